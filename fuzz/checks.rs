@@ -1,5 +1,5 @@
-//! What must hold for any bytes: one function per fuzz target. The same functions run over the checked-in seeds as a plain
-//! test (crates/logs/tests/all/seeds.rs), and over what the fuzzer makes of them here.
+//! Checks that hold for any bytes, one function per fuzz target. They also run on the checked-in seeds as a plain
+//! test (crates/logs/tests/all/seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]
 
@@ -10,7 +10,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::raw::Log;
 use tachograph_logs::{LogReader, open_stream};
 
-/// Every sample of a reader has its rows and columns; reading ends, and ends again from any place that it marks.
+/// Asserts that every sample has all values of its rows and columns, and that reading ends, also from marks.
 fn read_all(reader: &mut dyn LogReader) {
     let mut sample = Sample::default();
     let mut marks = Vec::new();
@@ -24,7 +24,7 @@ fn read_all(reader: &mut dyn LogReader) {
         }
     }
     for mark in marks.iter().rev() {
-        if reader.go_to(mark).expect("bytes in memory can be read") {
+        if reader.seek(mark).expect("bytes in memory can be read") {
             reader.next(&mut sample).expect("bytes in memory can be read");
         }
     }
@@ -34,7 +34,7 @@ fn read_all(reader: &mut dyn LogReader) {
     }
 }
 
-/// A file that may be a BLG.
+/// Input: a file that may be a BLG.
 pub fn blg(data: &[u8]) {
     match open_stream(Cursor::new(data.to_vec())) {
         Ok(mut reader) => read_all(&mut *reader),
@@ -42,7 +42,7 @@ pub fn blg(data: &[u8]) {
     }
 }
 
-/// What the raw layer decodes comes back the same.
+/// Asserts that a log decoded by the raw layer survives encoding and decoding.
 pub fn blg_raw(data: &[u8]) {
     let Ok(log) = Log::decode(data) else { return };
     let bytes = log.encode();
@@ -51,7 +51,7 @@ pub fn blg_raw(data: &[u8]) {
     assert!(again.encode() == bytes, "other bytes");
 }
 
-/// A file that may be a CSV or TSV log: as it is, and behind a header, which the fuzzer would take long to find.
+/// Input: a file that may be a CSV or TSV log: unchanged, and after a header, which a fuzzer rarely finds.
 pub fn text(data: &[u8]) {
     blg(data);
     let header = br#""(PDH-CSV 4.0) (Pacific Standard Time)(480)","\\M\S\A","\\M\S(i)\B""#;
@@ -59,7 +59,7 @@ pub fn text(data: &[u8]) {
     blg(&[b"\"(PDH-TSV 4.0)\"\t", data].concat());
 }
 
-/// A file that may be lines of JSON: as it is, after a line, and as the values of one.
+/// Input: a file that may be lines of JSON: unchanged, after a line, and as the values of a line.
 pub fn json(data: &[u8]) {
     let line = br#"{"time":"2013-02-19T18:50:17.844-08:00","values":{"\\M\S\A":1,"\\M\S(i)\B":null}}"#;
     blg(data);
@@ -67,7 +67,7 @@ pub fn json(data: &[u8]) {
     blg(&[&line[..line.len() - 2], b",", data, b"}}\n", line].concat());
 }
 
-/// A path that parses is printed as one that parses to the same.
+/// Asserts that a path that parses is printed as an equal path.
 pub fn path(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(path) = CounterPath::parse(text) else { return };

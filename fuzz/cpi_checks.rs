@@ -1,5 +1,5 @@
-//! What must hold for any bytes that the reader of CPI traces gets. The same function runs over the
-//! checked-in seeds as a plain test (crates/cpi/tests/trace/seeds.rs).
+//! Checks of the reader of CPI traces that hold for any bytes. They also run on the checked-in seeds as a plain
+//! test (crates/cpi/tests/trace/seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]
 
@@ -7,25 +7,24 @@ use std::io::{self, Read};
 
 use tachograph_cpi::trace::{Decimal, DetailedValues, Hook, HookKind, TraceReader};
 
-/// A source that gives one byte at a time.
-struct Slow<'a>(&'a [u8]);
+/// A source that returns one byte at a time.
+struct OneByteReader<'a>(&'a [u8]);
 
-impl Read for Slow<'_> {
+impl Read for OneByteReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = buffer.len().min(1);
         self.0.read(&mut buffer[..count])
     }
 }
 
-/// An end; items in the order of the file; what was decoded, encoded again, is what stands there; however the
-/// bytes come.
+/// Asserts that reading ends, that items are in file order, that decoded hooks encode to the same bytes, and that
+/// the size of reads does not matter.
 pub fn cpi_trace(data: &[u8]) {
-    // Each item takes a record's header at least, but for the one that says how the file ends and one per
-    // section.
-    let most = data.len() / 16 + 2;
-    let items: Vec<_> = TraceReader::new(data).take(most + 1).collect();
-    assert!(items.len() <= most, "the reader goes on and on");
-    assert!(items == TraceReader::new(Slow(data)).take(most + 1).collect::<Vec<_>>());
+    // Each item has at least a record's header, except one per section and one for the end of the file.
+    let max_items = data.len() / 16 + 2;
+    let items: Vec<_> = TraceReader::new(data).take(max_items + 1).collect();
+    assert!(items.len() <= max_items, "the reader does not end");
+    assert!(items == TraceReader::new(OneByteReader(data)).take(max_items + 1).collect::<Vec<_>>());
     let mut end = 0;
     for item in items {
         match item {
@@ -41,7 +40,7 @@ pub fn cpi_trace(data: &[u8]) {
     }
 }
 
-/// Compares a hook with the bytes that it was made of; how many they are.
+/// Compares a hook with its bytes; returns their number.
 fn check(hook: &Hook, bytes: &[u8]) -> u64 {
     let mut words = Vec::new();
     let mut text: &[u8] = &[];

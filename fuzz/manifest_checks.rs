@@ -1,5 +1,5 @@
-//! What must hold for any bytes that are taken for a manifest. The same function runs over the checked-in seeds as a plain
-//! test (crates/perflib/tests/manifest/seeds.rs).
+//! Checks of manifests that hold for any bytes. They also run on the checked-in seeds as a plain test
+//! (crates/perflib/tests/manifest/seeds.rs).
 
 #![allow(unreachable_pub, reason = "a module of a target, and of a test")]
 
@@ -8,8 +8,8 @@ use std::path::Path;
 use tachograph_perflib::manifest::generate::{consumer_header, provider_header, rust};
 use tachograph_perflib::manifest::{MAX_LISTED, parse};
 
-/// Bytes that may be a manifest: there is a manifest where there is no error; its sets can be registered, and code can be
-/// made of it.
+/// Input: bytes that may be a manifest. Without errors there is a manifest, its sets can be registered, and code
+/// can be generated from it.
 pub fn manifest(data: &[u8]) {
     let checked = parse(Path::new("fuzz.man"), data);
     let violations = &checked.violations;

@@ -1,4 +1,4 @@
-//! What must hold for any bytes that PerfLib's decoders get: one function per fuzz target. The same functions run over the
+//! Checks of PerfLib's decoders that hold for any bytes, one function per fuzz target. They also run on the
 //! checked-in seeds as a plain test (crates/perflib/tests/all/hostile_seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]
@@ -15,7 +15,7 @@ use tachograph_perflib::registration::{
 /// Name, number and values of an instance.
 pub type Row = (String, u32, Vec<Option<u64>>);
 
-/// A result that owns what it holds.
+/// An owned result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Owned {
     Error(u32),
@@ -49,7 +49,7 @@ pub fn owned(block: &Block<'_>) -> Vec<Owned> {
         })
         .collect();
     assert_eq!(owned.len(), count);
-    block.expect_results(count).expect("as many as there are");
+    block.expect_results(count).expect("the same number");
     owned
 }
 
@@ -92,8 +92,8 @@ pub fn write(stamp: &Stamp, results: &[Owned], out: &mut Vec<u8>) -> Result<(), 
     block.finish()
 }
 
-/// Bytes that may be a raw data block, an instance list or identifiers: what is decoded is the same once written and
-/// decoded again, and what the strict decoder accepts the other does.
+/// Input: bytes that may be a raw data block, an instance list or identifiers. Decoded data survives encoding and
+/// decoding, and the lenient decoder accepts whatever the strict one does.
 pub fn perflib_block(data: &[u8]) {
     let mut again = Vec::new();
     match decode_with(data, DecodeOptions::CONSUMER) {
@@ -149,8 +149,7 @@ pub fn perflib_block(data: &[u8]) {
     }
 }
 
-/// Bytes that may be registration data: a set that is decoded can be registered, and is the same once written and decoded
-/// again; texts end.
+/// Input: bytes that may be registration data. A decoded set can be registered, and survives encoding and decoding.
 pub fn perflib_registration(data: &[u8]) {
     match decode_set(data) {
         Ok(set) => {

@@ -1,7 +1,8 @@
-//! What must hold for any bytes that are a published file: the reader ends, within its bounds, also when the bytes change
-//! between two collections. The same runs over the checked-in seeds as a plain test (crates/perflib/tests/published/).
+//! Checks of the reader of published files that hold for any bytes: it ends, within its bounds, even if the bytes
+//! change between two collections. They also run on the checked-in seeds as a plain test
+//! (crates/perflib/tests/published/).
 
-#![allow(dead_code, unreachable_pub, reason = "each target uses what it needs of this module")]
+#![allow(dead_code, unreachable_pub, reason = "each target uses a part of this module")]
 
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -17,28 +18,28 @@ thread_local! {
     static FOLDER: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
 }
 
-/// A folder of this thread, made once.
+/// The folder of this thread, created once.
 fn folder() -> PathBuf {
     FOLDER.with_borrow_mut(|folder| {
-        let make = || {
+        let create = || {
             let name = format!("tacho-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());
             let path = std::env::temp_dir().join(name);
             std::fs::create_dir_all(&path).expect("a folder");
             path
         };
-        folder.get_or_insert_with(make).clone()
+        folder.get_or_insert_with(create).clone()
     })
 }
 
-/// Reads bytes as a published file whose writer lives, and again after some of them have changed. Gives how many rows there were
-/// at first.
+/// Reads bytes as a published file with a live writer, also after some of them have changed. Returns the initial
+/// number of rows.
 pub fn published(data: &[u8]) -> usize {
     let folder = folder();
     let path = folder.join("fuzzed.tacho");
     let _ = std::fs::remove_file(&path);
     std::fs::write(&path, data).expect("a file");
-    // The process that holds a lock to write is the writer. The lock belongs to the open file, as a writer's does: one that
-    // belongs to the process would go when the reader closes a descriptor of the same file.
+    // The holder of the write lock is the writer. The lock belongs to the open file, like a writer's: a lock of the
+    // process would be released when the reader closes a descriptor of the file.
     let writer: File = OpenOptions::new().read(true).write(true).open(&path).expect("the file");
     let whole = nix::libc::flock {
         l_type: nix::libc::F_WRLCK as nix::libc::c_short,
@@ -61,8 +62,8 @@ pub fn published(data: &[u8]) -> usize {
         query.add_path(&PathPattern::parse(pattern).expect("a path"));
     }
     collect(&mut query);
-    let seen = query.sets().iter().map(|set| set.rows().instances().len()).sum();
-    // Another half of the bytes, as from a writer that goes mad.
+    let rows = query.sets().iter().map(|set| set.rows().instances().len()).sum();
+    // Overwrite bytes, like a faulty writer.
     let half = data.len() / 2;
     let _ = writer.write_all_at(&data[half..], (half / 2) as u64);
     collect(&mut query);
@@ -73,7 +74,7 @@ pub fn published(data: &[u8]) -> usize {
     drop(writer);
     collect(&mut query);
     assert!(query.sets().iter().all(|set| set.rows().instances().is_empty()), "its writer is gone");
-    seen
+    rows
 }
 
 fn collect(query: &mut Query) {

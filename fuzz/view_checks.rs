@@ -1,11 +1,11 @@
-//! What must hold for any text that may be a saved view. The same function runs over the checked-in seeds as a plain test
+//! Checks of saved views that hold for any text. They also run on the checked-in seeds as a plain test
 //! (crates/monitor/tests/views).
 
-#![allow(unreachable_pub, reason = "also a module of a test")]
+#![allow(unreachable_pub, reason = "a module of a target, and of a test")]
 
 use tachograph_monitor::View;
 
-/// A view that is read is written as one that reads the same; what is none is refused with words.
+/// Asserts that a view that parses is written as an equal view, and that an error has a message.
 pub fn view(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match View::parse(text) {

@@ -1,4 +1,4 @@
-//! The files of the page become a table that is built into the library, each as it is and compressed.
+//! Generates a table of the page's files, each unchanged and compressed, which is built into the library.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use std::{env, fs, io};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// What the page may be made of: extensions and media types.
+/// Extensions and media types of the page's files.
 const KINDS: [(&str, &str); 5] = [
     ("css", "text/css; charset=utf-8"),
     ("html", "text/html; charset=utf-8"),
@@ -27,13 +27,13 @@ fn main() -> io::Result<()> {
     }
     files.sort();
     let mut table = String::from("static ASSETS: &[Asset] = &[\n");
-    for (number, file) in files.iter().enumerate() {
+    for (index, file) in files.iter().enumerate() {
         let Some((_, kind)) = KINDS.iter().find(|(extension, _)| has_extension(file, extension)) else {
             continue;
         };
         let name = file.strip_prefix(page).unwrap_or(file).to_string_lossy().replace('\\', "/");
         let bytes = fs::read(file)?;
-        let compressed = out.join(format!("{number}.gz"));
+        let compressed = out.join(format!("{index}.gz"));
         let mut encoder = GzEncoder::new(fs::File::create(&compressed)?, Compression::best());
         encoder.write_all(&bytes)?;
         encoder.finish()?;
@@ -49,11 +49,11 @@ fn main() -> io::Result<()> {
     fs::write(out.join("assets.rs"), table)
 }
 
-fn has_extension(file: &Path, wanted: &str) -> bool {
-    file.extension().is_some_and(|extension| extension == wanted)
+fn has_extension(file: &Path, expected: &str) -> bool {
+    file.extension().is_some_and(|extension| extension == expected)
 }
 
-/// All files of a folder and of those in it, but what npm installs.
+/// All files of a folder and its subfolders, except those that npm installs.
 fn find(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -68,7 +68,7 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// FNV-1a: tells one version of a file from another.
+/// FNV-1a, which distinguishes versions of a file.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Asks a running `tacho serve` what its OpenAPI file allows and what it forbids, with schemathesis: no answer may be a 5xx,
-# and every answer must be as described.
+# Tests `tacho serve` with valid and invalid requests that schemathesis generates from its OpenAPI file: no response may be a
+# 5xx, and all responses must match the description.
 #
 #   run.sh [TACHO]            the program to test; default: target/debug/tacho
-#   run.sh --fetch            only installs what is needed
+#   run.sh --fetch            only installs schemathesis
 #
-# Variables: HTTP_FUZZ_EXAMPLES, examples for each operation (10); HTTP_FUZZ_SECONDS, for all of them (120); HTTP_FUZZ_LOG,
-# a log that the server shows (none). Exit status: 0 nothing was found; 1 something was; 125 when what is needed cannot be
-# had.
+# Variables: HTTP_FUZZ_EXAMPLES, examples per operation (10); HTTP_FUZZ_SECONDS, time limit of all (120); HTTP_FUZZ_LOG, a log
+# to serve (none). Exit status: 0 passed; 1 failed; 125 schemathesis or tacho is missing.
 set -euo pipefail
 
 : "${HTTP_FUZZ_EXAMPLES:=10}"
@@ -29,7 +28,7 @@ tacho=${1:-$target/debug/tacho}
 
 work=$(mktemp -d)
 mkdir "$work/logs"
-# schemathesis keeps its notes where it runs.
+# schemathesis writes its files to the current folder.
 cd "$work"
 files=("$work/logs")
 if [[ -n $HTTP_FUZZ_LOG ]]; then
@@ -45,14 +44,14 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 url=$(cat "$work/url")
-[[ -n $url ]] || die "the server does not say where it listens"
+[[ -n $url ]] || die "the server printed no address"
 
-# Streams never end.
+# /api/stream never ends.
 status=0
 "$venv/bin/schemathesis" run "${url}api/openapi.json" \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
     --exclude-path /api/stream --max-examples "$HTTP_FUZZ_EXAMPLES" --max-time "$HTTP_FUZZ_SECONDS" \
     --workers 1 --request-timeout 60 --seed 1 --no-color || status=1
-kill -0 "$server" 2>/dev/null || { echo "http-fuzz: the server ended on the way" >&2; cat "$work/messages" >&2; exit 1; }
+kill -0 "$server" 2>/dev/null || { echo "http-fuzz: the server ended during the test" >&2; cat "$work/messages" >&2; exit 1; }
 grep -i panicked "$work/messages" && exit 1
 exit "$status"

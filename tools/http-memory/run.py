@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Shows that `tacho serve` stays within its memory whatever its clients do, and gives it back.
+"""Checks that `tacho serve` stays within its memory limits under attack, and releases memory.
 
     run.py [TACHO]            the program to test; default: target/debug/tacho
 
-Starts it in a memory cgroup of 1 GB (as root; else under a limit of its address space, which it says) with 500 streams, 1,200
-connections that send half a request, 16 uploads of text logs with 300,000 columns each and 240 damaged binary logs. It must
-live, answer others within seconds, refuse with a status and a sentence, and have less than 100 MB resident afterwards.
+Starts it in a memory cgroup of 1 GB (as root; otherwise with a limit of its address space) with 500 streams, 1,200 connections
+that send half a request, 16 uploads of text logs with 300,000 columns each and 240 damaged binary logs. It must survive, serve
+other clients within seconds, reject requests with a status and a sentence, and have less than 100 MB resident afterwards.
 
-Sends to 127.0.0.1 only. The damage is the same each time. Ends after ten minutes at the latest. Exit status: 0 all of that
-holds; 1 it does not; 125 when what is needed is unavailable.
+Connects only to 127.0.0.1. The damage is reproducible. Ends after at most ten minutes. Exit status: 0 passed; 1 failed; 125 a
+requirement is missing.
 """
 
 import collections
@@ -32,8 +32,8 @@ LIMIT = 1 << 30
 RESIDENT = 100 << 20
 STREAMS, SLOW, WIDE, COLUMNS, DAMAGED = 500, 1200, 16, 300_000, 240
 LONGEST = 600
-#: What the server may answer where it does not do what was asked for.
-REFUSALS = {400, 404, 408, 409, 413, 429, 503, 507}
+#: Allowed statuses of rejected requests.
+REJECTIONS = {400, 404, 408, 409, 413, 429, 503, 507}
 
 
 def die(why):
@@ -41,8 +41,8 @@ def die(why):
     sys.exit(125)
 
 
-class Cage:
-    """The memory that the server may take: a cgroup of version 1 or 2, or a limit of its address space."""
+class MemoryLimit:
+    """The memory limit of the server: a cgroup of version 1 or 2, or a limit of its address space."""
 
     def __init__(self):
         self.folder = None
@@ -61,7 +61,7 @@ class Cage:
         print(f"limit: {LIMIT >> 20} MiB by {where}")
 
     def enter(self):
-        """Runs in the server's process before its program."""
+        """Runs in the server's process before exec."""
         if self.folder:
             (self.folder / "cgroup.procs").write_text(str(os.getpid()))
         else:
@@ -81,10 +81,10 @@ class Cage:
 
 
 class Server:
-    def __init__(self, tacho, cage, folder):
+    def __init__(self, tacho, memory_limit, folder):
         self.messages = open(folder / "messages", "w+")
         command = [tacho, "serve", "--port", "0", "-c", r"\Memory\*", r"\Processor Information(*)\*"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.messages, text=True, preexec_fn=cage.enter)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.messages, text=True, preexec_fn=memory_limit.enter)
         line = self.process.stdout.readline().strip()
         if not line:
             die(f"the server ended: {(folder / 'messages').read_text()}")
@@ -98,14 +98,14 @@ class Server:
             return 0
 
     def ask(self, method, path, body=None, source="127.0.0.1"):
-        """The status and the answer; a connection that is refused or cut is asked for again."""
+        """Sends a request; returns status and body. Retries if the connection is refused or closed."""
         for attempt in range(8):
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120, source_address=(source, 0))
             try:
                 kind = {"Content-Type": "application/octet-stream"} if body is not None else {}
                 connection.request(method, path, body, kind)
-                answer = connection.getresponse()
-                return answer.status, answer.read()
+                response = connection.getresponse()
+                return response.status, response.read()
             except (OSError, http.client.HTTPException):
                 if self.process.poll() is not None or attempt == 7:
                     raise
@@ -127,28 +127,28 @@ class Trial:
         self.end = time.monotonic() + LONGEST
 
     def ask(self, method, path, body=None):
-        status, answer = self.server.ask(method, path, body)
+        status, response = self.server.ask(method, path, body)
         with self.lock:
             self.statuses[status] += 1
             if status >= 400:
                 try:
-                    self.sentences[json.loads(answer)["error"]] += 1
+                    self.sentences[json.loads(response)["error"]] += 1
                 except (ValueError, KeyError):
-                    self.faults.append(f"{method} {path}: {status} without a sentence: {answer[:100]}")
-                if status not in REFUSALS:
+                    self.faults.append(f"{method} {path}: {status} without a sentence: {response[:100]}")
+                if status not in REJECTIONS:
                     self.faults.append(f"{method} {path}: status {status}")
-        return status, answer
+        return status, response
 
     def upload(self, name, body):
-        """Uploads a log, looks at it, and gives its id; waits while others upload."""
+        """Uploads a log and queries it; returns its id. Retries while the limit of uploads is reached."""
         while time.monotonic() < self.end:
-            status, answer = self.ask("POST", f"/api/upload?name={name}", body)
+            status, response = self.ask("POST", f"/api/upload?name={name}", body)
             if status != 429:
                 break
             time.sleep(0.2)
         if status != 201:
             return None
-        source = json.loads(answer)
+        source = json.loads(response)
         while source["state"] == "reading" and time.monotonic() < self.end:
             time.sleep(0.1)
             source = json.loads(self.ask("GET", f"/api/sources/{source['id']}")[1])
@@ -166,20 +166,20 @@ class Trial:
             self.ask("DELETE", f"/api/sources/{source}")
 
     def watch(self):
-        """What another client sees meanwhile."""
+        """Requests as another client, until the attack ends."""
         while not self.is_over.wait(0.5):
             began = time.monotonic()
             try:
                 status, _ = self.server.ask("GET", "/api/sources", source="127.0.0.3")
             except (OSError, http.client.HTTPException) as problem:
-                return self.faults.append(f"another client got no answer: {problem}")
+                return self.faults.append(f"another client got no response: {problem}")
             self.slowest = max(self.slowest, time.monotonic() - began)
             if status != 200:
                 self.faults.append(f"another client: status {status}")
 
 
 class Connections:
-    """Connections that are only read."""
+    """Connections whose data is read and discarded."""
 
     def __init__(self):
         self.selector = selectors.DefaultSelector()
@@ -224,7 +224,7 @@ def wide(columns):
 
 
 def damaged(log, seed):
-    """The same log with other bytes, without its end, or with a part twice."""
+    """Damages a log: changes bytes, truncates it, or duplicates a part."""
     chance = random.Random(seed)
     log = bytearray(log)
     for _ in range(chance.choice((1, 10, 100, 1000))):
@@ -238,7 +238,7 @@ def damaged(log, seed):
 
 
 def in_threads(count, jobs):
-    """Runs jobs by some threads."""
+    """Runs jobs on n threads."""
     jobs, lock = iter(jobs), threading.Lock()
 
     def work():
@@ -259,30 +259,30 @@ def main():
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
     tacho = sys.argv[1] if len(sys.argv) > 1 else str(target / "debug" / "tacho")
     if not os.access(tacho, os.X_OK):
-        die(f"{tacho} is not there: cargo build -p tachograph")
+        die(f"{tacho} does not exist: cargo build -p tachograph")
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard < 4096:
-        die(f"4096 open files are needed, and {hard} may be opened (ulimit -Hn)")
+        die(f"4096 open files are required; the limit is {hard} (ulimit -Hn)")
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, hard))
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         log = folder / "recorded.blg"
         record = [tacho, "record", r"\Memory\*", r"\Processor Information(*)\*", r"\Process(*)\*", "-si", "0.1", "-sc", "10"]
         subprocess.run([*record, "-o", str(log)], check=True, capture_output=True)
-        cage = Cage()
-        server = Server(tacho, cage, folder)
+        memory_limit = MemoryLimit()
+        server = Server(tacho, memory_limit, folder)
         signal.signal(signal.SIGALRM, lambda *_: server.process.kill())
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         signal.alarm(LONGEST + 60)
         try:
-            return trial(server, cage, log.read_bytes())
+            return trial(server, memory_limit, log.read_bytes())
         finally:
             server.process.terminate()
             server.process.wait()
-            cage.leave()
+            memory_limit.leave()
 
 
-def trial(server, cage, log):
+def trial(server, memory_limit, log):
     mib = lambda name: f"{name} {server.memory(name) / (1 << 20):.1f} MiB"
     print(f"started: {mib('VmRSS')}")
     trial, streams, slow = Trial(server), Connections(), Connections()
@@ -307,8 +307,8 @@ def trial(server, cage, log):
     in_threads(4, (lambda seed=seed: trial.close(trial.upload("damaged.blg", damaged(log, seed))) for seed in range(DAMAGED)))
     print(f"{DAMAGED} damaged logs: {dict(trial.states)}, {mib('VmRSS')}, {mib('VmHWM')}")
     if streams.open != STREAMS:
-        trial.faults.append(f"{streams.open} of {STREAMS} streams are left")
-    print(f"{streams.open} streams are left, and got {streams.bytes / (1 << 20):.1f} MiB")
+        trial.faults.append(f"{streams.open} of {STREAMS} streams remain")
+    print(f"{streams.open} streams remain, and got {streams.bytes / (1 << 20):.1f} MiB")
     trial.is_over.set()
     [one.close() for one in (streams, slow)]
     others.join()
@@ -318,11 +318,11 @@ def trial(server, cage, log):
     if server.process.poll() is not None:
         trial.faults.append(f"the server ended with status {server.process.returncode}")
     elif server.memory("VmRSS") >= RESIDENT:
-        trial.faults.append(f"{mib('VmRSS')} are resident after all was closed")
+        trial.faults.append(f"{mib('VmRSS')} are resident after all logs were closed")
     elif server.ask("GET", "/api/sources")[0] != 200:
-        trial.faults.append("the server does not answer any more")
-    print(f"all closed: {mib('VmRSS')}, {mib('VmHWM')}; {cage.facts()}")
-    print(f"the slowest answer to another client took {trial.slowest:.2f} s")
+        trial.faults.append("the server does not response any more")
+    print(f"all closed: {mib('VmRSS')}, {mib('VmHWM')}; {memory_limit.facts()}")
+    print(f"the slowest response to another client took {trial.slowest:.2f} s")
     print(f"statuses: {dict(sorted(trial.statuses.items()))}")
     for sentence, count in trial.sentences.most_common(8):
         print(f"  {count:5} {sentence[:200]}")

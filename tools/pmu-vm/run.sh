@@ -7,7 +7,7 @@
 #   run.sh --script FILE [FILE...]    runs a shell script (busybox sh) in the guest, with the other files beside it in /vm
 #   run.sh --setup                    only installs and fetches what is needed
 #
-# Exit status: the program's; 124 after the timeout; 125 when the guest broke down, or what is needed cannot be had.
+# Exit status: the program's; 124 after the timeout; 125 if the guest failed or something required is unavailable.
 set -euo pipefail
 
 : "${PMU_VM_CACHE:=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/pmu-vm}"

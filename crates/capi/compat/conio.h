@@ -1,5 +1,5 @@
 /*
- * conio.h: the keyboard, as far as samples wait for a key. Part of the compatibility folder.
+ * conio.h: keyboard functions for programs that wait for a key. Part of the compatibility folder.
  */
 #ifndef TACHO_COMPAT_CONIO_H
 #define TACHO_COMPAT_CONIO_H
@@ -8,13 +8,13 @@
 #include <sys/select.h>
 #include <unistd.h>
 
-/* The next character of standard input. A terminal hands it out with the end of its line. */
+/* Returns the next character of standard input. A terminal delivers input line by line. */
 static inline int _getch(void)
 {
     return getchar();
 }
 
-/* Whether standard input has something to read. */
+/* Returns whether standard input has data to read. */
 static inline int _kbhit(void)
 {
     struct timeval now = {0, 0};

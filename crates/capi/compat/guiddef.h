@@ -1,5 +1,5 @@
 /*
- * guiddef.h: making and comparing GUIDs. Part of the compatibility folder.
+ * guiddef.h: defining and comparing GUIDs. Part of the compatibility folder.
  */
 #ifndef TACHO_COMPAT_GUIDDEF_H
 #define TACHO_COMPAT_GUIDDEF_H
@@ -54,7 +54,7 @@ __attribute__((unused)) static const GUID GUID_NULL = {0, 0, 0, {0, 0, 0, 0, 0, 
 
 #endif
 
-/* As on Windows, the last inclusion before DEFINE_GUID says whether it defines or declares. */
+/* As on Windows, the last inclusion before DEFINE_GUID determines whether it defines or declares. */
 #undef DEFINE_GUID
 #ifdef INITGUID
 #ifdef __cplusplus

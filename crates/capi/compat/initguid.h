@@ -1,4 +1,4 @@
-/* initguid.h: from here on DEFINE_GUID defines. Part of the compatibility folder. */
+/* initguid.h: makes DEFINE_GUID define instead of declare. Part of the compatibility folder. */
 #ifndef INITGUID
 #define INITGUID
 #endif

@@ -1,5 +1,5 @@
 /*
- * minwindef.h: base types of Windows beyond those of tachograph/types.h. Part of the compatibility folder.
+ * minwindef.h: base types of Windows that tachograph/types.h lacks. Part of the compatibility folder.
  */
 #ifndef TACHO_COMPAT_MINWINDEF_H
 #define TACHO_COMPAT_MINWINDEF_H
@@ -7,7 +7,7 @@
 #include <sal.h>
 #include <tachograph/types.h>
 
-/* ---- Words ---- */
+/* ---- Keywords ---- */
 
 #define __fastcall
 #define __thiscall
@@ -23,10 +23,10 @@
 #define WINBASEAPI
 #define DECLSPEC_IMPORT
 #define DECLSPEC_NORETURN
-/* One of several definitions is taken. */
+/* The linker uses one of several definitions. */
 #define DECLSPEC_SELECTANY __attribute__((weak))
 #define DECLSPEC_ALIGN(bytes) __attribute__((aligned(bytes)))
-/* dllimport, dllexport, noinline, ... of Windows' linker and compiler say nothing here. */
+/* dllimport, dllexport, noinline and others: without effect on Linux. */
 #ifndef __declspec
 #define __declspec(...)
 #endif
@@ -103,7 +103,7 @@ typedef HANDLE HINSTANCE, HMODULE, HKEY, HWND, HLOCAL, HGLOBAL;
 
 typedef int(WINAPI *FARPROC)(void);
 
-/* ---- Parts ---- */
+/* ---- Parts of integers ---- */
 
 #define LOBYTE(w) ((BYTE)((DWORD_PTR)(w) & 0xFF))
 #define HIBYTE(w) ((BYTE)(((DWORD_PTR)(w) >> 8) & 0xFF))
@@ -114,11 +114,11 @@ typedef int(WINAPI *FARPROC)(void);
 
 #define MAX_PATH 260
 
-/* ---- Smaller and larger ---- */
+/* ---- Minimum and maximum ---- */
 
 #ifndef NOMINMAX
 #ifdef __cplusplus
-/* Functions in place of macros, with which the C++ library's own min and max could not be called. */
+/* Functions instead of macros, which would hide std::min and std::max. */
 extern "C++" {
 template <class A, class B>
 constexpr auto min(const A &a, const B &b) -> decltype(a < b ? a : b)

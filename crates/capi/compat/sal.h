@@ -1,12 +1,12 @@
 /*
- * sal.h: Windows' source annotations, SAL 2 and SAL 1, all of which mean nothing here, and the sized integer
- * words of its compilers (__int8 to __int64). Part of the compatibility folder.
+ * sal.h: Windows' source annotations, SAL 2 and SAL 1, all defined as empty, and the sized integer keywords
+ * __int8 to __int64. Part of the compatibility folder.
  */
 #ifndef TACHO_COMPAT_SAL_H
 #define TACHO_COMPAT_SAL_H
 
 #ifdef __cplusplus
-/* The C++ library has names like the annotations __in and __out: what uses them comes before they vanish. */
+/* The C++ library uses names such as __in and __out: include it before the annotations are defined. */
 #include <algorithm>
 #include <istream>
 #include <locale>
@@ -17,7 +17,7 @@
 #include <ranges>
 #endif
 #endif
-/* ---- Sized integers: "unsigned __int64" has to work ---- */
+/* ---- Sized integers; "unsigned __int64" must work ---- */
 
 #ifndef __int64
 #define __int8 char
@@ -307,7 +307,7 @@
 #define _IRQL_requires_max_(...)
 #define _IRQL_requires_min_(...)
 
-/* ---- SAL 1, but for __reserved, which is a name in Linux' own headers ---- */
+/* ---- SAL 1, without __reserved, which is a name in Linux headers ---- */
 
 #define __in
 #define __out

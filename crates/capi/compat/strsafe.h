@@ -1,7 +1,8 @@
 /*
- * strsafe.h: copies and prints that are told how much room there is. Part of the compatibility folder.
+ * strsafe.h: bounded copies and prints. Part of the compatibility folder.
  *
- * StringCch... count characters, StringCb... bytes. What does not fit is cut and ended, with STRSAFE_E_INSUFFICIENT_BUFFER.
+ * Sizes of StringCch... are in characters, of StringCb... in bytes. A text that does not fit is truncated:
+ * STRSAFE_E_INSUFFICIENT_BUFFER.
  */
 #ifndef TACHO_COMPAT_STRSAFE_H
 #define TACHO_COMPAT_STRSAFE_H

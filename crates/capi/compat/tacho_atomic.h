@@ -6,7 +6,7 @@
 
 #include <minwindef.h>
 
-/* Increment and Decrement return the new value, the others the one before. All are full barriers. */
+/* Increment and Decrement return the new value, the others the previous one. All are full barriers. */
 #define TACHO_COMPAT_INTERLOCKED(type, bits)                                                              \
     static inline type InterlockedIncrement##bits(volatile type *value)                                   \
     {                                                                                                     \

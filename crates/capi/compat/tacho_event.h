@@ -1,8 +1,8 @@
 /*
- * tacho_event.h: events of Windows on Linux' eventfd, as PdhCollectQueryDataEx takes them.
+ * tacho_event.h: Windows events on eventfd, as PdhCollectQueryDataEx accepts them.
  *
- * windows.h includes it. A HANDLE of an event is a number: the file's number * 4, with bit 1 for manual reset and
- * bit 0 set. Events belong to the process; they have no names.
+ * windows.h includes it. The HANDLE of an event is its file descriptor * 4, with bit 0 set and bit 1 for manual
+ * reset. Events belong to the process and have no names.
  */
 #ifndef TACHO_COMPAT_EVENT_H
 #define TACHO_COMPAT_EVENT_H
@@ -37,7 +37,7 @@ void TachoSetLastError(DWORD code);
 #define WAIT_FAILED ((DWORD)0xFFFFFFFF)
 #endif
 
-/* FALSE, with the last error by errno. */
+/* Sets the last error from errno and returns FALSE. */
 static inline BOOL tacho_compat_failed(void)
 {
     TachoSetLastError(errno == EBADF                        ? ERROR_INVALID_HANDLE
@@ -47,7 +47,7 @@ static inline BOOL tacho_compat_failed(void)
     return FALSE;
 }
 
-/* Whether it is an event; where it is not, the last error says so. */
+/* Returns whether the handle is an event; if not, sets the last error. */
 static inline int tacho_compat_is_event(HANDLE event)
 {
     if (((uintptr_t)event & 1) == 0) {
@@ -62,14 +62,14 @@ static inline int tacho_compat_event_file(HANDLE event)
     return (int)((uintptr_t)event >> 2);
 }
 
-/* Takes what was set away; FALSE where nothing was set. */
+/* Resets the event; FALSE if it was not set. */
 static inline BOOL tacho_compat_take(HANDLE event)
 {
     uint64_t count;
     return read(tacho_compat_event_file(event), &count, sizeof count) == (ssize_t)sizeof count;
 }
 
-/* Sets an event, until a wait (without manual reset) or ResetEvent takes that away. */
+/* Sets an event, until a wait (without manual reset) or ResetEvent resets it. */
 static inline BOOL SetEvent(HANDLE event)
 {
     const uint64_t one = 1;
@@ -86,7 +86,7 @@ static inline BOOL ResetEvent(HANDLE event)
            (tacho_compat_take(event) || errno == EAGAIN || tacho_compat_failed());
 }
 
-/* Makes an event; null on error, and for a name, which no event has here. */
+/* Creates an event; null on error, and if a name is passed, which is not supported. */
 static inline HANDLE CreateEventA(void *attributes, BOOL manual, BOOL is_set, LPCSTR name)
 {
     int file;
@@ -114,7 +114,7 @@ static inline HANDLE CreateEventW(void *attributes, BOOL manual, BOOL is_set, LP
 #define CreateEvent CreateEventA
 #endif
 
-/* Waits until an event is set, so many milliseconds at most. */
+/* Waits until an event is set, or for this many milliseconds. */
 static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
 {
     const clock_t start = times(NULL);
@@ -154,7 +154,7 @@ static inline DWORD WaitForSingleObject(HANDLE event, DWORD milliseconds)
     }
 }
 
-/* Ends an event. */
+/* Closes an event. */
 static inline BOOL CloseHandle(HANDLE event)
 {
     return tacho_compat_is_event(event) &&

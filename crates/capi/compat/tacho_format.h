@@ -1,6 +1,6 @@
 /*
- * tacho_format.h: formats of printf with Windows' sizes, written to a file, to bytes or to 16-bit units. Part of the
- * compatibility folder; tacho_print.h includes it.
+ * tacho_format.h: printf formats with Windows' sizes, written to a file or to a buffer of bytes or 16-bit units. Part
+ * of the compatibility folder; tacho_print.h includes it.
  */
 #ifndef TACHO_COMPAT_FORMAT_H
 #define TACHO_COMPAT_FORMAT_H
@@ -16,19 +16,19 @@
 #endif
 #include <tacho_text.h>
 
-/* ---- Where text goes ---- */
+/* ---- Destinations ---- */
 
-/* A file, or a buffer of bytes or of 16-bit units with so much room, its final zero included. */
+/* A file, or a buffer of bytes or of 16-bit units, whose capacity includes the final zero. */
 struct tacho_compat_sink {
     FILE *stream;
     char *bytes;
     WCHAR *units;
     size_t room;
-    /* What the function returns: units for wide functions, else bytes; all of the text, also what does not fit. */
+    /* The function's result: units for wide functions, otherwise bytes; of the whole text, including the part that does not fit. */
     size_t count;
     int counts_units;
     int has_failed;
-    /* The first half of a character that is written when the second comes; bytes of one that are still missing. */
+    /* A high surrogate that is written with its low surrogate; the bytes of a character that are missing. */
     unsigned high;
     unsigned partial;
     int missing;
@@ -49,7 +49,7 @@ static inline void tacho_compat_write(struct tacho_compat_sink *sink, const char
     }
 }
 
-/* A character as UTF-8. */
+/* Writes a character as UTF-8. */
 static inline void tacho_compat_encode(struct tacho_compat_sink *sink, unsigned c)
 {
     char text[4];
@@ -72,7 +72,7 @@ static inline void tacho_compat_encode(struct tacho_compat_sink *sink, unsigned 
     tacho_compat_write(sink, text, length);
 }
 
-/* Half a character without the other becomes U+FFFD. */
+/* An unpaired surrogate becomes U+FFFD. */
 static inline void tacho_compat_flush(struct tacho_compat_sink *sink)
 {
     if (sink->high) {
@@ -106,7 +106,7 @@ static inline void tacho_compat_unit(struct tacho_compat_sink *sink, unsigned un
     }
 }
 
-/* A byte of UTF-8 into a wide function's output. What is not UTF-8 becomes U+FFFD. */
+/* Writes a byte of UTF-8 to the output of a wide function. Invalid UTF-8 becomes U+FFFD. */
 static inline void tacho_compat_byte(struct tacho_compat_sink *sink, unsigned byte)
 {
     if (sink->missing && (byte & 0xC0) == 0x80) {
@@ -169,7 +169,7 @@ static inline unsigned tacho_compat_next(const struct tacho_compat_format *forma
     return format->units ? format->units[at] : (unsigned char)format->bytes[at];
 }
 
-/* One conversion: %[flags][width][.precision][size]letter. */
+/* A conversion: %[flags][width][.precision][size]letter. */
 struct tacho_compat_conversion {
     char flags[8];
     int is_left;
@@ -183,7 +183,7 @@ struct tacho_compat_arguments {
     va_list list;
 };
 
-/* Reads a conversion that begins behind the percent sign at `at`; returns where the format goes on. */
+/* Parses the conversion after the percent sign at `at`; returns the position after it. */
 static inline size_t tacho_compat_parse(const struct tacho_compat_format *format, size_t at,
                                         struct tacho_compat_arguments *arguments,
                                         struct tacho_compat_conversion *to)
@@ -275,7 +275,7 @@ static inline size_t tacho_compat_parse(const struct tacho_compat_format *format
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #endif
-/* A number, by the C library: `specification` has a * for the width and, where there is one, for the precision. */
+/* Formats a number with the C library: `specification` has a * for the width, and one for the precision if given. */
 static inline void tacho_compat_print_number(struct tacho_compat_sink *sink,
                                              const struct tacho_compat_conversion *of,
                                              struct tacho_compat_arguments *arguments)
@@ -302,7 +302,7 @@ static inline void tacho_compat_print_number(struct tacho_compat_sink *sink,
         const unsigned bits = of->size == 'h' ? 0xFFFFu : of->size == 'c' ? 0xFFu : 0xFFFFFFFFu;
         whole = is_signed ? (unsigned long long)number : (given & bits);
     }
-    /* A precision of -1 is none. */
+    /* A precision of -1 means none. */
     snprintf(specification, sizeof specification, "%%%s*.*%s%c", of->flags,
              is_real ? (of->size == 'L' ? "L" : "") : "ll", (char)of->letter);
     for (attempt = 0; attempt < 2; attempt++) {
@@ -359,7 +359,7 @@ static inline void tacho_compat_print_text(struct tacho_compat_sink *sink,
     }
 }
 
-/* A text or a character. Those of capital letters are of the other width than the function. */
+/* Formats a text or a character. Capital letters (%S, %C) mean the other width than the function's. */
 static inline void tacho_compat_print_string(struct tacho_compat_sink *sink,
                                              const struct tacho_compat_conversion *of,
                                              struct tacho_compat_arguments *arguments, int is_wide_function)
@@ -412,7 +412,7 @@ static inline void tacho_compat_print(struct tacho_compat_sink *sink, const stru
         if (conversion.letter == '%') {
             tacho_compat_bytes(sink, "%", 1);
         } else if (conversion.letter == 'p') {
-            /* As Windows prints addresses: 16 digits. */
+            /* Windows prints addresses with 16 digits. */
             char digits[20];
             const uintptr_t address = (uintptr_t)va_arg(arguments->list, void *);
             const int length = snprintf(digits, sizeof digits, "%016lX", (unsigned long)address);
@@ -422,7 +422,7 @@ static inline void tacho_compat_print(struct tacho_compat_sink *sink, const stru
         } else if (conversion.letter < 0x80 && conversion.letter && strchr("sScC", (int)conversion.letter)) {
             tacho_compat_print_string(sink, &conversion, arguments, sink->counts_units);
         } else {
-            /* %n, which writes, and what is no conversion. */
+            /* %n and invalid conversions. */
             errno = EINVAL;
             sink->has_failed = 1;
         }

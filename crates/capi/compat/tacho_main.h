@@ -1,9 +1,9 @@
 /*
- * tacho_main.h: wmain as the entry of a program: int or void, with no arguments, with argc and argv, or with the
- * environment too. Part of the compatibility folder; windows.h includes it.
+ * tacho_main.h: wmain as the entry of a program. It returns int or void, and has no arguments, argc and argv, or also
+ * the environment. Part of the compatibility folder; windows.h includes it.
  *
- * The word stands for a declaration of the program's function, a main that calls it with its arguments in UTF-16, and
- * the function's head.
+ * The macro wmain expands to a declaration of the program's function, a main that calls it with its arguments in
+ * UTF-16, and the head of the function's definition.
  */
 #ifndef TACHO_COMPAT_MAIN_H
 #define TACHO_COMPAT_MAIN_H
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <winnt.h>
 
-/* A UTF-8 text as UTF-16; what is not UTF-8 becomes U+FFFD. Null where there is no memory. */
+/* Converts UTF-8 to UTF-16; invalid UTF-8 becomes U+FFFD. Null if out of memory. */
 static inline WCHAR *tacho_compat_widen(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -43,7 +43,7 @@ static inline WCHAR *tacho_compat_widen(const char *text)
     return wide;
 }
 
-/* A list of texts that ends with null. It lives as long as the program. */
+/* Converts a null-terminated list of texts, for the lifetime of the program. */
 static inline WCHAR **tacho_compat_widen_all(char **texts)
 {
     size_t count = 0, i;
@@ -58,7 +58,7 @@ static inline WCHAR **tacho_compat_widen_all(char **texts)
     return wide;
 }
 
-/* Gives the list back; programs that end with exit leave it to the system. */
+/* Frees the list. Programs that end with exit leave it to the system. */
 static inline void tacho_compat_drop_all(WCHAR **texts)
 {
     size_t i;
@@ -124,7 +124,7 @@ struct tacho_compat_program<void> {
     __typeof__(call) tacho_compat_wmain(__VA_ARGS__)
 
 #ifdef __cplusplus
-/* The program's function is main itself, which may end without a return. */
+/* Here the program's function is main itself, which may end without a return. */
 #define TACHO_COMPAT_WMAIN_1(...)        \
     tacho_compat_declared(__VA_ARGS__);  \
     int main(__VA_ARGS__)

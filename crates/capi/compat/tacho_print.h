@@ -1,15 +1,15 @@
 /*
- * tacho_print.h: printf and its family with Windows' sizes: %ls and %S take 16-bit text, a long (%ld, %lu) has 32
- * bits, and there are %I64d, %I64u, %hs. Part of the compatibility folder; windows.h includes it.
+ * tacho_print.h: the printf family with Windows' sizes: %ls and %S take 16-bit text, a long (%ld, %lu) has 32 bits;
+ * %I64d, %I64u and %hs are supported. Part of the compatibility folder; windows.h includes it.
  *
- * Wide output is written as UTF-8, so that printf and wprintf may be mixed. %n is refused.
+ * Wide output is written as UTF-8, so printf and wprintf can be mixed. %n is rejected.
  */
 #ifndef TACHO_COMPAT_PRINT_H
 #define TACHO_COMPAT_PRINT_H
 
 #include <tacho_format.h>
 
-/* ---- Functions with a list of arguments ---- */
+/* ---- Functions with a va_list ---- */
 
 static inline int tacho_compat_result(const struct tacho_compat_sink *sink)
 {
@@ -47,7 +47,7 @@ static inline int tacho_compat_vfwprintf(FILE *stream, const WCHAR *text, va_lis
     return tacho_compat_result(&sink);
 }
 
-/* As the standard's vsnprintf: cut, ended, and the length that it would have. */
+/* As the standard vsnprintf: truncates, terminates, and returns the full length. */
 static inline int tacho_compat_vsnprintf(char *buffer, size_t size, const char *text, va_list list)
 {
     struct tacho_compat_sink sink;
@@ -89,14 +89,14 @@ static inline int tacho_compat_vsnwprintf(WCHAR *buffer, size_t size, const WCHA
     return tacho_compat_result(&sink);
 }
 
-/* The standard's vswprintf: what does not fit is an error. */
+/* As the standard vswprintf: a text that does not fit is an error. */
 static inline int tacho_compat_vswprintf(WCHAR *buffer, size_t size, const WCHAR *text, va_list list)
 {
     const int length = tacho_compat_vsnwprintf(buffer, size, text, list);
     return length < 0 || (size_t)length >= size ? -1 : length;
 }
 
-/* The _s forms: what does not fit leaves an empty text. */
+/* The _s forms: a text that does not fit is replaced by an empty one. */
 static inline int vswprintf_s(WCHAR *buffer, size_t size, const WCHAR *text, va_list list)
 {
     const int length = buffer && size && text ? tacho_compat_vsnwprintf(buffer, size, text, list) : -1;
@@ -123,7 +123,7 @@ static inline int vsprintf_s(char *buffer, size_t size, const char *text, va_lis
     return length;
 }
 
-/* At most `most` characters, with _TRUNCATE as many as fit; -1 where the text was cut. */
+/* Writes at most `most` characters, with _TRUNCATE as many as fit; -1 if the text was truncated. */
 static inline int _vsnwprintf_s(WCHAR *buffer, size_t size, size_t most, const WCHAR *text, va_list list)
 {
     const size_t room = most < size ? most + 1 : size;
@@ -150,7 +150,7 @@ static inline int _vsnprintf_s(char *buffer, size_t size, size_t most, const cha
     return -1;
 }
 
-/* ---- Functions with arguments of their own ---- */
+/* ---- Functions with variable arguments ---- */
 
 #define TACHO_COMPAT_FORWARD(call)   \
     int result;                      \
@@ -247,12 +247,12 @@ static inline wint_t tacho_compat_putwchar(WCHAR c)
     return tacho_compat_fputwc(c, stdout);
 }
 
-/* ---- Under the names of the standard ---- */
+/* ---- The standard names ---- */
 
 #ifdef __cplusplus
 /*
- * Narrow: templates, which are taken before the C library's functions wherever there is an argument, also in std, and
- * take no names away as macros would.
+ * Narrow functions are templates, which overload resolution prefers to the C library's whenever there is an argument,
+ * also in std. Unlike macros, they hide no other names.
  */
 extern "C++" {
 template <class A, class... B>
@@ -313,7 +313,7 @@ using ::sprintf;
 #endif
 
 #if defined(__cplusplus) && __SIZEOF_WCHAR_T__ != 2
-/* Formats of char16_t beside glibc's of wchar_t. */
+/* Formats of char16_t, in addition to glibc's of wchar_t. */
 extern "C++" {
 template <class... A>
 int wprintf(const char16_t *text, A... a)

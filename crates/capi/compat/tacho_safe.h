@@ -1,6 +1,6 @@
 /*
- * tacho_safe.h: more of the C library as Windows has it: checked copies, prints and files. Part of the compatibility
- * folder; windows.h includes it.
+ * tacho_safe.h: checked copies, prints and file functions of Windows' C library. Part of the compatibility folder;
+ * windows.h includes it.
  */
 #ifndef TACHO_COMPAT_SAFE_H
 #define TACHO_COMPAT_SAFE_H
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <tacho_print.h>
 
-/* What does not fit is not copied, and the room is zeroed. */
+/* Data that does not fit is not copied, and the buffer is zeroed. */
 static inline errno_t memcpy_s(void *to, size_t size, const void *from, size_t bytes)
 {
     if (bytes == 0) {
@@ -43,7 +43,7 @@ static inline int wprintf_s(const WCHAR *text, ...)
     TACHO_COMPAT_FORWARD(tacho_compat_vfwprintf(stdout, text, list));
 }
 
-/* -1 where it does not fit. Other than on Windows the text is ended then, too. */
+/* -1 if the text does not fit. Unlike on Windows, the buffer is terminated then, too. */
 static inline int tacho_compat_fitting(int length, size_t size)
 {
     return length >= 0 && (size_t)length < size ? length : -1;
@@ -59,7 +59,7 @@ static inline int _snwprintf(WCHAR *buffer, size_t size, const WCHAR *text, ...)
     TACHO_COMPAT_FORWARD(tacho_compat_fitting(tacho_compat_vsnwprintf(buffer, size, text, list), size));
 }
 
-/* The form without a size. */
+/* The variant without a size. */
 static inline int _swprintf(WCHAR *buffer, const WCHAR *text, ...)
 {
     TACHO_COMPAT_FORWARD(tacho_compat_vsnwprintf(buffer, 0x7FFFFFFF, text, list));

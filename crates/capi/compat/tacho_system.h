@@ -1,5 +1,5 @@
 /*
- * tacho_system.h: code pages, the machine's name, libraries, texts of codes. Part of the compatibility folder; windows.h
+ * tacho_system.h: code pages, the computer name, libraries, error texts. Part of the compatibility folder; windows.h
  * includes it.
  */
 #ifndef TACHO_COMPAT_SYSTEM_H
@@ -13,7 +13,7 @@
 #define CP_ACP 0
 #define CP_UTF8 65001
 
-/* How much was converted; 0 with the last error where the room was too small. Of no room, what is needed. */
+/* Returns the converted length; 0 and the last error if the buffer is too small; the required size for a size of 0. */
 static inline int tacho_compat_converted(const struct tacho_compat_sink *sink, int size)
 {
     if (sink->count == 0 || sink->count > 0x7FFFFFFF) {
@@ -36,7 +36,7 @@ static inline int tacho_compat_can_convert(UINT page, const void *text, int leng
     return 1;
 }
 
-/* A length of -1 goes to the final zero, and with it. What is no UTF-8 becomes U+FFFD. */
+/* A length of -1 means up to and including the final zero. Invalid UTF-8 becomes U+FFFD. */
 static inline int MultiByteToWideChar(UINT page, DWORD flags, const char *text, int length, WCHAR *to, int size)
 {
     struct tacho_compat_sink sink;
@@ -56,7 +56,7 @@ static inline int MultiByteToWideChar(UINT page, DWORD flags, const char *text, 
     return tacho_compat_converted(&sink, size);
 }
 
-/* Halves of characters become U+FFFD. The replacement is not looked at: UTF-8 has all characters. */
+/* Unpaired surrogates become U+FFFD. The default character is ignored: UTF-8 can encode all characters. */
 static inline int WideCharToMultiByte(UINT page, DWORD flags, const WCHAR *text, int length, char *to, int size,
                                       const char *replacement, BOOL *was_replaced)
 {
@@ -85,7 +85,7 @@ static inline int WideCharToMultiByte(UINT page, DWORD flags, const WCHAR *text,
 
 #define MAX_COMPUTERNAME_LENGTH 64
 
-/* gethostname under a name of our own: strict C modes hide it. */
+/* Declares gethostname under another name, since strict C modes hide it. */
 #ifdef __cplusplus
 extern "C"
 #else
@@ -93,7 +93,7 @@ extern
 #endif
 int tacho_compat_host(char *name, size_t size) __asm__("gethostname");
 
-/* The size is the room before, the length without its zero after; where it does not fit, the room that it takes. */
+/* *size is the capacity on entry, and the length without the final zero on return; the required size if too small. */
 static inline BOOL GetComputerNameA(char *name, DWORD *size)
 {
     char host[256] = "";
@@ -134,7 +134,7 @@ static inline BOOL GetComputerNameW(WCHAR *name, DWORD *size)
     return TRUE;
 }
 
-/* ---- Libraries of Windows: there are none ---- */
+/* ---- Windows libraries: loading always fails ---- */
 
 static inline HMODULE LoadLibraryA(const char *name)
 {
@@ -156,7 +156,7 @@ static inline BOOL FreeLibrary(HMODULE library)
     return FALSE;
 }
 
-/* ---- Texts of codes: the code itself ---- */
+/* ---- Error texts: the code in hexadecimal ---- */
 
 #define FORMAT_MESSAGE_ALLOCATE_BUFFER 0x00000100
 #define FORMAT_MESSAGE_IGNORE_INSERTS 0x00000200
@@ -167,9 +167,8 @@ static inline BOOL FreeLibrary(HMODULE library)
 #define FORMAT_MESSAGE_MAX_WIDTH_MASK 0x000000FF
 
 /*
- * "code 0xC0000BB8" and the end of a line, as Windows ends its texts; the length without the final zero. Texts of
- * the program's own (FORMAT_MESSAGE_FROM_STRING) are not supported. TachoLastErrorText has the reason of the library's
- * last error.
+ * Writes "code 0xC0000BB8" and a line end, as Windows ends its texts; returns the length without the final zero.
+ * FORMAT_MESSAGE_FROM_STRING is not supported. TachoLastErrorText returns the cause of the library's last error.
  */
 static inline DWORD FormatMessageA(DWORD flags, LPCVOID source, DWORD code, DWORD language, char *to, DWORD size,
                                    va_list *arguments)
@@ -185,7 +184,7 @@ static inline DWORD FormatMessageA(DWORD flags, LPCVOID source, DWORD code, DWOR
     }
     bytes = (size_t)tacho_compat_snprintf(text, sizeof text, "code 0x%08X\r\n", code) + 1;
     if (flags & FORMAT_MESSAGE_ALLOCATE_BUFFER) {
-        /* The argument is the place of an address, which LocalFree takes. */
+        /* The argument points to a pointer, whose memory the caller frees with LocalFree. */
         char *const made = (char *)LocalAlloc(LMEM_FIXED, size > bytes ? size : bytes);
         memcpy(to, &made, sizeof made);
         if (!made) {

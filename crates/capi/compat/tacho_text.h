@@ -1,9 +1,9 @@
 /*
- * tacho_text.h: 16-bit forms of the wide text functions, since glibc's take characters of 32 bits. Part of the
+ * tacho_text.h: 16-bit forms of the wide text functions, since glibc's use 32-bit characters. Part of the
  * compatibility folder; windows.h includes it.
  *
- * With -fshort-wchar they stand in place of glibc's under the standard names, also in std. Without, in C too; in
- * C++ they are overloads for char16_t beside glibc's.
+ * With -fshort-wchar, and in C also without, they replace glibc's under the standard names, also in std. In C++
+ * without -fshort-wchar they are overloads for char16_t.
  */
 #ifndef TACHO_COMPAT_TEXT_H
 #define TACHO_COMPAT_TEXT_H
@@ -24,7 +24,7 @@
 typedef int errno_t;
 typedef size_t rsize_t;
 #endif
-/* A copy that was cut short with _TRUNCATE. */
+/* The result of a copy that _TRUNCATE shortened. */
 #define STRUNCATE 80
 #define _TRUNCATE ((size_t)-1)
 
@@ -53,7 +53,7 @@ static inline size_t tacho_compat_wcsnlen_s(const WCHAR *text, size_t most)
     return text ? tacho_compat_wcsnlen(text, most) : 0;
 }
 
-/* A letter of ASCII or Latin-1 in lower case; others are as they are. */
+/* Converts a letter of ASCII or Latin-1 to lower case; other characters are unchanged. */
 static inline unsigned tacho_compat_lower(WCHAR c)
 {
     const unsigned letter = c;
@@ -148,7 +148,7 @@ static inline WCHAR *tacho_compat_wcscat(WCHAR *to, const WCHAR *from)
     return to;
 }
 
-/* Fills the rest with zeros, as the standard says. */
+/* Fills the rest with zeros, as the standard requires. */
 static inline WCHAR *tacho_compat_wcsncpy(WCHAR *to, const WCHAR *from, size_t most)
 {
     const size_t length = tacho_compat_wcsnlen(from, most);
@@ -179,8 +179,8 @@ static inline WCHAR *_wcsdup(const WCHAR *text)
 }
 
 /*
- * Puts at most `most` characters of `from` behind the `used` ones of `to`, whose room has `size` characters. What
- * does not fit leaves an empty text and ERANGE, or with _TRUNCATE as much as fits and STRUNCATE.
+ * Appends at most `most` characters of `from` after the first `used` ones of `to`, whose capacity is `size`. A text
+ * that does not fit becomes empty with ERANGE, or with _TRUNCATE is shortened with STRUNCATE.
  */
 static inline errno_t tacho_compat_put(WCHAR *to, size_t size, size_t used, const WCHAR *from, size_t most)
 {
@@ -248,8 +248,8 @@ static inline errno_t wcscat_s(WCHAR *to, size_t size, const WCHAR *from)
 /* ---- Numbers ---- */
 
 /*
- * A number in front of a text, at most `most` after its sign: beyond, `most` and ERANGE. `is_negative` tells the
- * sign. `end` is where it ends, or the text where there is no number.
+ * Parses the number at the start of a text, up to `most` (beyond it: `most` and ERANGE). `is_negative` receives the
+ * sign, `end` the end of the number, or the text if it does not start with a number.
  */
 static inline ULONGLONG tacho_compat_number(const WCHAR *text, WCHAR **end, int base, ULONGLONG most_positive,
                                             ULONGLONG most_negative, int *is_negative)
@@ -296,7 +296,7 @@ static inline ULONGLONG tacho_compat_number(const WCHAR *text, WCHAR **end, int 
     return value;
 }
 
-/* A long of Windows has 32 bits. */
+/* A long has 32 bits on Windows. */
 static inline LONG tacho_compat_wcstol(const WCHAR *text, WCHAR **end, int base)
 {
     int is_negative;
@@ -337,7 +337,7 @@ static inline LONGLONG _wtoi64(const WCHAR *text)
     return _wcstoi64(text, NULL, 10);
 }
 
-/* ---- Under the names of the standard ---- */
+/* ---- The standard names ---- */
 
 #define TACHO_COMPAT_TEXT_FUNCTIONS(F) \
     F(wcslen) F(wcsnlen) F(wcscmp) F(wcsncmp) F(wcschr) F(wcsrchr) F(wcsstr) F(wcscpy) F(wcscat) F(wcsncpy)  \
@@ -442,7 +442,7 @@ static inline errno_t strcat_s(char *to, size_t size, const char *from)
     return error;
 }
 
-/* Letters of ASCII count alike in either case. */
+/* Compares ASCII letters without case. */
 static inline int _stricmp(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -464,7 +464,7 @@ static inline char *_strdup(const char *text)
     return copy ? (char *)memcpy(copy, text, bytes) : NULL;
 }
 
-/* ---- Forms that know how large an array is ---- */
+/* ---- Forms that deduce the size of an array ---- */
 
 #ifdef __cplusplus
 extern "C++" {

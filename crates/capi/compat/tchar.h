@@ -1,5 +1,5 @@
 /*
- * tchar.h: names that are wide where UNICODE or _UNICODE is defined, else narrow. Part of the compatibility folder.
+ * tchar.h: names that are wide if UNICODE or _UNICODE is defined, otherwise narrow. Part of the compatibility folder.
  */
 #ifndef TACHO_COMPAT_TCHAR_H
 #define TACHO_COMPAT_TCHAR_H

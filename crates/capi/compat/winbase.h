@@ -1,5 +1,5 @@
 /*
- * winbase.h: calls of Windows on Linux: environment, time, memory, errors. Part of the compatibility folder.
+ * winbase.h: Windows functions for environment, time, memory and errors. Part of the compatibility folder.
  */
 #ifndef TACHO_COMPAT_WINBASE_H
 #define TACHO_COMPAT_WINBASE_H
@@ -14,7 +14,7 @@
 
 /* ---- Environment ---- */
 
-/* Copies a text with its final zero and returns its length; where it does not fit, the room that it takes. */
+/* Copies a text with its final zero and returns its length, or the required size if it does not fit. */
 static inline DWORD tacho_compat_copy(const char *text, char *buffer, DWORD size)
 {
     const size_t length = strlen(text);
@@ -28,21 +28,21 @@ static inline DWORD tacho_compat_copy(const char *text, char *buffer, DWORD size
     return (DWORD)length;
 }
 
-/* The value of an environment variable; 0 where there is none. */
+/* Returns the value of an environment variable; 0 if it is not set. */
 static inline DWORD GetEnvironmentVariable(const char *name, char *buffer, DWORD size)
 {
     const char *value = getenv(name);
     return value ? tacho_compat_copy(value, buffer, size) : 0;
 }
 
-/* The working directory; 0 on error. */
+/* Returns the working directory; 0 on error. */
 static inline DWORD GetCurrentDirectory(DWORD size, char *buffer)
 {
     char path[4096];
     return getcwd(path, sizeof path) ? tacho_compat_copy(path, buffer, size) : 0;
 }
 
-/* ---- Errors: the code that the library keeps for each thread ---- */
+/* ---- Errors: the library stores a code for each thread ---- */
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,8 +68,8 @@ static inline void SetLastError(DWORD code)
 #define INFINITE 0xFFFFFFFF
 
 /*
- * Sleeps for so many milliseconds, signals or not. By select, which Linux has count down what is left, and
- * which strict C modes (-std=c99) do not hide as they do nanosleep.
+ * Sleeps for this many milliseconds; signals do not end it early. Uses select, which on Linux updates the remaining
+ * time and which strict C modes (-std=c99) do not hide, unlike nanosleep.
  */
 static inline void Sleep(DWORD milliseconds)
 {
@@ -80,7 +80,7 @@ static inline void Sleep(DWORD milliseconds)
     }
 }
 
-/* clock_gettime under a name of our own: strict C modes hide it, and struct timespec with it. */
+/* Declares clock_gettime under another name: strict C modes hide it and struct timespec. */
 struct tacho_compat_time {
     long seconds;
     long nanoseconds;
@@ -92,7 +92,7 @@ extern
 #endif
 int tacho_compat_clock(int clock, struct tacho_compat_time *time) __asm__("clock_gettime");
 
-/* A clock of Linux in units of 100 ns. */
+/* Reads a clock in units of 100 ns. */
 static inline LONGLONG tacho_compat_units(int clock)
 {
     struct tacho_compat_time now = {0, 0};
@@ -100,24 +100,24 @@ static inline LONGLONG tacho_compat_units(int clock)
     return now.seconds * 10000000LL + now.nanoseconds / 100;
 }
 
-/* CLOCK_BOOTTIME, which is the clock of PerfTimeStamp. */
+/* CLOCK_BOOTTIME, the clock of PerfTimeStamp. */
 #define TACHO_COMPAT_BOOT_CLOCK 7
 
-/* Units of the performance counter in a second. */
+/* Ticks of the performance counter per second. */
 static inline BOOL QueryPerformanceFrequency(LARGE_INTEGER *frequency)
 {
     frequency->QuadPart = 10000000;
     return TRUE;
 }
 
-/* The performance counter: 100 ns since the machine was started. */
+/* The performance counter: 100 ns since boot. */
 static inline BOOL QueryPerformanceCounter(LARGE_INTEGER *count)
 {
     count->QuadPart = tacho_compat_units(TACHO_COMPAT_BOOT_CLOCK);
     return TRUE;
 }
 
-/* Milliseconds since the machine was started. */
+/* Milliseconds since boot. */
 static inline ULONGLONG GetTickCount64(void)
 {
     return (ULONGLONG)tacho_compat_units(TACHO_COMPAT_BOOT_CLOCK) / 10000;
@@ -141,13 +141,13 @@ static inline void GetSystemTimeAsFileTime(LPFILETIME time)
 
 #define GetSystemTimePreciseAsFileTime(time) GetSystemTimeAsFileTime(time)
 
-/* The calendar's date of a time; FALSE for times beyond Windows' range. Years of 400 years repeat. */
+/* Converts a time to a calendar date; FALSE beyond Windows' range. The calendar repeats every 400 years. */
 static inline BOOL FileTimeToSystemTime(const FILETIME *file_time, LPSYSTEMTIME time)
 {
     const ULONGLONG units = ((ULONGLONG)file_time->dwHighDateTime << 32) | file_time->dwLowDateTime;
     const ULONGLONG milliseconds = units / 10000;
     const unsigned in_day = (unsigned)(milliseconds % 86400000);
-    /* Days since 1 March 1600: then a leap day is the last of its year. */
+    /* Days since 1 March 1600, so that a leap day is the last day of its year. */
     const unsigned long days = (unsigned long)(milliseconds / 86400000) + 306;
     const unsigned long era = days / 146097, of_era = days % 146097;
     const unsigned long year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
@@ -177,7 +177,7 @@ static inline void GetSystemTime(LPSYSTEMTIME time)
     (void)FileTimeToSystemTime(&now, time);
 }
 
-/* The time of a calendar's date; FALSE for what is no date or lies beyond Windows' range. The day of the week is not read. */
+/* Converts a calendar date to a time; FALSE for invalid dates and beyond Windows' range. Ignores the day of the week. */
 static inline BOOL SystemTimeToFileTime(const SYSTEMTIME *time, LPFILETIME file_time)
 {
     static const BYTE lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -207,7 +207,7 @@ static inline BOOL SystemTimeToFileTime(const SYSTEMTIME *time, LPFILETIME file_
     return TRUE;
 }
 
-/* localtime_r under a name of our own: strict C modes hide it. */
+/* Declares localtime_r under another name: strict C modes hide it. */
 #ifdef __cplusplus
 extern "C"
 #else
@@ -215,7 +215,7 @@ extern
 #endif
 struct tm *tacho_compat_local(const time_t *seconds, struct tm *parts) __asm__("localtime_r");
 
-/* A time of UTC as local time, by the offset that is in force then. */
+/* Converts UTC to local time, with the UTC offset that is in force at that time. */
 static inline BOOL FileTimeToLocalFileTime(const FILETIME *file_time, LPFILETIME local)
 {
     const ULONGLONG units = ((ULONGLONG)file_time->dwHighDateTime << 32) | file_time->dwLowDateTime;
@@ -254,7 +254,7 @@ static inline void GetLocalTime(LPSYSTEMTIME time)
     (void)FileTimeToSystemTime(&local, time);
 }
 
-/* -1, 0 or 1. */
+/* Returns -1, 0 or 1. */
 static inline LONG CompareFileTime(const FILETIME *a, const FILETIME *b)
 {
     const ULONGLONG first = ((ULONGLONG)a->dwHighDateTime << 32) | a->dwLowDateTime;
@@ -274,7 +274,7 @@ static inline void ExitProcess(UINT code)
     exit((int)code);
 }
 
-/* ---- Memory: all of it is malloc's ---- */
+/* ---- Memory: malloc ---- */
 
 #define HEAP_GENERATE_EXCEPTIONS 0x00000004
 #define HEAP_NO_SERIALIZE 0x00000001
@@ -297,7 +297,7 @@ static inline LPVOID HeapAlloc(HANDLE heap, DWORD flags, SIZE_T bytes)
     return flags & HEAP_ZERO_MEMORY ? calloc(bytes ? bytes : 1, 1) : malloc(bytes ? bytes : 1);
 }
 
-/* HEAP_ZERO_MEMORY is not for what is added: how much there was is not known. */
+/* HEAP_ZERO_MEMORY does not apply to added memory: the previous size is unknown. */
 static inline LPVOID HeapReAlloc(HANDLE heap, DWORD flags, LPVOID memory, SIZE_T bytes)
 {
     (void)heap;
@@ -318,7 +318,7 @@ static inline HLOCAL LocalAlloc(UINT flags, SIZE_T bytes)
     return flags & LMEM_ZEROINIT ? calloc(bytes ? bytes : 1, 1) : malloc(bytes ? bytes : 1);
 }
 
-/* Null, as Windows tells that it was done. */
+/* Returns null, which means success. */
 static inline HLOCAL LocalFree(HLOCAL memory)
 {
     free(memory);

@@ -1,13 +1,13 @@
 /*
- * windows.h: what programs of Windows that read or publish performance counters take of it, on Linux. Part of the
- * compatibility folder, which is not on the default path: docs/c-interface.md tells how programs find it.
+ * windows.h: the part of Windows that programs with performance counters use. Part of the compatibility folder,
+ * which is not on the default path: see docs/c-interface.md.
  *
- * 16-bit text needs -fshort-wchar where it is written L"...". C99 and later, C++11 and later.
+ * 16-bit literals written L"..." need -fshort-wchar. C99 and later, C++11 and later.
  */
 #ifndef TACHO_COMPAT_WINDOWS_H
 #define TACHO_COMPAT_WINDOWS_H
 
-/* Programs compare it. All that there is is there whatever it says. */
+/* Programs compare it. Everything is available, whatever its value. */
 #ifndef _WIN32_WINNT
 #define _WIN32_WINNT 0x0A00
 #endif
@@ -27,7 +27,7 @@
 #endif
 #endif
 
-/* #pragma comment(lib, ...) is of Windows' linker. g++ before 13 needs -Wno-unknown-pragmas for it. */
+/* #pragma comment(lib, ...) has no effect. g++ before 13 needs -Wno-unknown-pragmas. */
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 
 #endif

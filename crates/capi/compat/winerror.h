@@ -1,5 +1,5 @@
 /*
- * winerror.h: Win32 codes beyond those of tachograph/errors.h, and HRESULTs. Part of the compatibility folder.
+ * winerror.h: Win32 codes that tachograph/errors.h lacks, and HRESULTs. Part of the compatibility folder.
  */
 #ifndef TACHO_COMPAT_WINERROR_H
 #define TACHO_COMPAT_WINERROR_H

@@ -9,7 +9,7 @@
 #include <minwindef.h>
 #include <winerror.h>
 
-/* ---- Texts: TCHAR is WCHAR where UNICODE is defined ---- */
+/* ---- Texts: TCHAR is WCHAR if UNICODE is defined ---- */
 
 #ifdef UNICODE
 typedef WCHAR TCHAR;

@@ -1,15 +1,22 @@
 /*
- * pdh.h: the Performance Data Helper (PDH) on Linux: counters by path, of this machine and of logs, as Windows
- * programs read them.
+ * pdh.h: the Performance Data Helper (PDH): counters by path, of this machine and of logs.
  *
- * Names, structures and status codes are Windows'. Link with -ltachograph (pkg-config --cflags --libs
- * tachograph). C11 and later, C++11 and later. docs/c-interface.md has a program and says what differs.
+ * Names, structures and status codes are those of Windows. Link with -ltachograph (pkg-config --cflags --libs
+ * tachograph). C11 and later, C++11 and later. docs/c-interface.md has an example and lists the differences to
+ * Windows; see also pdh(3).
  *
- * - Functions that end in W take texts of 16-bit characters, whatever WCHAR is in the program; those that end
- *   in A take UTF-8. With UNICODE defined, names without a letter are the W functions, else the A functions.
- * - Where the size of a result is not known beforehand, a call with size 0 (and a null buffer) returns
- *   PDH_MORE_DATA and the size needed.
- * - Handles are numbers, never addresses that are followed. Every function may be called from any thread.
+ * - Functions return 0 or a status of pdhmsg.h. Common ones: PDH_INVALID_ARGUMENT for a null pointer or an invalid
+ *   argument, PDH_INVALID_HANDLE for a handle that is closed, of another kind or invalid. TachoLastErrorText() of
+ *   perfutil.h describes the calling thread's last error.
+ * - All functions are thread-safe. Calls for one query wait for each other.
+ * - W functions use UTF-16 in 16-bit characters, whatever WCHAR is in the program; A functions use UTF-8. Names
+ *   without a letter are macros: W if UNICODE is defined, otherwise A.
+ * - Buffers: the size argument is the capacity on entry and the used size on return. If the buffer is too small,
+ *   the function returns PDH_MORE_DATA and the required size, and writes nothing else. A buffer of size 0 may be
+ *   null. Sizes of arrays and structures are in bytes, including the texts that they point to, which follow them in
+ *   the same buffer. Sizes of texts and lists are in characters, including the final zeros.
+ * - A list is a sequence of zero-terminated texts, followed by one more zero.
+ * - If a call fails to create a handle, the handle is null.
  */
 #ifndef TACHO_PDH_H
 #define TACHO_PDH_H
@@ -24,17 +31,17 @@ extern "C" {
 
 /* ---- Constants ---- */
 
-/* A status: 0, or a code of pdhmsg.h. As on Windows it has a sign, and the codes have none. */
+/* A status: 0, or a code of pdhmsg.h. As on Windows, it is signed and the codes are unsigned. */
 typedef LONG PDH_STATUS;
 
 #define PDH_FUNCTION PDH_STATUS
 
-/* Members of the structure around. C++ has that for unions alone, its compilers for both. */
+/* Marks anonymous structures, which standard C++ lacks and its compilers support. */
 #define TACHO_ANONYMOUS __extension__
 
 #define PDH_CVERSION_WIN40 ((DWORD)0x0400)
 #define PDH_CVERSION_WIN50 ((DWORD)0x0500)
-/* The version of the interface, as PdhGetDllVersion tells it. */
+/* The version of the interface, which PdhGetDllVersion returns. */
 #define PDH_VERSION ((DWORD)(PDH_CVERSION_WIN50 + 0x0003))
 
 #define IsSuccessSeverity(ErrorCode)       ((((DWORD)(ErrorCode)) >> 30) == 0)
@@ -42,7 +49,7 @@ typedef LONG PDH_STATUS;
 #define IsWarningSeverity(ErrorCode)       ((((DWORD)(ErrorCode)) >> 30) == 2)
 #define IsErrorSeverity(ErrorCode)         ((((DWORD)(ErrorCode)) >> 30) == 3)
 
-/* Lengths in characters. PDH_MAX_COUNTER_PATH holds a path of the longest names that Windows has. */
+/* Lengths in characters, including the final zero. */
 #define MAX_COUNTER_PATH        256
 #define PDH_MAX_COUNTER_NAME    1024
 #define PDH_MAX_INSTANCE_NAME   1024
@@ -59,12 +66,12 @@ typedef PDH_HQUERY HQUERY;
 typedef PDH_HLOG HLOG;
 #endif
 
-/* The data source of this machine's counters. */
+/* The data source with the counters of this machine. */
 #define H_REALTIME_DATASOURCE NULL
-/* Not supported: there is no WMI. */
+/* Not supported: Linux has no WMI. */
 #define H_WBEM_DATASOURCE ((HANDLE)(intptr_t)-1)
 
-/* Formats. One of LONG, DOUBLE and LARGE, with any of NOSCALE, 1000 and NOCAP100. */
+/* Formats of values: one of LONG, DOUBLE and LARGE, combined with any of NOSCALE, 1000 and NOCAP100. */
 #define PDH_FMT_RAW      ((DWORD)0x00000010)
 #define PDH_FMT_ANSI     ((DWORD)0x00000020)
 #define PDH_FMT_UNICODE  ((DWORD)0x00000040)
@@ -74,12 +81,12 @@ typedef PDH_HLOG HLOG;
 #define PDH_FMT_NOSCALE  ((DWORD)0x00001000) /* without the factor of PdhSetCounterScaleFactor */
 #define PDH_FMT_1000     ((DWORD)0x00002000) /* multiplied by 1000 */
 #define PDH_FMT_NODATA   ((DWORD)0x00004000)
-#define PDH_FMT_NOCAP100 ((DWORD)0x00008000) /* percentages above 100 stay */
+#define PDH_FMT_NOCAP100 ((DWORD)0x00008000) /* percentages above 100 are not reduced to 100 */
 
 #define PERF_DETAIL_COSTLY   ((DWORD)0x00010000)
 #define PERF_DETAIL_STANDARD ((DWORD)0x0000FFFF)
 
-/* Exponents of PdhSetCounterScaleFactor. */
+/* The range of powers of ten for PdhSetCounterScaleFactor. */
 #define PDH_MAX_SCALE 7L
 #define PDH_MIN_SCALE (-7L)
 
@@ -95,7 +102,7 @@ typedef PDH_HLOG HLOG;
 #define PDH_PATH_WBEM_RESULT 1
 #define PDH_PATH_WBEM_INPUT  2
 
-/* Access of PdhOpenLog: one of the first row, one of the second, any of the third. */
+/* Access flags of PdhOpenLog: one of READ, WRITE, UPDATE; one of CREATE_NEW to OPEN_EXISTING; any of OPT. */
 #define PDH_LOG_READ_ACCESS    ((DWORD)0x00010000)
 #define PDH_LOG_WRITE_ACCESS   ((DWORD)0x00020000)
 #define PDH_LOG_UPDATE_ACCESS  ((DWORD)0x00040000)
@@ -122,7 +129,7 @@ typedef PDH_HLOG HLOG;
 #define PDH_LOG_TYPE_SQL           7
 #define PDH_LOG_TYPE_BINARY        8
 
-/* Flag of PdhCloseLog: closes the query of the log too. */
+/* Flags of PdhCloseLog. CLOSE_QUERY closes the log's query too. */
 #define PDH_FLAGS_CLOSE_QUERY ((DWORD)0x00000001)
 #define PDH_FLAGS_FILE_BROWSER_ONLY ((DWORD)0x00000001)
 
@@ -133,13 +140,13 @@ typedef PDH_HLOG HLOG;
 
 /* ---- Structures ---- */
 
-/* A raw value of a counter, and when it was taken (local time; see docs). */
+/* A raw value of a counter. */
 typedef struct _PDH_RAW_COUNTER {
     volatile DWORD CStatus;
-    FILETIME TimeStamp;
+    FILETIME TimeStamp; /* local time of the sample */
     LONGLONG FirstValue;
-    LONGLONG SecondValue; /* the base, or a time stamp; 0 where the type has one number */
-    DWORD MultiCount;
+    LONGLONG SecondValue; /* the base, or a time stamp; 0 for types that need only one number */
+    DWORD MultiCount;     /* the multiplier of multi timers */
 } PDH_RAW_COUNTER, *PPDH_RAW_COUNTER;
 
 typedef struct _PDH_RAW_COUNTER_ITEM_A {
@@ -152,7 +159,7 @@ typedef struct _PDH_RAW_COUNTER_ITEM_W {
     PDH_RAW_COUNTER RawValue;
 } PDH_RAW_COUNTER_ITEM_W, *PPDH_RAW_COUNTER_ITEM_W;
 
-/* A formatted value: the member that the format names. */
+/* A formatted value. The format determines which member of the union is set. */
 typedef struct _PDH_FMT_COUNTERVALUE {
     DWORD CStatus;
     TACHO_ANONYMOUS union {
@@ -175,14 +182,17 @@ typedef struct _PDH_FMT_COUNTERVALUE_ITEM_W {
 } PDH_FMT_COUNTERVALUE_ITEM_W, *PPDH_FMT_COUNTERVALUE_ITEM_W;
 
 typedef struct _PDH_STATISTICS {
-    DWORD dwFormat;
-    DWORD count; /* how many raw values were given, bad ones too */
+    DWORD dwFormat; /* PDH_FMT_* */
+    DWORD count;    /* number of raw values that were passed, including invalid ones */
     PDH_FMT_COUNTERVALUE min;
     PDH_FMT_COUNTERVALUE max;
     PDH_FMT_COUNTERVALUE mean;
 } PDH_STATISTICS, *PPDH_STATISTICS;
 
-/* The parts of a path. Absent parts are null; a machine has its two backslashes; an index of -1 is none. */
+/*
+ * The parts of a counter path. Absent parts are null. szMachineName includes its two backslashes. dwInstanceIndex is
+ * the n of name#n; PdhMakeCounterPath treats (DWORD)-1 as 0.
+ */
 typedef struct _PDH_COUNTER_PATH_ELEMENTS_A {
     LPSTR szMachineName;
     LPSTR szObjectName;
@@ -267,138 +277,162 @@ typedef struct _PDH_COUNTER_INFO_W {
     DWORD DataBuffer[1];
 } PDH_COUNTER_INFO_W, *PPDH_COUNTER_INFO_W;
 
-/* A range of time in 100 ns of local time, and how many samples lie in it. */
+/* A time range in 100 ns since 1601-01-01, local time, and the number of samples in it. */
 typedef struct _PDH_TIME_INFO {
     LONGLONG StartTime;
     LONGLONG EndTime;
     DWORD SampleCount;
 } PDH_TIME_INFO, *PPDH_TIME_INFO;
 
-/* A record of a log as it lies in the file. */
+/* A record of a log as it is stored in the file. */
 typedef struct _PDH_RAW_LOG_RECORD {
     DWORD dwStructureSize;
     DWORD dwRecordType; /* PDH_LOG_TYPE_* */
-    DWORD dwItems;      /* bytes of the record */
+    DWORD dwItems;      /* number of bytes in RawBytes */
     BYTE RawBytes[1];
 } PDH_RAW_LOG_RECORD, *PPDH_RAW_LOG_RECORD;
 
 /* ---- Queries ---- */
 
+/* Returns PDH_VERSION. */
 PDH_FUNCTION PdhGetDllVersion(LPDWORD lpdwVersion);
 
 /*
- * Opens a query over this machine (null) or over a log. Several logs: PdhBindInputDataSource,
- * PdhOpenQueryH.
+ * Opens a query over this machine (szDataSource is null) or over a log (its file name). dwUserData is returned by
+ * PdhGetCounterInfo. For several logs see PdhBindInputDataSource.
  */
 PDH_FUNCTION PdhOpenQueryW(LPCWSTR szDataSource, DWORD_PTR dwUserData, PDH_HQUERY *phQuery);
 PDH_FUNCTION PdhOpenQueryA(LPCSTR szDataSource, DWORD_PTR dwUserData, PDH_HQUERY *phQuery);
 
-/* Opens a query over a data source of PdhBindInputDataSource. */
+/* The same over a data source of PdhBindInputDataSource. */
 PDH_FUNCTION PdhOpenQueryH(PDH_HLOG hDataSource, DWORD_PTR dwUserData, PDH_HQUERY *phQuery);
 
-/* Ends a query, its counters and their handles. */
+/* Closes a query and its counters, and stops its thread. */
 PDH_FUNCTION PdhCloseQuery(PDH_HQUERY hQuery);
 
-/* TRUE where the query is over this machine; FALSE for one over logs, and for what is no query. */
+/* Returns TRUE if the query is over this machine; FALSE if it is over logs or the handle is invalid. */
 BOOL PdhIsRealTimeQuery(PDH_HQUERY hQuery);
 
-/* Adds a counter. An instance that is not there now is no error: it may appear. */
+/*
+ * Adds a counter. The instance may contain the wildcards * and ?, which are expanded at each collection; to expand
+ * set and counter, see PdhExpandWildCardPath. Over this machine, an instance that does not exist yet is not an
+ * error. PDH_CSTATUS_BAD_COUNTERNAME: the path is malformed. PDH_CSTATUS_NO_OBJECT, PDH_CSTATUS_NO_COUNTER,
+ * PDH_CSTATUS_NO_INSTANCE: unknown set, counter or instance.
+ */
 PDH_FUNCTION PdhAddCounterW(PDH_HQUERY hQuery, LPCWSTR szFullCounterPath, DWORD_PTR dwUserData,
                             PDH_HCOUNTER *phCounter);
 PDH_FUNCTION PdhAddCounterA(PDH_HQUERY hQuery, LPCSTR szFullCounterPath, DWORD_PTR dwUserData,
                             PDH_HCOUNTER *phCounter);
 
-/* The same: names are English here. */
+/* The same, with English names of sets and counters. */
 PDH_FUNCTION PdhAddEnglishCounterW(PDH_HQUERY hQuery, LPCWSTR szFullCounterPath, DWORD_PTR dwUserData,
                                    PDH_HCOUNTER *phCounter);
 PDH_FUNCTION PdhAddEnglishCounterA(PDH_HQUERY hQuery, LPCSTR szFullCounterPath, DWORD_PTR dwUserData,
                                    PDH_HCOUNTER *phCounter);
 
+/* Removes a counter from its query and closes its handle. */
 PDH_FUNCTION PdhRemoveCounter(PDH_HCOUNTER hCounter);
 
-/* Takes a sample of all counters of the query at one moment; of a log the next record. */
+/*
+ * Samples all counters of the query at one moment, or reads the next record of the log. PDH_NO_MORE_DATA: the log
+ * has no further record. PDH_NO_DATA: nothing could be collected.
+ */
 PDH_FUNCTION PdhCollectQueryData(PDH_HQUERY hQuery);
 
-/* The same, with the sample's local time in 100 ns. */
+/* The same; returns the local time of the sample in 100 ns since 1601-01-01. */
 PDH_FUNCTION PdhCollectQueryDataWithTime(PDH_HQUERY hQuery, LONGLONG *pllTimeStamp);
 
 /*
- * Collects every so many seconds on a thread of the library, and sets the event each time, until the query
- * is closed. A further call changes interval and event. The event is one of CreateEvent of the
- * compatibility folder, or an eventfd.
+ * Starts a thread of the library that collects every dwIntervalTime seconds (at least 1) and sets the event after
+ * each sample, until the query is closed. A further call changes interval and event. The event comes from CreateEvent
+ * of the compatibility folder, or is an eventfd. The library duplicates it, so the program may close it at any time.
  */
 PDH_FUNCTION PdhCollectQueryDataEx(PDH_HQUERY hQuery, DWORD dwIntervalTime, HANDLE hNewDataEvent);
 
-/* The event of an eventfd that the program has made itself. */
+/* The event handle of an eventfd. */
 #define TACHO_EVENT_OF_FD(fd) ((HANDLE)((uintptr_t)(fd) << 2 | 1))
 
-/* Which records of its logs a query reads; the first is read next. */
+/* Restricts a query over logs to the records in a time range, and rewinds it to the first one. */
 PDH_FUNCTION PdhSetQueryTimeRange(PDH_HQUERY hQuery, PPDH_TIME_INFO pInfo);
 
-/* DATA_SOURCE_REGISTRY is the one there is. */
+/* Succeeds for DATA_SOURCE_REGISTRY, the only real-time data source. */
 PDH_FUNCTION PdhSetDefaultRealTimeDataSource(DWORD dwDataSourceId);
 
 /* ---- Values ---- */
 
-/* lpdwType may be null. */
+/*
+ * Formats the last sample of a counter. lpdwType, which may be null, receives the counter type. Most types need two
+ * samples: before the second, the function returns PDH_INVALID_DATA. PDH_INVALID_ARGUMENT: the path contains
+ * wildcards. PDH_INVALID_INSTANCE: the path has no instance, and several programs publish the set.
+ */
 PDH_FUNCTION PdhGetFormattedCounterValue(PDH_HCOUNTER hCounter, DWORD dwFormat, LPDWORD lpdwType,
                                          PPDH_FMT_COUNTERVALUE pValue);
 
-/* Sizes in bytes. The names lie behind the items in the buffer. */
+/*
+ * Formats the last sample of all instances that the counter's path selects. Size in bytes. Each value has a status of
+ * its own; if no instance has a value, the function returns the status of the first.
+ */
 PDH_FUNCTION PdhGetFormattedCounterArrayW(PDH_HCOUNTER hCounter, DWORD dwFormat, LPDWORD lpdwBufferSize,
                                           LPDWORD lpdwItemCount, PPDH_FMT_COUNTERVALUE_ITEM_W ItemBuffer);
 PDH_FUNCTION PdhGetFormattedCounterArrayA(PDH_HCOUNTER hCounter, DWORD dwFormat, LPDWORD lpdwBufferSize,
                                           LPDWORD lpdwItemCount, PPDH_FMT_COUNTERVALUE_ITEM_A ItemBuffer);
 
-/* lpdwType may be null. */
+/* Returns the raw value of a counter's last sample. lpdwType, which may be null, receives the counter type. */
 PDH_FUNCTION PdhGetRawCounterValue(PDH_HCOUNTER hCounter, LPDWORD lpdwType, PPDH_RAW_COUNTER pValue);
 
-/* As PdhGetFormattedCounterArray. */
+/* Returns the raw values of all instances that the counter's path selects. Size in bytes. */
 PDH_FUNCTION PdhGetRawCounterArrayW(PDH_HCOUNTER hCounter, LPDWORD lpdwBufferSize, LPDWORD lpdwItemCount,
                                     PPDH_RAW_COUNTER_ITEM_W ItemBuffer);
 PDH_FUNCTION PdhGetRawCounterArrayA(PDH_HCOUNTER hCounter, LPDWORD lpdwBufferSize, LPDWORD lpdwItemCount,
                                     PPDH_RAW_COUNTER_ITEM_A ItemBuffer);
 
-/* rawValue1 is the newer; rawValue2 may be null where the type takes one value. */
+/*
+ * Formats raw values by the type of a counter. rawValue1 is the newer one; rawValue2 may be null for types that need
+ * only one.
+ */
 PDH_FUNCTION PdhCalculateCounterFromRawValue(PDH_HCOUNTER hCounter, DWORD dwFormat,
                                              PPDH_RAW_COUNTER rawValue1, PPDH_RAW_COUNTER rawValue2,
                                              PPDH_FMT_COUNTERVALUE fmtValue);
 
-/* The same without a counter. pTimeBase may be null where the formula has none; pRawValue2 as above. */
+/*
+ * Formats raw values by a counter type. pTimeBase, ticks per second, may be null for types that do not use it;
+ * pRawValue1 is the newer value, pRawValue2 may be null for types that need only one.
+ */
 PDH_FUNCTION PdhFormatFromRawValue(DWORD dwCounterType, DWORD dwFormat, LONGLONG *pTimeBase,
                                    PPDH_RAW_COUNTER pRawValue1, PPDH_RAW_COUNTER pRawValue2,
                                    PPDH_FMT_COUNTERVALUE pFmtValue);
 
 /*
- * Minimum, maximum and mean of raw values in a ring whose oldest is at dwFirstEntry. The mean is the
- * type's own, from first and last.
+ * Computes minimum, maximum and mean of a ring of dwNumEntries raw values, of which the oldest is at index
+ * dwFirstEntry. The mean is computed from the first and the last raw value by the formula of the counter type, not
+ * from formatted values.
  */
 PDH_FUNCTION PdhComputeCounterStatistics(PDH_HCOUNTER hCounter, DWORD dwFormat, DWORD dwFirstEntry,
                                          DWORD dwNumEntries, PPDH_RAW_COUNTER lpRawValueArray,
                                          PPDH_STATISTICS data);
 
-/* Size in bytes. */
+/* Returns the path, type, scale and user data of a counter, and its help text if requested. Size in bytes. */
 PDH_FUNCTION PdhGetCounterInfoW(PDH_HCOUNTER hCounter, BYTE bRetrieveExplainText, LPDWORD pdwBufferSize,
                                 PPDH_COUNTER_INFO_W lpBuffer);
 PDH_FUNCTION PdhGetCounterInfoA(PDH_HCOUNTER hCounter, BYTE bRetrieveExplainText, LPDWORD pdwBufferSize,
                                 PPDH_COUNTER_INFO_A lpBuffer);
 
-/* Formatted values are multiplied by 10^lFactor. */
+/* Multiplies the formatted values of a counter by 10^lFactor; PDH_MIN_SCALE to PDH_MAX_SCALE. */
 PDH_FUNCTION PdhSetCounterScaleFactor(PDH_HCOUNTER hCounter, LONG lFactor);
 
-/* Units of the counter's time in one second. */
+/* Returns the ticks per second of the counter's clock. */
 PDH_FUNCTION PdhGetCounterTimeBase(PDH_HCOUNTER hCounter, LONGLONG *pTimeBase);
 
-/* ---- Names. Sizes in characters, with the final zeros ---- */
+/* ---- Names. Sizes in characters, including the final zeros, unless noted otherwise ---- */
 
-/* Whether this machine has the counter. */
+/* Succeeds if this machine, or the data source, has the counter. */
 PDH_FUNCTION PdhValidatePathW(LPCWSTR szFullPathBuffer);
 PDH_FUNCTION PdhValidatePathA(LPCSTR szFullPathBuffer);
 
 PDH_FUNCTION PdhValidatePathExW(PDH_HLOG hDataSource, LPCWSTR szFullPathBuffer);
 PDH_FUNCTION PdhValidatePathExA(PDH_HLOG hDataSource, LPCSTR szFullPathBuffer);
 
-/* Size in bytes. */
+/* Splits a path into its parts. dwFlags must be 0. Size in bytes. */
 PDH_FUNCTION PdhParseCounterPathW(LPCWSTR szFullPathBuffer,
                                   PPDH_COUNTER_PATH_ELEMENTS_W pCounterPathElements, LPDWORD pdwBufferSize,
                                   DWORD dwFlags);
@@ -406,11 +440,13 @@ PDH_FUNCTION PdhParseCounterPathA(LPCSTR szFullPathBuffer,
                                   PPDH_COUNTER_PATH_ELEMENTS_A pCounterPathElements, LPDWORD pdwBufferSize,
                                   DWORD dwFlags);
 
+/* Combines parts into a path. dwFlags must be 0. An empty instance or parent is treated as absent. */
 PDH_FUNCTION PdhMakeCounterPathW(PPDH_COUNTER_PATH_ELEMENTS_W pCounterPathElements, LPWSTR szFullPathBuffer,
                                  LPDWORD pcchBufferSize, DWORD dwFlags);
 PDH_FUNCTION PdhMakeCounterPathA(PPDH_COUNTER_PATH_ELEMENTS_A pCounterPathElements, LPSTR szFullPathBuffer,
                                  LPDWORD pcchBufferSize, DWORD dwFlags);
 
+/* Splits parent/instance#index into its parts. A text that fits is written even if the other does not. */
 PDH_FUNCTION PdhParseInstanceNameW(LPCWSTR szInstanceString, LPWSTR szInstanceName,
                                    LPDWORD pcchInstanceNameLength, LPWSTR szParentName,
                                    LPDWORD pcchParentNameLength, LPDWORD lpIndex);
@@ -418,7 +454,10 @@ PDH_FUNCTION PdhParseInstanceNameA(LPCSTR szInstanceString, LPSTR szInstanceName
                                    LPDWORD pcchInstanceNameLength, LPSTR szParentName,
                                    LPDWORD pcchParentNameLength, LPDWORD lpIndex);
 
-/* The paths that match, each ended by a zero, and a zero more. */
+/*
+ * Lists the counter paths that match a path with wildcards in set, instance or counter. dwFlags combines
+ * PDH_NOEXPANDCOUNTERS, PDH_NOEXPANDINSTANCES and PDH_REFRESHCOUNTERS, which has no effect.
+ */
 PDH_FUNCTION PdhExpandWildCardPathW(LPCWSTR szDataSource, LPCWSTR szWildCardPath,
                                     PZZWSTR mszExpandedPathList, LPDWORD pcchPathListLength, DWORD dwFlags);
 PDH_FUNCTION PdhExpandWildCardPathA(LPCSTR szDataSource, LPCSTR szWildCardPath, PZZSTR mszExpandedPathList,
@@ -436,16 +475,21 @@ PDH_FUNCTION PdhExpandCounterPathW(LPCWSTR szWildCardPath, PZZWSTR mszExpandedPa
 PDH_FUNCTION PdhExpandCounterPathA(LPCSTR szWildCardPath, PZZSTR mszExpandedPathList,
                                    LPDWORD pcchPathListLength);
 
-/* PDH_CSTATUS_NO_MACHINE for any other than this machine. */
+/* Succeeds for this machine. Other machines: PDH_CSTATUS_NO_MACHINE. */
 PDH_FUNCTION PdhConnectMachineW(LPCWSTR szMachineName);
 PDH_FUNCTION PdhConnectMachineA(LPCSTR szMachineName);
 
+/* Lists the machines of a data source. */
 PDH_FUNCTION PdhEnumMachinesW(LPCWSTR szDataSource, PZZWSTR mszMachineList, LPDWORD pcchBufferSize);
 PDH_FUNCTION PdhEnumMachinesA(LPCSTR szDataSource, PZZSTR mszMachineList, LPDWORD pcchBufferSize);
 
 PDH_FUNCTION PdhEnumMachinesHW(PDH_HLOG hDataSource, PZZWSTR mszMachineList, LPDWORD pcchBufferSize);
 PDH_FUNCTION PdhEnumMachinesHA(PDH_HLOG hDataSource, PZZSTR mszMachineList, LPDWORD pcchBufferSize);
 
+/*
+ * Lists the counter sets of a machine up to a level of detail (PERF_DETAIL_*). A null szMachineName means this
+ * machine, or all machines of a log. bRefresh is ignored: the list is always current.
+ */
 PDH_FUNCTION PdhEnumObjectsW(LPCWSTR szDataSource, LPCWSTR szMachineName, PZZWSTR mszObjectList,
                              LPDWORD pcchBufferSize, DWORD dwDetailLevel, BOOL bRefresh);
 PDH_FUNCTION PdhEnumObjectsA(LPCSTR szDataSource, LPCSTR szMachineName, PZZSTR mszObjectList,
@@ -457,8 +501,9 @@ PDH_FUNCTION PdhEnumObjectsHA(PDH_HLOG hDataSource, LPCSTR szMachineName, PZZSTR
                               LPDWORD pcchBufferSize, DWORD dwDetailLevel, BOOL bRefresh);
 
 /*
- * An instance list of length 0: a set without instances; of length 2 and two zeros: a set that has none
- * now.
+ * Lists the counters and the instances of a set. The length of the instance list is 0 for a set without instances,
+ * and 2 (two zeros) for a set that has no instances now. A list that fits is written even if the other does not.
+ * dwFlags is ignored.
  */
 PDH_FUNCTION PdhEnumObjectItemsW(LPCWSTR szDataSource, LPCWSTR szMachineName, LPCWSTR szObjectName,
                                  PZZWSTR mszCounterList, LPDWORD pcchCounterListLength,
@@ -478,6 +523,7 @@ PDH_FUNCTION PdhEnumObjectItemsHA(PDH_HLOG hDataSource, LPCSTR szMachineName, LP
                                   PZZSTR mszInstanceList, LPDWORD pcchInstanceListLength,
                                   DWORD dwDetailLevel, DWORD dwFlags);
 
+/* Returns the counter set that a user interface should preselect. */
 PDH_FUNCTION PdhGetDefaultPerfObjectW(LPCWSTR szDataSource, LPCWSTR szMachineName,
                                       LPWSTR szDefaultObjectName, LPDWORD pcchBufferSize);
 PDH_FUNCTION PdhGetDefaultPerfObjectA(LPCSTR szDataSource, LPCSTR szMachineName, LPSTR szDefaultObjectName,
@@ -488,6 +534,7 @@ PDH_FUNCTION PdhGetDefaultPerfObjectHW(PDH_HLOG hDataSource, LPCWSTR szMachineNa
 PDH_FUNCTION PdhGetDefaultPerfObjectHA(PDH_HLOG hDataSource, LPCSTR szMachineName,
                                        LPSTR szDefaultObjectName, LPDWORD pcchBufferSize);
 
+/* Returns the counter of a set that a user interface should preselect. */
 PDH_FUNCTION PdhGetDefaultPerfCounterW(LPCWSTR szDataSource, LPCWSTR szMachineName, LPCWSTR szObjectName,
                                        LPWSTR szDefaultCounterName, LPDWORD pcchBufferSize);
 PDH_FUNCTION PdhGetDefaultPerfCounterA(LPCSTR szDataSource, LPCSTR szMachineName, LPCSTR szObjectName,
@@ -501,13 +548,16 @@ PDH_FUNCTION PdhGetDefaultPerfCounterHA(PDH_HLOG hDataSource, LPCSTR szMachineNa
 /* ---- Logs ---- */
 
 /*
- * Logs as one data source, for functions that end in H: names that each end in a zero, and a zero more;
- * null for this machine. Ended by PdhCloseLog.
+ * Combines logs into one data source for the functions that end in H. LogFileNameList is a list of file names, or
+ * null for this machine. Close it with PdhCloseLog.
  */
 PDH_FUNCTION PdhBindInputDataSourceW(PDH_HLOG *phDataSource, LPCWSTR LogFileNameList);
 PDH_FUNCTION PdhBindInputDataSourceA(PDH_HLOG *phDataSource, LPCSTR LogFileNameList);
 
-/* Size in bytes. Of logs of several machines, the range is that of the first one's samples, which all records are at. */
+/*
+ * Returns the time range and the number of samples of a data source. *pdwNumEntries becomes 1. Size in bytes. For
+ * logs of several machines, the samples of the first machine count. PDH_DATA_SOURCE_IS_REAL_TIME for this machine.
+ */
 PDH_FUNCTION PdhGetDataSourceTimeRangeW(LPCWSTR szDataSource, LPDWORD pdwNumEntries, PPDH_TIME_INFO pInfo,
                                         LPDWORD pdwBufferSize);
 PDH_FUNCTION PdhGetDataSourceTimeRangeA(LPCSTR szDataSource, LPDWORD pdwNumEntries, PPDH_TIME_INFO pInfo,
@@ -516,26 +566,34 @@ PDH_FUNCTION PdhGetDataSourceTimeRangeA(LPCSTR szDataSource, LPDWORD pdwNumEntri
 PDH_FUNCTION PdhGetDataSourceTimeRangeH(PDH_HLOG hDataSource, LPDWORD pdwNumEntries, PPDH_TIME_INFO pInfo,
                                         LPDWORD pdwBufferSize);
 
-/* Opens a log to write, of the counters that the query has; or to read its records. */
+/*
+ * Opens a log to write the samples of hQuery, or to read its records (hQuery is null). *lpdwLogType is
+ * PDH_LOG_TYPE_BINARY, _CSV or _TSV; for a log that is read, it receives the type found. dwMaxSize is in MB, or in
+ * bytes with PDH_LOG_OPT_MAX_IS_BYTES; 0 is unlimited. szUserCaption is accepted and not stored.
+ */
 PDH_FUNCTION PdhOpenLogW(LPCWSTR szLogFileName, DWORD dwAccessFlags, LPDWORD lpdwLogType, PDH_HQUERY hQuery,
                          DWORD dwMaxSize, LPCWSTR szUserCaption, PDH_HLOG *phLog);
 PDH_FUNCTION PdhOpenLogA(LPCSTR szLogFileName, DWORD dwAccessFlags, LPDWORD lpdwLogType, PDH_HQUERY hQuery,
                          DWORD dwMaxSize, LPCSTR szUserCaption, PDH_HLOG *phLog);
 
-/* Collects the query of the log and writes a record. */
+/*
+ * Collects the log's query and writes the sample. szUserString is null or a comment, which is not stored.
+ * PDH_LOG_FILE_TOO_SMALL: the log is full. PDH_INVALID_HANDLE: the log was opened to be read.
+ */
 PDH_FUNCTION PdhUpdateLogW(PDH_HLOG hLog, LPCWSTR szUserString);
 PDH_FUNCTION PdhUpdateLogA(PDH_HLOG hLog, LPCSTR szUserString);
 
-/* Not supported: no log has a catalog. */
+/* Always PDH_UNKNOWN_LOG_FORMAT: logs have no catalog. */
 PDH_FUNCTION PdhUpdateLogFileCatalog(PDH_HLOG hLog);
 
-/* Bytes. */
+/* Returns the size of a log, or of all logs of a data source, in bytes. */
 PDH_FUNCTION PdhGetLogFileSize(PDH_HLOG hLog, LONGLONG *llSize);
 
-/* Size in bytes. */
+/* Returns the record at a local time, or the last one before it, in the log's format. Size in bytes. */
 PDH_FUNCTION PdhReadRawLogRecord(PDH_HLOG hLog, FILETIME ftRecord, PPDH_RAW_LOG_RECORD pRawLogRecord,
                                  LPDWORD pdwBufferLength);
 
+/* Closes a log or data source. dwFlags is 0 or PDH_FLAGS_CLOSE_QUERY. */
 PDH_FUNCTION PdhCloseLog(PDH_HLOG hLog, DWORD dwFlags);
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
  * pdhmsg.h: status codes of pdh.h.
  *
  * The two high bits are the severity: 0 success, 2 a warning (0x8...), 3 an error (0xC...). A function returns
- * its status as a PDH_STATUS, which is signed; a value carries its own in CStatus. Both have to be looked at.
+ * its status as a PDH_STATUS, which is signed; each value has a status of its own in CStatus. Check both.
  * Source: "Performance Data Helper Error Codes".
  */
 #ifndef TACHO_PDHMSG_H
@@ -10,19 +10,19 @@
 
 #include <stdint.h>
 
-/* ---- Of a value, and of calls ---- */
+/* ---- Statuses of values, and of calls ---- */
 
 #define PDH_CSTATUS_VALID_DATA                     ((uint32_t)0x00000000) /* the value is valid */
-#define PDH_CSTATUS_NEW_DATA                       ((uint32_t)0x00000001) /* the value is valid, and the raw data changed */
+#define PDH_CSTATUS_NEW_DATA                       ((uint32_t)0x00000001) /* the value is valid and new */
 #define PDH_CSTATUS_NO_MACHINE                     ((uint32_t)0x800007D0) /* the machine is not reachable */
 #define PDH_CSTATUS_NO_INSTANCE                    ((uint32_t)0x800007D1) /* the instance is not present */
 #define PDH_MORE_DATA                              ((uint32_t)0x800007D2) /* the buffer is too small */
 #define PDH_CSTATUS_ITEM_NOT_VALIDATED             ((uint32_t)0x800007D3) /* added to the query, not collected yet */
 #define PDH_RETRY                                  ((uint32_t)0x800007D4) /* try again */
 #define PDH_NO_DATA                                ((uint32_t)0x800007D5) /* nothing could be collected */
-#define PDH_CALC_NEGATIVE_DENOMINATOR              ((uint32_t)0x800007D6) /* the base or the clock went back */
+#define PDH_CALC_NEGATIVE_DENOMINATOR              ((uint32_t)0x800007D6) /* the base or the clock went backwards */
 #define PDH_CALC_NEGATIVE_TIMEBASE                 ((uint32_t)0x800007D7) /* the time base is not positive */
-#define PDH_CALC_NEGATIVE_VALUE                    ((uint32_t)0x800007D8) /* the counter went back */
+#define PDH_CALC_NEGATIVE_VALUE                    ((uint32_t)0x800007D8) /* the counter went backwards */
 #define PDH_DIALOG_CANCELLED                       ((uint32_t)0x800007D9)
 #define PDH_END_OF_LOG_FILE                        ((uint32_t)0x800007DA)
 #define PDH_ASYNC_QUERY_TIMEOUT                    ((uint32_t)0x800007DB)
@@ -30,13 +30,13 @@
 
 /* ---- Errors ---- */
 
-#define PDH_CSTATUS_NO_OBJECT                      ((uint32_t)0xC0000BB8) /* there is no such counter set */
-#define PDH_CSTATUS_NO_COUNTER                     ((uint32_t)0xC0000BB9) /* the set has no such counter */
-#define PDH_CSTATUS_INVALID_DATA                   ((uint32_t)0xC0000BBA) /* the counter was found, its value is not valid */
+#define PDH_CSTATUS_NO_OBJECT                      ((uint32_t)0xC0000BB8) /* unknown counter set */
+#define PDH_CSTATUS_NO_COUNTER                     ((uint32_t)0xC0000BB9) /* the set does not have the counter */
+#define PDH_CSTATUS_INVALID_DATA                   ((uint32_t)0xC0000BBA) /* the counter exists, its value is invalid */
 #define PDH_MEMORY_ALLOCATION_FAILURE              ((uint32_t)0xC0000BBB)
-#define PDH_INVALID_HANDLE                         ((uint32_t)0xC0000BBC) /* closed, or never given out */
+#define PDH_INVALID_HANDLE                         ((uint32_t)0xC0000BBC) /* closed, of another kind, or never issued */
 #define PDH_INVALID_ARGUMENT                       ((uint32_t)0xC0000BBD)
-#define PDH_FUNCTION_NOT_FOUND                     ((uint32_t)0xC0000BBE) /* there is no formula for the type */
+#define PDH_FUNCTION_NOT_FOUND                     ((uint32_t)0xC0000BBE) /* the counter type has no formula */
 #define PDH_CSTATUS_NO_COUNTERNAME                 ((uint32_t)0xC0000BBF) /* the path is empty */
 #define PDH_CSTATUS_BAD_COUNTERNAME                ((uint32_t)0xC0000BC0) /* the path cannot be parsed */
 #define PDH_INVALID_BUFFER                         ((uint32_t)0xC0000BC1)
@@ -53,7 +53,7 @@
 #define PDH_LOG_FILE_CREATE_ERROR                  ((uint32_t)0xC0000BC9)
 #define PDH_LOG_FILE_OPEN_ERROR                    ((uint32_t)0xC0000BCA)
 #define PDH_LOG_TYPE_NOT_FOUND                     ((uint32_t)0xC0000BCB)
-#define PDH_NO_MORE_DATA                           ((uint32_t)0xC0000BCC) /* after the last record of a log */
+#define PDH_NO_MORE_DATA                           ((uint32_t)0xC0000BCC) /* the log has no further record */
 #define PDH_ENTRY_NOT_IN_LOG_FILE                  ((uint32_t)0xC0000BCD)
 #define PDH_DATA_SOURCE_IS_LOG_FILE                ((uint32_t)0xC0000BCE)
 #define PDH_DATA_SOURCE_IS_REAL_TIME               ((uint32_t)0xC0000BCF)

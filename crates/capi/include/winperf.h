@@ -1,8 +1,8 @@
 /*
- * winperf.h: the type words of performance counters, and what they are made of. Values of Windows.
+ * winperf.h: counter types, and the bit fields of which they consist. The values are those of Windows.
  *
- * A type is one choice of each row of bits: size, class, subtype, time base, modifiers, suffix. Formulas are
- * in docs/c-interface.md. C99 and later, C++11 and later.
+ * A counter type combines one value of each bit field: size, class, subtype, time base, modifiers, suffix.
+ * docs/counters.md lists types and units. C99 and later, C++11 and later.
  */
 #ifndef TACHO_WINPERF_H
 #define TACHO_WINPERF_H
@@ -47,7 +47,7 @@
 #define PERF_INVERSE_COUNTER 0x01000000
 #define PERF_MULTI_COUNTER   0x02000000
 
-/* ---- Bits 28-30: suffix of the shown value ---- */
+/* ---- Bits 28-30: suffix of the displayed value ---- */
 #define PERF_DISPLAY_NO_SUFFIX 0x00000000
 #define PERF_DISPLAY_PER_SEC   0x10000000
 #define PERF_DISPLAY_PERCENT   0x20000000
@@ -107,10 +107,10 @@
 #define PERF_NO_UNIQUE_ID (-1)
 
 /*
- * ---- Blocks of performance data of version 1 ----
+ * ---- Performance data blocks, version 1 ----
  *
- * For programs that read such blocks from elsewhere, in Windows' 64-bit layout: no function of the library makes one.
- * Titles are 32-bit places of addresses, and not used.
+ * For programs that read such blocks from other sources, in the 64-bit layout of Windows. No function of the
+ * library produces one. The 32-bit Title members are unused.
  */
 #define PERF_DATA_VERSION 1
 #define PERF_DATA_REVISION 1

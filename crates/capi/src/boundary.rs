@@ -1,4 +1,4 @@
-//! The functions of perfutil.h. Each looks at its pointers, and hands over.
+//! The functions of perfutil.h: they check pointers, and call the modules that do the work.
 
 #![allow(unsafe_code, reason = "symbols and pointers of C")]
 #![allow(non_snake_case, reason = "names of the C interface")]
@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::data::CpiDataBlock;
 use crate::failure::{Failure, call, call_or, last_text};
 use crate::handles::{HANDLES, HandleError, HandleKind};
-use crate::instance::{Got, Instance, is_supported, minor_of, mode_of};
+use crate::instance::{GetResult, Instance, is_supported, minor_of, mode_of};
 use crate::{environment, trace_file};
 
 impl HandleKind for Instance {
@@ -21,7 +21,7 @@ impl HandleKind for Instance {
     const FUNCTIONS: [&'static str; 2] = ["CpiInit", "CpiTerminate"];
 }
 
-/// The failure of a call whose handle cannot be used.
+/// The failure for a handle that cannot be used.
 fn bad_handle(error: HandleError) -> Failure {
     let code = match error {
         HandleError::Null => return Failure::null("handle"),
@@ -38,22 +38,25 @@ fn instance(handle: *mut c_void) -> Result<Arc<Instance>, Failure> {
     HANDLES.find(handle).map_err(bad_handle)
 }
 
-/// A label as text; bytes that are not UTF-8 are replaced.
+/// Decodes a label; invalid UTF-8 is replaced.
 ///
 /// # Safety
 ///
-/// `label` is null or a string that ends in a zero byte and stays as it is during the call.
+/// `label` is null or a zero-terminated string that does not change during the call.
 unsafe fn text_of<'a>(label: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
     // SAFETY: by the condition of this function.
     (!label.is_null()).then(|| unsafe { CStr::from_ptr(label) }.to_string_lossy())
 }
 
-/// Runs a get, and writes the address of its data, or null where there is none.
+/// Runs `get`, and writes the address of its data, or null, to `cd`.
 ///
 /// # Safety
 ///
 /// `cd` is null or has room for a pointer.
-unsafe fn hand_out(cd: *mut *const CpiDataBlock, get: impl FnOnce() -> Result<Got, Failure>) -> c_int {
+unsafe fn write_data(
+    cd: *mut *const CpiDataBlock,
+    get: impl FnOnce() -> Result<GetResult, Failure>,
+) -> c_int {
     let mut data = None;
     let code = call(|| {
         if cd.is_null() {
@@ -70,7 +73,7 @@ unsafe fn hand_out(cd: *mut *const CpiDataBlock, get: impl FnOnce() -> Result<Go
     code
 }
 
-/// Makes an instance; its interval starts.
+/// Creates a handle and starts its interval.
 ///
 /// # Safety
 ///
@@ -78,22 +81,22 @@ unsafe fn hand_out(cd: *mut *const CpiDataBlock, get: impl FnOnce() -> Result<Go
 // SAFETY: here and below: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiInit(mode: u32, handle: *mut *mut c_void) -> c_int {
-    let mut made = null_mut();
+    let mut created = null_mut();
     let code = call(|| {
         if handle.is_null() {
             return Err(Failure::null("handle"));
         }
-        made = HANDLES.add(Instance::new(mode)?).map_err(bad_handle)?;
+        created = HANDLES.add(Instance::new(mode)?).map_err(bad_handle)?;
         Ok(())
     });
     if !handle.is_null() {
         // SAFETY: not null, so there is room for a pointer, by the condition of this function.
-        unsafe { handle.write(made) };
+        unsafe { handle.write(created) };
     }
     code
 }
 
-/// Ends an instance.
+/// Closes a handle.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiTerminate(handle: *mut c_void) -> c_int {
@@ -107,7 +110,7 @@ pub extern "C" fn CpiStart(handle: *mut c_void) -> c_int {
     call(|| instance(handle)?.start())
 }
 
-/// Hands out what was measured in the interval, which goes on.
+/// Returns the measurements of the interval, which continues.
 ///
 /// # Safety
 ///
@@ -116,14 +119,14 @@ pub extern "C" fn CpiStart(handle: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiGet(handle: *mut c_void, cd: *mut *const CpiDataBlock) -> c_int {
     // SAFETY: by the condition of this function.
-    unsafe { hand_out(cd, || Ok(instance(handle)?.get())) }
+    unsafe { write_data(cd, || Ok(instance(handle)?.get())) }
 }
 
-/// As `CpiGet`, and writes hooks to the trace.
+/// Like `CpiGet`, but also writes hooks to the trace.
 ///
 /// # Safety
 ///
-/// `cd` is null or has room for a pointer; `label` is null or a string that ends in a zero byte.
+/// `cd` is null or has room for a pointer; `label` is null or a zero-terminated string.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiGetAndTrace(
@@ -142,14 +145,14 @@ pub unsafe extern "C" fn CpiGetAndTrace(
         Ok(instance.get_and_trace(minor, flags, label.as_deref()))
     };
     // SAFETY: by the condition of this function.
-    unsafe { hand_out(cd, get) }
+    unsafe { write_data(cd, get) }
 }
 
-/// Minor code and label of the hooks that follow.
+/// Sets the minor code and label of the hooks that `CpiGet` writes.
 ///
 /// # Safety
 ///
-/// `label` is null or a string that ends in a zero byte.
+/// `label` is null or a zero-terminated string.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiSetTraceHookId(
@@ -166,14 +169,14 @@ pub unsafe extern "C" fn CpiSetTraceHookId(
     })
 }
 
-/// The mode in force; 0 for what is no handle.
+/// The mode in effect; 0 if the handle is invalid.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiGetCurrentMode(handle: *mut c_void) -> u32 {
     call_or(|_| 0, || Ok(instance(handle)?.mode()?.bits()))
 }
 
-/// 1 where CPI can be had here, else 0.
+/// 1 if this machine counts cycles and instructions and this process has access, otherwise 0.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn IsCpiSupported() -> c_int {
@@ -187,32 +190,32 @@ pub extern "C" fn RcToString(rc: c_int) -> *const c_char {
     Code(rc).name().unwrap_or(c"Not a PerfUtil return code").as_ptr()
 }
 
-/// How many processors are online.
+/// The number of online processors.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn GetActiveProcessorCount() -> c_int {
     environment::processors_online()
 }
 
-/// How many processors are online.
+/// The number of online processors.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PiGetActiveProcessorCount() -> c_int {
     environment::processors_online()
 }
 
-/// The clock of intervals and of the trace, in its ticks.
+/// The clock of intervals and of the trace, in ticks.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ReadCycles() -> u64 {
     call_or(|_| 0, || Ok(tachograph_cpi::clock_ticks()))
 }
 
-/// Opens a trace into this file.
+/// Opens the trace file of this process.
 ///
 /// # Safety
 ///
-/// `path` is null or a string that ends in a zero byte.
+/// `path` is null or a zero-terminated string.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn TachoTraceOpen(path: *const c_char) -> c_int {
@@ -220,20 +223,20 @@ pub unsafe extern "C" fn TachoTraceOpen(path: *const c_char) -> c_int {
         if path.is_null() {
             return Err(Failure::null("path"));
         }
-        // SAFETY: not null, so it ends in a zero byte, by the condition of this function.
+        // SAFETY: not null, so it is zero-terminated, by the condition of this function.
         let path = unsafe { CStr::from_ptr(path) };
         trace_file::open(Path::new(OsStr::from_bytes(path.to_bytes())))
     })
 }
 
-/// Ends the trace.
+/// Closes the trace.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoTraceClose() -> c_int {
     call(trace_file::close)
 }
 
-/// The text of this thread's last error.
+/// The text of the calling thread's last error.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoLastErrorText() -> *const c_char {

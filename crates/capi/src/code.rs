@@ -1,4 +1,4 @@
-//! Return codes: their numbers and names.
+//! Return codes: their values and names.
 
 use tachograph_cpi::ErrorKind;
 
@@ -6,7 +6,7 @@ use tachograph_cpi::ErrorKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Code(pub i32);
 
-/// Gives the codes their numbers and names, and the table of all.
+/// Defines the codes with their values and names, and the table of all codes.
 macro_rules! codes {
     ($($constant:ident = $number:literal $name:literal $text:literal;)*) => {
         impl Code {
@@ -23,34 +23,34 @@ macro_rules! codes {
 
 codes! {
     PU_SUCCESS = 0 c"PU_SUCCESS" "success";
-    PU_FAILURE = -1 c"PU_FAILURE" "anything without a better name";
-    PU_ERROR_INVALID_FUNCTION = -2 c"PU_ERROR_INVALID_FUNCTION" "not used";
+    PU_FAILURE = -1 c"PU_FAILURE" "any other error";
+    PU_ERROR_INVALID_FUNCTION = -2 c"PU_ERROR_INVALID_FUNCTION" "never returned";
     PU_ERR_NULL_PTR = -3 c"PU_ERR_NULL_PTR" "an argument is a null pointer";
-    PU_ERR_FILE_ERROR = -4 c"PU_ERR_FILE_ERROR" "the trace file could not be made or written";
+    PU_ERR_FILE_ERROR = -4 c"PU_ERR_FILE_ERROR" "the trace file could not be created or written";
     PU_ERROR_ACCESS_DENIED = -5 c"PU_ERROR_ACCESS_DENIED" "the system forbids it";
-    PU_ERR_NOT_INITIALIZED = -6 c"PU_ERR_NOT_INITIALIZED" "there is no instance";
+    PU_ERR_NOT_INITIALIZED = -6 c"PU_ERR_NOT_INITIALIZED" "no handle exists";
     PU_ERROR_NOT_ENOUGH_MEMORY = -8 c"PU_ERROR_NOT_ENOUGH_MEMORY" "out of memory";
-    PU_ERROR_INVALID_PARAMETER = -87 c"PU_ERROR_INVALID_PARAMETER" "unknown bits or minor code, dead handle";
+    PU_ERROR_INVALID_PARAMETER = -87 c"PU_ERROR_INVALID_PARAMETER" "unknown mode bits or minor code, closed handle";
     PU_ERROR_INSUFFICIENT_BUFFER = -122 c"PU_ERROR_INSUFFICIENT_BUFFER" "more processors than `MAX_CPUS`";
-    PU_ERROR_INTERNAL_ERROR = -200 c"PU_ERROR_INTERNAL_ERROR" "an error of the library";
-    PU_ERROR_INCORRECT_STATE = -201 c"PU_ERROR_INCORRECT_STATE" "a trace is open, or the instance broke down";
+    PU_ERROR_INTERNAL_ERROR = -200 c"PU_ERROR_INTERNAL_ERROR" "a bug in the library";
+    PU_ERROR_INCORRECT_STATE = -201 c"PU_ERROR_INCORRECT_STATE" "a trace is open, or an earlier call panicked";
     PU_ERROR_NO_BUFFER = -202 c"PU_ERROR_NO_BUFFER" "no trace is open";
-    PU_ERROR_THREAD_NOT_FOUND = -203 c"PU_ERROR_THREAD_NOT_FOUND" "there is no such thread";
+    PU_ERROR_THREAD_NOT_FOUND = -203 c"PU_ERROR_THREAD_NOT_FOUND" "the thread does not exist";
     PU_ERROR_NO_TARGET_CPU = -204 c"PU_ERROR_NO_TARGET_CPU" "the processor is offline";
     PU_ERROR_BUFFER_FULL = -205 c"PU_ERROR_BUFFER_FULL" "the trace is full";
     PU_ERROR_HOOK_TOO_LONG = -208 c"PU_ERROR_HOOK_TOO_LONG" "a hook is longer than its length field can hold";
-    PU_ERROR_NOT_SUPPORTED = -210 c"PU_ERROR_NOT_SUPPORTED" "the kernel or the hardware lacks what is needed";
-    PU_ERROR_FACILITY_BUSY = -211 c"PU_ERROR_FACILITY_BUSY" "someone holds the counters exclusively";
+    PU_ERROR_NOT_SUPPORTED = -210 c"PU_ERROR_NOT_SUPPORTED" "the kernel or the hardware lacks a required feature";
+    PU_ERROR_FACILITY_BUSY = -211 c"PU_ERROR_FACILITY_BUSY" "another program holds the counters exclusively";
     PU_ERROR_EVENT_NOT_SUPPORTED = -213 c"PU_ERROR_EVENT_NOT_SUPPORTED" "the machine lacks the counter";
-    PU_ERROR_INVALID_CPI_DATA = -216 c"PU_ERROR_INVALID_CPI_DATA" "no CPI can be told of the interval";
+    PU_ERROR_INVALID_CPI_DATA = -216 c"PU_ERROR_INVALID_CPI_DATA" "the interval has no CPI";
     PU_ERROR_EVENT_ALL_CTRS_IN_USE = -226 c"PU_ERROR_EVENT_ALL_CTRS_IN_USE" "all counters are in use";
     PU_ERROR_NOT_VALID_IN_VM = -234 c"PU_ERROR_NOT_VALID_IN_VM" "the virtual machine lacks the counter";
     PU_ERROR_INSUFFICIENT_RESOURCES = -241 c"PU_ERROR_INSUFFICIENT_RESOURCES" "too many open files";
-    PU_ERROR_INVALID_THREAD = -255 c"PU_ERROR_INVALID_THREAD" "not used";
+    PU_ERROR_INVALID_THREAD = -255 c"PU_ERROR_INVALID_THREAD" "never returned";
 }
 
 impl Code {
-    /// Its name; `None` for a number that is not a code.
+    /// The name of the code; `None` if it is unknown.
     pub fn name(self) -> Option<&'static std::ffi::CStr> {
         ALL.iter().find(|(code, _)| *code == self).map(|(_, name)| *name)
     }
@@ -76,7 +76,7 @@ impl From<ErrorKind> for Code {
             ErrorKind::TraceFull => Self::PU_ERROR_BUFFER_FULL,
             ErrorKind::HookTooLong => Self::PU_ERROR_HOOK_TOO_LONG,
             ErrorKind::TraceFile => Self::PU_ERR_FILE_ERROR,
-            // `Refused` (EINVAL), `System`, and kinds that come later: the text says what it was.
+            // `Refused` (EINVAL), `System`, and future kinds: the text has the cause.
             _ => Self::PU_FAILURE,
         }
     }
@@ -116,10 +116,10 @@ mod tests {
     }
 
     #[test]
-    fn names_and_numbers_are_there_once() {
-        for (place, (code, name)) in ALL.iter().enumerate() {
+    fn each_code_and_name_exists_once() {
+        for (index, (code, name)) in ALL.iter().enumerate() {
             assert_eq!(code.name(), Some(*name));
-            assert!(!ALL[..place].iter().any(|(_, other)| other == name), "{name:?}");
+            assert!(!ALL[..index].iter().any(|(_, other)| other == name), "{name:?}");
             assert!(code.0 <= 0);
         }
         assert_eq!(Code(-7).name(), None);

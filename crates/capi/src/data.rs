@@ -1,64 +1,64 @@
-//! `CPI_DATA` as C sees it.
+//! `CPI_DATA` in its C layout.
 
 use tachograph_cpi::{CpiData, Mode, ProcessorState};
 
 use crate::code::Code;
 use crate::failure::Failure;
 
-/// Processors for which [`CpiDataBlock`] has room: `MAX_CPUS` in perfutil.h, and part of the binary
-/// interface.
+/// Capacity of [`CpiDataBlock`] in processors: `MAX_CPUS` of perfutil.h, part of the binary interface.
 pub const MAX_CPUS: usize = 1024;
 
-/// `CPI_DATA`. A value that cannot be told is NaN; places of processors that are offline or do not exist, and
-/// values of kinds that the instance does not measure, are 0.
+/// `CPI_DATA`. Unknown values are NaN. Values of processors that are offline or do not exist, and values that the mode
+/// does not include, are 0.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C)]
 pub struct CpiDataBlock {
-    /// The highest number of a processor that was measured, plus 1; 0 where none is measured.
+    /// The highest id of a measured processor, plus 1; 0 if none is measured.
     pub num_cpus: i32,
-    /// The thread that made the instance.
+    /// The thread that created the handle.
     pub tid: u32,
     /// Length of the interval in ticks of the clock.
     pub elapsed_cycles: u64,
     /// CPI of each processor, idle time included.
     pub raw_cpi: [f64; MAX_CPUS],
-    /// Of the system.
+    /// CPI of the system, idle time included.
     pub raw_sys_cpi: f64,
     /// CPI of each processor while busy.
     pub scaled_cpi: [f64; MAX_CPUS],
-    /// Of the system.
+    /// CPI of the system while busy.
     pub scaled_sys_cpi: f64,
     /// Busy share of each processor in percent.
     pub cpu_busy: [f64; MAX_CPUS],
-    /// Of the system.
+    /// Busy share of the system in percent.
     pub sys_busy: f64,
-    /// CPI of the thread that made the instance.
+    /// CPI of the thread that created the handle.
     pub thread_cpi: f64,
 }
 
 impl CpiDataBlock {
-    /// All zeros.
+    /// Creates a block of zeros.
     pub(crate) fn boxed() -> Box<Self> {
-        let room = || [0.0; MAX_CPUS];
+        let zeros = || [0.0; MAX_CPUS];
         Box::new(Self {
             num_cpus: 0,
             tid: 0,
             elapsed_cycles: 0,
-            raw_cpi: room(),
+            raw_cpi: zeros(),
             raw_sys_cpi: 0.0,
-            scaled_cpi: room(),
+            scaled_cpi: zeros(),
             scaled_sys_cpi: 0.0,
-            cpu_busy: room(),
+            cpu_busy: zeros(),
             sys_busy: 0.0,
             thread_cpi: 0.0,
         })
     }
 
-    /// Takes over what was measured.
+    /// Copies measurements into the block.
     ///
     /// # Errors
     ///
-    /// When there are more processors than places. When no CPI can be told: the block is filled nevertheless.
+    /// `PU_ERROR_INSUFFICIENT_BUFFER` for more processors than `MAX_CPUS`. `PU_ERROR_INVALID_CPI_DATA` for an interval
+    /// without a CPI: the block is filled nevertheless.
     pub(crate) fn fill(&mut self, measured: &CpiData, mode: Mode) -> Result<(), Failure> {
         let count = measured.processors.len();
         if count > MAX_CPUS {
@@ -66,33 +66,33 @@ impl CpiDataBlock {
                 Code::PU_ERROR_INSUFFICIENT_BUFFER,
                 format!(
                     "This machine has processors up to number {}, and CPI_DATA has room for {MAX_CPUS} \
-                     (MAX_CPUS): use tacho cpi, which has no such bound.",
+                     (MAX_CPUS): use 'tacho cpi', which has no such limit.",
                     count - 1
                 ),
             ));
         }
-        let told = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
         let has_processors = mode.has_processors();
         let before = usize::try_from(self.num_cpus).unwrap_or(MAX_CPUS).min(MAX_CPUS);
         self.num_cpus = i32::try_from(count).expect("at most MAX_CPUS");
         self.tid = measured.tid;
         self.elapsed_cycles = measured.elapsed_cycles;
-        // Places that had a processor last time and have none now become 0 again.
-        for place in 0..count.max(before) {
-            let processor = measured.processors.get(place).filter(|is| is.state != ProcessorState::Offline);
+        // The values of processors that have disappeared since the last call become 0 again.
+        for index in 0..count.max(before) {
+            let processor = measured.processors.get(index).filter(|is| is.state != ProcessorState::Offline);
             let of = processor.map(|processor| &processor.measured);
-            self.raw_cpi[place] = of.map_or(0.0, |of| told(of.cpi()));
+            self.raw_cpi[index] = of.map_or(0.0, |of| or_nan(of.cpi()));
             let of = of.filter(|_| measured.is_scaled);
-            self.scaled_cpi[place] = of.map_or(0.0, |of| told(of.cpi_scaled()));
-            self.cpu_busy[place] = of.map_or(0.0, |of| told(of.busy_percent()));
+            self.scaled_cpi[index] = of.map_or(0.0, |of| or_nan(of.cpi_scaled()));
+            self.cpu_busy[index] = of.map_or(0.0, |of| or_nan(of.busy_percent()));
         }
         let of = has_processors.then_some(&measured.system);
-        self.raw_sys_cpi = of.map_or(0.0, |of| told(of.cpi()));
+        self.raw_sys_cpi = of.map_or(0.0, |of| or_nan(of.cpi()));
         let of = of.filter(|_| measured.is_scaled);
-        self.scaled_sys_cpi = of.map_or(0.0, |of| told(of.cpi_scaled()));
-        self.sys_busy = of.map_or(0.0, |of| told(of.busy_percent()));
+        self.scaled_sys_cpi = of.map_or(0.0, |of| or_nan(of.cpi_scaled()));
+        self.sys_busy = of.map_or(0.0, |of| or_nan(of.busy_percent()));
         self.thread_cpi = match (&measured.thread, mode.has(Mode::ON_THREAD)) {
-            (Some(thread), _) => told(thread.cpi()),
+            (Some(thread), _) => or_nan(thread.cpi()),
             (None, true) => f64::NAN,
             (None, false) => 0.0,
         };
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_where_c_looks_for_them() {
+    fn values_are_in_the_members_that_c_reads() {
         let mut block = CpiDataBlock::boxed();
         block.fill(&two_of_three(), Mode::RAW | Mode::SCALED | Mode::ON_THREAD).expect("a CPI");
         assert_eq!((block.num_cpus, block.tid, block.elapsed_cycles), (3, 4242, 1_000_000));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_or_not_measured_is_zero_again() {
+    fn values_of_missing_processors_and_unmeasured_kinds_become_zero_again() {
         let mut block = CpiDataBlock::boxed();
         let mut data = two_of_three();
         block.fill(&data, Mode::ALL).expect("a CPI");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_thread_alone() {
+    fn a_thread_can_be_measured_alone() {
         let mut block = CpiDataBlock::boxed();
         let data = CpiData { processors: Vec::new(), system: Measured::default(), ..two_of_three() };
         block.fill(&data, Mode::ON_THREAD).expect("a CPI of the thread");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn without_instructions_it_is_filled_and_an_error() {
+    fn an_interval_without_instructions_fills_the_block_and_is_an_error() {
         let mut block = CpiDataBlock::boxed();
         let mut data = two_of_three();
         data.system.instructions = 0;
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_is_not_known_is_not_zero() {
+    fn an_unknown_busy_share_is_nan() {
         let mut block = CpiDataBlock::boxed();
         let mut data = two_of_three();
         for measured in [&mut data.system, &mut data.processors[0].measured] {
@@ -198,7 +198,7 @@ mod tests {
         assert!(block.sys_busy.is_nan() && block.scaled_sys_cpi.is_nan());
         assert!(block.cpu_busy[0].is_nan() && block.scaled_cpi[0].is_nan());
         assert_eq!((block.raw_cpi[0], block.cpu_busy[2]), (2.5, 25.0));
-        // Known to be idle all the time: the share is 0, and a CPI while busy there is none.
+        // Idle for the whole interval: the busy share is 0, and the CPI while busy is unknown.
         data.processors[0].measured.elapsed_ticks = 100;
         block.fill(&data, Mode::RAW | Mode::SCALED).expect("raw CPI is known");
         assert_eq!(block.cpu_busy[0], 0.0);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn more_processors_than_places() {
+    fn more_processors_than_max_cpus_are_an_error() {
         let mut block = CpiDataBlock::boxed();
         let mut data = two_of_three();
         data.processors.resize(MAX_CPUS, data.processors[0]);

@@ -1,4 +1,4 @@
-//! What is asked of the C library: processors, the environment, the end of the program.
+//! Calls of the C library: processors, the environment, the exit of the program.
 
 #![allow(unsafe_code, reason = "calls of the C library")]
 
@@ -7,54 +7,52 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Once;
 
-/// How many processors are online.
+/// The number of online processors.
 pub(crate) fn processors_online() -> c_int {
-    // SAFETY: sysconf takes a number, and touches no memory of ours.
+    // SAFETY: sysconf takes an integer, and does not access our memory.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    // Where the system cannot tell (-1) there is the one that runs this.
+    // If the number is unknown (-1), there is at least the processor that runs this.
     c_int::try_from(count).unwrap_or(c_int::MAX).max(1)
 }
 
-/// The file that `TACHO_CPI_TRACE` names. In programs that run with more rights than who started them it is
-/// not looked at: it would make a file where only the program may.
+/// The file that `TACHO_CPI_TRACE` names. Ignored in a program that runs with more rights than its caller
+/// (set-user-ID), since the caller could make it create files where only the program may.
 pub(crate) fn trace_path() -> Option<PathBuf> {
-    // SAFETY: getauxval takes a number, and touches no memory of ours.
+    // SAFETY: getauxval takes an integer, and does not access our memory.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return None;
     }
-    // SAFETY: the name ends in a zero byte. The C library's rule holds here as in any C program: nobody
-    // changes the environment while another thread reads it. It is read once, by the first CpiInit.
+    // SAFETY: the name is zero-terminated. As in any C program, no thread may change the environment while another one
+    // reads it. The variable is read once, by the first CpiInit.
     let value = unsafe { libc::getenv(c"TACHO_CPI_TRACE".as_ptr()) };
     if value.is_null() {
         return None;
     }
-    // SAFETY: not null, so it is the value, which ends in a zero byte and stays while nobody changes the
-    // environment.
+    // SAFETY: not null, so it is a zero-terminated value, which is valid while the environment does not change.
     let value = unsafe { CStr::from_ptr(value) };
-    (!value.is_empty()).then(|| of_this_process(value.to_bytes(), std::process::id()))
+    (!value.is_empty()).then(|| insert_process_id(value.to_bytes(), std::process::id()))
 }
 
-/// The path with the process's number in place of `%p`: programs inherit the variable from those that start them, and each
-/// makes its file anew.
-fn of_this_process(value: &[u8], process: u32) -> PathBuf {
+/// Replaces `%p` by the process id: child processes inherit the variable, and each creates its own file.
+fn insert_process_id(value: &[u8], process_id: u32) -> PathBuf {
     let mut path = Vec::with_capacity(value.len());
     let mut rest = value;
-    while let Some(place) = rest.windows(2).position(|word| word == b"%p") {
-        path.extend_from_slice(&rest[..place]);
-        path.extend_from_slice(process.to_string().as_bytes());
-        rest = &rest[place + 2..];
+    while let Some(index) = rest.windows(2).position(|word| word == b"%p") {
+        path.extend_from_slice(&rest[..index]);
+        path.extend_from_slice(process_id.to_string().as_bytes());
+        rest = &rest[index + 2..];
     }
     path.extend_from_slice(rest);
     PathBuf::from(OsStr::from_bytes(&path))
 }
 
-/// Has this called when the program ends, or the library is unloaded. Only the first call counts.
+/// Registers a function to be called when the program exits or the library is unloaded. Calls after the first have no
+/// effect.
 pub(crate) fn at_exit(body: extern "C" fn()) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: a function without captures lives as long as the library, and the C library calls it before
-        // it unloads that. Where there is no room for it (not 0), a trace lacks the time of its end, and no
-        // hook.
+        // SAFETY: a function without captures lives as long as the library, and the C library calls it before it unloads
+        // the library. If registration fails, only the end time of a trace is missing.
         let _ = unsafe { libc::atexit(body) };
     });
 }
@@ -64,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_the_process() {
+    fn percent_p_is_replaced_by_the_process_id() {
         for (value, path) in [
             ("a.nrm2", "a.nrm2"),
             ("%p", "42"),
@@ -72,7 +70,7 @@ mod tests {
             ("100%", "100%"),
             ("%%p", "%42"),
         ] {
-            assert_eq!(of_this_process(value.as_bytes(), 42), PathBuf::from(path), "{value}");
+            assert_eq!(insert_process_id(value.as_bytes(), 42), PathBuf::from(path), "{value}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a call returns when it fails, and the text of a thread's last failure.
+//! The return code of a failed call, and the text of a thread's last failure.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use tachograph_cpi::Error;
 
 use crate::code::Code;
 
-/// A return code with a sentence: the cause and the way out.
+/// A return code with a sentence: the cause and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -21,7 +21,7 @@ impl Failure {
         Self { code, text: text.into() }
     }
 
-    /// A null pointer in the place of this argument.
+    /// An argument is a null pointer.
     pub(crate) fn null(argument: &str) -> Self {
         Self::new(Code::PU_ERR_NULL_PTR, format!("The argument {argument} is a null pointer."))
     }
@@ -34,13 +34,13 @@ impl From<Error> for Failure {
 }
 
 thread_local! {
-    /// The text of the last failure, ended by a zero byte.
+    /// The text of the last failure, zero-terminated.
     static LAST_TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps the text of a failure for its thread.
-fn keep(text: &str) {
-    // A thread that ends may have lost its text already: then nobody can ask for it.
+/// Stores the text of a failure for the calling thread.
+fn store(text: &str) {
+    // While a thread ends, its text may be destroyed already.
     let _ = LAST_TEXT.try_with(|last| {
         let mut last = last.borrow_mut();
         last.clear();
@@ -49,7 +49,7 @@ fn keep(text: &str) {
     });
 }
 
-/// The text of this thread's last failure, empty when there was none; good until the thread's next failure.
+/// The text of this thread's last failure, or "". Valid until the thread's next failure.
 pub(crate) fn last_text() -> *const c_char {
     LAST_TEXT
         .try_with(|last| {
@@ -59,9 +59,9 @@ pub(crate) fn last_text() -> *const c_char {
         .unwrap_or(c"".as_ptr())
 }
 
-/// Runs the body of a call: a failure or a panic becomes `failed`'s value, with its text kept for the thread.
+/// Runs the body of a call. On a failure or panic, stores its text for the thread and returns `failed(code)`.
 pub(crate) fn call_or<T>(failed: impl FnOnce(Code) -> T, body: impl FnOnce() -> Result<T, Failure>) -> T {
-    // State that a panic could leave half done is behind locks, which are poisoned by it: see `instance.rs`.
+    // State that a panic could leave inconsistent is protected by locks, which the panic poisons: see `instance.rs`.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => return value,
         Ok(Err(failure)) => failure,
@@ -71,13 +71,13 @@ pub(crate) fn call_or<T>(failed: impl FnOnce(Code) -> T, body: impl FnOnce() -> 
             Failure::new(
                 Code::PU_ERROR_INTERNAL_ERROR,
                 format!(
-                    "An error in libtachograph: {}. Please report it with what led to it.",
+                    "An error in libtachograph: {}. Please report it with the steps that led to it.",
                     cause.unwrap_or("no cause given")
                 ),
             )
         }
     };
-    keep(&failure.text);
+    store(&failure.text);
     failed(failure.code)
 }
 
@@ -101,33 +101,39 @@ mod tests {
     #[test]
     fn a_panic_becomes_a_code_and_a_text() {
         assert_eq!(call(|| panic!("lost {} sheep", 2)), -200);
-        assert_eq!(text(), "An error in libtachograph: lost 2 sheep. Please report it with what led to it.");
+        assert_eq!(
+            text(),
+            "An error in libtachograph: lost 2 sheep. Please report it with the steps that led to it."
+        );
         assert_eq!(call(|| panic!("one word")), -200);
-        assert_eq!(text(), "An error in libtachograph: one word. Please report it with what led to it.");
+        assert_eq!(
+            text(),
+            "An error in libtachograph: one word. Please report it with the steps that led to it."
+        );
         assert_eq!(call(|| std::panic::panic_any(7_u8)), -200);
         assert_eq!(
             text(),
-            "An error in libtachograph: no cause given. Please report it with what led to it."
+            "An error in libtachograph: no cause given. Please report it with the steps that led to it."
         );
-        assert_eq!(call_or(|_| 0, || panic!("a call with another type")), 0);
+        assert_eq!(call_or(|_| 0, || panic!("a call that returns another type")), 0);
     }
 
     #[test]
-    fn success_leaves_the_text_and_zero_bytes_do_not_cut_it() {
+    fn success_leaves_the_text_and_zero_bytes_do_not_truncate_it() {
         assert_eq!(call(|| Err(Failure::new(Code::PU_FAILURE, "a\0b"))), -1);
         assert_eq!(call(|| Ok(())), 0);
         assert_eq!(text(), "ab");
     }
 
     #[test]
-    fn texts_are_of_their_thread() {
+    fn each_thread_has_its_own_text() {
         assert_eq!(call(|| Err(Failure::null("handle"))), -3);
         std::thread::spawn(|| {
             assert!(LAST_TEXT.with(|last| last.borrow().is_empty()));
             assert_eq!(call(|| Err(Failure::new(Code::PU_FAILURE, "other"))), -1);
         })
         .join()
-        .expect("the thread ends well");
+        .expect("the thread does not panic");
         assert_eq!(text(), "The argument handle is a null pointer.");
     }
 }

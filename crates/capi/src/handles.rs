@@ -1,26 +1,27 @@
 //! Handles: numbers in one table for all interfaces.
 //!
-//! A handle looks like a pointer to C, and is a number that is given out once and never again, whatever it is a handle of. A
-//! handle is looked up together with its kind, so a number that is no handle, is closed, or belongs to a handle of another
-//! kind is an error.
+//! To C, a handle looks like a pointer, but it is a number that is never issued twice. Looking up a handle checks its
+//! kind, so an invalid or closed handle, or a handle of another kind, is an error.
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::without_provenance_mut;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tachograph_counters::IgnorePoison;
 
 /// The handles of the process.
 pub(crate) static HANDLES: Handles = Handles::new();
 
-/// The first handle. Small numbers are what programs pass by mistake.
+/// The first handle. Smaller numbers are not used, since programs may pass them by mistake.
 const FIRST: usize = 4096;
 
-/// From a handle to the next: bits 0 and 1 stay clear, since bit 0 marks the events of compat/tacho_event.h.
+/// Distance between handles. Bits 0 and 1 stay clear, since bit 0 marks the events of compat/tacho_event.h.
 const STEP: usize = 4;
 
-/// A kind of handle: the type of what a handle of this kind refers to.
+/// The type of the object that a handle refers to.
 pub(crate) trait HandleKind: Any + Send + Sync {
     /// The name of this kind of handle in messages, with its article.
     const NAME: &'static str;
@@ -32,41 +33,43 @@ pub(crate) trait HandleKind: Any + Send + Sync {
 /// Why a handle cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandleError {
-    /// It is null.
+    /// The handle is null.
     Null,
-    /// It was closed.
+    /// The handle was closed.
     Closed,
-    /// It was never given out.
+    /// The handle was never issued.
     Unknown,
-    /// It is a handle of another kind, of this name.
+    /// The handle is of another kind, which this text names.
     OtherKind(&'static str),
-    /// No number is left for another handle.
+    /// All handle numbers are used up.
     Exhausted,
 }
 
 impl HandleError {
-    /// A sentence for the handle of a call that takes handles of kind `K`.
+    /// A sentence for a call that expects a handle of kind `K`.
     pub(crate) fn describe<K: HandleKind>(self) -> String {
-        let ([open, close], wanted) = (K::FUNCTIONS, K::NAME);
+        let ([open, close], expected) = (K::FUNCTIONS, K::NAME);
         match self {
             Self::Null => "The handle is a null pointer.".into(),
-            Self::Closed => format!("The handle is closed. {open} returns {wanted}, and {close} closes it."),
-            Self::Unknown => format!("The handle was never given out: pass {wanted}, which {open} returns."),
+            Self::Closed => {
+                format!("The handle is closed. {open} returns {expected}, and {close} closes it.")
+            }
+            Self::Unknown => format!("The handle was never issued: pass {expected}, which {open} returns."),
             Self::OtherKind(found) => {
-                format!("The handle is {found}: pass {wanted}, which {open} returns.")
+                format!("The handle is {found}: pass {expected}, which {open} returns.")
             }
             Self::Exhausted => "All handle numbers are used up: restart the program.".into(),
         }
     }
 }
 
-/// What handles refer to, by handle.
+/// The objects of all open handles.
 pub(crate) struct Handles {
     table: RwLock<Table>,
 }
 
 struct Table {
-    /// The number given out next.
+    /// The next number.
     next: usize,
     entries: BTreeMap<usize, Entry>,
 }
@@ -78,7 +81,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The object, where it is of this kind.
+    /// The object, if it is of this kind.
     fn object<K: HandleKind>(&self) -> Result<Arc<K>, HandleError> {
         Arc::clone(&self.object).downcast().map_err(|_| HandleError::OtherKind(self.kind))
     }
@@ -102,16 +105,16 @@ impl Handles {
         Self { table: RwLock::new(Table { next: FIRST, entries: BTreeMap::new() }) }
     }
 
-    // A panic cannot leave the table half changed: each change is one call of the map's.
+    // A panic cannot leave the table inconsistent: each change is one call of the map.
     fn read(&self) -> RwLockReadGuard<'_, Table> {
-        self.table.read().unwrap_or_else(PoisonError::into_inner)
+        self.table.read().ignore_poison()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Table> {
-        self.table.write().unwrap_or_else(PoisonError::into_inner)
+        self.table.write().ignore_poison()
     }
 
-    /// A new handle for an object.
+    /// Creates a handle for an object.
     pub(crate) fn add<K: HandleKind>(&self, object: K) -> Result<*mut c_void, HandleError> {
         let mut table = self.write();
         let number = table.next;
@@ -120,7 +123,7 @@ impl Handles {
         Ok(without_provenance_mut(number))
     }
 
-    /// The object of a handle. It lives while it is used, even when another thread closes the handle.
+    /// The object of a handle. It stays alive while it is used, even if another thread closes the handle.
     pub(crate) fn find<K: HandleKind>(&self, handle: *mut c_void) -> Result<Arc<K>, HandleError> {
         self.read().find(handle.addr())
     }
@@ -191,14 +194,14 @@ mod tests {
     #[test]
     fn a_handle_of_another_kind_is_an_error_and_stays_open() {
         let handles = Handles::new();
-        let of_text = handles.add("kept").expect("a handle");
+        let of_text = handles.add("text").expect("a handle");
         assert!(handles.has_any::<&'static str>() && !handles.has_any::<u64>());
         let number = handles.add(7_u64).expect("a handle");
         assert_ne!(of_text, number, "all kinds share one range of numbers");
         let other = HandleError::OtherKind("a test's text");
         assert_eq!(handles.find::<u64>(of_text), Err(other));
         assert_eq!(handles.remove::<u64>(of_text), Err(other));
-        assert_eq!(text(&handles, of_text), Ok("kept"));
+        assert_eq!(text(&handles, of_text), Ok("text"));
         assert_eq!(
             other.describe::<u64>(),
             "The handle is a test's text: pass a test's number, which OpenNumber returns."
@@ -212,14 +215,14 @@ mod tests {
     #[test]
     fn an_object_in_use_outlives_its_handle() {
         let handles = Handles::new();
-        let handle = handles.add("kept").expect("a handle");
+        let handle = handles.add("text").expect("a handle");
         let used = handles.find::<&'static str>(handle).expect("it is open");
         drop(handles.remove::<&'static str>(handle).expect("it is open"));
-        assert_eq!(*used, "kept");
+        assert_eq!(*used, "text");
     }
 
     #[test]
-    fn numbers_run_out_without_being_used_again() {
+    fn handle_numbers_are_never_reused() {
         let handles = Handles::new();
         handles.write().next = usize::MAX - 3;
         assert_eq!(handles.add("too many"), Err(HandleError::Exhausted));

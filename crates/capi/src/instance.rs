@@ -1,4 +1,4 @@
-//! What stands behind a handle.
+//! The object of a `perfutil.h` handle.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -9,8 +9,7 @@ use crate::data::CpiDataBlock;
 use crate::failure::Failure;
 use crate::trace_file;
 
-/// An instance: its measurement, and the data that the program was handed. Calls for one instance wait for
-/// each other.
+/// A measurement, and the data that was returned to the program. Calls for one instance wait for each other.
 #[derive(Debug)]
 pub(crate) struct Instance {
     state: Mutex<State>,
@@ -19,17 +18,17 @@ pub(crate) struct Instance {
 #[derive(Debug)]
 struct State {
     cpi: Cpi,
-    /// On the heap, as the program keeps its address.
+    /// On the heap, since the program keeps its address.
     data: Box<CpiDataBlock>,
 }
 
-/// The address of what was measured, where something was, and what went wrong.
-pub(crate) type Got = (Option<*const CpiDataBlock>, Result<(), Failure>);
+/// The address of the measured data, if any, and the result of the call.
+pub(crate) type GetResult = (Option<*const CpiDataBlock>, Result<(), Failure>);
 
-/// The measurement that a program asks for.
+/// Creates the measurement for a mode.
 ///
-/// Raw CPI need not be asked for, and is measured. Where it was not asked for and processors may not be
-/// counted, a program that wants its thread's CPI gets that alone.
+/// Raw CPI is measured by default. If the mode has only [`Mode::ON_THREAD`] and processors may not be counted, the thread is
+/// measured alone.
 fn measure<T>(mode: Mode, new: impl Fn(Mode) -> Result<T, Error>) -> Result<T, Error> {
     match new(mode | Mode::RAW) {
         Err(error)
@@ -42,13 +41,13 @@ fn measure<T>(mode: Mode, new: impl Fn(Mode) -> Result<T, Error>) -> Result<T, E
     }
 }
 
-/// The mode of this number.
+/// Decodes a mode.
 pub(crate) fn mode_of(bits: u32) -> Result<Mode, Failure> {
     Mode::from_bits(bits).ok_or_else(|| {
         Failure::new(
             Code::PU_ERROR_INVALID_PARAMETER,
             format!(
-                "The bits {:#x} have no meaning: CPI_TYPE_ALL ({:#x}) has all that have one.",
+                "Unknown mode bits {:#x}: CPI_TYPE_ALL ({:#x}) has all known ones.",
                 bits & !Mode::ALL.bits(),
                 Mode::ALL.bits()
             ),
@@ -56,19 +55,19 @@ pub(crate) fn mode_of(bits: u32) -> Result<Mode, Failure> {
     })
 }
 
-/// The minor code of hooks.
+/// Decodes the minor code of hooks.
 pub(crate) fn minor_of(minor_code: i32) -> Result<u8, Failure> {
     u8::try_from(minor_code).map_err(|_| {
         Failure::new(
             Code::PU_ERROR_INVALID_PARAMETER,
-            format!("The minor code is {minor_code}, and a hook has room for 0 to 255: choose one of these."),
+            format!("The minor code {minor_code} is out of range: pass 0 to 255."),
         )
     })
 }
 
-/// Whether this machine counts cycles and instructions, and lets this process have them.
+/// Succeeds if this machine counts cycles and instructions and this process has access to the counters.
 pub(crate) fn is_supported() -> Result<(), Failure> {
-    // The own thread takes the least privilege. Where a thread cannot be counted, processors may still be.
+    // Counting the calling thread needs the least privilege. If that fails, counting processors may still work.
     match Cpi::new(Mode::ON_THREAD) {
         Ok(_) => Ok(()),
         Err(error) => Cpi::new(Mode::RAW).map(|_| ()).map_err(|_| error.into()),
@@ -78,7 +77,7 @@ pub(crate) fn is_supported() -> Result<(), Failure> {
 impl Instance {
     pub(crate) fn new(bits: u32) -> Result<Self, Failure> {
         let mode = mode_of(bits)?;
-        trace_file::open_asked()?;
+        trace_file::open_from_environment()?;
         let state = State { cpi: measure(mode, Cpi::new)?, data: CpiDataBlock::boxed() };
         Ok(Self { state: Mutex::new(state) })
     }
@@ -87,7 +86,7 @@ impl Instance {
         self.state.lock().map_err(|_| {
             Failure::new(
                 Code::PU_ERROR_INCORRECT_STATE,
-                "A call for this handle broke down (PU_ERROR_INTERNAL_ERROR): terminate it.",
+                "An earlier call for this handle failed (PU_ERROR_INTERNAL_ERROR): call CpiTerminate.",
             )
         })
     }
@@ -105,8 +104,8 @@ impl Instance {
         Ok(())
     }
 
-    pub(crate) fn get(&self) -> Got {
-        self.get_by(|cpi| {
+    pub(crate) fn get(&self) -> GetResult {
+        self.get_with(|cpi| {
             if cpi.mode().has_any(Mode::TRACE_ON_GET | Mode::TRACE_ONLY_ON_GET) {
                 cpi.set_trace(trace_file::current());
             }
@@ -114,14 +113,14 @@ impl Instance {
         })
     }
 
-    pub(crate) fn get_and_trace(&self, minor: u8, flags: Mode, label: Option<&str>) -> Got {
-        self.get_by(|cpi| {
+    pub(crate) fn get_and_trace(&self, minor: u8, flags: Mode, label: Option<&str>) -> GetResult {
+        self.get_with(|cpi| {
             cpi.set_trace(trace_file::current());
             cpi.get_and_trace(minor, flags, label).map(|_| ())
         })
     }
 
-    fn get_by(&self, get: impl FnOnce(&mut Cpi) -> Result<(), Error>) -> Got {
+    fn get_with(&self, get: impl FnOnce(&mut Cpi) -> Result<(), Error>) -> GetResult {
         let mut state = match self.state() {
             Ok(state) => state,
             Err(failure) => return (None, Err(failure)),
@@ -134,14 +133,13 @@ impl Instance {
         let filled = data.fill(cpi.last(), cpi.mode());
         let is_whole =
             filled.as_ref().err().is_none_or(|failure| failure.code == Code::PU_ERROR_INVALID_CPI_DATA);
-        // What the measurement says of itself comes first: it knows the cause.
+        // An error of the measurement takes precedence, since it has the cause.
         let result = error.map_or(filled, |error| Err(error.into()));
         (is_whole.then_some(&raw const **data), result)
     }
 }
 
-/// Whether there is data although the call failed: counters never ran, or what was measured could not be
-/// traced.
+/// Whether a failed call has data nevertheless: the counters never ran, or tracing failed.
 fn is_after_measuring(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -158,28 +156,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_bits_are_refused_by_name() {
+    fn unknown_mode_bits_are_rejected() {
         assert_eq!(mode_of(0x7F), Ok(Mode::ALL));
         assert_eq!(mode_of(0), Ok(Mode::default()));
         let failure = mode_of(0x181).expect_err("unknown bits");
         assert_eq!(failure.code, Code::PU_ERROR_INVALID_PARAMETER);
-        assert_eq!(
-            failure.text,
-            "The bits 0x180 have no meaning: CPI_TYPE_ALL (0x7f) has all that have one."
-        );
+        assert_eq!(failure.text, "Unknown mode bits 0x180: CPI_TYPE_ALL (0x7f) has all known ones.");
     }
 
     #[test]
-    fn minor_codes_are_a_byte() {
+    fn minor_codes_are_0_to_255() {
         assert_eq!(minor_of(0), Ok(0));
         assert_eq!(minor_of(255), Ok(255));
         for minor in [-1, 256, i32::MIN, i32::MAX] {
-            assert_eq!(minor_of(minor).expect_err("over a byte").code, Code::PU_ERROR_INVALID_PARAMETER);
+            assert_eq!(minor_of(minor).expect_err("out of range").code, Code::PU_ERROR_INVALID_PARAMETER);
         }
     }
 
     #[test]
-    fn the_thread_alone_where_processors_may_not_be_counted() {
+    fn the_thread_is_measured_alone_if_processors_may_not_be_counted() {
         let measured = |mode: Mode, kind: ErrorKind| {
             measure(mode, |mode| if mode.has_processors() { Err(Error::new(kind, "no")) } else { Ok(mode) })
         };
@@ -187,13 +182,13 @@ mod tests {
             assert_eq!(measured(Mode::ON_THREAD, kind), Ok(Mode::ON_THREAD));
             let traced = Mode::ON_THREAD | Mode::TRACE_SUMMARY;
             assert_eq!(measured(traced, kind), Ok(traced));
-            for asked in [Mode::default(), Mode::RAW, Mode::SCALED] {
+            for requested in [Mode::default(), Mode::RAW, Mode::SCALED] {
                 for thread in [Mode::default(), Mode::ON_THREAD] {
-                    if asked | thread != Mode::ON_THREAD {
+                    if requested | thread != Mode::ON_THREAD {
                         assert_eq!(
-                            measured(asked | thread, kind),
+                            measured(requested | thread, kind),
                             Err(Error::new(kind, "no")),
-                            "{asked:?} {thread:?}"
+                            "{requested:?} {thread:?}"
                         );
                     }
                 }
@@ -205,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn instances_may_be_used_from_any_thread() {
+    fn instances_can_be_used_by_any_thread() {
         fn any_thread<T: Send + Sync>() {}
         any_thread::<Instance>();
     }

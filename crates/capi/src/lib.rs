@@ -1,15 +1,13 @@
-//! The C interface of Tachograph: what `perfutil.h`, `perflib.h` and `pdh.h` declare. docs/c-interface.md is the
-//! page for C programmers.
+//! The C interface of Tachograph, declared by `perfutil.h`, `perflib.h` and `pdh.h`; docs/c-interface.md describes it for
+//! C programmers.
 //!
-//! This crate only translates: handles to instances, data to [`CPI_DATA`](data::CpiDataBlock) and to the bytes of
-//! PerfLib, errors to return codes. What is measured and how is [`tachograph_cpi`]'s; counter sets are
-//! [`tachograph_perflib`]'s and [`tachograph_publish`]'s. It is a Rust library only so that its tests see the same
-//! numbers as C programs.
+//! This crate only translates: handles to objects, data to [`CPI_DATA`](data::CpiDataBlock) and to the bytes of PerfLib,
+//! errors to return codes. Measuring is in [`tachograph_cpi`]; counter sets are in [`tachograph_perflib`] and
+//! [`tachograph_publish`]. It is a Rust library only so that it can be tested.
 //!
-//! - A handle is a number, never an address: what a program passes is looked up and never followed.
-//! - A panic ends in a return code. No lock is held while a program's code runs.
-//! - `unsafe` is in files that are called `boundary`, in `environment.rs`, `perflib/memory.rs` and, for tests,
-//!   `made.rs`.
+//! - A handle is a number, never an address: it is looked up, and never dereferenced.
+//! - A panic becomes a return code. While a callback of the program runs, no lock is held that a C function takes.
+//! - Only the files named `*boundary*.rs`, `environment.rs` and `perflib/memory.rs` contain `unsafe`.
 
 pub mod boundary;
 pub mod code;

@@ -1,8 +1,8 @@
 //! The functions of pdh.h: counters by path, of this machine and of logs.
 //!
-//! What they do is [`tachograph_pdh`]'s. Here are texts of 16-bit characters and bytes ([`character`]), buffers
-//! with their sizes ([`block`]), structures in Windows' layout ([`structures`]) and handles ([`objects`]).
-//! `unsafe` is in `boundary.rs`, and the names of the symbols in `boundary_exports.rs`.
+//! [`tachograph_pdh`] does the work. This module handles texts of 16-bit characters and of bytes ([`character`]),
+//! buffers with their sizes ([`block`]), structures in Windows' layout ([`structures`]) and handles ([`objects`]).
+//! `boundary.rs` contains the `unsafe` code, `boundary_exports.rs` the exported symbols.
 
 mod block;
 mod boundary;
@@ -23,22 +23,22 @@ use tachograph_pdh::{PdhStatus, Result};
 use crate::code::Code;
 use crate::failure::{Failure, call_or};
 
-/// Windows' `ERROR_INTERNAL_ERROR`: an error of the library, with its text kept for the thread.
+/// Windows' `ERROR_INTERNAL_ERROR`: a bug in the library, whose text is stored for the thread.
 const ERROR_INTERNAL_ERROR: u32 = 1359;
 
-/// Runs the body of a function, and returns its status as C has it.
+/// Runs the body of a function, and returns its status.
 fn call(body: impl FnOnce() -> Result<()>) -> i32 {
     call_with(|status| status.0.cast_signed(), body)
 }
 
-/// As [`call`], with another result: what `result` makes of the status.
+/// Like [`call`], for another result type: `result` converts the status to it.
 fn call_with<T>(result: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Result<()>) -> T {
     let failed = Cell::new(PdhStatus(ERROR_INTERNAL_ERROR));
     call_or(
         |_| result(failed.get()),
         || match body() {
             Ok(()) => Ok(result(PdhStatus::SUCCESS)),
-            // Part of the protocol of sizes: nothing failed.
+            // A buffer that is too small is part of the protocol of sizes, not an error.
             Err(PdhStatus::MORE_DATA) => Ok(result(PdhStatus::MORE_DATA)),
             Err(status) => {
                 failed.set(status);

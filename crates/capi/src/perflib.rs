@@ -1,8 +1,9 @@
 //! The functions of perflib.h: counter sets of this machine and of its programs, for consumers and for providers.
 //!
-//! What they do is [`tachograph_perflib`]'s and [`tachograph_publish`]'s. Here are the codes of Windows, its protocol of
-//! sizes, its texts and handles. `unsafe` is in `boundary.rs`, `provider_boundary.rs` and `memory.rs`.
+//! [`tachograph_perflib`] and [`tachograph_publish`] do the work. This module handles Windows' error codes, buffer
+//! sizes, texts and handles. Only `boundary.rs`, `provider_boundary.rs` and `memory.rs` contain `unsafe`.
 
+mod api_error;
 mod boundary;
 mod consumer;
 mod control;
@@ -11,11 +12,9 @@ pub(crate) mod machine;
 mod memory;
 mod provider;
 mod provider_boundary;
-mod refusal;
 mod template;
-mod text;
 
 pub use boundary::*;
 pub use provider_boundary::*;
 
-pub(crate) use refusal::{Refusal, call};
+pub(crate) use api_error::{ApiError, call};

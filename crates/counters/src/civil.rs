@@ -1,10 +1,10 @@
-//! Times of the calendar: FILETIME, the texts of logs, and times as a person writes them.
+//! Civil times: FILETIME, and times in logs and on the command line.
 //!
-//! A [`FileTime`] is a bare number of 100 ns units on *some* clock. Whether that clock is UTC or a machine's local time
-//! is said by the name of what holds it: a log's sample times are local, its file times UTC (reference: "The Windows
-//! Performance Monitor binary log", 10.1). A [`Moment`] knows both.
+//! A [`FileTime`] is a number of 100 ns units in UTC or in local time; the name of the field or function says which. In
+//! a log, sample times are local and file times are in UTC (reference: "The Windows Performance Monitor binary log",
+//! 10.1). A [`Moment`] has both.
 //!
-//! Nothing here panics for any number: times come from files that are not trusted.
+//! Times come from untrusted files, so no function in this module panics, whatever the number.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,10 +19,10 @@ pub use argument::{TimeArgument, TimeArgumentError};
 
 const DAYS_PER_400_YEARS: i64 = 146_097;
 
-/// Days from 0000-03-01 to 1601-01-01 in the Gregorian calendar, carried on before its introduction.
+/// Days from 0000-03-01 to 1601-01-01 in the proleptic Gregorian calendar.
 const DAYS_TO_1601: i64 = 584_694;
 
-/// A time in units of 100 ns since 1601-01-01 00:00:00 of its clock: Windows' FILETIME, as a signed number.
+/// A time in units of 100 ns since 1601-01-01 00:00:00, like a Windows FILETIME, but signed.
 ///
 /// Source: "FILETIME structure" (Windows SDK).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,15 +37,13 @@ impl FileTime {
     pub const PER_MINUTE: i64 = 60 * Self::PER_SECOND;
     /// 100 ns units in a day.
     pub const PER_DAY: i64 = 24 * 60 * Self::PER_MINUTE;
-    /// 1970-01-01 00:00:00, where Unix time begins.
+    /// 1970-01-01 00:00:00, the start of Unix time.
     pub const UNIX_EPOCH: Self = Self(116_444_736_000_000_000);
 
-    /// 0000-01-01 00:00:00 and 9999-12-31 23:59:59.9999999: the times whose year has four digits.
+    /// The range of four-digit years: 0000-01-01 00:00:00 to 9999-12-31 23:59:59.9999999.
     const FOUR_DIGIT_YEARS: (Self, Self) = (Self(-505_227_456_000_000_000), Self(2_650_467_743_999_999_999));
 
-    /// The time of a date and a time of day; anything below 100 ns is cut off.
-    ///
-    /// Every `DateTime` is in range.
+    /// The time of a date and a time of day, truncated to 100 ns. Every `DateTime` is in range.
     ///
     /// ```
     /// use tachograph_counters::civil::FileTime;
@@ -64,7 +62,7 @@ impl FileTime {
         )
     }
 
-    /// The beginning of the day that this time is of.
+    /// The start of the day of this time.
     ///
     /// ```
     /// use tachograph_counters::civil::FileTime;
@@ -76,7 +74,7 @@ impl FileTime {
         self.saturating_add(-self.0.rem_euclid(Self::PER_DAY))
     }
 
-    /// The date and the time of day, exact; `None` beyond the year 9999.
+    /// The date and the time of day; `None` outside the years 0 to 9999.
     #[must_use]
     pub fn to_civil(self) -> Option<DateTime> {
         let (first, last) = Self::FOUR_DIGIT_YEARS;
@@ -91,7 +89,7 @@ impl FileTime {
         DateTime::new(i16::try_from(fields.year).ok()?, month, day, hour, minute, second, nanosecond).ok()
     }
 
-    /// The UTC time of the system's clock, cut to 100 ns towards the past; what is beyond the range becomes its end.
+    /// Converts a system time to UTC, rounded down to 100 ns. Saturates.
     #[must_use]
     pub fn from_system_time(system_time: SystemTime) -> Self {
         let units = match system_time.duration_since(UNIX_EPOCH) {
@@ -102,36 +100,35 @@ impl FileTime {
         Self(Self::UNIX_EPOCH.0.saturating_add(i64::try_from(units).unwrap_or(i64::MAX)))
     }
 
-    /// This time and a number of 100 ns units; what is beyond the range becomes its end.
+    /// This time plus a number of 100 ns units. Saturates.
     #[must_use]
     pub fn saturating_add(self, units: i64) -> Self {
         Self(self.0.saturating_add(units))
     }
 
-    /// This time less a number of 100 ns units; what is beyond the range becomes its end.
+    /// This time minus a number of 100 ns units. Saturates.
     #[must_use]
     pub fn saturating_sub(self, units: i64) -> Self {
         Self(self.0.saturating_sub(units))
     }
 
-    /// The 100 ns units from another time to this one, negative if it is the later one; what is beyond the range becomes
-    /// its end.
+    /// The number of 100 ns units from `earlier` to this time; negative if `earlier` is later. Saturates.
     #[must_use]
     pub fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// This time cut to whole milliseconds, towards the past, as the sample times of logs are.
+    /// This time rounded down to milliseconds, which is the resolution of sample times in logs.
     #[must_use]
     pub fn cut_to_milliseconds(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(Self::PER_MILLISECOND)))
     }
 
-    /// Writes the time as text logs have it: `MM/dd/yyyy HH:mm:ss.fff`.
+    /// Writes the time in the format of text logs: `MM/dd/yyyy HH:mm:ss.fff`.
     ///
-    /// Milliseconds are cut off towards the past, not rounded. Times before the year 0000 or after 9999 are written as
-    /// the first or the last millisecond of these years. Source: observed in logs that Windows wrote (reference: "The
-    /// Windows Performance Monitor binary log", 10.2).
+    /// Rounds down to milliseconds. Times outside the years 0000 to 9999 are written as the first or the last
+    /// millisecond of that range. Source: observed in logs written by Windows (reference: "The Windows Performance
+    /// Monitor binary log", 10.2).
     ///
     /// ```
     /// use tachograph_counters::civil::FileTime;
@@ -150,7 +147,7 @@ impl FileTime {
         *out = [m, n, b'/', d, e, b'/', w, x, y, z, b' ', h, i, b':', j, k, b':', s, t, b'.', a, b, c];
     }
 
-    /// The text of [`write_log_time`](Self::write_log_time).
+    /// Returns the text that [`write_log_time`](Self::write_log_time) writes.
     #[must_use]
     pub fn to_log_time(self) -> String {
         let mut out = [0; 23];
@@ -158,10 +155,10 @@ impl FileTime {
         out.iter().copied().map(char::from).collect()
     }
 
-    /// Reads the time of a text log: `MM/dd/yyyy HH:mm:ss.fff`.
+    /// Parses the time of a text log: `MM/dd/yyyy HH:mm:ss.fff`.
     ///
-    /// Month, day and hour may have one digit; the fraction may be missing or have one to seven digits. `None` where the
-    /// text is anything else, or no date of the calendar.
+    /// Month, day and hour can have one digit. The fraction can be absent or have one to seven digits. `None` if the
+    /// text has another form or the time does not exist.
     ///
     /// ```
     /// use tachograph_counters::civil::FileTime;
@@ -177,13 +174,14 @@ impl FileTime {
         scan.is_at_end().then_some(time)
     }
 
-    /// The year, for any number: year 0 is before year 1.
+    /// The year. Year 0 precedes year 1.
     pub(crate) fn year(self) -> i64 {
         date_from_days(self.0.div_euclid(Self::PER_DAY)).0
     }
 }
 
-/// A time from year, month, day, hour, minute, second, and a fraction of a second in 100 ns units.
+/// A time from year, month, day, hour, minute and second, and a fraction of a second in 100 ns units. `None` if it does
+/// not exist.
 fn from_fields(fields: [u32; 6], fraction: u32) -> Option<FileTime> {
     let [month, day, hour, minute, second] = [fields[1], fields[2], fields[3], fields[4], fields[5]]
         .map(|field| i8::try_from(field).unwrap_or(i8::MAX));
@@ -192,7 +190,7 @@ fn from_fields(fields: [u32; 6], fraction: u32) -> Option<FileTime> {
     DateTime::new(year, month, day, hour, minute, second, nanosecond).ok().map(FileTime::from_civil)
 }
 
-/// A time taken apart.
+/// The parts of a time.
 struct Fields {
     year: i64,
     month: u32,
@@ -221,15 +219,15 @@ impl Fields {
     }
 }
 
-/// A number that is known to fit: the parts of a day and of a year.
+/// Converts a number that is known to fit, such as a part of a day or of a year.
 fn small(number: i64) -> u32 {
     u32::try_from(number).unwrap_or(0)
 }
 
-/// Year, month and day of a day counted from 1601-01-01, for every day of the range of [`FileTime`].
+/// Converts a number of days since 1601-01-01 to year, month and day, for the whole range of [`FileTime`].
 ///
-/// The year is taken to begin on March 1st, so that the leap day is its last. Source: Howard Hinnant, "chrono-compatible
-/// low-level date algorithms".
+/// The computation uses years that begin on March 1st, so that the leap day is the last day of its year. Source: Howard
+/// Hinnant, "chrono-compatible low-level date algorithms".
 fn date_from_days(days: i64) -> (i64, u32, u32) {
     let since_march = days + DAYS_TO_1601;
     let era = since_march.div_euclid(DAYS_PER_400_YEARS);
@@ -242,7 +240,8 @@ fn date_from_days(days: i64) -> (i64, u32, u32) {
     (era * 400 + i64::from(year_of_era) + i64::from(month <= 2), month, day)
 }
 
-/// The day of a date, counted from 1601-01-01. The month is 1 to 12; a day beyond the month's end runs on into the next.
+/// The number of days from 1601-01-01 to a date. The month must be 1 to 12. A day past the end of the month is in the
+/// next one.
 pub(crate) fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     let year_from_march = year - i64::from(month <= 2);
     let era = year_from_march.div_euclid(400);
@@ -252,7 +251,7 @@ pub(crate) fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     era * DAYS_PER_400_YEARS + day_of_era - DAYS_TO_1601
 }
 
-/// The decimal digits of a number below 100.
+/// The two decimal digits of a number below 100.
 fn two_digits(number: u32) -> [u8; 2] {
     const DIGITS: [[u8; 2]; 100] = {
         let mut digits = [[b'0'; 2]; 100];
@@ -266,22 +265,22 @@ fn two_digits(number: u32) -> [u8; 2] {
     DIGITS[(number % 100) as usize]
 }
 
-/// A moment with the time zone's bias that was in force.
+/// A time in UTC, with the bias that was in force in some time zone.
 ///
-/// Ordered by UTC.
+/// Ordered by UTC, then by bias.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment {
     /// The time in UTC.
     pub utc: FileTime,
-    /// What is added to the local time to get UTC, in minutes: 480 for Pacific Standard Time.
+    /// Minutes to add to the local time to get UTC: 480 for Pacific Standard Time.
     pub bias_minutes: i32,
 }
 
 impl Moment {
-    /// The moment of a local time: UTC = local + bias.
+    /// The moment of a local time, with UTC = local + bias.
     ///
-    /// Where that is beyond the range of [`FileTime`], the bias is taken as 0, so that [`local`](Self::local) still
-    /// gives the local time back.
+    /// If UTC would be out of the range of [`FileTime`], the bias is set to 0, so that [`local`](Self::local) still
+    /// returns the local time.
     #[must_use]
     pub fn from_local(local: FileTime, bias_minutes: i32) -> Self {
         match local.0.checked_add(bias_units(bias_minutes)) {
@@ -290,7 +289,7 @@ impl Moment {
         }
     }
 
-    /// The local time: UTC - bias; what is beyond the range becomes its end.
+    /// The local time, which is UTC - bias. Saturates.
     #[must_use]
     pub fn local(&self) -> FileTime {
         self.utc.saturating_sub(bias_units(self.bias_minutes))
@@ -298,9 +297,9 @@ impl Moment {
 
     /// The local time with milliseconds and offset: `2013-02-19T18:50:17.844-08:00` (RFC 3339).
     ///
-    /// Anything below a millisecond is cut off towards the past. With a bias that [no zone has](is_possible_bias) the time is
-    /// written in UTC with `+00:00`. A year without four digits has none either: the text is `filetime:` and the
-    /// UTC time's number of 100 ns units then. The same text is what `Display` gives, without allocating.
+    /// Rounds down to milliseconds. With a bias that [no zone can have](is_possible_bias), the time is written in UTC
+    /// with `+00:00`. If the year does not have four digits, the text is `filetime:` followed by the number of 100 ns
+    /// units in UTC. `Display` writes the same text without allocating.
     ///
     /// ```
     /// use tachograph_counters::civil::{FileTime, Moment};
@@ -313,8 +312,9 @@ impl Moment {
         self.to_string()
     }
 
-    /// Reads what [`rfc3339`](Self::rfc3339) writes, with up to seven digits of the second's fraction; `Z` is UTC. `None` where
-    /// the text is anything else, no date of the calendar, or has an offset that [no zone has](is_possible_bias).
+    /// Parses the format of [`rfc3339`](Self::rfc3339). The fraction can be absent or have up to seven digits, and `Z`
+    /// means UTC. `None` if the text has another form, the time does not exist, or [no zone can have](is_possible_bias)
+    /// the offset.
     ///
     /// ```
     /// use tachograph_counters::civil::Moment;
@@ -350,7 +350,7 @@ impl Moment {
     }
 }
 
-/// A bias in 100 ns units. Every 32-bit number of minutes fits.
+/// Converts a bias to 100 ns units. Cannot overflow.
 fn bias_units(bias_minutes: i32) -> i64 {
     i64::from(bias_minutes) * FileTime::PER_MINUTE
 }

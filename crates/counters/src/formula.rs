@@ -1,29 +1,29 @@
-//! The formulas: from one or two raw values to a displayed value.
+//! Formulas, which compute a displayed value from one or two raw values.
 
 use tachograph_schema::{CounterType, Formula, Suffix};
 
 use crate::raw::RawValue;
 use crate::status::Status;
 
-/// How a value is made, beside its formula. The default is what all tools of this project show: uncapped, unscaled.
+/// Options for displayed values. By default, values are neither capped nor scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FormatOptions {
-    /// Percentages above 100 become 100. Off by default, as in Get-Counter (`PDH_FMT_NOCAP100`).
+    /// Limit percentages to 100. Off by default, as in Get-Counter (`PDH_FMT_NOCAP100`).
     pub cap_at_100: bool,
-    /// A power of ten to multiply by, -7 to 7; out of range: [`Status::INVALID_ARGUMENT`].
+    /// The power of ten to multiply by, from -7 to 7. With any other scale, the result is [`Status::INVALID_ARGUMENT`].
     pub scale: i8,
     /// Multiply by 1000 (`PDH_FMT_1000`).
     pub times_1000: bool,
-    /// A 32-bit counter that is smaller than before has rolled over once: add 2^32. Off by default, as in PDH.
+    /// Assume that a 32-bit counter that decreased has wrapped once, and add 2^32. Off by default, as in PDH.
     pub unwrap_32_bit: bool,
 }
 
-/// A counter's formula with what it needs, looked up once: the way from raw to formatted values.
+/// Computes the displayed values of a counter with the formula of its type.
 ///
 /// ```
 /// use tachograph_counters::{Calculator, CounterType, FormatOptions, RawValue};
 ///
-/// // "Bytes Total/sec" of two samples about three seconds apart, on a clock of 2,630,633 ticks a second.
+/// // "Bytes Total/sec" of two samples about three seconds apart, with a clock of 2,630,633 ticks per second.
 /// let calculator = Calculator::new(CounterType::BULK_COUNT, 2_630_633);
 /// let older = RawValue::new(3983296633, 2006530743703);
 /// let newer = RawValue::new(3983303676, 2006538643468);
@@ -38,24 +38,25 @@ pub struct Calculator {
     data_is_32_bit: bool,
 }
 
-/// What one sample, or the interval between two, contributes: exact numbers before any division.
+/// The contribution of a sample, or of the interval between two samples, to sums. The numerator and the denominator are
+/// exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Terms {
-    /// `n`, or `N` for one-sample formulas.
+    /// `n`, or `N` for one-sample formulas; see [`Formula`].
     pub(crate) numerator: u64,
     /// `d`, or `D`.
     pub(crate) denominator: u64,
-    /// The formatted value.
+    /// The displayed value.
     pub(crate) formatted: f64,
 }
 
 impl Calculator {
-    /// The way from raw to formatted values for a counter of this type whose `second` counts `time_base` units a second.
+    /// A calculator for a counter of this type, whose clock has `time_base` units per second.
     pub fn new(counter_type: CounterType, time_base: i64) -> Self {
         Self { counter_type, formula: counter_type.formula(), time_base, data_is_32_bit: false }
     }
 
-    /// Says that the counter's data is 4 bytes wide, which [`FormatOptions::unwrap_32_bit`] asks for.
+    /// Sets whether the counter's data has 4 bytes, for [`FormatOptions::unwrap_32_bit`].
     pub fn with_32_bit_data(mut self, data_is_32_bit: bool) -> Self {
         self.data_is_32_bit = data_is_32_bit;
         self
@@ -66,27 +67,29 @@ impl Calculator {
         self.counter_type
     }
 
-    /// The counter's formula; `None` for types without a number.
+    /// The counter's formula; `None` for types without a value.
     pub fn formula(&self) -> Option<Formula> {
         self.formula
     }
 
-    /// Units of `second` in one second.
+    /// Units of the clock per second.
     pub fn time_base(&self) -> i64 {
         self.time_base
     }
 
-    /// The displayed value of `newer`, with the sample before it for types that need two. Never infinite, never NaN.
+    /// The displayed value of `newer`, or for two-sample types, of the interval from `older` to `newer`. Never infinite
+    /// or NaN.
+    ///
+    /// A denominator of 0 is not an error. It means that nothing happened, and the value is 0.
     ///
     /// # Errors
     ///
-    /// In this order: [`INVALID_DATA`](Status::INVALID_DATA) when a sample has an error status;
-    /// [`INVALID_ARGUMENT`](Status::INVALID_ARGUMENT) for types without a number and
-    /// [`FUNCTION_NOT_FOUND`](Status::FUNCTION_NOT_FOUND) for unknown ones; `INVALID_DATA` when two samples are needed
-    /// and one is given; [`NEGATIVE_DENOMINATOR`](Status::NEGATIVE_DENOMINATOR) when the clock or the base went back;
-    /// [`NEGATIVE_TIMEBASE`](Status::NEGATIVE_TIMEBASE) when the formula uses a time base that is not positive;
-    /// [`NEGATIVE_VALUE`](Status::NEGATIVE_VALUE) when the counter went back. A denominator of 0 is no error: nothing
-    /// happened, and the value is 0.
+    /// In this order: [`INVALID_DATA`](Status::INVALID_DATA) if `newer` has an error status;
+    /// [`INVALID_ARGUMENT`](Status::INVALID_ARGUMENT) for types without a value and
+    /// [`FUNCTION_NOT_FOUND`](Status::FUNCTION_NOT_FOUND) for unknown ones; `INVALID_DATA` if the type needs two
+    /// samples and `older` is missing or has an error status; [`NEGATIVE_DENOMINATOR`](Status::NEGATIVE_DENOMINATOR) if
+    /// the clock or the base decreased; [`NEGATIVE_TIMEBASE`](Status::NEGATIVE_TIMEBASE) if the formula uses a time
+    /// base that is not positive; [`NEGATIVE_VALUE`](Status::NEGATIVE_VALUE) if the counter decreased.
     pub fn format(
         &self,
         older: Option<&RawValue>,
@@ -102,10 +105,10 @@ impl Calculator {
             other => other,
         };
         let plain = self.terms(older, newer)?.formatted;
-        if *options == FormatOptions::default() { Ok(plain) } else { self.dress(plain, options) }
+        if *options == FormatOptions::default() { Ok(plain) } else { self.apply(options, plain) }
     }
 
-    /// The numbers that `newer` contributes, and their formatted value.
+    /// The contribution of `newer`.
     #[inline]
     pub(crate) fn terms(&self, older: Option<&RawValue>, newer: &RawValue) -> Result<Terms, Status> {
         if newer.status.is_error() {
@@ -127,7 +130,7 @@ impl Calculator {
         if newer.first < older.first {
             return Err(Status::NEGATIVE_VALUE);
         }
-        // Not below zero, so the distance of two i64 always fits u64 and is exact.
+        // The differences of values that did not decrease fit into u64, even if they overflow i64.
         let n = newer.first.wrapping_sub(older.first) as u64;
         let d = newer.second.wrapping_sub(older.second) as u64;
         let formatted = evaluate(formula, n as f64, d as f64, self.time_base as f64, newer.multi_count);
@@ -156,7 +159,7 @@ impl Calculator {
                 if self.time_base <= 0 {
                     return Err(Status::NEGATIVE_TIMEBASE);
                 }
-                // A start of 0 means "not started" (.NET's rule).
+                // A start of 0 means "not started", as in .NET.
                 let elapsed = newer.second.wrapping_sub(newer.first) as u64;
                 if newer.first == 0 { 0.0 } else { elapsed as f64 / self.time_base as f64 }
             }
@@ -170,7 +173,7 @@ impl Calculator {
         if self.counter_type.is_known() { Status::INVALID_ARGUMENT } else { Status::FUNCTION_NOT_FOUND }
     }
 
-    /// The older sample moved down by 2^32 where the newer one has rolled over.
+    /// The older sample, minus 2^32 if the counter has wrapped since.
     fn unwrap(&self, older: &RawValue, newer: &RawValue) -> RawValue {
         let mut older = *older;
         if self.formula.is_some_and(Formula::needs_two_samples) && newer.first < older.first {
@@ -179,23 +182,23 @@ impl Calculator {
         older
     }
 
-    fn dress(&self, plain: f64, options: &FormatOptions) -> Result<f64, Status> {
+    fn apply(&self, options: &FormatOptions, plain: f64) -> Result<f64, Status> {
         if !(-7..=7).contains(&options.scale) {
             return Err(Status::INVALID_ARGUMENT);
         }
-        let mut dressed = plain;
+        let mut value = plain;
         if options.cap_at_100 && matches!(self.counter_type.suffix(), Suffix::Percent) {
-            dressed = dressed.min(100.0);
+            value = value.min(100.0);
         }
-        dressed *= 10f64.powi(i32::from(options.scale));
+        value *= 10f64.powi(i32::from(options.scale));
         if options.times_1000 {
-            dressed *= 1000.0;
+            value *= 1000.0;
         }
-        if dressed.is_finite() { Ok(dressed) } else { Err(Status::INVALID_DATA) }
+        if value.is_finite() { Ok(value) } else { Err(Status::INVALID_DATA) }
     }
 }
 
-/// A two-sample formula over differences (or over sums of differences): 0 where the denominator is 0.
+/// Applies a two-sample formula to differences, or to sums of differences. Returns 0 if the denominator is 0.
 #[inline]
 pub(crate) fn evaluate(formula: Formula, n: f64, d: f64, time_base: f64, multi_count: u32) -> f64 {
     if d == 0.0 && formula.uses_second_difference() {
@@ -214,7 +217,8 @@ pub(crate) fn evaluate(formula: Formula, n: f64, d: f64, time_base: f64, multi_c
     }
 }
 
-/// Idle time often advances a little more than the clock: an inverse timer then says 0, not a negative share.
+/// Limits an inverse timer to 0. It would be negative if idle time increased slightly more than the clock, as it often
+/// does.
 pub(crate) fn not_negative(percent: f64) -> f64 {
     if percent > 0.0 { percent } else { 0.0 }
 }

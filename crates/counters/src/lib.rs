@@ -1,13 +1,10 @@
-//! The model of performance counters and its maths.
-//!
-//! What a counter is, what its raw values mean, and how two raw samples become one displayed value: counter types,
-//! statuses, formulas, statistics, counter paths, times, and the sample that flows from every source to every sink.
-//! No I/O and no `unsafe`.
+//! The data model of performance counters and computations on it: counter types, raw values, formulas, statistics,
+//! counter sets, samples, counter paths and times. This crate does no I/O.
 //!
 //! ```
 //! use tachograph_counters::{Calculator, CounterType, FormatOptions, RawValue};
 //!
-//! // One read took 150 ms: 2,147,727 ticks of a clock of 14,318,180 a second, and one more read than before.
+//! // One more read than before, which took 2,147,727 ticks of a clock with 14,318,180 ticks per second: 150 ms.
 //! let calculator = Calculator::new(CounterType::AVERAGE_TIMER, 14_318_180);
 //! let value = calculator.format(
 //!     Some(&RawValue::new(0, 0)),
@@ -23,6 +20,7 @@ pub mod civil;
 mod formula;
 pub mod pairing;
 pub mod path;
+mod problem;
 mod quantiles;
 mod raw;
 pub mod sample;
@@ -34,10 +32,11 @@ pub mod wildcard;
 
 pub use formula::{Calculator, FormatOptions};
 pub use pairing::{Origin, Pairer};
+pub use problem::Problem;
 pub use quantiles::Quantiles;
 pub use raw::RawValue;
 pub use statistics::{
     AverageKind, DifferentFormulas, Intervals, PackedStatistics, Packing, Series, Statistics, Summary,
 };
 pub use status::Status;
-pub use tachograph_schema::{Class, CounterType, Formula, Size, Subtype, Suffix, TimeBase};
+pub use tachograph_schema::{Class, CounterType, Formula, IgnorePoison, Size, Subtype, Suffix, TimeBase};

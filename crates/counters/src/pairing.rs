@@ -1,17 +1,17 @@
-//! Which two raw values of a counter form an interval.
+//! Pairing: deciding which two raw values of a counter form an interval.
 //!
-//! A formula of two samples compares a raw value with the one before. These rules decide whether there is one before, and
-//! everything that pairs raw values uses them: statistics, charts, texts, live tables and PDH queries.
+//! A two-sample formula compares a raw value with the previous one. Two values are paired by these rules, which
+//! statistics, charts, text logs, live tables and PDH queries all use:
 //!
-//! 1. The instance has the same name, and the same task, device or publisher ([`Origin::identity`]): `#n` may pass to another.
-//!    Text that `relog` writes pairs by names alone, as Windows does: no identity is given.
-//! 2. The machine was not restarted in between ([`Origin::boot_time`]).
-//! 3. Both are of the same kind: the same formula and clock ([`Origin::formula`], [`Origin::time_base`]).
-//! 4. The instance was in every sample in between that concerns it: a row that is missing, or has the status
-//!    [`Status::NO_INSTANCE`], ends what was before ([`Pairer::interrupt`]).
-//! 5. Another log of the same machine changes nothing. A counter that is lower there, without a restart, is an error, as it is
-//!    within one log.
-//! 6. A sample that does not concern the counter (a gap: it is of another log, and says nothing) changes nothing.
+//! 1. The instance must have the same name and be the same task, device or publisher ([`Origin::identity`]), since `#n`
+//!    can pass to another one. Text that `relog` writes is paired by names alone, as in Windows.
+//! 2. The machine must not have been restarted in between ([`Origin::boot_time`]).
+//! 3. Both values must have the same formula and clock ([`Origin::formula`], [`Origin::time_base`]).
+//! 4. The instance must not have been absent in between. A sample of its log without a row for it, or with the status
+//!    [`Status::NO_INSTANCE`], ends the sequence ([`Pairer::interrupt`]).
+//! 5. The values can be from two logs of the same machine. If the counter decreased without a restart, that is an error,
+//!    as it is within one log.
+//! 6. Samples of other logs in between that do not contain the counter are ignored.
 
 use tachograph_schema::Formula;
 
@@ -20,21 +20,21 @@ use crate::formula::Calculator;
 use crate::raw::RawValue;
 use crate::status::Status;
 
-/// Where a raw value is from, beyond the name of its instance.
+/// The properties of a raw value, other than the name of its instance, that decide whether it can be paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// What tells the instance from others that had its name before; 0 where unknown, which differs from nothing.
+    /// Distinguishes the instance from earlier ones with the same name; 0 if unknown, which matches any identity.
     pub identity: u64,
-    /// When the machine was started, UTC; 0 where unknown, which differs from nothing.
+    /// When the machine was started, in UTC; 0 if unknown, which matches any time.
     pub boot_time: FileTime,
-    /// Ticks per second of the clock that the raw value was taken with.
+    /// Units per second of the raw value's clock.
     pub time_base: i64,
-    /// The formula of its counter's type.
+    /// The formula of the counter's type.
     pub formula: Option<Formula>,
 }
 
 impl Origin {
-    /// The origin of a value of this counter.
+    /// The origin of a value of the calculator's counter.
     pub fn new(calculator: &Calculator, identity: u64, boot_time: FileTime) -> Self {
         Self { identity, boot_time, time_base: calculator.time_base(), formula: calculator.formula() }
     }
@@ -44,12 +44,12 @@ impl Origin {
 #[derive(Clone, Debug, Default)]
 pub struct Pairer {
     pub(crate) previous: Option<RawValue>,
-    /// That of the value before; a boot time that was known once stays.
+    /// The origin of the previous value, with the last known boot time.
     origin: Origin,
 }
 
 impl Pairer {
-    /// Says where the next raw values are from. The value before is forgotten where that is elsewhere.
+    /// Sets the origin of the next raw values. Forgets the previous value if it has a different origin.
     pub fn follow(&mut self, origin: Origin) {
         let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
         let before = std::mem::replace(&mut self.origin, origin);
@@ -64,7 +64,7 @@ impl Pairer {
         }
     }
 
-    /// The raw value that this one makes a pair with; the next one is paired with this.
+    /// Returns the previous raw value, if it can be paired with this one. This one becomes the previous value.
     pub fn pair(&mut self, raw: &RawValue) -> Option<RawValue> {
         if raw.status == Status::NO_INSTANCE {
             self.previous = None;
@@ -73,12 +73,12 @@ impl Pairer {
         self.previous.replace(*raw)
     }
 
-    /// Forgets the value before: the instance was absent from a sample.
+    /// Forgets the previous value, because the instance was absent from a sample.
     pub fn interrupt(&mut self) {
         self.previous = None;
     }
 
-    /// Whether the next raw value of the same origin makes a pair.
+    /// Whether there is a previous value, with which the next raw value of the same origin will be paired.
     pub fn has_previous(&self) -> bool {
         self.previous.is_some()
     }
@@ -92,7 +92,7 @@ mod tests {
     const ORIGIN: Origin =
         Origin { identity: 7, boot_time: FileTime(100), time_base: 10, formula: Some(Formula::Rate) };
 
-    /// Whether two values make a pair with these origins.
+    /// Whether two values with these origins are paired.
     fn are_paired(one: Origin, other: Origin) -> bool {
         let mut pairer = Pairer::default();
         pairer.follow(one);
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn another_origin_makes_no_pair() {
+    fn values_of_different_origins_form_no_pair() {
         assert!(are_paired(ORIGIN, ORIGIN));
         assert!(!are_paired(ORIGIN, Origin { identity: 8, ..ORIGIN }));
         assert!(!are_paired(ORIGIN, Origin { boot_time: FileTime(101), ..ORIGIN }));
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_differs_from_nothing() {
+    fn unknown_parts_of_an_origin_match_any() {
         for unknown in [Origin { identity: 0, ..ORIGIN }, Origin { boot_time: FileTime(0), ..ORIGIN }] {
             assert!(are_paired(ORIGIN, unknown) && are_paired(unknown, ORIGIN), "{unknown:?}");
         }
     }
 
     #[test]
-    fn a_boot_time_stays_known() {
+    fn a_known_boot_time_is_kept() {
         let mut pairer = Pairer::default();
         pairer.follow(ORIGIN);
         pairer.pair(&RawValue::new(1, 1));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_that_was_absent_makes_no_pair() {
+    fn an_absent_instance_ends_the_sequence() {
         let mut pairer = Pairer::default();
         pairer.follow(ORIGIN);
         pairer.pair(&RawValue::new(1, 1));
@@ -138,12 +138,12 @@ mod tests {
         assert_eq!(pairer.pair(&RawValue::new(3, 3)), Some(RawValue::new(2, 2)));
         pairer.interrupt();
         assert_eq!(pairer.pair(&RawValue::new(4, 4)), None);
-        // A value that could not be read is there: the interval is an error, not a pair with the value before it.
+        // A value that could not be read does not count as absent; its interval is an error.
         assert_eq!(pairer.pair(&RawValue::error(Status::CSTATUS_INVALID_DATA)), Some(RawValue::new(4, 4)));
     }
 
     #[test]
-    fn an_origin_knows_the_clock_and_the_formula() {
+    fn an_origin_has_the_clock_and_the_formula_of_its_calculator() {
         let calculator = Calculator::new(CounterType::BULK_COUNT, 1000);
         let origin = Origin::new(&calculator, 3, FileTime(4));
         let expected = Origin {

@@ -1,29 +1,30 @@
 //! Counter paths: `\\machine\set(parent/instance#index)\counter`.
 //!
-//! A path names a machine (or leaves it out), a counter set, an instance where the set has instances, and a counter.
-//! Names hold the separating characters themselves and there is no escape, so a path is read from the outside in:
+//! A path has an optional machine, a counter set, an instance if the set has instances, and a counter. Names can
+//! contain separators, and there is no escape character. Paths are parsed by these rules:
 //!
-//! 1. `\\` begins the machine, the next `\` ends it. A single `\` begins the set.
-//! 2. A `\` outside parentheses ends the set; there is no instance then. A balanced group in parentheses that a `\`
-//!    follows directly is the instance; any other group belongs to the set's name.
-//! 3. So an instance may hold `\`, `:`, `,` and balanced parentheses.
-//! 4. All the rest is the counter. It may hold `\` only inside balanced parentheses.
-//! 5. Where parentheses do not balance, the path is read from both ends: the set ends at the first `(`, and the counter
-//!    begins after the last `)\` that stands outside the groups of the path's end. What is between them is the instance, so
-//!    that a process named `(abc` has a path: `\Process((abc)\ID Process`.
-//! 6. What the instance's text says is kept as it is: whether `a/b#2` has a parent or an index is known only to who
-//!    knows the set ([`InstanceName::split`]).
+//! 1. `\\` begins the machine, and the next `\` ends it. A single `\` begins the set.
+//! 2. A `\` outside parentheses ends the set. If a balanced group in parentheses directly precedes this `\`, the group is
+//!    the instance; any other group is part of the set's name.
+//! 3. An instance can therefore contain `\`, `:`, `,` and balanced parentheses.
+//! 4. The rest is the counter. It can contain `\` only inside balanced parentheses.
+//! 5. If parentheses do not balance, the path is parsed from both ends: the set ends at the first `(`, and the counter
+//!    begins after the last `)\` that is not inside a group of the counter. The text between them is the instance. This
+//!    way, a process named `(abc` has a path: `\Process((abc)\ID Process`.
+//! 6. The text of the instance is not interpreted. Only the set determines whether `a/b#2` has a parent or an index
+//!    ([`InstanceName::split`]).
 //!
-//! So a path can name every instance whose name is without `\`, but for those where one `)` comes too early and all others
-//! balance: with `a)b(c` in it, a path reads as one of the set `Set(a)b`. A `?` in place of each parenthesis selects it.
+//! Every instance without a `\` has a path, with one exception: if a `)` comes too early, but the other parentheses
+//! balance, as in the instance `a)b(c`, the path is parsed as one of the set `Set(a)b`. Such an instance can be
+//! selected with a `?` in place of each parenthesis.
 //!
-//! For shells a path may begin with `/` or `//`. Its machine ends at the next `/` or `\`. After that, `\` separates where
-//! one stands outside parentheses, and a `/` is text (`/PhysicalDisk(0 C:)\Disk Reads/sec`); where none does, `/` separates,
-//! and the first one outside parentheses ends the set (`/Memory/Pages/sec`). It is printed with `\`. A path that begins
-//! with `\` has no other separator.
+//! For convenience in shells, a path can begin with `/` or `//` instead. Its machine ends at the next `/` or `\`. If
+//! there is a `\` outside parentheses after that, `\` is the separator and `/` is text (`/PhysicalDisk(0 C:)\Disk
+//! Reads/sec`). Otherwise `/` is the separator, and the first one outside parentheses ends the set
+//! (`/Memory/Pages/sec`). Paths are always printed with `\`. In a path that begins with `\`, `\` is the only separator.
 //!
-//! Source: "Specifying a Counter Path" (Windows SDK); the order of reading from the tests of public parsers
-//! (reference: "Paths, logs and tools of the PDH world", 1.1 to 1.3).
+//! Source: "Specifying a Counter Path" (Windows SDK). The order in which the parts are parsed is based on the tests of
+//! public parsers (reference: "Paths, logs and tools of the PDH world", 1.1 to 1.3).
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,17 +37,17 @@ mod pattern;
 pub use error::{PathError, PathPart};
 pub use pattern::PathPattern;
 
-/// The most UTF-16 units in a path.
+/// Maximum number of UTF-16 units in a path.
 pub const MAX_PATH_LENGTH: usize = 2048;
 
-/// The most UTF-16 units in the name of a machine, a set, an instance or a counter.
+/// Maximum number of UTF-16 units in the name of a machine, a set, an instance or a counter.
 pub const MAX_NAME_LENGTH: usize = 1024;
 
-/// A path to one counter, or with wildcards to several ([`PathPattern`]).
+/// The path of a counter, or of several counters if it has wildcards ([`PathPattern`]).
 ///
-/// Names keep the case they were given in; comparing is done without case ([`CounterPath::eq_ignore_case`]). The fields
-/// may be set freely, so that what a log holds can always be shown: a path made of names that this grammar cannot
-/// express (a counter whose parentheses do not balance) is printed, but does not parse.
+/// Names keep their case; [`CounterPath::eq_ignore_case`] ignores it. The fields can have any content, so that the
+/// names in any log can be displayed. A path that the grammar does not allow, such as one with a counter whose
+/// parentheses do not balance, can be printed but not parsed.
 ///
 /// ```
 /// use tachograph_counters::path::CounterPath;
@@ -60,29 +61,27 @@ pub const MAX_NAME_LENGTH: usize = 1024;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CounterPath {
-    /// The machine's name without its two backslashes; `None` where the path leaves it out.
+    /// The machine's name without its two backslashes.
     pub machine: Option<String>,
     /// The counter set's name.
     pub set: String,
-    /// The text inside the parentheses; `None` where there are none.
+    /// The text inside the parentheses.
     pub instance: Option<InstanceName>,
     /// The counter's name.
     pub counter: String,
 }
 
 impl CounterPath {
-    /// Reads a path, in one of the two forms that the module's page describes.
-    ///
-    /// Wildcards are characters like others here.
+    /// Parses a path in one of the two forms that [the module](self) describes. Wildcards are ordinary characters.
     ///
     /// # Errors
     ///
-    /// [`PathError`], where the text is no path or one of its names is longer than Windows allows.
+    /// [`PathError`] if the text is not a path or a name is longer than Windows allows.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         Self::read(text).map_err(|error| error.with_guess(text))
     }
 
-    /// As `parse`; the error does not yet say which path was probably meant.
+    /// Like `parse`, but the error does not suggest a path.
     fn read(text: &str) -> Result<Self, PathError> {
         check_length(PathPart::Path, text)?;
         let leading = match text.as_bytes().first() {
@@ -124,9 +123,8 @@ impl CounterPath {
         })
     }
 
-    /// Whether two paths name the same counter: all parts equal without regard to case.
-    ///
-    /// A path without a machine equals only one without a machine.
+    /// Whether two paths name the same counter, that is, all parts are equal, ignoring case. A path without a machine
+    /// is not equal to one with a machine.
     #[must_use]
     pub fn eq_ignore_case(&self, other: &Self) -> bool {
         let same = |a: Option<&str>, b: Option<&str>| match (a, b) {
@@ -167,7 +165,7 @@ impl fmt::Display for CounterPath {
 
 fn check_length(part: PathPart, name: &str) -> Result<(), PathError> {
     let limit = if part == PathPart::Path { MAX_PATH_LENGTH } else { MAX_NAME_LENGTH };
-    // UTF-8 never has fewer bytes than UTF-16 has units.
+    // A text never has fewer bytes in UTF-8 than units in UTF-16.
     if name.len() <= limit {
         return Ok(());
     }
@@ -183,7 +181,7 @@ fn missing_counter(offset: usize) -> PathError {
     PathError::MissingCounter { offset, meant: None }
 }
 
-/// The machine, if there is one, and where the set begins.
+/// The machine, if any, and the offset of the set.
 fn read_machine(text: &str, leading: u8) -> Result<(Option<&str>, usize), PathError> {
     if text.as_bytes().get(1) != Some(&leading) {
         return Ok((None, 1));
@@ -196,7 +194,7 @@ fn read_machine(text: &str, leading: u8) -> Result<(Option<&str>, usize), PathEr
     }
 }
 
-/// Whether a `\` stands outside parentheses.
+/// Whether there is a `\` outside parentheses.
 fn has_outer_backslash(text: &str) -> bool {
     let mut depth = 0_usize;
     text.bytes().any(|byte| {
@@ -209,11 +207,11 @@ fn has_outer_backslash(text: &str) -> bool {
     })
 }
 
-/// Where the set ends, the instance, and where the counter begins.
+/// The end of the set, the instance, and the start of the counter.
 type Parts<'a> = (usize, Option<&'a str>, usize);
 
-/// A path being read, after its machine. All offsets are bytes from its start; separators and parentheses are ASCII, so that each of them
-/// is a border between characters.
+/// Parses a path after its machine. Offsets are in bytes from the start of the path. Separators and parentheses are
+/// ASCII, so their offsets are character boundaries.
 struct Reader<'a> {
     text: &'a str,
     separator: u8,
@@ -232,23 +230,24 @@ impl<'a> Reader<'a> {
         Ok(parts)
     }
 
-    /// The parts of a path whose instance has parentheses that do not balance.
+    /// The parts of a path whose instance has unbalanced parentheses.
     ///
-    /// At most one `)\` leaves a counter: the text from an earlier one on has that `\` outside parentheses.
+    /// Only one `)\` can be the end of the instance: with an earlier one, the counter would have a `\` outside
+    /// parentheses.
     fn parts_from_both_ends(&self, from: usize, leading: u8) -> Option<Parts<'a>> {
         let open = from + self.text[from..].find('(')?;
         if self.text[from..open].contains([')', '\\']) {
             return None;
         }
-        // The separator that was found by parentheses that balance tells nothing here.
+        // `self.separator` may be wrong, since it was chosen as if parentheses were balanced.
         let counter_from = [b'\\', leading]
             .into_iter()
             .find_map(|separator| Reader { text: self.text, separator }.counter_from_the_end(open + 1))?;
         Some((open, Some(&self.text[open + 1..counter_from - 2]), counter_from))
     }
 
-    /// Where the counter begins: after the last `)` with a separator that stands outside the groups of the text's end, and
-    /// not before an offset.
+    /// Searches backwards from the end of the text, skipping groups in parentheses, for a `)` at or after `from` that
+    /// is followed by a separator. Returns the offset after the separator, where the counter starts.
     fn counter_from_the_end(&self, from: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 0_usize;
@@ -301,7 +300,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The offset after the `)` that balances the `(` at an offset.
+    /// The offset after the `)` that balances the `(` at `open`.
     fn group_end(&self, open: usize) -> Result<usize, PathError> {
         let mut depth = 0_usize;
         for (offset, byte) in self.text.bytes().enumerate().skip(open) {
@@ -320,16 +319,15 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The name of an instance as a path shows it: `name`, `name#index`, `parent/name`, `parent/name#index`.
+/// The name of an instance in a path: `name`, `name#index`, `parent/name`, `parent/name#index`.
 ///
-/// The text is kept verbatim, since only the counter set tells what it means: Linux names hold `/` where there is no
-/// parent, and a name can itself end in `#2`. So look the whole text up first, and what [`InstanceName::split`] makes
-/// of it afterwards.
+/// The text is stored verbatim, since it is ambiguous: on Linux, names without a parent can contain `/`, and a name can
+/// end in `#2`. Callers should look up the whole text first, and then the result of [`InstanceName::split`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstanceName(String);
 
 impl InstanceName {
-    /// The form in which the `index`-th instance (from 0) of a name is shown: the first has no `#0`.
+    /// The text for the `index`-th instance (from 0) with this name. `#0` is omitted.
     ///
     /// ```
     /// use tachograph_counters::path::InstanceName;
@@ -357,10 +355,10 @@ impl InstanceName {
         &self.0
     }
 
-    /// Parent, name and index (from 0).
+    /// Splits the text into parent, name and index (from 0).
     ///
-    /// The first `/` ends the parent, where the set has parents (`has_parent`); what follows is split by
-    /// [`split_index`]. Put together again ([`InstanceName::from_parts`]), they are the same text.
+    /// With `has_parent`, the parent ends at the first `/`. The rest is split by [`split_index`].
+    /// [`InstanceName::from_parts`] joins the parts to the same text again.
     ///
     /// ```
     /// use tachograph_counters::path::InstanceName;
@@ -379,11 +377,11 @@ impl InstanceName {
     }
 }
 
-/// The name and the index (from 0) of an instance, given without its parent: `svchost#3` is number 3 of `svchost`.
+/// Splits the name of an instance, without its parent, into name and index (from 0): `svchost#3` has index 3.
 ///
-/// A text that no recorder would write for a number is a name of its own, with index 0: where nothing or a blank stands
-/// before the `#` (`Adapter #2` is how Windows names its second adapter of a kind), and where zeros lead the number
-/// (`#0` is never written) or it does not fit 32 bits.
+/// If recorders do not write such an index, the whole text is the name, with index 0. This is the case if nothing or a
+/// blank precedes the `#` (Windows names a second network adapter `Adapter #2`), or if the index has leading zeros or
+/// does not fit into 32 bits.
 ///
 /// ```
 /// use tachograph_counters::path::split_index;
@@ -393,13 +391,13 @@ impl InstanceName {
 #[must_use]
 pub fn split_index(text: &str) -> (&str, u32) {
     let Some((name, digits)) = text.rsplit_once('#') else { return (text, 0) };
-    let counts = !name.is_empty()
+    let is_index = !name.is_empty()
         && !name.ends_with(' ')
         && !digits.starts_with('0')
-        // `parse` alone would take a leading plus sign.
+        // Needed because `parse` accepts a leading plus sign.
         && digits.bytes().all(|byte| byte.is_ascii_digit());
     match digits.parse() {
-        Ok(index) if counts => (name, index),
+        Ok(index) if is_index => (name, index),
         _ => (text, 0),
     }
 }

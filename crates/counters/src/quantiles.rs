@@ -1,52 +1,54 @@
-//! Quantiles of the interval values: exact for a few values, a sketch for many.
+//! Quantiles of interval values: exact for a few values, within 1 % for many.
 
-use sketches_ddsketch::{Config, DDSketch};
+mod bucket;
+mod histogram;
 
-/// Up to this many non-zero values are kept as they are.
-const EXACT: usize = 128;
-/// Up to this many are kept in single precision: as much as the buckets of a sketch would take, and cheaper.
-const ROUNDED: usize = 1024;
-/// Once there is a sketch, this many are gathered between two visits of it. Its buckets are mostly not in the cache: the
-/// more values one visit brings, the fewer misses each of them costs.
-const PENDING: usize = 256;
-/// Room for this many at first.
+use bucket::Bucket;
+use histogram::Histogram;
+
+/// Maximum number of nonzero values that are stored exactly.
+const MAX_EXACT: usize = 128;
+/// Maximum number of nonzero values whose buckets are stored in a list, which usually takes less memory than a
+/// histogram.
+const MAX_LISTED: usize = 2048;
+/// Initial capacity for exact values.
 const FEW: usize = 8;
 
-/// Relative accuracy of the sketch. A little under the promised 1 %, to leave room for rounding at bucket borders.
-const ACCURACY: f64 = 0.0099;
-
-/// Magnitudes that the sketch tells apart; smaller ones count as 0, larger ones as the largest. The range covers what
-/// counters of 64 bits can show (at most 2^63 per 100 ns), and bounds a sketch to about 40 kB whatever a log holds.
-const SMALLEST: f64 = 1e-12;
-const LARGEST: f64 = 1e27;
-
-/// More buckets than the range above has, so that the sketch never collapses its lowest ones.
-const MAX_BUCKETS: u32 = 1 << 14;
-
-/// A mergeable summary of values that answers any quantile within 1 % of the value of the nearest rank: exactly for up to
-/// 128 values that differ from zero, to single precision for up to 1024, by a sketch beyond.
+/// A mergeable summary of values that returns any quantile: exact for up to 128 values that differ from zero, otherwise
+/// within 1 % of the value of the nearest rank. With more than 128 values, magnitudes below 2^-40 (about 1e-12) count as 0, and
+/// those above 2^90 (about 1e27) as 2^90.
 ///
-/// The answer depends only on the values, never on the order in which they came or were merged, nor on clones in between:
-/// how values are kept is decided by their number alone.
+/// The quantiles depend only on the values, never on the order in which they were added or merged. Memory is bounded:
+/// usually less than 5 kB, at most 68 kB.
+///
+/// ```
+/// use tachograph_counters::Quantiles;
+///
+/// let mut latencies = Quantiles::default();
+/// (1..=10_000).for_each(|latency| latencies.add(f64::from(latency)));
+/// let [median, p99] = latencies.at([0.5, 0.99]).expect("there are values");
+/// assert!((median - 5_000.0).abs() <= 50.0 && (p99 - 9_900.0).abs() <= 99.0);
+/// ```
 #[derive(Clone, Default)]
 pub struct Quantiles {
     zeros: u64,
-    kept: Kept,
-    sketch: Option<Box<DDSketch>>,
+    storage: Storage,
 }
 
-/// Values that differ from zero and are in no sketch.
+/// The nonzero values. A full state changes to the next one when another value is added.
 #[derive(Clone)]
-enum Kept {
-    /// At most [`EXACT`], while there is no sketch.
+enum Storage {
+    /// Up to [`MAX_EXACT`] values.
     Exact(Vec<f64>),
-    /// At most [`ROUNDED`], with a sketch [`PENDING`].
-    Rounded(Vec<f32>),
-    /// None: nobody will ask.
+    /// The buckets of up to [`MAX_LISTED`] values.
+    Listed(Vec<Bucket>),
+    /// The number of values per bucket.
+    Counted(Box<Histogram>),
+    /// All values are discarded.
     Off,
 }
 
-impl Default for Kept {
+impl Default for Storage {
     fn default() -> Self {
         Self::Exact(Vec::new())
     }
@@ -59,263 +61,253 @@ impl std::fmt::Debug for Quantiles {
 }
 
 impl Quantiles {
-    /// A summary that keeps nothing and answers nothing, for states of which there are very many.
+    /// A summary that discards all values, for states without quantiles.
     pub fn off() -> Self {
-        Self { kept: Kept::Off, ..Self::default() }
+        Self { zeros: 0, storage: Storage::Off }
     }
 
-    /// Whether this is a summary that keeps nothing.
+    /// Whether values are discarded.
     pub fn is_off(&self) -> bool {
-        matches!(self.kept, Kept::Off)
+        matches!(self.storage, Storage::Off)
     }
 
-    /// Adds one value, which must be finite.
-    #[inline]
-    pub fn add(&mut self, observed: f64) {
-        if observed == 0.0 {
-            self.zeros += 1;
-            return;
-        }
-        let is_sketched = self.sketch.is_some();
-        match &mut self.kept {
-            Kept::Exact(kept) if kept.len() < EXACT => push(kept, observed, EXACT),
-            Kept::Rounded(kept) if kept.len() < rounded_limit(is_sketched) => kept.push(rounded(observed)),
-            Kept::Off => {}
-            _ => self.add_past_limit(observed),
-        }
+    /// Adds a value, which must be finite.
+    pub fn add(&mut self, value: f64) {
+        self.add_all(&[value]);
     }
 
-    /// Adds a value where as many are kept as may be kept this way.
-    #[cold]
-    fn add_past_limit(&mut self, observed: f64) {
-        match &mut self.kept {
-            Kept::Exact(kept) => {
-                let mut all = Vec::with_capacity(ROUNDED);
-                all.extend(kept.iter().map(|&exact| rounded(exact)));
-                all.push(rounded(observed));
-                self.kept = Kept::Rounded(all);
-            }
-            Kept::Rounded(_) => {
-                self.empty_into_sketch();
-                self.add(observed);
-            }
-            Kept::Off => {}
+    /// Adds values, which must be finite.
+    pub fn add_all(&mut self, values: &[f64]) {
+        let zeros = values.iter().filter(|value| **value == 0.0).count();
+        self.zeros += zeros as u64;
+        if zeros == 0 && values.len() <= self.storage.room() {
+            self.storage.push_all(values);
+        } else if zeros < values.len() {
+            values.iter().filter(|value| **value != 0.0).for_each(|value| self.storage.push(*value));
         }
     }
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
-        if self.is_off() {
-            return;
-        }
         self.zeros += other.zeros;
-        if let Some(theirs) = &other.sketch {
-            self.empty_into_sketch();
-            if let Some(ours) = &mut self.sketch {
-                // Both have the one configuration of this module, so they always merge.
-                let merged = ours.merge(theirs);
-                debug_assert!(merged.is_ok());
-            }
-        }
-        match &other.kept {
-            Kept::Exact(kept) => kept.iter().for_each(|&observed| self.add(observed)),
-            Kept::Rounded(kept) => kept.iter().for_each(|&observed| self.add(f64::from(observed))),
-            Kept::Off => {}
+        match &other.storage {
+            Storage::Exact(values) => values.iter().for_each(|value| self.storage.push(*value)),
+            Storage::Listed(buckets) => self.storage.merge_buckets(buckets),
+            Storage::Counted(histogram) => self.storage.merge_histogram(histogram),
+            Storage::Off => {}
         }
     }
 
-    /// How many values were added.
+    /// The number of values that were added.
     pub fn count(&self) -> u64 {
-        let sketched = self.sketch.as_ref().map_or(0, |sketch| sketch.count() as u64);
-        let kept = match &self.kept {
-            Kept::Exact(kept) => kept.len(),
-            Kept::Rounded(kept) => kept.len(),
-            Kept::Off => return 0,
+        let others = match &self.storage {
+            Storage::Exact(values) => values.len() as u64,
+            Storage::Listed(buckets) => buckets.len() as u64,
+            Storage::Counted(histogram) => histogram.count(),
+            Storage::Off => return 0,
         };
-        self.zeros + kept as u64 + sketched
+        self.zeros + others
     }
 
-    /// The values of the nearest ranks of `quantiles`, each between 0 and 1; `None` without values.
+    /// The values of these quantiles (nearest rank), each of which is between 0 and 1. `None` if there are no values.
     ///
-    /// The nearest rank of `q` over `n` values is the `ceil(q * n)`-th smallest.
+    /// By nearest rank, the quantile `q` of `n` values is the `ceil(q * n)`-th smallest one.
     pub fn at<const N: usize>(&self, quantiles: [f64; N]) -> Option<[f64; N]> {
         let count = self.count();
         if count == 0 {
             return None;
         }
         let ranks = quantiles.map(|quantile| ((quantile * count as f64).ceil() as u64).clamp(1, count) - 1);
-        if self.sketch.is_none() {
-            return Some(match &self.kept {
-                Kept::Exact(kept) => select(kept, self.zeros, ranks, f64::total_cmp),
-                Kept::Rounded(kept) => select(kept, self.zeros, ranks, f32::total_cmp).map(f64::from),
-                Kept::Off => return None,
-            });
-        }
-        let mut whole = self.clone();
-        whole.empty_into_sketch();
-        let mut sketch = whole.sketch?;
-        sketch.add_with_count(0.0, self.zeros);
-        Some(ranks.map(|rank| {
-            // The sketch takes floor(q * (count - 1)) as rank: half a rank more keeps clear of the rounding.
-            let within = (rank as f64 + 0.5) / (count as f64 - 1.0).max(1.0);
-            sketch.quantile(within.min(1.0)).ok().flatten().unwrap_or(0.0)
-        }))
+        Some(match &self.storage {
+            Storage::Exact(values) => {
+                let mut sorted = values.clone();
+                sorted.sort_unstable_by(f64::total_cmp);
+                let negative = sorted.partition_point(|value| *value < 0.0);
+                self.at_ranks(ranks, negative as u64, |rank| sorted[rank as usize])
+            }
+            Storage::Listed(buckets) => self.in_histogram(ranks, &Histogram::of(buckets)),
+            Storage::Counted(histogram) => {
+                let mut histogram = histogram.clone();
+                histogram.flush();
+                self.in_histogram(ranks, &histogram)
+            }
+            Storage::Off => return None,
+        })
     }
 
-    fn empty_into_sketch(&mut self) {
-        let sketch = self
-            .sketch
-            .get_or_insert_with(|| Box::new(DDSketch::new(Config::new(ACCURACY, MAX_BUCKETS, SMALLEST))));
-        match &mut self.kept {
-            Kept::Exact(kept) => kept.iter().for_each(|&exact| sketch.add(f64::from(rounded(exact)))),
-            Kept::Rounded(kept) => kept.iter().for_each(|&kept| sketch.add(f64::from(kept))),
-            Kept::Off => {}
-        }
-        match &mut self.kept {
-            // Room for more than is gathered from here on is given back.
-            Kept::Rounded(kept) if kept.capacity() <= PENDING => kept.clear(),
-            kept => *kept = Kept::Rounded(Vec::with_capacity(PENDING)),
-        }
+    fn in_histogram<const N: usize>(&self, ranks: [u64; N], histogram: &Histogram) -> [f64; N] {
+        self.at_ranks(ranks, histogram.count_negative(), |rank| histogram.at(rank))
+    }
+
+    /// The values of these ranks, counted from 0. `others` returns the value of a rank among the nonzero values, of
+    /// which `negative` are below zero.
+    fn at_ranks<const N: usize>(
+        &self,
+        ranks: [u64; N],
+        negative: u64,
+        others: impl Fn(u64) -> f64,
+    ) -> [f64; N] {
+        ranks.map(|rank| match rank {
+            _ if rank < negative => others(rank),
+            _ if rank < negative + self.zeros => 0.0,
+            _ => others(rank - self.zeros),
+        })
     }
 }
 
-/// How many values are kept in single precision before they go into a sketch.
-fn rounded_limit(is_sketched: bool) -> usize {
-    if is_sketched { PENDING } else { ROUNDED }
-}
-
-/// Appends a value, with little room for few values and all of the room for more.
-#[inline]
-fn push(kept: &mut Vec<f64>, observed: f64, limit: usize) {
-    if kept.len() == kept.capacity() {
-        kept.reserve_exact(if kept.is_empty() { FEW } else { limit - kept.len() });
+impl Storage {
+    /// The number of values that can be added before the state must change.
+    fn room(&self) -> usize {
+        match self {
+            Self::Exact(values) => MAX_EXACT - values.len(),
+            Self::Listed(buckets) => MAX_LISTED - buckets.len(),
+            Self::Counted(_) | Self::Off => usize::MAX,
+        }
     }
-    kept.push(observed);
-}
 
-/// Single precision, within the range that the sketch tells apart. It keeps the order of values, and is far finer than
-/// the sketch.
-fn rounded(observed: f64) -> f32 {
-    observed.clamp(-LARGEST, LARGEST) as f32
-}
+    /// Changes to the next state.
+    fn advance(&mut self) {
+        match self {
+            Self::Exact(values) => *self = Self::Listed(values.iter().copied().map(Bucket::of).collect()),
+            Self::Listed(buckets) => *self = Self::Counted(Box::new(Histogram::of(buckets))),
+            Self::Counted(_) | Self::Off => {}
+        }
+    }
 
-/// The values of the given ranks among `kept` and `zeros` zeros.
-fn select<T: Copy + Default + PartialOrd, const N: usize>(
-    kept: &[T],
-    zeros: u64,
-    ranks: [u64; N],
-    order: impl Fn(&T, &T) -> std::cmp::Ordering,
-) -> [T; N] {
-    let mut values = kept.to_vec();
-    let negative = kept.iter().filter(|&&value| value < T::default()).count() as u64;
-    ranks.map(|rank| {
-        let place = if rank < negative {
-            rank
-        } else if rank < negative + zeros {
-            return T::default();
-        } else {
-            rank - zeros
-        };
-        *values.select_nth_unstable_by(place as usize, &order).1
-    })
+    /// Adds a nonzero value.
+    fn push(&mut self, value: f64) {
+        if self.room() == 0 {
+            self.advance();
+        }
+        self.push_all(&[value]);
+    }
+
+    /// Adds nonzero values, for which there must be room.
+    fn push_all(&mut self, values: &[f64]) {
+        let buckets_of = || values.iter().map(|value| Bucket::of(*value));
+        match self {
+            Self::Exact(exact) => {
+                let len = exact.len() + values.len();
+                if len > exact.capacity() {
+                    let capacity = if len <= FEW { FEW } else { MAX_EXACT };
+                    exact.reserve_exact(capacity - exact.len());
+                }
+                exact.extend_from_slice(values);
+            }
+            Self::Listed(buckets) => buckets.extend(buckets_of()),
+            Self::Counted(histogram) => histogram.extend(buckets_of()),
+            Self::Off => {}
+        }
+    }
+
+    fn merge_buckets(&mut self, added: &[Bucket]) {
+        while matches!(self, Self::Exact(_)) || self.room() < added.len() {
+            self.advance();
+        }
+        match self {
+            Self::Listed(buckets) => buckets.extend_from_slice(added),
+            Self::Counted(histogram) => histogram.extend(added.iter().copied()),
+            Self::Exact(_) | Self::Off => {}
+        }
+    }
+
+    fn merge_histogram(&mut self, other: &Histogram) {
+        while self.room() < usize::MAX {
+            self.advance();
+        }
+        if let Self::Counted(histogram) = self {
+            histogram.merge(other);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    fn nearest_rank(values: &mut [f64], quantile: f64) -> f64 {
-        values.sort_by(f64::total_cmp);
-        values[((quantile * values.len() as f64).ceil() as usize).clamp(1, values.len()) - 1]
+    const QUANTILES: [f64; 8] = [0.0, 0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0];
+
+    fn summary(values: &[f64]) -> Quantiles {
+        let mut summary = Quantiles::default();
+        summary.add_all(values);
+        summary
+    }
+
+    fn nearest_rank(sorted: &[f64], quantile: f64) -> f64 {
+        sorted[((quantile * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1]
     }
 
     #[test]
-    fn what_is_off_keeps_nothing() {
-        let mut on = Quantiles::default();
+    fn off_discards_values() {
         let mut off = Quantiles::off();
-        for value in 0..2_000 {
-            on.add(f64::from(value));
-            off.add(f64::from(value));
-        }
-        off.merge(&on);
+        off.add_all(&[0.0; 2_000]);
+        off.merge(&summary(&[3.0; 2_000]));
         assert_eq!((off.count(), off.at([0.5])), (0, None));
     }
 
     #[test]
     fn a_few_values_are_exact() {
-        let mut quantiles = Quantiles::default();
-        assert_eq!(quantiles.at([0.5]), None);
-        for value in [3.0, 0.0, -1.5, 7.25] {
-            quantiles.add(value);
-        }
-        assert_eq!(quantiles.at([0.0, 0.25, 0.5, 0.75, 1.0]), Some([-1.5, -1.5, 0.0, 3.0, 7.25]));
+        assert_eq!(Quantiles::default().at([0.5]), None);
+        let few = summary(&[3.1, 0.0, -1.51, 7.2501]);
+        assert_eq!(few.at([1.0, 0.0, 0.25, 0.5, 0.75]), Some([7.2501, -1.51, -1.51, 0.0, 3.1]));
+        assert_eq!(summary(&[-2.0, 0.0, 0.0]).at([0.3, 0.5, 1.0]), Some([-2.0, 0.0, 0.0]));
     }
 
+    /// Zeros are only counted, so they do not change the state.
     #[test]
-    fn many_values_stay_within_one_percent() {
-        let mut seed = 7u64;
-        let mut values: Vec<f64> = (0..20_000)
-            .map(|at| {
-                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                let uniform = (seed >> 11) as f64 / (1u64 << 53) as f64;
-                if at % 7 == 0 {
-                    0.0
-                } else {
-                    (uniform * 40.0 - 20.0).exp() * if at % 5 == 0 { -1.0 } else { 1.0 }
+    fn zeros_do_not_count_as_stored_values() {
+        let mut values = vec![0.0; 10_000];
+        values.extend([1.001; MAX_EXACT]);
+        values.extend([0.0; 10]);
+        let summary = summary(&values);
+        assert_eq!((summary.count(), summary.at([0.5, 1.0])), (10_138, Some([0.0, 1.001])));
+    }
+
+    /// The state depends only on the number of nonzero values, not on their order or on the size of the parts that are
+    /// added, merged or cloned.
+    #[test]
+    fn order_parts_and_clones_change_nothing() {
+        for count in [1, MAX_EXACT, MAX_EXACT + 1, MAX_LISTED, MAX_LISTED + 1, 3 * MAX_LISTED] {
+            let values: Vec<f64> = (0..count).map(|at| (at * 7919 % 4001) as f64 * 1.37 - 99.0).collect();
+            let mut sorted = values.clone();
+            sorted.sort_by(f64::total_cmp);
+            let whole = summary(&values).at(QUANTILES);
+            assert_eq!(summary(&sorted).at(QUANTILES), whole, "{count}");
+            for part in [1, 100, 1_000] {
+                let mut added = Quantiles::default();
+                let mut merged = Quantiles::default();
+                for part in values.chunks(part) {
+                    added = added.clone();
+                    added.add_all(part);
+                    let mut reversed = summary(part);
+                    reversed.merge(&merged);
+                    merged = reversed;
                 }
-            })
-            .collect();
-        let mut quantiles = Quantiles::default();
-        values.iter().for_each(|&value| quantiles.add(value));
-        assert_eq!(quantiles.count(), 20_000);
-        let asked = [0.001, 0.05, 0.14, 0.25, 0.3, 0.5, 0.9, 0.95, 0.99, 0.9999];
-        for (quantile, got) in asked.into_iter().zip(quantiles.at(asked).expect("values")) {
-            let expected = nearest_rank(&mut values, quantile);
-            assert!((got - expected).abs() <= expected.abs() * 0.01, "{quantile}: {got} for {expected}");
+                for found in [added, merged] {
+                    assert_eq!((found.at(QUANTILES), found.count()), (whole, count as u64));
+                    let state = std::mem::discriminant(&found.storage);
+                    assert_eq!(state, std::mem::discriminant(&summary(&values).storage));
+                }
+            }
         }
     }
 
-    #[test]
-    fn a_clone_continues_as_the_original() {
-        for count in [100, 200, ROUNDED, ROUNDED + 1, ROUNDED + PENDING - 3] {
-            let values: Vec<f64> = (1..=count + 100).map(|at| (at * 7919 % 4001) as f64 * 1.37).collect();
-            let mut original = Quantiles::default();
-            values[..count].iter().for_each(|&value| original.add(value));
-            let mut clone = original.clone();
-            for summary in [&mut original, &mut clone] {
-                values[count..].iter().for_each(|&value| summary.add(value));
+    proptest! {
+        #[test]
+        fn every_quantile_is_within_one_percent(
+            mut values in prop::collection::vec(
+                prop_oneof![Just(0.0), -1e3..1e3, (-27.0..60.0f64).prop_map(f64::exp)],
+                1..3 * MAX_LISTED,
+            ),
+            quantiles in prop::array::uniform8(0.0..=1.0),
+        ) {
+            let found = summary(&values).at(quantiles).expect("there are values");
+            values.sort_by(f64::total_cmp);
+            for (quantile, found) in quantiles.into_iter().zip(found) {
+                let expected = nearest_rank(&values, quantile);
+                prop_assert!((found - expected).abs() <= expected.abs() * 0.01, "{quantile}: {found} for {expected}");
             }
-            let all = [0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 1.0];
-            assert_eq!(clone.at(all), original.at(all), "{count}");
-            assert_eq!(clone.sketch.is_some(), original.sketch.is_some(), "{count}");
-        }
-    }
-
-    #[test]
-    fn order_and_split_change_nothing() {
-        let values: Vec<f64> = (0..500).map(|at| f64::from(at % 83) * 1.7 - 9.0).collect();
-        let all = |parts: &[&[f64]]| {
-            let mut merged = Quantiles::default();
-            for part in parts {
-                let mut one = Quantiles::default();
-                part.iter().for_each(|&value| one.add(value));
-                merged.merge(&one);
-            }
-            merged.at([0.01, 0.5, 0.9, 0.95, 0.99, 1.0])
-        };
-        let whole = all(&[&values]);
-        assert_eq!(whole, all(&[&values[..20], &values[20..400], &values[400..]]));
-        assert_eq!(whole, all(&[&values[400..], &values[..20], &values[20..400]]));
-        // Each way of keeping values is left at its own number of them.
-        for count in [EXACT, EXACT + 1, ROUNDED, ROUNDED + 1, ROUNDED + PENDING + 2] {
-            let values: Vec<f64> = (1..=count).map(|at| at as f64 * 1.1).collect();
-            let (front, back) = values.split_at(count / 3);
-            let whole = all(&[&values]);
-            assert_eq!(whole, all(&[front, back]), "{count}");
-            assert_eq!(whole, all(&[back, front]), "{count}");
-            let median = values[count.div_ceil(2) - 1];
-            let got = whole.expect("values")[1];
-            assert!((got - median).abs() <= median * 0.01, "{count}: {got} for {median}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The sample: all raw values of one moment. What flows from every source to every sink.
+//! Samples, each of which has all raw values of one moment. Samples flow from sources to sinks.
 
 use std::sync::Arc;
 
@@ -7,61 +7,61 @@ use crate::raw::RawValue;
 use crate::set::{CounterSet, Instances};
 use crate::status::Status;
 
-/// All raw values of one moment of one or more machines, one [`Group`] per record.
+/// All raw values of one or more machines at one moment, in [`Group`]s.
 ///
-/// A sample is reused from one moment to the next: a source overwrites it in place, so that the steady state allocates
-/// nothing. Descriptions are shared; the groups keep their order for as long as the source's set of counters holds.
+/// A source overwrites a sample in place, so nothing is allocated in the steady state. Descriptions are shared. Groups
+/// keep their order as long as the source has the same counters.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// The moment, with the bias that was in force where the sample was taken.
+    /// The time, with the UTC offset in force where the sample was taken.
     pub at: Moment,
     /// The raw values.
     pub groups: Vec<Group>,
-    /// The sample before the window that was asked for: it opens the first interval and is counted by no statistic.
+    /// Whether the sample precedes the requested window. It then opens the first interval, but is not counted in
+    /// statistics.
     pub is_baseline: bool,
-    /// Number of the log, or of the part of one, that the sample is from: values of different numbers are paired as
-    /// across two logs.
+    /// The id of the log, or of the part of a log, that contains the sample. For pairing, samples with different ids
+    /// are treated as being from different logs.
     pub log: u32,
-    /// When the machine was started, UTC; 0 where unknown. No pair reaches across a start.
+    /// When the machine was started, in UTC; 0 if unknown. Values from before and after a start are never paired.
     pub boot_time: FileTime,
 }
 
-/// The raw values of a counter set, or of the part of it that one record holds, at one moment: rows are instances,
-/// columns are counters.
+/// The raw values of a counter set, or of a part of it, at one moment. Rows are instances, and columns are counters.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// The description of the columns.
     pub set: Arc<CounterSet>,
-    /// The rows; a set without instances has one row without a name.
+    /// The instance of each row. A set without instances has a single row, whose instance has no name.
     pub instances: Instances,
-    /// What each row's instance is beyond its name (a process id); empty where nothing is known. A name whose identity
-    /// changed is another instance.
+    /// The identity of each row's instance, such as a process id; empty if unknown. If the identity of a name changes,
+    /// it is a different instance.
     pub identities: Vec<u64>,
-    /// Row after row, `instances.len() * set.counters.len()` values.
+    /// The values, row after row: `instances.len() * set.counters.len()` in total.
     pub values: Vec<RawValue>,
-    /// The status of the record as a whole. [`Status::ITEM_NOT_VALIDATED`]: the group was not part of this sample
-    /// (it belongs to another log of a merge), so its instances are not absent either.
+    /// The status of the group. [`Status::ITEM_NOT_VALIDATED`] means that the group is not part of this sample (it is
+    /// from another log of a merge), so its instances do not count as absent either.
     pub status: Status,
-    /// The moment at which this machine was read, local time, where the source knows it better than
-    /// [`Sample::at`].
+    /// The local time at which the values were read, if the source knows it more precisely than [`Sample::at`];
+    /// otherwise 0.
     pub read_at: FileTime,
-    /// The clocks read with the values.
+    /// The clocks that were read with the values.
     pub clocks: Clocks,
-    /// When this group's machine was started, UTC, where it differs from [`Sample::boot_time`] because the sample holds
-    /// several machines; 0 where it does not.
+    /// When this group's machine was started, in UTC, if the sample has several machines; otherwise 0, and
+    /// [`Sample::boot_time`] applies.
     pub boot_time: FileTime,
 }
 
-/// The clocks that were read together with a group, which block records keep beside the values.
+/// The clocks that were read together with a group. They are stored in block records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Clocks {
-    /// Performance counter, ticks.
+    /// The performance counter, in ticks.
     pub ticks: i64,
-    /// Performance counter, ticks per second.
+    /// Ticks of the performance counter per second.
     pub frequency: i64,
-    /// System time, 100 ns units since 1601, UTC.
+    /// The system time, in UTC.
     pub system_time: FileTime,
-    /// The counter set's own clock and its frequency; 0 where it has none.
+    /// The counter set's own clock; 0 if it has none.
     pub object_time: i64,
     /// Units of `object_time` per second.
     pub object_frequency: i64,
@@ -82,14 +82,14 @@ impl Group {
         }
     }
 
-    /// Takes all rows out, keeping the buffers.
+    /// Removes all rows, but keeps the buffers.
     pub fn clear(&mut self) {
         self.clear_values();
-        self.take_rows_out();
+        self.clear_rows();
     }
 
-    /// Takes the values out and what was said of them, but not the rows, which are mostly those of the next sample too:
-    /// [`set_rows`](Self::set_rows) or [`take_rows_out`](Self::take_rows_out) is to follow.
+    /// Removes the values and their attributes, but keeps the list of instances, since the next sample usually has the
+    /// same one. Call [`set_rows`](Self::set_rows) or [`clear_rows`](Self::clear_rows) afterwards.
     pub fn clear_values(&mut self) {
         self.identities.clear();
         self.values.clear();
@@ -98,43 +98,71 @@ impl Group {
         self.boot_time = FileTime(0);
     }
 
-    /// Takes these rows. Where they are those of before, nothing is counted: groups that go from thread to thread would
-    /// make processors wait for each other.
+    /// Sets the instances of the rows. If the list is the same as before, the reference count is not touched, because
+    /// groups are passed between threads, which would contend for it.
     pub fn set_rows(&mut self, instances: &Instances) {
         if !Arc::ptr_eq(&self.instances, instances) {
             self.instances = Arc::clone(instances);
         }
     }
 
-    /// Takes the names of all rows out.
-    pub fn take_rows_out(&mut self) {
+    /// Removes the instances of all rows.
+    pub fn clear_rows(&mut self) {
         if !self.instances.is_empty() {
             self.instances = Instances::default();
         }
     }
 
-    /// Takes this description; where it is that of before, nothing is counted, as in [`set_rows`](Self::set_rows).
+    /// Sets the description. Like [`set_rows`](Self::set_rows), does not touch the reference count if it is the same as
+    /// before.
     pub fn describe(&mut self, set: &Arc<CounterSet>) {
         if !Arc::ptr_eq(&self.set, set) {
             self.set = Arc::clone(set);
         }
     }
 
-    /// Whether the group was part of this sample.
+    /// Whether the group is part of this sample.
     pub fn is_present(&self) -> bool {
         self.status != Status::ITEM_NOT_VALIDATED
     }
 
-    /// The rows, each with its instance's place and its raw values in the order of the set's counters.
+    /// A copy with only the given columns, which `set` describes.
+    pub fn with_columns(&self, set: &Arc<CounterSet>, columns: &[usize]) -> Self {
+        Self {
+            set: Arc::clone(set),
+            instances: Arc::clone(&self.instances),
+            identities: self.identities.clone(),
+            values: self.rows().flat_map(|row| columns.iter().map(move |&column| row[column])).collect(),
+            ..*self
+        }
+    }
+
+    /// The raw values of a counter, row after row.
+    pub fn column(&self, column: usize) -> impl Iterator<Item = &RawValue> {
+        self.values.iter().skip(column).step_by(self.set.counters.len().max(1))
+    }
+
+    /// The rows: the raw values of each instance, in the order of the set's counters.
     pub fn rows(&self) -> impl Iterator<Item = &[RawValue]> {
-        // A set without counters has no values, and chunks of 0 are not allowed.
+        // A set without counters has no values, but a chunk size of 0 would panic.
         self.values.chunks_exact(self.set.counters.len().max(1))
     }
 }
 
 impl Sample {
-    /// Takes over what `other` says of itself as a whole: everything but the groups.
-    pub fn take_head(&mut self, other: &Self) {
+    /// Whether the groups have these descriptions, compared by pointer.
+    pub fn has_sets<'a>(&self, sets: impl ExactSizeIterator<Item = &'a Arc<CounterSet>>) -> bool {
+        sets.len() == self.groups.len()
+            && sets.zip(&self.groups).all(|(set, group)| Arc::ptr_eq(set, &group.set))
+    }
+
+    /// The number of records in which a log stores the sample.
+    pub fn record_count(&self) -> usize {
+        self.groups.iter().map(|group| group.set.record_count()).sum()
+    }
+
+    /// Copies everything from `other` except the groups.
+    pub fn copy_head(&mut self, other: &Self) {
         let groups = std::mem::take(&mut self.groups);
         *self = Self {
             groups,
@@ -145,17 +173,17 @@ impl Sample {
         };
     }
 
-    /// When the machine of one of the groups was started, UTC; 0 where unknown.
+    /// When the machine of one of the groups was started, in UTC; 0 if unknown.
     pub fn boot_time_of(&self, group: &Group) -> FileTime {
         if group.boot_time.0 != 0 { group.boot_time } else { self.boot_time }
     }
 
-    /// How many raw values there are.
+    /// The number of raw values.
     pub fn len(&self) -> usize {
         self.groups.iter().map(|group| group.values.len()).sum()
     }
 
-    /// Whether there is no raw value.
+    /// Whether there are no raw values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

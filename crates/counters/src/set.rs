@@ -1,4 +1,4 @@
-//! Counter sets, counters and instances: the descriptions that samples share.
+//! Descriptions that samples share: counter sets, counters and instances.
 
 mod rows;
 
@@ -13,18 +13,19 @@ use crate::formula::Calculator;
 
 pub use rows::rows_before;
 
-/// How much of a counter set one [`Group`](crate::sample::Group) of a sample holds; a log keeps it as the kind of record.
+/// How much of a counter set a [`Group`](crate::sample::Group) of a sample contains, and in which records a log stores
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// One counter of one instance, fixed beforehand: `\Set(instance)\Counter`. A single record.
-    Value,
-    /// One counter of all instances that there are: `\Set(*)\Counter`. A multi record.
-    Column,
-    /// All counters of all instances: `\Set(*)\*`. A block record.
+    /// Counters of one fixed instance: `\Set(instance)\Counter`. Stored as one single record per counter.
+    Row,
+    /// Counters of all instances: `\Set(*)\Counter`. Stored as one multi record per counter.
+    Columns,
+    /// All counters of all instances: `\Set(*)\*`. Stored as one block record.
     Table,
 }
 
-/// Numbers under which Windows' older interface (V1) knows a name, and the language-neutral way to find it.
+/// The indexes of a name and of its help text in Windows' older interface (V1). They do not depend on the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TitleIndexes {
     /// Index of the name.
@@ -36,26 +37,26 @@ pub struct TitleIndexes {
 /// One counter of a set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counter {
-    /// The name, as the source gives it (in the recording machine's language).
+    /// The name in the language of the recording machine.
     pub name: Arc<str>,
-    /// The English name where the source's differs and is known.
+    /// The English name, if it is known and differs from `name`.
     pub english_name: Option<Arc<str>>,
     /// The type.
     pub counter_type: CounterType,
-    /// Units of a raw value's `second` in one second.
+    /// Units of [`RawValue::second`](crate::RawValue::second) per second.
     pub time_base: i64,
-    /// Exponent of ten for charts; never applied to values.
+    /// The power of ten by which charts scale values. Not applied to the values themselves.
     pub default_scale: i32,
-    /// Whether the source's data is 4 bytes wide (else 8).
+    /// Whether the source's data has 4 bytes instead of 8.
     pub data_is_32_bit: bool,
-    /// V1 title indexes where the source has them.
+    /// V1 title indexes, if the source has them.
     pub indexes: Option<TitleIndexes>,
-    /// V1 detail level (100 novice to 400 wizard) where the source has one.
+    /// V1 detail level, from 100 (novice) to 400 (wizard).
     pub detail_level: u32,
 }
 
 impl Counter {
-    /// A counter with the given name, type and time base, and nothing else known.
+    /// A counter with this name, type and time base, and default attributes.
     pub fn new(name: impl Into<Arc<str>>, counter_type: CounterType, time_base: i64) -> Self {
         Self {
             name: name.into(),
@@ -69,15 +70,15 @@ impl Counter {
         }
     }
 
-    /// The way from this counter's raw values to formatted ones.
+    /// A calculator for this counter's displayed values.
     pub fn calculator(&self) -> Calculator {
         Calculator::new(self.counter_type, self.time_base).with_32_bit_data(self.data_is_32_bit)
     }
 
-    /// The unit of the formatted value, such as `%`, `seconds`, `bytes/s`; empty for plain counts.
+    /// The unit of the displayed value, such as `%`, `seconds`, `bytes/s`; empty for plain counts.
     ///
-    /// The type says `%`, seconds or per second; what is counted only the counter's English name tells, so bytes, bits
-    /// and their multiples are taken from there.
+    /// Percent, seconds and "per second" follow from the type. Bytes, bits and their multiples are derived from the
+    /// English name.
     pub fn unit(&self) -> Cow<'static, str> {
         let name = self.english_name.as_deref().unwrap_or(&self.name);
         let counted = counted_unit(name);
@@ -95,7 +96,7 @@ impl Counter {
     }
 }
 
-/// Counters of memory in bytes whose names do not say so.
+/// Counters in bytes whose names do not contain the unit.
 const IN_BYTES: [&str; 4] = ["Working Set", "Working Set Peak", "Working Set - Private", "Commit Limit"];
 
 fn counted_unit(name: &str) -> Option<&'static str> {
@@ -117,34 +118,35 @@ fn counted_unit(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A counter set of one machine, or the part of it that one record holds.
+/// Describes a counter set of one machine, or the part of it that is in a group.
 ///
-/// Compared by pointer where speed matters: a source gives out the same `Arc` from sample to sample for as long as
-/// nothing in the description changed.
+/// A source returns the same `Arc` for each sample until the description changes, so descriptions can be compared by
+/// pointer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterSet {
-    /// The machine's name without backslashes; empty when the source names none.
+    /// The machine's name without backslashes; empty if unknown.
     pub machine: Arc<str>,
-    /// The set's name, as the source gives it.
+    /// The set's name in the language of the recording machine.
     pub name: Arc<str>,
-    /// The English name where the source's differs and is known.
+    /// The English name, if it is known and differs from `name`.
     pub english_name: Option<Arc<str>>,
     /// Whether the set has instances.
     pub has_instances: bool,
-    /// How much of the set is here.
+    /// How much of the set is described.
     pub extent: Extent,
-    /// The one instance of [`Extent::Value`], also in samples in which it is absent.
+    /// The fixed instance, for [`Extent::Row`]. Present even if samples do not have this instance.
     pub instance: Option<Arc<Instance>>,
-    /// The counters here, bases left out (a base's value is the `second` of its counter).
+    /// The counters, without bases. The value of a base is in [`RawValue::second`](crate::RawValue::second) of its
+    /// counter.
     pub counters: Vec<Counter>,
-    /// V1 title indexes where the source has them.
+    /// V1 title indexes, if the source has them.
     pub indexes: Option<TitleIndexes>,
-    /// V1: number of the default counter, or 0.
+    /// V1: index of the default counter; 0 if there is no default.
     pub default_counter: u32,
 }
 
 impl CounterSet {
-    /// A set with no counters yet.
+    /// A set without counters.
     pub fn new(machine: impl Into<Arc<str>>, name: impl Into<Arc<str>>, extent: Extent) -> Self {
         Self {
             machine: machine.into(),
@@ -159,10 +161,39 @@ impl CounterSet {
         }
     }
 
-    /// The full path of one of the set's counters, for an instance of it: `\\machine\set(instance)\counter`.
+    /// Whether both describe the same set of the same machine, possibly with different counters.
+    pub fn is_same_set(&self, other: &Self) -> bool {
+        self.machine == other.machine && self.name == other.name
+    }
+
+    /// The description of one counter alone.
+    pub fn of_counter(self: &Arc<Self>, index: usize) -> Arc<Self> {
+        if self.counters.len() == 1 && index == 0 {
+            return Arc::clone(self);
+        }
+        // Not a clone, which would copy all counters.
+        Arc::new(Self {
+            machine: Arc::clone(&self.machine),
+            name: Arc::clone(&self.name),
+            english_name: self.english_name.clone(),
+            has_instances: self.has_instances,
+            extent: self.extent,
+            instance: self.instance.clone(),
+            counters: vec![self.counters[index].clone()],
+            indexes: self.indexes,
+            default_counter: self.default_counter,
+        })
+    }
+
+    /// The number of records in which a log stores a group with this description.
+    pub fn record_count(&self) -> usize {
+        if self.extent == Extent::Table { 1 } else { self.counters.len() }
+    }
+
+    /// The full path of one of the set's counters for an instance: `\\machine\set(instance)\counter`.
     ///
-    /// In a set of no name, machine and instances the counter's name is a text of a log that is no path: it is returned
-    /// unchanged, so that a log that is written and read again has the same texts.
+    /// If the set has no name, no machine and no instances, the counter is a column of a text log whose heading is not
+    /// a path. The counter's name is returned unchanged, so that a converted log has the same headings.
     pub fn path(&self, instance: &Instance, counter: &Counter) -> String {
         if self.name.is_empty() && self.machine.is_empty() && !self.has_instances {
             return counter.name.to_string();
@@ -185,16 +216,16 @@ impl CounterSet {
     }
 }
 
-/// Names of sets whose instances have a parent, so that a name without further structure is split at its first `/`.
+/// The sets whose instances have parents. The parent ends at the first `/` of the name.
 const SETS_WITH_PARENTS: [&str; 5] =
     ["Thread", "Thread Details", "Image", "Full Image", "Job Object Details"];
 
-/// Whether instances of the set of this English name are written `parent/instance`.
+/// Whether instances of the set with this English name are written as `parent/instance`.
 pub fn has_parents(set: &str) -> bool {
     SETS_WITH_PARENTS.iter().any(|name| name.eq_ignore_ascii_case(set))
 }
 
-/// One instance of a counter set: a name, a parent's name in some sets, and a number where names repeat.
+/// One instance of a counter set. It has a name, in some sets a parent, and an index that distinguishes equal names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
     id: u32,
@@ -218,35 +249,35 @@ impl Instance {
         }
     }
 
-    /// The one row of a set without instances.
+    /// The instance without a name, for the single row of a set without instances.
     pub fn none() -> Self {
         Self::new(None, "", 0)
     }
 
-    /// Number of the instance within its [`InstanceTable`], counted from 0 in the order of appearance; never reused, so it
-    /// grows with every instance that ever appeared. Not an index: [`rows_before`] finds rows.
+    /// The id of the instance within its [`InstanceTable`]. Ids start at 0, in the order of appearance, and are never
+    /// reused. An id is not the index of a row; use [`rows_before`] to find rows.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// The name as it stands in a path: `parent/name#index`, the index only from 1 on.
+    /// The name in a path: `parent/name#index`. An index of 0 is omitted.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// The parent's name, where the set has parents.
+    /// The parent's name, if the instance has a parent.
     pub fn parent(&self) -> Option<&str> {
         let length = self.parent_length as usize;
         (length > 0).then(|| &self.label[..length - 1])
     }
 
-    /// The name alone.
+    /// The name without parent and index.
     pub fn name(&self) -> &str {
         let start = self.parent_length as usize;
         &self.label[start..start + self.name_length as usize]
     }
 
-    /// 0 for the first instance of its name in a sample, 1 for the next, and so on.
+    /// 0 for the first instance with this name in a sample, 1 for the next one, and so on.
     pub fn index(&self) -> u32 {
         self.index
     }
@@ -258,7 +289,7 @@ impl fmt::Display for Instance {
     }
 }
 
-/// Writes `parent/name#index` after what `label` holds.
+/// Appends `parent/name#index` to `label`.
 fn write_label(label: &mut String, parent: Option<&str>, name: &str, index: u32) {
     use fmt::Write as _;
     if let Some(parent) = parent {
@@ -272,12 +303,12 @@ fn write_label(label: &mut String, parent: Option<&str>, name: &str, index: u32)
     }
 }
 
-/// The instances of a group, in the order of its rows; shared from sample to sample while nothing comes or goes.
+/// The instances of a group, in the order of its rows. Shared between samples until an instance appears or disappears.
 pub type Instances = Arc<[Arc<Instance>]>;
 
-/// All instances that a source has met in one counter set of one machine: gives each a number and one shared object.
+/// The instances of one counter set of one machine. Each of them has an id and is a single shared object.
 ///
-/// Two instances are the same when their labels are equal, case included: on Linux `x` and `X` are two.
+/// Labels are compared with case: on Linux, `x` and `X` are two instances.
 #[derive(Debug, Default)]
 pub struct InstanceTable {
     by_label: HashMap<Box<str>, Arc<Instance>>,
@@ -286,7 +317,7 @@ pub struct InstanceTable {
 }
 
 impl InstanceTable {
-    /// The shared instance of these parts, made at its first appearance.
+    /// Returns the shared instance with these parts, which is created on first use.
     pub fn intern(&mut self, parent: Option<&str>, name: &str, index: u32) -> Arc<Instance> {
         self.label.clear();
         write_label(&mut self.label, parent, name, index);
@@ -301,17 +332,17 @@ impl InstanceTable {
         instance
     }
 
-    /// Takes an instance out that does not occur any more; when it comes back it is another object with another number.
+    /// Removes an instance that no longer exists. If it reappears, it becomes a new object with a new id.
     pub fn forget(&mut self, instance: &Instance) {
         self.by_label.remove(instance.label());
     }
 
-    /// How many instances there are.
+    /// The number of instances.
     pub fn len(&self) -> usize {
         self.by_label.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no instances.
     pub fn is_empty(&self) -> bool {
         self.by_label.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Statistics of one counter over time: a small state that merges.
+//! Statistics of one counter over time: a small state that can be merged.
 
 mod packed;
 mod run;
@@ -19,26 +19,27 @@ pub use packed::{PackedStatistics, Packing};
 pub use series::Series;
 use sums::Sums;
 
-/// Which intervals minimum, maximum, quantiles and the number of values are taken over.
+/// The intervals that count for the minimum, the maximum, quantiles and the number of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Intervals {
-    /// All of them: an interval without activity counts as 0, as Windows shows it.
+    /// All intervals. An interval without activity counts as 0, as in Windows.
     #[default]
     All,
-    /// Only those in which the denominator moved. For averages per operation this leaves out the zeros that stand for
-    /// "no operation"; the average is the same, since it never counted them.
+    /// Only intervals in which the denominator increased. For averages per operation, this omits the zeros of intervals
+    /// without an operation. The average is the same as with all intervals, since such zeros do not affect it.
     Active,
 }
 
-/// The statistics of one counter of one instance over a stretch of time: the state, from which
-/// [`summary`](Self::summary) makes the figures.
+/// The statistics of one counter of one instance over a time range. This is the state from which
+/// [`summary`](Self::summary) computes the results.
 ///
-/// The average is the counter's own formula over the summed differences, which are kept as exact integers: without a
-/// reset it equals the formula over the first and last raw values. Plain counts and fractions average arithmetically.
-/// Intervals in error add to nothing but the number of errors.
+/// The average is computed by applying the counter's formula to the sums of the differences, which are exact integers.
+/// If the counter was never reset, the result is the same as applying the formula to the first and last raw values. The
+/// average of counts, changes, fractions and formatted values is arithmetic; the average of an elapsed time is its last
+/// value. An interval with an error only increments the number of errors.
 ///
-/// Two states of adjacent stretches, or of two machines, [`merge`](Self::merge): any split and any order give the same
-/// figures (sums of fractions and of doubles agree to about 1e-30).
+/// States of adjacent time ranges or of several machines can be [merged](Self::merge). The results do not depend on how
+/// the range was split or on the order of merging (for sums of fractions and of doubles, to about one part in 1e30).
 ///
 /// Source: "Counter Types", Windows Server 2003 Deployment Kit, "Average" of each type; PdhComputeCounterStatistics.
 #[derive(Clone, Debug)]
@@ -58,42 +59,42 @@ pub struct Statistics {
     quantiles: Quantiles,
 }
 
-/// How the average of a [`Summary`] was made.
+/// How the average of a [`Summary`] was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum AverageKind {
-    /// From raw values, by the counter type's formula.
+    /// From raw values, with the formula of the counter type.
     #[default]
     Raw,
-    /// The arithmetic mean of already formatted values: all that a text log allows.
+    /// As the arithmetic mean of formatted values, which is all that a text log has.
     Arithmetic,
 }
 
-/// The figures of [`Statistics`], in the counter's unit. `None` where there was no value: that is not zero.
+/// The results of [`Statistics`], in the counter's unit. Fields are `None` if there was no value.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Summary {
-    /// How many formatted values there were (a two-sample type has one fewer than samples).
+    /// The number of displayed values. For two-sample types, this is usually one less than the number of samples.
     pub values: u64,
-    /// How many intervals (for one-sample types: samples) had an error status.
+    /// The number of intervals (for one-sample types, samples) with an error status.
     pub errors: u64,
     /// The last value.
     pub last: Option<f64>,
-    /// The average by the type's own formula.
+    /// The average; see [`Statistics`].
     pub average: Option<f64>,
-    /// How the average was made.
+    /// How the average was computed.
     pub average_kind: AverageKind,
-    /// The smallest interval value.
+    /// The smallest value of an interval.
     pub minimum: Option<f64>,
-    /// The largest interval value.
+    /// The largest value of an interval.
     pub maximum: Option<f64>,
-    /// The interval values of the nearest ranks of 50, 90, 95 and 99 %, within 1 %.
+    /// The 50th, 90th, 95th and 99th percentile (nearest rank) of the interval values, within 1 % (see [`Quantiles`]).
     pub quantiles: Option<[f64; 4]>,
-    /// The moment of the first good raw value.
+    /// The time of the first valid raw value.
     pub first_time: Option<Moment>,
-    /// The moment of the last good raw value.
+    /// The time of the last valid raw value.
     pub last_time: Option<Moment>,
 }
 
-/// Two states of different formulas cannot be one.
+/// The error of merging statistics with different formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DifferentFormulas;
 
@@ -106,7 +107,8 @@ impl std::fmt::Display for DifferentFormulas {
 impl std::error::Error for DifferentFormulas {}
 
 impl Statistics {
-    /// An empty state for counters of this formula. `machine` orders last values of the same moment after a merge.
+    /// An empty state for counters with this formula. When states are merged that have their last value at the same
+    /// time, `machine` decides which of the values is the last.
     pub fn new(formula: Option<Formula>, intervals: Intervals, machine: Option<Arc<str>>) -> Self {
         Self {
             formula,
@@ -125,21 +127,21 @@ impl Statistics {
         }
     }
 
-    /// The same without quantiles: a state of fixed size, for charts that keep one per column.
+    /// Returns this state without quantiles. It has a fixed size, for charts, which keep one state per column.
     #[must_use]
     pub fn without_quantiles(mut self) -> Self {
         self.quantiles = Quantiles::off();
         self
     }
 
-    /// Takes out what was added so far, and goes on empty.
+    /// Returns the state and resets it.
     #[must_use]
     pub fn take(&mut self) -> Self {
         let empty = self.emptied();
         std::mem::replace(self, empty)
     }
 
-    /// A state like this one, to which nothing was added.
+    /// An empty state for the same counter and with the same options.
     #[must_use]
     pub fn emptied(&self) -> Self {
         let mut empty = Self::new(self.formula, self.intervals, self.last_machine.clone());
@@ -149,13 +151,13 @@ impl Statistics {
         empty
     }
 
-    /// Whether nothing was added, not even an error.
+    /// Whether nothing was added, that is, no valid raw values and no errors.
     pub fn is_empty(&self) -> bool {
         self.errors == 0 && self.first_time.is_none()
     }
 
-    /// Adds the interval from `older` to `newer` (for one-sample types: `newer` alone), which ended at `at`. Returns why it
-    /// is an error where it is one.
+    /// Adds the interval from `older` to `newer` (for one-sample types, just `newer`), which ended at `at`. Returns the
+    /// status if the interval is an error.
     #[inline]
     pub fn add(
         &mut self,
@@ -169,22 +171,22 @@ impl Statistics {
             (_, terms) => {
                 self.errors += 1;
                 if newer.status.is_good() {
-                    self.reach(at);
+                    self.extend_to(at);
                 }
                 return Some(terms.err().unwrap_or(Status::INVALID_DATA));
             }
         };
         self.sums.add(formula, &terms, calculator.time_base(), newer.multi_count);
-        self.reach(at);
-        self.take_own_last(terms.formatted, at.utc.0);
-        let moved = !formula.uses_second_difference() || terms.denominator != 0;
-        if !moved && self.intervals == Intervals::Active {
+        self.extend_to(at);
+        self.replace_own_last(terms.formatted, at.utc.0);
+        let is_active = !formula.uses_second_difference() || terms.denominator != 0;
+        if !is_active && self.intervals == Intervals::Active {
             return None;
         }
         self.values += 1;
-        // A numerator that moved without its denominator is formatted as 0, but that 0 measures nothing.
-        if moved || terms.numerator == 0 {
-            // Counters are never NaN here, so plain comparisons do, and are cheaper than min and max.
+        // If the numerator increased but the denominator did not, the value is 0, which is not meaningful.
+        if is_active || terms.numerator == 0 {
+            // Values are never NaN, so plain comparisons are enough, and they are cheaper than `min` and `max`.
             if terms.formatted < self.minimum {
                 self.minimum = terms.formatted;
             }
@@ -196,10 +198,10 @@ impl Statistics {
         None
     }
 
-    /// Notes that the stretch covers `at`, the moment of a good raw value.
+    /// Extends the time range to `at`, the time of a valid raw value.
     #[inline]
-    pub fn reach(&mut self, at: Moment) {
-        // The bias decides between machines of different zones, so that the order of merging does not.
+    pub fn extend_to(&mut self, at: Moment) {
+        // If UTC is equal, the bias decides, so that the order of merging does not matter.
         if self.first_time.is_none_or(|first| at < first) {
             self.first_time = Some(at);
         }
@@ -208,43 +210,43 @@ impl Statistics {
         }
     }
 
-    /// Adds the state of another stretch of time or of another machine.
+    /// Adds the state of another time range or machine.
     ///
     /// # Errors
     ///
-    /// [`DifferentFormulas`] when the counters' types compute different things; nothing was merged then.
+    /// [`DifferentFormulas`] if the counter types have different formulas; the state is unchanged.
     pub fn merge(&mut self, other: &Self) -> Result<(), DifferentFormulas> {
         if self.formula != other.formula {
             return Err(DifferentFormulas);
         }
         self.sums.merge(&other.sums);
-        self.take_last(other.last, other.last_value_at, &other.last_machine);
+        self.replace_last(other.last, other.last_value_at, &other.last_machine);
         self.values += other.values;
         self.errors += other.errors;
         self.minimum = self.minimum.min(other.minimum);
         self.maximum = self.maximum.max(other.maximum);
         self.quantiles.merge(&other.quantiles);
         for reached in [other.first_time, other.last_time].into_iter().flatten() {
-            self.reach(reached);
+            self.extend_to(reached);
         }
         Ok(())
     }
 
-    /// Takes a value of this state's own, where it is later: a clock that is set back makes what follows earlier. Of one moment
-    /// the larger, as when states are merged.
+    /// Replaces the last value if this one is later. (It can be earlier if the clock was set back.) If the times are
+    /// equal, the larger value is kept, as in a merge.
     #[inline(always)]
-    fn take_own_last(&mut self, last: f64, at: i64) {
+    fn replace_own_last(&mut self, last: f64, at: i64) {
         if at > self.last_value_at || (at == self.last_value_at && last.total_cmp(&self.last).is_gt()) {
             self.last = last;
             self.last_value_at = at;
         }
     }
 
-    /// Takes the last value of another state, where it is later.
+    /// Replaces the last value with the one of another state, if that one is later.
     #[inline]
-    fn take_last(&mut self, last: f64, at: i64, machine: &Option<Arc<str>>) {
+    fn replace_last(&mut self, last: f64, at: i64, machine: &Option<Arc<str>>) {
         let later = at.cmp(&self.last_value_at).then_with(|| {
-            // Instances of one machine, at one moment: the larger value, whatever the order of merging.
+            // If times and machines are equal, the larger value is kept, so that the order of merging does not matter.
             machine.cmp(&self.last_machine).then_with(|| last.total_cmp(&self.last))
         });
         if later.is_gt() {
@@ -256,9 +258,9 @@ impl Statistics {
         }
     }
 
-    /// The figures so far.
+    /// The results so far.
     pub fn summary(&self) -> Summary {
-        let measured = self.minimum <= self.maximum;
+        let has_extremes = self.minimum <= self.maximum;
         let has_value = self.last_value_at != i64::MIN;
         Summary {
             values: self.values,
@@ -269,9 +271,13 @@ impl Statistics {
                 Some(Formula::Double) => AverageKind::Arithmetic,
                 _ => AverageKind::Raw,
             },
-            minimum: measured.then_some(self.minimum),
-            maximum: measured.then_some(self.maximum),
-            quantiles: self.quantiles.at([0.5, 0.9, 0.95, 0.99]),
+            minimum: has_extremes.then_some(self.minimum),
+            maximum: has_extremes.then_some(self.maximum),
+            // Because of rounding, a quantile could exceed the extremes.
+            quantiles: self
+                .quantiles
+                .at([0.5, 0.9, 0.95, 0.99])
+                .map(|found| found.map(|value| value.clamp(self.minimum, self.maximum))),
             first_time: self.first_time,
             last_time: self.last_time,
         }
@@ -282,10 +288,10 @@ impl Statistics {
             return None;
         }
         match self.formula? {
-            // The documented average of an elapsed time is its value at the end.
+            // According to Windows' documentation, the average of an elapsed time is its last value.
             Formula::Elapsed => Some(self.last),
             formula => self.sums.average(formula).map(|average| match formula {
-                // Rounding, or an overflow of huge doubles, must not carry a mean past its own values.
+                // Because of rounding and overflow, the average could exceed the extremes.
                 Formula::Double | Formula::Fraction => average.clamp(self.minimum, self.maximum),
                 _ => average,
             }),

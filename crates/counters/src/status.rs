@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// The status of a value: a PDH code, kept as it was read.
+/// The status of a value, which is a PDH code.
 ///
-/// 0 and 1 are good; any code with the high bit set means that there is no value.
+/// 0 and 1 mean that the value is valid. A code with the high bit set means that there is no value.
 /// Source: pdhmsg.h; "Performance Data Helper Error Codes".
 ///
 /// ```
@@ -16,11 +16,11 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Status(pub u32);
 
-/// Gives a newtype of a `u32` its codes: a constant, Windows' name and a few words for each.
+/// Defines the codes of a newtype of `u32`. Each has a constant, Windows' name and a short description.
 #[macro_export]
 macro_rules! named_codes {
     ($codes:ident: $($constant:ident = $code:literal $name:literal $text:literal;)*) => {
-        /// The codes by name.
+        /// The named codes.
         impl $codes {
             $(
                 #[doc = concat!("`", $name, "`: ", $text, ".")]
@@ -28,7 +28,7 @@ macro_rules! named_codes {
                 pub const $constant: Self = Self($code);
             )*
 
-            /// Windows' name; `None` for a code that is not in the table.
+            /// Windows' name; `None` for an unknown code.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($code => Some($name),)*
@@ -36,7 +36,7 @@ macro_rules! named_codes {
                 }
             }
 
-            /// What the code says of a value, in a few words.
+            /// A short description; `None` for an unknown code.
             pub const fn meaning(self) -> Option<&'static str> {
                 match self.0 {
                     $($code => Some($text),)*
@@ -76,18 +76,18 @@ named_codes! { Status:
 }
 
 impl Status {
-    /// Whether a value with this status can be used.
+    /// Whether a value with this status is valid.
     pub const fn is_good(self) -> bool {
         !self.is_error()
     }
 
-    /// Whether a value with this status is no value: the high bit is set.
+    /// Whether a value with this status is missing: the high bit is set.
     pub const fn is_error(self) -> bool {
         self.0 & 0x8000_0000 != 0
     }
 }
 
-/// Windows' name, or the code as `0x...`.
+/// Writes Windows' name, or the code as `0x...`.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {

@@ -1,7 +1,8 @@
-//! The time zone of a log, by the rule that the log itself holds.
+//! The time zone of a log, as defined in the log itself.
 //!
-//! Sample times of logs are local times without an offset. The block TIME_ZONE_INFORMATION of the log's header says how
-//! they become UTC: a bias, two further biases, and the two dates in the year on which these change over.
+//! Sample times of logs are local times without an offset. The TIME_ZONE_INFORMATION in the log's header is used to
+//! convert them to UTC. It has a bias, additional biases for standard and daylight time, and the dates on which these
+//! begin.
 //!
 //! Source: "TIME_ZONE_INFORMATION structure" (Windows SDK); reference: "The Windows Performance Monitor binary log", 3.3
 //! and 10.1.
@@ -10,20 +11,20 @@ use crate::civil::{FileTime, Moment, TimeArgument, days_from_date};
 
 mod names;
 
-/// Minutes that the local time of any place on Earth is from UTC, at most: a log that says more is damaged.
+/// Maximum bias, in minutes, of any time zone on Earth. A log with a larger one is damaged.
 pub const MAX_BIAS_MINUTES: u32 = 14 * 60;
 
-/// Whether a zone can have this bias: it is at most [`MAX_BIAS_MINUTES`] from UTC.
+/// Whether a zone can have this bias, which is at most [`MAX_BIAS_MINUTES`] in either direction.
 #[must_use]
 pub fn is_possible_bias(bias_minutes: i32) -> bool {
     bias_minutes.unsigned_abs() <= MAX_BIAS_MINUTES
 }
 
-/// The date and time of day at which a zone changes over to standard or to daylight time: a SYSTEMTIME.
+/// The date and time of day at which standard or daylight time begins: a SYSTEMTIME.
 ///
-/// With year 0 it recurs every year: the `day`-th (5 = last) `day_of_week` (0 = Sunday) of the month. With another year it
-/// is that one date, and `day_of_week` says nothing. Month 0 means: no rule. It is given in the local time that is in force
-/// before the change. The fields are as the log has them; what they cannot mean (month 13) is taken as no rule.
+/// With year 0, the change recurs every year on the `day`-th (5 = last) `day_of_week` (0 = Sunday) of the month. With
+/// any other year, it happens on that date only, and `day_of_week` is ignored. The time of day is the local time before
+/// the change. Month 0 means no rule, and so does an invalid field, such as month 13.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TransitionDate {
     /// 0 = every year.
@@ -32,7 +33,7 @@ pub struct TransitionDate {
     pub month: u16,
     /// 0 = Sunday to 6 = Saturday.
     pub day_of_week: u16,
-    /// The occurrence of the day of week in the month, 1 to 5 (5 = last); with a year the day of the month.
+    /// The occurrence of the day of week in the month, 1 to 5 (5 = last); if `year` is not 0, the day of the month.
     pub day: u16,
     /// 0 to 23.
     pub hour: u16,
@@ -49,7 +50,7 @@ impl TransitionDate {
     pub const NONE: Self =
         Self { year: 0, month: 0, day_of_week: 0, day: 0, hour: 0, minute: 0, second: 0, millisecond: 0 };
 
-    /// The eight fields in the order in which SYSTEMTIME has them.
+    /// The eight fields in the order of SYSTEMTIME.
     #[must_use]
     pub fn to_fields(&self) -> [u16; 8] {
         [
@@ -64,7 +65,7 @@ impl TransitionDate {
         ]
     }
 
-    /// Whether the fields mean a date.
+    /// Whether the fields are a valid rule.
     fn is_rule(&self) -> bool {
         let day_is_good = if self.year == 0 {
             self.day_of_week <= 6 && (1..=5).contains(&self.day)
@@ -79,7 +80,7 @@ impl TransitionDate {
             && self.millisecond <= 999
     }
 
-    /// The local time of the change in a year, if this is a rule and has one in it.
+    /// The local time of the change in a year; `None` if there is no change in that year.
     fn in_year(&self, year: i64) -> Option<FileTime> {
         if !self.is_rule() || (self.year != 0 && i64::from(self.year) != year) {
             return None;
@@ -93,7 +94,7 @@ impl TransitionDate {
         Some(FileTime(days.saturating_mul(FileTime::PER_DAY)).saturating_add(of_day))
     }
 
-    /// The day of the month on which the `day`-th or the last day of week falls.
+    /// The day of the month of the `day`-th (or last) `day_of_week`.
     fn day_by_week(&self, year: i64) -> i64 {
         let month = i64::from(self.month);
         // 1601-01-01 was a Monday.
@@ -116,7 +117,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     days_from_date(next_year, next_month, 1) - days_from_date(year, month, 1)
 }
 
-/// A time zone: names, biases and the rule of daylight time. Biases are minutes; UTC = local time + bias.
+/// A time zone: its names, its biases and its rule for daylight time. Biases are in minutes; UTC = local time + bias.
 ///
 /// ```
 /// use tachograph_counters::civil::FileTime;
@@ -136,45 +137,45 @@ fn days_in_month(year: i64, month: i64) -> i64 {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TimeZone {
-    /// The bias common to both times.
+    /// The bias that standard and daylight time have in common.
     pub bias_minutes: i32,
-    /// The name of standard time as the log has it: plain, or an indirect string (`@tzres.dll,-212`).
+    /// The name of standard time in the log, either plain or as an indirect string (`@tzres.dll,-212`).
     pub standard_name: String,
-    /// When standard time begins, in daylight time.
+    /// When standard time begins. The time of day is in daylight time.
     pub standard_date: TransitionDate,
-    /// Added to the bias in standard time, where there is a rule; mostly 0.
+    /// Added to `bias_minutes` in standard time if the zone has daylight time; usually 0.
     pub standard_bias_minutes: i32,
-    /// The name of daylight time as the log has it.
+    /// The name of daylight time in the log.
     pub daylight_name: String,
-    /// When daylight time begins, in standard time.
+    /// When daylight time begins. The time of day is in standard time.
     pub daylight_date: TransitionDate,
-    /// Added to the bias in daylight time; mostly -60.
+    /// Added to `bias_minutes` in daylight time; usually -60.
     pub daylight_bias_minutes: i32,
 }
 
 impl Default for TimeZone {
-    /// As [`TimeZone::utc`].
+    /// Same as [`TimeZone::utc`].
     fn default() -> Self {
         Self::utc()
     }
 }
 
-/// Which of a zone's two times is in force.
+/// Which of a zone's two biases is in force.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Season {
     Daylight,
-    // The greater one, so that it wins where both begin at once.
+    // The larger variant, so that it takes precedence if both begin at the same time.
     Standard,
 }
 
 impl TimeZone {
-    /// UTC, under the name that Windows gives it.
+    /// UTC, with the name that Windows uses.
     #[must_use]
     pub fn utc() -> Self {
         Self::fixed("Coordinated Universal Time", 0)
     }
 
-    /// A zone with one bias (minutes) the whole year and one name.
+    /// A zone with one name and one bias (in minutes).
     #[must_use]
     pub fn fixed(name: &str, bias_minutes: i32) -> Self {
         Self {
@@ -188,21 +189,21 @@ impl TimeZone {
         }
     }
 
-    /// Whether the zone has daylight time: both dates mean something. One alone is no rule.
+    /// Whether the zone has daylight time, that is, both dates are valid rules.
     #[must_use]
     pub fn has_daylight_time(&self) -> bool {
         self.standard_date.is_rule() && self.daylight_date.is_rule()
     }
 
-    /// The moment of a local time: the bias in force by the zone's own rule.
+    /// Converts a local time to a moment, with the bias that is in force according to the zone's rule.
     ///
-    /// * In the hour that occurs twice, at the end of daylight time, it is the first occurrence (daylight time), unless
-    ///   that is not after `previous_utc`, the moment before it in the log; then it is the second.
-    /// * In the hour that is skipped, at the start of daylight time, it is standard time.
-    /// * Without a rule it is the bias alone.
+    /// * A time in the hour that occurs twice, at the end of daylight time, is taken as daylight time if that is after
+    ///   `previous_utc`, the previous time in the log. Otherwise it is taken as standard time.
+    /// * A time in the hour that is skipped, at the start of daylight time, is taken as standard time.
+    /// * A zone without a rule always has the same bias.
     ///
-    /// The local time of the result is always the given one; for this the bias is taken as 0 where UTC would be beyond
-    /// the range of [`FileTime`].
+    /// The local time of the result always equals `local`; the bias is 0 if UTC would be out of the range of
+    /// [`FileTime`].
     #[must_use]
     pub fn local_to_moment(&self, local: FileTime, previous_utc: Option<FileTime>) -> Moment {
         if !self.has_daylight_time() {
@@ -213,7 +214,8 @@ impl TimeZone {
         let is_standard = self.season_at(standard.utc) == Season::Standard;
         let is_daylight = self.season_at(daylight.utc) == Season::Daylight;
         match (is_standard, is_daylight) {
-            // A zone whose "daylight" bias is the greater one repeats an hour at its start, standard time first.
+            // Usually daylight time comes first. A zone whose daylight bias is the larger one repeats an hour at the
+            // start of daylight time, so there standard time comes first.
             (true, true) => {
                 let (first, second) = (standard.min(daylight), standard.max(daylight));
                 if previous_utc.is_some_and(|previous| first.utc <= previous) { second } else { first }
@@ -223,7 +225,7 @@ impl TimeZone {
         }
     }
 
-    /// The moment of a time in UTC: the bias in force by the zone's own rule.
+    /// Converts a time in UTC to a moment, with the bias that is in force according to the zone's rule.
     #[must_use]
     pub fn utc_to_moment(&self, utc: FileTime) -> Moment {
         let bias_minutes =
@@ -231,7 +233,8 @@ impl TimeZone {
         Moment { utc, bias_minutes }
     }
 
-    /// The moments after `begin` and before `end` at which another bias comes into force, in their order: the first `most`.
+    /// The first `most` moments between `begin` and `end` (both exclusive) at which the bias changes, in the order of
+    /// time.
     #[must_use]
     pub fn changes(&self, begin: FileTime, end: FileTime, most: usize) -> Vec<Moment> {
         let mut found = Vec::new();
@@ -256,7 +259,7 @@ impl TimeZone {
         found
     }
 
-    /// The moment of a time that a person wrote: a local time is one of this zone.
+    /// Converts a time argument to a moment. A local time is interpreted in this zone.
     #[must_use]
     pub fn argument_to_moment(&self, argument: TimeArgument) -> Moment {
         match argument {
@@ -265,9 +268,9 @@ impl TimeZone {
         }
     }
 
-    /// The name of the time in force at a moment of this zone: of daylight time where the moment has its bias.
+    /// The name of standard or daylight time, whichever is in force at a moment of this zone.
     ///
-    /// Indirect strings are resolved to Windows' English name; an unknown one is given as it is.
+    /// Indirect strings are [resolved](resolve_name).
     #[must_use]
     pub fn name_at(&self, moment: &Moment) -> &str {
         let daylight_bias = self.bias_in(Season::Daylight);
@@ -278,7 +281,7 @@ impl TimeZone {
         resolve_name(if is_daylight { &self.daylight_name } else { &self.standard_name })
     }
 
-    /// The bias of a season of a zone that has a rule.
+    /// The bias of a season. The zone must have daylight time.
     fn bias_in(&self, season: Season) -> i32 {
         let further = match season {
             Season::Standard => self.standard_bias_minutes,
@@ -287,7 +290,7 @@ impl TimeZone {
         self.bias_minutes.saturating_add(further)
     }
 
-    /// When the seasons of a zone that has a rule begin in a year.
+    /// The moments in a year at which the seasons begin. The zone must have daylight time.
     fn changes_in(&self, year: i64) -> impl Iterator<Item = (FileTime, Season)> + Clone + use<> {
         let standard = self.standard_date.in_year(year).map(|local| (local, Season::Standard));
         let daylight = self.daylight_date.in_year(year).map(|local| (local, Season::Daylight));
@@ -301,15 +304,15 @@ impl TimeZone {
         })
     }
 
-    /// The season of a zone that has a rule: that of the latest change. Which of the two dates comes first in a year, as in
-    /// the southern hemisphere, thus makes no difference, nor does a change on New Year's Eve.
+    /// The season at a moment, which is that of the latest change. The order of the two dates within a year, which is
+    /// reversed in the southern hemisphere, does not matter. The zone must have daylight time.
     fn season_at(&self, utc: FileTime) -> Season {
         let year = utc.year();
         let near = (year - 1..=year + 1).flat_map(|year| self.changes_in(year));
         if let Some((_, season)) = near.filter(|&(begin, _)| begin <= utc).max() {
             return season;
         }
-        // Only dates with a year leave a stretch without a change before it.
+        // A change more than a year away can only be from a rule with a year.
         let years = [self.standard_date.year, self.daylight_date.year].map(i64::from);
         let once = years.into_iter().filter(|&year| year != 0).flat_map(|year| self.changes_in(year));
         if let Some((_, season)) = once.clone().filter(|&(begin, _)| begin <= utc).max() {
@@ -322,8 +325,8 @@ impl TimeZone {
     }
 }
 
-/// A zone's name as a person reads it: an indirect string of `tzres.dll` is replaced by Windows' English name; any other
-/// text, and an unknown number, is given as it is.
+/// The name of a zone for display. An indirect string of `tzres.dll` is replaced with Windows' English name. Other text
+/// and unknown ids are returned unchanged.
 ///
 /// ```
 /// use tachograph_counters::time_zone::resolve_name;
@@ -332,17 +335,17 @@ impl TimeZone {
 /// ```
 #[must_use]
 pub fn resolve_name(name: &str) -> &str {
-    indirect_number(name).and_then(names::name_of).unwrap_or(name)
+    indirect_id(name).and_then(names::name_of).unwrap_or(name)
 }
 
-/// The number of an indirect string `@[path\]tzres.dll,-number[;comment]`.
-fn indirect_number(name: &str) -> Option<u16> {
-    let (file, number) = name.strip_prefix('@')?.split_once(",-")?;
+/// The id of an indirect string `@[path\]tzres.dll,-id[;comment]`.
+fn indirect_id(name: &str) -> Option<u16> {
+    let (file, id) = name.strip_prefix('@')?.split_once(",-")?;
     let file = file.rsplit('\\').next()?;
     if !file.eq_ignore_ascii_case("tzres.dll") {
         return None;
     }
-    let digits = number.split(';').next()?;
+    let digits = id.split(';').next()?;
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }

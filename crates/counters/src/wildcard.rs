@@ -1,19 +1,19 @@
-//! Matching of names: without regard to case, with `*` and `?`, and by likeness.
+//! Comparing names: ignoring case, with the wildcards `*` and `?`, and by similarity.
 //!
-//! Two names are equal when their characters are equal after each has been lower-cased by Unicode's *simple* mapping
-//! (one character to one character). Counter paths, logs and instance names compare in this way in every part
-//! (reference: "Paths, logs and tools of the PDH world", 1.2).
+//! Two names are equal if their characters are equal after conversion to lower case with Unicode's *simple* mapping
+//! (one character to one character). All parts of counter paths are compared in this way (reference: "Paths, logs and
+//! tools of the PDH world", 1.2).
 
-/// The lower case of one character by Unicode's simple mapping.
+/// Converts a character to lower case with Unicode's simple mapping.
 fn lower(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_lowercase();
     }
-    // The only full mapping longer than one character is that of U+0130, and it begins with its simple mapping.
+    // Only U+0130 has a full mapping to more than one character, which begins with its simple mapping.
     character.to_lowercase().next().unwrap_or(character)
 }
 
-/// Whether two names are equal without regard to case.
+/// Whether two names are equal, ignoring case.
 ///
 /// ```
 /// use tachograph_counters::wildcard::eq_ignore_case;
@@ -29,7 +29,7 @@ pub fn eq_ignore_case(a: &str, b: &str) -> bool {
     a.chars().map(lower).eq(b.chars().map(lower))
 }
 
-/// The form of a name that is the same for all names that [`eq_ignore_case`] holds equal: a key for maps.
+/// Converts a name to lower case. The result is the same for all names that are equal according to [`eq_ignore_case`].
 ///
 /// ```
 /// use tachograph_counters::wildcard::fold_case;
@@ -40,10 +40,10 @@ pub fn fold_case(name: &str) -> String {
     name.chars().map(lower).collect()
 }
 
-/// A name with wildcards: `*` stands for any text (also none), `?` for exactly one character.
+/// A name with wildcards: `*` matches any text, including the empty text, and `?` matches exactly one character.
 ///
-/// Case does not matter. There is no escape: a `*` in a name can only be matched by a wildcard. A match takes at most
-/// (length of the pattern) x (length of the name) steps, however many `*` there are, and allocates nothing.
+/// Case is ignored. There is no escape character. A match takes at most (length of the pattern) x (length of the name)
+/// steps and allocates nothing.
 ///
 /// ```
 /// use tachograph_counters::wildcard::Pattern;
@@ -58,21 +58,21 @@ pub struct Pattern {
     shape: Shape,
 }
 
-/// What decides the way a pattern is matched.
+/// How a pattern is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Shape {
-    /// No wildcard: equality.
+    /// No wildcards: names must be equal.
     Literal,
-    /// Only `*`: everything matches.
+    /// One or more `*` and nothing else: everything matches.
     Everything,
-    /// Wildcards, and ASCII only: a name of ASCII is compared as bytes.
+    /// Wildcards, and only ASCII characters: ASCII names are compared as bytes.
     Ascii,
-    /// Wildcards, and characters beyond ASCII.
+    /// Wildcards, and characters outside ASCII.
     Unicode,
 }
 
 impl Pattern {
-    /// Compiles a pattern. Every text is one.
+    /// Compiles a pattern. Every text is valid.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let folded = fold_case(text);
@@ -88,25 +88,25 @@ impl Pattern {
         Self { text: text.to_owned(), folded, shape }
     }
 
-    /// The text it was made from, in its own case.
+    /// The original text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it holds no wildcard, so that only one name (in any case) matches.
+    /// Whether the pattern has no wildcards.
     #[must_use]
     pub fn is_literal(&self) -> bool {
         self.shape == Shape::Literal
     }
 
-    /// Whether it matches every name: `*`.
+    /// Whether the pattern is `*` and so matches every name.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.shape == Shape::Everything
     }
 
-    /// Whether the whole name matches.
+    /// Whether the pattern matches the whole name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         match self.shape {
@@ -129,9 +129,8 @@ impl std::fmt::Display for Pattern {
     }
 }
 
-/// Matches from left to right and, on a mismatch, lets the latest `*` take one more part. Earlier ones need never be
-/// looked at again, since what the latest could not match from here on, no longer stretch of an earlier one can change:
-/// this is what bounds the steps.
+/// Matches from left to right. After a mismatch, extends the match of the latest `*` by one character. Extending an
+/// earlier `*` would not help, since the latest one can match the additional text. This bounds the number of steps.
 fn matches_parts<P, N, T>(mut pattern: P, mut name: N, any_text: T, any_one: T) -> bool
 where
     P: Iterator<Item = T> + Clone,
@@ -159,11 +158,11 @@ where
     }
 }
 
-/// The candidate most like the name that was wanted, for "did you mean ...?".
+/// The candidate most similar to `wanted`, for "did you mean ...?". `None` if none is similar enough.
 ///
-/// Likeness is the number of characters to insert, remove, replace, or swap with their neighbour, without regard to
-/// case. At most a third of the wanted name's characters may differ (one in short names); otherwise there is none. Of
-/// equals the first is taken.
+/// The distance is the number of characters to insert, remove, replace, or swap with their neighbour, ignoring case. It
+/// must not exceed a third of the length of `wanted`, or 1 if that is larger. If several candidates have the smallest
+/// distance, the first one is returned.
 ///
 /// ```
 /// use tachograph_counters::wildcard::closest;
@@ -182,20 +181,20 @@ pub fn closest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> O
     let mut letters: Vec<char> = Vec::new();
     for candidate in candidates {
         letters.clear();
-        // One beyond what could match is enough to see that a candidate is too long.
+        // One more character than could match is enough to reject a candidate that is too long.
         letters.extend(candidate.chars().map(lower).take(wanted.len() + limit + 1));
         let Some(distance) = edit_distance(&wanted, &letters, limit, &mut rows) else { continue };
         best = Some(candidate);
         if distance == 0 {
             break;
         }
-        // From here on only a strictly better one counts.
+        // Only a more similar candidate can replace this one.
         limit = distance - 1;
     }
     best
 }
 
-/// Three rows of the distance table, kept between candidates.
+/// Three rows of the distance table, reused between candidates.
 #[derive(Default)]
 struct Rows {
     before_last: Vec<usize>,
@@ -203,7 +202,7 @@ struct Rows {
     current: Vec<usize>,
 }
 
-/// The number of edits between two names (optimal string alignment), or `None` where it exceeds the limit.
+/// The number of edits between two names (optimal string alignment); `None` if it exceeds the limit.
 fn edit_distance(a: &[char], b: &[char], limit: usize, rows: &mut Rows) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {
         return None;
@@ -226,7 +225,7 @@ fn edit_distance(a: &[char], b: &[char], limit: usize, rows: &mut Rows) -> Optio
             least = least.min(cost);
             current.push(cost);
         }
-        // A row can only rise from here, but a swap reaches back one row more.
+        // The minimum never decreases from row to row, except that a swap refers to the row before the last one.
         if least > limit && last.iter().all(|&cost| cost > limit) {
             return None;
         }

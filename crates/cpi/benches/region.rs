@@ -1,6 +1,5 @@
-//! What it costs to measure an empty region of a thread: two readings of counters that run on, beside other
-//! ways and another library. All have a group of the same two events (task clock, page faults, the kernel's
-//! work included), read with its times.
+//! The cost of measuring an empty region of a thread: two readings of running counters, beside other ways and another library.
+//! All have a group of the same two events (task clock, page faults, including the kernel's work), read with its times.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -15,7 +14,7 @@ use crate::bare::Bare;
 
 mod bare;
 
-/// The region that is measured: nothing.
+/// The empty region.
 fn region() {
     black_box(());
 }

@@ -1,9 +1,9 @@
-//! The counter set `Processor CPI`: cycles per instruction as performance counters, which can be listed, queried, recorded
-//! and averaged as any other.
+//! The counter set `Processor CPI`: cycles per instruction as performance counters, which can be listed, queried, recorded and
+//! averaged like any other.
 //!
-//! The raw values are sums over intervals that follow each other without a gap, so counts that were scaled because others
-//! had the hardware in turns are scaled interval by interval, and never fall. Ratios have both sums as raw values: their
-//! averages are ratios of sums, over any time and any processors.
+//! Raw values are running totals over consecutive intervals. When the kernel multiplexes counters, counts are scaled
+//! separately for each interval, so the totals never decrease. A ratio has two totals as raw values, so its average
+//! over any time range or set of processors is a ratio of sums.
 
 use std::sync::Arc;
 
@@ -19,21 +19,21 @@ mod table;
 #[cfg(test)]
 mod tables_tests;
 
-use sums::{NoCounts, ProcessorSums, Told};
+use sums::{NoCounts, ProcessorSums, Totals};
 use table::{CORE_CPI, CORE_CYCLES, CPI, CPI_WHILE_BUSY, INSTRUCTIONS, PROCESSOR_CPI, RUNNING, SHOWN};
 
-/// The tables of the sets of this module.
+/// The tables of this module's sets.
 const TABLES: &[&SetTable] = &[&PROCESSOR_CPI];
 
 /// The provider of `Processor CPI` on this machine.
 ///
-/// Counters are opened when something is asked of it, and stay open. Whether the machine has any is tried here by counting
-/// the calling thread for a moment.
+/// The first collection opens the counters, and they stay open. To determine whether the machine has counters, this
+/// function briefly counts the calling thread.
 ///
 /// # Errors
 ///
-/// When the machine has no such counters, with the cause in a sentence. That they may not be used (and whatever else may
-/// pass) is told when values are asked for.
+/// If the machine has no such counters; the error gives the cause. Missing permission and other conditions that can
+/// change are reported as errors of the values instead.
 pub fn provider(roots: &Roots) -> Result<Box<dyn Provider>, Error> {
     match Cpi::new(Mode::ON_THREAD) {
         Err(error) if is_absence(error.kind()) => Err(error),
@@ -41,19 +41,18 @@ pub fn provider(roots: &Roots) -> Result<Box<dyn Provider>, Error> {
     }
 }
 
-/// Every counter set that this module knows, whether this machine has it or not. Why it has not,
-/// [`provider`] tells.
+/// All counter sets of this module, including those that this machine lacks; [`provider`] returns why one is missing.
 pub fn known_sets() -> impl Iterator<Item = Arc<CounterSetInfo>> {
     TABLES.iter().map(|set| set.info())
 }
 
-/// Whether an error says that the machine has no counters, now or ever.
+/// Whether an error means that the machine has no counters and never will.
 fn is_absence(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::EventNotSupported { .. } | ErrorKind::NotSupported | ErrorKind::NoSystemCall)
 }
 
-/// Whether what went wrong may be over at the next sample.
-fn may_pass(kind: ErrorKind) -> bool {
+/// Whether the cause may be gone by the next sample.
+fn is_transient(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::TooManyFiles
@@ -65,13 +64,13 @@ fn may_pass(kind: ErrorKind) -> bool {
     )
 }
 
-/// The set.
+/// The provider of `Processor CPI`.
 #[derive(Debug)]
 struct ProcessorCpi {
     info: Arc<CounterSetInfo>,
     roots: Roots,
     counting: Counting,
-    /// Who is online, where the counters do not tell.
+    /// Lists the online processors while the counters are not open.
     times: ProcessorTimes,
     online: Vec<u32>,
     instances: ProcessorInstances,
@@ -79,25 +78,25 @@ struct ProcessorCpi {
     reasons: Reasons,
 }
 
-/// Where the counters are.
+/// The state of the counters.
 #[derive(Debug)]
 enum Counting {
-    /// Not asked for yet, or to be tried again.
+    /// Not open; the next collection tries to open them.
     Closed,
     Open(Box<Cpi>),
-    /// They cannot be opened.
+    /// Opening failed, and is not retried.
     Refused,
 }
 
-/// Why values cannot be told, each made once.
+/// The reasons for missing values, each created once.
 #[derive(Debug)]
 struct Reasons {
     never_ran: Arc<str>,
     no_counters: Arc<str>,
     no_busy_share: Arc<str>,
-    /// The last error of opening or reading.
+    /// The last error from opening or reading the counters.
     error: Option<Arc<str>>,
-    /// Whether that holds for this moment.
+    /// Whether `error` applies to the current collection.
     has_error: bool,
 }
 
@@ -110,8 +109,8 @@ impl Provider for ProcessorCpi {
         if rows.wants_any(SHOWN) {
             self.measure();
         }
-        self.look()?;
-        self.tell(rows);
+        self.update_online()?;
+        self.report(rows);
         Ok(())
     }
 }
@@ -132,24 +131,24 @@ impl ProcessorCpi {
                     next interval covers this one too; longer ones help"
                         .into(),
                 no_counters: "a processor has no hardware counters".into(),
-                no_busy_share: "this machine does not tell how busy a processor was".into(),
+                no_busy_share: "this machine does not provide the busy time of its processors".into(),
                 error: None,
                 has_error: false,
             },
         }
     }
 
-    /// Reads the counters; opens them at first.
+    /// Reads the counters; the first call opens them.
     fn measure(&mut self) {
         match &mut self.counting {
             Counting::Refused => {}
             Counting::Closed => match Cpi::new(Mode::SCALED) {
                 Ok(cpi) => self.begin(cpi),
                 Err(error) => {
-                    if !may_pass(error.kind()) {
+                    if !is_transient(error.kind()) {
                         self.counting = Counting::Refused;
                     }
-                    self.reasons.keep(&error);
+                    self.reasons.record(&error);
                 }
             },
             Counting::Open(cpi) => match complete(cpi.get_and_start().err()) {
@@ -157,12 +156,12 @@ impl ProcessorCpi {
                     self.reasons.has_error = false;
                     self.sums.add(cpi.last());
                 }
-                Err(error) => self.reasons.keep(&error),
+                Err(error) => self.reasons.record(&error),
             },
         }
     }
 
-    /// Begins with counters that were opened: what they counted up to now belongs to no interval.
+    /// Takes the first reading of counters that were just opened. Counts before it belong to no interval.
     fn begin(&mut self, mut cpi: Cpi) {
         match complete(cpi.get_and_start().err()) {
             Ok(()) => {
@@ -170,18 +169,18 @@ impl ProcessorCpi {
                 self.sums.begin(cpi.last());
                 self.counting = Counting::Open(Box::new(cpi));
             }
-            Err(error) => self.reasons.keep(&error),
+            Err(error) => self.reasons.record(&error),
         }
     }
 
-    /// Sees which processors are online.
-    fn look(&mut self) -> Result<(), Failure> {
+    /// Updates the list of online processors.
+    fn update_online(&mut self) -> Result<(), Failure> {
         self.online.clear();
         match self.counting {
             Counting::Open(_) => self.online.extend(self.sums.online()),
             Counting::Closed | Counting::Refused => {
                 self.times.read()?;
-                self.online.extend(self.times.processors().iter().map(|processor| processor.number));
+                self.online.extend(self.times.processors().iter().map(|processor| processor.id));
                 self.online.sort_unstable();
             }
         }
@@ -189,7 +188,7 @@ impl ProcessorCpi {
         Ok(())
     }
 
-    fn tell(&self, rows: &mut Rows) {
+    fn report(&self, rows: &mut Rows) {
         let wants_all = rows.wants_all_instances();
         for instance in self.instances.instances() {
             let key = &instance.key;
@@ -201,8 +200,8 @@ impl ProcessorCpi {
     }
 }
 
-fn set(row: &mut Row<'_>, told: &Told, reasons: &Reasons) {
-    let reason = match told.no_counts {
+fn set(row: &mut Row<'_>, totals: &Totals, reasons: &Reasons) {
+    let reason = match totals.no_counts {
         _ if reasons.has_error => reasons.error.as_ref(),
         Some(NoCounts::NeverRan) => Some(&reasons.never_ran),
         Some(NoCounts::NoCounters) => Some(&reasons.no_counters),
@@ -211,9 +210,9 @@ fn set(row: &mut Row<'_>, told: &Told, reasons: &Reasons) {
     if let Some(reason) = reason {
         return row.fail_all(SHOWN, reason);
     }
-    let sums = &told.sums;
+    let sums = &totals.sums;
     row.set_with_base(CPI, sums.cycles, sums.elapsed_instructions);
-    match told.has_busy_share {
+    match totals.has_busy_share {
         true => row.set_with_base(CPI_WHILE_BUSY, sums.busy_cycles, sums.busy_instructions),
         false => row.fail(CPI_WHILE_BUSY, &reasons.no_busy_share),
     }
@@ -223,7 +222,7 @@ fn set(row: &mut Row<'_>, told: &Told, reasons: &Reasons) {
     row.set_with_base(RUNNING, sums.running_ns, sums.enabled_ns);
 }
 
-/// That counters never ran is told processor by processor: the reading is complete.
+/// Ignores [`ErrorKind::NeverRan`], which is reported per processor.
 fn complete(error: Option<Error>) -> Result<(), Error> {
     match error {
         Some(error) if error.kind() != ErrorKind::NeverRan => Err(error),
@@ -232,7 +231,7 @@ fn complete(error: Option<Error>) -> Result<(), Error> {
 }
 
 impl Reasons {
-    fn keep(&mut self, error: &Error) {
+    fn record(&mut self, error: &Error) {
         self.has_error = true;
         let text = error.to_string();
         if self.error.as_deref() != Some(text.as_str()) {

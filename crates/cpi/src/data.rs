@@ -1,52 +1,53 @@
-//! What was measured in an interval.
+//! The result of a measurement.
 
 use std::time::Duration;
 
-/// What was measured from the last start to now.
+/// The result for the interval from the last start until now.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct CpiData {
     /// Length of the interval in ticks of the [clock](crate::clock_ticks).
     pub elapsed_cycles: u64,
     /// Length of the interval.
     pub elapsed: Duration,
-    /// When it ended, in ticks of the [clock](crate::clock_ticks).
+    /// When the interval ended, in ticks of the [clock](crate::clock_ticks).
     pub ended_at: u64,
-    /// By processor number, up to the highest that was measured; those between that have no data say so in their state.
-    /// Empty when processors are not measured.
+    /// Indexed by processor id, up to the highest one measured. For one without data, `state` says why. Empty if
+    /// processors are not measured.
     pub processors: Vec<ProcessorData>,
-    /// The sums over the processors that have data: all ratios are of sums, none is a mean of ratios.
+    /// Sums over the processors with data, so ratios are ratios of sums, never means of ratios.
     pub system: Measured,
     /// Whether busy and idle shares were measured.
     pub is_scaled: bool,
-    /// The thread that made the instance (its number, as `gettid` tells), measured or not.
+    /// The id (`gettid`) of the thread that created the instance, measured or not.
     pub tid: u32,
-    /// Of that thread, where it is measured.
+    /// The counts of that thread, if it is measured.
     pub thread: Option<Counts>,
     /// Whether work in the kernel is not counted.
     pub is_user_only: bool,
 }
 
-/// What was measured of a processor.
+/// The result for one processor.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct ProcessorData {
     /// Whether there is data.
     pub state: ProcessorState,
-    /// The data; zeros where there is none.
+    /// The data; zeros if absent.
     pub measured: Measured,
 }
 
-/// Why a processor has data or not.
+/// Whether a processor has data, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ProcessorState {
     /// Measured over the whole interval.
     Measured,
-    /// Offline now, or at the start, or in between; or no such processor.
+    /// Offline at the start, at the end or in between, or no such processor.
     #[default]
     Offline,
-    /// Its counters never ran in the interval, as others had the hardware. Shares of time are there, counts are not.
+    /// The counters never ran in the interval, because other programs used the hardware. Shares of time are known, but
+    /// no counts.
     NeverRan,
-    /// The machine has no hardware counters: only shares of time are there.
+    /// The machine has no hardware counters; only shares of time are known.
     NoCounters,
 }
 
@@ -55,37 +56,38 @@ pub enum ProcessorState {
 pub struct Measured {
     /// Instructions executed.
     pub instructions: u64,
-    /// Elapsed cycles: reference cycles that go on in idle (the time stamp counter on x86); elsewhere made of the cycle
-    /// counter. 0 where they are not known: where that counter halts in idle and no busy time was seen.
+    /// Elapsed cycles: reference cycles that also run in idle (the time stamp counter on x86); on other processors derived
+    /// from the cycle counter. 0 if unknown: the counter halts in idle, and no busy time was observed.
     pub cycles: u64,
-    /// Elapsed cycles scaled to busy.
+    /// Elapsed cycles scaled by the busy share.
     pub cycles_scaled: u64,
     /// Cycles of the core's own clock, as `perf stat` counts them.
     pub core_cycles: u64,
     /// Busy part of `elapsed_ticks`.
     pub busy_ticks: u64,
-    /// Time of the processor in the unit of `busy_ticks`, which depends on its source. 0 where the interval was too short
-    /// for the source to tell.
+    /// Total time of the processor in the unit of `busy_ticks`, which depends on the source. 0 if the interval was too short for
+    /// the source.
     pub elapsed_ticks: u64,
-    /// Nanoseconds for which the counters were wanted.
+    /// Nanoseconds for which the counters were enabled.
     pub enabled_ns: u64,
-    /// Nanoseconds for which they ran. Where less than `enabled_ns`, others had the hardware in turns, and counts are scaled.
+    /// Nanoseconds for which the counters ran. If less than `enabled_ns`, the kernel multiplexed counters, and counts
+    /// are scaled.
     pub running_ns: u64,
 }
 
 impl Measured {
-    /// Elapsed cycles per instruction, idle time included: `cycles / instructions`. `None` where the cycles are not known.
+    /// Elapsed cycles per instruction, idle time included: `cycles / instructions`. `None` if the cycles are unknown.
     pub fn cpi(&self) -> Option<f64> {
         ratio(self.cycles, self.instructions).filter(|_| self.cycles != 0)
     }
 
-    /// Cycles per instruction while busy: `cycles_scaled / instructions`. `None` where no busy time was seen: the source of
-    /// shares may be too coarse for the interval (10 ms where the kernel accounts it).
+    /// Cycles per instruction while busy: `cycles_scaled / instructions`. `None` if no busy time was observed: the source can be
+    /// too coarse for the interval (10 ms with the kernel's accounting).
     pub fn cpi_scaled(&self) -> Option<f64> {
         ratio(self.cycles_scaled, self.instructions).filter(|_| self.cycles_scaled != 0)
     }
 
-    /// Core cycles per instruction, what `perf stat` tells: `core_cycles / instructions`.
+    /// Core cycles per instruction, as in `perf stat`: `core_cycles / instructions`.
     pub fn core_cpi(&self) -> Option<f64> {
         ratio(self.core_cycles, self.instructions)
     }
@@ -100,7 +102,7 @@ impl Measured {
         ratio(self.running_ns, self.enabled_ns)
     }
 
-    /// Adds another processor's.
+    /// Adds the values of another processor.
     pub fn add(&mut self, other: &Self) {
         for (sum, value) in [
             (&mut self.instructions, other.instructions),
@@ -122,13 +124,14 @@ impl Measured {
 pub struct Counts {
     /// Instructions executed.
     pub instructions: u64,
-    /// Reference cycles while it ran (time stamp counter on x86, where it can be counted per thread); else core cycles.
+    /// Reference cycles while the thread or process ran (time stamp counter on x86, if available per thread), otherwise
+    /// core cycles.
     pub cycles: u64,
     /// Cycles of the core's own clock, as `perf stat` counts them.
     pub core_cycles: u64,
-    /// Nanoseconds for which the counters were wanted: for which it ran.
+    /// Nanoseconds for which the counters were enabled, that is, while the thread or process ran.
     pub enabled_ns: u64,
-    /// Nanoseconds for which they ran.
+    /// Nanoseconds for which the counters ran.
     pub running_ns: u64,
 }
 
@@ -138,7 +141,7 @@ impl Counts {
         ratio(self.cycles, self.instructions)
     }
 
-    /// Core cycles per instruction, what `perf stat` tells.
+    /// Core cycles per instruction, as in `perf stat`.
     pub fn core_cpi(&self) -> Option<f64> {
         ratio(self.core_cycles, self.instructions)
     }

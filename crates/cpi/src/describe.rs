@@ -1,26 +1,26 @@
-//! From what the kernel answered to an error with its cause and the way out.
+//! Turns kernel errors into errors that state the cause and the remedy.
 
 use rustix::io::Errno;
 
 use crate::event::{Event, Target};
-use crate::group::{ReadFailure, Refusal};
+use crate::group::{OpenError, ReadFailure};
 use crate::kernel::Kernel;
 use crate::{Error, ErrorKind};
 
-/// What was asked for, for messages.
+/// The request that failed, for use in messages.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Requested {
     pub(crate) target: Target,
     pub(crate) user_only: bool,
-    /// How many processors or threads there are to be counted.
+    /// The number of processors or threads to count.
     pub(crate) targets: usize,
-    /// How many files each of them takes.
+    /// The number of files per target.
     pub(crate) files_each: usize,
 }
 
-/// The error of a group that could not be opened.
-pub(crate) fn refused(kernel: &dyn Kernel, refusal: Refusal, asked: Asked) -> Error {
-    let Refusal { event, errno } = refusal;
+/// The error for a group that could not be opened.
+pub(crate) fn refused(kernel: &dyn Kernel, refusal: OpenError, asked: Requested) -> Error {
+    let OpenError { event, errno } = refusal;
     let whom = whom(asked.target);
     let (kind, message) = match errno {
         Errno::NOENT => not_there(kernel, event),
@@ -34,7 +34,7 @@ pub(crate) fn refused(kernel: &dyn Kernel, refusal: Refusal, asked: Asked) -> Er
         ),
         Errno::NOSYS => (
             ErrorKind::NoSystemCall,
-            "there is no system call perf_event_open here (ENOSYS): the kernel was built without performance events, or a \
+            "this kernel has no system call perf_event_open (ENOSYS): it was built without performance events, or a \
              container's seccomp profile hides it; start the container with a profile that lets it through"
                 .to_owned(),
         ),
@@ -51,9 +51,9 @@ pub(crate) fn refused(kernel: &dyn Kernel, refusal: Refusal, asked: Asked) -> Er
         ),
         Errno::NODEV | Errno::NXIO => (
             ErrorKind::ProcessorOffline,
-            format!("{whom} is offline (ENODEV); it is left out until it is online"),
+            format!("{whom} is offline (ENODEV); it is not counted until it is online"),
         ),
-        Errno::SRCH => (ErrorKind::NoSuchThread, format!("there is no {whom} any more (ESRCH)")),
+        Errno::SRCH => (ErrorKind::NoSuchThread, format!("{whom} does not exist any more (ESRCH)")),
         Errno::MFILE | Errno::NFILE => (ErrorKind::TooManyFiles, files(kernel, asked, errno)),
         Errno::BUSY => (
             ErrorKind::Busy,
@@ -70,7 +70,7 @@ pub(crate) fn refused(kernel: &dyn Kernel, refusal: Refusal, asked: Asked) -> Er
     Error::new(kind, message)
 }
 
-/// The error of a group that could not be read.
+/// The error for a group that could not be read.
 pub(crate) fn unreadable(failure: ReadFailure, target: Target) -> Error {
     let whom = whom(target);
     match failure {
@@ -78,17 +78,16 @@ pub(crate) fn unreadable(failure: ReadFailure, target: Target) -> Error {
             ErrorKind::AllCountersInUse,
             format!("the counters of {whom} could not be scheduled: all counters of the hardware are in use"),
         ),
-        ReadFailure::TakenApart => Error::new(
-            ErrorKind::System,
-            format!("the kernel took the counters of {whom} apart; measure again"),
-        ),
+        ReadFailure::TakenApart => {
+            Error::new(ErrorKind::System, format!("the kernel split the counters of {whom}; measure again"))
+        }
         ReadFailure::Errno(errno) => {
             Error::new(ErrorKind::System, format!("the counters of {whom} cannot be read: {errno}"))
         }
     }
 }
 
-/// The error of counters that had no turn in an interval.
+/// The error for counters that did not run in an interval.
 pub(crate) fn never_ran(enabled_ns: u64) -> Error {
     let milliseconds = enabled_ns as f64 / 1e6;
     Error::new(
@@ -111,7 +110,7 @@ fn whom(target: Target) -> String {
 fn not_there(kernel: &dyn Kernel, event: &str) -> (ErrorKind, String) {
     let in_virtual_machine = kernel.is_virtual();
     let kind = ErrorKind::EventNotSupported { in_virtual_machine };
-    // Cycles are opened first.
+    // Cycles are opened first, so an error for another event means that there is a unit.
     if event != Event::CYCLES.name || kernel.has_core_unit() {
         return (
             kind,
@@ -134,7 +133,7 @@ fn not_there(kernel: &dyn Kernel, event: &str) -> (ErrorKind, String) {
     )
 }
 
-fn access(kernel: &dyn Kernel, asked: Asked) -> String {
+fn access(kernel: &dyn Kernel, asked: Requested) -> String {
     let whom = whom(asked.target);
     let needed = match asked.target {
         Target::Processor(_) => 0,
@@ -145,7 +144,7 @@ fn access(kernel: &dyn Kernel, asked: Asked) -> String {
         return format!("counting {whom} is not permitted (EACCES); run as root, or with CAP_PERFMON");
     };
     if value <= needed {
-        // The setting is not what is in the way.
+        // The setting allows it, so something else forbids it.
         let why = match asked.target {
             Target::Thread(Some(_)) => ", since it belongs to another user; run as root, or with CAP_PERFMON",
             _ => " by a security module of the kernel, such as SELinux; allow it there",
@@ -163,7 +162,7 @@ fn access(kernel: &dyn Kernel, asked: Asked) -> String {
     )
 }
 
-fn files(kernel: &dyn Kernel, asked: Asked, errno: Errno) -> String {
+fn files(kernel: &dyn Kernel, asked: Requested, errno: Errno) -> String {
     let needed = asked.targets.max(1) * asked.files_each;
     let each = match asked.target {
         Target::Processor(_) => format!("{} per processor", asked.files_each),

@@ -1,32 +1,32 @@
-//! Why something could not be measured or traced.
+//! Errors of measuring and tracing.
 
 use std::fmt;
 
-/// An error: what kind it is, and a sentence with the cause and the way out.
+/// An error: its kind, and a sentence with the cause and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
     message: Box<str>,
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The machine has no performance monitoring unit, or its unit lacks an event (ENOENT).
     EventNotSupported {
-        /// It is a virtual machine.
+        /// Whether the machine is virtual.
         in_virtual_machine: bool,
     },
-    /// `perf_event_paranoid` or the owner of the process forbids it (EACCES).
+    /// `perf_event_paranoid` or the ownership of the process forbids counting (EACCES).
     AccessDenied,
-    /// A seccomp profile or the lockdown of the kernel forbids it (EPERM).
+    /// A seccomp profile or the kernel's lockdown forbids counting (EPERM).
     Blocked,
-    /// There is no such system call, or seccomp says so (ENOSYS).
+    /// The system call does not exist, or a seccomp profile hides it (ENOSYS).
     NoSystemCall,
-    /// The hardware lacks something that was asked for (EOPNOTSUPP).
+    /// The hardware does not support a requested feature (EOPNOTSUPP).
     NotSupported,
-    /// The kernel does not take the event or the group (EINVAL).
+    /// The kernel refuses the event or the group (EINVAL).
     Refused,
     /// The processor is offline (ENODEV).
     ProcessorOffline,
@@ -34,17 +34,17 @@ pub enum ErrorKind {
     NoSuchThread,
     /// Too many open files (EMFILE, ENFILE).
     TooManyFiles,
-    /// Someone holds the counters exclusively (EBUSY).
+    /// Another program holds the counters exclusively (EBUSY).
     Busy,
     /// Out of memory (ENOMEM).
     OutOfMemory,
-    /// The counters never ran in the interval: no count can be told.
+    /// The counters never ran in the interval, so there are no counts.
     NeverRan,
     /// A pinned group could not be scheduled: all counters are in use.
     AllCountersInUse,
-    /// An argument has no meaning.
+    /// An invalid argument.
     InvalidArgument,
-    /// Tracing was asked for, and no trace is open.
+    /// Tracing was requested, and no trace is open.
     NoTrace,
     /// The trace buffer is full.
     TraceFull,
@@ -52,17 +52,17 @@ pub enum ErrorKind {
     HookTooLong,
     /// The trace file could not be opened or written.
     TraceFile,
-    /// Anything else of the system.
+    /// Any other error of the system.
     System,
 }
 
 impl Error {
-    /// An error of this kind with its sentence.
+    /// An error of this kind with this message.
     pub fn new(kind: ErrorKind, message: impl Into<Box<str>>) -> Self {
         Self { kind, message: message.into() }
     }
 
-    /// What went wrong.
+    /// The kind.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

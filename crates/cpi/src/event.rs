@@ -1,23 +1,23 @@
-//! What a counter counts, before it is the kernel's structure.
+//! Events, independent of the kernel's structures.
 
 /// An event, as `perf_event_attr` describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
-    /// What it is called in messages.
+    /// The event's name in messages.
     pub(crate) name: &'static str,
-    /// The type: hardware, software, or that of a performance monitoring unit in sysfs.
+    /// The type: hardware, software, or the type of a performance monitoring unit in sysfs.
     pub(crate) kind: u32,
     pub(crate) config: u64,
     pub(crate) config1: u64,
-    /// Leave out the kernel's work, and the hypervisor's where the hardware tells it apart.
+    /// Exclude the kernel's work, and the hypervisor's if the hardware can distinguish it.
     pub(crate) excluded: Excluded,
-    /// Count in threads and processes that the counted ones start, too.
+    /// Also count threads and processes that the counted ones start.
     pub(crate) inherit: bool,
-    /// Wait for an exec.
+    /// Start counting at an exec.
     pub(crate) from_exec: bool,
 }
 
-/// What is not counted.
+/// The code that is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) enum Excluded {
     #[default]
@@ -28,16 +28,16 @@ pub(crate) enum Excluded {
     KernelAndHypervisor,
 }
 
-/// Whom a counter counts.
+/// The thread or processor to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The calling thread, or another one.
+    /// The calling thread (`None`), or the thread with this id.
     Thread(Option<u32>),
     /// Everything on a processor.
     Processor(u32),
 }
 
-/// Bits of `config1` of arm64's units: reading from user space.
+/// Bit of `config1` that enables reading from user space on arm64.
 pub(crate) const ARM_USER_ACCESS: u64 = 0b10;
 
 impl Event {
@@ -59,7 +59,7 @@ impl Event {
         Self::new(name, kind, config)
     }
 
-    /// This generic hardware event, of the unit of this type (Linux 5.14).
+    /// Restricts this generic hardware event to the unit of this type (Linux 5.14).
     pub(crate) const fn on_unit(mut self, unit: u32) -> Self {
         self.config |= (unit as u64) << 32;
         self

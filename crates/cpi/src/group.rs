@@ -1,4 +1,4 @@
-//! A group of counters: cycles, instructions, and perhaps a third; scheduled whole or not at all.
+//! A group of two or three counters, which the kernel schedules together or not at all.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
@@ -9,42 +9,43 @@ use crate::event::{ARM_USER_ACCESS, Event, Excluded, HARDWARE, Target};
 use crate::kernel::{GROUP_WORDS, Kernel};
 use crate::user_read::{RawCounter, TickRate, UserPage};
 
-/// What a group is to count.
+/// The events of a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) cycles: Event,
     pub(crate) instructions: Event,
-    /// Reference cycles while running, where the machine has an event for them. A group does without where it is refused.
+    /// Reference cycles while running, if the machine has an event for them. If the kernel refuses it, the group works
+    /// without it.
     pub(crate) third: Option<Event>,
-    /// Whether the counters may be read without the kernel, by the thread that they belong to.
+    /// Whether the thread that owns the counters may read them without the kernel.
     pub(crate) user_reads: bool,
 }
 
-/// A group that counts.
+/// An open group.
 #[derive(Debug)]
 pub(crate) struct Group {
     kernel: Arc<dyn Kernel>,
     leader: OwnedFd,
     _instructions: OwnedFd,
     third: Third,
-    /// Of cycles and instructions.
+    /// The pages for reading the cycle and instruction counters without the kernel.
     pages: Option<[UserPage; 2]>,
     pub(crate) excluded: Excluded,
 }
 
-/// Where the third number of a group comes from.
+/// The source of a group's third value.
 #[derive(Debug)]
 enum Third {
-    /// There is none.
+    /// None.
     None,
     /// A counter.
     Counter { _counter: OwnedFd },
-    /// The time for which the group ran, in ticks of the clock: what a counter of those ticks would tell, where the
-    /// counters are read without the kernel.
+    /// The time for which the group ran, converted to clock ticks. Used for groups that are read without the kernel; a
+    /// counter of clock ticks would have the same value.
     RunningTime(TickRate),
 }
 
-/// What a group had counted at a moment, since it was opened.
+/// The counts of a group since it was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Reading {
     pub(crate) enabled_ns: u64,
@@ -54,14 +55,14 @@ pub(crate) struct Reading {
     pub(crate) third: u64,
 }
 
-/// A reading as it came: what it means is computed later, and not next to a region.
+/// An unprocessed reading; it is evaluated later, away from the measured region.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RawReading {
-    /// Of the kernel: members, time enabled, time running, values.
+    /// From the kernel: number of members, time enabled, time running, values.
     Words([u64; GROUP_WORDS]),
-    /// Of the program itself: cycles and instructions.
+    /// Read by the program itself: cycles and instructions.
     Pages([RawCounter; 2]),
-    /// Of several groups, added up already.
+    /// The sum of several groups.
     Sum(Reading),
 }
 
@@ -71,9 +72,9 @@ impl Default for RawReading {
     }
 }
 
-/// Why a group could not be opened: at which event, and what the kernel answered.
+/// Why a group could not be opened: the event and the kernel's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct OpenError {
     pub(crate) event: &'static str,
     pub(crate) errno: Errno,
 }
@@ -81,27 +82,27 @@ pub(crate) struct Refusal {
 /// Why a group could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadFailure {
-    /// The kernel's answer.
+    /// The kernel's error.
     Errno(Errno),
-    /// The group is in error: it could not be scheduled.
+    /// The group is in error state: it could not be scheduled.
     NotScheduled,
-    /// The group was taken apart, as the kernel does when its processor goes offline.
+    /// The group was split, as the kernel does when its processor goes offline.
     TakenApart,
 }
 
 impl Group {
-    /// Opens a group. What the hardware cannot leave out is counted too: see [`Group::excluded`].
+    /// Opens a group. Work that the hardware cannot exclude is counted too; see [`Group::excluded`].
     ///
     /// # Errors
     ///
-    /// The first answer of the kernel that there is no way around.
+    /// The kernel's first error, if no fallback succeeds.
     pub(crate) fn open(
         kernel: &Arc<dyn Kernel>,
         plan: &Plan,
         target: Target,
         excluded: Excluded,
-    ) -> Result<Self, Refusal> {
-        // An excluded mode that the hardware cannot filter is EOPNOTSUPP, or EINVAL.
+    ) -> Result<Self, OpenError> {
+        // If the hardware does not support an exclusion, the kernel returns EOPNOTSUPP or EINVAL.
         let fewer: &[Excluded] = match excluded {
             Excluded::Nothing => &[Excluded::Nothing],
             Excluded::Kernel => &[Excluded::Kernel, Excluded::Nothing],
@@ -121,7 +122,7 @@ impl Group {
                 }
             }
         }
-        Err(first.unwrap_or(Refusal { event: plan.cycles.name, errno: Errno::INVAL }))
+        Err(first.unwrap_or(OpenError { event: plan.cycles.name, errno: Errno::INVAL }))
     }
 
     fn open_excluding(
@@ -129,13 +130,13 @@ impl Group {
         plan: &Plan,
         target: Target,
         excluded: Excluded,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, OpenError> {
         let open = |event: Event, leader: Option<&OwnedFd>| {
             let event = Event { excluded, ..event };
             open_counter(kernel, &event, target, leader)
         };
         let open_for_user = |event: Event, leader: Option<&OwnedFd>| {
-            // Units that do not know the bit refuse it.
+            // Units that do not support the bit reject the event.
             if plan.user_reads && cfg!(target_arch = "aarch64") {
                 let with_access = Event { config1: event.config1 | ARM_USER_ACCESS, ..event };
                 if let Ok(counter) = open(with_access, leader) {
@@ -148,19 +149,19 @@ impl Group {
         let instructions = open_for_user(plan.instructions, Some(&leader))?;
         let map = |counter: &OwnedFd| plan.user_reads.then(|| kernel.map(counter.as_fd())).flatten();
         let mut pages = map(&leader).and_then(|cycles| Some([cycles, map(&instructions)?]));
-        // Ticks of a thread are of all its time: beside counts of user code alone they would be of something else.
+        // A thread's ticks cover all of its running time, so they are not comparable with counts of user code alone.
         let is_comparable = excluded == Excluded::Nothing || matches!(target, Target::Processor(_));
         let third = match (plan.third.filter(|_| is_comparable), &pages) {
             (None, _) => Third::None,
             (Some(_), Some([page, _])) => page.tick_rate().map_or(Third::None, Third::RunningTime),
             (Some(event), None) => {
-                // Events of the time stamp counter know of no kernel or user.
+                // Events of the time stamp counter do not distinguish kernel and user.
                 let excluded = if event.kind == HARDWARE { excluded } else { Excluded::Nothing };
                 let event = Event { excluded, ..event };
                 match open_counter(kernel, &event, target, Some(&leader)) {
                     Ok(counter) => Third::Counter { _counter: counter },
-                    // The machine does not have it, or not in a group with the others, or not for this user.
-                    Err(Refusal {
+                    // The event does not exist, does not fit into this group, or is not permitted.
+                    Err(OpenError {
                         errno: Errno::NOENT | Errno::INVAL | Errno::OPNOTSUPP | Errno::ACCESS | Errno::PERM,
                         ..
                     }) => Third::None,
@@ -170,35 +171,36 @@ impl Group {
         };
         if !plan.cycles.from_exec {
             let enabled = kernel.enable(leader.as_fd());
-            enabled.map_err(|errno| Refusal { event: plan.cycles.name, errno })?;
+            enabled.map_err(|errno| OpenError { event: plan.cycles.name, errno })?;
         }
-        // Pages that the kernel allows in principle and never puts a register into would be looked at in vain.
+        // Some kernels allow the mapping but never publish a register in it, so trying to read it would waste time.
         let counts_in_registers =
             |pages: &[UserPage; 2]| plan.third.is_some() || pages.iter().all(UserPage::is_in_register);
         pages = pages.filter(counts_in_registers);
         Ok(Self { kernel: Arc::clone(kernel), leader, _instructions: instructions, third, pages, excluded })
     }
 
-    /// Whether there is a third number.
+    /// Whether the group has a third value.
     pub(crate) fn has_third(&self) -> bool {
         !matches!(self.third, Third::None)
     }
 
-    /// What has been counted so far, asked of the kernel.
+    /// Reads the counts from the kernel.
     #[inline(always)]
     pub(crate) fn read_words(&self, words: &mut [u64; GROUP_WORDS]) -> Result<(), ReadFailure> {
         match self.kernel.read(self.leader.as_fd(), words) {
             Ok(5..) => Ok(()),
-            // A group in error reads as an end of file.
+            // A group in error state reads as end of file.
             Ok(0) => Err(ReadFailure::NotScheduled),
             Ok(_) => Err(ReadFailure::TakenApart),
             Err(errno) => Err(ReadFailure::Errno(errno)),
         }
     }
 
-    /// Reads without the kernel, where that can be done now. By the thread that the counters belong to only.
+    /// Reads the counts without the kernel; returns whether that was possible. Only for the thread that owns the
+    /// counters.
     ///
-    /// Not inlined: what it saves and restores would be counted where the kernel is asked.
+    /// Not inlined: the registers that it saves would also be counted in readings from the kernel.
     #[inline(never)]
     pub(crate) fn read_own(&self, into: &mut RawReading) -> bool {
         let Some(pages) = &self.pages else { return false };
@@ -211,13 +213,13 @@ impl Group {
         }
     }
 
-    /// Whether [`read_own`](Self::read_own) may do it.
+    /// Whether [`read_own`](Self::read_own) is possible.
     #[inline]
     pub(crate) fn has_pages(&self) -> bool {
         self.pages.is_some()
     }
 
-    /// As [`read_words`](Self::read_words), whatever was read before.
+    /// Like [`read_words`](Self::read_words), but replaces any earlier reading.
     #[inline(always)]
     pub(crate) fn read_raw(&self, into: &mut RawReading) -> Result<(), ReadFailure> {
         if !matches!(into, RawReading::Words(_)) {
@@ -229,7 +231,7 @@ impl Group {
         }
     }
 
-    /// What a reading means.
+    /// Evaluates a reading.
     pub(crate) fn evaluate(&self, raw: &RawReading) -> Reading {
         let mut reading = match raw {
             RawReading::Words(words) => Reading::of_words(words),
@@ -246,7 +248,7 @@ impl Group {
         reading
     }
 
-    /// As [`read_words`](Self::read_words), evaluated.
+    /// Like [`read_words`](Self::read_words), but evaluates the reading.
     pub(crate) fn read(&self) -> Result<Reading, ReadFailure> {
         let mut raw = RawReading::default();
         self.read_raw(&mut raw)?;
@@ -260,20 +262,20 @@ fn open_counter(
     event: &Event,
     target: Target,
     leader: Option<&OwnedFd>,
-) -> Result<OwnedFd, Refusal> {
+) -> Result<OwnedFd, OpenError> {
     let opened = kernel.open(event, target, leader.map(|leader| leader.as_fd()));
-    opened.map_err(|errno| Refusal { event: event.name, errno })
+    opened.map_err(|errno| OpenError { event: event.name, errno })
 }
 
 impl Reading {
-    /// The reading of a group without pages.
+    /// The reading that the kernel returned in `words`.
     pub(crate) fn of_words(words: &[u64; GROUP_WORDS]) -> Self {
         let [_, enabled_ns, running_ns, cycles, instructions, third] = *words;
         Self { enabled_ns, running_ns, cycles, instructions, third }
     }
 
-    /// Adds another group's: counts of cores of another kind. The time wanted is the same for both, and each ran while
-    /// the other could not.
+    /// Adds the reading of a group on another kind of core. Both groups were enabled for the same time, and each ran
+    /// only while the other could not.
     pub(crate) fn add_kind(&mut self, other: &Self) {
         self.enabled_ns = self.enabled_ns.max(other.enabled_ns);
         self.running_ns += other.running_ns;
@@ -282,15 +284,15 @@ impl Reading {
         self.third += other.third;
     }
 
-    /// Adds another target's.
+    /// Adds the reading of another target's group.
     pub(crate) fn add_target(&mut self, other: &Self) {
         let enabled_ns = self.enabled_ns + other.enabled_ns;
         self.add_kind(other);
         self.enabled_ns = enabled_ns;
     }
 
-    /// What was counted since an earlier reading, scaled to the whole time where others had the hardware in turns; `None`
-    /// where the group never ran, though it was wanted.
+    /// The counts since an earlier reading, scaled to the enabled time if the kernel multiplexed counters; `None` if the group
+    /// was enabled and never ran.
     pub(crate) fn since(&self, earlier: &Self) -> Option<Self> {
         let enabled_ns = self.enabled_ns.saturating_sub(earlier.enabled_ns);
         let running_ns = self.running_ns.saturating_sub(earlier.running_ns);
@@ -308,7 +310,7 @@ impl Reading {
     }
 }
 
-/// `count * enabled / running`, rounded to the nearest, where it did not run all the time.
+/// `count * enabled / running`, rounded to nearest; `count` if the counter ran all the time.
 fn scale(count: u64, enabled_ns: u64, running_ns: u64) -> u64 {
     if running_ns >= enabled_ns || running_ns == 0 {
         return count;
@@ -333,21 +335,21 @@ mod tests {
         let start = reading(1000, 1000, 500);
         let end = reading(3000, 2000, 1500);
         let since = end.since(&start).expect("it ran");
-        // 1000 in half of the time.
+        // The counters counted 1000 in half of the time.
         assert_eq!((since.cycles, since.instructions, since.third), (2000, 4000, 6000));
         assert_eq!((since.enabled_ns, since.running_ns), (2000, 1000));
     }
 
     #[test]
-    fn what_never_ran_has_no_count() {
+    fn a_group_that_never_ran_has_no_count() {
         assert_eq!(reading(10, 5, 7).since(&reading(5, 5, 7)), None);
-        // Not wanted at all is another thing: a thread that did not run, a command without an exec.
+        // Counters that were never enabled are not an error: a thread that did not run, a command without an exec.
         assert_eq!(Reading::default().since(&Reading::default()), Some(Reading::default()));
     }
 
     #[test]
     fn kinds_of_cores_add_up() {
-        // A thread that spent 3 of 10 on one kind and 7 on the other.
+        // A thread that ran for 3 of 10 ns on one kind of core, and for 7 on the other.
         let mut sum = reading(10, 3, 30);
         sum.add_kind(&reading(10, 7, 70));
         let since = sum.since(&Reading::default()).expect("it ran");
@@ -361,7 +363,7 @@ mod tests {
     }
 
     proptest! {
-        /// What ran all the time is exact, and what ran a part of the time is right to a unit.
+        /// Full running time gives the exact count, partial running time the count within one unit.
         #[test]
         fn scaling(count in 0_u64..1 << 60, enabled in 1_u64..1 << 40, running in 1_u64..1 << 40) {
             let scaled = scale(count, enabled, running);

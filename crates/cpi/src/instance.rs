@@ -1,4 +1,4 @@
-//! Instances: intervals over counters that run on.
+//! Instances, which measure intervals with counters that keep running.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,30 +14,29 @@ use crate::thread::ThreadCounters;
 use crate::trace::Trace;
 use crate::{CpiData, Error, ErrorKind, Mode};
 
-/// Which pair of events stands for cycles and instructions.
+/// The pair of events that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Events {
     /// Cycles and instructions of the hardware.
     #[default]
     Hardware,
-    /// Task clock (of processors: processor clock; ns) in place of cycles, page faults in place of instructions. The result
-    /// is no CPI: it serves to test and to measure the way of counting where there is no hardware counter.
+    /// Task clock (for processors: processor clock, in ns) instead of cycles, page faults instead of instructions. The
+    /// result is not a CPI; this serves to test and measure the counting itself on machines without hardware counters.
     Software,
 }
 
-/// What to measure, and how.
+/// What to measure and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Options {
     /// What to measure.
     pub mode: Mode,
-    /// Count user code only. Where the kernel's work may not be counted, this is chosen anyway for threads:
-    /// [`CpiData::is_user_only`] tells.
+    /// Count user code only. If counting the kernel is not permitted, threads are counted this way in any case;
+    /// [`CpiData::is_user_only`] reports it.
     pub user_only: bool,
-    /// Where there are no counters to be had for processors, measure busy and idle shares alone;
-    /// [`Cpi::why_no_cpi`] tells the cause.
+    /// If processor counters are unavailable, measure only busy and idle shares; [`Cpi::why_no_cpi`] returns the cause.
     pub or_shares_only: bool,
-    /// What is counted.
+    /// The events to count.
     pub events: Events,
 }
 
@@ -47,12 +46,12 @@ impl From<Mode> for Options {
     }
 }
 
-/// One measurement: an interval over counters that all instances of the process share.
+/// Measures an interval with counters that all instances of the process share.
 ///
-/// The counters run from the first instance to the last, and are only read and subtracted. So instances may be nested, overlap,
-/// and be used by any threads, without knowing of each other. A reading of a processor costs an interrupt to it (some
-/// 20 us): over many processors, `start` and `get` are not for tight loops. On-thread measuring alone ([`Mode::ON_THREAD`])
-/// costs a system call, or less.
+/// The counters run from the first instance to the last, and are only read and subtracted. So instances can be nested,
+/// overlap, and be used by any thread. Reading a processor's counters interrupts it for about 20 us, so avoid `start`
+/// and `get` over many processors in tight loops. Measuring the thread alone ([`Mode::ON_THREAD`]) costs at most one
+/// system call.
 pub struct Cpi {
     mode: Mode,
     kernel: Arc<dyn Kernel>,
@@ -68,7 +67,7 @@ pub struct Cpi {
     hook: Hook,
 }
 
-/// Buffers that are kept from one reading to the next.
+/// Buffers that are reused by each reading.
 #[derive(Debug, Default)]
 struct Room {
     online: Vec<u32>,
@@ -76,7 +75,7 @@ struct Room {
     lost: Vec<(u32, u32)>,
 }
 
-/// What the next hooks carry.
+/// The contents of the next hooks.
 #[derive(Debug, Default)]
 struct Hook {
     minor: u8,
@@ -84,11 +83,11 @@ struct Hook {
 }
 
 impl Cpi {
-    /// A new instance, its interval started.
+    /// Creates an instance and starts its interval.
     ///
     /// # Errors
     ///
-    /// When what the mode asks for cannot be counted.
+    /// If the events of the mode cannot be counted.
     pub fn new(options: impl Into<Options>) -> Result<Self, Error> {
         Self::on(machine(), options.into())
     }
@@ -145,7 +144,7 @@ impl Cpi {
             hook: Hook::default(),
         };
         cpi.start()?;
-        // Room for what a get needs, so that the first one does not disturb what it measures.
+        // Allocates what `get` needs, so that the first one does not disturb the measurement.
         cpi.end = cpi.start.clone();
         cpi.data.processors.reserve(cpi.start.processors.len());
         Ok(cpi)
@@ -155,12 +154,12 @@ impl Cpi {
     ///
     /// # Errors
     ///
-    /// When a counter cannot be read: there is no whole interval then until `start` succeeds.
+    /// If a counter cannot be read; the instance then has no valid interval until `start` succeeds.
     pub fn start(&mut self) -> Result<(), Error> {
         begin_reading(&*self.kernel);
-        // The nearer to the region, the later it is read.
-        // The ticks around the time: should the thread be stopped in between, an interval seems shorter, and no processor
-        // seems to have stood still.
+        // Values that must be closest to the region are read last. The two `far_ticks` readings enclose the two `now`
+        // readings: if the thread is interrupted in between, an interval seems shorter, and no processor seems to have
+        // been halted.
         (self.start.far_ticks, self.start.now) = (clock_ticks(&*self.kernel), self.kernel.now());
         if self.mode.has_processors() {
             self.start_processors()?;
@@ -174,33 +173,33 @@ impl Cpi {
         Ok(())
     }
 
-    /// What was measured from the last start, or from the making of the instance, to now. The interval goes on.
+    /// Measures from the last start, or from the creation of the instance, until now. The interval continues.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NeverRan`] when the counters never ran; when a counter cannot be read; when the trace, where the mode
-    /// traces, cannot be written.
+    /// [`ErrorKind::NeverRan`] if the counters never ran; if a counter cannot be read; if the mode traces and the trace cannot
+    /// be written.
     pub fn get(&mut self) -> Result<&CpiData, Error> {
         self.read_end()?;
-        self.conclude()
+        self.finish_reading()
     }
 
-    /// As [`get`](Self::get), and the next interval starts at the same reading: nothing is lost in between. Counters that
-    /// never ran keep their start, so that the next interval covers both.
+    /// Like [`get`](Self::get), but the next interval starts at the same reading, so nothing in between is lost.
+    /// Counters that never ran keep their start, so that the next interval covers both.
     ///
     /// # Errors
     ///
-    /// As `get`. The next interval has started all the same, unless a counter could not be read.
+    /// Same as `get`. The next interval has started in any case, unless a counter could not be read.
     pub fn get_and_start(&mut self) -> Result<&CpiData, Error> {
         self.read_end()?;
-        let outcome = self.conclude().map(|_| ());
+        let outcome = self.finish_reading().map(|_| ());
         let keeps_thread = self.data.thread.is_some_and(|thread| is_never(&thread));
         let thread = self.start.thread;
-        let never_ran = |place: usize| {
-            self.data.processors.get(place).is_some_and(|data| data.state == ProcessorState::NeverRan)
+        let never_ran = |index: usize| {
+            self.data.processors.get(index).is_some_and(|data| data.state == ProcessorState::NeverRan)
         };
-        for (place, now) in self.end.processors.iter_mut().enumerate() {
-            if let Some(then) = self.start.processors.get(place).filter(|_| never_ran(place)) {
+        for (index, now) in self.end.processors.iter_mut().enumerate() {
+            if let Some(then) = self.start.processors.get(index).filter(|_| never_ran(index)) {
                 *now = *then;
             }
         }
@@ -211,12 +210,12 @@ impl Cpi {
         outcome.map(|()| &self.data)
     }
 
-    /// As [`get`](Self::get), and writes what `flags` ([`Mode::TRACE_SUMMARY`], [`Mode::TRACE_DETAILED`]; those of the
-    /// instance's mode where neither is given) and the label ask for to the trace.
+    /// Like [`get`](Self::get), and writes hooks with `minor` and `label` to the trace. `flags` selects them
+    /// ([`Mode::TRACE_SUMMARY`], [`Mode::TRACE_DETAILED`]); if neither is set, the instance's mode selects them.
     ///
     /// # Errors
     ///
-    /// As `get`; [`ErrorKind::NoTrace`] when no trace is set.
+    /// Same as `get`; [`ErrorKind::NoTrace`] if no trace is set.
     pub fn get_and_trace(&mut self, minor: u8, flags: Mode, label: Option<&str>) -> Result<&CpiData, Error> {
         self.read_end()?;
         let outcome = self.evaluate();
@@ -228,56 +227,56 @@ impl Cpi {
         outcome.and(traced).map(|()| &self.data)
     }
 
-    /// What the last `get` measured, also when it ended in an error.
+    /// The result of the last `get`, even if it returned an error.
     pub fn last(&self) -> &CpiData {
         &self.data
     }
 
-    /// Minor code and label of the hooks that `get` writes.
+    /// Sets the minor code and label of the hooks that `get` writes.
     pub fn set_trace_hook(&mut self, minor: u8, label: Option<&str>) {
         self.hook = Hook { minor, label: label.map(str::to_owned) };
     }
 
-    /// Where hooks go from now on.
+    /// Sets the trace that receives the hooks from now on.
     pub fn set_trace(&mut self, trace: Option<Arc<Trace>>) {
         self.trace = trace;
     }
 
-    /// The mode in force: what was asked for, and what that includes.
+    /// The mode in effect: the requested flags and those they imply.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// Why there is no CPI of processors, where only shares of time are measured.
+    /// Why there is no CPI of processors, if only shares of time are measured.
     pub fn why_no_cpi(&self) -> Option<&Error> {
         self.why_no_cpi.as_ref()
     }
 
-    /// What a user should know of how it is measured, a sentence each: work in the kernel is not counted, ...
+    /// Limitations of the measurement, one sentence each, such as that work in the kernel is not counted.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Reads the processors: what is nearest to the region last.
+    /// Reads the processors, the current one last, because it is nearest to the region.
     fn start_processors(&mut self) -> Result<(), Error> {
         let readings = &mut self.start.processors;
         if let Some(processors) = &self.processors {
-            processors.look_at_online(&mut self.room.online)?;
+            processors.update_online(&mut self.room.online)?;
             if self.mode.wants_times(&*self.kernel, processors) {
                 account(&*self.kernel, &mut self.room, readings)?;
             }
             if processors.read(readings)? {
                 return Ok(());
             }
-            // Some were offline since they were opened: opened anew, they count.
-            processors.leave_out(readings, &self.room.online);
+            // Processors that were offline are opened again; from now on they count.
+            processors.remove_offline(readings, &self.room.online);
             processors.read(readings).map(|_| ())
         } else {
             account(&*self.kernel, &mut self.room, readings)
         }
     }
 
-    /// Reads everything, the nearest to the region first.
+    /// Reads everything, nearest to the region first.
     #[inline(always)]
     fn read_end(&mut self) -> Result<(), Error> {
         begin_reading(&*self.kernel);
@@ -286,18 +285,18 @@ impl Cpi {
         {
             return Err(unreadable_thread(failure, self.data.tid));
         }
-        self.read_farther()
+        self.read_others()
     }
 
     #[inline(never)]
-    fn read_farther(&mut self) -> Result<(), Error> {
+    fn read_others(&mut self) -> Result<(), Error> {
         self.end.ticks = clock_ticks(&*self.kernel);
         if self.mode.has_processors() {
             let readings = &mut self.end.processors;
             if let Some(processors) = &self.processors {
                 processors.read(readings)?;
-                processors.look_at_online(&mut self.room.online)?;
-                processors.leave_out(readings, &self.room.online);
+                processors.update_online(&mut self.room.online)?;
+                processors.remove_offline(readings, &self.room.online);
                 if self.mode.wants_times(&*self.kernel, processors) {
                     account(&*self.kernel, &mut self.room, readings)?;
                 }
@@ -309,8 +308,8 @@ impl Cpi {
         Ok(())
     }
 
-    /// Evaluates what was read, and traces where the mode says so.
-    fn conclude(&mut self) -> Result<&CpiData, Error> {
+    /// Evaluates the readings, and writes the trace if the mode requests it.
+    fn finish_reading(&mut self) -> Result<&CpiData, Error> {
         let outcome = self.evaluate();
         let mut traced = Ok(());
         if self.mode.has_any(Mode::TRACE_ON_GET | Mode::TRACE_ONLY_ON_GET) {
@@ -325,7 +324,7 @@ impl Cpi {
             let [then, now] = [&self.start.thread, &self.end.thread].map(|raw| thread.evaluate(raw));
             counts(&then, &now, thread.has_reference())
         });
-        let in_idle = self.settle_in_idle()?;
+        let in_idle = self.determine_in_idle()?;
         let clock_counts_cycles = self.kernel.clock_counts_cycles();
         let is_scaled = self.mode.has(Mode::SCALED);
         let has_counters = self.processors.is_some();
@@ -333,30 +332,31 @@ impl Cpi {
         measure(&self.start, &self.end, meaning, &mut self.data, &mut self.room.lost);
         if let Some(processors) = &self.processors {
             for &(number, opening) in &self.room.lost {
-                // Where that fails, what was measured of the others stands: the next reading tries again, and tells.
+                // If reopening fails, the results of the others remain valid; the next reading tries again and reports
+                // the error.
                 let _ = processors.reopen(number, opening);
             }
         }
         self.check_turns()
     }
 
-    /// Finds out whether the cycle counter goes on in idle, where that matters, and notes when it cannot be.
-    fn settle_in_idle(&mut self) -> Result<InIdle, Error> {
+    /// Determines whether the cycle counter runs in idle, if that matters, and adds a note if it cannot be determined.
+    fn determine_in_idle(&mut self) -> Result<InIdle, Error> {
         let Some(processors) = self.processors.as_ref().filter(|_| !self.kernel.clock_counts_cycles()) else {
             return Ok(InIdle::Unknown);
         };
-        processors.find_out_in_idle(&self.start.processors, &self.end.processors)?;
+        processors.observe_idle(&self.start.processors, &self.end.processors)?;
         let in_idle = processors.in_idle();
-        let is_noted = self.notes.iter().any(|note| note == TAKEN_AS_HALTING);
+        let is_noted = self.notes.iter().any(|note| note == ASSUMED_HALTING);
         match (in_idle, is_noted) {
-            (InIdle::Unknown, false) => self.notes.push(TAKEN_AS_HALTING.to_owned()),
-            (InIdle::Counts | InIdle::Halts, true) => self.notes.retain(|note| note != TAKEN_AS_HALTING),
+            (InIdle::Unknown, false) => self.notes.push(ASSUMED_HALTING.to_owned()),
+            (InIdle::Counts | InIdle::Halts, true) => self.notes.retain(|note| note != ASSUMED_HALTING),
             _ => {}
         }
         Ok(in_idle)
     }
 
-    /// Whether what was to be counted had a turn on the hardware.
+    /// Checks that the requested counters were scheduled on the hardware.
     fn check_turns(&self) -> Result<(), Error> {
         if let Some(thread) = self.data.thread.filter(is_never) {
             return Err(describe::never_ran(thread.enabled_ns));
@@ -372,9 +372,9 @@ impl Cpi {
     }
 }
 
-/// What is noted while nothing is known of the cycle counter in idle.
-const TAKEN_AS_HALTING: &str = "whether the cycle counter goes on in idle could not be found out, since no processor was idle: it \
-    is taken as halting";
+/// The note shown while it is unknown whether the cycle counter runs in idle.
+const ASSUMED_HALTING: &str = "no processor was idle, so it is unknown whether the cycle counter runs in idle: it is assumed to \
+    halt";
 
 impl fmt::Debug for Cpi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -382,13 +382,13 @@ impl fmt::Debug for Cpi {
     }
 }
 
-/// Whether a thread was to be counted, and never was.
+/// Whether the thread's counters were enabled but never ran.
 fn is_never(thread: &crate::Counts) -> bool {
     thread.enabled_ns > 0 && thread.running_ns == 0
 }
 
 impl Mode {
-    /// Whether the kernel's account of busy time is needed: to be told, or because the cycle counter tells busy cycles only.
+    /// Whether the kernel's busy times are needed: to report them, or because the cycle counter counts busy cycles only.
     fn wants_times(self, kernel: &dyn Kernel, processors: &Processors) -> bool {
         let may_halt = !kernel.clock_counts_cycles() && processors.in_idle() != InIdle::Counts;
         (self.has(Self::SCALED) || may_halt) && !processors.has_unhalted()
@@ -400,26 +400,26 @@ fn unreadable_thread(failure: ReadFailure, tid: u32) -> Error {
     describe::unreadable(failure, Target::Thread(Some(tid)))
 }
 
-/// Reads the kernel's account of busy time into the readings.
+/// Reads the kernel's busy times into the readings.
 fn account(kernel: &dyn Kernel, room: &mut Room, into: &mut Vec<ProcessorReading>) -> Result<(), Error> {
     kernel.times(&mut room.times).map_err(|reason| {
         Error::new(ErrorKind::System, format!("how busy the processors are cannot be read: {reason}"))
     })?;
-    put_times(&room.times, into);
+    store_times(&room.times, into);
     Ok(())
 }
 
-/// Puts the times into the readings, making room for all processors that have some.
-fn put_times(times: &[Times], into: &mut Vec<ProcessorReading>) {
+/// Stores the times in the readings, extending the list to all processors that have times.
+fn store_times(times: &[Times], into: &mut Vec<ProcessorReading>) {
     for reading in into.iter_mut() {
         (reading.busy, reading.total) = (0, 0);
     }
     for times in times {
-        let place = times.processor as usize;
-        if into.len() <= place {
-            into.resize(place + 1, ProcessorReading::default());
+        let index = times.processor as usize;
+        if into.len() <= index {
+            into.resize(index + 1, ProcessorReading::default());
         }
-        (into[place].busy, into[place].total) = (times.busy, times.total);
+        (into[index].busy, into[index].total) = (times.busy, times.total);
     }
 }
 

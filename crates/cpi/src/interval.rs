@@ -1,4 +1,4 @@
-//! From two readings to what was measured between them.
+//! Computes a measurement from two readings.
 
 use std::time::Duration;
 
@@ -6,33 +6,33 @@ use crate::data::{Counts, CpiData, Measured, ProcessorData, ProcessorState};
 use crate::group::{RawReading, Reading};
 use crate::processors::{InIdle, ProcessorReading};
 
-/// Everything that is read at a moment.
+/// A reading of everything.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
-    /// The clock, next to the region.
+    /// The clock, read closest to the region.
     pub(crate) ticks: u64,
-    /// The clock and the time, at one moment that is a little farther away: they tell how long a tick is.
+    /// The clock and the time, read together a little farther from the region; they give the length of a tick.
     pub(crate) far_ticks: u64,
     pub(crate) now: Duration,
     pub(crate) thread: RawReading,
     pub(crate) processors: Vec<ProcessorReading>,
 }
 
-/// What readings mean on this machine.
+/// How to interpret readings on this machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meaning {
-    /// Ticks of the clock are elapsed cycles.
+    /// Whether ticks of the clock are elapsed cycles.
     pub(crate) clock_counts_cycles: bool,
-    /// Whether the cycle counter goes on in idle.
+    /// Whether the cycle counter runs in idle.
     pub(crate) in_idle: InIdle,
-    /// Whether shares of time are wanted.
+    /// Whether shares of time are requested.
     pub(crate) is_scaled: bool,
     /// Whether there are counters of processors at all.
     pub(crate) has_counters: bool,
 }
 
-/// Measures the interval into `data`. `lost` takes the processors whose counters stood still and are to be opened anew, with
-/// their opening.
+/// Computes the interval between two snapshots into `data`. `lost` receives each processor whose counters were halted
+/// and must be reopened, with the id of its opening.
 pub(crate) fn measure(
     start: &Snapshot,
     end: &Snapshot,
@@ -41,7 +41,7 @@ pub(crate) fn measure(
     lost: &mut Vec<(u32, u32)>,
 ) {
     data.elapsed_cycles = end.ticks.saturating_sub(start.ticks);
-    // As a ratio of what was measured, the length of a tick needs no frequency.
+    // The length of a tick is measured, so the clock's frequency need not be known.
     let far = end.now.saturating_sub(start.now);
     let far_ticks = u128::from(end.far_ticks.saturating_sub(start.far_ticks).max(1));
     let ns = |ticks: u64| u64::try_from(u128::from(ticks) * far.as_nanos() / far_ticks).unwrap_or(u64::MAX);
@@ -49,7 +49,7 @@ pub(crate) fn measure(
     data.ended_at = end.ticks;
     data.is_scaled = meaning.is_scaled;
 
-    // Shares of time add up only where all are of one unit.
+    // Shares of time can be added only if all have the same unit.
     let has_unhalted = |snapshot: &Snapshot| {
         snapshot.processors.iter().all(|reading| reading.opening == 0 || reading.has_unhalted)
     };
@@ -63,12 +63,12 @@ pub(crate) fn measure(
     data.processors.clear();
     data.processors.resize(end.processors.len(), ProcessorData::default());
     let none = ProcessorReading::default();
-    for (place, (now, measured)) in end.processors.iter().zip(&mut data.processors).enumerate() {
-        let then = start.processors.get(place).unwrap_or(&none);
+    for (index, (now, measured)) in end.processors.iter().zip(&mut data.processors).enumerate() {
+        let then = start.processors.get(index).unwrap_or(&none);
         let at_least = ns(now.before.saturating_sub(then.after));
         *measured = processor(then, now, meaning, busy_time);
         if measured.state != ProcessorState::Offline && stood_still(then, now, at_least) {
-            lost.push((place as u32, now.opening));
+            lost.push((index as u32, now.opening));
             *measured = ProcessorData::default();
         }
     }
@@ -89,24 +89,25 @@ pub(crate) fn measure(
     }
 }
 
-/// Where shares of time come from.
+/// The source of shares of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BusyTime {
-    /// A counter that halts with the processor, by the clock.
+    /// A counter that halts with the processor, relative to the clock.
     Unhalted,
-    /// The kernel's accounting, used if it advanced by more than this number of steps.
+    /// The kernel's accounting, if it advanced by more than this number of steps.
     Accounted { more_than: u64 },
 }
 
-/// The step of the kernel's account of busy and idle time (`USER_HZ` is 100). Of a shorter interval it says nothing: a
-/// processor that was busy all the time may show a step of idle time, and none of busy time.
+/// A step of the kernel's accounting of busy and idle time (`USER_HZ` is 100). The accounting says nothing about a
+/// shorter interval: a processor that was busy all the time can show a step of idle time and none of busy time.
 const ACCOUNT_STEP: Duration = Duration::from_millis(10);
 
-/// The states of a processor that are accounted for by themselves: each may move by a step in an interval that has none.
+/// The number of states that the kernel accounts separately. Each can advance by one step in an interval shorter than a
+/// step.
 const ACCOUNT_STATES: u64 = 10;
 
-/// Elapsed cycles of processors whose counter halts and of which no busy time was seen: they went by at the rate of those
-/// that were seen busy. Where none was, they stay unknown (0), and so do those of the system.
+/// Estimates the elapsed cycles of processors whose counter halts in idle and that had no busy time, from the rate of
+/// the other processors. Without others the cycles remain unknown (0), and so does the sum.
 fn elapse_idle_ones(processors: &mut [ProcessorData]) {
     let is_unknown =
         |data: &ProcessorData| data.state == ProcessorState::Measured && data.measured.cycles == 0;
@@ -121,14 +122,14 @@ fn elapse_idle_ones(processors: &mut [ProcessorData]) {
     }
 }
 
-/// Whether a processor's counters were off for a part of the time, as they are when it is offline, and stay so: the time for
-/// which they were wanted went on by less than the time between the two readings (`at_least`, in ns).
+/// Whether a processor's counters were off for part of the time, for example after it was offline: their enabled time
+/// advanced by less than the time between the two readings (`at_least`, in ns).
 fn stood_still(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) -> bool {
     if now.opening == 0 {
         return false;
     }
     let enabled = now.counts().enabled_ns.saturating_sub(then.counts().enabled_ns);
-    // The kernel's clock of counters is not that of the interval: a tick, and a share for their rates.
+    // The kernel's counter clock differs from the interval's clock: allow one tick, and a fraction for different rates.
     let tolerance = 1_000_000 + at_least / 256;
     at_least > enabled.saturating_add(tolerance) || (enabled == 0 && at_least > 100_000)
 }
@@ -143,7 +144,7 @@ fn processor(
         true => then.opening != 0 && then.opening == now.opening,
         false => then.total != 0 && now.total != 0,
     };
-    // A clock that went back (it may begin anew after a sleep of the machine) tells nothing.
+    // A clock that went backwards (it can restart after the machine sleeps) is useless.
     let Some(clock) = now.after.checked_sub(then.after).filter(|_| was_there) else {
         return ProcessorData::default();
     };
@@ -183,7 +184,7 @@ fn processor(
             measured.cycles = cycles;
             measured.cycles_scaled = share(cycles, busy, total);
         }
-        // The counter halts in idle: it tells the busy cycles, and the share tells what they are a part of.
+        // The counter halts in idle: it counts busy cycles, and the busy share extends them to elapsed cycles.
         None => {
             measured.cycles = share(counts.cycles, total, busy);
             measured.cycles_scaled = counts.cycles;
@@ -192,7 +193,7 @@ fn processor(
     ProcessorData { state: ProcessorState::Measured, measured }
 }
 
-/// The counts of a thread between two readings; zeros with `running_ns` 0 and `enabled_ns` above it where it never ran.
+/// The counts of a thread between two readings. If counters were enabled but never ran, only `enabled_ns` is not 0.
 pub(crate) fn counts(then: &Reading, now: &Reading, has_reference: bool) -> Counts {
     let Some(since) = now.since(then) else {
         let enabled_ns = now.enabled_ns.saturating_sub(then.enabled_ns);
@@ -207,7 +208,7 @@ pub(crate) fn counts(then: &Reading, now: &Reading, has_reference: bool) -> Coun
     }
 }
 
-/// `value * part / whole`, rounded to the nearest; 0 where the whole is 0.
+/// `value * part / whole`, rounded to nearest; 0 if the whole is 0.
 fn share(value: u64, part: u64, whole: u64) -> u64 {
     if whole == 0 {
         return 0;
@@ -220,8 +221,7 @@ fn share(value: u64, part: u64, whole: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The busy share of an interval of `milliseconds` without counters: the kernel accounted for `total` steps, `busy` of them
-    /// busy.
+    /// The busy share of an interval of `milliseconds` without counters, for which the kernel accounted `busy` of `total` steps.
     fn busy_percent(milliseconds: u64, busy: u64, total: u64) -> Option<f64> {
         let at = |milliseconds: u64, busy: u64, total: u64| Snapshot {
             ticks: milliseconds * 1_000_000,
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn an_interval_shorter_than_a_step_of_the_account_has_no_busy_share() {
         assert_eq!(busy_percent(3, 0, 0), None);
-        // A step of idle time ended in it: that says nothing of the 3 ms.
+        // A step of idle time ended in it, which says nothing about these 3 ms.
         assert_eq!(busy_percent(3, 0, 1), None);
         assert_eq!(busy_percent(9, 1, 2), None);
         assert_eq!(busy_percent(10, 0, 1), Some(0.0));

@@ -1,15 +1,16 @@
-//! What the kernel tells of counters, processors and time: the seam at which tests put a made machine in its place.
+//! The kernel's interface to counters, processors and time; tests replace it by a fake machine.
 
 use std::fmt::Debug;
 use std::fs;
 use std::io::Read as _;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU8;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
+use tachograph_counters::IgnorePoison;
 use tachograph_system::{OnlineProcessors, ProcessorTimes, Roots, processor_list};
 
 use crate::event::{Event, Target};
@@ -18,19 +19,20 @@ use crate::user_read::{self, UserPage};
 
 /// A machine with its kernel.
 pub(crate) trait Kernel: Debug + Send + Sync {
-    /// Opens a counter: as a member of the leader's group where there is one, else as a leader, which is to be enabled.
+    /// Opens a counter: a member of the leader's group, or without a leader, a new group, which
+    /// [`enable`](Self::enable) starts.
     fn open(&self, event: &Event, target: Target, leader: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno>;
 
-    /// Lets the group of a leader count from now on.
+    /// Starts the counters of a leader's group.
     fn enable(&self, leader: BorrowedFd<'_>) -> Result<(), Errno>;
 
-    /// Reads a group: how many members, time enabled, time running, a value per member. Gives the number of words.
+    /// Reads a group: number of members, time enabled, time running, one value per member. Returns the number of words.
     fn read(&self, leader: BorrowedFd<'_>, words: &mut [u64; GROUP_WORDS]) -> Result<usize, Errno>;
 
-    /// The page by which a counter of the calling thread is read without the kernel, where it allows that.
+    /// Maps the page through which a counter of the calling thread is read without the kernel, if this is allowed.
     fn map(&self, counter: BorrowedFd<'_>) -> Option<UserPage>;
 
-    /// A reading begins: of an instance, or a start or get of it. See [`begin_reading`].
+    /// Marks the start of an instance's reading. See [`begin_reading`].
     #[cfg(any(test, feature = "made-machine"))]
     fn begin_reading(&self) {}
 
@@ -38,55 +40,56 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     #[cfg_attr(not(any(test, feature = "made-machine")), expect(dead_code, reason = "read without asking"))]
     fn clock_ticks(&self) -> u64;
 
-    /// Whether that clock goes at the rate of reference cycles, in idle too, so that its ticks are elapsed cycles.
+    /// Whether [`clock_ticks`](Self::clock_ticks) runs at the rate of reference cycles, even in idle, so that its ticks
+    /// are elapsed cycles.
     fn clock_counts_cycles(&self) -> bool;
 
-    /// Whether the cycle counter goes on in idle, as far as that was found out: a number of [`InIdle`].
+    /// Whether the cycle counter runs in idle, if known: an [`InIdle`] as a number.
     ///
     /// [`InIdle`]: crate::processors::InIdle
     fn in_idle(&self) -> &AtomicU8;
 
-    /// Time since some moment; it does not step.
+    /// A monotonic clock.
     fn now(&self) -> Duration;
 
-    /// Waits.
+    /// Sleeps.
     fn sleep(&self, time: Duration);
 
-    /// The processors that are online, in rising order.
+    /// The online processors, in ascending order.
     fn online(&self, into: &mut Vec<u32>) -> Result<(), String>;
 
-    /// The busy and all time of each processor that is online.
+    /// Busy and total time of each online processor.
     fn times(&self, into: &mut Vec<Times>) -> Result<(), String>;
 
-    /// The calling thread's number.
+    /// The id of the calling thread.
     fn thread(&self) -> u32;
 
-    /// The units that count cycles and instructions; more than one where there are cores of several kinds.
+    /// The units that count cycles and instructions; several if there are several kinds of cores.
     fn core_units(&self) -> Vec<CoreUnit>;
 
-    /// Whether there is a unit that counts what cores do, whatever it counts.
+    /// Whether any unit counts events of cores.
     fn has_core_unit(&self) -> bool;
 
     /// Type and configuration of an event of the `msr` unit of x86, such as `tsc`.
     fn msr_event(&self, name: &str) -> Option<(u32, u64)>;
 
-    /// The words of `kernel.perf_event_paranoid` and other settings.
+    /// The value of a kernel setting, such as `perf_event_paranoid`.
     fn setting(&self, name: &str) -> Option<i64>;
 
-    /// Whether this is a virtual machine; `false` where it does not show.
+    /// Whether this is a virtual machine; `false` if unknown.
     fn is_virtual(&self) -> bool;
 
-    /// The limit of open files in force.
+    /// The limit of open files.
     fn file_limit(&self) -> Option<u64>;
 }
 
-/// Words of a group's reading: the three of the head, and at most three members.
+/// Words in a group's reading: a header of three, and one for each of up to three members.
 pub(crate) const GROUP_WORDS: usize = 6;
 
-/// Processors are counted up to this number: more than any Linux has.
-const MOST_PROCESSORS: u32 = 65_536;
+/// Limit for processor ids: higher than any Linux supports.
+const MAX_PROCESSORS: u32 = 65_536;
 
-/// Time of a processor since some moment.
+/// Times of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Times {
     pub(crate) processor: u32,
@@ -98,15 +101,15 @@ pub(crate) struct Times {
 /// A performance monitoring unit of cores of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CoreUnit {
-    /// As sysfs calls it: `cpu_core`, `armv8_cortex_a53`.
+    /// The unit's name in sysfs: `cpu_core`, `armv8_cortex_a53`.
     pub(crate) name: String,
-    /// Its type, for `perf_event_attr`.
+    /// The unit's type, for `perf_event_attr`.
     pub(crate) kind: u32,
-    /// The processors that it belongs to.
+    /// The unit's processors.
     pub(crate) processors: Vec<u32>,
 }
 
-/// This machine.
+/// The running kernel.
 #[derive(Debug)]
 pub(crate) struct Linux {
     roots: Roots,
@@ -122,7 +125,7 @@ impl Linux {
             online: Mutex::new(OnlineProcessors::new(&roots)),
             times: Mutex::new(ProcessorTimes::new(&roots)),
             in_idle: AtomicU8::new(0),
-            // The time stamp counter goes on at one rate, in idle too, unless the kernel misses these among its flags.
+            // The time stamp counter has a constant rate, in idle too, if the kernel lists these flags.
             clock_counts_cycles: cfg!(target_arch = "x86_64")
                 && ["constant_tsc", "nonstop_tsc"].iter().all(|flag| has_flag(&roots, flag)),
             roots,
@@ -181,22 +184,22 @@ impl Kernel for Linux {
     }
 
     fn online(&self, into: &mut Vec<u32>) -> Result<(), String> {
-        let mut online = self.online.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut online = self.online.lock().ignore_poison();
         let numbers = online.read().map_err(|error| {
             format!("{}: {error}", self.roots.sys.join("devices/system/cpu/online").display())
         })?;
         into.clear();
-        into.extend(numbers.iter().filter(|&&number| number < MOST_PROCESSORS));
+        into.extend(numbers.iter().filter(|&&number| number < MAX_PROCESSORS));
         Ok(())
     }
 
     fn times(&self, into: &mut Vec<Times>) -> Result<(), String> {
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut times = self.times.lock().ignore_poison();
         times.read().map_err(|failure| failure.reason.to_string())?;
         into.clear();
         into.extend(times.processors().iter().filter_map(|line| {
-            let ticks = line.ticks.filter(|_| line.number < MOST_PROCESSORS)?;
-            Some(Times { processor: line.number, busy: ticks.busy(), total: ticks.total() })
+            let ticks = line.ticks.filter(|_| line.id < MAX_PROCESSORS)?;
+            Some(Times { processor: line.id, busy: ticks.busy(), total: ticks.total() })
         }));
         Ok(())
     }
@@ -210,7 +213,7 @@ impl Kernel for Linux {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let mut units: Vec<CoreUnit> = entries
             .filter_map(|entry| {
-                // Units of cores list their processors in `cpus`, others in `cpumask`, or not at all.
+                // Units of cores list their processors in `cpus`, others in `cpumask` or not at all.
                 let processors = processor_list(&fs::read(entry.path().join("cpus")).ok()?);
                 let kind = fs::read_to_string(entry.path().join("type")).ok()?.trim().parse().ok()?;
                 let name = entry.file_name().to_string_lossy().into_owned();
@@ -222,7 +225,7 @@ impl Kernel for Linux {
     }
 
     fn has_core_unit(&self) -> bool {
-        // Where there is one kind of core, x86 calls it `cpu` and lists no processors.
+        // With one kind of core, x86 calls the unit `cpu` and lists no processors.
         self.roots.sys.join("bus/event_source/devices/cpu").exists() || !self.core_units().is_empty()
     }
 
@@ -239,7 +242,8 @@ impl Kernel for Linux {
     }
 
     fn is_virtual(&self) -> bool {
-        // Virtual machines of x86 say so in a bit of the processor's identification, others in a file or not at all.
+        // Virtual machines on x86 set a bit in the processor's identification; others use a file, or cannot be
+        // detected.
         has_flag(&self.roots, "hypervisor")
             || self.roots.sys.join("hypervisor/type").exists()
             || self.roots.proc.join("device-tree/hypervisor").exists()
@@ -250,14 +254,14 @@ impl Kernel for Linux {
     }
 }
 
-/// Tells a made machine that a reading begins. Real ones do not need to know, and the call would be counted.
+/// Announces a reading to a fake machine. A real one does not need this, and would count the call.
 #[inline]
 pub(crate) fn begin_reading(_kernel: &dyn Kernel) {
     #[cfg(any(test, feature = "made-machine"))]
     _kernel.begin_reading();
 }
 
-/// The machine's clock, next to a region: without asking which machine that is, where there is no made one.
+/// The machine's clock; inlined and without dispatch on a real machine, because it is read next to the region.
 #[inline]
 pub(crate) fn clock_ticks(_kernel: &dyn Kernel) -> u64 {
     #[cfg(any(test, feature = "made-machine"))]
@@ -266,9 +270,9 @@ pub(crate) fn clock_ticks(_kernel: &dyn Kernel) -> u64 {
     user_read::clock_ticks()
 }
 
-/// Whether the first processor has a flag, on x86.
+/// Whether the first processor has a flag (x86).
 fn has_flag(roots: &Roots, flag: &str) -> bool {
-    // The first processor's lines are enough.
+    // All processors have the same flags.
     let mut text = vec![0; 8192];
     let mut file = fs::File::open(roots.proc.join("cpuinfo")).ok();
     let length = file.as_mut().and_then(|file| file.read(&mut text).ok()).unwrap_or_default();
@@ -277,18 +281,18 @@ fn has_flag(roots: &Roots, flag: &str) -> bool {
     flags.any(|line| line.split_ascii_whitespace().any(|word| word == flag))
 }
 
-/// The machine that instances are made on from now on.
+/// The machine for instances that are created from now on.
 static MACHINE: Mutex<Option<Arc<dyn Kernel>>> = Mutex::new(None);
 
-/// The machine that instances are made on: this one, but for tests.
+/// The machine for new instances: the real one except in tests.
 pub(crate) fn machine() -> Arc<dyn Kernel> {
-    let mut machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut machine = MACHINE.lock().ignore_poison();
     let this = || -> Arc<dyn Kernel> { Arc::new(Linux::new(Roots::of_this_machine())) };
     Arc::clone(machine.get_or_insert_with(this))
 }
 
-/// Puts another machine in its place.
+/// Replaces the machine.
 #[cfg(feature = "made-machine")]
 pub(crate) fn set_machine(kernel: Arc<dyn Kernel>) {
-    *MACHINE.lock().unwrap_or_else(PoisonError::into_inner) = Some(kernel);
+    *MACHINE.lock().ignore_poison() = Some(kernel);
 }

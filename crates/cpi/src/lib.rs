@@ -1,8 +1,8 @@
 //! Cycles per instruction (CPI) of regions of a program, threads, commands, processors and the system.
 //!
-//! A [`Cpi`] is an interval over counters that all instances of the process share: they run from the first instance to the
-//! last, and are only read and subtracted, so that instances may be nested and overlap. [`ProcessCpi`] counts a command or a
-//! running process. What is measured, and from what, is told in docs/cpi.md.
+//! A [`Cpi`] measures an interval with counters that all instances of the process share. The counters run from the
+//! first instance to the last, and are only read and subtracted, so instances can be nested and overlap. [`ProcessCpi`]
+//! counts a command or a running process. docs/cpi.md describes what is measured, and from which sources.
 //!
 //! ```no_run
 //! use tachograph_cpi::{Cpi, Mode};
@@ -17,19 +17,20 @@
 //! # Ok::<(), tachograph_cpi::Error>(())
 //! ```
 //!
-//! `unsafe` is in two files only: the system call, and what is read without the kernel.
+//! Only two files contain `unsafe`: `perf_event.rs` for the system call, and `user_read.rs` for reading counters
+//! without the kernel.
 
 pub mod counters;
 mod data;
 mod describe;
 mod error;
 mod event;
+#[cfg(any(test, feature = "made-machine"))]
+mod fake_machine;
 mod group;
 mod instance;
 mod interval;
 mod kernel;
-#[cfg(any(test, feature = "made-machine"))]
-mod made_machine;
 mod mode;
 mod perf_event;
 mod plan;
@@ -45,23 +46,23 @@ pub use instance::{Cpi, Events, Options};
 pub use mode::Mode;
 pub use process::ProcessCpi;
 
-/// A made machine in place of this one, for tests of those who use this crate.
+/// A fake machine, for tests of this crate's users.
 #[cfg(feature = "made-machine")]
 pub mod made {
-    /// Puts a made machine with this many processors in the place of this one, for the whole process and all instances made
+    /// Replaces the machine by a fake one with this number of processors, for all instances that the process creates
     /// from now on.
     ///
-    /// Every reading (of [`Cpi::new`](crate::Cpi::new), `start`, `get`) is one step of its time. In each step the clock goes
-    /// on by 1,000,000 ticks and 1 ms; processor `c` executes 400,000 + 1,000 c instructions in 600,000 + 1,000 c core
-    /// cycles and 1,000,000 elapsed cycles, and is busy for 50 + c mod 50 of 100 ticks; the thread, whose number is 4242, executes
-    /// 300,000 instructions in 450,000 cycles (reference and core).
+    /// Each reading (by [`Cpi::new`](crate::Cpi::new), `start`, `get`) is one step of time. In each step the clock
+    /// advances by 1,000,000 ticks and 1 ms; processor `c` executes 400,000 + 1,000 c instructions in 600,000 + 1,000 c
+    /// core cycles and 1,000,000 elapsed cycles, and is busy for 50 + c mod 50 of 100 ticks; the thread, whose id is
+    /// 4242, executes 300,000 instructions in 450,000 cycles (reference and core).
     pub fn install(processors: u32) {
-        crate::made_machine::install(processors);
+        crate::fake_machine::install(processors);
     }
 }
 
-/// The clock of intervals and of the trace: ticks of the time stamp counter on x86-64, of the virtual count of the generic
-/// timer on arm64, elsewhere nanoseconds of CLOCK_MONOTONIC.
+/// The clock of intervals and of the trace: ticks of the time stamp counter on x86-64, of the generic timer's virtual count
+/// on arm64, nanoseconds of CLOCK_MONOTONIC elsewhere.
 pub fn clock_ticks() -> u64 {
     #[cfg(any(test, feature = "made-machine"))]
     return kernel::clock_ticks(&*kernel::machine());

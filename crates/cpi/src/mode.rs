@@ -1,11 +1,12 @@
-//! What an instance measures and traces.
+//! The flags that select what an instance measures and traces.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// What an instance measures, and what it writes to the trace: flags of the facility's Linux part.
+/// Flags that select what an instance measures, and what it writes to the trace. They are the flags of Performance
+/// Inspector's CPI facility on Linux.
 ///
-/// Values are those of `CPI_TYPE_*` in perfutil.h.
+/// The values are those of `CPI_TYPE_*` in perfutil.h.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mode(u32);
 
@@ -16,14 +17,14 @@ impl Mode {
     /// CPI while busy, and busy shares. Includes [`RAW`](Self::RAW).
     #[doc(alias = "CPI_TYPE_SCALED")]
     pub const SCALED: Self = Self(0x02);
-    /// CPI of the thread that makes the instance. Alone, nothing is measured of processors, which takes no privilege.
+    /// CPI of the thread that creates the instance. If this is the only flag, no processor is measured, and no privilege is needed.
     #[doc(alias = "CPI_TYPE_ONTHREAD")]
     pub const ON_THREAD: Self = Self(0x04);
     /// Every [`get`](crate::Cpi::get) also writes to the trace.
     #[doc(alias = "CPI_TYPE_TRACE_ON_GET")]
     pub const TRACE_ON_GET: Self = Self(0x08);
-    /// As [`TRACE_ON_GET`](Self::TRACE_ON_GET). (The facility's Java interface then returns no data; here data is always
-    /// returned.)
+    /// Like [`TRACE_ON_GET`](Self::TRACE_ON_GET). (In Performance Inspector's Java interface, `get` then returns no
+    /// data; here it always does.)
     #[doc(alias = "CPI_TYPE_TRACE_ONLY_ON_GET")]
     pub const TRACE_ONLY_ON_GET: Self = Self(0x10);
     /// Trace the summary hook.
@@ -32,19 +33,19 @@ impl Mode {
     /// Trace the detailed hooks: system-wide, per processor, thread.
     #[doc(alias = "CPI_TYPE_TRACE_DETAILED")]
     pub const TRACE_DETAILED: Self = Self(0x40);
-    /// Trace both.
+    /// Trace the summary and the detailed hooks.
     #[doc(alias = "CPI_TYPE_TRACE_EVERYTHING")]
     pub const TRACE_EVERYTHING: Self = Self(0x60);
-    /// Everything.
+    /// All flags.
     #[doc(alias = "CPI_TYPE_ALL")]
     pub const ALL: Self = Self(0x7F);
 
-    /// The mode of this number; `None` where it has unknown bits.
+    /// The mode with these bits; `None` if any bit is unknown.
     pub const fn from_bits(bits: u32) -> Option<Self> {
         if bits & !Self::ALL.0 == 0 { Some(Self(bits)) } else { None }
     }
 
-    /// The number.
+    /// The bits.
     pub const fn bits(self) -> u32 {
         self.0
     }
@@ -59,12 +60,12 @@ impl Mode {
         self.0 & other.0 != 0
     }
 
-    /// Whether processors and the system are measured: always, but when the thread alone was asked for.
+    /// Whether processors and the system are measured: true unless only the thread was requested.
     pub const fn has_processors(self) -> bool {
         self.has_any(Self(Self::RAW.0 | Self::SCALED.0)) || !self.has(Self::ON_THREAD)
     }
 
-    /// Only the flags that say what is traced.
+    /// The flags that select trace hooks: summary and detailed.
     pub const fn traced(self) -> Self {
         Self(self.0 & Self::TRACE_EVERYTHING.0)
     }
@@ -97,8 +98,8 @@ impl fmt::Debug for Mode {
         ];
         f.write_str("Mode(")?;
         let set = NAMES.iter().filter(|(flag, _)| self.has(*flag));
-        for (place, (_, name)) in set.enumerate() {
-            f.write_str(if place > 0 { " | " } else { "" })?;
+        for (index, (_, name)) in set.enumerate() {
+            f.write_str(if index > 0 { " | " } else { "" })?;
             f.write_str(name)?;
         }
         f.write_str(")")

@@ -1,4 +1,4 @@
-//! The system call `perf_event_open`: one of the two files of this crate that hold `unsafe`.
+//! The system call `perf_event_open`: one of the two files of this crate with `unsafe`.
 #![allow(unsafe_code, reason = "the system call takes a pointer and gives a descriptor")]
 
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
@@ -11,12 +11,12 @@ use rustix::io::Errno;
 
 use crate::event::{Event, Excluded, Target};
 
-/// Opens a counter; with a leader, as a member of its group, which counts when the leader does. A leader waits for
-/// [`enable`], or for the exec.
+/// Opens a counter. With a leader, it becomes a member of the leader's group and counts when the leader does. A leader
+/// starts counting at [`enable`], or at an exec.
 pub(crate) fn open(event: &Event, target: Target, leader: Option<BorrowedFd<'_>>) -> Result<OwnedFd, Errno> {
     let mut attributes = perf_event_attr {
         type_: event.kind,
-        // The size of 2.6.33 holds all that is used here, so that no kernel finds it too big (E2BIG).
+        // The size of 2.6.33 covers all fields in use, so no kernel reports E2BIG.
         size: PERF_ATTR_SIZE_VER1,
         config: event.config,
         read_format: u64::from(
@@ -28,8 +28,8 @@ pub(crate) fn open(event: &Event, target: Target, leader: Option<BorrowedFd<'_>>
     attributes.set_inherit(event.inherit.into());
     attributes.set_exclude_kernel((event.excluded != Excluded::Nothing).into());
     attributes.set_exclude_hv((event.excluded == Excluded::KernelAndHypervisor).into());
-    // A member follows its leader. One that joined a group which counts already would wait for the next time that the
-    // group is scheduled, and the time that it missed would not show in the group's times: so the leader waits for it.
+    // A member that joins a counting group would wait until the group is scheduled next, and the missed time would not
+    // show in the group's times. So the leader waits for its members.
     attributes.set_disabled(leader.is_none().into());
     attributes.set_enable_on_exec((event.from_exec && leader.is_none()).into());
 
@@ -40,8 +40,8 @@ pub(crate) fn open(event: &Event, target: Target, leader: Option<BorrowedFd<'_>>
     };
     let group = leader.map_or(-1, |leader| leader.as_raw_fd());
     // SAFETY: `attributes` is a whole `perf_event_attr` of which the first `size` bytes are initialised fields, and it
-    // lives until the call returns; the kernel writes at most its `size` field. What it asks for is counting only: no
-    // samples, no signals, no memory of ours is written later.
+    // lives until the call returns; the kernel writes at most its `size` field. It requests counting only: no samples,
+    // no signals, and no memory of this process is written later.
     let opened = unsafe {
         perf_event_open_sys::perf_event_open(
             &mut attributes,
@@ -54,14 +54,14 @@ pub(crate) fn open(event: &Event, target: Target, leader: Option<BorrowedFd<'_>>
     if opened < 0 {
         return Err(last_error());
     }
-    // SAFETY: the call has just made this descriptor, and nobody else knows it.
+    // SAFETY: the call has just returned this new descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(opened) })
 }
 
-/// Lets a group count from now on.
+/// Starts the counters of a group.
 pub(crate) fn enable(leader: BorrowedFd<'_>) -> Result<(), Errno> {
-    // SAFETY: the descriptor is open as long as it is borrowed; the request takes a number, not a pointer, and only sets the
-    // state of a counter. On a descriptor that is none of a counter it is an error.
+    // SAFETY: the descriptor is open as long as it is borrowed; the request takes a number, not a pointer, and only
+    // sets the state of a counter. On any other descriptor it returns an error.
     let outcome = unsafe { perf_event_open_sys::ioctls::ENABLE(leader.as_raw_fd(), 0) };
     if outcome < 0 {
         return Err(last_error());

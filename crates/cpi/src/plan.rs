@@ -1,19 +1,19 @@
-//! Which events are counted on which machine.
+//! Chooses the events for a machine.
 
 use crate::event::{Event, Excluded, HARDWARE};
 use crate::group::Plan;
 use crate::instance::Events;
 use crate::kernel::{CoreUnit, Kernel};
 
-/// What is counted of a machine: one plan per kind of core.
+/// The events for a machine: one plan per kind of core.
 #[derive(Debug)]
 pub(crate) struct Plans {
-    /// The units, where there are several kinds of cores.
+    /// The units, if there are several kinds of cores.
     units: Vec<CoreUnit>,
     events: Events,
     /// The time stamp counter, as an event of a thread (x86).
     tsc: Option<Event>,
-    /// Unhalted reference cycles, as events of a processor in the order of preference.
+    /// Events for a processor's unhalted reference cycles, in order of preference.
     unhalted: Vec<Event>,
 }
 
@@ -33,7 +33,7 @@ impl Plans {
         Self { units, events, tsc, unhalted }
     }
 
-    /// How many files a processor takes.
+    /// The number of files per processor.
     pub(crate) fn files_each(&self) -> usize {
         if self.unhalted.is_empty() { 2 } else { 3 }
     }
@@ -45,7 +45,7 @@ impl Plans {
         }
     }
 
-    /// What is counted of a thread: a group per kind of core, since an event counts on its own kind only.
+    /// The plans for a thread: one per kind of core, since an event counts on one kind only.
     pub(crate) fn of_thread(&self, change: impl Fn(Event) -> Event) -> Vec<Plan> {
         let (cycles, instructions) = self.pair();
         let plan = |unit: Option<&CoreUnit>| {
@@ -63,8 +63,8 @@ impl Plans {
         }
     }
 
-    /// What is counted of a processor, the most telling first: where the third event is refused, or does not fit, the next
-    /// is tried.
+    /// The plans for a processor, the most informative first: if the third event is refused or does not fit, the next plan is
+    /// tried.
     pub(crate) fn of_processor(&self, number: u32, excluded: Excluded) -> Vec<Plan> {
         let (cycles, instructions) = match self.events {
             Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),
@@ -78,14 +78,14 @@ impl Plans {
             third,
             user_reads: false,
         };
-        // Unhalted cycles of user code alone are no busy time.
-        let is_told = |event: &&Event| excluded == Excluded::Nothing || event.kind != HARDWARE;
-        let thirds = self.unhalted.iter().filter(is_told).copied();
+        // Unhalted cycles of user code alone are not busy time.
+        let is_usable = |event: &&Event| excluded == Excluded::Nothing || event.kind != HARDWARE;
+        let thirds = self.unhalted.iter().filter(is_usable).copied();
         let on_its_unit = |event: Event| if event.kind == HARDWARE { on(event) } else { event };
         let mut plans: Vec<Plan> =
             thirds.map(|event| plan(Some(on_its_unit(event)))).chain([plan(None)]).collect();
         if unit.is_some() {
-            // Kernels before 5.14 do not know units in generic events, and choose the processor's own.
+            // Kernels before 5.14 do not support units in generic events; they choose the processor's own unit.
             plans.push(Plan { cycles, instructions, third: None, user_reads: false });
         }
         plans

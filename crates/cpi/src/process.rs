@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Child, Command};
 use std::sync::Arc;
 
-use crate::describe::{self, Asked};
+use crate::describe::{self, Requested};
 use crate::event::{Event, Target};
 use crate::group::{Group, Reading};
 use crate::interval::counts;
@@ -12,10 +12,10 @@ use crate::kernel::{Kernel, machine};
 use crate::thread::{has_reference, is_user_only, open_groups, sum_of};
 use crate::{Counts, Error, ErrorKind, Events};
 
-/// CPI of a process with all its threads and the children that they make.
+/// CPI of a process with all its threads and child processes.
 #[derive(Debug)]
 pub struct ProcessCpi {
-    /// Of each thread that was there: its groups, one per kind of core.
+    /// For each thread: its groups, one per kind of core.
     threads: Vec<Vec<Group>>,
     target: Target,
     start: Reading,
@@ -24,16 +24,16 @@ pub struct ProcessCpi {
 }
 
 impl ProcessCpi {
-    /// Starts a command, counted from its first instruction (its exec) on, children included.
+    /// Starts a command, and counts it from its first instruction (its exec), including its children.
     ///
-    /// The counters are the calling thread's, which its children inherit: until they are dropped, whatever else this thread
-    /// starts is counted too.
+    /// The counters belong to the calling thread and are inherited by its children: until they are dropped, everything else that
+    /// this thread starts is counted too.
     ///
-    /// The inner error is that of counting, in which case the command runs uncounted.
+    /// An inner error means that counting failed; the command then runs without counters.
     ///
     /// # Errors
     ///
-    /// When the command cannot be started.
+    /// If the command cannot be started.
     pub fn spawn(
         command: &mut Command,
         user_only: bool,
@@ -42,7 +42,8 @@ impl ProcessCpi {
         Self::spawn_with(|| command.spawn(), user_only, events)
     }
 
-    /// Like [`ProcessCpi::spawn`], for a command that `spawn` starts, in this thread and after the counters are open.
+    /// Like [`ProcessCpi::spawn`], but calls `spawn` to start the command, on this thread and after opening the
+    /// counters.
     ///
     /// # Errors
     ///
@@ -52,20 +53,20 @@ impl ProcessCpi {
         user_only: bool,
         events: Events,
     ) -> std::io::Result<(Child, Result<Self, Error>)> {
-        // Counters of this thread that wait for an exec: the child inherits them, and it is the child that executes. This
-        // thread never does, so that nothing of it is counted; and there is no moment between fork and exec to be missed.
+        // Counters of this thread that wait for an exec: the child inherits them, and they start at its exec. This
+        // thread never calls exec, so it is not counted itself.
         let from_exec = |event: Event| Event { inherit: true, from_exec: true, ..event };
         let opened = Self::open(&machine(), &[Target::Thread(None)], user_only, events, from_exec);
         let child = spawn()?;
         Ok((child, opened))
     }
 
-    /// Counts a running process from now on: all its threads, and what they start. A thread that starts while they are
-    /// looked up, by one that is not counted yet, may be missed.
+    /// Counts a running process from now on: all its threads, and everything they start. A thread that is started
+    /// during this call, by a thread that is not counted yet, can be missed.
     ///
     /// # Errors
     ///
-    /// When there is no such process, or it may not be counted.
+    /// If there is no such process, or counting it is not permitted.
     pub fn attach(pid: u32, user_only: bool, events: Events) -> Result<Self, Error> {
         let folder = format!("/proc/{pid}/task");
         let tasks = fs::read_dir(&folder).map_err(|error| match error.kind() {
@@ -98,9 +99,9 @@ impl ProcessCpi {
             match open_groups(kernel, events, target, user_only, change) {
                 Ok(groups) => threads.push(groups),
                 Err((refusal, user_only)) => {
-                    let asked = Asked { target, user_only, targets: targets.len(), files_each: 2 };
+                    let asked = Requested { target, user_only, targets: targets.len(), files_each: 2 };
                     let error = describe::refused(&**kernel, refusal, asked);
-                    // A thread may end at any time.
+                    // A thread can end at any time.
                     if error.kind() != ErrorKind::NoSuchThread {
                         return Err(error);
                     }
@@ -128,27 +129,27 @@ impl ProcessCpi {
     ///
     /// # Errors
     ///
-    /// When a counter cannot be read.
+    /// If a counter cannot be read.
     pub fn start(&mut self) -> Result<(), Error> {
         self.start = self.read()?;
         Ok(())
     }
 
-    /// What was counted from the last start, or from the begin, to now.
+    /// The counts from the last start, or from the creation, until now.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NeverRan`] when the counters never ran; when a counter cannot be read.
+    /// [`ErrorKind::NeverRan`] if the counters never ran; if a counter cannot be read.
     pub fn get(&mut self) -> Result<Counts, Error> {
         let end = self.read()?;
         self.since_start(&end)
     }
 
-    /// As [`get`](Self::get), and the next interval starts at the same reading, but where the counters never ran.
+    /// Like [`get`](Self::get), but the next interval starts at the same reading, unless the counters never ran.
     ///
     /// # Errors
     ///
-    /// As `get`.
+    /// Same as `get`.
     pub fn get_and_start(&mut self) -> Result<Counts, Error> {
         let end = self.read()?;
         let counts = self.since_start(&end)?;

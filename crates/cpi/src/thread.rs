@@ -1,4 +1,4 @@
-//! The counters of a thread: shared by all instances that the thread makes.
+//! The counters of a thread, shared by all instances that the thread creates.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,9 +7,9 @@ use std::sync::{Arc, Weak};
 use rustix::io::Errno;
 
 use crate::Error;
-use crate::describe::{self, Asked};
+use crate::describe::{self, Requested};
 use crate::event::{Event, Excluded, Target};
-use crate::group::{Group, RawReading, ReadFailure, Reading, Refusal};
+use crate::group::{Group, OpenError, RawReading, ReadFailure, Reading};
 use crate::instance::Events;
 use crate::kernel::Kernel;
 use crate::plan::Plans;
@@ -20,25 +20,25 @@ use crate::user_read::generation;
 pub(crate) struct ThreadCounters {
     kernel: Arc<dyn Kernel>,
     groups: Vec<Group>,
-    /// The number of the thread that they belong to.
+    /// The unique id of the thread that owns the counters.
     owner: u64,
-    /// The generation of the process that opened them. After a fork they go on counting the parent's thread.
+    /// The generation of the process that opened the counters. After a fork they continue to count the parent's thread.
     generation: u32,
-    /// Whether the third number tells reference cycles.
+    /// Whether the third value counts reference cycles.
     has_reference: bool,
     user_only: bool,
 }
 
 thread_local! {
-    /// A number that no other thread ever has, given out when counters are opened; 0 before. (The standard library's
-    /// ThreadId is the same, but takes more instructions than a region may have beside its own.)
+    /// An id that is unique to the thread, assigned when counters are opened; 0 before. (The standard library's
+    /// `ThreadId` is equivalent, but reading it takes too many instructions within a measured region.)
     static NUMBER: Cell<u64> = const { Cell::new(0) };
-    /// Those that instances of this thread use now, by whether user code alone was asked for.
+    /// The counters that instances of this thread currently use, each with its `user_only` flag and its events.
     static OWN: RefCell<Vec<(bool, Events, Weak<ThreadCounters>)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl ThreadCounters {
-    /// The counters that the instances of this thread share.
+    /// The counters shared by the instances of this thread.
     pub(crate) fn of_this_thread(
         kernel: &Arc<dyn Kernel>,
         events: Events,
@@ -60,7 +60,7 @@ impl ThreadCounters {
         };
         match OWN.try_with(|own| shared(&mut own.borrow_mut())) {
             Ok(counters) => counters,
-            // The thread is ending: it shares nothing any more.
+            // The thread is ending, so nothing is shared any more.
             Err(_) => Ok(Arc::new(Self::open(kernel, events, user_only)?)),
         }
     }
@@ -69,7 +69,7 @@ impl ThreadCounters {
         let target = Target::Thread(None);
         let opened = open_groups(kernel, events, target, user_only, |event| event);
         let groups = opened.map_err(|(refusal, user_only)| {
-            describe::refused(&**kernel, refusal, Asked { target, user_only, targets: 1, files_each: 2 })
+            describe::refused(&**kernel, refusal, Requested { target, user_only, targets: 1, files_each: 2 })
         })?;
         Ok(Self {
             has_reference: has_reference(&groups),
@@ -81,7 +81,7 @@ impl ThreadCounters {
         })
     }
 
-    /// What has been counted so far.
+    /// Reads the counts.
     #[inline(always)]
     pub(crate) fn read(&self, into: &mut RawReading) -> Result<(), ReadFailure> {
         match self.groups.as_slice() {
@@ -93,13 +93,14 @@ impl ThreadCounters {
         }
     }
 
-    /// Whether this is their thread, in their process: the registers are its own.
+    /// Whether the caller is on the thread, and in the process, that opened the counters: only there the registers are
+    /// valid.
     #[inline]
     fn is_here(&self) -> bool {
         NUMBER.get() == self.owner && self.generation == generation()
     }
 
-    /// What a reading means.
+    /// Evaluates a reading.
     pub(crate) fn evaluate(&self, raw: &RawReading) -> Reading {
         match (raw, self.groups.as_slice()) {
             (RawReading::Sum(reading), _) => *reading,
@@ -108,7 +109,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Whether the third number of readings tells reference cycles.
+    /// Whether the third value of readings counts reference cycles.
     pub(crate) fn has_reference(&self) -> bool {
         self.has_reference
     }
@@ -122,7 +123,7 @@ impl ThreadCounters {
 /// What kernels before 5.14 cannot count, for messages.
 const SEVERAL_KINDS: &str = "cycles and instructions on cores of several kinds (kernels before 5.14 cannot)";
 
-/// The number of the calling thread.
+/// The unique id of the calling thread.
 fn own_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     if NUMBER.get() == 0 {
@@ -151,35 +152,35 @@ pub(crate) fn has_reference(groups: &[Group]) -> bool {
     groups.iter().all(Group::has_third)
 }
 
-/// Whether the groups of a thread leave the kernel's work out.
+/// Whether the groups of a thread exclude the kernel's work.
 pub(crate) fn is_user_only(groups: &[Group]) -> bool {
     groups.iter().all(|group| group.excluded != Excluded::Nothing)
 }
 
-/// Opens the groups of a thread, one per kind of core; where the kernel's work may not be counted, without it.
+/// Opens the groups of a thread, one per kind of core; without the kernel's work if counting it is not permitted.
 ///
-/// An error comes with whether user code alone was asked for at last.
+/// An error comes with a flag: whether the last attempt was for user code alone.
 pub(crate) fn open_groups(
     kernel: &Arc<dyn Kernel>,
     events: Events,
     target: Target,
     user_only: bool,
     change: impl Fn(Event) -> Event + Copy,
-) -> Result<Vec<Group>, (Refusal, bool)> {
+) -> Result<Vec<Group>, (OpenError, bool)> {
     let plans = Plans::new(&**kernel, events).of_thread(change);
-    let open_all = |excluded| -> Result<Vec<Group>, Refusal> {
+    let open_all = |excluded| -> Result<Vec<Group>, OpenError> {
         let opened = plans.iter().map(|plan| Group::open(kernel, plan, target, excluded)).collect();
         match opened {
-            // A plain event would count on one kind only, and say nothing of the other.
-            Err(Refusal { errno: Errno::INVAL | Errno::NOENT, .. }) if plans.len() > 1 => {
-                Err(Refusal { event: SEVERAL_KINDS, errno: Errno::OPNOTSUPP })
+            // A plain event would count on one kind of core only, and ignore the other.
+            Err(OpenError { errno: Errno::INVAL | Errno::NOENT, .. }) if plans.len() > 1 => {
+                Err(OpenError { event: SEVERAL_KINDS, errno: Errno::OPNOTSUPP })
             }
             opened => opened,
         }
     };
     if !user_only {
         match open_all(Excluded::Nothing) {
-            Err(Refusal { errno: Errno::ACCESS, .. }) => {}
+            Err(OpenError { errno: Errno::ACCESS, .. }) => {}
             opened => return opened.map_err(|refusal| (refusal, false)),
         }
     }

@@ -1,11 +1,14 @@
-//! Trace hooks: what was measured, written to a trace buffer and a file (`.nrm2`), and read back.
+//! Trace hooks: results written to a trace buffer or file (`.nrm2`), and read back.
 //!
-//! The format is that of the facility's last Linux form: docs/cpi-trace.md describes it byte by byte.
+//! The format is the last one that IBM's Performance Inspector used on Linux; docs/cpi-trace.md describes it byte by
+//! byte.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use tachograph_counters::IgnorePoison;
 
 use crate::{CpiData, Error, ErrorKind, Mode};
 
@@ -13,7 +16,6 @@ mod decimal;
 mod decode;
 mod encode;
 mod hook;
-mod problem;
 mod raw;
 mod read;
 #[cfg(test)]
@@ -25,18 +27,18 @@ pub use hook::{
     DetailedScaled, DetailedValues, Hook, HookKind, Kinds, Label, Other, Processors, Summary, SummaryScaled,
     SummaryValues, System, Thread,
 };
-pub use problem::TraceProblem;
 pub use read::TraceReader;
+pub use tachograph_counters::Problem;
 use write::Sections;
 
 /// A trace: a buffer in memory, or a file. Shared by any number of instances and threads.
 ///
-/// Hooks are in a file when [`write`](Self::write) returns: a process that is killed leaves a file that can
-/// be read. After the first write nothing is allocated, but for more processors.
+/// Hooks are in the file when [`write`](Self::write) returns, so a trace remains readable if the process is killed.
+/// After the first write, memory is allocated only if the number of processors grows.
 #[derive(Debug)]
 pub struct Trace {
     state: Mutex<State>,
-    /// The process that opened it: a child that was forked has the same file, and would write over it.
+    /// The process that opened the trace. A forked child shares the file, and must not overwrite it.
     process: u32,
 }
 
@@ -45,7 +47,7 @@ struct State {
     sections: Sections,
     output: Output,
     is_closed: bool,
-    /// The hooks of one get, before they go out together.
+    /// The hooks of one `get`, which are written together.
     records: Vec<u8>,
 }
 
@@ -53,21 +55,21 @@ struct State {
 enum Output {
     Memory {
         bytes: Vec<u8>,
-        /// Most bytes of hooks.
+        /// Limit of the hooks in bytes.
         limit: usize,
     },
     File {
         path: PathBuf,
-        /// Until the trace is closed.
+        /// `None` after the trace is closed.
         file: Option<File>,
     },
 }
 
 impl Trace {
-    /// A trace in memory of at most this many bytes of hooks, which are set aside now. The headers of its
-    /// sections, 512 bytes each (one for 4 GiB), come on top.
+    /// Creates a trace in memory, and allocates space for this number of bytes of hooks. Section headers take extra
+    /// space: 512 bytes for each 4 GiB.
     ///
-    /// Where there is not so much memory, its first write says that it is full.
+    /// If there is not enough memory, the first write returns [`ErrorKind::TraceFull`].
     pub fn in_memory(bytes: usize) -> Self {
         Self::in_memory_of_sections(bytes, u32::MAX)
     }
@@ -77,24 +79,24 @@ impl Trace {
         let header = raw::SECTION_HEADER_BYTES;
         let has_memory = bytes.try_reserve_exact(limit.saturating_add(header)).is_ok();
         let sections = Sections::new(section_limit);
-        // In memory nothing fails.
+        // Writing to memory does not fail.
         let _ = sections.begin(&mut bytes);
         let limit = if has_memory { limit } else { 0 };
         Self::new(sections, Output::Memory { bytes, limit })
     }
 
-    /// A trace into a new file; one of this name is overwritten.
+    /// Creates a trace file; an existing file is overwritten.
     ///
     /// # Errors
     ///
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
         Self::create_of_sections(path, u32::MAX)
     }
 
     fn create_of_sections(path: &Path, section_limit: u32) -> Result<Self, Error> {
         let sections = Sections::new(section_limit);
-        // Absolute, so that a change of the working directory does not make another file of it.
+        // Absolute, so that a change of the working directory does not change the file.
         let file = std::path::absolute(path).and_then(|path| {
             let mut file =
                 OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
@@ -113,28 +115,28 @@ impl Trace {
         Self { state, process: std::process::id() }
     }
 
-    /// A panic of another thread leaves the state as it was: it is changed last.
+    /// Ignores poisoning: an operation changes the state last, so a panic leaves it consistent.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
-    /// Writes the hooks of one `get`, in the order label start, summary, system-wide, per processor, thread,
-    /// label end: those that `flags` ([`Mode::TRACE_SUMMARY`], [`Mode::TRACE_DETAILED`]) and `label` ask for.
-    /// All of them or, in an error, none. Scaled and thread values are written where `data` has them; the
-    /// system-wide and the per-processor hook where processors were measured.
+    /// Writes the hooks of one `get` that `flags` ([`Mode::TRACE_SUMMARY`], [`Mode::TRACE_DETAILED`]) and `label`
+    /// request, in the order label start, summary, system-wide, per processor, thread, label end. On an error, no hook
+    /// is written. Scaled values and the thread's values are written if `data` has them, the system-wide and
+    /// per-processor hooks if processors were measured.
     ///
-    /// A label is cut at 2048 bytes, between characters.
+    /// A label is truncated to 2048 bytes, between characters.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::TraceFull`] when the buffer is full, [`ErrorKind::HookTooLong`] when a hook has more than
-    /// 65,532 bytes (with details and busy shares of more than 682 processors), [`ErrorKind::TraceFile`] when
-    /// the file cannot be written, [`ErrorKind::NoTrace`] when the trace was closed.
+    /// [`ErrorKind::TraceFull`] if the buffer is full, [`ErrorKind::HookTooLong`] if a hook is longer than 65,532 bytes (with
+    /// details and busy shares of more than 682 processors), [`ErrorKind::TraceFile`] if the file cannot be written,
+    /// [`ErrorKind::NoTrace`] if the trace was closed.
     pub fn write(&self, data: &CpiData, minor: u8, flags: Mode, label: Option<&str>) -> Result<(), Error> {
         if self.process != std::process::id() {
             return Err(Error::new(
                 ErrorKind::NoTrace,
-                "the trace belongs to the process that opened it, and this is a child of it: open a new one",
+                "the trace belongs to the process that opened it, and this is a forked child: open a new one",
             ));
         }
         let mut state = self.state();
@@ -170,8 +172,7 @@ impl Trace {
         }
     }
 
-    /// The file's content so far, or of a trace in memory, what would be in its file. Of a file that cannot
-    /// be read: what could be.
+    /// The trace so far. For a file, as much of it as can be read; for a trace in memory, what its file would contain.
     pub fn bytes(&self) -> Vec<u8> {
         let state = self.state();
         match &state.output {
@@ -186,14 +187,13 @@ impl Trace {
         }
     }
 
-    /// Ends the trace: what was written is in the file, and no more can be written. Of a closed trace:
-    /// nothing.
+    /// Closes the trace: completes its last section, and rejects further writes. Closing a closed trace has no effect.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written; the trace is closed all the same.
+    /// If the file cannot be written; the trace is closed in any case.
     pub fn close(&self) -> Result<(), Error> {
-        // A child's leaving does not end its parent's trace.
+        // A forked child must not close its parent's trace.
         if self.process != std::process::id() {
             return Ok(());
         }
@@ -205,7 +205,7 @@ impl Trace {
         *records = Vec::new();
         match output {
             Output::Memory { bytes, .. } => {
-                // In memory nothing fails.
+                // Writing to memory does not fail.
                 let _ = sections.finish(bytes);
                 Ok(())
             }
@@ -219,9 +219,11 @@ impl Trace {
 
 fn cannot_write(path: &Path, error: &io::Error) -> Error {
     let way_out = match error.kind() {
-        io::ErrorKind::NotFound => "make the folder first, or give another",
-        io::ErrorKind::PermissionDenied => "give a folder in which you may write",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room, or give a file elsewhere",
+        io::ErrorKind::NotFound => "create the folder first, or use another",
+        io::ErrorKind::PermissionDenied => "use a folder in which you may write",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, or use a file elsewhere"
+        }
         _ => "give another file",
     };
     Error::new(

@@ -1,7 +1,7 @@
-//! Counters and clocks that are read without the kernel: one of the two files of this crate that hold `unsafe`.
+//! Reads counters and clocks without the kernel: one of the two files of this crate with `unsafe`.
 //!
-//! The kernel shares a page per counter (`perf_event_mmap_page`) that says in which register of the processor the counter
-//! is at the moment, if in any. The register is good for the *calling thread's own* counters only.
+//! The kernel shares one page per counter (`perf_event_mmap_page`). It names the register that currently holds the
+//! counter, if any. The register is valid only for counters of the *calling thread*.
 #![allow(unsafe_code, reason = "a page that the kernel writes, and registers that only instructions read")]
 
 use std::os::fd::BorrowedFd;
@@ -12,21 +12,21 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// The page of a counter.
+/// The mapped page of a counter.
 #[derive(Debug)]
 pub(crate) struct UserPage {
     page: NonNull<Page>,
-    /// The [`generation`] of the process that mapped it: the kernel leaves the mapping out of a fork's child.
+    /// The [`generation`] of the process that mapped the page: a forked child does not inherit the mapping.
     generation: u32,
 }
 
-// SAFETY: the page is read-only for us and every read of it is volatile, under the sequence lock; it belongs to no thread.
+// SAFETY: the mapping is read-only, every read is volatile under the sequence lock, and the page belongs to no thread.
 // (Whether the *register* may be read is the caller's concern: see `UserPage::read_pair`.)
 unsafe impl Send for UserPage {}
-// SAFETY: as above; there is no state of ours in it.
+// SAFETY: as above; the type has no other state.
 unsafe impl Sync for UserPage {}
 
-/// A counter as its page and its register told it: nothing is computed next to a region.
+/// A counter as read from its page and register. Values are computed later, away from the measured region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct RawCounter {
     register: u64,
@@ -43,18 +43,18 @@ pub(crate) struct RawCounter {
     time_mask: u64,
 }
 
-/// How often a page that keeps changing is read again before the kernel is asked.
-const MOST_TRIES: usize = 16;
+/// How often a changing page is read again before the kernel is used.
+const MAX_TRIES: usize = 16;
 
 impl UserPage {
-    /// Maps the page of a counter; `None` where that cannot be done, or the kernel does not allow reading the register.
+    /// Maps the page of a counter; `None` if that fails or the kernel does not allow reading the register.
     pub(crate) fn map(counter: BorrowedFd<'_>) -> Option<Self> {
         let bytes = rustix::param::page_size();
         generation();
         if bytes < size_of::<Page>() || !IS_COUNTED.load(Ordering::Relaxed) {
             return None;
         }
-        // SAFETY: a new mapping at an address that the kernel chooses; nothing of ours is replaced.
+        // SAFETY: a new mapping at an address that the kernel chooses; no existing mapping is replaced.
         let address =
             unsafe { mmap(null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, counter, 0) }.ok()?;
         let page = Self { page: NonNull::new(address.cast())?, generation: generation() };
@@ -66,40 +66,42 @@ impl UserPage {
     }
 
     fn capabilities(&self) -> u64 {
-        // SAFETY: the mapping is as long as a page of memory, at least a `Page`, and lives as long as `self`; a volatile
-        // read of an aligned word of it is always good, whatever the kernel writes meanwhile.
+        // SAFETY: the mapping is as long as a page of memory, at least a `Page`, and lives as long as `self`; a
+        // volatile read of an aligned word in it is always valid, whatever the kernel writes meanwhile.
         unsafe { (&raw const (*self.page()).__bindgen_anon_1.capabilities).read_volatile() }
     }
 
-    /// Whether the kernel lets user code read the register (`cap_user_rdpmc`) and tells its times (`cap_user_time`).
+    /// Whether the kernel allows user code to read the register (`cap_user_rdpmc`) and provides its times (`cap_user_time`).
     fn allows_register(&self) -> bool {
         let needed = CAP_USER_RDPMC | CAP_USER_TIME;
         cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && self.capabilities() & needed == needed
     }
 
-    /// Reads two counters as they stand now, the registers one right after the other; `false` where one is in no register at
-    /// the moment, or the kernel must be asked for another reason.
+    /// Reads two counters, one register directly after the other; `false` if a counter is in no register at the moment,
+    /// or the kernel is needed for another reason.
     ///
-    /// To be called by the thread that the counters belong to only, and in the process that mapped the pages: with any other
-    /// thread the registers are someone else's and the counts are wrong without a sign of it.
+    /// Only for the thread that owns the counters, in the process that mapped the pages: for any other thread the registers
+    /// belong to another counter, and the counts are wrong without notice.
     ///
-    /// Who administrates the machine may forbid it while it is in use, by writing 0 to the unit's file `rdpmc`: then the
-    /// instruction ends the program with SIGSEGV, as it does for everybody.
+    /// An administrator can forbid reading registers at any time by writing 0 to the unit's file `rdpmc`: the
+    /// instruction then ends the program with SIGSEGV.
     #[inline]
     pub(crate) fn read_pair(pages: &[Self; 2], into: &mut [RawCounter; 2]) -> bool {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let begun = [pages[0].sequence(), pages[1].sequence()];
             compiler_fence(Ordering::SeqCst);
             let ticks = clock_ticks();
             let registers = [pages[0].copy(&mut into[0], ticks), pages[1].copy(&mut into[1], ticks)];
             let [Some(first), Some(second)] = registers else { return false };
-            // SAFETY: the pages say that this very moment the counters are in these registers and that user code may read
-            // them (`cap_user_rdpmc`, a register other than none). Should the thread be moved before the instructions, the
-            // kernel still lets it read the registers, and the sequence numbers, which it then has changed, discard them.
+            // SAFETY: according to the pages, the counters are in these registers now, and user code may read them
+            // (`cap_user_rdpmc`, a register other than none). If the thread is moved before the instructions, the
+            // kernel still allows it to read the registers, but changes the sequence numbers, so the values are
+            // discarded.
             let read = unsafe { (read_register(first), read_register(second)) };
             compiler_fence(Ordering::SeqCst);
-            // The kernel writes the pages on this processor, between two instructions of this thread: what was read
-            // belongs together when the numbers are still the same and the kernel was not in the middle of it (odd).
+            // The kernel updates the pages on this processor, between two instructions of this thread. The values are
+            // consistent if the sequence numbers are unchanged and even (odd: the kernel was interrupted during an
+            // update).
             if (begun[0] | begun[1]) & 1 == 0
                 && pages[0].sequence() == begun[0]
                 && pages[1].sequence() == begun[1]
@@ -112,8 +114,8 @@ impl UserPage {
         false
     }
 
-    /// Whether the counter was in a register when the page was last written. Where user code may not read registers after
-    /// all, it never is.
+    /// Whether the counter was in a register when the page was last written; always false if user code may not read
+    /// registers.
     pub(crate) fn is_in_register(&self) -> bool {
         // SAFETY: as in `capabilities`.
         unsafe { (&raw const (*self.page()).index).read_volatile() != 0 }
@@ -125,7 +127,7 @@ impl UserPage {
         unsafe { (&raw const (*self.page()).lock).read_volatile() }
     }
 
-    /// Copies what the page tells; gives the register that the counter is in.
+    /// Copies the page; returns the register that holds the counter.
     #[inline]
     fn copy(&self, into: &mut RawCounter, ticks: u64) -> Option<u32> {
         let page = self.page();
@@ -144,13 +146,13 @@ impl UserPage {
             (&raw const (*page).index).read_volatile()
         };
         into.ticks = ticks;
-        // What the times have grown by since the kernel last wrote them needs its formula.
+        // `cap_user_time` is needed to compute how far the times have advanced since the kernel's last write.
         let needed = CAP_USER_RDPMC | CAP_USER_TIME;
         let is_readable = into.capabilities & needed == needed && into.width != 0 && into.width <= 64;
         if is_readable { index.checked_sub(1) } else { None }
     }
 
-    /// How the kernel's nanoseconds are made of ticks of the clock.
+    /// The conversion between ticks of the clock and the kernel's nanoseconds.
     pub(crate) fn tick_rate(&self) -> Option<TickRate> {
         let page = self.page();
         // SAFETY: as in `capabilities`, for each of the fields.
@@ -170,7 +172,7 @@ impl RawCounter {
         self.offset.wrapping_add(value) as u64
     }
 
-    /// Nanoseconds for which the counter was wanted, and for which it ran.
+    /// Nanoseconds for which the counter was enabled, and for which it ran.
     pub(crate) fn times(&self) -> (u64, u64) {
         let delta = self.since_written();
         (self.enabled_ns.wrapping_add(delta), self.running_ns.wrapping_add(delta))
@@ -208,25 +210,24 @@ impl TickRate {
 
 impl Drop for UserPage {
     fn drop(&mut self) {
-        // In a fork's child there is no such mapping, and the address may be someone else's.
+        // A forked child does not have this mapping, and the address may belong to another one.
         if self.generation != generation() {
             return;
         }
-        // SAFETY: this mapping was made by `map`, in this process, with this length, and nothing refers to it after `self`.
+        // SAFETY: `map` created this mapping in this process with this length, and nothing refers to it after `self`.
         let _ = unsafe { munmap(self.page.as_ptr().cast(), rustix::param::page_size()) };
     }
 }
 
-/// How often the process and those that it came from have forked since this was first asked: another number in a child than
-/// in its parent. (A process that the bare system call makes has its parent's.)
+/// Number of forks between the ancestor process that first called this function and this process. So a child's number
+/// differs from its parent's, unless the child was created by the bare system call, which runs no fork handlers.
 #[inline]
 pub(crate) fn generation() -> u32 {
     static COUNTING: Once = Once::new();
     if !COUNTING.is_completed() {
         COUNTING.call_once(|| {
-            // SAFETY: a function without captures lives as long as the program. It is called in the child of a fork, where
-            // it does what may be done there: it changes an atomic number. Where there is no room for it (not 0), nothing
-            // is mapped: see `map`.
+            // SAFETY: a function without captures lives as long as the program. It runs in forked children, where
+            // changing an atomic is allowed. If it cannot be registered (the outcome is not 0), `map` maps nothing.
             let outcome = unsafe { libc::pthread_atfork(None, None, Some(forked)) };
             IS_COUNTED.store(outcome == 0, Ordering::Relaxed);
         });
@@ -254,14 +255,14 @@ const CAP_USER_TIME_SHORT: u64 = 1 << 5;
 pub(crate) fn clock_ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: the instruction exists on every x86-64 processor, and only reads a register. (A process that turned it
-        // off for itself, by PR_SET_TSC, asked for the fault.)
+        // SAFETY: the instruction exists on every x86-64 processor, and only reads a register. (A process that disabled
+        // it with PR_SET_TSC asked for the fault.)
         unsafe { core::arch::x86_64::_rdtsc() }
     }
     #[cfg(target_arch = "aarch64")]
     {
         let ticks: u64;
-        // SAFETY: Linux lets user code read the virtual count, or reads it for it; nothing else is touched.
+        // SAFETY: Linux lets user code read the virtual count, or emulates the read; nothing else is touched.
         unsafe {
             core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
         };
@@ -278,7 +279,7 @@ pub(crate) fn clock_ticks() -> u64 {
 ///
 /// # Safety
 ///
-/// User code must be allowed to read it now (`cap_user_rdpmc`): else the instruction faults.
+/// User code must be allowed to read it now (`cap_user_rdpmc`); otherwise the instruction faults.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 unsafe fn read_register(register: u32) -> Option<u64> {
@@ -295,7 +296,7 @@ unsafe fn read_register(register: u32) -> Option<u64> {
 ///
 /// # Safety
 ///
-/// User code must be allowed to read it now (`cap_user_rdpmc`): else the instruction faults.
+/// User code must be allowed to read it now (`cap_user_rdpmc`); otherwise the instruction faults.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 unsafe fn read_register(register: u32) -> Option<u64> {
@@ -329,11 +330,11 @@ unsafe fn read_register(register: u32) -> Option<u64> {
     registers!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
 }
 
-/// There is no such register known here.
+/// No register is known on this architecture.
 ///
 /// # Safety
 ///
-/// None is needed.
+/// Always safe.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[inline]
 unsafe fn read_register(_register: u32) -> Option<u64> {
@@ -364,14 +365,14 @@ mod tests {
         let counter =
             |register, offset, width| RawCounter { register, offset, width, ..RawCounter::default() };
         assert_eq!(counter(5, 100, 48).count(), 105);
-        // The kernel lets counters begin below zero, so that they overflow in time.
+        // The kernel starts counters at negative values, so that they overflow in time.
         assert_eq!(counter(0xFFFF_FFFF_FFFE, 100, 48).count(), 98);
         assert_eq!(counter(0x8000_0000, 1 << 31, 32).count(), 0);
         assert_eq!(counter(u64::MAX, 1, 64).count(), 0);
     }
 
     #[test]
-    fn times_go_on_since_the_page_was_written() {
+    fn times_advance_since_the_page_was_written() {
         let mut counter = RawCounter {
             enabled_ns: 1000,
             running_ns: 500,
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_goes_on() {
+    fn the_clock_advances() {
         let begun = clock_ticks();
         while clock_ticks() == begun {}
         assert!(clock_ticks() > begun);

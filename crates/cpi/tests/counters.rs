@@ -1,30 +1,31 @@
-//! `Processor CPI` on a made machine whose counts are known to the last one.
+//! `Processor CPI` on a fake machine with exactly known counts.
 #![cfg(feature = "made-machine")]
 
 use std::fs;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::{
-    AverageKind, Calculator, CounterType, FormatOptions, Intervals, RawValue, Series, Statistics,
+    AverageKind, Calculator, CounterType, FormatOptions, IgnorePoison, Intervals, RawValue, Series,
+    Statistics,
 };
 use tachograph_cpi::counters::provider;
 use tachograph_cpi::made;
 use tachograph_perflib::block::{Content, Identifier, decode};
-use tachograph_perflib::{Clock, FREQUENCY, Moments, Provider, Query, Registry, Rows};
+use tachograph_perflib::{Clock, FREQUENCY, Provider, Query, Registry, Rows, Timestamps};
 use tachograph_system::Roots;
 use tempfile::TempDir;
 
 const PROCESSORS: u64 = 4;
 const INSTANCES: [&str; 7] = ["_Total", "0,_Total", "0,0", "0,1", "1,_Total", "1,0", "1,1"];
-/// By instance: the processors that it stands for.
+/// By instance: its processors.
 const MEMBERS: [&[u64]; 7] = [&[0, 2, 1, 3], &[0, 2], &[0], &[2], &[1, 3], &[1], &[3]];
 
-/// The made machine is that of the whole process, and each reading of anybody lets its time go on.
-fn made_machine() -> (MutexGuard<'static, ()>, TempDir, Box<dyn Provider>) {
+/// The fake machine belongs to the whole process, and each reading advances its time.
+fn fake_machine() -> (MutexGuard<'static, ()>, TempDir, Box<dyn Provider>) {
     static ONE: Mutex<()> = Mutex::new(());
-    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let guard = ONE.lock().ignore_poison();
     made::install(PROCESSORS as u32);
     let folder = tempfile::tempdir().expect("a folder");
     let roots = Roots {
@@ -41,11 +42,11 @@ fn made_machine() -> (MutexGuard<'static, ()>, TempDir, Box<dyn Provider>) {
     write(roots.proc.join("stat"), &(0..PROCESSORS).map(line).collect::<String>());
     write(roots.sys.join("devices/system/node/node0/cpulist"), "0,2\n");
     write(roots.sys.join("devices/system/node/node1/cpulist"), "1,3\n");
-    let provider = provider(&roots).expect("the made machine has counters");
+    let provider = provider(&roots).expect("the fake machine has counters");
     (guard, folder, provider)
 }
 
-/// What a step of the made machine adds to an instance: instructions, cycles, cycles scaled to busy, core cycles.
+/// One step of the fake machine for an instance: instructions, cycles, cycles scaled to busy, core cycles.
 fn step_of(members: &[u64]) -> [u64; 4] {
     let sum = |of: fn(u64) -> u64| members.iter().map(|&number| of(number)).sum();
     [
@@ -56,14 +57,14 @@ fn step_of(members: &[u64]) -> [u64; 4] {
     ]
 }
 
-/// Everything at so many moments, a second apart.
+/// Everything at this number of moments, one second apart.
 fn samples(provider: &mut dyn Provider, count: i64) -> Vec<Rows> {
     let sample = |second: i64| {
-        let mut rows = Rows::of_everything(Arc::clone(provider.info()));
+        let mut rows = Rows::unfiltered(Arc::clone(provider.info()));
         let time = FileTime(second * FileTime::PER_SECOND);
-        rows.clear(Moments { ticks: second * FREQUENCY, system_time: time, wall: time });
+        rows.clear(Timestamps { ticks: second * FREQUENCY, system_time: time, wall: time });
         provider.collect(&mut rows).expect("collected");
-        assert_eq!(rows.troubles(), []);
+        assert_eq!(rows.errors(), []);
         rows
     };
     (0..count).map(sample).collect()
@@ -85,7 +86,7 @@ fn calculator(rows: &Rows, counter: &str) -> Calculator {
 
 #[test]
 fn raw_values_are_sums_from_the_first_sample_on() {
-    let (_guard, _folder, mut provider) = made_machine();
+    let (_guard, _folder, mut provider) = fake_machine();
     for (sample, rows) in (0..).zip(samples(&mut *provider, 3)) {
         let names: Vec<_> = rows.instances().iter().map(|instance| instance.full_name()).collect();
         assert_eq!(names, INSTANCES);
@@ -112,7 +113,7 @@ fn raw_values_are_sums_from_the_first_sample_on() {
 
 #[test]
 fn formatted_values() {
-    let (_guard, _folder, mut provider) = made_machine();
+    let (_guard, _folder, mut provider) = fake_machine();
     let samples = samples(&mut *provider, 3);
     for (instance, members) in MEMBERS.iter().enumerate() {
         let [instructions, cycles, busy_cycles, core_cycles] = step_of(members).map(|step| step as f64);
@@ -136,7 +137,7 @@ fn formatted_values() {
 
 #[test]
 fn averages_are_of_sums() {
-    let (_guard, _folder, mut provider) = made_machine();
+    let (_guard, _folder, mut provider) = fake_machine();
     let mut samples = samples(&mut *provider, 4);
     // Two steps fall into the last interval.
     samples.remove(2);
@@ -147,7 +148,7 @@ fn averages_are_of_sums() {
         let calculator = calculator(&samples[0], counter);
         let mut series = Series::new(Statistics::new(calculator.formula(), Intervals::default(), None));
         for rows in &samples {
-            let at = Moment { utc: rows.at().wall, bias_minutes: 0 };
+            let at = Moment { utc: rows.timestamps().wall, bias_minutes: 0 };
             series.add(&calculator, &raw(rows, 0, counter), at);
         }
         let summary = series.statistics().summary();
@@ -159,17 +160,17 @@ fn averages_are_of_sums() {
         cycles / instructions
     });
     let mean_of_ratios = mean_of_ratios.sum::<f64>() / PROCESSORS as f64;
-    assert!((mean_of_ratios - cycles / instructions).abs() > 1e-6, "the test can tell them apart");
+    assert!((mean_of_ratios - cycles / instructions).abs() > 1e-6, "the test distinguishes them");
 }
 
 #[test]
 fn through_a_query_and_its_raw_data_block() {
-    let (_guard, _folder, provider) = made_machine();
+    let (_guard, _folder, provider) = fake_machine();
     let mut registry = Registry::new("MADE", Clock::of_this_machine());
     registry.register(provider).expect("a valid registration");
     let set = registry.enumerate().next().expect("the set");
     let registry = Arc::new(registry);
-    // Instances alone, with no counter asked for.
+    // Instances alone, without counters.
     let names = registry.instances(set).expect("a list");
     assert_eq!(names.iter().map(|key| key.full_name()).collect::<Vec<_>>(), INSTANCES);
 
@@ -186,11 +187,11 @@ fn through_a_query_and_its_raw_data_block() {
     let values = [4, 5, 6].map(|row| (rows.values(row)[cpi].first, rows.values(row)[cpi].second));
     assert_eq!(values, [(2_000_000, 804_000), (1_000_000, 401_000), (1_000_000, 403_000)]);
 
-    // A consumer of V2 sees the bases as counters of their own, 64 bits wide.
+    // A V2 consumer sees the bases as counters of their own, 64 bits wide.
     let mut bytes = Vec::new();
     query.data(&mut bytes).expect("a block");
     let block = decode(&bytes).expect("every value can be read");
-    // The path has results of its own, in front.
+    // The path has results of its own, which come first.
     let whole_set = block.results().find_map(|result| match result.content() {
         Content::CounterSet(instances) => Some(instances),
         _ => None,

@@ -1,5 +1,5 @@
-//! Collecting `Processor CPI` allocates nothing once the counters are open. In a binary of its own, which counts what is
-//! allocated.
+//! Collecting `Processor CPI` does not allocate once the counters are open. A test program of its own, because it counts
+//! allocations.
 #![cfg(feature = "made-machine")]
 
 use std::sync::Arc;
@@ -17,8 +17,8 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 fn collecting_allocates_nothing_after_the_second_sample() {
     made::install(64);
     let clock = Clock::of_this_machine();
-    let mut provider = provider(&Roots::of_this_machine()).expect("the made machine has counters");
-    let mut rows = Rows::of_everything(Arc::clone(provider.info()));
+    let mut provider = provider(&Roots::of_this_machine()).expect("the fake machine has counters");
+    let mut rows = Rows::unfiltered(Arc::clone(provider.info()));
     let mut allocated = Vec::with_capacity(50);
     for sample in 0..52 {
         rows.clear(clock.now());
@@ -32,7 +32,7 @@ fn collecting_allocates_nothing_after_the_second_sample() {
             allocated.push(bytes);
         }
     }
-    // The harness has a thread of its own, which may allocate meanwhile.
+    // The harness's own thread can allocate at the same time.
     let without = allocated.iter().filter(|&&bytes| bytes == 0).count();
     assert!(without >= 45, "{allocated:?}");
 }

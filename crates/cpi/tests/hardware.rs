@@ -1,11 +1,11 @@
-//! Counting with hardware counters, where every count is known: in the emulated machine of tools/pmu-vm.
+//! Counting with hardware counters, with exactly known counts: in the emulated machine of tools/pmu-vm.
 //!
-//! `TACHO_PMU` says what the machine is: there its processor executes one instruction in 2^SHIFT cycles, and `TACHO_PMU` is
-//! SHIFT; or it is the name of a machine that lacks something ([`guest::STATES`]). Each test looks there whether it has
-//! anything to say, and without `TACHO_PMU` none has: `tools/pmu-vm/check` runs them all.
+//! `TACHO_PMU` describes the machine: SHIFT, if its processor executes one instruction in 2^SHIFT cycles, or the name of a
+//! machine that lacks something ([`guest::STATES`]). Each test checks whether it applies to the machine; without `TACHO_PMU`
+//! none does. `tools/pmu-vm/check` runs them all.
 //!
-//! A line `@ok NAME: FOUND` is one check for the list that `check` prints. A line `@same NAME VALUE` is a value that has to
-//! be the same wherever it is printed, whatever SHIFT is.
+//! A line `@ok NAME: FOUND` is one check for the list that `check` prints. A line `@same NAME VALUE` is a value that has to be
+//! equal wherever it is printed, for every SHIFT.
 
 #![allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! The way of counting, with software events: on any machine with perf events, as a user who may count.
+//! Counting with software events, on any machine with perf events, for a user who may count.
 
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
@@ -17,7 +17,7 @@ fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").expect("a list").count()
 }
 
-/// Touches memory for the first time; gives how many page faults the kernel says that it took this thread.
+/// Touches new memory; returns the number of page faults that the kernel reports for this thread.
 fn fault(pages: usize) -> u64 {
     let before = faults_so_far();
     let bytes = rustix::param::page_size();
@@ -29,23 +29,23 @@ fn fault(pages: usize) -> u64 {
     faults_so_far() - before
 }
 
-/// Page faults of this thread as /proc tells them, small and large (proc_pid_stat(5): minflt, majflt).
+/// Page faults of this thread in /proc, minor and major (proc_pid_stat(5): minflt, majflt).
 fn faults_so_far() -> u64 {
     let line = std::fs::read_to_string("/proc/thread-self/stat").expect("a line");
     let fields: Vec<&str> = line.rsplit(')').next().expect("fields").split_ascii_whitespace().collect();
     [7, 9].iter().map(|&place: &usize| fields[place].parse::<u64>().expect("a number")).sum()
 }
 
-/// Whether a count is what the kernel says, but for a few faults of the measuring itself. Counters count everything from the
-/// very first interval on, all members of a group alike.
+/// Whether a count equals the kernel's, apart from a few faults of the measurement itself. All members of a group count
+/// everything from the very first interval on.
 fn is_near(count: u64, expected: u64) -> bool {
     (expected..expected + 50).contains(&count)
 }
 
-/// All in one test: another at the same time would open files and take memory too.
+/// One test, because another at the same time would open files and allocate too.
 #[test]
 fn nothing_is_leaked_and_nothing_allocated() {
-    // Files of /proc and /sys stay open once they were read.
+    // Files of /proc and /sys stay open after the first read.
     drop(Cpi::new(options(Mode::SCALED)).expect("counted"));
     let before = open_files();
     for round in 0..10_000 {
@@ -98,7 +98,7 @@ fn page_faults_of_this_thread() {
     assert!(is_near(outer.instructions, first + second), "{outer:?} {first} {second}");
     assert!(outer.core_cycles > inner.core_cycles && outer.running_share() == Some(1.0), "{outer:?}");
 
-    // Of processors: software clocks never stand still.
+    // For processors: software clocks never halt.
     let mut cpi = Cpi::new(options(Mode::SCALED)).expect("counted");
     cpi.start().expect("started");
     let faults = fault(5000);
@@ -107,7 +107,7 @@ fn page_faults_of_this_thread() {
     assert!(data.processors.iter().any(|data| data.state == ProcessorState::Measured), "{data:?}");
 }
 
-/// Each thread sees its own faults, however many measure at the same time, and an instance may be read by another thread.
+/// Each thread counts its own faults, however many measure at the same time, and another thread can read an instance.
 fn instances_of_many_threads() {
     let together = Barrier::new(8);
     std::thread::scope(|scope| {
@@ -158,7 +158,7 @@ fn commands_and_processes() {
     counted.get().expect("measured");
     sleeper.kill().expect("killed");
     sleeper.wait().expect("ended");
-    // What was counted stays, after the end too.
+    // The counts stay, also after the end.
     counted.get_and_start().expect("measured");
     let error = ProcessCpi::attach(sleeper.id(), false, Events::Software).expect_err("it is gone");
     assert_eq!(error.kind(), ErrorKind::NoSuchThread);

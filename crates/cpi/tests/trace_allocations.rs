@@ -1,13 +1,12 @@
-//! Writing to a trace allocates nothing after the first time. In a binary of its own, which counts what is
-//! allocated.
+//! After the first write, writing to a trace does not allocate. A test program of its own, because it counts allocations.
 
-#[path = "trace/made.rs"]
-mod trace_made;
+#[path = "trace/fixture.rs"]
+mod trace_fixture;
 
 use peak_alloc::PeakAlloc;
 use tachograph_cpi::Mode;
 use tachograph_cpi::trace::Trace;
-use trace_made as made;
+use trace_fixture as made;
 
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
@@ -26,12 +25,12 @@ fn writing_allocates_nothing_after_the_first_time() {
             let before = ALLOCATED.current_usage();
             ALLOCATED.reset_peak_usage();
             for get in 0..5 {
-                // The longest: more than there was at first.
+                // The longest hooks: more than in the first write.
                 trace.write(&data, get, Mode::TRACE_EVERYTHING, Some(&label)).expect("room");
             }
             allocated.push(ALLOCATED.peak_usage().saturating_sub(before));
         }
-        // The harness has a thread of its own, which may allocate meanwhile.
+        // The harness's own thread can allocate at the same time.
         let without = allocated.iter().filter(|&&bytes| bytes == 0).count();
         assert!(without >= 40, "{allocated:?}");
     }

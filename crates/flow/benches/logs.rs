@@ -1,8 +1,8 @@
-//! Reading, summarising and converting logs, per raw value, beside a yardstick that only reads the same bytes.
+//! Reading, summarizing and converting logs, per raw value, and a yardstick that only reads the same bytes.
 //!
 //! `cargo bench -p tachograph-flow --bench logs`
 
-mod made;
+mod generate;
 
 use std::hint::black_box;
 use std::io::Cursor;
@@ -15,18 +15,18 @@ use tachograph_flow::{Source, Union, UnionScan, run};
 use tachograph_logs::Format;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 
-use made::{Records, log_in_memory};
+use generate::{Records, log_in_memory};
 
 const BYTES: u64 = 8 << 20;
 
 fn open(log: &[u8]) -> LogSource {
-    let reader = tachograph_logs::open_stream(Cursor::new(log.to_vec())).expect("a made log opens");
-    LogSource::new(Path::new("made.blg"), reader)
+    let reader = tachograph_logs::open_stream(Cursor::new(log.to_vec())).expect("the log opens");
+    LogSource::new(Path::new("generated.blg"), reader)
 }
 
 fn scan(log: &[u8]) -> UnionScan {
     let mut scan = UnionScan::default();
-    run(&mut open(log), &mut scan, || {}).expect("a made log reads");
+    run(&mut open(log), &mut scan, || {}).expect("the log is read");
     scan
 }
 
@@ -50,7 +50,7 @@ fn benches(criterion: &mut Criterion) {
                 let mut source = open(&log);
                 let mut sample = Default::default();
                 let mut count = 0;
-                while source.next(&mut sample).expect("a made log reads") {
+                while source.next(&mut sample).expect("the log is read") {
                     count += sample.len();
                 }
                 count
@@ -59,7 +59,7 @@ fn benches(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("stats", name), |bencher| {
             bencher.iter(|| {
                 let mut sink = StatisticsSink::new(StatisticsOptions::default());
-                run(&mut open(&log), &mut sink, || {}).expect("a made log reads");
+                run(&mut open(&log), &mut sink, || {}).expect("the log is read");
                 sink.rows().len()
             });
         });
@@ -68,14 +68,15 @@ fn benches(criterion: &mut Criterion) {
                 let mut source = Union::scanned(open(&log), &scanned);
                 let mut sink =
                     TextSink::new(std::io::sink(), Format::Csv, zone.clone(), &scanned).expect("CSV is text");
-                run(&mut source, &mut sink, || {}).expect("a made log converts");
+                run(&mut source, &mut sink, || {}).expect("the log is converted");
             });
         });
         group.bench_function(BenchmarkId::new("relog to BLG", name), |bencher| {
             bencher.iter(|| {
                 let out = Cursor::new(Vec::with_capacity(log.len() + (1 << 16)));
-                let writer = BlgWriter::new(out, BlgWriterOptions::new(zone.clone())).expect("a log begins");
-                run(&mut open(&log), &mut LogSink::new(writer), || {}).expect("a made log copies");
+                let writer =
+                    BlgWriter::new(out, BlgWriterOptions::new(zone.clone())).expect("the log is created");
+                run(&mut open(&log), &mut LogSink::new(writer), || {}).expect("the log is copied");
             });
         });
         group.finish();

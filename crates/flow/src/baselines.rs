@@ -1,4 +1,4 @@
-//! The samples that open the intervals of a window.
+//! The samples that open the first intervals of a window.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,65 +6,66 @@ use tachograph_counters::RawValue;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet};
 
-/// The last sample of each list of counters, while samples pass that come before a window.
+/// Collects the last sample before a window for each distinct list of counters.
 ///
-/// Lists that differ from sample to sample are kept up to a size: beyond it the list that did not come for the longest time
-/// is dropped, and a counter that only it had gets its first interval within the window.
+/// Memory is limited: if the samples take too much, the least recent one is dropped, and its counters get their first
+/// interval within the window.
 #[derive(Default)]
 pub struct Baselines {
-    /// By the signature of the list.
-    by_list: HashMap<u64, Held>,
-    /// The signatures in the order in which their samples came.
+    /// Keyed by the signature of the list.
+    by_list: HashMap<u64, CachedSample>,
+    /// The signatures, keyed by sequence number.
     order: BTreeMap<u64, u64>,
-    came: u64,
+    samples: u64,
     bytes: usize,
 }
 
-struct Held {
-    came: u64,
+struct CachedSample {
+    sequence_number: u64,
     bytes: usize,
     sample: Sample,
 }
 
-/// How much memory the samples may take together, about; one sample is always held.
+/// Approximate limit for the memory of all samples. One sample is always kept.
 const MAX_BYTES: usize = 64 << 20;
 
 impl Baselines {
-    /// Holds a sample in place of the one before with the same list of counters, whose buffers it leaves in `sample`.
-    /// `signature` is that of the list.
-    pub fn hold(&mut self, signature: u64, sample: &mut Sample) {
-        self.came += 1;
+    /// Stores `sample` in place of the last one with the same list of counters, and puts the replaced sample into
+    /// `sample` so that its buffers can be reused. `signature` identifies the list.
+    pub fn keep(&mut self, signature: u64, sample: &mut Sample) {
+        self.samples += 1;
         let bytes = bytes_of(sample);
         self.bytes += bytes;
         match self.by_list.get_mut(&signature) {
-            Some(held) => {
-                std::mem::swap(&mut held.sample, sample);
-                self.bytes -= std::mem::replace(&mut held.bytes, bytes);
-                self.order.remove(&std::mem::replace(&mut held.came, self.came));
+            Some(cached) => {
+                std::mem::swap(&mut cached.sample, sample);
+                self.bytes -= std::mem::replace(&mut cached.bytes, bytes);
+                self.order.remove(&std::mem::replace(&mut cached.sequence_number, self.samples));
             }
             None => {
-                let held = Held { came: self.came, bytes, sample: std::mem::take(sample) };
-                self.by_list.insert(signature, held);
+                let cached =
+                    CachedSample { sequence_number: self.samples, bytes, sample: std::mem::take(sample) };
+                self.by_list.insert(signature, cached);
             }
         }
-        self.order.insert(self.came, signature);
+        self.order.insert(self.samples, signature);
         while self.bytes > MAX_BYTES && self.order.len() > 1 {
             let Some((_, oldest)) = self.order.pop_first() else { break };
-            self.bytes -= self.by_list.remove(&oldest).map_or(0, |held| held.bytes);
+            self.bytes -= self.by_list.remove(&oldest).map_or(0, |cached| cached.bytes);
         }
     }
 
-    /// The samples, marked as baselines, the one that came last first.
+    /// The samples, marked as baselines, latest first.
     pub fn into_latest_first(mut self) -> Vec<Sample> {
         let latest_first = self.order.values().rev();
         latest_first
             .filter_map(|signature| self.by_list.remove(signature))
-            .map(|held| Sample { is_baseline: true, ..held.sample })
+            .map(|cached| Sample { is_baseline: true, ..cached.sample })
             .collect()
     }
 }
 
-/// About what a sample takes in memory with the descriptions of its groups.
+/// Approximate size of a sample in memory, including the descriptions of its groups.
 fn bytes_of(sample: &Sample) -> usize {
     let group = |group: &Group| {
         let names = group.set.counters.iter().map(|counter| counter.name.len()).sum::<usize>();

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-/// The moments at which samples are due: `start + k * interval`, so that delays never add up.
+/// The schedule of samples: sample k is due at `start + k * interval`, so delays do not accumulate.
 ///
-/// A sample whose moment has passed is taken at once. Moments that passed entirely, because the sample before took longer
-/// than an interval, are skipped and counted.
+/// A late sample is due immediately. Samples that are late by an interval or more are skipped and counted.
 #[derive(Clone, Debug)]
 pub struct Cadence {
     start: Instant,
@@ -26,37 +25,37 @@ impl Cadence {
         self.start
     }
 
-    /// When the next sample is due. A moment beyond what the clock can express is as good as the start: now.
+    /// When the next sample is due. Returns the start if the clock cannot represent that moment.
     pub fn due(&self) -> Instant {
         self.start.checked_add(self.offset()).unwrap_or(self.start)
     }
 
-    /// How long after the start the next sample is due. Exact for 584 years.
+    /// The time from the start to the next sample, limited to 584 years.
     fn offset(&self) -> Duration {
         let nanoseconds = self.interval.as_nanos().saturating_mul(self.next.into());
         Duration::from_nanos(nanoseconds.try_into().unwrap_or(u64::MAX))
     }
 
-    /// Moves on to the moment after the sample that is taken at `now`, which is due by then.
+    /// Records that the due sample is taken at `now`.
     pub fn advance(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.start);
         let latest = elapsed.as_nanos() / self.interval.as_nanos().max(1);
         let latest = u64::try_from(latest).unwrap_or(u64::MAX);
         self.missed += latest.saturating_sub(self.next);
         self.next = self.next.max(latest);
-        // A tenth of the interval is no more than what schedulers do.
+        // Smaller delays are normal and not counted.
         if elapsed.saturating_sub(self.offset()) > self.interval / 10 {
             self.late += 1;
         }
         self.next = self.next.saturating_add(1);
     }
 
-    /// How many samples were taken more than a tenth of the interval after their moment.
+    /// Number of samples that were late by more than a tenth of the interval.
     pub fn late(&self) -> u64 {
         self.late
     }
 
-    /// How many moments passed without a sample.
+    /// Number of skipped samples.
     pub fn missed(&self) -> u64 {
         self.missed
     }
@@ -71,23 +70,23 @@ mod tests {
     }
 
     #[test]
-    fn delays_do_not_add_up() {
+    fn delays_do_not_accumulate() {
         let start = Instant::now();
         let mut cadence = Cadence::new(start, Duration::from_secs(1));
         cadence.advance(start);
         cadence.advance(start + Duration::from_millis(1_005));
         assert_eq!(counts(&cadence), (2, 0, 0));
-        // Late: the next moment stays where it was.
+        // A late sample does not move the next one.
         cadence.advance(start + Duration::from_millis(2_700));
         assert_eq!(counts(&cadence), (3, 1, 0));
         assert_eq!(cadence.due(), start + Duration::from_secs(3));
-        // Moments 3 and 4 passed while the machine did something else.
+        // Samples 3 and 4 are skipped.
         cadence.advance(start + Duration::from_millis(5_001));
         assert_eq!(counts(&cadence), (6, 1, 2));
     }
 
     #[test]
-    fn the_next_moment_is_after_the_sample() {
+    fn the_next_sample_is_due_after_the_last() {
         let start = Instant::now();
         for (taken, due) in [(0, 100), (99, 100), (100, 200), (101, 200), (999, 1000), (1000, 1100)] {
             let mut cadence = Cadence::new(start, Duration::from_millis(100));
@@ -96,9 +95,9 @@ mod tests {
         }
     }
 
-    /// 2^32 samples are 50 days at a millisecond.
+    /// With an interval of one millisecond, 2^32 samples take 50 days.
     #[test]
-    fn moments_advance_beyond_the_largest_32_bit_number() {
+    fn more_than_2_to_the_32_samples() {
         let (start, interval) = (Instant::now(), Duration::from_millis(1));
         for index in [u64::from(u32::MAX), 1 << 32, (1 << 32) + 1, 1 << 40] {
             let mut cadence = Cadence { next: index, ..Cadence::new(start, interval) };
@@ -106,8 +105,8 @@ mod tests {
             cadence.advance(cadence.due());
             assert_eq!((cadence.due(), cadence.missed()), (start + Duration::from_millis(index + 1), 0));
         }
-        let endless = Cadence { next: u64::MAX, ..Cadence::new(start, Duration::MAX) };
-        assert_eq!(endless.offset(), Duration::from_nanos(u64::MAX));
-        let _ = endless.due();
+        let overflowing = Cadence { next: u64::MAX, ..Cadence::new(start, Duration::MAX) };
+        assert_eq!(overflowing.offset(), Duration::from_nanos(u64::MAX));
+        let _ = overflowing.due();
     }
 }

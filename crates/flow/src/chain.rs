@@ -6,14 +6,14 @@ use tachograph_counters::sample::Sample;
 
 use crate::{FlowError, Source};
 
-/// The samples of several sources, each to its end before the next begins: machines for a sink that asks nothing of
-/// their order, each with its own window and its own stretch of time.
+/// The samples of several sources, one source after another. For several machines and a sink that does not need their
+/// samples in the order of time.
 pub struct Chain {
     sources: VecDeque<Box<dyn Source>>,
 }
 
 impl Chain {
-    /// Over the given sources.
+    /// A source that reads `sources` one after another.
     pub fn new(sources: impl IntoIterator<Item = Box<dyn Source>>) -> Self {
         Self { sources: sources.into_iter().collect() }
     }

@@ -1,40 +1,41 @@
-//! Why a pipeline stopped.
+//! The errors of a pipeline.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use tachograph_logs::LogError;
+use tachograph_logs::{LogError, io_error_text};
 
 /// Why a pipeline stopped.
 #[derive(Debug)]
 pub enum FlowError {
     /// A log could not be read or written.
     Log(LogError),
-    /// Two logs of one machine hold samples of the same moment.
+    /// Two logs have samples of the same machine and moment that have a counter in common.
     SameMoment {
         /// The first log.
         first: PathBuf,
         /// The second log.
         second: PathBuf,
-        /// The moment, as people read it.
+        /// The moment, as RFC 3339.
         at: String,
     },
     /// The output could not be written.
     Output(io::Error),
-    /// There are more counters of instances than statistics are kept of.
+    /// There are more counters (counting each instance) than statistics can be kept for.
     TooManyCounters {
-        /// How many there may be.
-        most: usize,
+        /// The maximum.
+        max: usize,
     },
-    /// Groups came that the first sample did not have; a [`Union`](crate::Union) over a scan has them.
+    /// A sample has groups that the first sample did not have. A [`Union`](crate::Union) over a scan of all samples
+    /// avoids this.
     NewGroups,
-    /// Who asked for the samples has no use for them any more.
+    /// Cancelled by the consumer.
     Stopped,
 }
 
 impl FlowError {
-    /// Whether the reader at the other end of a pipe went away.
+    /// Whether the output is a pipe whose reader has closed it.
     pub fn is_broken_pipe(&self) -> bool {
         let io = match self {
             Self::Log(error) => error.io_error(),
@@ -62,9 +63,11 @@ impl fmt::Display for FlowError {
                 first.display(),
                 second.display()
             ),
-            Self::Output(error) => write!(f, "the output could not be written: {error}"),
-            Self::TooManyCounters { most } => {
-                write!(f, "more than {most} counters of instances; select some of them with -c")
+            Self::Output(error) => {
+                write!(f, "the output could not be written: {}", io_error_text(error))
+            }
+            Self::TooManyCounters { max } => {
+                write!(f, "more than {max} counters of instances; select some of them with -c")
             }
             Self::NewGroups => f.write_str("the log's counters changed on the way"),
             Self::Stopped => f.write_str("stopped before the end"),

@@ -1,4 +1,4 @@
-//! Local times of one time zone for samples of several.
+//! Converting samples of several time zones to one zone.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
@@ -6,8 +6,7 @@ use tachograph_counters::time_zone::TimeZone;
 
 use crate::{FlowError, Source};
 
-/// Gives every sample the local time of one zone: that of the log that is written, which names one zone for all its
-/// samples.
+/// Converts the local times of samples to a single time zone, since a log stores only one for all of its samples.
 pub struct InZone<S> {
     source: S,
     zone: TimeZone,
@@ -26,10 +25,10 @@ impl<S: Source> Source for InZone<S> {
             return Ok(false);
         }
         let moment = self.zone.utc_to_moment(sample.at.utc);
-        let later = i64::from(sample.at.bias_minutes) - i64::from(moment.bias_minutes);
-        if later != 0 {
+        let shift = i64::from(sample.at.bias_minutes) - i64::from(moment.bias_minutes);
+        if shift != 0 {
             for group in sample.groups.iter_mut().filter(|group| group.read_at.0 != 0) {
-                group.read_at = group.read_at.saturating_add(later.saturating_mul(FileTime::PER_MINUTE));
+                group.read_at = group.read_at.saturating_add(shift.saturating_mul(FileTime::PER_MINUTE));
             }
             sample.at = moment;
         }

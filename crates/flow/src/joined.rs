@@ -1,15 +1,15 @@
-//! Samples of one moment as one sample.
+//! Joining samples of the same moment.
 
 use tachograph_counters::sample::Sample;
 
 use crate::{FlowError, Source};
 
-/// Makes one sample of those that follow each other, are of the same moment and have different groups: of several machines,
-/// or of several collectors of one machine. For a source whose samples all have the groups of one
+/// Joins consecutive samples of the same moment that have different groups, because they are from different machines or
+/// from different collectors on one machine. All samples of the source must have the groups of one
 /// [`Union`](crate::Union).
 pub struct Joined<S> {
     source: S,
-    /// The sample after the one that was given out last.
+    /// The sample that follows the last returned one.
     next: Sample,
     state: State,
 }

@@ -1,7 +1,7 @@
-//! The pipeline: sources yield samples, stages pass them on, sinks take them.
+//! The pipeline: sources yield samples, stages transform them, sinks write or display them.
 //!
-//! Every command is this pipeline with other ends. Samples stay raw up to the sink: only a sink that shows something to a
-//! person or writes a text formats values. A stage is a [`Source`] over another source; the pull is synchronous.
+//! Every command is a pipeline. Samples have raw values all the way to the sink; only a sink that displays values or
+//! writes text formats them. A stage is a [`Source`] over another source. Samples are pulled synchronously.
 //!
 //! ```text
 //! logs -> merge -> window -> thin -> identity -> select -> union -> log, text, JSON
@@ -22,13 +22,13 @@ pub mod logs;
 mod machines;
 mod merge;
 pub mod query;
+mod read_limited;
 mod readahead;
 pub mod record;
+mod seekable_source;
 mod select;
 mod selection;
 pub mod sinks;
-mod small_file;
-mod stretch;
 mod thin;
 mod union;
 mod window;
@@ -42,24 +42,24 @@ pub use error::FlowError;
 pub use identity::Identity;
 pub use in_zone::InZone;
 pub use joined::Joined;
-pub use machines::{InTurn, SideBySide};
-pub use merge::{Merge, machines_overlap};
+pub use machines::{Interleaved, SideBySide};
+pub use merge::{Merge, group_by_machine};
+pub use read_limited::read_limited;
 pub use readahead::Readahead;
+pub use seekable_source::SeekableSource;
 pub use select::Select;
 pub use selection::Selection;
-pub use small_file::read_at_most;
-pub use stretch::Stretch;
 pub use thin::Thin;
 pub use union::{ScannedGroup, Union, UnionScan};
 pub use window::{Window, WindowBounds};
 
-/// What yields samples: a log, or a stage over other sources.
+/// Yields samples. A source is a log, this machine, or a stage over other sources.
 pub trait Source: Send {
-    /// Overwrites `sample` with the next one; false at the end.
+    /// Overwrites `sample` with the next one. Returns false at the end.
     ///
     /// # Errors
     ///
-    /// When reading fails, or the source cannot be put in order.
+    /// When reading fails, or samples cannot be put in order.
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError>;
 }
 
@@ -69,28 +69,28 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// What takes samples, and is done when there are no more.
+/// The end of a pipeline: writes or displays samples.
 pub trait Sink {
-    /// Takes one sample.
+    /// Processes the next sample.
     ///
     /// # Errors
     ///
-    /// When it cannot be written; nothing is dropped silently.
-    fn take(&mut self, sample: &Sample) -> Result<(), FlowError>;
+    /// When the sample cannot be written; no sample is dropped silently.
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError>;
 
-    /// Completes what was written.
+    /// Completes the output after the last sample.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// When the output cannot be written.
     fn finish(&mut self) -> Result<(), FlowError> {
         Ok(())
     }
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
-    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
-        (**self).take(sample)
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        (**self).push(sample)
     }
 
     fn finish(&mut self) -> Result<(), FlowError> {
@@ -98,7 +98,7 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
 }
 
-/// Runs a pipeline to its end, calling `each` after every sample (for a progress bar).
+/// Runs a pipeline to its end. Calls `each` after every sample, for example to update a progress bar.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ pub fn run(source: &mut dyn Source, sink: &mut dyn Sink, each: impl FnMut()) -> 
     sink.finish()
 }
 
-/// As [`run`], without completing the sink: another source may follow.
+/// Like [`run`], but does not finish the sink, so that it can be fed from another source next.
 ///
 /// # Errors
 ///
@@ -116,7 +116,7 @@ pub fn run(source: &mut dyn Source, sink: &mut dyn Sink, each: impl FnMut()) -> 
 pub fn feed(source: &mut dyn Source, sink: &mut dyn Sink, mut each: impl FnMut()) -> Result<(), FlowError> {
     let mut sample = Sample::default();
     while source.next(&mut sample)? {
-        sink.take(&sample)?;
+        sink.push(&sample)?;
         each();
     }
     Ok(())

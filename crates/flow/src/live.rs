@@ -1,74 +1,73 @@
-//! Samples of this machine, as they come.
+//! Live samples of this machine.
 
-mod lookout;
+mod groups;
 mod report;
+mod set_watcher;
 mod stop;
 mod timed;
-mod views;
 
 use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::sample::Sample;
 use tachograph_counters::set::{CounterSet, Extent};
 use tachograph_perflib::registration::{CounterSetInfo, counter_of};
-use tachograph_perflib::{ErrorCode, Moments, Query, Registry};
+use tachograph_perflib::{ErrorCode, Query, Registry, Timestamps};
 
-pub use lookout::Refresh;
-pub use report::{LiveCounts, LiveReport, LiveTrouble};
+pub use report::{CollectionError, LiveCounts, LiveReport};
+pub use set_watcher::Refresh;
 pub use stop::Stop;
 pub use timed::{Schedule, TimedSource};
 
 use crate::Selection;
-use lookout::Lookout;
-use views::{LiveGroup, NamedSet};
+use groups::LiveGroups;
+use set_watcher::SetWatcher;
 
-/// Properties of the samples; by default in UTC.
+/// Options of a [`LiveSource`]. By default, times are in UTC.
 #[derive(Clone, Debug, Default)]
 pub struct LiveOptions {
-    /// Whether whatever takes the samples pairs values by [identities](tachograph_counters::sample::Group::identities) too, as
-    /// the sinks of this crate do. Then a process that replaces another has its name in the next sample; else it has
-    /// another name for one sample, since logs are paired by names alone.
+    /// Whether the sink pairs values by [identity](tachograph_counters::sample::Group::identities) too, as the sinks of
+    /// this crate do for live sources. If so, a process can have the name of another one that ended since the previous
+    /// sample. If not, values are paired by name alone, as in logs, so such a process has a different name for one
+    /// sample.
     pub pairs_by_identity: bool,
-    /// Minutes to add to local time to get UTC, for the whole run: local times then rise, also where daylight time ends.
+    /// Minutes to add to local time to get UTC. Fixed for all samples, so that local times never go backwards.
     pub bias_minutes: i32,
-    /// When the machine was started, UTC; 0 where unknown.
+    /// When the machine was started, in UTC; 0 if unknown.
     pub boot_time: FileTime,
 }
 
-/// Takes samples of a machine's counters, one group per counter that a path selects: [`Extent::Column`] where the
-/// instance has wildcards, else [`Extent::Value`].
+/// Takes samples of a machine's counters. A group consists of consecutive counters of a set that the paths select for
+/// the same instances. Its extent is [`Extent::Row`] for a single instance or a set without instances, and
+/// [`Extent::Columns`] if the instances are selected with wildcards.
 ///
-/// A sample is taken whenever [`collect`](Self::collect) is called; a [`TimedSource`] calls it on time. Sample times are those of the wall clock in the bias of the start, cut
-/// to milliseconds, and rise always: where the clock goes back, each is 1 ms after the one before until the clock is
-/// there again. Intervals are measured by a clock that knows no steps, whatever the sample times say.
+/// [`collect`](Self::collect) takes a sample; a [`TimedSource`] calls it on time. The time of a sample is that of the
+/// wall clock, truncated to milliseconds, with the UTC offset in [`LiveOptions::bias_minutes`]. It never goes
+/// backwards: after the clock was set back, each sample is 1 ms after the previous one until the clock has caught up.
+/// Intervals are measured with a monotonic clock.
 pub struct LiveSource {
     query: Query,
-    named: Vec<NamedSet>,
-    groups: Vec<LiveGroup>,
-    /// The paths as they were given.
+    groups: LiveGroups,
+    /// The paths as the caller gave them.
     paths: Vec<PathPattern>,
-    lookout: Option<Lookout>,
-    /// The paths as they mean on this machine, with the groups that they select.
-    asked: Vec<(String, Vec<usize>)>,
+    watcher: Option<SetWatcher>,
     options: LiveOptions,
     report: LiveReport,
     last: Option<FileTime>,
     last_wall: Option<FileTime>,
-    /// Whether the wall clock was set back, and is not yet where it had been.
+    /// Whether the wall clock was set back and has not caught up yet.
     is_clock_behind: bool,
 }
 
 impl LiveSource {
-    /// A source of what the paths select, in their order; what a path selects again is left out.
+    /// Opens the counters that the paths select, each once, in the order of the paths. An instance need not exist yet.
     ///
-    /// Gives also the selection, which knows the paths that select no counter of this machine, and what there is instead.
-    /// An instance need not be there (yet).
+    /// Also returns the selection, which reports the paths that select no counter of this machine, with suggestions.
     ///
     /// # Errors
     ///
-    /// The code of [`Query::open`].
+    /// See [`Query::open`].
     pub fn open(
         registry: &Arc<Registry>,
         paths: &[PathPattern],
@@ -76,11 +75,9 @@ impl LiveSource {
     ) -> Result<(Self, Selection), ErrorCode> {
         let mut source = Self {
             query: Query::open(registry, None)?,
-            named: Vec::new(),
-            groups: Vec::new(),
+            groups: LiveGroups::new(options.pairs_by_identity),
             paths: Vec::new(),
-            lookout: None,
-            asked: Vec::new(),
+            watcher: None,
             report: LiveReport::default(),
             last: None,
             last_wall: None,
@@ -91,130 +88,82 @@ impl LiveSource {
         Ok((source, selection))
     }
 
-    /// Takes samples of what these paths select from now on, as [`open`](Self::open) does. The groups of samples change;
-    /// what was there before goes on undisturbed: the numbers of its instances stay, and its pairs are not broken.
+    /// Replaces the paths, which changes the groups of the next samples. For counters that remain selected, the `#n`
+    /// numbers of instances are kept, and values are still paired with those of the previous sample.
     pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
         self.paths = paths.to_vec();
         self.select(paths)
     }
 
     fn select(&mut self, paths: &[PathPattern]) -> Selection {
-        let registry = Arc::clone(self.query.registry());
         let selection = Selection::new(paths.to_vec());
-        registry
-            .counter_sets()
-            .for_each(|info| selection.note_set(&description_of(registry.machine(), info)));
-        let matches = self.query.set_paths(paths);
-        let mut before = std::mem::take(&mut self.groups);
-        for (place, set) in self.query.sets().iter().enumerate() {
-            match self.named.get_mut(place) {
-                None => self.named.push(NamedSet::new(set, self.options.pairs_by_identity)),
-                Some(named) if named.is_of(set) => {}
-                Some(named) => {
-                    *named = NamedSet::new(set, self.options.pairs_by_identity);
-                    before.retain(|group| group.set() != place);
-                }
-            }
+        let registry = self.query.registry();
+        for info in registry.counter_sets() {
+            selection.record_set(&description_of(registry.machine(), info));
         }
-        self.asked = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
-        for (number, (path, found)) in paths.iter().zip(&matches).enumerate() {
-            for found in found {
-                selection.note_match(number);
-                let info = self.query.sets()[found.set].rows().info();
-                let set = &mut self.named[found.set];
-                let Some(group) = LiveGroup::new(registry.machine(), info, found, path, set) else {
-                    continue;
-                };
-                let known = self.groups.iter().position(|known| known.is_same(&group));
-                self.asked[number].1.push(known.unwrap_or(self.groups.len()));
-                if known.is_none() {
-                    // The same description as before: who pairs values knows the group by it.
-                    let same = before.iter().find(|known| known.is_same(&group)).cloned();
-                    self.groups.push(same.unwrap_or(group));
-                }
-            }
-        }
-        for (number, named) in self.named.iter_mut().enumerate() {
-            named.keep_views(self.groups.iter_mut().filter(|group| group.set() == number));
-        }
+        self.groups.select(&mut self.query, paths, &selection);
         selection
     }
 
-    /// Looks up what is asked for from now on in this registry, which is that of a later moment
-    /// ([`set_paths`](Self::set_paths) does so).
-    pub fn adopt(&mut self, registry: &Arc<Registry>) {
+    /// Replaces the registry. Takes effect at the next [`set_paths`](Self::set_paths).
+    pub fn set_registry(&mut self, registry: &Arc<Registry>) {
         self.query.adopt(registry);
     }
 
-    /// Follows counter sets that come and go from now on: now and then, before a sample, `refresh` is asked for the sets that
-    /// there are, and where they are others the paths select anew. What stays goes on undisturbed; a set that has gone is in
-    /// no sample any more.
+    /// Follows counter sets that appear and disappear. `refresh` is called every few seconds, before a sample; if the
+    /// sets have changed, the paths are resolved again. Sets that remain are not affected.
     pub fn follow(&mut self, refresh: Refresh) {
-        self.lookout = Some(Lookout::new(refresh));
+        self.watcher = Some(SetWatcher::new(refresh));
     }
 
-    fn look(&mut self) {
-        let Some(lookout) = &mut self.lookout else { return };
-        let Some(registry) = lookout.look(self.query.registry()) else { return };
+    fn check_sets(&mut self) {
+        let Some(watcher) = &mut self.watcher else { return };
+        let Some(registry) = watcher.check(self.query.registry()) else { return };
         self.query.adopt(&registry);
-        // What a path means may depend on the set that has come.
-        let paths: Vec<_> = self.paths.iter().map(|path| registry.path_here(path)).collect();
+        // A path can resolve differently if there is a new set.
+        let paths: Vec<_> = self.paths.iter().map(|path| registry.resolve_path(path)).collect();
         self.select(&paths);
     }
 
-    /// The registry that paths are looked up in.
+    /// The registry of the counter sets that paths can select.
     pub fn registry(&self) -> &Arc<Registry> {
         self.query.registry()
     }
 
-    /// What happens beside the samples; readable while the source is consumed elsewhere.
+    /// Delays and errors. The report is shared, so it can be read while the source is in use elsewhere.
     pub fn report(&self) -> LiveReport {
         self.report.clone()
     }
 
-    /// The descriptions of the groups that samples will have.
+    /// The descriptions of the groups of the next sample.
     pub fn descriptions(&self) -> impl Iterator<Item = &Arc<CounterSet>> {
-        self.groups.iter().map(LiveGroup::description)
+        self.groups.descriptions()
     }
 
-    /// The paths, as they were given, that select a counter but had no instance in the last sample.
+    /// The paths that name instances and select a counter, but had no matching instance in the last sample.
     pub fn missing_instances(&self) -> Vec<String> {
-        let is_missing = |groups: &[usize]| {
-            !groups.is_empty() && groups.iter().all(|&group| self.groups[group].misses_instance(&self.named))
-        };
-        let missing = self.asked.iter().filter(|(_, groups)| is_missing(groups));
-        missing.map(|(path, _)| path.clone()).collect()
+        self.groups.missing_instances()
     }
 
-    /// Takes a sample now.
+    /// Takes a sample and overwrites `sample` with it.
     pub fn collect(&mut self, sample: &mut Sample) {
-        self.look();
+        self.check_sets();
         let at = self.query.collect();
-        for (named, set) in self.named.iter_mut().zip(self.query.sets()) {
-            named.take(set);
-        }
-        sample.groups.truncate(self.groups.len());
-        while sample.groups.len() < self.groups.len() {
-            let description = self.groups[sample.groups.len()].description();
-            sample.groups.push(Group::new(Arc::clone(description)));
-        }
-        for (live, group) in self.groups.iter().zip(&mut sample.groups) {
-            live.fill(group, &self.query.sets()[live.set()], &self.named[live.set()], at);
-        }
+        self.groups.fill(&mut sample.groups, &self.query, at);
         sample.is_baseline = false;
         sample.log = 0;
         sample.boot_time = self.options.boot_time;
         sample.at = self.rising(at);
-        self.report.note_troubles(self.query.registry().machine(), self.query.sets());
+        self.report.add_errors(self.query.registry().machine(), self.query.sets());
     }
 
-    /// The sample's time: the wall clock's, but after that of the sample before.
-    fn rising(&mut self, at: Moments) -> Moment {
+    /// The time of a sample: that of the wall clock, but at least 1 ms after the previous sample.
+    fn rising(&mut self, at: Timestamps) -> Moment {
         let wall = FileTime(at.wall.0 - at.wall.0.rem_euclid(FileTime::PER_MILLISECOND));
         let went_back = self.last_wall.replace(at.wall).is_some_and(|last| at.wall < last);
         let utc = match self.last {
             Some(last) if wall <= last => {
-                // Two samples of one millisecond are no sign of a clock that was set.
+                // Two samples within a millisecond do not mean that the clock was set back.
                 self.is_clock_behind |= went_back;
                 last.saturating_add(FileTime::PER_MILLISECOND)
             }
@@ -228,7 +177,7 @@ impl LiveSource {
     }
 }
 
-/// A registered set as samples and logs describe it, with the counters that are shown.
+/// Describes a registered set like samples and logs do. It has only the counters that can be displayed.
 pub fn description_of(machine: &Arc<str>, info: &CounterSetInfo) -> CounterSet {
     let mut set = CounterSet::new(Arc::clone(machine), &*info.name, Extent::Table);
     set.has_instances = info.has_instances();

@@ -1,16 +1,16 @@
-//! Logs as sources.
+//! Log files as sources.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::{Digits, LogFacts, LogReader, Mark, Problems, ReadOptions, TextEncoding};
 
 use crate::{FlowError, Source};
 
-/// What became known of a log while it was read: shared between the source, which may run on another thread, and whoever
-/// reports on it.
+/// Properties of a log and progress of reading it. Shared with the source, which can run on another thread.
 #[derive(Clone, Debug)]
 pub struct LogReport {
     path: PathBuf,
@@ -23,46 +23,47 @@ pub struct LogReport {
 }
 
 impl LogReport {
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the log says of itself.
+    /// The facts in its header.
     pub fn facts(&self) -> &LogFacts {
         &self.facts
     }
 
-    /// How many bytes were read so far.
+    /// Number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// How many bytes of the log its reader holds, as [`LogReader::buffer_bytes`].
+    /// Size of the reader's buffers; see [`LogReader::buffer_bytes`].
     pub fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes.load(Ordering::Relaxed)
     }
 
-    /// With how many digits its values are written as text, as far as it was read; see [`LogReader::digits`].
+    /// Number of digits with which the log's values should be written as text, according to the part that was read so
+    /// far; see [`LogReader::digits`].
     pub fn digits(&self) -> Digits {
         if self.has_twenty_digits.load(Ordering::Relaxed) { Digits::Twenty } else { Digits::Seventeen }
     }
 
-    /// Takes over what an earlier reading of the same log found out of its digits.
-    pub(crate) fn know_digits(&self, earlier: &Self) {
+    /// Takes over the number of digits that an earlier pass over the same log has found.
+    pub(crate) fn copy_digits(&self, earlier: &Self) {
         if earlier.path == self.path && earlier.digits() == Digits::Twenty {
             self.has_twenty_digits.store(true, Ordering::Relaxed);
         }
     }
 
-    /// How its characters are encoded, where that was guessed; see [`LogReader::guessed_encoding`].
+    /// The encoding, if it was guessed; see [`LogReader::guessed_encoding`].
     pub fn guessed_encoding(&self) -> Option<TextEncoding> {
-        *self.encoding.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.encoding.lock().ignore_poison()
     }
 
-    /// What was found damaged so far.
+    /// The problems found in the log so far.
     pub fn problems(&self) -> Problems {
-        self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.problems.lock().ignore_poison().clone()
     }
 }
 
@@ -70,11 +71,11 @@ impl LogReport {
 pub struct LogSource {
     reader: Box<dyn LogReader>,
     report: LogReport,
-    /// How many problems the report holds already.
+    /// Number of problems in the report.
     reported: u64,
-    /// The encoding that the report holds already.
+    /// The encoding in the report.
     encoding: Option<TextEncoding>,
-    /// What is read was read before, and is not reported again.
+    /// Whether the report is no longer updated, because samples are read for a second time.
     is_quiet: bool,
 }
 
@@ -83,21 +84,21 @@ impl LogSource {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is no log.
+    /// When the file cannot be read or is not a log.
     pub fn open(path: &Path) -> Result<Self, FlowError> {
         Self::open_with(path, &ReadOptions::default())
     }
 
-    /// As [`open`](Self::open), with options.
+    /// Like [`open`](Self::open), but with options.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open), and when a text log needs more memory than the options' budget has left.
+    /// See [`open`](Self::open). Also when a text log needs more memory than is left of the budget in `options`.
     pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Self, FlowError> {
         Ok(Self::new(path, tachograph_logs::open_with(path, options)?))
     }
 
-    /// A source over a reader; `path` is for messages.
+    /// A source over a reader. `path` is used in the report and in error messages.
     pub fn new(path: &Path, reader: Box<dyn LogReader>) -> Self {
         let report = LogReport {
             path: path.to_path_buf(),
@@ -111,39 +112,39 @@ impl LogSource {
         Self { reader, report, reported: 0, encoding: None, is_quiet: false }
     }
 
-    /// What becomes known of the log, to be kept while the source is consumed.
+    /// The report, which is updated while the source is in use.
     pub fn report(&self) -> &LogReport {
         &self.report
     }
 
-    /// Where the next sample begins, as [`LogReader::mark`].
+    /// The position of the next sample; see [`LogReader::mark`].
     pub fn mark(&mut self) -> Option<Mark> {
         self.reader.mark()
     }
 
-    /// Goes to a place, as [`LogReader::go_to`]. The report stays as it is from now on: what is read was read before.
+    /// Seeks to a position; see [`LogReader::seek`]. The report is no longer updated.
     ///
     /// # Errors
     ///
     /// When the log cannot be read.
     pub fn go_to(&mut self, mark: &Mark) -> Result<bool, FlowError> {
         self.is_quiet = true;
-        Ok(self.reader.go_to(mark).map_err(|error| error.at_path(&self.report.path))?)
+        Ok(self.reader.seek(mark).map_err(|error| error.at_path(&self.report.path))?)
     }
 
-    /// Whether samples that are appended to the file are read on, as [`LogReader::follows_growth`].
+    /// Whether samples can be read that are appended to the file later; see [`LogReader::follows_growth`].
     pub fn follows_growth(&self) -> bool {
         self.reader.follows_growth()
     }
 
-    /// Goes to the last bytes of the file, as [`LogReader::go_near_end`].
+    /// Seeks to the last `bytes` bytes of the file; see [`LogReader::seek_near_end`]. The report is no longer updated.
     ///
     /// # Errors
     ///
     /// When the log cannot be read.
     pub fn go_near_end(&mut self, bytes: u64) -> Result<bool, FlowError> {
         self.is_quiet = true;
-        Ok(self.reader.go_near_end(bytes).map_err(|error| error.at_path(&self.report.path))?)
+        Ok(self.reader.seek_near_end(bytes).map_err(|error| error.at_path(&self.report.path))?)
     }
 }
 
@@ -161,12 +162,12 @@ impl Source for LogSource {
         let encoding = self.reader.guessed_encoding();
         if encoding != self.encoding {
             self.encoding = encoding;
-            *self.report.encoding.lock().unwrap_or_else(PoisonError::into_inner) = encoding;
+            *self.report.encoding.lock().ignore_poison() = encoding;
         }
         let problems = self.reader.problems();
         if problems.count() != self.reported {
             self.reported = problems.count();
-            *self.report.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems.clone();
+            *self.report.problems.lock().ignore_poison() = problems.clone();
         }
         Ok(more?)
     }

@@ -1,4 +1,4 @@
-//! Logs of several machines side by side.
+//! Combining logs of several machines into one sequence of samples.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,30 +7,29 @@ use tachograph_counters::sample::Sample;
 
 use crate::{FlowError, Source};
 
-/// Rows by the clock of the first source; from each other one the nearest earlier sample within half an interval, or
-/// nothing.
-///
-/// Sources are the stretches of different machines; a sample of this stage has the groups of all of them.
+/// Yields one sample (a row of the output) per sample of the first machine, the leader. It has the groups of all
+/// machines. Those of each other machine, a follower, are from its latest sample that is not later, if that is at most
+/// half an interval older.
 pub struct SideBySide {
     leader: Box<dyn Source>,
     followers: Vec<Follower>,
-    /// Half the leader's typical interval, 100 ns units.
+    /// Half the leader's typical interval, in units of 100 ns.
     tolerance: i64,
-    left_out: Arc<AtomicU64>,
+    dropped_samples: Arc<AtomicU64>,
 }
 
 struct Follower {
     source: Box<dyn Source>,
-    /// The last sample not after the row; taken when it was given out.
+    /// The follower's last sample that is not after the leader's; `None` once it has been used.
     current: Option<Sample>,
-    /// The sample after it.
+    /// The sample after `current`.
     next: Option<Sample>,
     started: bool,
     spare: Sample,
 }
 
 impl SideBySide {
-    /// `interval` is the leader's typical interval in 100 ns units.
+    /// A source over a leader and its followers. `interval` is the leader's typical interval, in units of 100 ns.
     pub fn new(leader: Box<dyn Source>, followers: Vec<Box<dyn Source>>, interval: i64) -> Self {
         let followers = followers
             .into_iter()
@@ -42,23 +41,22 @@ impl SideBySide {
                 spare: Sample::default(),
             })
             .collect();
-        Self { leader, followers, tolerance: interval / 2, left_out: Arc::default() }
+        Self { leader, followers, tolerance: interval / 2, dropped_samples: Arc::default() }
     }
 
-    /// How many samples went into no row so far; readable while the stage is consumed elsewhere.
-    pub fn left_out(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.left_out)
+    /// Number of samples of followers that were not used. The counter is shared, so it can be read while the stage is
+    /// in use elsewhere.
+    pub fn dropped_samples(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.dropped_samples)
     }
 }
 
-/// A row for each sample of every machine, in the order of time.
-///
-/// Sources are the stretches of different machines. Samples of one moment follow each other;
-/// [`Joined`](crate::Joined) makes one row of them.
-pub struct InTurn {
+/// Yields the samples of several machines in the order of time. Samples of the same moment are consecutive;
+/// [`Joined`](crate::Joined) merges them into one.
+pub struct Interleaved {
     machines: Vec<Machine>,
-    /// The machine whose sample was given out last: it is read on at the next call.
-    taken: Option<usize>,
+    /// The machine whose head was returned last: the next call reads its next sample.
+    returned: Option<usize>,
     started: bool,
     log: u32,
 }
@@ -68,46 +66,46 @@ struct Machine {
     /// The next sample, unless the source has ended.
     head: Sample,
     ended: bool,
-    /// The log of the sample before.
+    /// The log of the last sample.
     log: Option<u32>,
 }
 
-impl InTurn {
-    /// Over the given machines, which come in this order where samples are of one moment.
+impl Interleaved {
+    /// A source over one source per machine. Samples of the same moment are in the order of `sources`.
     pub fn new(sources: Vec<Box<dyn Source>>) -> Self {
         let machine = |source| Machine { source, head: Sample::default(), ended: false, log: None };
-        Self { machines: sources.into_iter().map(machine).collect(), taken: None, started: false, log: 0 }
+        Self { machines: sources.into_iter().map(machine).collect(), returned: None, started: false, log: 0 }
     }
 
-    fn advance(&mut self, number: usize) -> Result<(), FlowError> {
-        let machine = &mut self.machines[number];
+    fn advance(&mut self, index: usize) -> Result<(), FlowError> {
+        let machine = &mut self.machines[index];
         machine.ended = !machine.source.next(&mut machine.head)?;
         Ok(())
     }
 }
 
-impl Source for InTurn {
+impl Source for Interleaved {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         if !std::mem::replace(&mut self.started, true) {
-            for number in 0..self.machines.len() {
-                self.advance(number)?;
+            for index in 0..self.machines.len() {
+                self.advance(index)?;
             }
-        } else if let Some(taken) = self.taken.take() {
-            self.advance(taken)?;
+        } else if let Some(returned) = self.returned.take() {
+            self.advance(returned)?;
         }
-        let running = (0..self.machines.len()).filter(|&number| !self.machines[number].ended);
-        let Some(first) = running.min_by_key(|&number| (self.machines[number].head.at.utc, number)) else {
+        let running = (0..self.machines.len()).filter(|&index| !self.machines[index].ended);
+        let Some(first) = running.min_by_key(|&index| (self.machines[index].head.at.utc, index)) else {
             return Ok(false);
         };
         let machine = &mut self.machines[first];
-        // Every machine numbers its own logs; those of all together rise with time.
+        // Every machine numbers its own logs. The numbers of this source are its own, and never decrease.
         let log = machine.head.log;
         if machine.log.replace(log).is_some_and(|before| before != log) {
             self.log = self.log.wrapping_add(1);
         }
         std::mem::swap(sample, &mut machine.head);
         sample.log = self.log;
-        self.taken = Some(first);
+        self.returned = Some(first);
         Ok(true)
     }
 }
@@ -118,20 +116,21 @@ impl Follower {
         Ok(self.source.next(&mut sample)?.then_some(sample))
     }
 
-    /// Moves on so that `current` is the last sample not after `utc`; gives the number of samples passed over.
-    fn follow(&mut self, utc: i64) -> Result<u64, FlowError> {
-        let mut passed_over = 0;
+    /// Reads up to the last sample that is not after `utc`. Returns the number of samples that were skipped, not
+    /// counting baselines.
+    fn read_until(&mut self, utc: i64) -> Result<u64, FlowError> {
+        let mut skipped = 0;
         if !self.started {
             self.started = true;
             self.next = self.read()?;
         }
         while self.next.as_ref().is_some_and(|next| next.at.utc.0 <= utc) {
             let passed = std::mem::replace(&mut self.current, self.next.take());
-            passed_over += u64::from(passed.as_ref().is_some_and(|passed| !passed.is_baseline));
+            skipped += u64::from(passed.as_ref().is_some_and(|passed| !passed.is_baseline));
             self.spare = passed.unwrap_or_default();
             self.next = self.read()?;
         }
-        Ok(passed_over)
+        Ok(skipped)
     }
 }
 
@@ -139,15 +138,15 @@ impl Source for SideBySide {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         if !self.leader.next(sample)? {
             for follower in &mut self.followers {
-                let rest = follower.follow(i64::MAX)? + u64::from(follower.current.take().is_some());
-                self.left_out.fetch_add(rest, Ordering::Relaxed);
+                let rest = follower.read_until(i64::MAX)? + u64::from(follower.current.take().is_some());
+                self.dropped_samples.fetch_add(rest, Ordering::Relaxed);
             }
             return Ok(false);
         }
         let utc = sample.at.utc.0;
         for follower in &mut self.followers {
-            self.left_out.fetch_add(follower.follow(utc)?, Ordering::Relaxed);
-            // Times are those of the logs: two may be further apart than a difference can say.
+            self.dropped_samples.fetch_add(follower.read_until(utc)?, Ordering::Relaxed);
+            // The logs of two machines can be arbitrarily far apart in time.
             let near = follower
                 .current
                 .as_ref()

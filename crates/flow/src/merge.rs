@@ -1,4 +1,4 @@
-//! Several logs as one stretch of time.
+//! Merging several logs into one sequence of samples.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -14,41 +14,43 @@ use crate::{FlowError, Source};
 
 /// The samples of several logs in the order of their times.
 ///
-/// Logs of one machine are one stretch: two of its samples of the same moment that have a counter in common are an error
-/// that names both files. Those of two collectors with different counters follow each other. A sample that only opens a
-/// window (a log that was cut with its baseline) is left out where the other has the same counters, and comes after it
-/// where it has others.
+/// Two logs can have a sample of the same machine at the same moment. If the samples have no counter in common, both
+/// are returned; otherwise [`next`](Source::next) fails with an error that names both files. If one of the two is a
+/// baseline (the first sample of a log that was cut), it is dropped if the other sample has the same list of counters,
+/// and follows the other sample if not.
 pub struct Merge {
     inputs: Vec<Input>,
-    /// The input whose sample was given out last: it is read on at the next call.
-    taken: Option<usize>,
+    /// The input whose head was returned last: the next call reads its next sample.
+    returned: Option<usize>,
     started: bool,
-    /// The number for the next log or part of a log that comes.
+    /// The id for the next log or part of a log.
     next_log: u32,
-    /// Of two inputs that had samples of one moment: the lists of counters that were compared last, and whether they have
-    /// a counter in common.
+    /// For each two inputs that had samples of the same moment: the versions ([`Input::list`]) of the lists of counters
+    /// that were compared last, and whether these lists have a counter in common.
     compared: HashMap<[usize; 2], ([u64; 2], bool)>,
 }
 
 struct Input {
     source: LogSource,
     path: PathBuf,
-    /// The next sample, where there is one.
+    /// The next sample, unless the log has ended.
     head: Sample,
     ended: bool,
-    /// Machines of the groups met, in lower case.
+    /// The machines of the head's groups, in lower case.
     machines: BTreeSet<String>,
-    /// The descriptions of the head's groups, which the machines were taken from, and how often they changed.
+    /// The descriptions of the head's groups.
     sets: Vec<Arc<CounterSet>>,
+    /// The number of times that `sets` has changed.
     list: u64,
-    /// The part of the log that the head is from, and its number among those of all logs.
+    /// The part of the log that the head belongs to, as numbered by the source.
     part: Option<u32>,
+    /// The id of this part, unique among the parts of all logs.
     log: u32,
-    /// Where the head begins.
+    /// The position of the head.
     head_mark: Option<Mark>,
 }
 
-/// A place in several logs: where each one's head begins.
+/// A position in the merged sequence: a position in each log.
 #[derive(Clone, Debug)]
 pub(crate) struct MergeMark {
     inputs: Vec<InputMark>,
@@ -57,14 +59,14 @@ pub(crate) struct MergeMark {
 
 #[derive(Clone, Debug)]
 struct InputMark {
-    /// `None` where the log has ended.
+    /// `None` if the log has ended.
     mark: Option<Mark>,
     part: Option<u32>,
     log: u32,
 }
 
 impl Merge {
-    /// Over the given logs; one log passes through.
+    /// A source over logs. The samples of a single log are passed unchanged.
     pub fn new(sources: Vec<LogSource>) -> Self {
         let inputs = sources
             .into_iter()
@@ -81,32 +83,30 @@ impl Merge {
                 head_mark: None,
             })
             .collect();
-        Self { inputs, taken: None, started: false, next_log: 0, compared: HashMap::new() }
+        Self { inputs, returned: None, started: false, next_log: 0, compared: HashMap::new() }
     }
 
     fn start(&mut self) -> Result<(), FlowError> {
-        for number in 0..self.inputs.len() {
-            self.advance(number)?;
+        for index in 0..self.inputs.len() {
+            self.advance(index)?;
         }
         self.started = true;
         Ok(())
     }
 
-    fn advance(&mut self, number: usize) -> Result<(), FlowError> {
-        let input = &mut self.inputs[number];
+    fn advance(&mut self, index: usize) -> Result<(), FlowError> {
+        let input = &mut self.inputs[index];
         input.head_mark = input.source.mark();
         input.ended = !input.source.next(&mut input.head)?;
         if !input.ended {
-            // A log's own parts stay apart, and apart from those of other logs. Numbers rise with time.
+            // Each part of each log has its own id; ids ascend with time.
             if input.part != Some(input.head.log) {
                 input.part = Some(input.head.log);
                 input.log = self.next_log;
                 self.next_log = self.next_log.wrapping_add(1);
             }
             input.head.log = input.log;
-            let same = input.sets.len() == input.head.groups.len()
-                && input.sets.iter().zip(&input.head.groups).all(|(set, group)| Arc::ptr_eq(set, &group.set));
-            if !same {
+            if !input.head.has_sets(input.sets.iter()) {
                 input.sets = input.head.groups.iter().map(|group| Arc::clone(&group.set)).collect();
                 input.list += 1;
                 input.machines = machines_of(&input.head);
@@ -115,23 +115,23 @@ impl Merge {
         Ok(())
     }
 
-    /// How many logs there are.
+    /// Number of logs.
     pub(crate) fn len(&self) -> usize {
         self.inputs.len()
     }
 
-    /// Whether samples that are appended to the files are read on.
+    /// Whether samples can be read that are appended to the files later.
     pub(crate) fn follows_growth(&self) -> bool {
         self.inputs.iter().all(|input| input.source.follows_growth())
     }
 
-    /// Where the next sample begins; `None` where a log cannot tell.
+    /// The position of the next sample; `None` if a log does not support positions.
     pub(crate) fn mark(&mut self) -> Result<Option<MergeMark>, FlowError> {
         if let [only] = self.inputs.as_mut_slice() {
             let mark = only.source.mark().map(|mark| InputMark { mark: Some(mark), part: None, log: 0 });
             return Ok(mark.map(|mark| MergeMark { inputs: vec![mark], next_log: 0 }));
         }
-        self.settle()?;
+        self.load_heads()?;
         let mark = |input: &Input| {
             let mark = if input.ended { None } else { Some(input.head_mark.clone()?) };
             Some(InputMark { mark, part: input.part, log: input.log })
@@ -140,55 +140,56 @@ impl Merge {
         Ok(inputs.map(|inputs| MergeMark { inputs, next_log: self.next_log }))
     }
 
-    /// Goes to a place, of these logs; false where one of them has lost it.
-    pub(crate) fn go_to(&mut self, mark: &MergeMark) -> Result<bool, FlowError> {
+    /// Seeks to a position. Returns false if a log no longer contains it.
+    pub(crate) fn seek(&mut self, mark: &MergeMark) -> Result<bool, FlowError> {
         if self.inputs.len() != mark.inputs.len() {
             return Ok(false);
         }
-        if let ([only], [place]) = (self.inputs.as_mut_slice(), mark.inputs.as_slice()) {
-            return place.mark.as_ref().map_or(Ok(false), |place| only.source.go_to(place));
+        if let ([only], [position]) = (self.inputs.as_mut_slice(), mark.inputs.as_slice()) {
+            return position.mark.as_ref().map_or(Ok(false), |position| only.source.go_to(position));
         }
-        self.settle()?;
-        for (number, place) in mark.inputs.iter().enumerate() {
-            let input = &mut self.inputs[number];
-            (input.part, input.log) = (place.part, place.log);
-            let Some(place) = &place.mark else {
+        self.load_heads()?;
+        for (index, position) in mark.inputs.iter().enumerate() {
+            let input = &mut self.inputs[index];
+            (input.part, input.log) = (position.part, position.log);
+            let Some(position) = &position.mark else {
                 input.ended = true;
                 continue;
             };
-            if !input.ended && input.head_mark.as_ref() == Some(place) {
+            if !input.ended && input.head_mark.as_ref() == Some(position) {
                 input.head.log = input.log;
                 continue;
             }
-            if !input.source.go_to(place)? {
+            if !input.source.go_to(position)? {
                 return Ok(false);
             }
-            self.advance(number)?;
+            self.advance(index)?;
         }
         self.next_log = mark.next_log;
         Ok(true)
     }
 
-    /// Reads what the next sample is chosen from.
-    fn settle(&mut self) -> Result<(), FlowError> {
+    /// Ensures that the head of every log has been read.
+    fn load_heads(&mut self) -> Result<(), FlowError> {
         if !self.started {
             self.start()?;
         }
-        if let Some(taken) = self.taken.take() {
-            self.advance(taken)?;
+        if let Some(returned) = self.returned.take() {
+            self.advance(returned)?;
         }
         Ok(())
     }
 
     fn first(&self) -> Option<usize> {
-        (0..self.inputs.len()).filter(|&number| !self.inputs[number].ended).min_by_key(|&number| {
-            // Of two samples of one moment a baseline comes last: the other one makes it needless.
-            (self.inputs[number].head.at.utc, self.inputs[number].head.is_baseline, number)
+        (0..self.inputs.len()).filter(|&index| !self.inputs[index].ended).min_by_key(|&index| {
+            // Of two samples of the same moment, the baseline comes last, since it may be redundant.
+            (self.inputs[index].head.at.utc, self.inputs[index].head.is_baseline, index)
         })
     }
 
-    /// Checks the heads of the other inputs against the sample of `first`, which is about to be given out.
-    fn settle_same_moment(&mut self, first: usize) -> Result<(), FlowError> {
+    /// Checks the heads of other inputs that have the same moment as the head of `first`, which is returned next. Skips
+    /// redundant baselines.
+    fn check_same_moment(&mut self, first: usize) -> Result<(), FlowError> {
         let at = self.inputs[first].head.at;
         for other in 0..self.inputs.len() {
             let same = |input: &Input| !input.ended && input.head.at.utc <= at.utc;
@@ -229,13 +230,13 @@ impl Merge {
     }
 }
 
-/// Whether two lists of descriptions have a counter of an instance in common. A wildcard has those of all instances.
+/// Whether the same counter of the same instance occurs in both lists. A wildcard includes all instances.
 fn have_common_counter(one: &[Arc<CounterSet>], other: &[Arc<CounterSet>]) -> bool {
     let counters = |sets: &[Arc<CounterSet>]| {
         let mut counters = HashSet::new();
         for set in sets {
             let column = format!(r"\\{}\{}", set.machine, set.name).to_lowercase();
-            let instance = set.instance.as_ref().filter(|_| set.extent == Extent::Value);
+            let instance = set.instance.as_ref().filter(|_| set.extent == Extent::Row);
             for counter in &set.counters {
                 let counter = format!(r"{column}\{}", counter.name.to_lowercase());
                 counters.insert((counter, instance.map(|instance| instance.label().to_owned())));
@@ -244,7 +245,7 @@ fn have_common_counter(one: &[Arc<CounterSet>], other: &[Arc<CounterSet>]) -> bo
         counters
     };
     let (one, other) = (counters(one), counters(other));
-    // Of a wildcard and an instance of it, the wildcard has the instance's counter.
+    // A wildcard includes the counter of a fixed instance.
     let columns = |these: &HashSet<(String, Option<String>)>, of_all: bool| -> HashSet<String> {
         let wanted = these.iter().filter(|(_, instance)| !of_all || instance.is_none());
         wanted.map(|(counter, _)| counter.clone()).collect()
@@ -259,26 +260,27 @@ pub(crate) fn machines_of(sample: &Sample) -> BTreeSet<String> {
     sample.groups.iter().map(|group| group.set.machine.to_lowercase()).collect()
 }
 
-/// Groups logs by the machines they share: each result holds the numbers of the logs of one stretch.
-pub fn machines_overlap(machines: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
-    let mut stretches: Vec<(BTreeSet<String>, Vec<usize>)> = Vec::new();
-    for (number, names) in machines.iter().enumerate() {
-        let mut joined = (names.clone(), vec![number]);
+/// Groups logs that share machines, directly or through other logs. Each element has the indexes of the logs of one
+/// group.
+pub fn group_by_machine(machines: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(BTreeSet<String>, Vec<usize>)> = Vec::new();
+    for (index, names) in machines.iter().enumerate() {
+        let mut joined = (names.clone(), vec![index]);
         let (touching, apart): (Vec<_>, Vec<_>) =
-            stretches.into_iter().partition(|(others, _)| !others.is_disjoint(names));
-        stretches = apart;
-        for (others, numbers) in touching {
+            groups.into_iter().partition(|(others, _)| !others.is_disjoint(names));
+        groups = apart;
+        for (others, indexes) in touching {
             joined.0.extend(others);
-            joined.1.extend(numbers);
+            joined.1.extend(indexes);
         }
-        stretches.push(joined);
+        groups.push(joined);
     }
-    let mut numbers: Vec<_> = stretches.into_iter().map(|(_, numbers)| numbers).collect();
-    for stretch in &mut numbers {
-        stretch.sort_unstable();
+    let mut indexes: Vec<_> = groups.into_iter().map(|(_, indexes)| indexes).collect();
+    for group in &mut indexes {
+        group.sort_unstable();
     }
-    numbers.sort_unstable();
-    numbers
+    indexes.sort_unstable();
+    indexes
 }
 
 impl Source for Merge {
@@ -286,12 +288,12 @@ impl Source for Merge {
         if let [only] = self.inputs.as_mut_slice() {
             return only.source.next(sample);
         }
-        self.settle()?;
+        self.load_heads()?;
         let Some(first) = self.first() else { return Ok(false) };
-        self.settle_same_moment(first)?;
-        // The buffers change hands; the input fills the others at the next call.
+        self.check_same_moment(first)?;
+        // The next call fills the buffers that are swapped in here.
         std::mem::swap(sample, &mut self.inputs[first].head);
-        self.taken = Some(first);
+        self.returned = Some(first);
         Ok(true)
     }
 }

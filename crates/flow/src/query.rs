@@ -1,4 +1,4 @@
-//! A question over logs: which files, which counters, which window; and the pipelines that answer it.
+//! Queries over logs (files, counters, time range) and the pipelines that run them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,56 +13,57 @@ use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
 use crate::union::UnionScan;
 use crate::{
-    Chain, FlowError, Identity, InTurn, InZone, Joined, Merge, Readahead, Select, Selection, SideBySide,
-    Sink, Source, Stretch, Thin, Union, Window, WindowBounds, machines_overlap,
+    Chain, FlowError, Identity, InZone, Interleaved, Joined, Merge, Readahead, SeekableSource, Select,
+    Selection, SideBySide, Sink, Source, Thin, Union, Window, WindowBounds, group_by_machine,
 };
 
-/// Logs of which a second thread is worth its start: smaller ones are read before it runs.
+/// Logs of at least this size are read on a second thread. Reading smaller ones takes less time than starting it.
 const READAHEAD_BYTES: u64 = 4 << 20;
 
-/// Which logs, and what of them.
+/// Which logs and samples are read, and which counters.
 #[derive(Clone, Debug)]
 pub struct LogQuery {
     /// The logs.
     pub paths: Vec<PathBuf>,
-    /// The window of time.
+    /// The time range.
     pub bounds: WindowBounds,
-    /// Every n-th sample; 0 and 1 mean all.
+    /// Which samples to read: every n-th one; 0 and 1 mean all.
     pub every: u64,
     /// The counters.
     pub selection: Selection,
-    /// Of several machines a row for each sample of every machine, in place of rows by the clock of the first.
+    /// Whether every sample of every machine becomes a row of the output log. Otherwise there is one row per sample of
+    /// the first machine, with the latest values of the other machines.
     pub all_times: bool,
-    /// The time zone of the log that is written, where that is not the first log's.
+    /// The time zone of the output log; by default that of the first log.
     pub zone: Option<TimeZone>,
     /// How the logs are read.
     pub reading: ReadOptions,
 }
 
-/// A pipeline over logs, ready to be run, and what can be asked of it meanwhile and afterwards.
+/// A pipeline over logs, with reports that can be read while it runs.
 pub struct Pipeline {
     /// The source to pull from.
     pub source: Box<dyn Source>,
-    /// The logs behind it, those of one machine together.
+    /// The reports of the logs, ordered by machine.
     pub reports: Vec<LogReport>,
     renumbered: Vec<Arc<AtomicU64>>,
-    left_out: Arc<AtomicU64>,
+    dropped_samples: Arc<AtomicU64>,
 }
 
 impl Pipeline {
-    /// How many samples of other machines than the first had no row to go into.
-    pub fn left_out(&self) -> u64 {
-        self.left_out.load(Ordering::Relaxed)
+    /// Number of samples, of machines other than the first, that are not part of any row.
+    pub fn dropped_samples(&self) -> u64 {
+        self.dropped_samples.load(Ordering::Relaxed)
     }
 
-    /// How many pairs were broken because another process came to a name.
+    /// Number of pairs that were broken because a name passed to another process.
     pub fn renumbered(&self) -> u64 {
         self.renumbered.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 }
 
 impl LogQuery {
-    /// All of these logs.
+    /// A query for all samples and counters of these logs.
     pub fn new(paths: Vec<PathBuf>) -> Self {
         Self {
             paths,
@@ -75,14 +76,14 @@ impl LogQuery {
         }
     }
 
-    /// All samples of all logs, each with the groups that its log has: what statistics take. One machine comes after
-    /// another, so that each has its own window in its own local time; the samples of each are in the order of time.
+    /// The samples for statistics, each with the groups of its log. Machines are read one after another, so that the
+    /// window applies to each in its own local time. The samples of a machine are in the order of time.
     ///
     /// # Errors
     ///
-    /// When a log cannot be opened or its first sample cannot be read.
+    /// When a log cannot be opened, or its first sample cannot be read.
     pub fn samples(&self) -> Result<Pipeline, FlowError> {
-        let mut pipelines = self.pipelines(&self.stretches()?)?;
+        let mut pipelines = self.pipelines(&self.logs_by_machine()?)?;
         if pipelines.len() == 1 {
             return Ok(pipelines.swap_remove(0));
         }
@@ -92,83 +93,88 @@ impl LogQuery {
             reports.extend(pipeline.reports);
             renumbered.extend(pipeline.renumbered);
         }
-        Ok(Pipeline { source: Box::new(Chain::new(sources)), reports, renumbered, left_out: Arc::default() })
+        Ok(Pipeline {
+            source: Box::new(Chain::new(sources)),
+            reports,
+            renumbered,
+            dropped_samples: Arc::default(),
+        })
     }
 
-    /// All samples of all logs, whatever the window and the thinning, by machine, to be gone back to: what is charted is
-    /// read again and again. What [`samples`](Self::samples) gives is these one after another.
+    /// One source per machine with random access to all of its samples, for charts, which read them repeatedly. The
+    /// window and [`every`](Self::every) are ignored.
     ///
     /// # Errors
     ///
-    /// As [`samples`](Self::samples).
-    pub fn seekable(&self) -> Result<Vec<Stretch>, FlowError> {
-        let stretch = |numbers: &Vec<usize>| {
-            let logs = self.open(numbers)?;
+    /// See [`samples`](Self::samples).
+    pub fn seekable(&self) -> Result<Vec<SeekableSource>, FlowError> {
+        let open = |indexes: &Vec<usize>| {
+            let logs = self.open(indexes)?;
             let reports = logs.iter().map(|log| log.report().clone()).collect();
-            Ok(Stretch::new(Merge::new(logs), &self.selection, reports))
+            Ok(SeekableSource::new(Merge::new(logs), &self.selection, reports))
         };
-        self.stretches()?.iter().map(stretch).collect()
+        self.logs_by_machine()?.iter().map(open).collect()
     }
 
-    fn open(&self, numbers: &[usize]) -> Result<Vec<LogSource>, FlowError> {
-        numbers.iter().map(|&number| LogSource::open_with(&self.paths[number], &self.reading)).collect()
+    fn open(&self, indexes: &[usize]) -> Result<Vec<LogSource>, FlowError> {
+        indexes.iter().map(|&index| LogSource::open_with(&self.paths[index], &self.reading)).collect()
     }
 
-    /// What the logs hold, and their samples side by side with one fixed list of groups: what a log is written from.
+    /// The samples for an output log. All of them have the groups of the returned scan.
     ///
-    /// The scan reads the logs once. `each` is called after every sample of it with the logs read so far; where it fails, the
-    /// scan ends.
+    /// The scan reads the logs once. It calls `each` after every sample with the current reports, and stops if `each`
+    /// returns an error.
     ///
     /// # Errors
     ///
-    /// When a log cannot be opened or read, and what `each` fails with.
+    /// When a log cannot be opened or read, and the errors of `each`.
     pub fn table(
         &self,
         mut each: impl FnMut(&[LogReport]) -> Result<(), FlowError>,
     ) -> Result<(UnionScan, Pipeline), FlowError> {
         let mut scan = UnionScan::default();
-        // Every machine is scanned by itself: also what fits into no row has its columns.
+        // Every machine is scanned separately, because samples that are not part of any row still get columns.
         let (mut scanned, mut read) = (Vec::new(), Vec::new());
-        for stretch in self.stretches()? {
+        for logs in self.logs_by_machine()? {
             let known = scan.groups().len();
-            let mut pipeline = self.written_stretch(&stretch)?;
+            let mut pipeline = self.machine_in_zone(&logs)?;
             let mut sample = Sample::default();
             while pipeline.source.next(&mut sample)? {
-                scan.take(&sample)?;
+                scan.push(&sample)?;
                 each(&pipeline.reports)?;
             }
             scan.finish()?;
-            scanned.push((stretch, scan.take_rows(), scan.groups().len() > known));
+            scanned.push((logs, scan.take_rows(), scan.groups().len() > known));
             read.extend(pipeline.reports);
         }
-        // A machine of which nothing was chosen gives no rows, unless that holds for all of them.
+        // A machine without selected counters gets no rows, unless no machine has any.
         if scanned.iter().any(|(_, _, is_chosen)| *is_chosen) {
             scanned.retain(|(_, _, is_chosen)| *is_chosen);
         }
-        let mut stretches = Vec::new();
-        for (stretch, rows, _) in scanned {
+        let mut machines = Vec::new();
+        for (logs, rows, _) in scanned {
             if self.all_times {
                 scan.add_rows(rows);
-            } else if stretches.is_empty() {
+            } else if machines.is_empty() {
                 scan.set_rows(rows);
             }
-            stretches.push(stretch);
+            machines.push(logs);
         }
         let interval = scan.typical_interval().unwrap_or_default();
-        let mut pipeline = self.side_by_side(&stretches, interval)?;
+        let mut pipeline = self.side_by_side(&machines, interval)?;
         for report in &pipeline.reports {
-            read.iter().for_each(|earlier| report.know_digits(earlier));
+            read.iter().for_each(|earlier| report.copy_digits(earlier));
         }
         let union = Union::scanned(pipeline.source, &scan);
-        // The samples of one log stay as they are.
+        // The samples of a single log are not joined.
         pipeline.source = if self.paths.len() == 1 { Box::new(union) } else { Box::new(Joined::new(union)) };
         Ok((scan, pipeline))
     }
 
-    /// The samples of one log with the groups of its first sample, without a scan: what one log is copied from.
+    /// The samples for a copy of a single log, without a scan. They have the groups of the first sample.
     ///
-    /// The source fails with [`FlowError::NewGroups`] where the log's counters change on the way; [`table`](Self::table)
-    /// is for that case.
+    /// The source fails with [`FlowError::NewGroups`] if the log's counters change later; use [`table`](Self::table)
+    /// then.
     ///
     /// # Errors
     ///
@@ -179,12 +185,12 @@ impl LogQuery {
         Ok(pipeline)
     }
 
-    /// The logs grouped by machine: the numbers of those that make up one stretch of time.
+    /// The indexes of the logs of each machine.
     ///
     /// # Errors
     ///
     /// When a log cannot be opened or read.
-    pub fn stretches(&self) -> Result<Vec<Vec<usize>>, FlowError> {
+    pub fn logs_by_machine(&self) -> Result<Vec<Vec<usize>>, FlowError> {
         if self.paths.len() == 1 {
             return Ok(vec![vec![0]]);
         }
@@ -197,21 +203,22 @@ impl LogQuery {
                 Ok(if log.next(&mut sample)? { machines_of(&sample) } else { BTreeSet::new() })
             })
             .collect::<Result<Vec<_>, FlowError>>()?;
-        // A log without samples is of no machine: it must not lead the others.
+        // A log without samples has no known machine, so it is assigned to that of the first log with samples.
         if let Some(known) = machines.iter().find(|names| !names.is_empty()).cloned() {
             machines.iter_mut().filter(|names| names.is_empty()).for_each(|names| names.clone_from(&known));
         }
-        Ok(machines_overlap(&machines))
+        Ok(group_by_machine(&machines))
     }
 
-    fn pipelines(&self, stretches: &[Vec<usize>]) -> Result<Vec<Pipeline>, FlowError> {
-        stretches.iter().map(|numbers| self.stretch(numbers)).collect()
+    fn pipelines(&self, machines: &[Vec<usize>]) -> Result<Vec<Pipeline>, FlowError> {
+        machines.iter().map(|indexes| self.machine(indexes)).collect()
     }
 
-    /// The stretches as rows: of the first one's clock, whose typical interval is given, or of all clocks.
-    fn side_by_side(&self, stretches: &[Vec<usize>], interval: i64) -> Result<Pipeline, FlowError> {
+    /// The samples of several machines as rows: one row per sample of the first machine, or of all machines with
+    /// [`all_times`](Self::all_times).
+    fn side_by_side(&self, machines: &[Vec<usize>], interval: i64) -> Result<Pipeline, FlowError> {
         let mut pipelines =
-            stretches.iter().map(|numbers| self.written_stretch(numbers)).collect::<Result<Vec<_>, _>>()?;
+            machines.iter().map(|indexes| self.machine_in_zone(indexes)).collect::<Result<Vec<_>, _>>()?;
         let mut leader = pipelines.remove(0);
         if pipelines.is_empty() {
             return Ok(leader);
@@ -226,37 +233,37 @@ impl LogQuery {
             .collect();
         if self.all_times {
             let machines = std::iter::once(leader.source).chain(followers).collect();
-            leader.source = Box::new(InTurn::new(machines));
+            leader.source = Box::new(Interleaved::new(machines));
             return Ok(leader);
         }
         let side_by_side = SideBySide::new(leader.source, followers, interval);
-        leader.left_out = side_by_side.left_out();
+        leader.dropped_samples = side_by_side.dropped_samples();
         leader.source = Box::new(side_by_side);
         Ok(leader)
     }
 
-    /// A stretch whose samples are to be written: in the local time of the log that is written.
-    fn written_stretch(&self, numbers: &[usize]) -> Result<Pipeline, FlowError> {
-        let mut stretch = self.stretch(numbers)?;
-        // The first log may be open already: opening it again would take its memory twice.
-        let first = numbers.iter().position(|&number| number == 0);
+    /// The samples of one machine in the time zone of the output log.
+    fn machine_in_zone(&self, indexes: &[usize]) -> Result<Pipeline, FlowError> {
+        let mut pipeline = self.machine(indexes)?;
+        // If this machine has the first log, it is already open. Opening it again would take its memory twice.
+        let first = indexes.iter().position(|&index| index == 0);
         let zone = match (&self.zone, first) {
             (Some(zone), _) => zone.clone(),
-            (None, Some(first)) => stretch.reports[first].facts().zone.clone(),
+            (None, Some(first)) => pipeline.reports[first].facts().zone.clone(),
             (None, None) => {
                 LogSource::open_with(&self.paths[0], &self.reading)?.report().facts().zone.clone()
             }
         };
-        // Local times of the same zone stay as they were recorded, also in hours that come twice or not at all.
-        if stretch.reports.iter().any(|report| report.facts().zone != zone) {
-            stretch.source = Box::new(InZone::new(stretch.source, zone));
+        // If all zones are the same, local times stay as recorded, even around a change of daylight saving time.
+        if pipeline.reports.iter().any(|report| report.facts().zone != zone) {
+            pipeline.source = Box::new(InZone::new(pipeline.source, zone));
         }
-        Ok(stretch)
+        Ok(pipeline)
     }
 
-    /// Merged, cut, thinned out, identified, selected: the stages that every command has in common.
-    fn stretch(&self, numbers: &[usize]) -> Result<Pipeline, FlowError> {
-        let logs = self.open(numbers)?;
+    /// The samples of one machine, with the stages that all commands have in common.
+    fn machine(&self, indexes: &[usize]) -> Result<Pipeline, FlowError> {
+        let logs = self.open(indexes)?;
         let reports: Vec<_> = logs.iter().map(|log| log.report().clone()).collect();
         let bytes: u64 = reports.iter().map(|report| report.facts().file_bytes).sum();
         let window = Window::new(Merge::new(logs), self.bounds);
@@ -265,6 +272,6 @@ impl LogQuery {
         let selected = Select::new(identity, self.selection.clone());
         let source: Box<dyn Source> =
             if bytes < READAHEAD_BYTES { Box::new(selected) } else { Box::new(Readahead::new(selected)?) };
-        Ok(Pipeline { source, reports, renumbered, left_out: Arc::default() })
+        Ok(Pipeline { source, reports, renumbered, dropped_samples: Arc::default() })
     }
 }

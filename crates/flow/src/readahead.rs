@@ -1,4 +1,4 @@
-//! Reading on another core.
+//! Reading on another thread.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -7,19 +7,20 @@ use tachograph_counters::sample::Sample;
 
 use crate::{FlowError, Source};
 
-/// Runs a source on a thread of its own, a few batches of samples ahead of whoever pulls from this stage.
-///
-/// The buffers go round: what was consumed is sent back and filled again.
+/// Runs a source on its own thread, a few batches of samples ahead of the consumer. Buffers are sent back and reused
+/// after they have been consumed.
 pub struct Readahead<S = Box<dyn Source>> {
     full: Receiver<Batch>,
     empty: SyncSender<Vec<Sample>>,
     batch: Vec<Sample>,
-    /// How many samples of the batch are filled, and how many were given out.
+    /// Number of samples in the batch.
     filled: usize,
-    given: usize,
+    /// Number of samples in the batch that were already returned.
+    returned: usize,
     outcome: Option<FlowError>,
     ended: bool,
-    /// Whether no batch came yet: the first one tells how long samples are.
+    /// Whether no batch has been received yet. The number of buffers depends on the size of the samples in the first
+    /// one.
     is_first: bool,
     thread: Option<JoinHandle<S>>,
 }
@@ -27,17 +28,17 @@ pub struct Readahead<S = Box<dyn Source>> {
 struct Batch {
     samples: Vec<Sample>,
     filled: usize,
-    /// The source ended, with an error or without.
+    /// Present if the source has ended.
     end: Option<Result<(), FlowError>>,
 }
 
-/// Values that a batch should hold, so that handing it over costs little against reading it; all batches together are to
-/// stay in a processor's cache.
+/// Target number of values in a batch: large enough that passing a batch to another thread costs little compared to
+/// reading it, and small enough that all batches fit into a processor's cache.
 const BATCH_VALUES: usize = 4_096;
 const MAX_BATCH_SAMPLES: usize = 1024;
-/// So many that neither side waits for the other each time, or they would end up taking turns on one processor.
+/// Number of batches: enough that the threads do not have to wait for each other at every batch.
 const BATCHES: usize = 8;
-/// Of samples that are longer than a batch should be, only so many, since memory is what they cost.
+/// Number of batches if samples are so large that a single one exceeds the target size, to save memory.
 const LONG_BATCHES: usize = 3;
 
 impl<S: Source + 'static> Readahead<S> {
@@ -45,18 +46,18 @@ impl<S: Source + 'static> Readahead<S> {
     ///
     /// # Errors
     ///
-    /// When the system gives no thread.
+    /// When the thread cannot be started.
     pub fn new(mut source: S) -> Result<Self, FlowError> {
         let (full_in, full) = sync_channel::<Batch>(BATCHES);
         let (empty, empty_out) = sync_channel::<Vec<Sample>>(BATCHES);
         for _ in 0..LONG_BATCHES {
-            // The channel has room for all of them, and its other end is right here.
+            // Cannot fail: the channel has room for all buffers, and its other end is open.
             let _ = empty.send(Vec::new());
         }
         let thread = std::thread::Builder::new()
             .name("readahead".to_owned())
             .spawn(move || {
-                // When either channel closes, the consumer is gone, and so is the work.
+                // A closed channel means that the consumer is gone.
                 while let Ok(samples) = empty_out.recv() {
                     let batch = fill(&mut source, samples);
                     let is_last = batch.end.is_some();
@@ -72,7 +73,7 @@ impl<S: Source + 'static> Readahead<S> {
             empty,
             batch: Vec::new(),
             filled: 0,
-            given: 0,
+            returned: 0,
             outcome: None,
             ended: false,
             is_first: true,
@@ -80,7 +81,7 @@ impl<S: Source + 'static> Readahead<S> {
         })
     }
 
-    /// Stops reading, and gives the source back, which may be some samples ahead; `None` when its thread panicked.
+    /// Stops reading and returns the source, which can be some samples ahead. Returns `None` if its thread panicked.
     pub fn into_source(self) -> Option<S> {
         let Self { full, empty, thread, .. } = self;
         drop((full, empty));
@@ -115,20 +116,20 @@ fn fill(source: &mut impl Source, mut samples: Vec<Sample>) -> Batch {
 
 impl<S: Source + 'static> Source for Readahead<S> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        while self.given == self.filled {
+        while self.returned == self.filled {
             if self.ended {
                 return self.outcome.take().map_or(Ok(false), Err);
             }
             let used = std::mem::take(&mut self.batch);
-            if self.given > 0 {
-                // The thread may have ended already; then nobody needs the buffers.
+            if self.returned > 0 {
+                // Fails if the thread has ended, but then the buffers are not needed.
                 let _ = self.empty.try_send(used);
             }
             let Ok(batch) = self.full.recv() else {
                 self.ended = true;
                 self.filled = 0;
-                self.given = 0;
-                // Without a last batch the thread can only have panicked: so does its consumer.
+                self.returned = 0;
+                // If the thread ended without sending a last batch, it has panicked. The panic is passed on.
                 if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
                     std::panic::resume_unwind(panic);
                 }
@@ -141,14 +142,14 @@ impl<S: Source + 'static> Source for Readahead<S> {
             }
             self.batch = batch.samples;
             self.filled = batch.filled;
-            self.given = 0;
+            self.returned = 0;
             if let Some(end) = batch.end {
                 self.ended = true;
                 self.outcome = end.err();
             }
         }
-        std::mem::swap(sample, &mut self.batch[self.given]);
-        self.given += 1;
+        std::mem::swap(sample, &mut self.batch[self.returned]);
+        self.returned += 1;
         Ok(true)
     }
 }

@@ -1,4 +1,4 @@
-//! Recording: samples as they come into logs that are whole at every moment.
+//! Recording samples into logs that are complete at every moment.
 
 mod files;
 mod limits;
@@ -14,7 +14,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::{Format, LogError};
 
-pub use files::{DiskFiles, FilePlace, LogFile, LogFiles, OpenedFile};
+pub use files::{DiskFiles, FileLocation, LogFile, LogFiles, OpenedFile};
 pub use moved::MovedLog;
 pub use names::Suffix;
 
@@ -23,40 +23,40 @@ use crate::{FlowError, Sink};
 use limits::Limits;
 use moved::NotifyMoved;
 use names::Names;
-use segment::{Begun, Segment, copy_sample};
+use segment::{Segment, SegmentStart, copy_sample};
 
-/// What is recorded where, and how much of it.
+/// The options of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordOptions {
-    /// The log's file, or the name that those of its segments are made from.
+    /// The log file, or the name from which the names of segments are derived.
     pub path: PathBuf,
-    /// What stands behind the name, before the extension. Segments need one.
+    /// The suffix that is added to the file name, before the extension. Required for segments.
     pub suffix: Suffix,
     /// The format.
     pub format: Format,
-    /// How a text is written. One that is appended to keeps its own form.
+    /// The form of a text log. Appending to a log keeps its form.
     pub text: TextForm,
-    /// What becomes of a file that is there. Names with a suffix are always new ones.
+    /// What to do with an existing file. Names with a suffix are always new.
     pub existing: Existing,
-    /// The time zone that sample times are local to.
+    /// The time zone of the log.
     pub zone: TimeZone,
     /// Ticks per second of the performance counter.
     pub performance_frequency: i64,
-    /// From one sample to the next: a segment begins at the sample nearest to its time.
+    /// Time between two samples. A segment starts with the sample nearest to its scheduled time.
     pub interval: Duration,
-    /// The length of a segment in time.
+    /// The duration of a segment.
     pub segment_time: Option<Duration>,
-    /// The most bytes of a file.
+    /// The maximum size of a file in bytes.
     pub max_bytes: Option<u64>,
-    /// What happens when a file has them.
+    /// What to do when a file reaches `max_bytes`.
     pub at_max: AtMax,
-    /// Whether each sample is on the disk before the next is waited for; else it is with the operating system, where a
-    /// killed process loses nothing, but a power failure does.
+    /// Whether each sample is synced to disk. Otherwise it is only passed to the operating system: it survives if the
+    /// process is killed, but not a power failure.
     pub is_synced: bool,
 }
 
 impl RecordOptions {
-    /// One BLG in UTC without limits, of a performance counter of 10 MHz.
+    /// Options for a single BLG in UTC without limits, with a performance counter of 10 MHz.
     pub fn new(path: impl Into<PathBuf>, interval: Duration) -> Self {
         Self {
             path: path.into(),
@@ -75,48 +75,48 @@ impl RecordOptions {
     }
 }
 
-/// What becomes of a file that is there.
+/// What to do with an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and nothing is recorded.
+    /// Keep it, and fail with an error.
     Refuse,
-    /// It is emptied when the first sample has come.
+    /// Truncate it when the first sample arrives.
     Overwrite,
-    /// The recording goes on behind it. It must have the same counters, and earlier times.
+    /// Append to it. The file must have the same counters, and earlier times.
     Append,
 }
 
-/// What happens when a file has the most bytes that it may have.
+/// What to do when a file reaches its maximum size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtMax {
-    /// The recording [is full](Recorder::is_full).
+    /// End the recording; [`Recorder::is_full`] returns true.
     End,
-    /// The next segment begins.
+    /// Start the next segment.
     NewSegment,
-    /// New samples take the place of the oldest (BLG only).
+    /// Overwrite the oldest samples (BLG only).
     Circular,
 }
 
-/// What was recorded.
+/// The results of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordSummary {
-    /// How many samples.
+    /// Number of samples.
     pub samples: u64,
-    /// How many raw values; of a text, those that have a column.
+    /// Number of raw values; in text logs, only of those that have a column.
     pub values: u64,
-    /// How many entries the logs have: a counter of all instances is one.
+    /// Number of counters in the last sample, as a log lists them: a counter of all instances counts as one.
     pub counters: usize,
-    /// Bytes of all files, with what was appended to.
+    /// Size of all files in bytes, including the part of a file that existed before the recording was appended.
     pub bytes: u64,
-    /// Bytes of a last row without its end that were taken away from a text that is appended to.
+    /// Size in bytes of an incomplete last row that was removed before appending to a text log.
     pub cut_bytes: u64,
-    /// How many files, deleted ones included.
+    /// Number of files, including deleted ones.
     pub files: u64,
-    /// How many of them were deleted while they were recorded.
+    /// Number of files that were deleted while they were being written.
     pub deleted_files: u64,
-    /// The first of them.
+    /// The first file.
     pub first_file: PathBuf,
-    /// The last of them.
+    /// The last file.
     pub last_file: PathBuf,
     /// The moment of the first sample.
     pub first: Option<Moment>,
@@ -124,97 +124,98 @@ pub struct RecordSummary {
     pub last: Option<Moment>,
 }
 
-/// Writes samples into a log, or into one log after another, each readable at every moment.
+/// Writes samples into a log, or into a sequence of logs, that can be read at any moment.
 ///
-/// A sample is with the operating system when [`take`](Sink::take) returns: a process that is killed loses at most the
-/// sample that it was writing. Files are written under their own names from the start, and none that is there is
-/// overwritten unless that is asked for.
+/// When [`push`](Sink::push) returns, the sample has been passed to the operating system: a process that is killed
+/// loses at most the sample it was writing. Files have their final names from the start. Existing files are overwritten
+/// only on request.
 ///
-/// A segment is a log of its own. No sample stands in two segments: values are paired across the logs of one machine, so
-/// that statistics over all segments are those over one log of the same samples. The first row of a text segment holds the
-/// values of the interval since the last sample of the segment before, since a text has no raw values to be paired.
+/// Each segment is a complete log, and no sample is in two segments. Values are paired across the logs of a machine, so
+/// statistics over all segments equal those over a single log. Text logs have no raw values to pair, so the first row
+/// of a text segment has the values of the interval that began with the last sample of the previous segment.
 ///
-/// Another program may rename or delete the file, as those that rotate logs do. At the next sample the recorder completes the
-/// log where it is now, and begins another one under the name ([`on_moved`](Self::on_moved)). A file that is there by
-/// then and has something in it is not overwritten, also with [`Existing::Overwrite`]: the recording ends with an error.
+/// Other programs can rename or delete the file, to rotate logs. At the next sample, the recorder completes the log at
+/// its new location and starts another one under the old name ([`on_moved`](Self::on_moved)). If a file with content
+/// has the old name by then, it is not overwritten, even with [`Existing::Overwrite`]: the recording ends with an
+/// error.
 ///
-/// The columns of a text are those of the instances in its first sample; what comes later is
-/// [without a column](Self::without_column) up to the next segment.
+/// A text log has columns for the instances in its first sample. Instances that appear later have
+/// [no column](Self::without_column) until the next segment.
 pub struct Recorder<L: LogFiles = DiskFiles> {
     files: L,
     options: RecordOptions,
     names: Names,
     limits: Limits,
     state: State<L::File>,
-    /// The file of the state.
+    /// The current file, or the last one.
     path: PathBuf,
-    /// Of text: the last sample, which opens the first interval of the next file.
+    /// For text logs, the last sample, which opens the first interval of the next file.
     previous: Option<Sample>,
-    /// How many samples of this recording are in the file.
+    /// Number of samples that this recording has written to the current file.
     file_samples: u64,
     notify_moved: Option<NotifyMoved>,
     summary: RecordSummary,
-    /// Bytes of the files that are finished.
+    /// Size of the completed files in bytes.
     finished_bytes: u64,
     is_full: bool,
     without_column: Option<String>,
 }
 
 enum State<F: LogFile> {
-    /// The file is there for the first sample.
+    /// The file is ready for the first sample.
     Opened(OpenedFile<F>),
-    /// A BLG that is appended to was read.
-    Begun(Segment<F>),
-    /// Samples were written.
+    /// An existing BLG was read and is ready to be appended to.
+    Resumed(Segment<F>),
+    /// Samples are being written.
     Writing(Segment<F>),
-    /// The next sample begins a segment.
+    /// The next sample starts a segment.
     Between,
-    /// The file was renamed or deleted: the next sample begins another one under its name.
+    /// The file was renamed or deleted. The next sample starts another one under its name.
     Moved,
-    /// The recording ended, at its limit or with an error.
+    /// The recording has ended: it was finished, reached its limit or failed.
     Ended,
 }
 
 impl<F: LogFile> State<F> {
-    /// The purpose of a file that was created or opened.
+    /// The state for a file that was created or opened.
     fn of_opened(opened: OpenedFile<F>, options: &RecordOptions) -> Result<Self, LogError> {
         let is_appended = options.existing == Existing::Append && opened.has_content;
         Ok(match options.format {
             Format::Blg if is_appended => {
-                Self::Begun(Segment::append_blg(opened.file, options.performance_frequency)?)
+                Self::Resumed(Segment::append_blg(opened.file, options.performance_frequency)?)
             }
             _ => Self::Opened(opened),
         })
     }
 
-    /// The open file, if there is one.
+    /// The open file, if any.
     fn file(&self) -> Option<&F> {
         match self {
             Self::Opened(opened) => Some(&opened.file),
-            Self::Begun(segment) | Self::Writing(segment) => Some(segment.file()),
+            Self::Resumed(segment) | Self::Writing(segment) => Some(segment.file()),
             Self::Between | Self::Moved | Self::Ended => None,
         }
     }
 }
 
 impl Recorder<DiskFiles> {
-    /// Makes or opens the first file; `now` is for names with a date.
+    /// Creates or opens the first file; `now` is used for names with a date.
     ///
     /// # Errors
     ///
-    /// As [`with_files`](Self::with_files).
+    /// See [`with_files`](Self::with_files).
     pub fn create(options: RecordOptions, now: Moment) -> Result<Self, FlowError> {
         Self::with_files(DiskFiles, options, now)
     }
 }
 
 impl<L: LogFiles> Recorder<L> {
-    /// A recorder over files from anywhere.
+    /// Like [`create`](Recorder::create), but creates and opens files with `files`.
     ///
     /// # Errors
     ///
-    /// When the first file cannot be made or opened: the error names it, and is [`std::io::ErrorKind::AlreadyExists`] where
-    /// there is one that is to stay. When a log that is to be appended to cannot be read, or cannot go on.
+    /// When the first file cannot be created or opened ([`std::io::ErrorKind::AlreadyExists`] with
+    /// [`Existing::Refuse`]), or when an existing log cannot be read or appended to.
     pub fn with_files(mut files: L, options: RecordOptions, now: Moment) -> Result<Self, FlowError> {
         let mut names = Names::new(&options.path, options.suffix);
         let (path, opened) = names.open(&mut files, options.existing, now)?;
@@ -236,33 +237,35 @@ impl<L: LogFiles> Recorder<L> {
         })
     }
 
-    /// Whether the recording has ended because its file has the most bytes that it may have. It is finished then, and takes
-    /// no more samples.
+    /// Whether the recording has ended because its file has reached the maximum size. Pushing further samples is an
+    /// error.
     pub fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// What was recorded so far.
+    /// The results so far.
     pub fn summary(&self) -> &RecordSummary {
         &self.summary
     }
 
-    /// The first instance that is left out of a text because it came after the first sample: `\\machine\set(instance)`.
+    /// The first instance that has no column because it appeared after the first sample of its file:
+    /// `\\machine\set(instance)`.
     pub fn without_column(&self) -> Option<&str> {
         self.without_column.as_deref()
     }
 
-    /// The file that is written to, or was last.
+    /// The current file, or the last one.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the first sample of a file.
+    /// Starts a file with its first sample.
     fn begin(&mut self, opened: OpenedFile<L::File>, sample: &Sample) -> Result<(), FlowError> {
         let is_new = opened.is_new;
-        let begun = Begun { path: &self.path, options: &self.options, previous: self.previous.as_ref() };
+        let start =
+            SegmentStart { path: &self.path, options: &self.options, previous: self.previous.as_ref() };
         let is_synced = self.options.is_synced;
-        let written = begun.segment(opened, sample).and_then(|mut segment| {
+        let written = start.segment(opened, sample).and_then(|mut segment| {
             let mut written = segment.write(sample, is_synced);
             if written.is_ok() && is_synced && is_new {
                 written = self.files.sync_name(&self.path).map_err(|error| LogError::io(error).into());
@@ -270,7 +273,7 @@ impl<L: LogFiles> Recorder<L> {
             match written {
                 Ok(()) => Ok(segment),
                 Err(error) => {
-                    // The log that it was to go on from is to stay.
+                    // An existing log keeps its earlier samples.
                     let _ = segment.give_up();
                     Err(error)
                 }
@@ -278,22 +281,22 @@ impl<L: LogFiles> Recorder<L> {
         });
         match written {
             Ok(segment) => {
-                self.note_file();
+                self.count_file();
                 self.limits.begin(sample);
                 self.state = State::Writing(segment);
                 Ok(())
             }
             Err(error) => {
                 if is_new {
-                    // No sample is in it. That it cannot be removed is not worth hiding the first error.
+                    // The file has no sample. `error` is more useful than an error of the removal.
                     let _ = self.files.remove(&self.path);
                 }
-                Err(self.named(error))
+                Err(self.at_path(error))
             }
         }
     }
 
-    fn note_file(&mut self) {
+    fn count_file(&mut self) {
         self.file_samples = 0;
         self.summary.files += 1;
         if self.summary.files == 1 {
@@ -305,7 +308,7 @@ impl<L: LogFiles> Recorder<L> {
     /// Completes the file.
     fn close(&mut self, mut segment: Segment<L::File>, next: State<L::File>) -> Result<(), FlowError> {
         if let Err(error) = segment.finish(self.options.is_synced) {
-            return Err(self.given_up(segment, error));
+            return Err(self.abandon(segment, error));
         }
         self.finished_bytes += segment.bytes();
         self.summary.bytes = self.finished_bytes;
@@ -313,16 +316,17 @@ impl<L: LogFiles> Recorder<L> {
         Ok(())
     }
 
-    /// Leaves the log whole up to its last sample. That this fails too is not worth hiding the first error.
-    fn given_up(&mut self, segment: Segment<L::File>, error: FlowError) -> FlowError {
+    /// Truncates the log after its last complete sample. Returns `error` with the path, since it is more useful than an
+    /// error of the truncation.
+    fn abandon(&mut self, segment: Segment<L::File>, error: FlowError) -> FlowError {
         if let Ok(bytes) = segment.give_up() {
             self.summary.bytes = self.finished_bytes + bytes;
         }
-        self.named(error)
+        self.at_path(error)
     }
 
-    /// Names the file in an error of writing it.
-    fn named(&self, error: FlowError) -> FlowError {
+    /// Adds the file's name to an error.
+    fn at_path(&self, error: FlowError) -> FlowError {
         match error {
             FlowError::Log(error) => error.at_path(&self.path).into(),
             FlowError::Output(error) => LogError::io(error).at_path(&self.path).into(),
@@ -330,10 +334,10 @@ impl<L: LogFiles> Recorder<L> {
         }
     }
 
-    /// Writes a sample into a file that has some.
-    fn go_on(&mut self, mut segment: Segment<L::File>, sample: &Sample) -> Result<(), FlowError> {
+    /// Writes a sample to the current file.
+    fn append(&mut self, mut segment: Segment<L::File>, sample: &Sample) -> Result<(), FlowError> {
         if let Err(error) = segment.write(sample, self.options.is_synced) {
-            return Err(self.given_up(segment, error));
+            return Err(self.abandon(segment, error));
         }
         self.state = State::Writing(segment);
         Ok(())
@@ -345,14 +349,14 @@ impl<L: LogFiles> Recorder<L> {
         Ok(opened)
     }
 
-    /// What follows a sample that was written.
-    fn written(&mut self, sample: &Sample) -> Result<(), FlowError> {
+    /// Updates the summary after a sample, and checks the limits.
+    fn after_sample(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let State::Writing(segment) = &mut self.state else { return Ok(()) };
         let summary = &mut self.summary;
         summary.samples += 1;
         self.file_samples += 1;
         summary.values += segment.values_of(sample) as u64;
-        summary.counters = sample.groups.len();
+        summary.counters = sample.record_count();
         summary.first.get_or_insert(sample.at);
         summary.last = Some(sample.at);
         summary.bytes = self.finished_bytes + segment.bytes();
@@ -360,14 +364,14 @@ impl<L: LogFiles> Recorder<L> {
         if self.without_column.is_none() {
             self.without_column = segment.without_column();
         }
-        let has_room = self.limits.has_room(segment.bytes().saturating_add(segment.most_growth()));
+        let has_room = self.limits.has_room(segment.bytes().saturating_add(segment.max_growth()));
         if self.options.format.is_formatted() {
             copy_sample(self.previous.get_or_insert_default(), sample);
         }
         if has_room || self.options.at_max == AtMax::Circular {
             return Ok(());
         }
-        // It is whole as soon as nothing can follow.
+        // A full file is completed immediately.
         let is_end = self.options.at_max == AtMax::End;
         if let State::Writing(segment) = std::mem::replace(&mut self.state, State::Ended) {
             self.close(segment, if is_end { State::Ended } else { State::Between })?;
@@ -378,29 +382,29 @@ impl<L: LogFiles> Recorder<L> {
 }
 
 impl<L: LogFiles> Sink for Recorder<L> {
-    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         self.release_moved()?;
         if matches!(self.state, State::Moved) {
-            self.open_again(sample)?;
+            self.reopen(sample)?;
         }
-        // Whatever fails on the way ends the recording.
+        // If an error is returned below, the recording has ended.
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Opened(opened) => self.begin(opened, sample)?,
-            State::Begun(segment) => {
+            State::Resumed(segment) => {
                 if self.options.at_max == AtMax::End && !self.limits.has_room(segment.bytes()) {
                     let why = format!("cannot append: it has {} bytes already, over -max", segment.bytes());
                     return Err(LogError::unsupported(why).at_path(&self.path).into());
                 }
                 self.limits.begin(sample);
-                self.go_on(segment, sample)?;
-                self.note_file();
+                self.append(segment, sample)?;
+                self.count_file();
             }
             State::Writing(segment) if self.limits.is_over(sample) => {
                 self.close(segment, State::Ended)?;
                 let opened = self.next_file(sample)?;
                 self.begin(opened, sample)?;
             }
-            State::Writing(segment) => self.go_on(segment, sample)?,
+            State::Writing(segment) => self.append(segment, sample)?,
             State::Between => {
                 let opened = self.next_file(sample)?;
                 self.begin(opened, sample)?;
@@ -410,16 +414,16 @@ impl<L: LogFiles> Sink for Recorder<L> {
                 return Err(LogError::io(what).at_path(&self.path).into());
             }
         }
-        self.written(sample)
+        self.after_sample(sample)
     }
 
     fn finish(&mut self) -> Result<(), FlowError> {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Writing(segment) => self.close(segment, State::Ended),
-            // No sample came: an empty file is of no use to anybody.
+            // If there were no samples, the empty file is removed.
             State::Opened(opened) if opened.is_new => {
-                // A file that has its name now is not ours.
-                if self.files.place_of(&opened.file, &self.path) != FilePlace::Here {
+                // Another file can have the name by now.
+                if self.files.location_of(&opened.file, &self.path) != FileLocation::InPlace {
                     return Ok(());
                 }
                 drop(opened);

@@ -1,4 +1,4 @@
-//! Only what was asked for: groups, columns and rows by counter paths.
+//! Selecting groups, columns and rows by counter paths.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,76 +7,74 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{CounterSet, Extent, Instance, Instances, rows_before};
 
 use crate::identity::{identity_counter, key_of};
-use crate::selection::takes_row;
+use crate::selection::selects_row;
 use crate::{FlowError, Selection, Source};
 
-/// Passes on what a [`Selection`] takes, and leaves out the rest.
+/// Passes the parts of samples that a [`Selection`] selects.
 pub struct Select<S> {
     source: S,
     selection: Selection,
-    /// What the source yields; chosen values go from here into the sample that is passed on.
+    /// Buffer for the source's sample.
     whole: Sample,
-    /// One choice per group of the source, made anew when the group's description or instances change.
+    /// One per group of the source; updated when the group's description or instances change.
     choices: Vec<Choice>,
-    /// Where identities are kept: by machine and set, the patterns that take a counter of it.
-    taking: HashMap<(String, String), Vec<usize>>,
+    /// The patterns that select any counter of a set, keyed by machine and set. Filled only if identities are added.
+    patterns: HashMap<(String, String), Vec<usize>>,
 }
 
-/// What is taken of one group.
+/// The selected parts of a group.
 struct Choice {
     set: Arc<CounterSet>,
     instances: Instances,
     parts: Vec<Part>,
-    /// Everything is passed on as it is.
+    /// Whether the group is passed unchanged.
     is_whole: bool,
 }
 
 /// A rectangle of rows and columns.
 struct Part {
-    /// The patterns that take these columns.
+    /// The patterns that select these columns.
     patterns: Vec<usize>,
     set: Arc<CounterSet>,
     columns: Vec<usize>,
     rows: Vec<usize>,
     instances: Instances,
-    /// For each row of the group, whether it is taken.
-    is_taken: Vec<bool>,
+    /// Whether each row of the group is selected.
+    is_selected: Vec<bool>,
 }
 
 impl<S: Source> Select<S> {
     /// A stage over `source`.
     pub fn new(source: S, selection: Selection) -> Self {
-        Self { source, selection, whole: Sample::default(), choices: Vec::new(), taking: HashMap::new() }
+        Self { source, selection, whole: Sample::default(), choices: Vec::new(), patterns: HashMap::new() }
     }
 
     pub(crate) fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
 
-    /// Finds the patterns that take a counter of each set, and chooses again where a description changed: what one group
-    /// takes can hang on another.
-    fn find_taking(&mut self) {
-        let groups = &self.whole.groups;
-        let is_known = self.choices.len() == groups.len()
-            && self.choices.iter().zip(groups).all(|(choice, group)| Arc::ptr_eq(&choice.set, &group.set));
-        if is_known {
+    /// Finds the patterns that select a counter of each set. If a description has changed, all choices are recomputed,
+    /// since they can depend on other groups.
+    fn find_patterns(&mut self) {
+        if self.whole.has_sets(self.choices.iter().map(|choice| &choice.set)) {
             return;
         }
         self.choices.clear();
-        self.taking.clear();
-        for group in groups {
+        self.patterns.clear();
+        for group in &self.whole.groups {
             let counters = group.set.counters.iter();
-            let taking = counters.flat_map(|counter| self.selection.patterns_of(&group.set, counter));
-            self.taking.entry(key_of(&group.set)).or_default().extend(taking);
+            let patterns_of_set =
+                counters.flat_map(|counter| self.selection.patterns_of(&group.set, counter));
+            self.patterns.entry(key_of(&group.set)).or_default().extend(patterns_of_set);
         }
-        for patterns in self.taking.values_mut() {
+        for patterns in self.patterns.values_mut() {
             patterns.sort_unstable();
             patterns.dedup();
         }
     }
 
-    /// Whether a sample is passed on as it is, as the choices made so far say.
-    fn takes_all_of(&self, sample: &Sample) -> bool {
+    /// Whether the current choices pass the sample unchanged.
+    fn is_all_selected(&self, sample: &Sample) -> bool {
         self.choices.len() == sample.groups.len()
             && self.choices.iter().zip(&sample.groups).all(|(choice, group)| {
                 choice.is_whole
@@ -94,28 +92,28 @@ impl<S: Source> Source for Select<S> {
         if !self.source.next(sample)? {
             return Ok(false);
         }
-        if self.takes_all_of(sample) {
+        if self.is_all_selected(sample) {
             return Ok(true);
         }
         std::mem::swap(sample, &mut self.whole);
-        sample.take_head(&self.whole);
-        if self.selection.keeps_identities() {
-            self.find_taking();
+        sample.copy_head(&self.whole);
+        if self.selection.adds_identities() {
+            self.find_patterns();
         }
         self.choices.truncate(self.whole.groups.len());
         let mut count = 0;
-        for (number, group) in self.whole.groups.iter_mut().enumerate() {
-            match self.choices.get_mut(number) {
-                None => self.choices.push(Choice::new(group, &self.selection, &self.taking)),
+        for (index, group) in self.whole.groups.iter_mut().enumerate() {
+            match self.choices.get_mut(index) {
+                None => self.choices.push(Choice::new(group, &self.selection, &self.patterns)),
                 Some(choice) if !Arc::ptr_eq(&choice.set, &group.set) => {
-                    *choice = Choice::new(group, &self.selection, &self.taking);
+                    *choice = Choice::new(group, &self.selection, &self.patterns);
                 }
                 Some(choice) if !Arc::ptr_eq(&choice.instances, &group.instances) => {
-                    choice.take_rows(group, &self.selection);
+                    choice.select_rows(group, &self.selection);
                 }
                 Some(_) => {}
             }
-            let choice = &self.choices[number];
+            let choice = &self.choices[index];
             for part in &choice.parts {
                 if count == sample.groups.len() {
                     sample.groups.push(Group::new(Arc::clone(&part.set)));
@@ -135,25 +133,29 @@ impl<S: Source> Source for Select<S> {
 }
 
 impl Choice {
-    fn new(group: &Group, selection: &Selection, taking: &HashMap<(String, String), Vec<usize>>) -> Self {
+    fn new(
+        group: &Group,
+        selection: &Selection,
+        patterns_of_set: &HashMap<(String, String), Vec<usize>>,
+    ) -> Self {
         let set = &group.set;
-        selection.note_set(set);
+        selection.record_set(set);
         let mut columns = Vec::new();
         for (column, counter) in set.counters.iter().enumerate() {
             if set.instance.as_ref().is_some_and(|instance| selection.excepts(set, instance, counter)) {
                 continue;
             }
             let mut patterns: Vec<usize> = selection.patterns_of(set, counter).collect();
-            if selection.keeps_identities() && identity_counter(counter).is_some() {
-                let of_set = taking.get(&key_of(set)).map_or(&[][..], Vec::as_slice);
-                let takes_fixed = |&&number: &&usize| {
-                    let pattern = &selection.patterns[number];
-                    set.instance.as_ref().is_none_or(|instance| takes_row(pattern, set, instance.label()))
+            if selection.adds_identities() && identity_counter(counter).is_some() {
+                let of_set = patterns_of_set.get(&key_of(set)).map_or(&[][..], Vec::as_slice);
+                let selects_fixed = |&&index: &&usize| {
+                    let pattern = &selection.patterns[index];
+                    set.instance.as_ref().is_none_or(|instance| selects_row(pattern, set, instance.label()))
                 };
-                let is_unasked = patterns.is_empty();
-                patterns = of_set.iter().filter(takes_fixed).copied().collect();
-                if is_unasked && !patterns.is_empty() {
-                    selection.note_identity(set, counter);
+                let is_added = patterns.is_empty();
+                patterns = of_set.iter().filter(selects_fixed).copied().collect();
+                if is_added && !patterns.is_empty() {
+                    selection.record_identity(set, counter);
                 }
             }
             if !patterns.is_empty() {
@@ -166,18 +168,19 @@ impl Choice {
             parts: Vec::new(),
             is_whole: false,
         };
-        choice.part_columns(columns, selection);
-        choice.take_rows(group, selection);
+        choice.add_parts(columns, selection);
+        choice.select_rows(group, selection);
         choice
     }
 
-    /// One part for all columns where every column is asked for with the same instances, all of them; else one part a column.
-    fn part_columns(&mut self, columns: Vec<(usize, Vec<usize>)>, selection: &Selection) {
+    /// Adds a single part with all columns if the same instances are selected for each of them, otherwise one part per
+    /// column.
+    fn add_parts(&mut self, columns: Vec<(usize, Vec<usize>)>, selection: &Selection) {
         let filters = |patterns: &[usize]| {
             let mut filters: Vec<_> = patterns
                 .iter()
-                .map(|&number| {
-                    selection.patterns[number]
+                .map(|&index| {
+                    selection.patterns[index]
                         .path()
                         .instance
                         .as_ref()
@@ -199,7 +202,8 @@ impl Choice {
             self.parts.push(self.part(columns, patterns, self.set.extent));
         } else {
             for (column, patterns) in columns {
-                self.parts.push(self.part(vec![column], patterns, Extent::Column));
+                let extent = if self.set.extent == Extent::Row { Extent::Row } else { Extent::Columns };
+                self.parts.push(self.part(vec![column], patterns, extent));
             }
         }
     }
@@ -219,31 +223,32 @@ impl Choice {
             columns,
             rows: Vec::new(),
             instances: Instances::default(),
-            is_taken: Vec::new(),
+            is_selected: Vec::new(),
         }
     }
 
-    /// Chooses rows among the instances that there are now.
-    fn take_rows(&mut self, group: &Group, selection: &Selection) {
+    /// Selects rows from the group's current instances.
+    fn select_rows(&mut self, group: &Group, selection: &Selection) {
         let rows_before = rows_before(&self.instances, &group.instances);
         let has_new = rows_before.contains(&None);
         self.instances = Arc::clone(&group.instances);
         for part in &mut self.parts {
-            let was_taken = std::mem::take(&mut part.is_taken);
-            part.is_taken = group
+            let was_selected = std::mem::take(&mut part.is_selected);
+            part.is_selected = group
                 .instances
                 .iter()
                 .zip(&rows_before)
                 .map(|(instance, row)| match row {
-                    Some(row) => was_taken[*row],
-                    None => part.takes(instance, &self.set, selection),
+                    Some(row) => was_selected[*row],
+                    None => part.selects(instance, &self.set, selection),
                 })
                 .collect();
-            let rows = part.is_taken.iter().enumerate().filter_map(|(row, taken)| taken.then_some(row));
+            let rows =
+                part.is_selected.iter().enumerate().filter_map(|(row, selected)| selected.then_some(row));
             part.rows.clear();
             part.rows.extend(rows);
             if has_new {
-                selection.note_instances(&part.patterns, &self.set, &group.instances);
+                selection.record_instances(&part.patterns, &self.set, &group.instances);
             }
             part.instances = if part.rows.len() == group.instances.len() {
                 Arc::clone(&group.instances)
@@ -259,18 +264,18 @@ impl Choice {
 }
 
 impl Part {
-    /// Whether a row of `set` is taken; notes the patterns that take it.
-    fn takes(&self, instance: &Instance, set: &CounterSet, selection: &Selection) -> bool {
-        let mut is_taken = false;
-        for &number in &self.patterns {
-            if takes_row(&selection.patterns[number], set, instance.label()) {
-                is_taken = true;
-                selection.note_match(number);
+    /// Whether `instance`, a row of `set`, is selected. Records the patterns that select it.
+    fn selects(&self, instance: &Instance, set: &CounterSet, selection: &Selection) -> bool {
+        let mut is_selected = false;
+        for &index in &self.patterns {
+            if selects_row(&selection.patterns[index], set, instance.label()) {
+                is_selected = true;
+                selection.record_match(index);
             }
         }
-        // A part of several columns has no exceptions.
+        // A part with several columns has no exceptions, so the first column is enough.
         let first = self.set.counters.first();
-        is_taken && !first.is_some_and(|counter| selection.excepts(set, instance, counter))
+        is_selected && !first.is_some_and(|counter| selection.excepts(set, instance, counter))
     }
 
     fn copy(&self, group: &Group, out: &mut Group) {

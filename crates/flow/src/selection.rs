@@ -1,21 +1,22 @@
-//! Which counters are asked for, and what became of each path.
+//! Selecting counters by paths, and reporting paths that select none.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use tachograph_counters::Formula;
 use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::wildcard::{closest, fold_case};
+use tachograph_counters::{Formula, IgnorePoison};
 
-/// Counter paths, and what became of them: which ones matched, and what there was to match.
+/// Counter paths that select counters. Records which of the paths matched, and which sets, counters and instances
+/// exist, for suggestions. Clones share what was recorded.
 #[derive(Clone, Debug)]
 pub struct Selection {
     pub(crate) patterns: Arc<[PathPattern]>,
-    /// Paths of single counters that are left out, without regard to case.
+    /// Paths of individual counters that are excluded, case-folded.
     except: Arc<HashSet<String>>,
-    /// Whether counters that identify instances are taken with any other counter of them.
-    keeps_identities: bool,
+    /// Whether the counters that identify instances are selected along with any other counter of these instances.
+    adds_identities: bool,
     state: Arc<Mutex<State>>,
 }
 
@@ -23,72 +24,71 @@ pub struct Selection {
 struct State {
     matched: Vec<bool>,
     machines: BTreeSet<String>,
-    /// Counter sets met, by name.
+    /// The counter sets so far, by name.
     sets: BTreeMap<String, KnownSet>,
-    /// Counters taken although no path selects them.
-    kept_identities: BTreeSet<String>,
+    /// Identity counters that were selected although no path matches them.
+    added_identities: BTreeSet<String>,
 }
 
-/// What was met of a counter set, to say what there is instead of what was asked for.
+/// The contents of a counter set, for suggestions.
 #[derive(Clone, Debug, Default)]
 struct KnownSet {
     english_name: Option<String>,
     has_instances: bool,
-    /// The counters' names and, where they differ, their English ones.
+    /// The counters' names and English names.
     counters: BTreeSet<String>,
-    /// Instances met while a path was looking for one, at most [`MAX_INSTANCES`].
+    /// The instances so far. Recorded only while a path has not matched, and only up to about [`MAX_INSTANCES`].
     instances: BTreeSet<String>,
 }
 
-/// Processes that come and go for months must not fill the memory for the sake of one message.
+/// Limits the memory for suggestions when short-lived processes are recorded for months.
 const MAX_INSTANCES: usize = 10_000;
 
 impl Selection {
-    /// A selection; without patterns it takes everything.
+    /// A selection by these patterns. Without patterns, everything is selected.
     pub fn new(patterns: Vec<PathPattern>) -> Self {
         let state = State { matched: vec![false; patterns.len()], ..Default::default() };
         Self {
             patterns: patterns.into(),
             except: Arc::default(),
-            keeps_identities: false,
+            adds_identities: false,
             state: Arc::new(Mutex::new(state)),
         }
     }
 
-    /// The same, and with each selected counter of processes and threads also `ID Process` and `ID Thread` of the same
-    /// instances, where the source has them. A raw log without them pairs a value with that of another process whose name
-    /// it got, so logs that are written from a selection need them.
+    /// When a counter of processes or threads is selected, also selects `ID Process` and `ID Thread` of the same
+    /// instances. Written logs need them: without ids, values of two processes that had the same name would be paired.
     #[must_use]
     pub fn with_identities(mut self) -> Self {
-        self.keeps_identities = true;
+        self.adds_identities = true;
         self
     }
 
-    /// Whether counters that identify instances are taken unasked.
-    pub(crate) fn keeps_identities(&self) -> bool {
-        self.keeps_identities
+    /// Whether counters that identify instances are added.
+    pub(crate) fn adds_identities(&self) -> bool {
+        self.adds_identities
     }
 
-    /// The counters that were taken because of [`with_identities`](Self::with_identities) alone, each once, as paths without
-    /// a machine and an instance.
-    pub fn kept_identities(&self) -> Vec<String> {
-        self.lock().kept_identities.iter().cloned().collect()
+    /// The counters that were selected only because of [`with_identities`](Self::with_identities), as paths without a
+    /// machine. Instances are written as `(*)`.
+    pub fn added_identities(&self) -> Vec<String> {
+        self.lock().added_identities.iter().cloned().collect()
     }
 
-    pub(crate) fn note_identity(&self, set: &CounterSet, counter: &Counter) {
+    pub(crate) fn record_identity(&self, set: &CounterSet, counter: &Counter) {
         let instances = if set.has_instances { "(*)" } else { "" };
-        self.lock().kept_identities.insert(format!(r"\{}{instances}\{}", set.name, counter.name));
+        self.lock().added_identities.insert(format!(r"\{}{instances}\{}", set.name, counter.name));
     }
 
-    /// The paths by their place that select a counter of this set, if only its name and a fixed instance count.
+    /// The indexes of the paths that select this counter of this set, perhaps only for some instances.
     pub(crate) fn patterns_of<'a>(
         &'a self,
         set: &'a CounterSet,
         counter: &'a Counter,
     ) -> impl Iterator<Item = usize> + 'a {
-        // A fixed instance decides here and now; others come and go.
+        // Only a fixed instance can be checked here, since other instances appear and disappear.
         let names_fixed = |pattern: &PathPattern| {
-            set.instance.as_ref().is_none_or(|instance| takes_row(pattern, set, instance.label()))
+            set.instance.as_ref().is_none_or(|instance| selects_row(pattern, set, instance.label()))
         };
         let names_counter = |pattern: &PathPattern| {
             let english = counter.english_name.as_ref();
@@ -98,33 +98,33 @@ impl Selection {
         let is_one = move |(_, pattern): &(usize, &PathPattern)| {
             names_set(pattern, set) && names_fixed(pattern) && names_counter(pattern)
         };
-        self.patterns.iter().enumerate().filter(is_one).map(|(place, _)| place)
+        self.patterns.iter().enumerate().filter(is_one).map(|(index, _)| index)
     }
 
-    /// The same without single counters of single instances; a path without a machine is left out of any. Wildcards are
-    /// characters like others. Of a selection without patterns, which takes everything, nothing is left out.
+    /// Excludes individual counters of individual instances. A path without a machine applies to all machines.
+    /// Wildcards have no special meaning. A selection without patterns excludes nothing.
     #[must_use]
     pub fn without(mut self, paths: &[CounterPath]) -> Self {
         self.except = Arc::new(paths.iter().map(|path| fold_case(&path.to_string())).collect());
         self
     }
 
-    /// Whether everything is taken.
+    /// Whether everything is selected.
     pub fn is_everything(&self) -> bool {
         self.patterns.is_empty()
     }
 
-    /// How many paths there are.
+    /// Number of paths.
     pub fn len(&self) -> usize {
         self.patterns.len()
     }
 
-    /// Whether there is no path, which means that everything is taken.
+    /// Whether there are no paths, so that everything is selected.
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
 
-    /// The paths that nothing matched so far, each with what there is instead where something is near.
+    /// The paths that have not matched anything so far, each with a suggestion, if any.
     pub fn unmatched(&self) -> Vec<(String, Option<String>)> {
         let state = self.lock();
         self.patterns
@@ -135,37 +135,36 @@ impl Selection {
             .collect()
     }
 
-    /// Whether no sample came by at all, so that nothing could match.
-    pub fn met_nothing(&self) -> bool {
+    /// Whether no counter set has been recorded yet, so that no path could match.
+    pub fn has_seen_no_set(&self) -> bool {
         self.lock().sets.is_empty()
     }
 
-    /// A selection of some of the paths of this one, which knows of them what this one knows: nothing need be read again to
-    /// find out what they match.
+    /// A selection with only these patterns. Copies the matches recorded so far.
     #[must_use]
     pub fn narrowed(&self, patterns: &[PathPattern]) -> Self {
         let known = self.lock();
         let is_matched = |pattern: &PathPattern| {
-            let place = self.patterns.iter().position(|known| known == pattern);
-            place.is_some_and(|place| known.matched.get(place) == Some(&true))
+            let index = self.patterns.iter().position(|known| known == pattern);
+            index.is_some_and(|index| known.matched.get(index) == Some(&true))
         };
         let state = State {
             matched: patterns.iter().map(is_matched).collect(),
             machines: known.machines.clone(),
             sets: known.sets.clone(),
-            kept_identities: BTreeSet::new(),
+            added_identities: BTreeSet::new(),
         };
         let except = Arc::clone(&self.except);
         Self { patterns: patterns.into(), except, state: Arc::new(Mutex::new(state)), ..*self }
     }
 
-    /// Whether single counters of this set may be left out.
+    /// Whether individual counters of this set may be excluded.
     pub(crate) fn has_exceptions(&self, set: &CounterSet) -> bool {
         let name = format!(r"\{}", fold_case(&set.name));
         self.except.iter().any(|path| path.contains(&name))
     }
 
-    /// Whether a counter of an instance is left out.
+    /// Whether a counter of an instance is excluded.
     pub(crate) fn excepts(&self, set: &CounterSet, instance: &Instance, counter: &Counter) -> bool {
         if self.except.is_empty() {
             return false;
@@ -176,7 +175,7 @@ impl Selection {
             || path.strip_prefix(&machine).is_some_and(|path| self.except.contains(path))
     }
 
-    /// The paths that select a counter of this set whose values need two samples, by their places; a single `None` where
+    /// The indexes of the paths that select a counter of this set whose values need two samples; a single `None` if
     /// everything is selected.
     pub(crate) fn selecting_pairs(&self, set: &CounterSet) -> BTreeSet<Option<usize>> {
         let needs_two =
@@ -188,16 +187,16 @@ impl Selection {
         paired.flat_map(|counter| self.patterns_of(set, counter)).map(Some).collect()
     }
 
-    /// Whether a path, by its place, takes this instance; `None` takes all.
-    pub(crate) fn takes(&self, path: Option<usize>, set: &CounterSet, instance: &Instance) -> bool {
-        path.is_none_or(|path| takes_row(&self.patterns[path], set, instance.label()))
+    /// Whether the path with this index selects the instance; `None` selects all.
+    pub(crate) fn selects(&self, path: Option<usize>, set: &CounterSet, instance: &Instance) -> bool {
+        path.is_none_or(|path| selects_row(&self.patterns[path], set, instance.label()))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
-    pub(crate) fn note_set(&self, set: &CounterSet) {
+    pub(crate) fn record_set(&self, set: &CounterSet) {
         let mut state = self.lock();
         if !set.machine.is_empty() {
             state.machines.insert(set.machine.to_string());
@@ -212,10 +211,10 @@ impl Selection {
         known.instances.extend(set.instance.as_ref().map(|instance| instance.label().to_owned()));
     }
 
-    /// Notes the instances that there are while one of the paths has found none.
-    pub(crate) fn note_instances(&self, patterns: &[usize], set: &CounterSet, instances: &Instances) {
+    /// Records the instances, unless all of the given patterns have matched.
+    pub(crate) fn record_instances(&self, patterns: &[usize], set: &CounterSet, instances: &Instances) {
         let mut state = self.lock();
-        if patterns.iter().all(|&number| state.matched.get(number) == Some(&true)) {
+        if patterns.iter().all(|&index| state.matched.get(index) == Some(&true)) {
             return;
         }
         if let Some(known) = state.sets.get_mut(&*set.name)
@@ -225,8 +224,8 @@ impl Selection {
         }
     }
 
-    pub(crate) fn note_match(&self, number: usize) {
-        if let Some(matched) = self.lock().matched.get_mut(number) {
+    pub(crate) fn record_match(&self, index: usize) {
+        if let Some(matched) = self.lock().matched.get_mut(index) {
             *matched = true;
         }
     }
@@ -288,33 +287,35 @@ impl State {
     }
 }
 
-/// Asks which of the names that begin with what was written was meant. Few letters begin too many.
+/// Suggests the names that start with `wanted`, unless it is very short.
 fn which<'a>(wanted: &str, kind: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    const LEAST: usize = 3;
-    const MOST: usize = 4;
+    const MIN_LENGTH: usize = 3;
+    const MAX_NAMES: usize = 4;
     let start = fold_case(wanted);
-    if start.chars().count() < LEAST {
+    if start.chars().count() < MIN_LENGTH {
         return None;
     }
     let mut names: Vec<_> = names.filter(|name| fold_case(name).starts_with(&start)).collect();
-    // Where a single letter is missing, that name is meant.
-    if let Some(place) = names.iter().position(|name| name.chars().count() == start.chars().count() + 1) {
-        names = vec![names[place]];
+    // A name with exactly one more letter, such as a plural, is the best match.
+    if let Some(index) = names.iter().position(|name| name.chars().count() == start.chars().count() + 1) {
+        names = vec![names[index]];
     }
     let quoted = |names: &[&str]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     Some(match names.as_slice() {
         [] => return None,
         [name] => format!("did you mean the {kind} '{name}'?"),
-        [some @ .., last] if names.len() <= MOST => format!("did you mean {} or '{last}'?", quoted(some)),
+        [some @ .., last] if names.len() <= MAX_NAMES => {
+            format!("did you mean {} or '{last}'?", quoted(some))
+        }
         names => format!(
             "did you mean {} or one of {} more?",
-            quoted(&names[..MOST - 1]),
-            names.len() - (MOST - 1)
+            quoted(&names[..MAX_NAMES - 1]),
+            names.len() - (MAX_NAMES - 1)
         ),
     })
 }
 
-/// Whether a pattern is for this set of this machine, under its own or its English name.
+/// Whether a pattern matches the machine of this set, and its name or English name.
 pub(crate) fn names_set(pattern: &PathPattern, set: &CounterSet) -> bool {
     pattern.matches_machine(&set.machine)
         && [Some(&set.name), set.english_name.as_ref()]
@@ -323,7 +324,7 @@ pub(crate) fn names_set(pattern: &PathPattern, set: &CounterSet) -> bool {
             .any(|name| pattern.matches_set(name, set.has_instances))
 }
 
-/// Whether a pattern takes the instance of this label.
-pub(crate) fn takes_row(pattern: &PathPattern, set: &CounterSet, label: &str) -> bool {
+/// Whether a pattern matches the instance with this label.
+pub(crate) fn selects_row(pattern: &PathPattern, set: &CounterSet, label: &str) -> bool {
     pattern.matches_instance(set.has_instances.then_some(label))
 }

@@ -1,4 +1,4 @@
-//! Where samples end: statistics, logs, text, JSON.
+//! Sinks: statistics, logs, text and JSON.
 
 mod json;
 mod late;
@@ -24,48 +24,52 @@ use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::CounterSet;
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances};
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{Calculator, FormatOptions, Origin, Pairer};
 
 use crate::union::{ScannedGroup, UnionScan};
 
-/// Formats the groups of a union sample after sample, into one cell per column: every counter of every instance that
-/// occurs anywhere, in the order of the union.
+/// Formats samples of a union into one cell per output column. There is a column for every counter of every instance of
+/// the union. The columns of a group are ordered by instance if it is a table ([`Extent::Table`]), otherwise by
+/// counter.
 ///
-/// Pairs by name, as Windows does when it writes text: a `#n` that was renumbered is paired with its predecessor. Over a
-/// live source ([`Formatter::live`]) it pairs by identity too.
+/// Values are paired by name, as Windows does when it writes text: a renumbered `#n` is paired with its predecessor.
+/// With a live source ([`Formatter::live`]) they are paired by identity too.
 struct Formatter {
     groups: Vec<FormattedGroup>,
     cells: Vec<Option<f64>>,
-    /// Over a live source: the instances that came after the scan.
+    /// For a live source: counts the instances that appeared after the scan.
     late: Option<LateInstances>,
 }
 
 struct FormattedGroup {
     scanned: ScannedGroup,
     calculators: Vec<Calculator>,
-    /// The first of the group's cells.
+    /// The index of the group's first cell.
     first: usize,
-    /// The set that `calculators` and `columns` were made for.
+    /// Distance between the cells of consecutive instances (`row_step`) and of consecutive counters (`column_step`).
+    row_step: usize,
+    column_step: usize,
+    /// The set for which `calculators` and `columns` are valid.
     set: Arc<CounterSet>,
-    /// For each column of a sample's group, its place among the scanned columns.
+    /// For each column of a sample's group, the index of the scanned counter.
     columns: Vec<usize>,
-    instances: tachograph_counters::set::Instances,
-    /// For each row of a sample's group, its first cell, or [`NO_CELL`].
+    instances: Instances,
+    /// For each row of a sample's group, the index of the scanned instance, or [`NO_ROW`].
     rows: Vec<usize>,
-    /// By cell of the group.
+    /// One per cell of the group.
     pairers: Vec<Pairer>,
 }
 
-/// In place of a row's first cell: the instance came after the scan, so that it has no column.
-const NO_CELL: usize = usize::MAX;
+/// Marks an instance that appeared after the scan and so has no cell.
+const NO_ROW: usize = usize::MAX;
 
 /// A column of text output.
 struct FormattedColumn<'a> {
     group: &'a ScannedGroup,
-    instance: &'a tachograph_counters::set::Instance,
-    counter: &'a tachograph_counters::set::Counter,
+    instance: &'a Instance,
+    counter: &'a Counter,
 }
 
 impl Formatter {
@@ -75,47 +79,50 @@ impl Formatter {
             .groups()
             .iter()
             .map(|scanned| {
-                let count = scanned.instances.len() * scanned.set.counters.len();
+                let (rows, columns) = (scanned.instances.len(), scanned.set.counters.len());
+                let is_by_row = scanned.set.extent == Extent::Table;
+                let (row_step, column_step) = if is_by_row { (columns, 1) } else { (1, rows) };
                 let group = FormattedGroup {
                     scanned: scanned.clone(),
                     calculators: Vec::new(),
                     first,
-                    // Another set than any sample's, so that the first sample finds its columns.
+                    row_step,
+                    column_step,
+                    // A copy, so that the first sample's description differs and updates the columns.
                     set: Arc::new(CounterSet::clone(&scanned.set)),
                     columns: Vec::new(),
-                    instances: Default::default(),
+                    instances: Instances::default(),
                     rows: Vec::new(),
-                    pairers: vec![Pairer::default(); count],
+                    pairers: vec![Pairer::default(); rows * columns],
                 };
-                first += count;
+                first += rows * columns;
                 group
             })
             .collect();
         Self { groups, cells: vec![None; first], late: None }
     }
 
-    /// For samples of a live source: a name behind which there is another process now makes no pair, and instances that
-    /// came after the scan are noted and left out.
+    /// Prepares for samples of a live source: values of two processes with the same name are not paired, and instances
+    /// that appeared after the scan are counted and skipped.
     fn live(&mut self) -> LateInstances {
         let late = LateInstances::default();
-        late.note_known(self.groups.iter().map(|group| &group.scanned));
+        late.add_known(self.groups.iter().map(|group| &group.scanned));
         self.late = Some(late.clone());
         late
     }
 
     fn columns(&self) -> impl Iterator<Item = FormattedColumn<'_>> {
         self.groups.iter().flat_map(|group| {
-            group.scanned.instances.iter().flat_map(|instance| {
-                group.scanned.set.counters.iter().map(|counter| FormattedColumn {
-                    group: &group.scanned,
-                    instance,
-                    counter,
-                })
+            let ScannedGroup { instances, set, .. } = &group.scanned;
+            (0..group.pairers.len()).map(move |cell| FormattedColumn {
+                group: &group.scanned,
+                instance: &instances[cell / group.row_step % instances.len()],
+                counter: &set.counters[cell / group.column_step % set.counters.len()],
             })
         })
     }
 
-    /// The formatted values of a sample that has the groups of the union; `None` where there is no value.
+    /// The formatted values of a sample, which must have the groups of the union. A missing value is `None`.
     fn format(&mut self, sample: &Sample) -> &[Option<f64>] {
         self.cells.fill(None);
         for (formatted, group) in self.groups.iter_mut().zip(&sample.groups) {
@@ -127,12 +134,12 @@ impl Formatter {
         &self.cells
     }
 
-    /// How many raw values of the sample that was formatted last have a cell.
+    /// The number of raw values in the last formatted sample that have a cell.
     fn values_of(&self, sample: &Sample) -> usize {
         let present = self.groups.iter().zip(&sample.groups).filter(|(_, group)| group.is_present());
         let values = |(formatted, group): (&FormattedGroup, &Group)| {
             let rows = formatted.rows.iter().zip(group.rows());
-            rows.filter(|&(&row, _)| row != NO_CELL).map(|(_, values)| values.len()).sum::<usize>()
+            rows.filter(|&(&row, _)| row != NO_ROW).map(|(_, values)| values.len()).sum::<usize>()
         };
         present.map(values).sum()
     }
@@ -148,64 +155,60 @@ impl FormattedGroup {
     ) {
         let is_described = Arc::ptr_eq(&self.set, &group.set);
         if !is_described {
-            self.take_columns(group);
+            self.update_columns(group);
         }
-        // Another log's rows are others, also where there are none: all that were there have gone.
+        // Two logs can share the instance list of a set without instances, so a new description also updates the rows.
         if !is_described || !Arc::ptr_eq(&self.instances, &group.instances) {
-            self.take_rows(group, late);
+            self.update_rows(group, late);
         }
         let options = FormatOptions::default();
         for (at, (&row, values)) in self.rows.iter().zip(group.rows()).enumerate() {
-            if row == NO_CELL {
+            if row == NO_ROW {
                 continue;
             }
-            // Text of logs pairs by names alone, as Windows does.
             let identity = group.identities.get(at).filter(|_| late.is_some()).copied().unwrap_or_default();
             for ((raw, calculator), &column) in values.iter().zip(&self.calculators).zip(&self.columns) {
-                let at = row + column;
-                let pairer = &mut self.pairers[at - self.first];
+                let cell = row * self.row_step + column * self.column_step;
+                let pairer = &mut self.pairers[cell];
                 pairer.follow(Origin::new(calculator, identity, boot_time));
-                cells[at] = calculator.format(pairer.pair(raw).as_ref(), raw, &options).ok();
+                cells[self.first + cell] = calculator.format(pairer.pair(raw).as_ref(), raw, &options).ok();
             }
         }
     }
 
-    fn take_columns(&mut self, group: &Group) {
+    fn update_columns(&mut self, group: &Group) {
         self.set = Arc::clone(&group.set);
         self.calculators.clear();
         self.columns.clear();
         for counter in &group.set.counters {
-            let known = &self.scanned.set.counters;
-            // The scan saw every description, so every counter has its place.
-            let place =
-                known.iter().position(|known| eq_ignore_case(&known.name, &counter.name)).unwrap_or_default();
+            let mut known = self.scanned.set.counters.iter();
+            // The scan contains the counters of every description.
+            let index = known.position(|known| eq_ignore_case(&known.name, &counter.name));
             self.calculators.push(counter.calculator());
-            self.columns.push(place);
+            self.columns.push(index.unwrap_or_default());
         }
     }
 
-    fn take_rows(&mut self, group: &Group, late: Option<&LateInstances>) {
-        let width = self.scanned.set.counters.len();
+    fn update_rows(&mut self, group: &Group, late: Option<&LateInstances>) {
         let before = std::mem::take(&mut self.rows);
         self.instances = Arc::clone(&group.instances);
-        let first_cell =
-            |instance: &Arc<tachograph_counters::set::Instance>| match self.scanned.place_of(instance) {
-                Some(place) => self.first + place * width,
-                None => {
-                    if let Some(late) = late {
-                        late.note(&self.scanned.set, instance);
-                    }
-                    NO_CELL
+        let row_of = |instance: &Arc<Instance>| {
+            self.scanned.index_of(instance).unwrap_or_else(|| {
+                if let Some(late) = late {
+                    late.add(&self.scanned.set, instance);
                 }
-            };
-        self.rows = group.instances.iter().map(first_cell).collect();
-        // What went away has no value before when it comes back.
+                NO_ROW
+            })
+        };
+        self.rows = group.instances.iter().map(row_of).collect();
+        // An instance that returns later starts without a previous value.
         let mut now = self.rows.clone();
         now.sort_unstable();
-        let is_gone = |row: &usize| *row != NO_CELL && now.binary_search(row).is_err();
+        let is_gone = |row: &usize| *row != NO_ROW && now.binary_search(row).is_err();
         for gone in before.into_iter().filter(is_gone) {
-            let at = gone - self.first;
-            self.pairers[at..at + width].iter_mut().for_each(Pairer::interrupt);
+            for column in 0..self.scanned.set.counters.len() {
+                self.pairers[gone * self.row_step + column * self.column_step].interrupt();
+            }
         }
     }
 }

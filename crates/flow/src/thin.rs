@@ -1,4 +1,4 @@
-//! Every n-th sample.
+//! Thinning: passing every n-th sample.
 
 use std::collections::HashMap;
 
@@ -7,41 +7,42 @@ use tachograph_counters::sample::Sample;
 use crate::window::signature_of;
 use crate::{FlowError, Source};
 
-/// Passes on every n-th sample, beginning with the first; baselines always. Raw samples thinned out keep their averages
-/// right.
+/// Passes every n-th sample, starting with the first, and all baselines. Averages of thinned raw samples are still
+/// correct.
 pub struct Thin<S> {
     source: S,
     every: u64,
-    /// By list of counters: how many samples with it came. Logs side by side are thinned each for itself.
+    /// Keyed by the signature of the list of counters, so that parallel logs are thinned separately.
     counts: HashMap<u64, Count>,
-    came: u64,
+    samples: u64,
 }
 
 struct Count {
     samples: u64,
-    /// When its last sample came, counted over all.
+    /// Sequence number, among the samples of all lists, of this list's last sample.
     last: u64,
 }
 
-/// How many lists of counters are counted at a time; one that did not come for longer begins again.
+/// Maximum number of lists that are counted. When a new list would exceed it, the older half is dropped, and their counts
+/// restart.
 const MAX_LISTS: usize = 1 << 14;
 
 impl<S: Source> Thin<S> {
-    /// A stage over `source`; `every` 0 or 1 passes all on.
+    /// A stage over `source`; `every` 0 or 1 passes all samples.
     pub fn new(source: S, every: u64) -> Self {
-        Self { source, every, counts: HashMap::new(), came: 0 }
+        Self { source, every, counts: HashMap::new(), samples: 0 }
     }
 
-    /// How many samples with this list of counters came before.
+    /// Counts a sample with this list of counters. Returns the number of earlier ones.
     fn count(&mut self, signature: u64) -> u64 {
-        self.came += 1;
+        self.samples += 1;
         if self.counts.len() >= MAX_LISTS && !self.counts.contains_key(&signature) {
             let mut lasts: Vec<_> = self.counts.values().map(|count| count.last).collect();
             let (_, &mut middle, _) = lasts.select_nth_unstable(MAX_LISTS / 2);
             self.counts.retain(|_, count| count.last >= middle);
         }
         let count = self.counts.entry(signature).or_insert(Count { samples: 0, last: 0 });
-        count.last = self.came;
+        count.last = self.samples;
         count.samples += 1;
         count.samples - 1
     }

@@ -1,4 +1,4 @@
-//! One fixed list of groups for sinks that need it, whatever the samples hold.
+//! A fixed list of groups, for sinks that need one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,35 +12,32 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use crate::identity::identity_counter;
 use crate::{FlowError, Sink, Source};
 
-/// What tells one group from another: machine, set and, but for whole sets, counter and fixed instance. Names compare
-/// without case, and equal groups of one sample are told apart by their order.
+/// Identifies a group by machine, set, extent, fixed instance and, except for tables, counters. Only the instance is
+/// case-sensitive. Groups of a sample that are equal in all of these are distinguished by their order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct GroupKey {
     machine: String,
     set: String,
     extent: Extent,
     instance: Option<String>,
-    counter: Option<String>,
+    counters: Vec<String>,
     occurrence: usize,
 }
 
-/// The groups of one sample, each with its place in the union.
+/// Maps the groups of samples to their indexes in the union.
 #[derive(Default)]
-struct Places {
-    /// By key: the place in the union.
+struct GroupIndexes {
     by_key: HashMap<GroupKey, usize>,
-    /// The descriptions seen last, per log, with the places found for them.
+    /// Keyed by log: the descriptions in its last sample, with their indexes.
     known: HashMap<u32, Vec<(Arc<CounterSet>, usize)>>,
 }
 
-impl Places {
-    /// The place of each group of `sample`; `None` for a group that is not in the union yet.
+impl GroupIndexes {
+    /// Returns the index of each group of `sample`. New groups are added at the end.
     fn find(&mut self, sample: &Sample) -> &[(Arc<CounterSet>, usize)] {
         forget_old_logs(&mut self.known, sample.log);
         let known = self.known.entry(sample.log).or_default();
-        let same = known.len() == sample.groups.len()
-            && known.iter().zip(&sample.groups).all(|((set, _), group)| Arc::ptr_eq(set, &group.set));
-        if !same {
+        if !sample.has_sets(known.iter().map(|(set, _)| set)) {
             let mut occurrences: HashMap<GroupKey, usize> = HashMap::new();
             known.clear();
             for group in &sample.groups {
@@ -49,22 +46,21 @@ impl Places {
                 key.occurrence = *occurrence;
                 *occurrence += 1;
                 let next = self.by_key.len();
-                let place = *self.by_key.entry(key).or_insert(next);
-                known.push((Arc::clone(&group.set), place));
+                let index = *self.by_key.entry(key).or_insert(next);
+                known.push((Arc::clone(&group.set), index));
             }
         }
         known
     }
 }
 
-/// How many logs, or parts of logs, are remembered at a time. A log can have a new part with every sample; what is
-/// forgotten is found again.
+/// Maximum number of logs, or parts of logs, whose state is kept. Every sample of a log can start a new part.
 const MAX_LOGS: usize = 1024;
 
-/// Makes room where a log comes that is not known yet.
+/// Makes room for the state of a new log, by dropping the older half if necessary.
 pub(crate) fn forget_old_logs<T>(known: &mut HashMap<u32, T>, log: u32) {
     if known.len() >= MAX_LOGS && !known.contains_key(&log) {
-        // Numbers rise with time, so the lower half is the older one.
+        // Ids ascend with time, so the lower half is the older one.
         let mut numbers: Vec<_> = known.keys().copied().collect();
         let (_, &mut middle, _) = numbers.select_nth_unstable(MAX_LOGS / 2);
         known.retain(|&number, _| number >= middle);
@@ -72,43 +68,43 @@ pub(crate) fn forget_old_logs<T>(known: &mut HashMap<u32, T>, log: u32) {
 }
 
 fn key_of(set: &CounterSet) -> GroupKey {
-    let counter = match set.extent {
-        Extent::Table => None,
-        _ => set.counters.first().map(|counter| counter.name.to_lowercase()),
+    let counters = match set.extent {
+        Extent::Table => Vec::new(),
+        _ => set.counters.iter().map(|counter| counter.name.to_lowercase()).collect(),
     };
     GroupKey {
         machine: set.machine.to_lowercase(),
         set: set.name.to_lowercase(),
         extent: set.extent,
         instance: set.instance.as_ref().map(|instance| instance.label().to_owned()),
-        counter,
+        counters,
         occurrence: 0,
     }
 }
 
-/// A sink that gathers which groups, counters and instances a source has: the scan before a log is written.
+/// Collects the groups, counters and instances of a source before a log is written.
 #[derive(Default)]
 pub struct UnionScan {
-    places: Places,
+    indexes: GroupIndexes,
     groups: Vec<ScannedGroup>,
     rows: ScannedRows,
     values: u64,
 }
 
-/// The samples that a scan met.
+/// Statistics of the samples of a scan, which become the rows of the written log.
 #[derive(Default)]
 pub(crate) struct ScannedRows {
     samples: u64,
-    /// Intervals between samples in 100 ns units, the first few thousand of them.
+    /// The first [`MAX_INTERVALS`] intervals between samples, in units of 100 ns.
     intervals: Vec<i64>,
     first: Option<Moment>,
     last: Option<Moment>,
 }
 
-/// A group of the union with everything that occurred in it.
+/// A group of the union with all its counters and instances.
 #[derive(Clone, Debug)]
 pub struct ScannedGroup {
-    /// The description as it was seen last, with every counter that was ever seen.
+    /// The description, with the counters of every description that the group has had.
     pub set: Arc<CounterSet>,
     /// The instances in the order of their first appearance.
     pub instances: Vec<Arc<Instance>>,
@@ -118,19 +114,19 @@ pub struct ScannedGroup {
 }
 
 impl UnionScan {
-    /// Takes out the rows scanned so far, keeping the groups: the samples of another machine follow.
+    /// Returns the rows scanned so far and resets them, but keeps the groups, before the samples of another machine.
     pub(crate) fn take_rows(&mut self) -> ScannedRows {
-        // Another machine's logs have numbers of their own.
-        self.places.known.clear();
+        // The logs of another machine can have the same ids.
+        self.indexes.known.clear();
         std::mem::take(&mut self.rows)
     }
 
-    /// Puts back the rows of the machine by whose clock the log is written.
+    /// Sets the rows to those of the machine whose samples become rows of the written log.
     pub(crate) fn set_rows(&mut self, rows: ScannedRows) {
         self.rows = rows;
     }
 
-    /// Adds the rows of a machine whose samples are written with those of the others.
+    /// Adds the rows of a further machine whose samples become rows of the written log.
     pub(crate) fn add_rows(&mut self, rows: ScannedRows) {
         let ScannedRows { samples, intervals, first, last } = rows;
         self.rows.samples += samples;
@@ -139,33 +135,33 @@ impl UnionScan {
         self.rows.last = self.rows.last.max(last);
     }
 
-    /// The groups found, in the order of their first appearance.
+    /// The groups, in the order of their first appearance.
     pub fn groups(&self) -> &[ScannedGroup] {
         &self.groups
     }
 
     /// Whether there is a counter that identifies processes or threads, which
-    /// [`Selection::with_identities`](crate::Selection::with_identities) keeps.
+    /// [`Selection::with_identities`](crate::Selection::with_identities) adds.
     pub fn has_identities(&self) -> bool {
         self.groups.iter().any(|group| group.set.counters.iter().any(|it| identity_counter(it).is_some()))
     }
 
-    /// How many samples were seen, baselines not counted.
+    /// Number of samples, not counting baselines.
     pub fn samples(&self) -> u64 {
         self.rows.samples
     }
 
-    /// The moments of the first and the last sample, in the order in which they came; baselines not counted.
+    /// The moments of the first and the last sample, not counting baselines.
     pub fn time_range(&self) -> Option<(Moment, Moment)> {
         Some((self.rows.first?, self.rows.last?))
     }
 
-    /// How many raw values there were, baselines and absent instances not counted.
+    /// Number of raw values, not counting baselines and absent instances.
     pub fn values(&self) -> u64 {
         self.values
     }
 
-    /// The median time between samples, 100 ns units; `None` with fewer than two samples.
+    /// The median time between samples, in units of 100 ns; `None` with fewer than two samples.
     pub fn typical_interval(&self) -> Option<i64> {
         let mut intervals = self.rows.intervals.clone();
         intervals.sort_unstable();
@@ -173,19 +169,19 @@ impl UnionScan {
     }
 }
 
-/// How many intervals the median is taken over.
+/// Maximum number of intervals from which the median is computed.
 const MAX_INTERVALS: usize = 100_000;
 
 impl Sink for UnionScan {
-    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         if !sample.is_baseline {
             self.count(sample);
         }
-        for ((_, place), group) in self.places.find(sample).iter().zip(&sample.groups) {
-            if *place == self.groups.len() {
+        for ((_, index), group) in self.indexes.find(sample).iter().zip(&sample.groups) {
+            if *index == self.groups.len() {
                 self.groups.push(ScannedGroup::new(group));
             }
-            self.groups[*place].add(group);
+            self.groups[*index].add(group);
         }
         Ok(())
     }
@@ -214,9 +210,9 @@ impl ScannedGroup {
             last_instances: Instances::default(),
             last_set: Arc::clone(&group.set),
         };
-        // A fixed instance has its column even where it never appears.
+        // A fixed instance has a column even if it never appears.
         if let Some(instance) = &group.set.instance {
-            scanned.note(instance);
+            scanned.add_instance(instance);
         }
         scanned
     }
@@ -229,19 +225,19 @@ impl ScannedGroup {
         if !Arc::ptr_eq(&self.last_instances, &group.instances) {
             self.last_instances = Arc::clone(&group.instances);
             for instance in group.instances.iter() {
-                self.note(instance);
+                self.add_instance(instance);
             }
         }
     }
 
-    fn note(&mut self, instance: &Arc<Instance>) {
+    fn add_instance(&mut self, instance: &Arc<Instance>) {
         if !self.seen.contains_key(instance.label()) {
             self.seen.insert(instance.label().to_owned(), self.instances.len());
             self.instances.push(Arc::clone(instance));
         }
     }
 
-    /// Adds the counters of a later description that the earlier ones did not have.
+    /// Adds the new counters in a later description.
     fn widen(&mut self, other: &CounterSet) {
         let new: Vec<_> = other
             .counters
@@ -261,43 +257,43 @@ impl ScannedGroup {
         }
     }
 
-    /// The number of an instance among [`instances`](Self::instances).
-    pub fn place_of(&self, instance: &Instance) -> Option<usize> {
+    /// The index of an instance in [`instances`](Self::instances).
+    pub fn index_of(&self, instance: &Instance) -> Option<usize> {
         self.seen.get(instance.label()).copied()
     }
 }
 
-/// Gives every sample the groups of a union, in its order. A group that a sample lacks is there without values, marked as
-/// [not part of it](Status::ITEM_NOT_VALIDATED).
+/// Gives every sample the same groups, those of a union, in the same order. A group that a sample lacks is added empty,
+/// with the status [`Status::ITEM_NOT_VALIDATED`].
 pub struct Union<S> {
     source: S,
-    places: Places,
+    indexes: GroupIndexes,
     sets: Vec<Arc<CounterSet>>,
-    /// Without a scan, the first sample's groups are the union.
+    /// Whether the groups are from a scan. If false, they are those of the first sample.
     is_scanned: bool,
     inner: Sample,
 }
 
 impl<S: Source> Union<S> {
-    /// A stage over a source whose first sample has every group that will come; the error
-    /// [`NewGroups`](FlowError::NewGroups) says that it had not.
+    /// A stage over a source whose first sample has all groups. A later sample with other groups is a
+    /// [`NewGroups`](FlowError::NewGroups) error.
     pub fn of_first_sample(source: S) -> Self {
         Self {
             source,
-            places: Places::default(),
+            indexes: GroupIndexes::default(),
             sets: Vec::new(),
             is_scanned: false,
             inner: Sample::default(),
         }
     }
 
-    /// A stage over a source that was scanned before.
+    /// A stage over a source whose samples were all added to `scan` before.
     pub fn scanned(source: S, scan: &UnionScan) -> Self {
         let mut union = Self::of_first_sample(source);
         union.is_scanned = true;
         union.sets = scan.groups.iter().map(|group| Arc::clone(&group.set)).collect();
-        // Both scans number groups in the order of their appearance.
-        union.places.by_key.clone_from(&scan.places.by_key);
+        // Keys were added in the order of appearance, so their indexes are those of `sets`.
+        union.indexes.by_key.clone_from(&scan.indexes.by_key);
         union
     }
 }
@@ -307,35 +303,35 @@ impl<S: Source> Source for Union<S> {
         if !self.source.next(&mut self.inner)? {
             return Ok(false);
         }
-        let places = self.places.find(&self.inner);
+        let indexes = self.indexes.find(&self.inner);
         if self.sets.is_empty() && !self.is_scanned {
             self.sets = self.inner.groups.iter().map(|group| Arc::clone(&group.set)).collect();
             if self.sets.is_empty() {
                 return Err(FlowError::NewGroups);
             }
         }
-        let as_it_is = places.len() == self.sets.len()
-            && places.iter().enumerate().all(|(number, (_, place))| number == *place);
-        if as_it_is {
+        let is_complete = indexes.len() == self.sets.len()
+            && indexes.iter().enumerate().all(|(position, (_, index))| position == *index);
+        if is_complete {
             std::mem::swap(sample, &mut self.inner);
             return Ok(true);
         }
-        if places.iter().any(|(_, place)| *place >= self.sets.len()) {
+        if indexes.iter().any(|(_, index)| *index >= self.sets.len()) {
             return Err(FlowError::NewGroups);
         }
-        sample.take_head(&self.inner);
+        sample.copy_head(&self.inner);
         sample.groups.truncate(self.sets.len());
-        for (number, set) in self.sets.iter().enumerate() {
-            if number == sample.groups.len() {
+        for (index, set) in self.sets.iter().enumerate() {
+            if index == sample.groups.len() {
                 sample.groups.push(Group::new(Arc::clone(set)));
             }
-            let group = &mut sample.groups[number];
+            let group = &mut sample.groups[index];
             group.clear();
             group.describe(set);
             group.status = Status::ITEM_NOT_VALIDATED;
         }
-        for ((_, place), group) in places.iter().zip(&mut self.inner.groups) {
-            std::mem::swap(&mut sample.groups[*place], group);
+        for ((_, index), group) in indexes.iter().zip(&mut self.inner.groups) {
+            std::mem::swap(&mut sample.groups[*index], group);
         }
         Ok(true)
     }

@@ -1,22 +1,23 @@
-//! A window of time cut out of a source.
+//! Selecting the samples in a time range.
 
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::sample::Sample;
+use tachograph_counters::set::Extent;
 
 use crate::{Baselines, FlowError, Source};
 
-/// From when to when. Local times are those of each sample's own time zone.
+/// A time range. A local time is compared with a sample's time in the sample's own time zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WindowBounds {
-    /// The first moment that belongs to the window.
+    /// The first moment inside.
     pub begin: Option<TimeArgument>,
-    /// The first moment after the window.
+    /// The first moment after the range.
     pub end: Option<TimeArgument>,
 }
 
 impl WindowBounds {
-    /// Whether no time is left between them, as far as they can be compared: a local time and one in UTC compare only by the
-    /// zone of a log.
+    /// Whether the range is empty. Returns false if one bound is local and the other UTC, since they can be compared
+    /// only in the time zone of a log.
     pub fn are_empty(&self) -> bool {
         match (self.begin, self.end) {
             (Some(TimeArgument::Local(begin)), Some(TimeArgument::Local(end)))
@@ -42,14 +43,14 @@ fn is_before(sample: &Sample, bound: TimeArgument) -> bool {
     }
 }
 
-/// Passes on the samples of a window, and before them the last sample before it of each list of counters, as a baseline: it
-/// opens the first interval and is counted by no statistic.
+/// Passes the samples of a window. Before them, it passes the last earlier sample of each list of counters as a
+/// baseline, which opens the first interval but is not counted in statistics.
 pub struct Window<S> {
     source: S,
     bounds: WindowBounds,
-    /// The last samples before the window, to be given out from the end; the earliest one last.
+    /// The baselines that have not been passed yet, latest first.
     baselines: Vec<Sample>,
-    /// The window's first sample, while the baselines before it are given out.
+    /// The window's first sample, while baselines are passed.
     first: Option<Sample>,
     begun: bool,
 }
@@ -60,7 +61,8 @@ impl<S: Source> Window<S> {
         Self { source, begun: bounds.begin.is_none(), bounds, baselines: Vec::new(), first: None }
     }
 
-    /// Reads up to the first sample of the window and keeps the baselines before it. Returns false if the window has no sample.
+    /// Reads up to the first sample of the window, and collects the baselines. Returns false if there is no such
+    /// sample.
     fn seek(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         let mut baselines = Baselines::default();
         while self.source.next(sample)? {
@@ -68,13 +70,13 @@ impl<S: Source> Window<S> {
                 self.baselines = baselines.into_latest_first();
                 return Ok(true);
             }
-            baselines.hold(signature_of(sample), sample);
+            baselines.keep(signature_of(sample), sample);
         }
         Ok(false)
     }
 }
 
-/// A number that is the same for samples with the same groups.
+/// A hash of the list of counters of a sample.
 pub(crate) fn signature_of(sample: &Sample) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
@@ -82,7 +84,10 @@ pub(crate) fn signature_of(sample: &Sample) -> u64 {
         let set = &group.set;
         (&set.machine, &set.name, set.extent).hash(&mut hasher);
         set.instance.as_ref().map(|instance| instance.label()).hash(&mut hasher);
-        set.counters.first().map(|counter| (&counter.name, counter.counter_type)).hash(&mut hasher);
+        let described = if set.extent == Extent::Table { 1 } else { set.counters.len() };
+        for counter in set.counters.iter().take(described) {
+            (&counter.name, counter.counter_type).hash(&mut hasher);
+        }
     }
     hasher.finish()
 }

@@ -1,28 +1,28 @@
-//! Memory of statistics and selection: bounded by the instances that are there, not by their numbers. In a binary of its
-//! own, which counts what is allocated.
+//! The memory of statistics and selections depends on the number of instances, not on their ids. A separate binary, since it
+//! counts allocations.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use peak_alloc::PeakAlloc;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, InstanceTable};
-use tachograph_counters::{CounterType, RawValue};
+use tachograph_counters::{CounterType, IgnorePoison, RawValue};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{FlowError, Select, Selection, Sink, Source};
 
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// Held while something is measured: the tests of this binary share one allocator.
+/// Locked during a measurement: the tests of this binary share one allocator.
 static MEASURED: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
-    MEASURED.lock().unwrap_or_else(PoisonError::into_inner)
+    MEASURED.lock().ignore_poison()
 }
 
-/// Most bytes that were allocated at a time during `run`, beyond those before it.
+/// Peak of the memory that `run` allocates, in bytes.
 fn peak(run: impl FnOnce()) -> usize {
     let before = ALLOCATED.current_usage();
     ALLOCATED.reset_peak_usage();
@@ -33,11 +33,11 @@ fn peak(run: impl FnOnce()) -> usize {
 const MANY: u32 = 20_000;
 const GROUPS: usize = 300;
 
-/// A sample as a hostile log has it: one record of many instances, then many records of the one instance `a#index`.
+/// A sample of a hostile log: one record of many instances, then many records of the instance `a#index`.
 fn sample(index: u32) -> Sample {
     let mut table = InstanceTable::default();
     let mut group = |counter: String, indexes: &mut dyn Iterator<Item = u32>| {
-        let mut set = CounterSet::new("M", "Process", Extent::Column);
+        let mut set = CounterSet::new("M", "Process", Extent::Columns);
         set.counters.push(Counter::new(counter, CounterType::RAWCOUNT, 0));
         let mut group = Group::new(Arc::new(set));
         group.instances = indexes.map(|index| table.intern(None, "a", index)).collect();
@@ -49,7 +49,7 @@ fn sample(index: u32) -> Sample {
     Sample { at: Moment { utc: FileTime(1), bias_minutes: 0 }, groups, ..Sample::default() }
 }
 
-/// Asserts that the last of many instances takes the memory of the first.
+/// Asserts that the last of many instances needs no more memory than the first.
 #[track_caller]
 fn assert_index_is_free(bytes_of: impl Fn(Sample) -> usize) {
     let (first, last) = (bytes_of(sample(0)), bytes_of(sample(MANY - 1)));
@@ -57,13 +57,13 @@ fn assert_index_is_free(bytes_of: impl Fn(Sample) -> usize) {
 }
 
 #[test]
-fn statistics_of_one_instance_take_the_same_memory_whatever_its_number() {
+fn memory_of_statistics_does_not_depend_on_ids() {
     let _alone = alone();
     assert_index_is_free(|sample| {
         peak(|| {
             let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
             let mut sink = StatisticsSink::new(options);
-            sink.take(&sample).expect("few counters");
+            sink.push(&sample).expect("few counters");
             assert_eq!(sink.len(), MANY as usize + GROUPS);
         })
     });
@@ -81,7 +81,7 @@ impl Source for Once {
 }
 
 #[test]
-fn a_selection_takes_the_same_memory_whatever_the_number_of_an_instance() {
+fn memory_of_a_selection_does_not_depend_on_ids() {
     let _alone = alone();
     let path = PathPattern::parse(r"\Process(*)\Of One*").expect("a path");
     assert_index_is_free(|sample| {

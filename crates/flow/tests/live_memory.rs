@@ -1,5 +1,4 @@
-//! Taking samples and recording them allocates nothing in the steady state. In a binary of its own, which counts what is
-//! allocated.
+//! Recording allocates nothing in the steady state. A separate binary, since it counts allocations.
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -16,7 +15,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::record::{
-    AtMax, Existing, FilePlace, LogFile, LogFiles, OpenedFile, RecordOptions, Recorder, Suffix,
+    AtMax, Existing, FileLocation, LogFile, LogFiles, OpenedFile, RecordOptions, Recorder, Suffix,
 };
 use tachograph_logs::{Format, SetLength};
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
@@ -25,8 +24,7 @@ use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider,
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// Most bytes that one of several runs allocated at a time beyond those before it, the least of them: elsewhere in this
-/// process the test harness may allocate.
+/// Peak of the memory that `run` allocates, in bytes: the minimum of several runs, since the test harness can allocate, too.
 fn least_allocated(mut run: impl FnMut()) -> usize {
     let measured = |run: &mut dyn FnMut()| {
         let before = ALLOCATED.current_usage();
@@ -40,14 +38,14 @@ fn least_allocated(mut run: impl FnMut()) -> usize {
 const START: FileTime = FileTime(133_541_028_000_000_000);
 const INTERVAL: i64 = FREQUENCY / 10;
 
-/// A set of three counters: `Shop` has no instances, `Worker` has 200, some of one name, one of which has no value.
-struct MadeSet {
+/// A set of three counters. `Shop` has no instances; `Worker` has 200, some with equal names, one without a value.
+struct FakeSet {
     info: Arc<CounterSetInfo>,
     now: Arc<AtomicI64>,
     workers: Vec<Arc<InstanceKey>>,
 }
 
-impl Provider for MadeSet {
+impl Provider for FakeSet {
     fn info(&self) -> &Arc<CounterSetInfo> {
         &self.info
     }
@@ -93,13 +91,13 @@ fn registry(now: &Arc<AtomicI64>) -> Arc<Registry> {
             InstanceType::Single => vec![Arc::new(InstanceKey::default())],
             _ => (0..200).map(worker).collect(),
         };
-        let provider = MadeSet { info: Arc::new(info), now: Arc::clone(now), workers };
+        let provider = FakeSet { info: Arc::new(info), now: Arc::clone(now), workers };
         registry.register(Box::new(provider)).expect("new");
     }
     Arc::new(registry)
 }
 
-/// A file that has all its memory from the start.
+/// A file with preallocated memory.
 struct Room(Cursor<Vec<u8>>);
 
 impl Read for Room {
@@ -150,8 +148,8 @@ impl LogFiles for Rooms {
         Ok(OpenedFile { file, is_new: true, has_content: false })
     }
 
-    fn place_of(&self, _file: &Room, _path: &Path) -> FilePlace {
-        FilePlace::Here
+    fn location_of(&self, _file: &Room, _path: &Path) -> FileLocation {
+        FileLocation::InPlace
     }
 
     fn sync_name(&self, _path: &Path) -> io::Result<()> {
@@ -163,7 +161,7 @@ impl LogFiles for Rooms {
     }
 }
 
-/// Records samples of all counters, wildcards, patterns and single instances, present and absent.
+/// Records all counters, wildcards, patterns and single instances, present and absent.
 #[track_caller]
 fn steady(options: RecordOptions) {
     let now = Arc::new(AtomicI64::new(0));
@@ -184,7 +182,7 @@ fn steady(options: RecordOptions) {
     let mut next = || {
         now.fetch_add(INTERVAL, Ordering::Relaxed);
         source.collect(&mut sample);
-        recorder.take(&sample).expect("room");
+        recorder.push(&sample).expect("room");
     };
     for _ in 0..3 {
         next();
@@ -195,7 +193,7 @@ fn steady(options: RecordOptions) {
     assert_eq!(recorder.summary().samples, 903);
 }
 
-/// One test: all of this binary share an allocator.
+/// A single test, since tests would share the allocator.
 #[test]
 fn a_recording_allocates_nothing_after_its_third_sample() {
     let options = |format| {
@@ -212,7 +210,7 @@ fn a_recording_allocates_nothing_after_its_third_sample() {
         ..options(Format::Blg)
     });
     steady(options(Format::Csv));
-    // Whose last sample is kept for the next segment.
+    // The last sample is kept for the next segment.
     steady(RecordOptions {
         suffix: Suffix::Number,
         segment_time: Some(Duration::from_secs(3600)),

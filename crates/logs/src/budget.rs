@@ -1,14 +1,16 @@
-//! How much memory logs may take, and how much they have.
+//! A limit for the memory of open logs.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A number of bytes that logs share: each reserves what it takes when it is opened and while it is read, and gives it
-/// back when it is dropped. Clones are the same budget.
+use tachograph_counters::IgnorePoison;
+
+/// A memory limit shared by several logs. Each log reserves memory when it is opened and while it is read, and
+/// releases it when dropped. Clones refer to the same budget.
 ///
-/// Bytes are estimates from what a log holds, reserved before the memory is taken, so that a hostile log is refused instead of
-/// ending the process. They count long rows and the columns of the reader, and what a command keeps for each column; buffers
-/// of fixed size and the first MiB of a row are not counted.
+/// Bytes are estimates, reserved before the memory is allocated, so that a hostile log is refused instead of ending
+/// the process. They cover the reader's columns and long rows, and the state that a command keeps per column. Buffers
+/// of fixed size and rows of up to 1 MiB are not counted.
 ///
 /// ```
 /// use tachograph_logs::Budget;
@@ -32,62 +34,62 @@ struct Account {
 #[derive(Debug, Default)]
 struct Used {
     bytes: u64,
-    /// Of a [part](Budget::part): what it has of the whole.
-    whole: Option<Reservation>,
+    /// For a [part](Budget::part): its reservation in the enclosing budget.
+    parent: Option<Reservation>,
 }
 
 impl Budget {
-    /// The bytes of [`Budget::default`]: 512 MiB.
+    /// The limit of [`Budget::default`]: 512 MiB.
     pub const DEFAULT_BYTES: u64 = 512 << 20;
 
-    /// A budget of `bytes`.
+    /// Creates a budget of `bytes`.
     pub fn new(bytes: u64) -> Self {
         Self(Arc::new(Account { limit: bytes, used: Mutex::default() }))
     }
 
-    /// A budget within this one, for a source that is opened more than once. What its logs had at the same time at most
-    /// stays reserved here until all clones of the part are dropped.
+    /// Creates a budget within this one, for a source that is opened more than once. The peak use of the part stays
+    /// reserved here until all clones of the part are dropped.
     pub fn part(&self) -> Self {
-        let whole = Reservation { budget: self.clone(), bytes: 0 };
-        let used = Mutex::new(Used { bytes: 0, whole: Some(whole) });
+        let parent = Reservation { budget: self.clone(), bytes: 0 };
+        let used = Mutex::new(Used { bytes: 0, parent: Some(parent) });
         Self(Arc::new(Account { limit: self.0.limit, used }))
     }
 
-    /// How many bytes there are together.
+    /// The limit in bytes.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
 
-    /// How many bytes are reserved.
+    /// The reserved bytes.
     pub fn used(&self) -> u64 {
         self.lock().bytes
     }
 
-    /// Reserves bytes, until the reservation is dropped.
+    /// Reserves `bytes` until the reservation is dropped.
     ///
     /// # Errors
     ///
-    /// When fewer are left.
+    /// When fewer bytes are left.
     pub fn reserve(&self, bytes: u64) -> Result<Reservation, OverBudget> {
         let mut reservation = Reservation { budget: self.clone(), bytes: 0 };
         reservation.grow_to(bytes)?;
         Ok(reservation)
     }
 
-    fn take(&self, bytes: u64) -> Result<(), OverBudget> {
+    fn reserve_more(&self, bytes: u64) -> Result<(), OverBudget> {
         let mut used = self.lock();
         let limit = self.0.limit;
-        let over = OverBudget { wanted: bytes, used: used.bytes, limit };
+        let over = OverBudget { requested: bytes, used: used.bytes, limit };
         let sum = used.bytes.checked_add(bytes).filter(|&sum| sum <= limit).ok_or(over)?;
-        if let Some(whole) = &mut used.whole {
-            whole.grow_to(sum)?;
+        if let Some(parent) = &mut used.parent {
+            parent.grow_to(sum)?;
         }
         used.bytes = sum;
         Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Used> {
-        self.0.used.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.used.lock().ignore_poison()
     }
 }
 
@@ -98,7 +100,7 @@ impl Default for Budget {
     }
 }
 
-/// Bytes of a [`Budget`] that are in use; given back when it is dropped.
+/// Reserved bytes of a [`Budget`], released on drop.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Budget,
@@ -106,24 +108,24 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// How many bytes are reserved.
+    /// The reserved bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The budget that they are of.
+    /// The budget of this reservation.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// Reserves more, up to `bytes` together; nothing changes where as many are reserved.
+    /// Grows the reservation to `bytes`; does nothing if it is already that large.
     ///
     /// # Errors
     ///
-    /// When fewer are left; what was reserved stays.
+    /// When the budget has too few bytes left; the reservation is unchanged.
     pub fn grow_to(&mut self, bytes: u64) -> Result<(), OverBudget> {
         if let Some(more) = bytes.checked_sub(self.bytes) {
-            self.budget.take(more)?;
+            self.budget.reserve_more(more)?;
             self.bytes = bytes;
         }
         Ok(())
@@ -136,14 +138,14 @@ impl Drop for Reservation {
     }
 }
 
-/// More bytes were wanted than a [`Budget`] has left.
+/// A reservation exceeds what a [`Budget`] has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverBudget {
-    /// How many more bytes were wanted.
-    pub wanted: u64,
-    /// How many were in use.
+    /// The requested bytes.
+    pub requested: u64,
+    /// The bytes in use.
     pub used: u64,
-    /// How many there are together.
+    /// The budget's limit in bytes.
     pub limit: u64,
 }
 
@@ -153,7 +155,7 @@ impl fmt::Display for OverBudget {
         write!(
             f,
             "logs need at least {} MiB of memory together, and {} MiB are allowed",
-            mib(self.used.saturating_add(self.wanted)),
+            mib(self.used.saturating_add(self.requested)),
             mib(self.limit)
         )
     }
@@ -166,15 +168,15 @@ mod tests {
     use super::{Budget, OverBudget};
 
     #[test]
-    fn a_reservation_grows_and_is_given_back() {
+    fn a_reservation_grows_and_is_released_on_drop() {
         let budget = Budget::new(100);
-        let mut one = budget.reserve(40).expect("there are 100");
-        let two = budget.clone().reserve(50).expect("there are 60");
-        let refused = one.grow_to(51).expect_err("10 are left");
-        assert_eq!(refused, OverBudget { wanted: 11, used: 90, limit: 100 });
+        let mut one = budget.reserve(40).expect("100 are free");
+        let two = budget.clone().reserve(50).expect("60 are free");
+        let error = one.grow_to(51).expect_err("10 are left");
+        assert_eq!(error, OverBudget { requested: 11, used: 90, limit: 100 });
         assert_eq!((one.bytes(), budget.used()), (40, 90));
         one.grow_to(50).expect("10 are left");
-        one.grow_to(10).expect("fewer are always there");
+        one.grow_to(10).expect("shrinking never fails");
         assert_eq!((one.bytes(), budget.used()), (50, 100));
         drop(two);
         assert_eq!(budget.used(), 50);
@@ -184,18 +186,18 @@ mod tests {
     }
 
     #[test]
-    fn a_part_keeps_its_peak_until_it_is_dropped() {
+    fn a_part_reserves_its_peak_until_it_is_dropped() {
         let whole = Budget::new(100);
         let part = whole.part();
-        let log = part.reserve(40).expect("there are 100");
+        let log = part.reserve(40).expect("100 are free");
         drop(log);
         assert_eq!((part.used(), whole.used()), (0, 40));
-        let again = part.reserve(40).expect("it has them already");
+        let again = part.reserve(40).expect("still reserved by the part");
         let more = part.reserve(20).expect("60 are left");
         assert_eq!((part.used(), whole.used()), (60, 60));
-        assert_eq!(part.reserve(41).err(), Some(OverBudget { wanted: 41, used: 60, limit: 100 }));
+        assert_eq!(part.reserve(41).err(), Some(OverBudget { requested: 41, used: 60, limit: 100 }));
         let other = whole.part();
-        assert!(other.reserve(41).is_err(), "the first part has them");
+        assert!(other.reserve(41).is_err(), "reserved by the first part");
         drop((again, more));
         assert_eq!(whole.used(), 60);
         drop(part);

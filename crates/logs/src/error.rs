@@ -1,14 +1,15 @@
-//! Why a log cannot be read or written at all.
+//! The error of readers and writers.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::Problem;
 use crate::budget::OverBudget;
-use crate::problem::Problem;
 
-/// Why a log cannot be read or written. One sentence with the file, the offset and, where there is one, the remedy.
+/// The reason why a log cannot be read or written. The message names the file and, where known, the offset and the
+/// remedy.
 #[derive(Debug)]
 pub struct LogError {
     path: Option<PathBuf>,
@@ -24,39 +25,55 @@ enum Kind {
     OverBudget(OverBudget),
 }
 
+/// The message of an I/O error, without the error number that [`io::Error`] appends to the operating system's
+/// messages.
+///
+/// ```
+/// let error = std::io::Error::from_raw_os_error(2);
+/// assert_eq!(tachograph_logs::io_error_text(&error), "No such file or directory");
+/// ```
+pub fn io_error_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    let number = error.raw_os_error().map(|number| format!(" (os error {number})"));
+    match number.and_then(|number| text.strip_suffix(&number)) {
+        Some(text) => text.to_owned(),
+        None => text,
+    }
+}
+
 impl LogError {
     /// Reading or writing failed.
     pub fn io(error: io::Error) -> Self {
         Self { path: None, kind: Kind::Io(error) }
     }
 
-    /// The file is no log of a known format.
+    /// The file is not a log of a known format.
     pub fn not_a_log(why: impl Into<Cow<'static, str>>) -> Self {
         Self { path: None, kind: Kind::NotALog(why.into()) }
     }
 
-    /// The log is damaged where it cannot be stepped over.
+    /// The log has damage that cannot be skipped.
     pub fn corrupt(problem: Problem) -> Self {
         Self { path: None, kind: Kind::Corrupt(problem) }
     }
 
-    /// The format cannot hold what was to be written.
+    /// The format cannot represent the data to be written.
     pub fn unsupported(why: impl Into<Cow<'static, str>>) -> Self {
         Self { path: None, kind: Kind::Unsupported(why.into()) }
     }
 
-    /// The log needs more memory than logs may take.
+    /// The log needs more memory than its budget has left.
     pub fn over_budget(over: OverBudget) -> Self {
         Self { path: None, kind: Kind::OverBudget(over) }
     }
 
-    /// Names the file, unless it is named already.
+    /// Sets the path of the file, unless it is already set.
     pub fn at_path(mut self, path: &Path) -> Self {
         self.path.get_or_insert_with(|| path.to_path_buf());
         self
     }
 
-    /// The file, where it is named.
+    /// The path of the file, if known.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -66,22 +83,22 @@ impl LogError {
         matches!(&self.kind, Kind::Io(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether the file is no log, or too damaged to be read as one.
+    /// Whether the file is not a log, or too damaged to be read.
     pub fn is_corrupt(&self) -> bool {
         matches!(self.kind, Kind::NotALog(_) | Kind::Corrupt(_))
     }
 
-    /// Whether the format cannot hold what was to be written.
+    /// Whether the format cannot represent the data to be written.
     pub fn is_unsupported(&self) -> bool {
         matches!(self.kind, Kind::Unsupported(_))
     }
 
-    /// Whether the log needs more memory than its [budget](crate::Budget) has left; a larger budget is the remedy.
+    /// Whether the log needs more memory than its [budget](crate::Budget) has left; retry with a larger budget.
     pub fn is_over_budget(&self) -> bool {
         matches!(self.kind, Kind::OverBudget(_))
     }
 
-    /// The operating system's error, where reading or writing failed.
+    /// The operating system's error, if reading or writing failed.
     pub fn io_error(&self) -> Option<&io::Error> {
         match &self.kind {
             Kind::Io(error) => Some(error),
@@ -96,7 +113,7 @@ impl fmt::Display for LogError {
             write!(f, "{}: ", path.display())?;
         }
         match &self.kind {
-            Kind::Io(error) => write!(f, "{error}"),
+            Kind::Io(error) => f.write_str(&io_error_text(error)),
             Kind::NotALog(why) => f.write_str(why),
             Kind::Corrupt(problem) => write!(f, "damaged at {problem}"),
             Kind::Unsupported(why) => f.write_str(why),

@@ -1,15 +1,15 @@
-//! Files whose length can be set.
+//! Truncating files.
 
 use std::fs::File;
 use std::io::{self, Cursor};
 
-/// What can be cut to a length: a file.
+/// A file that can be truncated.
 pub trait SetLength {
-    /// Cuts what is beyond so many bytes.
+    /// Truncates the file to `bytes`.
     ///
     /// # Errors
     ///
-    /// When the operating system refuses.
+    /// The operating system's error.
     fn set_length(&mut self, bytes: u64) -> io::Result<()>;
 }
 

@@ -1,8 +1,7 @@
-//! Performance logs: Windows' binary `.blg`, CSV and TSV, read and written.
+//! Readers and writers of performance logs: Windows' binary `.blg`, CSV and TSV. JSON lines are read only.
 //!
-//! A reader yields [samples](tachograph_counters::sample::Sample) of raw values and, beside them, a list of
-//! [problems](Problem) where the log is damaged. Nothing that is read is trusted, and memory stays bounded whatever the
-//! file says. This crate never knows where samples come from.
+//! A reader returns [samples](tachograph_counters::sample::Sample) and keeps a list of the [problems](Problem) of a
+//! damaged log. Input is not trusted: memory stays bounded whatever a file contains.
 
 #![forbid(unsafe_code)]
 
@@ -23,11 +22,12 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
 pub use budget::{Budget, OverBudget, Reservation};
-pub use error::LogError;
+pub use error::{LogError, io_error_text};
 pub use length::SetLength;
 pub use mark::Mark;
 pub use options::{Grouping, ReadOptions};
-pub use problem::{Problem, Problems};
+pub use problem::Problems;
+pub use tachograph_counters::Problem;
 pub use text::TextEncoding;
 pub use text::number::Digits;
 
@@ -40,12 +40,12 @@ pub enum Format {
     Csv,
     /// PDH's tab-separated text.
     Tsv,
-    /// One JSON object per sample and line, as `tacho relog -f json` writes them.
+    /// JSON lines, one object per sample, as written by `tacho relog -f json`.
     Json,
 }
 
 impl Format {
-    /// What people call the format.
+    /// The name of the format in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blg => "BLG",
@@ -55,122 +55,122 @@ impl Format {
         }
     }
 
-    /// Whether values arrive already formatted, so that nothing but arithmetic averages can be made of them.
+    /// Whether values are stored formatted, so that only arithmetic averages can be computed from them.
     pub fn is_formatted(self) -> bool {
-        !matches!(self, Self::Blg)
+        match self {
+            Self::Blg => false,
+            Self::Csv | Self::Tsv | Self::Json => true,
+        }
     }
 }
 
-/// What a log says of itself, beside its samples.
+/// The properties of a log.
 #[derive(Clone, Debug)]
 pub struct LogFacts {
     /// The format.
     pub format: Format,
-    /// The time zone that the log was recorded in, with its own daylight rule.
+    /// The time zone of the recording machine, with its daylight saving rule.
     pub zone: TimeZone,
-    /// When the recording machine was started, UTC, where the log says so.
+    /// Boot time of the recording machine, UTC, if recorded.
     pub boot_time: Option<FileTime>,
-    /// Ticks per second of the recording machine's performance counter, where the log says so.
+    /// Ticks per second of the recording machine's performance counter, if recorded.
     pub performance_frequency: Option<i64>,
-    /// The build of the Windows that wrote the log; `None` for text logs and for binary logs of this program.
+    /// Build number of the Windows that wrote the log; `None` for text logs and for BLGs written by Tachograph.
     pub windows_build: Option<u32>,
     /// Length of the file in bytes.
     pub file_bytes: u64,
 }
 
 impl LogFacts {
-    /// Whether the log names its time zone. Where it does not, its times are as written in the log, and UTC times are the
-    /// same numbers.
+    /// Whether the log names its time zone. If not, UTC times equal the local times written in the log.
     pub fn is_zone_known(&self) -> bool {
         self.zone.standard_name != text::UNKNOWN_ZONE
     }
 }
 
-/// A log being read, sample after sample.
+/// Reads a log, one sample at a time.
 pub trait LogReader: Send {
-    /// What the log says of itself.
+    /// The facts of the log.
     fn facts(&self) -> &LogFacts;
 
-    /// Overwrites `sample` with the next one; false at the end.
+    /// Reads the next sample into `sample`; false at the end.
     ///
-    /// Damage is stepped over and noted in [`problems`](Self::problems) for as long as the format allows it.
+    /// Damaged parts are skipped and reported by [`problems`](Self::problems), as far as the format allows.
     ///
     /// # Errors
     ///
     /// When reading the file fails.
     fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError>;
 
-    /// What was found damaged so far.
+    /// The problems found so far.
     fn problems(&self) -> &Problems;
 
-    /// With how many digits Windows wrote the log's values as text, or would write them: by the version of Windows in a binary
-    /// log, by the values read so far in a text log.
+    /// The number of digits of the log's values as text: in a binary log by the version of Windows, in a text log
+    /// by the values read so far.
     fn digits(&self) -> Digits {
         self.facts().windows_build.map(Digits::of_windows_build).unwrap_or_default()
     }
 
-    /// How the characters of a text log are encoded, where nothing in the file says so and it was guessed.
+    /// The encoding of a text log, if it was guessed.
     fn guessed_encoding(&self) -> Option<TextEncoding> {
         None
     }
 
-    /// How many bytes of the file were read so far, for a progress bar.
+    /// Bytes of the file read so far, for a progress bar.
     fn bytes_read(&self) -> u64;
 
-    /// How many bytes of the file the reader holds at a time at most, as far as it was read; 0 where its
-    /// [budget](Budget) has them already.
+    /// Maximum bytes of the file held in memory so far; 0 if they are reserved from its [budget](Budget).
     fn buffer_bytes(&self) -> u64 {
         0
     }
 
-    /// Where the next sample begins, to [go there](Self::go_to) again; `None` where the reader cannot tell, as in a text
-    /// whose characters are not UTF-8, or a log whose counter list changes again and again.
+    /// Position of the next sample, for [`seek`](Self::seek). `None` if the reader cannot return to it: text that
+    /// is not UTF-8, or too many different counter lists.
     fn mark(&mut self) -> Option<Mark> {
         None
     }
 
-    /// Goes to a place, so that [`next`](Self::next) gives what it gave there. The mark may be of another reader of the
-    /// same file, also when the file has grown since. False, and the reader stands anywhere, where the place cannot be
-    /// found again: a circular log has overwritten it.
+    /// Continues at a mark: [`next`](Self::next) returns the same samples again. The mark may come from another
+    /// reader of the same file, even if the file has grown since. Returns false, with the position undefined, if a
+    /// circular log has overwritten the sample.
     ///
     /// # Errors
     ///
     /// When reading the file fails.
-    fn go_to(&mut self, mark: &Mark) -> Result<bool, LogError> {
+    fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
         let _ = mark;
         Ok(false)
     }
 
-    /// Whether samples appended to the file while it is read are found by going back to a [mark](Self::mark) and reading
-    /// on; not so in a circular log, which puts them in the midst.
+    /// Whether samples appended to the file meanwhile are read after seeking to a [mark](Self::mark). Circular logs
+    /// overwrite old samples instead.
     fn follows_growth(&self) -> bool {
         false
     }
 
-    /// Goes forward to a place from which on about `bytes` of the file are left, to find out how a log ends without
-    /// reading all of it. Samples cut by the place are left out; what is read from there on may be numbered, paired and
-    /// complained about wrongly, so such a reader is of no other use. False, and the reader stands where it stood, where
-    /// it cannot.
+    /// Skips forward until about `bytes` of the file are left, to read the end of a log without the rest. Later
+    /// samples can be numbered and paired differently than in a complete read and reported as damaged, so use such
+    /// a reader for nothing else. Returns false, without moving, if skipping is not possible.
     ///
     /// # Errors
     ///
     /// When reading the file fails.
-    fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+    fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
         let _ = bytes;
         Ok(false)
     }
 }
 
-/// A log being written, sample after sample.
+/// Writes a log, one sample at a time.
 pub trait LogWriter {
     /// Appends one sample.
     ///
     /// # Errors
     ///
-    /// When writing fails, or the sample cannot be held by the format.
+    /// When writing fails, or the format cannot represent the sample.
     fn write(&mut self, sample: &Sample) -> Result<(), LogError>;
 
-    /// Hands everything to the operating system, so that a killed process loses nothing written so far.
+    /// Passes all buffered data to the operating system, so that a killed process loses nothing.
     ///
     /// # Errors
     ///
@@ -185,42 +185,43 @@ pub trait LogWriter {
     fn finish(&mut self) -> Result<(), LogError>;
 }
 
-/// Opens a log of any format. The first bytes of the file determine the format, never its name.
+/// Opens a log of any format. The format is detected from the first bytes of the file, never from its name.
 ///
 /// # Errors
 ///
-/// When the file cannot be opened or read, is empty, or is no log; the text says what it looks like instead.
+/// When the file cannot be opened or read, is empty, or is not a log; the message then says what it looks like.
 pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
     open_with(path, &ReadOptions::default())
 }
 
-/// As [`open`], with options.
+/// Like [`open`], with options.
 ///
 /// # Errors
 ///
-/// As [`open`]; "over budget" when a text log needs more memory than the options' budget has left.
+/// Like [`open`], and [`LogError::is_over_budget`] when a text log needs more memory than the options' budget has
+/// left.
 pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
-    // Before it is opened, which already waits for a writer where it is a pipe.
+    // Checked first: opening a pipe waits for a writer.
     let metadata = std::fs::metadata(path).map_err(|error| LogError::io(error).at_path(path))?;
     if metadata.is_dir() {
         return Err(LogError::not_a_log("this is a folder, not a log").at_path(path));
     }
     if !metadata.is_file() {
-        return Err(LogError::not_a_log(NO_FILE).at_path(path));
+        return Err(LogError::not_a_log(NOT_A_FILE).at_path(path));
     }
     let file = std::fs::File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
     open_stream_with(file, options).map_err(|error| error.at_path(path))
 }
 
-/// What is said of pipes and devices.
-const NO_FILE: &str =
+/// Message for pipes and devices.
+const NOT_A_FILE: &str =
     "a log cannot be read from a pipe or a device, since it is read more than once: save it to a file";
 
-/// Opens a log of any format from bytes in memory or from any other stream that can seek.
+/// Opens a log of any format from any seekable stream, such as bytes in memory.
 ///
 /// # Errors
 ///
-/// As [`open`].
+/// Like [`open`].
 pub fn open_stream<R>(stream: R) -> Result<Box<dyn LogReader>, LogError>
 where
     R: Read + Seek + Send + 'static,
@@ -228,11 +229,11 @@ where
     open_stream_with(stream, &ReadOptions::default())
 }
 
-/// As [`open_stream`], with options.
+/// Like [`open_stream`], with options.
 ///
 /// # Errors
 ///
-/// As [`open_with`].
+/// Like [`open_with`].
 pub fn open_stream_with<R>(mut stream: R, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError>
 where
     R: Read + Seek + Send + 'static,
@@ -240,7 +241,7 @@ where
     let mut start = Vec::new();
     (&mut stream).take(128).read_to_end(&mut start).map_err(LogError::io)?;
     stream.rewind().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotSeekable => LogError::not_a_log(NO_FILE),
+        std::io::ErrorKind::NotSeekable => LogError::not_a_log(NOT_A_FILE),
         _ => LogError::io(error),
     })?;
     if start.is_empty() {

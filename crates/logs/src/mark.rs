@@ -1,16 +1,16 @@
-//! A place in a log, to come back to.
+//! Marks of positions in a log.
 
-use crate::blg::BlgPlace;
+use crate::blg::BlgPosition;
 
-/// A place in a log, between two samples: what [`LogReader::mark`](crate::LogReader::mark) gives and
-/// [`LogReader::go_to`](crate::LogReader::go_to) takes, of the same file.
+/// A position between two samples of a log, returned by [`LogReader::mark`](crate::LogReader::mark) and used with
+/// [`LogReader::seek`](crate::LogReader::seek) on the same file.
 ///
-/// Takes about 150 bytes; what is the same for many places (the counter list in force, the names known) is shared.
+/// A mark has about 150 bytes; the counter list and the name tables are shared between marks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mark(pub(crate) Place);
+pub struct Mark(pub(crate) Position);
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Place {
-    Blg(BlgPlace),
+pub(crate) enum Position {
+    Blg(BlgPosition),
     Text(csv::Position),
 }

@@ -1,15 +1,14 @@
-//! How a log is read.
+//! Options of readers.
 
 use crate::Budget;
 use crate::text::TextEncoding;
 
-/// How logs are read, for [`open_with`](crate::open_with). The default finds out everything by itself.
+/// Options of [`open_with`](crate::open_with). By default, everything is detected.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The memory that text logs share. Binary logs have a bound of their own.
+    /// The memory limit shared by text logs. Binary logs have fixed bounds.
     pub budget: Budget,
-    /// How the characters of text logs are encoded; found out where it is `None`. A mark at the start of the file holds
-    /// before it.
+    /// The encoding of text logs; detected if `None`. A byte order mark at the start of the file takes precedence.
     pub encoding: Option<TextEncoding>,
     /// How the columns of text logs are grouped.
     pub grouping: Grouping,
@@ -18,10 +17,10 @@ pub struct ReadOptions {
 /// How the columns of a text log become the groups of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grouping {
-    /// Every column is a group of its own, known by its path alone. So logs with different columns fit together.
+    /// Each column is a group, identified by its path alone, so logs with different columns can be combined.
     #[default]
     Columns,
-    /// Neighbouring columns that differ only in their instance form one group, with a row for each. This halves the memory
-    /// for a single log.
+    /// Adjacent columns that differ only in the instance form one group with a row per column. This halves the
+    /// memory of a single log.
     Neighbours,
 }

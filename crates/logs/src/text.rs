@@ -1,12 +1,12 @@
-//! PDH's text logs, CSV and TSV: a header of counter paths and one line of formatted values for each sample.
+//! PDH's text logs, CSV and TSV: a header of counter paths, and one line of formatted values per sample.
 //!
 //! ```text
 //! "(PDH-CSV 4.0) (Pacific Standard Time)(480)","\\GEORGIS3\Memory\Available Bytes"
 //! "02/19/2013 18:50:17.844","113057792"
 //! ```
 //!
-//! What a text log holds is formatted: counter types, raw values and clocks are gone, and nothing but arithmetic
-//! averages can be made of it. Sources: logs that Windows wrote; "Working with Log Files" (Windows SDK).
+//! The values are formatted: counter types, raw values and clocks are lost, and only arithmetic averages can be
+//! computed. Sources: logs written by Windows; "Working with Log Files" (Windows SDK).
 
 mod append;
 mod cell;
@@ -14,11 +14,12 @@ mod column;
 mod decoder;
 mod encoding;
 mod excerpt;
-mod gate;
+mod fail_stop;
 mod header;
 mod json;
 pub mod number;
 mod reader;
+mod source;
 mod writer;
 
 pub use encoding::{CodePage, TextEncoding, UnknownEncoding};
@@ -31,15 +32,15 @@ use std::io::{Read, Seek};
 
 use crate::{Format, LogError, LogReader, ReadOptions};
 
-/// Opens a text log. The first characters of the file determine its format.
+/// Opens a text log. The format is detected from the first characters.
 pub(crate) fn open<R>(mut stream: R, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError>
 where
     R: Read + Seek + Send + 'static,
 {
-    let (origin, file_bytes) = reader::extent_of(&mut stream)?;
-    let text = reader::open_text(stream, options)?;
+    let (origin, file_bytes) = source::extent_of(&mut stream)?;
+    let text = source::open_text(stream, options)?;
     Ok(match text.1 {
-        Format::Json => Box::new(JsonReader::over(text.0, origin, file_bytes, options)?),
-        _ => Box::new(TextReader::over(text, file_bytes, options)?.with_seek(origin)?),
+        Format::Json => Box::new(JsonReader::from_text(text.0, origin, file_bytes, options)?),
+        _ => Box::new(TextReader::from_text(text, file_bytes, options)?.with_seek(origin)?),
     })
 }

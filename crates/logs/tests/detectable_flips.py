@@ -1,9 +1,8 @@
-"""Says which flipped bits of a BLG contradict the rest of it.
+"""Finds the bits of a BLG whose flip contradicts the rest of the log.
 
-Written from the description of the format alone (docs/blg.md; struct and nothing else), as a second opinion on what
-'tacho check' reports. Input: a log that is whole. Output: a line for each contradiction of the log as it is (none, if it
-is whole), then "flips", then a line for each bit whose flip makes a contradiction: "BYTE BIT REASON". Tried is every STEP-th bit
-of the file.
+Written from the description of the format alone (docs/blg.md), as a second opinion on what 'tacho check' reports.
+Input: an undamaged log. Output: a line per contradiction of the log itself (none if it is undamaged), then "flips", then
+a line per bit whose flip is a contradiction: "BYTE BIT REASON". Every STEP-th bit of the file is tried.
 
 Usage: python3 detectable_flips.py FILE STEP
 """
@@ -17,7 +16,7 @@ MS = 10_000
 MINUTE = 600_000_000
 DAY = 24 * 60 * MINUTE
 OWN = 0x424C0001
-STEADY = 11_000
+MAX_DRIFT = 11_000
 
 # winperf.h, and PERF_DOUBLE_RAW of pdh.h
 TYPES = {
@@ -30,7 +29,7 @@ TYPES = {
 
 
 class Wrong(Exception):
-    """What makes the rest unreadable."""
+    """Damage that makes the rest unreadable."""
 
 
 def u16(data, at):
@@ -55,7 +54,7 @@ def expect(condition, reason):
 
 
 def end_of_text(data, at, limit):
-    """Where the NUL of a string ends; limit where there is none."""
+    """The end of a string's NUL; limit without one."""
     while at + 2 <= limit:
         if data[at] == 0 and data[at + 1] == 0:
             return at + 2
@@ -64,12 +63,12 @@ def end_of_text(data, at, limit):
 
 
 def is_system_time(kind):
-    """100 ns types that are not precision timers have UTC as their second number."""
+    """Whether the second number is UTC: in 100 ns types that are not precision timers."""
     return kind & 0xC00 == 0x400 and kind & 0x300000 == 0x100000 and kind & 0x70000 != 0x70000
 
 
 class Checker:
-    """One reading of a log, for its contradictions."""
+    """Reads a log once and collects its contradictions."""
 
     def __init__(self, data):
         self.data = data
@@ -142,7 +141,7 @@ class Checker:
                 self.report("EndTime")
 
     def bias(self, local):
-        """In force: the zones of these tests have no daylight time. Without its date StandardBias does not count."""
+        """The bias in force: the zones of these tests have no daylight saving time. StandardBias needs its date."""
         has_date = u16(self.data, self.zone + 0x44 + 2) != 0
         return (i32(self.data, self.zone) + (i32(self.data, self.zone + 0x54) if has_date else 0)) * MINUTE
 
@@ -158,7 +157,7 @@ class Checker:
         at = 0x48
         while at < used:
             if data[start + at : start + used] == b"\xff" * (used - at):
-                # A fill that counts filler hides nothing.
+                # A length that includes padding hides nothing.
                 break
             event = start + at
             length = u16(data, event)
@@ -354,14 +353,14 @@ class Checker:
     def check_distance(self, entry, distance):
         low, high = self.ranges.get(entry, (distance, distance))
         low, high = min(low, distance), max(high, distance)
-        if high - low > STEADY:
+        if high - low > MAX_DRIFT:
             self.report("distance of SecondValue")
         else:
             self.ranges[entry] = low, high
 
 
 def guid(text):
-    """The bytes of a GUID's text."""
+    """The bytes of a GUID from its text."""
     first, second, third, rest = bytes.fromhex(text.replace("-", "")[:8]), text[9:13], text[14:18], text[19:]
     result = first[::-1] + bytes.fromhex(second)[::-1] + bytes.fromhex(third)[::-1]
     result += bytes.fromhex(rest.replace("-", ""))
@@ -379,7 +378,7 @@ def single(record, counter_type):
 
 
 def system_time(local):
-    """A FILETIME as SYSTEMTIME, by the civil calendar."""
+    """Converts a FILETIME to SYSTEMTIME."""
     milliseconds = local // MS
     days, rest = divmod(milliseconds, 86_400_000)
     # Days since 0000-03-01 of the Gregorian calendar; 1601-01-01 is day 584694.

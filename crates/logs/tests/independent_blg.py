@@ -1,7 +1,7 @@
 """Decodes a BLG and prints each raw value as a line of JSON.
 
-Written from the description of the format alone (struct and nothing else), to check this crate's writer and reader
-against a second understanding of it. It trusts its input. Usage: python3 independent_blg.py FILE
+Written from the description of the format alone, to check this crate's writer and reader independently. Trusts its
+input. Usage: python3 independent_blg.py FILE
 """
 
 import json
@@ -38,7 +38,7 @@ def text(data, at):
 
 
 def events(data):
-    """Type, time and payload of each logical event, parts joined; one with a missing part is dropped."""
+    """Type, time and payload of each event, with parts joined; events with missing parts are dropped."""
     size = u32(data, 0)
     joined = b""
     before = (0, 0)
@@ -96,7 +96,7 @@ def label(parent, name, index):
 
 
 class Numbers:
-    """Numbers equal names in their order; a name may carry its number."""
+    """Numbers equal names in order; a name can include its index."""
 
     def __init__(self):
         self.seen = {}

@@ -1,4 +1,4 @@
-//! Writing allocates nothing in the steady state. In a binary of its own, which counts what is allocated.
+//! Writing allocates nothing in the steady state. A separate binary, which counts allocations.
 
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances};
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::{CounterType, RawValue, Status};
+use tachograph_counters::{CounterType, IgnorePoison, RawValue, Status};
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_logs::text::{Column, TextWriter};
 use tachograph_logs::{Format, LogWriter};
@@ -16,12 +16,12 @@ use tachograph_logs::{Format, LogWriter};
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// Held while something is measured: the tests of this binary share one allocator.
+/// Held during a measurement: the tests of this binary share one allocator.
 static MEASURED: Mutex<()> = Mutex::new(());
 
-/// Most bytes that one of several runs allocated at a time beyond those before it, the least of them: elsewhere in this
-/// process the test harness may allocate.
-fn least_allocated(mut run: impl FnMut()) -> usize {
+/// The minimum over several runs of the peak of allocated bytes, because the test harness can allocate on another
+/// thread.
+fn min_allocated(mut run: impl FnMut()) -> usize {
     let measured = |run: &mut dyn FnMut()| {
         let before = ALLOCATED.current_usage();
         ALLOCATED.reset_peak_usage();
@@ -39,7 +39,7 @@ fn instances(count: usize, first: usize) -> Instances {
 fn sample() -> Sample {
     let instances = instances(500, 0);
     let groups = (0..40).map(|number| {
-        let mut set = CounterSet::new("HERE", "Process", Extent::Column);
+        let mut set = CounterSet::new("HERE", "Process", Extent::Columns);
         set.counters.push(Counter::new(format!("Counter {number}"), CounterType::BULK_COUNT, 10_000_000));
         let mut group = Group::new(Arc::new(set));
         group.instances = Arc::clone(&instances);
@@ -52,11 +52,11 @@ fn sample() -> Sample {
 
 fn steady<W: std::io::Write + std::io::Seek>(mut writer: BlgWriter<W>) {
     let mut sample = sample();
-    // Every second value of one group cannot be read.
+    // Every second value of one group is an error.
     for raw in sample.groups[3].values.iter_mut().step_by(2) {
         *raw = RawValue::error(Status::NO_INSTANCE);
     }
-    // What comes and goes: the same number of instances under names as long.
+    // Instances change: the same number, with names of the same length.
     let others = [instances(500, 100), instances(500, 200)];
     let second = |sample: &mut Sample, writer: &mut BlgWriter<W>| {
         sample.at.utc = sample.at.utc.saturating_add(FileTime::PER_SECOND);
@@ -69,7 +69,7 @@ fn steady<W: std::io::Write + std::io::Seek>(mut writer: BlgWriter<W>) {
     }
     second(&mut sample, &mut writer);
     let mut turn = 0;
-    let most = least_allocated(|| {
+    let most = min_allocated(|| {
         turn += 1;
         sample.groups[5].instances = Arc::clone(&others[turn % 2]);
         second(&mut sample, &mut writer);
@@ -79,14 +79,14 @@ fn steady<W: std::io::Write + std::io::Seek>(mut writer: BlgWriter<W>) {
 
 #[test]
 fn a_binary_log() {
-    let _alone = MEASURED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _alone = MEASURED.lock().ignore_poison();
     let options = BlgWriterOptions::new(TimeZone::utc());
     let room = || Cursor::new(vec![0; 64 << 20]);
     steady(BlgWriter::new(room(), options.clone()).expect("options"));
     let ring = BlgWriterOptions { circular_bytes: Some(4 << 20), ..options.clone() };
     steady(BlgWriter::new(room(), ring).expect("options"));
 
-    // And behind what there is.
+    // Also when appending.
     let mut writer = BlgWriter::new(Cursor::new(Vec::new()), options.clone()).expect("options");
     let mut first = sample();
     first.at.utc = first.at.utc.saturating_sub(FileTime::PER_SECOND);
@@ -99,7 +99,7 @@ fn a_binary_log() {
 
 #[test]
 fn a_text_log() {
-    let _alone = MEASURED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _alone = MEASURED.lock().ignore_poison();
     let columns = (0..20_000).map(|n| Column { path: format!(r"\\HERE\Process(process {n})\Counter") });
     let out = Cursor::new(vec![0; 64 << 20]);
     let mut writer = TextWriter::new(out, Format::Csv, TimeZone::utc(), columns.collect()).expect("a text");
@@ -112,5 +112,5 @@ fn a_text_log() {
         writer.flush().expect("flushed");
     };
     write();
-    assert_eq!(least_allocated(write), 0, "bytes for a row");
+    assert_eq!(min_allocated(write), 0, "bytes for a row");
 }

@@ -1,6 +1,5 @@
-//! All counter sets of this machine in one registry: what the machine tells (`system`), cycles per instruction (`cpi`),
-//! and what applications publish, in Tachograph's files and in those of PCP. The commands and the C interface look at the
-//! same machine through it.
+//! All counter sets of this machine in one registry: the sets of the `system`, `cpi` and `mmv` crates, and those that
+//! applications publish. The commands and the C interface use this crate.
 //!
 //! ```no_run
 //! use tachograph_machine::Machine;
@@ -10,59 +9,59 @@
 //! for info in sets_now.counter_sets() {
 //!     println!("{}", info.name);
 //! }
-//! # Ok::<(), tachograph_machine::Refused>(())
+//! # Ok::<(), tachograph_machine::MachineError>(())
 //! ```
 
 #![forbid(unsafe_code)]
 
-mod stamp;
+mod stamps;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tachograph_perflib::manifest::{self, Folders};
 use tachograph_perflib::published::{Notice, Published};
-use tachograph_perflib::{Clock, ErrorCode, Provider, Registry};
-use tachograph_system::{Roots, mmv};
+use tachograph_perflib::{Clock, ErrorCode, IgnorePoison, Provider, Registry};
+use tachograph_system::Roots;
 
-use stamp::{Sign, Stamps};
+use stamps::{StampKind, Stamps};
 
-/// The name of this machine, without backslashes.
+/// The host name of this machine, without leading backslashes.
 pub fn name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// A counter set that could not be registered.
+/// A counter set of this machine that could not be registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct MachineError {
     /// The set's name.
     pub set: Arc<str>,
     /// The cause.
     pub code: ErrorCode,
 }
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for MachineError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "'{}': {}", self.set, self.code)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for MachineError {}
 
-/// The counter sets of this machine, as they are now.
+/// The current counter sets of this machine.
 ///
 /// # Errors
 ///
-/// When two of the machine's own sets have one name or GUID.
-pub fn registry() -> Result<Registry, Refused> {
+/// When two of the machine's own sets have the same name or GUID.
+pub fn registry() -> Result<Registry, MachineError> {
     Ok(Sources::of_this_machine()?.registry(None))
 }
 
-/// This machine for those who look at it for long: its registry follows the programs that start and end.
+/// This machine, with a registry that is updated as programs start and end.
 ///
-/// A registry does not change. [`refresh`](Self::refresh) gives another one where there are other sets; what is in both is
-/// the same provider. Queries keep the registry that they were opened with, and go on;
-/// [`Query::adopt`](tachograph_perflib::Query::adopt) lets one add what came later.
+/// A [`Registry`] never changes: [`refresh`](Self::refresh) returns a new one if the sets have changed. The old and
+/// the new registry share the providers of the sets that they have in common. A query keeps the registry that it was
+/// opened with; [`Query::adopt`](tachograph_perflib::Query::adopt) replaces it.
 #[derive(Debug)]
 pub struct Machine {
     state: Mutex<State>,
@@ -75,19 +74,19 @@ struct State {
 }
 
 impl Machine {
-    /// This machine, with its own sets and those that are published now.
+    /// This machine, with its own sets and those that are currently published.
     ///
     /// # Errors
     ///
-    /// When two of the machine's own sets have one name or GUID.
-    pub fn of_this_machine() -> Result<Self, Refused> {
+    /// When two of the machine's own sets have the same name or GUID.
+    pub fn of_this_machine() -> Result<Self, MachineError> {
         let mut sources = Sources::of_this_machine()?;
         let current = Arc::new(sources.registry(None));
         Ok(Self { state: Mutex::new(State { sources, current }) })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     /// The registry of the last [`refresh`](Self::refresh).
@@ -95,7 +94,7 @@ impl Machine {
         Arc::clone(&self.state().current)
     }
 
-    /// The registry with the sets that there are now; the same object as before where they are the same.
+    /// The registry with the current sets; the same object as before if they have not changed.
     pub fn refresh(&self) -> Arc<Registry> {
         let mut state = self.state();
         let state = &mut *state;
@@ -107,35 +106,34 @@ impl Machine {
     }
 }
 
-/// Where counter sets come from.
+/// The sources of counter sets.
 #[derive(Debug)]
 struct Sources {
-    /// The machine's own sets, which are always the same.
+    /// The machine's own sets, which never change.
     own: Registry,
     published: Published,
-    manifests: Watched,
-    mmv: Watched,
-    /// What the manifests and the MMV files of the last look gave to tell.
+    manifests: WatchedFolders,
+    mmv: WatchedFolders,
     manifest_notices: Vec<Notice>,
     mmv_notices: Vec<Notice>,
 }
 
-/// Folders that are read again when something changed in them.
+/// Folders that are re-read when their files have changed.
 #[derive(Debug)]
-struct Watched {
+struct WatchedFolders {
     folders: Vec<PathBuf>,
-    sign: Sign,
+    kind: StampKind,
     stamps: Option<Stamps>,
 }
 
-impl Watched {
-    fn new(folders: Vec<PathBuf>, sign: Sign) -> Self {
-        Self { folders, sign, stamps: None }
+impl WatchedFolders {
+    fn new(folders: Vec<PathBuf>, kind: StampKind) -> Self {
+        Self { folders, kind, stamps: None }
     }
 
-    /// Whether they may be other than at the last look.
+    /// Whether files may have changed since the last call.
     fn has_changed(&mut self) -> bool {
-        let now = Stamps::of(&self.folders, self.sign);
+        let now = Stamps::of(&self.folders, self.kind);
         let has_changed = self.stamps.as_ref() != Some(&now) || now.is_fresh();
         self.stamps = Some(now);
         has_changed
@@ -143,32 +141,32 @@ impl Watched {
 }
 
 impl Sources {
-    fn of_this_machine() -> Result<Self, Refused> {
+    fn of_this_machine() -> Result<Self, MachineError> {
         let roots = Roots::of_this_machine();
         let mut own = Registry::new(name(), Clock::of_this_machine());
         let mut providers = tachograph_system::providers(&roots);
-        // Why a machine has no such counters is told to those who ask for them.
+        // On an error, this machine lacks these counters; `tacho` reports the cause when they are queried.
         providers.extend(tachograph_cpi::counters::provider(&roots).ok());
         for provider in providers {
             let set = Arc::from(&*provider.info().name);
-            own.register(provider).map_err(|code| Refused { set, code })?;
+            own.register(provider).map_err(|code| MachineError { set, code })?;
         }
         let mut published = Published::of_this_machine();
-        // Also the sets that other machines have are no application's to take.
+        // Reserve the names of all known sets, including those that this machine lacks.
         for info in tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets()) {
             published.reserve(Arc::from(&*info.name), info.guid);
         }
         Ok(Self {
             own,
             published,
-            manifests: Watched::new(Folders::of_environment().search, Sign::Time),
-            mmv: Watched::new(mmv::default_folders(), Sign::Header),
+            manifests: WatchedFolders::new(Folders::from_environment().search, StampKind::Times),
+            mmv: WatchedFolders::new(tachograph_mmv::default_folders(), StampKind::MmvHeader),
             manifest_notices: Vec::new(),
             mmv_notices: Vec::new(),
         })
     }
 
-    /// The registry of now. What `before` has as well is shared with it.
+    /// The current registry. It shares the providers of unchanged sets with `before`.
     fn registry(&mut self, before: Option<&Registry>) -> Registry {
         let mut registry = self.own.without_published();
         self.add_mmv(&mut registry, before);
@@ -180,12 +178,12 @@ impl Sources {
         }
         self.published.add_to(&mut registry, before);
         for notice in self.manifest_notices.iter().chain(&self.mmv_notices) {
-            registry.notice(notice.clone());
+            registry.add_notice(notice.clone());
         }
         registry
     }
 
-    /// Adds the sets of MMV files.
+    /// Adds the sets of the MMV files.
     fn add_mmv(&mut self, registry: &mut Registry, before: Option<&Registry>) {
         if let Some(before) = before
             && !self.mmv.has_changed()
@@ -193,7 +191,7 @@ impl Sources {
             let own = self.own.counter_sets().count();
             let known: Vec<_> = before.counter_sets().skip(own).cloned().collect();
             for info in &known {
-                registry.share(before, info);
+                registry.share_from(before, info);
             }
             return;
         }
@@ -202,12 +200,12 @@ impl Sources {
             let is_taken = |name: &str, guid| {
                 registry.find(name).is_some() || registry.enumerate().any(|known| known == guid)
             };
-            mmv::providers(&self.mmv.folders, &is_taken)
+            tachograph_mmv::providers(&self.mmv.folders, &is_taken)
         };
         self.mmv_notices =
             found.problems.iter().map(|problem| Notice::new(None, problem.to_string())).collect();
         if found.more_problems > 0 {
-            let text = format!("and {} other problems of MMV files", found.more_problems);
+            let text = format!("and {} more problems of MMV files", found.more_problems);
             self.mmv_notices.push(Notice::new(None, text));
         }
         for provider in found.providers {
@@ -222,11 +220,11 @@ impl Sources {
         provider: Box<dyn Provider>,
     ) {
         let info = Arc::clone(provider.info());
-        if before.is_some_and(|before| registry.share(before, &info)) {
+        if before.is_some_and(|before| registry.share_from(before, &info)) {
             return;
         }
         if let Err(code) = registry.register(provider) {
-            let text = format!("the counter set '{}' is left out: {code}", info.name);
+            let text = format!("counter set '{}' is skipped: {code}", info.name);
             self.mmv_notices.push(Notice::new(Some(Arc::from(&*info.name)), text));
         }
     }

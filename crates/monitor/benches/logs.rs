@@ -1,10 +1,10 @@
-//! How long a large log takes to open, to show its first chart, and to zoom, beside a yardstick that only reads the same
-//! bytes, and the pipeline of `tacho stats`; and how much memory. The logs are made once and kept in the target folder.
+//! Time and memory to open a large log, to draw its first chart, and to zoom, beside a bare read of the same bytes and the
+//! pipeline of `tacho stats`. The logs are generated once and kept in the target folder.
 //!
-//! `cargo bench -p tachograph-monitor --bench logs [-- SAMPLES] [long|wide] [pass|zoom]`; `pass`: nothing but the one pass, `zoom`: without
-//! the last yardstick, for a profiler.
+//! `cargo bench -p tachograph-monitor --bench logs [-- SAMPLES] [long|wide] [pass|zoom]`; for a profiler, `pass` only reads
+//! the log, and `zoom` omits the last yardstick.
 
-mod made;
+mod generate;
 
 use std::fs::File;
 use std::io::Read;
@@ -18,7 +18,7 @@ use tachograph_flow::run;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_monitor::{Board, LogBoard, Span};
 
-/// Columns of a chart, and most of all series together, which is what the HTTP interface gives at a time.
+/// Columns of a chart; and the limit for all series together, which is that of the HTTP interface.
 const COLUMNS: usize = 1000;
 const MAX_CELLS: usize = 500_000;
 
@@ -26,8 +26,8 @@ fn main() {
     let samples = std::env::args().filter_map(|argument| argument.parse().ok()).next().unwrap_or(2_000_000);
     let only = std::env::args().find(|argument| matches!(argument.as_str(), "long" | "wide"));
     for (name, shape) in [
-        ("long", made::Shape { counters: 4, instances: 5, samples }),
-        ("wide", made::Shape { counters: 28, instances: 200, samples: 361 }),
+        ("long", generate::Shape { counters: 4, instances: 5, samples }),
+        ("wide", generate::Shape { counters: 28, instances: 200, samples: 361 }),
     ] {
         if only.as_deref().is_some_and(|only| only != name) {
             continue;
@@ -40,15 +40,15 @@ fn main() {
     }
 }
 
-/// A made log, from an earlier run where there is one.
-fn log(name: &str, shape: made::Shape) -> PathBuf {
-    let made::Shape { counters, instances, samples } = shape;
+/// A generated log, from an earlier run if possible.
+fn log(name: &str, shape: generate::Shape) -> PathBuf {
+    let generate::Shape { counters, instances, samples } = shape;
     let name = format!("{name}-{counters}x{instances}x{samples}.blg");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if !path.exists() {
-        let begun = path.with_extension("begun");
-        made::write_log(&begun, shape);
-        std::fs::rename(&begun, &path).expect("a file of one's own can be renamed");
+        let partial = path.with_extension("partial");
+        generate::write_log(&partial, shape);
+        std::fs::rename(&partial, &path).expect("a file of one's own can be renamed");
     }
     path
 }
@@ -60,14 +60,14 @@ fn measure(path: &Path, counters: &str) {
     let read_again = timed("read the file again (yardstick)", || read(path));
     println!("  that is {:.2} GB/s", bytes as f64 / 1e9 / read_again.1.as_secs_f64());
     let before = resident("VmHWM");
-    let begun = Instant::now();
+    let partial = Instant::now();
     let mut board = pass(path, counters);
     let whole = board.span().expect("it has samples");
-    let series = board.catalogue().most_series(&PathPattern::parse(counters).expect("a path"));
+    let series = board.catalogue().max_series(&PathPattern::parse(counters).expect("a path"));
     let columns = COLUMNS.min(MAX_CELLS / series.max(1));
     let name = format!("first chart, of {columns} columns");
     let (first, _) = timed(&name, || board.reduce(whole, columns, &[]).expect("it reads"));
-    println!("  open to first chart: {:.0} ms, {} series", ms(begun.elapsed()), first.series.len());
+    println!("  open to first chart: {:.0} ms, {} series", ms(partial.elapsed()), first.series.len());
     drop(first);
     println!("  memory: peak {} MB, before {before} MB, after {} MB", resident("VmHWM"), resident("VmRSS"));
     for (share, name) in [(0.001, "0.1 %"), (0.01, "1 %"), (0.1, "10 %"), (0.5, "50 %"), (0.9, "90 %")] {
@@ -78,7 +78,7 @@ fn measure(path: &Path, counters: &str) {
     }
 }
 
-/// Opens a log and chooses its counters, for which it is read once.
+/// Opens a log and chooses its counters, which reads it once.
 fn pass(path: &Path, counters: &str) -> LogBoard {
     let patterns = [PathPattern::parse(counters).expect("a path")];
     let (mut board, _) = timed("open", || {
@@ -99,9 +99,9 @@ fn zoom(board: &mut LogBoard, whole: Span, columns: usize, share: f64, name: &st
         random ^= random << 17;
         let place = (random >> 11) as f64 / (1u64 << 53) as f64;
         let span = whole.zoomed(share, place);
-        let begun = Instant::now();
+        let partial = Instant::now();
         let reduced = board.reduce(span, columns, &[]).expect("it reads");
-        worst = worst.max(begun.elapsed());
+        worst = worst.max(partial.elapsed());
         assert!(share < 0.01 || !reduced.series.is_empty());
     }
     let cpu = (processor_ms() - cpu) / 10;
@@ -128,9 +128,9 @@ fn stats(path: &Path) -> usize {
 }
 
 fn timed<T>(name: &str, work: impl FnOnce() -> T) -> (T, Duration) {
-    let (begun, cpu) = (Instant::now(), processor_ms());
+    let (partial, cpu) = (Instant::now(), processor_ms());
     let made = work();
-    let time = begun.elapsed();
+    let time = partial.elapsed();
     println!("  {name}: {:.0} ms ({} ms of processor time)", ms(time), processor_ms() - cpu);
     (made, time)
 }
@@ -139,7 +139,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// Processor time of all threads, in steps of 10 ms: what a busy machine does not change.
+/// Processor time of all threads, in steps of 10 ms; independent of other load.
 fn processor_ms() -> u64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

@@ -1,4 +1,4 @@
-//! What charts are made of.
+//! The source of a chart.
 
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::FlowError;
@@ -6,18 +6,19 @@ use tachograph_flow::FlowError;
 use crate::reduced::Reduced;
 use crate::span::Span;
 
-/// Samples of which any stretch can be charted.
+/// Samples that can be charted over any time range.
 pub trait Board: Send {
-    /// The stretch of all samples; `None` while there is none.
+    /// The span of all samples; `None` without samples.
     fn span(&self) -> Option<Span>;
 
-    /// Reduces a span to columns, for the counters that one of the paths selects; without paths, for all that the board has.
+    /// Reduces a span to columns, for the counters that any of the paths selects, or for all counters if `paths` is
+    /// empty.
     ///
-    /// The statistics are those that `tacho stats -b BEGIN -e END` gives: an interval counts where it ends, and the sample
-    /// before the span opens the first one.
+    /// The statistics equal those of `tacho stats -b BEGIN -e END`: an interval belongs to the span in which it ends, and the
+    /// last sample before the span opens the first interval.
     ///
     /// # Errors
     ///
-    /// When the samples have to be read again and cannot be.
+    /// If the samples have to be read again, and reading fails.
     fn reduce(&mut self, span: Span, columns: usize, paths: &[PathPattern]) -> Result<Reduced, FlowError>;
 }

@@ -1,4 +1,4 @@
-//! What there is to choose from: sets, counters, instances.
+//! The sets, counters and instances that a user can choose.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use tachograph_counters::set::Counter;
 use tachograph_perflib::registration::counter_of;
 use tachograph_perflib::{Numbering, Registry};
 
-/// A counter set to choose from.
+/// A counter set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetEntry {
-    /// The machine, where the source names one.
+    /// The machine; `None` if the source names none.
     pub machine: Option<Arc<str>>,
     /// The name.
     pub name: Arc<str>,
-    /// What it is about; empty where the source does not say.
+    /// Description; empty if the source has none.
     pub help: Arc<str>,
     /// Whether it has instances.
     pub has_instances: bool,
@@ -22,29 +22,29 @@ pub struct SetEntry {
     pub counters: Vec<CounterEntry>,
 }
 
-/// A counter to choose.
+/// A counter of a set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterEntry {
-    /// The counter; its name, type, unit and default scale.
+    /// Name, type, unit and default scale.
     pub counter: Counter,
-    /// What it counts; empty where the source does not say.
+    /// Description; empty if the source has none.
     pub help: Arc<str>,
 }
 
 /// Sets, counters and instances of a machine or of logs.
 pub trait Catalogue {
-    /// The counter sets by name.
+    /// The counter sets, sorted by name.
     fn sets(&self) -> Vec<SetEntry>;
 
-    /// The instances that a set of this name has now (in logs: had ever), as they stand in paths.
+    /// The instances of a set as paths name them: the current ones of a machine, or all that a log contains.
     ///
     /// # Errors
     ///
-    /// Why they cannot be told, in words.
+    /// A message if the instances are not available.
     fn instances(&self, set: &str) -> Result<Vec<String>, String>;
 
-    /// How many counters of instances `wanted` selects that `present` does not. A set whose instances cannot be told counts
-    /// for none; of several machines in logs the instances of a name are one.
+    /// The number of series that `wanted` selects and `present` does not. A set whose instances are not available
+    /// counts as empty; instances with the same name on several logged machines count once.
     fn count(&self, wanted: &[PathPattern], present: &[PathPattern]) -> usize {
         let of_set = |set: &SetEntry| {
             let of_set = |path: &&PathPattern| path.matches_set(&set.name, set.has_instances);
@@ -61,8 +61,8 @@ pub trait Catalogue {
     }
 }
 
-/// How many counters of the instances of a set are selected by one of `wanted` and by none of `present`, all of which are
-/// about the set. A path that names a machine is `present` only of the machine that the set names.
+/// [`Catalogue::count`] for one set, which all paths must match. A path in `present` with a machine only applies to
+/// that machine.
 pub(crate) fn count_in<'a>(
     set: &SetEntry,
     instances: impl Iterator<Item = &'a str>,
@@ -96,7 +96,7 @@ pub(crate) fn count_in<'a>(
     instances.map(|instance| of_instance(Some(instance))).fold(0, usize::saturating_add)
 }
 
-/// What a machine has.
+/// The catalogue of this machine.
 #[derive(Clone, Debug)]
 pub struct MachineCatalogue(pub Arc<Registry>);
 
@@ -126,6 +126,6 @@ impl Catalogue for MachineCatalogue {
         }
         let keys = self.0.instances(info.guid).map_err(|failure| failure.to_string())?;
         let mut numbering = Numbering::default();
-        Ok(numbering.number(&keys).iter().map(|instance| instance.label().to_owned()).collect())
+        Ok(numbering.assign(&keys).iter().map(|instance| instance.label().to_owned()).collect())
     }
 }

@@ -1,9 +1,9 @@
-//! What is shown when nothing is asked for.
+//! The counters that are charted if the user has chosen none.
 
 use tachograph_counters::path::PathPattern;
 
-/// What people look at first: of each line the first that there is. The six of Get-Counter, each with what is nearest to it
-/// where a machine or a log does not have it.
+/// From each line, the first counter that exists is charted. The lines begin with the six counters of Get-Counter;
+/// similar counters follow, for machines and logs that lack the first one.
 const FIRST: [&[&str]; 6] = [
     &[r"\Processor Information(_Total)\% Processor Time", r"\Processor(_Total)\% Processor Time"],
     &[r"\Memory\% Committed Bytes In Use", r"\Memory\Committed Bytes", r"\Memory\Available Bytes"],
@@ -13,7 +13,7 @@ const FIRST: [&[&str]; 6] = [
     &[r"\Network Interface(*)\Bytes Total/sec"],
 ];
 
-/// The paths of the counters that people look at first, as far as they are there, which `has` tells.
+/// The paths to chart first; `has` returns whether a path selects anything.
 pub fn first_paths(has: impl Fn(&PathPattern) -> bool) -> Vec<PathPattern> {
     let parse = |text: &&str| PathPattern::parse(text).ok();
     FIRST.iter().filter_map(|choices| choices.iter().filter_map(parse).find(&has)).collect()

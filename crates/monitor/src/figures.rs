@@ -1,23 +1,22 @@
-//! Numbers as people read them.
+//! Numbers formatted for people.
 
 use std::borrow::Cow;
 
 use tachograph_counters::CounterType;
 
-/// What stands for a value that there is none of. It is not zero.
+/// Shown for a missing value, to distinguish it from zero.
 pub const NONE: &str = "---";
 
-/// A number as tables of the command line have it: digits in groups, three decimals, more where the number is small, none
-/// where it is whole.
+/// Formats a number for tables: grouped digits and three decimals; more decimals for small numbers, none for whole ones.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 {
         return "0".to_owned();
     }
-    if magnitude < MOST_GROUPED && value.fract() == 0.0 {
+    if magnitude < MAX_GROUPED && value.fract() == 0.0 {
         return grouped(&format!("{value:.0}"));
     }
-    if (1.0..MOST_GROUPED).contains(&magnitude) {
+    if (1.0..MAX_GROUPED).contains(&magnitude) {
         return grouped(&format!("{value:.3}"));
     }
     if (LEAST_DECIMAL..1.0).contains(&magnitude) {
@@ -27,31 +26,31 @@ pub fn number(value: f64) -> String {
     format!("{value:.3e}")
 }
 
-/// Larger numbers are written with an exponent.
-const MOST_GROUPED: f64 = 1e15;
-/// Smaller ones too.
+/// Numbers from here on are formatted with an exponent.
+const MAX_GROUPED: f64 = 1e15;
+/// Numbers below this are formatted with an exponent.
 const LEAST_DECIMAL: f64 = 1e-6;
 
-/// Three digits that say something.
+/// Formats a number below 1 with three significant digits.
 fn small(value: f64, magnitude: f64) -> String {
     let decimals = 2 + (-magnitude.log10()).ceil().max(0.0) as usize;
     format!("{value:.decimals$}")
 }
 
-/// A number as a legend and a value bar have it: always three decimals, digits in groups, so that numbers stand under each
-/// other; more decimals where three would say 0.
+/// Formats a number for legends and value bars: grouped digits and always three decimals, so that columns align; more
+/// decimals where three would show 0.
 pub fn three_decimals(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 {
         return "0.000".to_owned();
     }
-    if !(LEAST_DECIMAL..MOST_GROUPED).contains(&magnitude) {
+    if !(LEAST_DECIMAL..MAX_GROUPED).contains(&magnitude) {
         return format!("{value:.3e}");
     }
     if magnitude < 0.0005 { small(value, magnitude) } else { grouped(&format!("{value:.3}")) }
 }
 
-/// A value of a counter in a legend: [`NONE`] where there is none, hexadecimal where the counter is.
+/// Formats a counter's value for a legend: [`NONE`] if missing, hexadecimal for hexadecimal types.
 pub fn figure(counter_type: CounterType, value: Option<f64>) -> String {
     match value {
         None => NONE.to_owned(),
@@ -59,7 +58,7 @@ pub fn figure(counter_type: CounterType, value: Option<f64>) -> String {
     }
 }
 
-/// A value of a counter in a table: `-` where there is none, hexadecimal where the counter is.
+/// Formats a counter's value for a table: `-` if missing, hexadecimal for hexadecimal types.
 pub fn value(counter_type: CounterType, value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
@@ -71,7 +70,7 @@ fn hexadecimal(counter_type: CounterType, value: f64) -> Option<String> {
     (counter_type.is_hexadecimal() && value.fract() == 0.0).then(|| format!("{:#x}", value as i64))
 }
 
-/// Puts commas between groups of three digits before the point.
+/// Inserts commas between groups of three digits before the decimal point.
 pub fn grouped(digits: &str) -> String {
     let (sign, rest) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, rest)| (whole, Some(rest)));
@@ -89,15 +88,15 @@ pub fn grouped(digits: &str) -> String {
     text
 }
 
-/// A length of time in units of 100 ns as a value bar has it: `m:ss`, `h:mm:ss` from an hour on, cut off, not rounded.
+/// Formats a duration (units of 100 ns) for a value bar: `m:ss`, from an hour on `h:mm:ss`; truncated, not rounded.
 pub fn duration(units: i64) -> String {
     let seconds = units.max(0) / 10_000_000;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
-/// A text with its control characters written out (`\u{1b}`), those that change the direction of text (`\u{202e}`) and the
-/// separators of lines and paragraphs among them: names in a log are from anywhere, and a terminal would obey them.
+/// Escapes control characters (`\u{1b}`), bidirectional controls (`\u{202e}`) and line and paragraph separators. Names
+/// in logs are not trusted, and a terminal would interpret these characters.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
@@ -113,7 +112,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character changes how text around it is shown: control characters, Unicode's `Bidi_Control`, and U+2028 and
+/// Whether a character changes how the text around it is shown: control characters, Unicode's `Bidi_Control`, U+2028,
 /// U+2029.
 fn is_escaped(character: char) -> bool {
     let changes_direction = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -128,7 +127,7 @@ mod tests {
     fn characters_that_would_change_the_screen_are_written_out() {
         for (text, shown) in [
             ("plain (日本) \u{301} עברית", "plain (日本) \u{301} עברית"),
-            // In Persian and in joined emoji, these are part of the spelling.
+            // Persian and joined emoji need these for their spelling.
             ("\u{200c}\u{200d}", "\u{200c}\u{200d}"),
             ("\u{0}\t\u{1b}]0;x\u{7}", r"\u{0}\u{9}\u{1b}]0;x\u{7}"),
             ("a\u{7f}b\u{9b}31m\r\n", r"a\u{7f}b\u{9b}31m\u{d}\u{a}"),

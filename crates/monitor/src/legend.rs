@@ -1,4 +1,4 @@
-//! The counters that were chosen, and how each is shown.
+//! The chosen counters, and how each is shown.
 
 mod column;
 
@@ -18,13 +18,13 @@ pub use column::{LegendColumn, SortOrder};
 /// How a counter is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Colour and line; `None`: the next that is free. Of a path with wildcards: that of its first instance.
+    /// Colour and line; `None`: the next free style. For a path with wildcards: the style of its first instance.
     pub style: Option<Style>,
     /// The factor on the chart.
     pub scale: Scale,
-    /// Whether it is on the chart.
+    /// Whether the counter is on the chart.
     pub is_shown: bool,
-    /// Whether it is drawn so that it stands out.
+    /// Whether the counter is highlighted.
     pub is_highlighted: bool,
 }
 
@@ -34,19 +34,19 @@ impl Default for Settings {
     }
 }
 
-/// A path that was chosen.
+/// A chosen path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// The path; with wildcards it takes in instances as they come.
+    /// The path; with wildcards, it also selects instances that appear later.
     pub path: PathPattern,
-    /// How what it selects is shown.
+    /// How its counters are shown.
     pub settings: Settings,
-    /// Full paths that it selects and that were removed.
+    /// Full paths that the user removed from the selection.
     pub except: Vec<String>,
 }
 
 impl Chosen {
-    /// A path shown as usual.
+    /// A path with default settings.
     pub fn new(path: PathPattern) -> Self {
         Self { path, settings: Settings::default(), except: Vec::new() }
     }
@@ -56,16 +56,16 @@ impl Chosen {
     }
 }
 
-/// Whether a path, with or without a machine, is that of a series.
+/// Whether a path, with or without a machine, is the path of a series.
 fn is_path_of(path: &str, info: &SeriesInfo) -> bool {
-    eq_ignore_case(path, &info.path) || eq_ignore_case(path, info.path_here())
+    eq_ignore_case(path, &info.path) || eq_ignore_case(path, info.path_without_machine())
 }
 
-/// Number of an item; never given to another one of the same legend.
+/// Id of an item; never reused within a legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(u64);
 
-/// A line of a legend: a counter of an instance.
+/// A row of a legend: one counter of one instance.
 #[derive(Clone, Debug)]
 pub struct LegendItem {
     id: ItemId,
@@ -73,17 +73,17 @@ pub struct LegendItem {
     info: Option<Arc<SeriesInfo>>,
     style: Style,
     settings: Settings,
-    is_touched: bool,
-    place: Option<usize>,
+    is_changed: bool,
+    row: Option<usize>,
 }
 
 impl LegendItem {
-    /// Its number.
+    /// Its id.
     pub fn id(&self) -> ItemId {
         self.id
     }
 
-    /// What it is; `None` while nothing of its path was ever there.
+    /// Its series; `None` until one is found for its path.
     pub fn info(&self) -> Option<&Arc<SeriesInfo>> {
         self.info.as_ref()
     }
@@ -98,7 +98,7 @@ impl LegendItem {
         self.settings.scale
     }
 
-    /// The exponent of ten of that factor.
+    /// The scale's exponent of ten.
     pub fn exponent(&self) -> i32 {
         self.settings.scale.exponent(self.default_scale())
     }
@@ -112,14 +112,15 @@ impl LegendItem {
         self.settings.is_shown
     }
 
-    /// Whether it is drawn so that it stands out.
+    /// Whether it is drawn highlighted.
     pub fn is_highlighted(&self) -> bool {
         self.settings.is_highlighted
     }
 
-    /// Its figures in what was [taken](Legend::take) last; `None` where it has none there.
+    /// The item's series in `reduced`, which must be the reduction of the last [`update`](Legend::update); `None` if
+    /// absent.
     pub fn series<'a>(&self, reduced: &'a Reduced) -> Option<&'a ReducedSeries> {
-        reduced.series.get(self.place?)
+        reduced.series.get(self.row?)
     }
 }
 
@@ -128,27 +129,27 @@ struct Entry {
     chosen: Chosen,
 }
 
-/// Chosen counters with what they select now.
+/// The chosen counters and the series that they select at present.
 #[derive(Default)]
 pub struct Legend {
     entries: Vec<Entry>,
     items: Vec<LegendItem>,
     order: Option<SortOrder>,
-    /// By folded path: settings that were changed, of items that are gone and may come again.
+    /// Changed settings of removed items, by case-folded path, in case the items return.
     remembered: HashMap<String, (Style, Settings)>,
     next: u64,
 }
 
-/// Processes that come and go for months must not fill the memory.
-const MOST_REMEMBERED: usize = 10_000;
+/// Maximum number of remembered settings: a monitor that runs for long sees any number of processes.
+const MAX_REMEMBERED: usize = 10_000;
 
 impl Legend {
-    /// Adds a path; false when it, or all that it could select, is there already.
+    /// Adds a path; false if the path, or everything that it could select, is already present.
     pub fn add(&mut self, chosen: Chosen) -> bool {
         let text = chosen.path.to_string();
         let is_same = |entry: &Entry| eq_ignore_case(&entry.chosen.path.to_string(), &text);
         if let Some(entry) = self.entries.iter_mut().find(|entry| is_same(entry)) {
-            // What was removed of it is wanted again.
+            // Adding a path again restores the counters that were removed from it.
             let had_exceptions = !entry.chosen.except.is_empty();
             entry.chosen.except.clear();
             return had_exceptions;
@@ -167,7 +168,7 @@ impl Legend {
                 return false;
             }
         }
-        let id = self.number();
+        let id = self.next_id();
         if chosen.path.is_literal() {
             self.add_item(id, None, &chosen.settings);
         }
@@ -175,17 +176,17 @@ impl Legend {
         true
     }
 
-    fn number(&mut self) -> u64 {
+    fn next_id(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
 
     fn add_item(&mut self, entry: u64, info: Option<&Arc<SeriesInfo>>, settings: &Settings) -> usize {
         let remembered = info.and_then(|info| self.remembered.remove(&fold_case(&info.path)));
-        let id = ItemId(self.number());
+        let id = ItemId(self.next_id());
         let is_first = !self.items.iter().any(|item| item.entry == entry);
-        let asked = settings.style.filter(|_| is_first);
-        let style = remembered.map(|(style, _)| style).or(asked);
+        let chosen = settings.style.filter(|_| is_first);
+        let style = remembered.map(|(style, _)| style).or(chosen);
         let style = style.unwrap_or_else(|| Style::next_free(self.items.iter().map(|item| item.style)));
         self.items.push(LegendItem {
             id,
@@ -193,71 +194,72 @@ impl Legend {
             info: info.cloned(),
             style,
             settings: remembered.map_or(*settings, |(_, settings)| settings),
-            is_touched: remembered.is_some(),
-            place: None,
+            is_changed: remembered.is_some(),
+            row: None,
         });
         self.items.len() - 1
     }
 
-    /// The paths, in their order: what a board is to be asked for.
+    /// The chosen paths, for which a board is to be reduced, in order.
     pub fn paths(&self) -> Vec<PathPattern> {
         self.entries.iter().map(|entry| entry.chosen.path.clone()).collect()
     }
 
-    /// Takes in what a board gave for [`paths`](Self::paths): new instances become items, and items know their figures.
+    /// Updates the items from the reduction of [`paths`](Self::paths): new instances become items.
     ///
-    /// Items of paths with wildcards go when they have nothing there any more, unless `keeps_absent`.
-    pub fn take(&mut self, reduced: &Reduced, keeps_absent: bool) {
-        self.items.iter_mut().for_each(|item| item.place = None);
+    /// Items of paths with wildcards are removed if they are absent, unless `keep_absent`.
+    pub fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
+        self.items.iter_mut().for_each(|item| item.row = None);
         let mut known: HashMap<_, usize> = HashMap::with_capacity(self.items.len());
-        for (number, item) in self.items.iter().enumerate() {
+        for (index, item) in self.items.iter().enumerate() {
             if let Some(info) = &item.info {
-                known.insert(info.id, number);
+                known.insert(info.id, index);
             }
         }
         let mut new = Vec::new();
-        for (place, series) in reduced.series.iter().enumerate() {
+        for (row, series) in reduced.series.iter().enumerate() {
             let info = &series.info;
-            match known.get(&info.id).copied().or_else(|| self.waiting_for(info)) {
-                Some(number) => self.place(number, place, info),
-                None => new.push((place, info)),
+            match known.get(&info.id).copied().or_else(|| self.item_without_series(info)) {
+                Some(index) => self.assign(index, row, info),
+                None => new.push((row, info)),
             }
         }
-        // Those that go give their colours back first.
-        if !keeps_absent {
-            self.forget_absent();
+        // Items that are removed release their colours first.
+        if !keep_absent {
+            self.remove_absent();
         }
-        for (place, info) in new {
+        for (row, info) in new {
             let Some(entry) = self.entries.iter().find(|entry| entry.chosen.selects(info)) else { continue };
             let (id, settings) = (entry.id, entry.chosen.settings);
-            let number = self.add_item(id, Some(info), &settings);
-            self.place(number, place, info);
+            let index = self.add_item(id, Some(info), &settings);
+            self.assign(index, row, info);
         }
     }
 
-    fn place(&mut self, number: usize, place: usize, info: &Arc<SeriesInfo>) {
-        let item = &mut self.items[number];
-        item.place = Some(place);
+    fn assign(&mut self, index: usize, row: usize, info: &Arc<SeriesInfo>) {
+        let item = &mut self.items[index];
+        item.row = Some(row);
         if item.info.as_ref().is_none_or(|known| !Arc::ptr_eq(known, info)) {
             item.info = Some(Arc::clone(info));
         }
     }
 
-    /// The item that a series belongs to which had another number, or none, so far.
-    fn waiting_for(&self, info: &Arc<SeriesInfo>) -> Option<usize> {
+    /// The item for a series whose id no item has: the item had the series under another id before, or had no series
+    /// yet.
+    fn item_without_series(&self, info: &Arc<SeriesInfo>) -> Option<usize> {
         let entry = self.entries.iter().find(|entry| entry.chosen.selects(info))?;
-        let waits = |item: &LegendItem| {
-            item.place.is_none()
+        let matches = |item: &LegendItem| {
+            item.row.is_none()
                 && item.entry == entry.id
                 && match &item.info {
                     Some(known) => eq_ignore_case(&known.path, &info.path),
                     None => entry.chosen.path.is_literal(),
                 }
         };
-        self.items.iter().position(waits)
+        self.items.iter().position(matches)
     }
 
-    fn forget_absent(&mut self) {
+    fn remove_absent(&mut self) {
         let literal: Vec<_> = self
             .entries
             .iter()
@@ -266,10 +268,10 @@ impl Legend {
             .collect();
         let remembered = &mut self.remembered;
         self.items.retain(|item| {
-            let stays = item.place.is_some() || literal.contains(&item.entry);
+            let stays = item.row.is_some() || literal.contains(&item.entry);
             if !stays
-                && item.is_touched
-                && remembered.len() < MOST_REMEMBERED
+                && item.is_changed
+                && remembered.len() < MAX_REMEMBERED
                 && let Some(info) = &item.info
             {
                 remembered.insert(fold_case(&info.path), (item.style, item.settings));
@@ -278,22 +280,22 @@ impl Legend {
         });
     }
 
-    /// The items in the order in which they came.
+    /// The items in order of addition.
     pub fn items(&self) -> &[LegendItem] {
         &self.items
     }
 
-    /// An item.
+    /// The item with this id.
     pub fn item(&self, id: ItemId) -> Option<&LegendItem> {
         self.items.iter().find(|item| item.id == id)
     }
 
-    /// Whether nothing is chosen.
+    /// Whether nothing was chosen.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The path of an item: that of what it shows, or the chosen one while there is nothing.
+    /// The path of an item's series, or the chosen path if the item has no series yet.
     pub fn path_of(&self, item: &LegendItem) -> String {
         match &item.info {
             Some(info) => info.path.clone(),
@@ -305,7 +307,7 @@ impl Legend {
         }
     }
 
-    /// The chosen paths that nothing was found for so far: with wildcards, so that they have no item.
+    /// The chosen paths that have no item, because they have wildcards and have not selected anything yet.
     pub fn without_items(&self) -> impl Iterator<Item = &PathPattern> {
         self.entries
             .iter()
@@ -316,21 +318,21 @@ impl Legend {
     fn change(&mut self, id: ItemId, change: impl FnOnce(&mut LegendItem)) {
         if let Some(item) = self.items.iter_mut().find(|item| item.id == id) {
             change(item);
-            item.is_touched = true;
+            item.is_changed = true;
         }
     }
 
-    /// Shows an item on the chart, or leaves it out.
+    /// Shows an item on the chart or hides it.
     pub fn set_shown(&mut self, id: ItemId, is_shown: bool) {
         self.change(id, |item| item.settings.is_shown = is_shown);
     }
 
-    /// Makes an item stand out on the chart, or not.
+    /// Highlights an item on the chart or not.
     pub fn set_highlighted(&mut self, id: ItemId, is_highlighted: bool) {
         self.change(id, |item| item.settings.is_highlighted = is_highlighted);
     }
 
-    /// Gives an item another colour and line.
+    /// Changes the colour and line of an item.
     pub fn set_style(&mut self, id: ItemId, style: Style) {
         self.change(id, |item| {
             item.style = style;
@@ -338,12 +340,12 @@ impl Legend {
         });
     }
 
-    /// Draws an item by another factor.
+    /// Changes the scale of an item.
     pub fn set_scale(&mut self, id: ItemId, scale: Scale) {
         self.change(id, |item| item.settings.scale = scale);
     }
 
-    /// Draws an item by one power of ten more (`by` = 1) or less (-1).
+    /// Moves the scale of an item up (`by` = 1) or down (-1) by one power of ten.
     pub fn move_scale(&mut self, id: ItemId, by: i32) {
         self.change(id, |item| {
             let default = item.default_scale();
@@ -351,8 +353,8 @@ impl Legend {
         });
     }
 
-    /// Draws items so that their values in what was [taken](Self::take) last fit: these, or without any, all that are
-    /// shown.
+    /// Chooses scales with which the visible values fit on the chart, for these items, or for all shown items if `ids`
+    /// is empty.
     pub fn fit(&mut self, ids: &[ItemId], reduced: &Reduced) {
         let fitting: Vec<_> = self
             .items
@@ -367,54 +369,55 @@ impl Legend {
         fitting.into_iter().for_each(|(id, scale)| self.set_scale(id, scale));
     }
 
-    /// Removes an item. Where its path has wildcards, that goes on without it; true when the path has gone too, so that a
-    /// board need not be asked for it any more.
+    /// Removes an item. A path with wildcards continues to select its other instances. Returns true if the path was
+    /// removed too, so that the board need not be reduced for it any more.
     pub fn remove(&mut self, id: ItemId) -> bool {
-        let Some(number) = self.items.iter().position(|item| item.id == id) else { return false };
-        let item = self.items.remove(number);
+        let Some(index) = self.items.iter().position(|item| item.id == id) else { return false };
+        let item = self.items.remove(index);
         let is_last = !self.items.iter().any(|other| other.entry == item.entry);
-        let Some(place) = self.entries.iter().position(|entry| entry.id == item.entry) else { return false };
+        let Some(index) = self.entries.iter().position(|entry| entry.id == item.entry) else { return false };
         if is_last {
-            self.entries.remove(place);
+            self.entries.remove(index);
             return true;
         }
         if let Some(info) = item.info {
-            self.entries[place].chosen.except.push(info.path_here().to_owned());
+            self.entries[index].chosen.except.push(info.path_without_machine().to_owned());
         }
         false
     }
 
-    /// Removes everything.
+    /// Removes all items.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.items.clear();
     }
 
-    /// By what the items are sorted; `None`: by the order of the paths.
+    /// The sort order; `None`: in the order of the paths.
     pub fn order(&self) -> Option<SortOrder> {
         self.order
     }
 
-    /// Sorts the items from now on.
+    /// Changes the sort order.
     pub fn set_order(&mut self, order: Option<SortOrder>) {
         self.order = order;
     }
 
-    /// The items as they are sorted, by what was [taken](Self::take) last.
+    /// The items in sort order, by the figures of the last [`update`](Self::update).
     pub fn sorted<'a>(&'a self, reduced: &Reduced) -> Vec<&'a LegendItem> {
         let mut items: Vec<_> = self.items.iter().collect();
         match self.order {
             Some(order) => order.sort(&mut items, reduced),
             None => {
-                let place = |item: &&LegendItem| self.entries.iter().position(|entry| entry.id == item.entry);
-                items.sort_by_cached_key(place);
+                let position =
+                    |item: &&LegendItem| self.entries.iter().position(|entry| entry.id == item.entry);
+                items.sort_by_cached_key(position);
             }
         }
         items
     }
 
-    /// What was chosen, for a saved view. Instances of a path with wildcards that are shown otherwise than its others stand
-    /// before it with a path of their own. Machines are left out of paths unless `with_machines`.
+    /// The choices, for a saved view. An instance with changed settings gets a path of its own, before the path that
+    /// selected it. Paths contain machines only if `with_machines`.
     pub fn chosen(&self, with_machines: bool) -> Vec<Chosen> {
         let mut all = Vec::new();
         for entry in &self.entries {
@@ -425,9 +428,9 @@ impl Legend {
                     whole.settings = Settings { style: Some(item.style), ..item.settings };
                 }
             } else {
-                for item in items.filter(|item| item.is_touched) {
+                for item in items.filter(|item| item.is_changed) {
                     let Some(info) = &item.info else { continue };
-                    let text = if with_machines { info.path.as_str() } else { info.path_here() };
+                    let text = if with_machines { info.path.as_str() } else { info.path_without_machine() };
                     let Ok(path) = PathPattern::parse(text) else { continue };
                     let settings = Settings { style: Some(item.style), ..item.settings };
                     all.push(Chosen { path, settings, except: Vec::new() });

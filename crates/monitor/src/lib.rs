@@ -1,10 +1,9 @@
-//! What a performance monitor shows, without a screen: the terminal monitor, the web monitor and whoever else draws charts
-//! share it.
+//! The model of a performance monitor, without a screen. The terminal and the web monitor share it.
 //!
-//! A [`Board`] holds samples of a machine as they come ([`LiveBoard`]) or of logs ([`LogBoard`]), raw, and [reduces](Board::reduce)
-//! any [`Span`] of them to as many columns as a chart has: each column has the average by the counter's own formula, with
-//! minimum and maximum, and their states merge into the statistics of what is visible. So a zoomed chart shows the true
-//! averages of its stretch.
+//! A [`Board`] holds raw samples, of this machine ([`LiveBoard`]) or of logs ([`LogBoard`]), and
+//! [reduces](Board::reduce) a [`Span`] of them to the columns of a chart. Each column has the average by the counter's own
+//! formula, the minimum and the maximum. The columns' states merge into the statistics of the visible range, so a zoomed
+//! chart shows the true averages of its range.
 //!
 //! ```text
 //! LiveSource ---> LiveBoard (a ring of raw samples) --\

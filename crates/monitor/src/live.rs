@@ -1,4 +1,4 @@
-//! The last samples of this machine.
+//! The board of this machine.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,31 +17,31 @@ use crate::ring::Ring;
 use crate::series::SeriesTable;
 use crate::span::Span;
 
-/// The fewest intervals that a live chart shows.
+/// The smallest number of intervals in a live chart.
 pub const MIN_POINTS: usize = 2;
-/// The most.
+/// The largest number of intervals in a live chart.
 pub const MAX_POINTS: usize = 1000;
 
-/// A ring of the last samples, raw. Whoever owns it says when the next one is taken.
+/// A ring of the last raw samples of this machine. The caller decides when a sample is taken.
 pub struct LiveBoard {
     source: LiveSource,
-    /// The last samples, one more than there are points: it opens the first interval.
+    /// The last samples: one more than `points`, because the oldest one opens the first interval.
     ring: Ring<Sample>,
-    /// The time of the sample that charts end with, while those up to it are held.
+    /// While samples are held: the time of the sample at which charts end.
     held_until: Option<FileTime>,
-    /// A sample whose buffers can be used again.
+    /// A dropped sample whose buffers are reused.
     spare: Option<Sample>,
     points: usize,
     table: SeriesTable,
 }
 
 impl LiveBoard {
-    /// A board of what the paths select, with room for `points` intervals ([`MIN_POINTS`] to [`MAX_POINTS`]); also the
-    /// selection, which knows the paths that select nothing.
+    /// Opens a board for the counters that the paths select, with room for `points` intervals ([`MIN_POINTS`] to
+    /// [`MAX_POINTS`]). The selection reports the paths that select nothing.
     ///
     /// # Errors
     ///
-    /// The code of [`LiveSource::open`].
+    /// Those of [`LiveSource::open`].
     pub fn open(
         registry: &Arc<Registry>,
         paths: &[PathPattern],
@@ -55,7 +55,7 @@ impl LiveBoard {
         Ok((Self { source, ring, held_until: None, spare: None, points, table }, selection))
     }
 
-    /// Takes a sample now. The oldest one is forgotten where there is no more room.
+    /// Takes a sample now. Drops the oldest one if the ring is full.
     pub fn collect(&mut self) -> &Sample {
         self.make_room(1);
         let mut sample = self.spare.take().unwrap_or_default();
@@ -63,13 +63,13 @@ impl LiveBoard {
         self.ring.push(sample)
     }
 
-    /// Leaves room for `further` samples.
+    /// Makes room for `further` samples.
     fn make_room(&mut self, further: usize) {
         let Some(gone) = self.ring.make_room(further) else { return };
         self.spare.get_or_insert(gone);
-        // Processes that came and went leave their numbers behind: now and then those in no sample are forgotten.
+        // Processes that have ended leave series in the table. From time to time, series without a sample are dropped.
         if self.table.len() > 64 && self.table.len() > 4 * self.values_at_once() {
-            self.forget_series();
+            self.drop_absent_series();
         }
     }
 
@@ -77,42 +77,42 @@ impl LiveBoard {
         self.ring.iter().map(Sample::len).max().unwrap_or_default()
     }
 
-    fn forget_series(&mut self) {
+    fn drop_absent_series(&mut self) {
         let Some(span) = self.span() else { return };
         if let Ok(reduced) = self.reduce_first(self.ring.iter().len(), span, 1, &[]) {
-            let there: HashSet<_> = reduced.series.iter().map(|series| series.info.id).collect();
-            self.table.retain(|id| there.contains(&id));
+            let present: HashSet<_> = reduced.series.iter().map(|series| series.info.id).collect();
+            self.table.retain(|id| present.contains(&id));
         }
     }
 
-    /// Takes samples of what these paths select from now on; what was there before goes on undisturbed.
+    /// Samples these paths from now on. Series that stay selected are not interrupted.
     pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
         self.source.set_paths(paths)
     }
 
-    /// Follows counter sets that come and go, as [`LiveSource::follow`] does.
+    /// Follows counter sets that appear and disappear, as [`LiveSource::follow`] does.
     pub fn follow(&mut self, refresh: Refresh) {
         self.source.follow(refresh);
     }
 
-    /// The registry that paths are looked up in.
+    /// The registry in which paths are looked up.
     pub fn registry(&self) -> &Arc<Registry> {
         self.source.registry()
     }
 
-    /// How many intervals are kept.
+    /// The number of intervals that are kept.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// Keeps so many intervals from now on ([`MIN_POINTS`] to [`MAX_POINTS`]).
+    /// Changes the number of intervals that are kept ([`MIN_POINTS`] to [`MAX_POINTS`]).
     pub fn set_points(&mut self, points: usize) {
         self.points = points.clamp(MIN_POINTS, MAX_POINTS);
         self.ring.set_room(self.points + 1);
     }
 
-    /// Holds the sample of this time and those before it: they stay, beside the last ones, however many come after them, and
-    /// charts end with it. What is held already stays when the time is another one. `None`: what is held is let go.
+    /// Holds the sample of this time and all samples before it: they are kept, and charts end there, however many
+    /// samples follow. Another time does not release samples that are already held; `None` releases them.
     pub fn hold(&mut self, until: Option<FileTime>) {
         self.held_until = until;
         match until {
@@ -121,28 +121,29 @@ impl LiveBoard {
         }
     }
 
-    /// What happens beside the samples: values that could not be read.
+    /// The values that could not be read.
     pub fn report(&self) -> LiveReport {
         self.source.report()
     }
 
-    /// The samples, oldest first, those that are [held](Self::hold) among them. The first one only opens an interval once the
-    /// ring is full.
+    /// The samples, oldest first, including [held](Self::hold) ones. Once the ring is full, the first one only opens an
+    /// interval.
     pub fn samples(&self) -> impl DoubleEndedIterator<Item = &Sample> + ExactSizeIterator {
         self.ring.iter()
     }
 
-    /// The span of the last `points` intervals of this length, in units of 100 ns, that ends with the last sample: what a
-    /// chart shows whose right edge is now. A column an interval wide stands for each.
+    /// The span of the last `points` intervals of this length (in units of 100 ns), ending with the last sample: the visible
+    /// range of a live chart with one column per interval.
     pub fn window(&self, interval: i64) -> Option<Span> {
         let last = self.ring.newest()?.at.utc;
-        // A sample may be early or late by a part of the interval: the borders lie in the midst between two.
+        // A sample can be early or late by a part of the interval, so the borders of columns are halfway between two
+        // samples.
         let end = last.saturating_add((interval / 2).max(1));
         let length = interval.saturating_mul(self.points as i64);
         Some(Span::new(end.saturating_sub(length), end))
     }
 
-    /// Reduces what the first `count` samples have in the span.
+    /// Reduces those of the first `count` samples that are in the span.
     fn reduce_first(
         &mut self,
         count: usize,
@@ -158,9 +159,9 @@ impl LiveBoard {
                 break;
             }
             sample.is_baseline = number < first;
-            let taken = reducer.take(sample, &mut reduction, &mut self.table);
+            let pushed = reducer.push(sample, &mut reduction, &mut self.table);
             sample.is_baseline = false;
-            taken?;
+            pushed?;
         }
         reducer.cut(&mut reduction, &mut self.table);
         Ok(reduction.finish(&self.table, paths))
@@ -175,8 +176,8 @@ impl Board for LiveBoard {
 
     fn reduce(&mut self, span: Span, columns: usize, paths: &[PathPattern]) -> Result<Reduced, FlowError> {
         let held = self.held_until.and_then(|until| {
-            let place = self.ring.iter().rposition(|sample| sample.at.utc == until)?;
-            Some(place + 1)
+            let index = self.ring.iter().rposition(|sample| sample.at.utc == until)?;
+            Some(index + 1)
         });
         self.reduce_first(held.unwrap_or(self.ring.iter().len()), span, columns, paths)
     }

@@ -1,4 +1,4 @@
-//! Logs, of which any stretch can be charted.
+//! The board of logs.
 
 mod catalogue;
 pub(crate) mod cells;
@@ -15,7 +15,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
-use tachograph_flow::{FlowError, Readahead, Selection, Source, Stretch};
+use tachograph_flow::{FlowError, Readahead, SeekableSource, Selection, Source};
 use tachograph_logs::{Grouping, LogError, ReadOptions, Reservation};
 
 use crate::board::Board;
@@ -26,29 +26,29 @@ pub use catalogue::LogCatalogue;
 use index::Index;
 use reading::Reading;
 
-/// How far the reading of logs is.
+/// Progress of reading logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LogProgress {
-    /// Bytes read so far, of all logs.
+    /// Bytes read so far, in all logs.
     pub bytes_read: u64,
-    /// Bytes there are.
+    /// Total bytes.
     pub bytes: u64,
 }
 
-/// Logs of which a second thread is worth its start.
+/// From this total size on, reading the logs on a second thread pays off.
 const READAHEAD_BYTES: u64 = 4 << 20;
 
-/// Most bytes of statistics of one machine's logs, if nothing else is said.
-const MOST_BYTES: usize = 96 << 20;
+/// Default limit on the statistics of one machine's logs, in bytes.
+const MAX_BYTES: usize = 96 << 20;
 
-/// After how many samples the progress is told.
+/// Number of samples between two reports of the progress.
 const PROGRESS_SAMPLES: u64 = 64;
 
-/// One log or several, charted.
+/// A board of one or more logs.
 ///
-/// The logs are read once for the counters chosen; what stays in memory are statistics of short stretches of samples, at
-/// most about 100 MB for each machine, and where in the files they begin. A chart is made of these, and of samples that
-/// are read again where a column begins or ends within such a stretch. So every column is exact.
+/// The logs are read once for the chosen counters. Statistics of short time ranges stay in memory (up to about 100 MB
+/// per machine), with the positions of their samples in the files. A chart merges these statistics, and reads samples
+/// again where a column begins or ends within such a time range, so every column is exact.
 pub struct LogBoard {
     files: Vec<PathBuf>,
     reading: ReadOptions,
@@ -58,25 +58,26 @@ pub struct LogBoard {
     samples: Option<u64>,
     typical_interval: Option<i64>,
     paths: Vec<PathPattern>,
-    /// What the index is of, where there is one.
+    /// The paths that the indexes were built for.
     indexed: Vec<PathPattern>,
     selection: Selection,
     table: SeriesTable,
-    machines: Vec<(Stretch, Index)>,
+    machines: Vec<(SeekableSource, Index)>,
     catalogue: Arc<LogCatalogue>,
-    most_bytes: usize,
-    /// What was reserved for it when it was opened.
+    max_bytes: usize,
+    /// Memory that was reserved when the logs were opened.
     _memory: Option<Reservation>,
 }
 
 impl LogBoard {
-    /// Opens logs: finds out what is in them, of large ones from their first samples and their last. Nothing is chosen yet.
+    /// Opens logs and examines them. Of large logs, only the first samples and the last one are read. No counter is
+    /// chosen yet.
     ///
-    /// `progress` is called now and then; when it breaks, the reading ends with an empty board.
+    /// `progress` is called from time to time; if it breaks, the board stays empty.
     ///
     /// # Errors
     ///
-    /// When a log cannot be opened or read.
+    /// If a log cannot be opened or read.
     pub fn open(
         files: Vec<PathBuf>,
         progress: &mut dyn FnMut(LogProgress) -> ControlFlow<()>,
@@ -84,23 +85,23 @@ impl LogBoard {
         Self::open_with(files, ReadOptions::default(), progress)
     }
 
-    /// As [`open`](Self::open), with options; the logs hold their part of the options' budget until the board is dropped.
+    /// Like [`open`](Self::open), with options. The logs keep their part of the options' budget until the board is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open), and when text logs need more memory than the budget has left.
+    /// Those of [`open`](Self::open), and if text logs need more memory than the budget has left.
     pub fn open_with(
         files: Vec<PathBuf>,
         reading: ReadOptions,
         progress: &mut dyn FnMut(LogProgress) -> ControlFlow<()>,
     ) -> Result<Self, FlowError> {
-        // Statistics know counters by their paths.
+        // Statistics identify counters by path, so any grouping works; this one needs less memory.
         let reading = ReadOptions { grouping: Grouping::Neighbours, ..reading };
-        let mut stretches =
-            LogQuery { reading: reading.clone(), ..LogQuery::new(files.clone()) }.seekable()?;
-        let reports: Vec<_> = stretches.iter().flat_map(Stretch::reports).cloned().collect();
+        let mut sources = LogQuery { reading: reading.clone(), ..LogQuery::new(files.clone()) }.seekable()?;
+        let reports: Vec<_> = sources.iter().flat_map(SeekableSource::reports).cloned().collect();
         let zone = reports.first().map_or_else(TimeZone::utc, |report| report.facts().zone.clone());
-        let opened = opening::look(&mut stretches, &reading, progress)?.unwrap_or_default();
+        let opened = opening::examine(&mut sources, &reading, progress)?.unwrap_or_default();
         Ok(Self {
             files,
             reading,
@@ -115,7 +116,7 @@ impl LogBoard {
             table: SeriesTable::default(),
             machines: Vec::new(),
             catalogue: Arc::new(opened.catalogue),
-            most_bytes: MOST_BYTES,
+            max_bytes: MAX_BYTES,
             _memory: opened.memory,
         })
     }
@@ -130,18 +131,18 @@ impl LogBoard {
         &self.zone
     }
 
-    /// What became known of the logs: their formats, what is damaged as far as they were read.
+    /// One report per log: its format, and the problems found so far.
     pub fn reports(&self) -> &[LogReport] {
         &self.reports
     }
 
-    /// What there is to choose from. Of large logs that is what their first samples hold, until they were read once
-    /// ([`set_paths`](Self::set_paths)).
+    /// The catalogue. For large logs it contains the sets of their first samples, until the first
+    /// [`set_paths`](Self::set_paths) has read them whole.
     pub fn catalogue(&self) -> Arc<LogCatalogue> {
         Arc::clone(&self.catalogue)
     }
 
-    /// How many samples there are, of all machines; `None` for large logs that were not read yet.
+    /// The number of samples of all machines; `None` for large logs that were not read yet.
     pub fn samples(&self) -> Option<u64> {
         self.samples
     }
@@ -151,25 +152,25 @@ impl LogBoard {
         self.typical_interval
     }
 
-    /// The paths that are charted.
+    /// The charted paths.
     pub fn paths(&self) -> &[PathPattern] {
         &self.paths
     }
 
-    /// How many bytes of statistics may be kept of each machine from the next reading on; 96 MB if nothing else is said.
-    /// With fewer, charts take longer, since more of them is read again; they stay the same.
-    pub fn set_most_bytes(&mut self, bytes: usize) {
-        self.most_bytes = bytes;
+    /// Limits the statistics of each machine to this number of bytes, from the next reading on; the default is 96 MiB.
+    /// A lower limit makes charts slower, because more is read again, but does not change them.
+    pub fn set_max_bytes(&mut self, bytes: usize) {
+        self.max_bytes = bytes;
     }
 
-    /// Charts these paths from now on; the selection knows those that select nothing. The logs are read once for them,
-    /// unless all of them were charted before.
+    /// Charts these paths from now on; the selection reports those that select nothing. The logs are read once for them, unless
+    /// the index contains them already.
     ///
-    /// `progress` is called now and then; when it breaks, the reading ends, and no path is charted.
+    /// `progress` is called from time to time; if it breaks, no path is charted.
     ///
     /// # Errors
     ///
-    /// When a log cannot be read, or the paths select more counters than statistics are kept of. No path is charted then.
+    /// If a log cannot be read, or the paths select more counters than statistics can hold. No path is charted then.
     pub fn set_paths(
         &mut self,
         paths: &[PathPattern],
@@ -193,54 +194,54 @@ impl LogBoard {
         Ok(self.selection.narrowed(paths))
     }
 
-    /// Reads the logs; false when `progress` breaks.
+    /// Reads the logs; false if `progress` breaks.
     fn read(&mut self, progress: &mut dyn FnMut(LogProgress) -> ControlFlow<()>) -> Result<bool, FlowError> {
         let query = LogQuery {
             selection: self.selection.clone(),
             reading: self.reading.clone(),
             ..LogQuery::new(self.files.clone())
         };
-        let stretches = query.seekable()?;
-        self.reports = stretches.iter().flat_map(Stretch::reports).cloned().collect();
+        let sources = query.seekable()?;
+        self.reports = sources.iter().flat_map(SeekableSource::reports).cloned().collect();
         let mut machines = Vec::new();
-        for stretch in stretches {
+        for source in sources {
             let memory = self.reading.budget.reserve(0).map_err(LogError::over_budget)?;
-            let is_formatted = stretch.reports().iter().all(|report| report.facts().format.is_formatted());
-            let mut index = Index::new(self.most_bytes, memory, is_formatted);
+            let is_formatted = source.reports().iter().all(|report| report.facts().format.is_formatted());
+            let mut index = Index::new(self.max_bytes, memory, is_formatted);
             let reports = &self.reports;
-            let told = &mut || progress(progress_of(reports));
-            let Some(stretch) = read_ahead(stretch, &mut index, &mut self.table, told)? else {
+            let report = &mut || progress(progress_of(reports));
+            let Some(source) = read_ahead(source, &mut index, &mut self.table, report)? else {
                 return Ok(false);
             };
-            machines.push((stretch, index));
+            machines.push((source, index));
         }
         self.machines = machines;
-        self.take_facts();
+        self.update_facts();
         Ok(true)
     }
 
-    /// Takes in what was appended to the logs since they were read, as of a recording that goes on; true when there was
-    /// something. A circular log is read again as a whole.
+    /// Reads what was appended to the logs since the last reading, for example by a running recording. Returns true if
+    /// the samples have changed. A circular log is read again completely.
     ///
     /// # Errors
     ///
-    /// When a log cannot be read. The board is as it was then, or without a path that is charted.
+    /// If a log cannot be read. The board is unchanged then, or charts no path.
     pub fn refresh(&mut self) -> Result<bool, FlowError> {
         let before = (self.samples, self.span);
         let mut is_whole = true;
-        for (stretch, index) in &mut self.machines {
-            is_whole = stretch.go_on_from(index.samples())?;
+        for (source, index) in &mut self.machines {
+            is_whole = source.seek_to_appended(index.samples())?;
             if !is_whole {
                 break;
             }
             let mut sample = Sample::default();
-            while stretch.next(&mut sample)? {
-                index.take(&sample, &mut self.table)?;
+            while source.next(&mut sample)? {
+                index.push(&sample, &mut self.table)?;
             }
             index.cut(&mut self.table);
         }
         if is_whole {
-            self.take_facts();
+            self.update_facts();
             return Ok((self.samples, self.span) != before);
         }
         self.machines.clear();
@@ -252,13 +253,13 @@ impl LogBoard {
         Ok((self.samples, self.span) != before)
     }
 
-    /// Takes over what is known now that all was read.
-    fn take_facts(&mut self) {
+    /// Updates the facts that are known only after all logs were read.
+    fn update_facts(&mut self) {
         if self.machines.is_empty() {
             return;
         }
         let mut catalogue = LogCatalogue::default();
-        self.machines.iter_mut().for_each(|(stretch, _)| catalogue.add(stretch.scan()));
+        self.machines.iter_mut().for_each(|(source, _)| catalogue.add(source.scan()));
         self.catalogue = Arc::new(catalogue);
         let indexes = || self.machines.iter().map(|(_, index)| index);
         self.span = indexes().filter_map(Index::span).reduce(|one, other| one.joined(&other));
@@ -267,19 +268,19 @@ impl LogBoard {
     }
 }
 
-/// Reads a stretch to its end into an index; `None` when `told` breaks.
+/// Reads a machine's logs to their end into an index; `None` if `progress` breaks.
 fn read_ahead(
-    mut stretch: Stretch,
+    mut source: SeekableSource,
     index: &mut Index,
     table: &mut SeriesTable,
-    told: &mut dyn FnMut() -> ControlFlow<()>,
-) -> Result<Option<Stretch>, FlowError> {
-    let own = stretch.reports().to_vec();
+    report: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<SeekableSource>, FlowError> {
+    let own = source.reports().to_vec();
     if progress_of(&own).bytes < READAHEAD_BYTES {
-        return Ok(fill(&mut stretch, &own, index, table, told)?.then_some(stretch));
+        return Ok(fill(&mut source, &own, index, table, report)?.then_some(source));
     }
-    let mut ahead = Readahead::new(stretch)?;
-    let is_filled = fill(&mut ahead, &own, index, table, told)?;
+    let mut ahead = Readahead::new(source)?;
+    let is_filled = fill(&mut ahead, &own, index, table, report)?;
     Ok(ahead.into_source().filter(|_| is_filled))
 }
 
@@ -288,17 +289,17 @@ fn fill(
     own: &[LogReport],
     index: &mut Index,
     table: &mut SeriesTable,
-    told: &mut dyn FnMut() -> ControlFlow<()>,
+    report: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<bool, FlowError> {
     let mut sample = Sample::default();
     while source.next(&mut sample)? {
-        index.take(&sample, table)?;
-        if index.wants_expectation() {
-            // A reader that is ahead makes this too few: better than too many.
+        index.push(&sample, table)?;
+        if index.wants_estimate() {
+            // While the reader is ahead, the estimate is too low, which is better than too high.
             let LogProgress { bytes_read, bytes } = progress_of(own);
-            index.expect(index.samples().saturating_mul(bytes / bytes_read.max(1)));
+            index.expect_samples(index.samples().saturating_mul(bytes / bytes_read.max(1)));
         }
-        if index.samples().is_multiple_of(PROGRESS_SAMPLES) && told().is_break() {
+        if index.samples().is_multiple_of(PROGRESS_SAMPLES) && report().is_break() {
             return Ok(false);
         }
     }
@@ -325,13 +326,13 @@ impl Board for LogBoard {
 
     fn reduce(&mut self, span: Span, columns: usize, paths: &[PathPattern]) -> Result<Reduced, FlowError> {
         let mut reduction = Reduction::new(span, columns);
-        // The index may hold more.
+        // The index can contain more paths than are charted.
         let charted = if paths.is_empty() { &self.paths } else { paths };
         if charted.is_empty() {
             return Ok(reduction.finish(&self.table, charted));
         }
-        for (stretch, index) in &mut self.machines {
-            Reading::new(stretch, index, charted, &mut self.table, &mut reduction).run()?;
+        for (source, index) in &mut self.machines {
+            Reading::new(source, index, charted, &mut self.table, &mut reduction).run()?;
         }
         Ok(reduction.finish(&self.table, charted))
     }

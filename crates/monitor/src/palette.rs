@@ -1,11 +1,11 @@
-//! Colours and styles of lines that people tell apart, whatever colours they see.
+//! Colours and line styles that can be distinguished with any colour vision.
 
 /// A colour: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Colour(pub u8, pub u8, pub u8);
 
 impl Colour {
-    /// The colour `share` (0 to 1) of the way to another one.
+    /// The colour at `share` (0 to 1) of the way to another one.
     #[must_use]
     pub fn mixed(self, other: Self, share: f64) -> Self {
         let mix = |from: u8, to: u8| {
@@ -15,24 +15,24 @@ impl Colour {
     }
 }
 
-/// How the points of a line are joined.
+/// The style of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineStyle {
-    /// Without a gap.
+    /// Solid.
     Solid,
-    /// In strokes.
+    /// Dashed.
     Dashed,
-    /// In points.
+    /// Dotted.
     Dotted,
-    /// In strokes and points by turns.
+    /// Dashes and dots in turn.
     DashDotted,
 }
 
 impl LineStyle {
-    /// All, in the order in which they are given out.
+    /// All styles, in order of assignment.
     pub const ALL: [Self; 4] = [Self::Solid, Self::Dashed, Self::Dotted, Self::DashDotted];
 
-    /// Whether a line of this style is drawn at this point of it, counted from its beginning.
+    /// Whether the line is drawn at this point, counted from its start.
     pub fn is_drawn_at(self, point: usize) -> bool {
         match self {
             Self::Solid => true,
@@ -43,18 +43,18 @@ impl LineStyle {
     }
 }
 
-/// What a chart is drawn on.
+/// The background of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Background {
-    /// Black, or nearly so.
+    /// Black or nearly black.
     #[default]
     Dark,
-    /// White, or nearly so.
+    /// White or nearly white.
     Light,
 }
 
 impl Background {
-    /// Its colour.
+    /// The colour.
     pub fn colour(self) -> Colour {
         match self {
             Self::Dark => Colour(0, 0, 0),
@@ -62,7 +62,7 @@ impl Background {
         }
     }
 
-    /// The colour of highlighted lines, which is the farthest from it.
+    /// The colour of highlighted lines: the one with the highest contrast.
     pub fn highlight(self) -> Colour {
         match self {
             Self::Dark => Colour(255, 255, 255),
@@ -71,13 +71,13 @@ impl Background {
     }
 }
 
-/// How many colours there are. After them the same ones come again in the next [`LineStyle`].
+/// The number of colours. Further styles repeat them with the next [`LineStyle`].
 pub const COLOURS: usize = 8;
 
-/// How many styles there are: colours times line styles. Then they begin again.
+/// The number of styles, colours times line styles. Further styles repeat from the first.
 pub const STYLES: usize = COLOURS * LineStyle::ALL.len();
 
-// Okabe and Ito, "Color Universal Design" (2008); black became grey and blue lighter, to be seen on black.
+// Okabe and Ito, "Color Universal Design" (2008), with grey for black and a lighter blue, for contrast on black.
 const ON_DARK: [Colour; COLOURS] = [
     Colour(0x56, 0xb4, 0xe9),
     Colour(0xe6, 0x9f, 0x00),
@@ -89,8 +89,8 @@ const ON_DARK: [Colour; COLOURS] = [
     Colour(0x40, 0x70, 0xe0),
 ];
 
-// The same hues where they can be; each stands out from white at 3:1 (WCAG 1.4.11), which leaves less room between them,
-// so these were moved apart until the test below held.
+// The same hues where possible, each with a contrast of at least 3:1 to white (WCAG 1.4.11). This leaves less room
+// between the colours, so they were moved apart until the test below passed.
 const ON_LIGHT: [Colour; COLOURS] = [
     Colour(0x00, 0x53, 0xbd),
     Colour(0x9d, 0x34, 0x05),
@@ -102,7 +102,7 @@ const ON_LIGHT: [Colour; COLOURS] = [
     Colour(0x00, 0x00, 0x00),
 ];
 
-/// Number of a colour and a line style, from 0; `% STYLES` is taken of larger ones.
+/// Index of a combination of colour and line style; wraps at [`STYLES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Style(pub usize);
 
@@ -121,7 +121,7 @@ impl Style {
         LineStyle::ALL[self.0 / COLOURS % LineStyle::ALL.len()]
     }
 
-    /// The first style that is not among the used ones; where all are, the one that is used least.
+    /// The first unused style, or the least used one.
     pub fn next_free(used: impl Iterator<Item = Self>) -> Self {
         let mut counts = [0usize; STYLES];
         used.for_each(|style| counts[style.0 % STYLES] += 1);
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     /// Machado, Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency" (2009),
-    /// severity 1.0: protanopia, deuteranopia, tritanopia; and the usual vision.
+    /// severity 1.0: protanopia, deuteranopia, tritanopia; and normal vision.
     const VISIONS: [[[f64; 3]; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -160,7 +160,7 @@ mod tests {
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
-    /// CIE 1976 L*a*b* of what someone with this vision sees.
+    /// CIE 1976 L*a*b* of a colour as seen with this vision.
     fn seen(colour: Colour, vision: &[[f64; 3]; 3]) -> [f64; 3] {
         let rgb = linear(colour);
         let part = |row: &[f64; 3]| row.iter().zip(rgb).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0);

@@ -1,4 +1,4 @@
-//! What a chart shows of a span: columns and statistics.
+//! The result of a reduction: the columns and statistics of a span.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::{Statistics, Summary};
 
-use crate::logs::cells::Kept;
+use crate::logs::cells::StoredState;
 use crate::series::{SeriesId, SeriesInfo, SeriesTable};
 use crate::span::Span;
 
-/// One column of a chart: the figures of the intervals that end in it. `None` where there was no value, which is not zero.
+/// One column of a chart: the figures of the intervals that end in it. A missing value is `None`, which is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Column {
     /// The average by the counter's formula, in the counter's unit.
@@ -22,11 +22,11 @@ pub struct Column {
     pub maximum: Option<f64>,
     /// The last value.
     pub last: Option<f64>,
-    /// How many values there were.
+    /// The number of values.
     pub values: u64,
-    /// How many intervals had an error.
+    /// The number of intervals with an error.
     pub errors: u64,
-    /// The moment of the last good raw value in it.
+    /// The time of the last valid raw value.
     pub at: Option<FileTime>,
 }
 
@@ -38,14 +38,14 @@ impl Column {
     }
 }
 
-/// A counter of an instance over a span.
+/// One counter of one instance over a span.
 #[derive(Clone, Debug)]
 pub struct ReducedSeries {
-    /// What it is.
+    /// Its name and counter.
     pub info: Arc<SeriesInfo>,
-    /// The statistics of the whole span: those of `tacho stats -b BEGIN -e END`.
+    /// The statistics of the whole span, equal to `tacho stats -b BEGIN -e END`.
     pub summary: Summary,
-    /// The columns from left to right, as many as were asked for.
+    /// The requested number of columns, from left to right.
     pub columns: Vec<Column>,
 }
 
@@ -54,20 +54,20 @@ pub struct ReducedSeries {
 pub struct Reduced {
     /// The span.
     pub span: Span,
-    /// How many columns there are.
+    /// The number of columns.
     pub columns: usize,
-    /// The counters of instances that have anything in the span, in the order of the paths that select them.
+    /// The series with data in the span, in the order of the paths that select them.
     pub series: Vec<ReducedSeries>,
 }
 
 impl Reduced {
-    /// The moment that column `column` stands for: that of its last value in any series, or else its end.
+    /// The time to show for a column: the time of its last value in any series, or its end if it has no values.
     pub fn time_of(&self, column: usize) -> FileTime {
         let last = self.series.iter().filter_map(|series| series.columns.get(column)?.at).max();
         last.unwrap_or_else(|| self.span.column_begin(column + 1, self.columns))
     }
 
-    /// The moments of the first and the last value of any series.
+    /// The times of the first and the last value of any series.
     pub fn covered(&self) -> Option<(Moment, Moment)> {
         let first = self.series.iter().filter_map(|series| series.summary.first_time).min()?;
         let last = self.series.iter().filter_map(|series| series.summary.last_time).max()?;
@@ -75,29 +75,29 @@ impl Reduced {
     }
 }
 
-/// States of statistics on their way into columns. Of each series it holds two states, and the figures of its columns.
+/// Accumulates statistics in columns. Holds two states per series, and the figures of the columns.
 #[derive(Debug)]
 pub struct Reduction {
     span: Span,
     columns: usize,
-    places: HashMap<SeriesId, usize>,
-    series: Vec<Growing>,
+    slots: HashMap<SeriesId, usize>,
+    series: Vec<SeriesBuilder>,
 }
 
-/// A series on its way.
+/// A series whose columns are not complete yet.
 #[derive(Debug)]
-struct Growing {
+struct SeriesBuilder {
     id: SeriesId,
-    /// All columns before the current one.
+    /// The merged state of the columns before the current one.
     whole: Option<Statistics>,
     column: usize,
-    /// The current column; nothing before the first.
+    /// The state of the current column; `None` before the first.
     current: Option<Statistics>,
     columns: Vec<Column>,
 }
 
-impl Growing {
-    /// Adds to a column, either a state or what merges into one.
+impl SeriesBuilder {
+    /// Adds `added` to a column: converted to a state if the column is empty, merged otherwise.
     #[inline]
     fn add<T>(
         &mut self,
@@ -128,16 +128,16 @@ impl Growing {
     }
 }
 
-/// A series has one formula, so its states always merge.
+/// States of one series always merge, because it has one formula.
 pub(crate) fn merge(state: &mut Statistics, other: &Statistics) {
     let merged = state.merge(other);
     debug_assert!(merged.is_ok());
 }
 
 impl Reduction {
-    /// Without a value yet.
+    /// An empty reduction.
     pub fn new(span: Span, columns: usize) -> Self {
-        Self { span, columns: columns.max(1), places: HashMap::new(), series: Vec::new() }
+        Self { span, columns: columns.max(1), slots: HashMap::new(), series: Vec::new() }
     }
 
     /// The span.
@@ -145,56 +145,68 @@ impl Reduction {
         &self.span
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Adds the state of intervals that end in a column. Nothing happens beyond the last column. The columns of a series
-    /// come from left to right: one further left (a clock was set back) counts where the series is already.
+    /// Adds the statistics of intervals that end in a column; ignored after the last column. The columns of a series
+    /// must be added from left to right. A lower column (after a clock was set back) is added to the current one.
     pub fn add(&mut self, series: SeriesId, column: usize, state: Statistics) {
-        let place = self.place(series);
-        self.add_at(place, column, state);
+        let slot = self.slot_of(series);
+        self.add_at(slot, column, state);
     }
 
-    /// Where a series is kept.
-    pub(crate) fn place(&mut self, id: SeriesId) -> usize {
-        *self.places.entry(id).or_insert_with(|| {
-            self.series.push(Growing { id, whole: None, column: 0, current: None, columns: Vec::new() });
+    /// The slot of a series, which is created if necessary.
+    pub(crate) fn slot_of(&mut self, id: SeriesId) -> usize {
+        *self.slots.entry(id).or_insert_with(|| {
+            self.series.push(SeriesBuilder {
+                id,
+                whole: None,
+                column: 0,
+                current: None,
+                columns: Vec::new(),
+            });
             self.series.len() - 1
         })
     }
 
-    /// As [`add`](Self::add), of the series at a [place](Self::place).
-    pub(crate) fn add_at(&mut self, place: usize, column: usize, state: Statistics) {
+    /// Like [`add`](Self::add), by the [slot](Self::slot_of) of the series.
+    pub(crate) fn add_at(&mut self, slot: usize, column: usize, state: Statistics) {
         if column < self.columns {
             let merge_into = |state: Statistics, current: &mut Statistics| merge(current, &state);
-            self.series[place].add(column, self.columns, state, |state| state, merge_into);
+            self.series[slot].add(column, self.columns, state, |state| state, merge_into);
         }
     }
 
-    /// As [`add_at`](Self::add_at), of a state that is kept.
-    pub(crate) fn add_kept(&mut self, place: usize, column: usize, kept: Kept<'_>) {
+    /// Like [`add_at`](Self::add_at), for a stored state.
+    pub(crate) fn add_stored(&mut self, slot: usize, column: usize, state: StoredState<'_>) {
         if column < self.columns {
-            self.series[place].add(column, self.columns, kept, Kept::to_state, Kept::merge_into);
+            self.series[slot].add(
+                column,
+                self.columns,
+                state,
+                StoredState::to_state,
+                StoredState::merge_into,
+            );
         }
     }
 
-    /// The chart of the series that one of the paths selects; without paths, of all.
+    /// Finishes the reduction, with the series that any of the paths selects, or with all series if `paths` is empty.
     pub fn finish(self, table: &SeriesTable, paths: &[PathPattern]) -> Reduced {
         let mut series: Vec<(usize, ReducedSeries)> = Vec::new();
-        for mut growing in self.series {
-            growing.end_column(self.columns);
-            let (Some(info), Some(whole)) = (table.get(growing.id), growing.whole) else { continue };
-            let place = paths.iter().position(|path| info.is_selected_by(path));
-            if place.is_none() && !paths.is_empty() {
+        for mut builder in self.series {
+            builder.end_column(self.columns);
+            let (Some(info), Some(whole)) = (table.get(builder.id), builder.whole) else { continue };
+            let rank = paths.iter().position(|path| info.is_selected_by(path));
+            if rank.is_none() && !paths.is_empty() {
                 continue;
             }
             let reduced =
-                ReducedSeries { info: Arc::clone(info), summary: whole.summary(), columns: growing.columns };
-            series.push((place.unwrap_or_default(), reduced));
+                ReducedSeries { info: Arc::clone(info), summary: whole.summary(), columns: builder.columns };
+            series.push((rank.unwrap_or_default(), reduced));
         }
-        series.sort_by_key(|(place, series)| (*place, series.info.id));
+        series.sort_by_key(|(rank, series)| (*rank, series.info.id));
         let series = series.into_iter().map(|(_, series)| series).collect();
         Reduced { span: self.span, columns: self.columns, series }
     }

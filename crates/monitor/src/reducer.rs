@@ -1,4 +1,4 @@
-//! From raw samples to columns.
+//! Reduces raw samples to columns.
 
 use tachograph_counters::sample::Sample;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
@@ -7,12 +7,13 @@ use tachograph_flow::{FlowError, Sink};
 use crate::reduced::Reduction;
 use crate::series::{SeriesId, SeriesTable};
 
-/// Takes the samples of a stretch in the order of time, and adds each interval to the column in which it ends.
+/// Receives the samples of a span in order of time, and adds each interval to the column in which the interval ends.
 ///
-/// Which values make a pair is decided by the one sink that `tacho stats` has, which is cut where a column ends.
+/// The values form pairs as in `tacho stats`, because its sink computes the statistics. The sink is cut at the end of
+/// each column.
 pub struct Reducer {
     sink: StatisticsSink,
-    /// By the sink's number: that of the board.
+    /// Maps the sink's series index to the board's id.
     ids: Vec<SeriesId>,
     /// The column of the samples since the last cut.
     current: Option<usize>,
@@ -26,12 +27,12 @@ impl Default for Reducer {
 }
 
 impl Reducer {
-    /// Takes the next sample: a [baseline](Sample::is_baseline), or one of the reduction's span. Others are left out.
+    /// Adds the next sample: a [baseline](Sample::is_baseline), or one in the reduction's span. Others are ignored.
     ///
     /// # Errors
     ///
-    /// When there are more counters than statistics are kept of.
-    pub fn take(
+    /// If there are more counters than statistics can hold.
+    pub fn push(
         &mut self,
         sample: &Sample,
         reduction: &mut Reduction,
@@ -45,13 +46,13 @@ impl Reducer {
                 self.current = Some(column);
             }
         }
-        self.sink.take(sample)
+        self.sink.push(sample)
     }
 
-    /// Adds what was taken since the last cut.
+    /// Adds the statistics since the last cut to their column.
     pub fn cut(&mut self, reduction: &mut Reduction, table: &mut SeriesTable) {
         let Some(column) = self.current else {
-            // Only baselines so far, which have covered a moment but counted nothing.
+            // Only baselines so far: they open intervals and count nothing.
             self.sink.cut(|_, _| {});
             return;
         };
@@ -60,7 +61,7 @@ impl Reducer {
         for (number, state) in states {
             while self.ids.len() <= number {
                 let Some(row) = self.sink.row(self.ids.len()) else { return };
-                self.ids.push(table.number(&row));
+                self.ids.push(table.id_of(&row));
             }
             reduction.add(self.ids[number], column, state);
         }

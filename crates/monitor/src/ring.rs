@@ -1,39 +1,39 @@
-//! The last of what comes, and what is held of it.
+//! A ring buffer whose oldest items can be held.
 
 use std::collections::VecDeque;
 
 use crate::live::MAX_POINTS;
 
-/// More than any chart shows is not held: the interval of a chart can be made longer while its samples are held.
-const MOST_HELD: usize = MAX_POINTS + 1;
+/// Maximum number of held items. No chart shows more, even if its interval becomes longer while samples are held.
+const MAX_HELD: usize = MAX_POINTS + 1;
 
-/// The last of what comes, oldest first. What is [held](Self::hold) stays while others come and go after it.
+/// Keeps the last items, oldest first. [Held](Self::hold) items stay while later ones are added and dropped.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     items: VecDeque<T>,
-    /// How many there are at most beside those that are held.
+    /// Capacity for items that are not held.
     room: usize,
-    /// How many are held: the first ones.
+    /// Number of held items, which are the first ones.
     held: usize,
 }
 
 impl<T> Ring<T> {
-    /// Nothing yet, with room for so many, at least one.
+    /// An empty ring with a capacity of at least one.
     pub fn new(room: usize) -> Self {
         Self { items: VecDeque::new(), room: room.max(1), held: 0 }
     }
 
-    /// Adds the newest one; forgets those that there is no room for.
+    /// Adds the newest item, and drops items beyond the capacity.
     pub fn push(&mut self, item: T) -> &T {
         self.items.push_back(item);
         self.make_room(0);
         &self.items[self.items.len() - 1]
     }
 
-    /// Forgets those that there is no room for beside `further` ones; gives one of them back, whose memory can be used again.
+    /// Drops items until `further` more fit. Returns one of the dropped items, so that its memory can be reused.
     pub fn make_room(&mut self, further: usize) -> Option<T> {
         let mut gone = None;
-        while self.held > MOST_HELD {
+        while self.held > MAX_HELD {
             gone = self.items.pop_front();
             self.held -= 1;
         }
@@ -43,14 +43,14 @@ impl<T> Ring<T> {
         gone
     }
 
-    /// Has room for so many from now on, at least one.
+    /// Changes the capacity, to at least one.
     pub fn set_room(&mut self, room: usize) {
         self.room = room.max(1);
         self.make_room(0);
     }
 
-    /// Holds the newest one that `is_last` is true of, and all before it, until they are [let go](Self::release): one more
-    /// than [`MAX_POINTS`] at most, beside those that there is room for. What is held already stays so.
+    /// Holds the newest item for which `is_last` is true and all before it, until [`release`](Self::release): up to
+    /// [`MAX_POINTS`] + 1 items beyond the capacity. Items already held stay held.
     pub fn hold(&mut self, is_last: impl Fn(&T) -> bool) {
         if let Some(place) = self.items.iter().rposition(is_last) {
             self.held = self.held.max(place + 1);
@@ -58,33 +58,33 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Lets go of what is held.
+    /// Releases all held items.
     pub fn release(&mut self) {
         self.held = 0;
         self.make_room(0);
     }
 
-    /// All, oldest first.
+    /// All items, oldest first.
     pub fn iter(&self) -> std::collections::vec_deque::Iter<'_, T> {
         self.items.iter()
     }
 
-    /// All, oldest first, to be changed.
+    /// All items, oldest first, mutable.
     pub fn iter_mut(&mut self) -> std::collections::vec_deque::IterMut<'_, T> {
         self.items.iter_mut()
     }
 
-    /// The oldest one.
+    /// The oldest item.
     pub fn oldest(&self) -> Option<&T> {
         self.items.front()
     }
 
-    /// The newest one.
+    /// The newest item.
     pub fn newest(&self) -> Option<&T> {
         self.items.back()
     }
 
-    /// How many of the oldest ones `is_before` is true of, where it is true of none after one of which it is not.
+    /// The number of leading items for which `is_before` is true; the items must be partitioned by it.
     pub fn partition_point(&self, is_before: impl Fn(&T) -> bool) -> usize {
         self.items.partition_point(is_before)
     }
@@ -137,8 +137,8 @@ mod tests {
             ring.push(number);
             ring.hold(|held| *held == number);
         }
-        // The newest one is held itself.
-        assert_eq!(ring.iter().len(), MOST_HELD);
+        // The newest item is held too.
+        assert_eq!(ring.iter().len(), MAX_HELD);
         assert_eq!(ring.newest(), Some(&(10 * MAX_POINTS - 1)));
     }
 }

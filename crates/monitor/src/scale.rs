@@ -1,19 +1,19 @@
-//! Factors by which a chart multiplies values, so that counters of different sizes fit on one axis.
+//! Factors by which a chart multiplies values, so that counters of different magnitude fit on one axis.
 
 use std::fmt;
 
-/// The least exponent of ten.
+/// The smallest exponent of ten.
 pub const MIN_EXPONENT: i32 = -9;
-/// The greatest.
+/// The largest exponent of ten.
 pub const MAX_EXPONENT: i32 = 9;
 
 /// The top of a chart's axis; its bottom is 0.
 pub const AXIS_TOP: f64 = 100.0;
 
-/// A power of ten by which values are multiplied on a chart, and nowhere else.
+/// A power of ten by which a chart multiplies values. It affects only the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Scale {
-    /// The counter's own ([`Counter::default_scale`](tachograph_counters::set::Counter::default_scale)).
+    /// The counter's default scale ([`Counter::default_scale`](tachograph_counters::set::Counter::default_scale)).
     #[default]
     Default,
     /// This exponent of ten.
@@ -21,25 +21,25 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// An exponent of ten, brought into the range of [`MIN_EXPONENT`] to [`MAX_EXPONENT`].
+    /// An exponent of ten, limited to [`MIN_EXPONENT`] to [`MAX_EXPONENT`].
     pub fn of_exponent(exponent: i32) -> Self {
         Self::Exponent(exponent.clamp(MIN_EXPONENT, MAX_EXPONENT))
     }
 
-    /// The scale to fit: the largest power of ten by which the values, of which this is the one farthest from 0, stay
-    /// within [`AXIS_TOP`]; the default where there is no value, or nothing but 0.
+    /// The largest power of ten, within the limits, that keeps the values within [`AXIS_TOP`]; `farthest` is the value
+    /// farthest from 0. If `farthest` is missing, 0 or not finite, the default scale.
     pub fn to_fit(farthest: Option<f64>) -> Self {
         let Some(farthest) = farthest.map(f64::abs).filter(|value| value.is_finite() && *value > 0.0) else {
             return Self::Default;
         };
-        // The logarithm of 1000 may be a little off: the neighbours decide.
+        // `log10` is inexact, so the neighbouring exponents are tried too.
         let near = (AXIS_TOP / farthest).log10().floor() as i32;
-        // AXIS_TOP is 10 to the power of 2. Held against the value itself, which no product has made inexact.
+        // AXIS_TOP is 10^2. Compares the unscaled value, to avoid rounding.
         let fits = |exponent: &i32| farthest <= power_of_ten(2 - exponent);
         Self::of_exponent((near.saturating_sub(1)..=near.saturating_add(1)).rev().find(fits).unwrap_or(near))
     }
 
-    /// The exponent, for a counter with this default.
+    /// The exponent of ten, for a counter with this default scale.
     pub fn exponent(self, default_scale: i32) -> i32 {
         match self {
             Self::Default => default_scale.clamp(MIN_EXPONENT, MAX_EXPONENT),
@@ -47,24 +47,24 @@ impl Scale {
         }
     }
 
-    /// The factor, for a counter with this default.
+    /// The factor, for a counter with this default scale.
     pub fn factor(self, default_scale: i32) -> f64 {
         power_of_ten(self.exponent(default_scale))
     }
 
-    /// One more (`by` = 1) or less (-1) power of ten, for a counter with this default.
+    /// One power of ten more (`by` = 1) or less (-1), for a counter with this default scale.
     #[must_use]
     pub fn moved(self, by: i32, default_scale: i32) -> Self {
         Self::of_exponent(self.exponent(default_scale).saturating_add(by))
     }
 }
 
-/// The number nearest to a power of ten, which repeated multiplication does not give.
+/// The `f64` nearest to a power of ten; repeated multiplication would be less exact.
 fn power_of_ten(exponent: i32) -> f64 {
     format!("1e{exponent}").parse().unwrap_or(f64::NAN)
 }
 
-/// The factor of an exponent as a legend has it: `0.001`, `1.0`, `1000.0`.
+/// Displays the factor for an exponent of ten as a legend does: `0.001`, `1.0`, `1000.0`.
 #[derive(Clone, Copy, Debug)]
 pub struct Factor(pub i32);
 

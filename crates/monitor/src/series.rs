@@ -1,4 +1,4 @@
-//! Counters of instances that a board has values of.
+//! The series of a board. A series is one counter of one instance.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,20 +7,20 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 use tachograph_flow::sinks::StatisticsRow;
 
-/// Number of a counter of an instance on one board; never given to another.
+/// Id of a series on one board; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeriesId(pub u64);
 
-/// A counter of an instance.
+/// Describes a series.
 #[derive(Clone, Debug)]
 pub struct SeriesInfo {
-    /// Its number on the board.
+    /// The series' id on the board.
     pub id: SeriesId,
     /// The full path: `\\machine\set(instance)\counter`.
     pub path: String,
     /// The machine; `None` where the source names none.
     pub machine: Option<Arc<str>>,
-    /// The set that it is from.
+    /// The counter set.
     pub set: Arc<CounterSet>,
     /// The counter.
     pub counter: Counter,
@@ -29,7 +29,7 @@ pub struct SeriesInfo {
 }
 
 impl SeriesInfo {
-    /// Whether a path selects it, under its own or its English names.
+    /// Whether the path selects this series, by its own names or by its English ones.
     pub fn is_selected_by(&self, path: &PathPattern) -> bool {
         let matches = |name: &Arc<str>, english: &Option<Arc<str>>, test: &dyn Fn(&str) -> bool| {
             test(name) || english.as_ref().is_some_and(|name| test(name))
@@ -43,25 +43,25 @@ impl SeriesInfo {
     }
 
     /// The path without its machine.
-    pub fn path_here(&self) -> &str {
+    pub fn path_without_machine(&self) -> &str {
         let Some(rest) = self.path.strip_prefix(r"\\") else { return &self.path };
-        rest.find('\\').map_or(self.path.as_str(), |place| &rest[place..])
+        rest.find('\\').map_or(self.path.as_str(), |index| &rest[index..])
     }
 
-    /// The instance's name as a legend shows it: without its parent, with `#n`; `None` for a set without instances.
+    /// The instance's name as a legend shows it: without its parent, but with `#n`; `None` for a set without instances.
     pub fn instance_name(&self) -> Option<&str> {
         let instance = self.instance.as_ref()?;
         let label = instance.label();
         Some(instance.parent().map_or(label, |parent| &label[parent.len() + 1..]))
     }
 
-    /// The parent's name, in sets whose instances have one.
+    /// The name of the instance's parent, if the instance has one.
     pub fn parent(&self) -> Option<&str> {
         self.instance.as_ref().and_then(|instance| instance.parent())
     }
 }
 
-/// The counters of instances of a board, each with its number.
+/// The series of a board, by path and formula.
 #[derive(Debug, Default)]
 pub struct SeriesTable {
     infos: HashMap<SeriesId, Arc<SeriesInfo>>,
@@ -70,9 +70,10 @@ pub struct SeriesTable {
 }
 
 impl SeriesTable {
-    /// The number of what a row of statistics is about; a new one where it was never seen.
-    pub fn number(&mut self, row: &StatisticsRow) -> SeriesId {
-        // Counters of one path whose formulas differ are not one series (the same log written by two systems).
+    /// The id of the series that a row belongs to. A series that is not in the table yet is added with a new id.
+    pub fn id_of(&mut self, row: &StatisticsRow) -> SeriesId {
+        // Counters with the same path but different formulas are different series; a log written by two systems can
+        // have both.
         let key = format!("{}\0{:?}", row.path, row.counter.counter_type.formula());
         *self.by_key.entry(key).or_insert_with(|| {
             let id = SeriesId(self.next);
@@ -90,22 +91,22 @@ impl SeriesTable {
         })
     }
 
-    /// What a number stands for.
+    /// The series with this id.
     pub fn get(&self, id: SeriesId) -> Option<&Arc<SeriesInfo>> {
         self.infos.get(&id)
     }
 
-    /// How many there are.
+    /// The number of series.
     pub fn len(&self) -> usize {
         self.infos.len()
     }
 
-    /// Whether there is none.
+    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.infos.is_empty()
     }
 
-    /// Forgets those that are not to be kept; if they come again they get another number.
+    /// Drops the series that `is_kept` rejects; if one returns, it gets a new id.
     pub fn retain(&mut self, mut is_kept: impl FnMut(SeriesId) -> bool) {
         self.infos.retain(|&id, _| is_kept(id));
         self.by_key.retain(|_, id| self.infos.contains_key(id));

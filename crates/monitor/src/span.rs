@@ -1,8 +1,8 @@
-//! A stretch of time that a chart shows.
+//! The time range of a chart.
 
 use tachograph_counters::civil::FileTime;
 
-/// From `begin` up to, and without, `end`; never empty.
+/// The time range from `begin` (inclusive) to `end` (exclusive); never empty.
 ///
 /// An interval of a counter belongs to the span in which it ends, as in `tacho stats -b BEGIN -e END`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,47 +12,47 @@ pub struct Span {
 }
 
 impl Span {
-    /// From `begin` up to `end`; where that is nothing, of the shortest length, 100 ns.
+    /// From `begin` to `end`, at least 100 ns long.
     pub fn new(begin: FileTime, end: FileTime) -> Self {
         Self { begin, end: end.max(begin.saturating_add(1)) }
     }
 
-    /// The span of samples from the first to the last, both of which belong to it.
+    /// The span of samples from the first to the last, both inclusive.
     pub fn of_samples(first: FileTime, last: FileTime) -> Self {
         Self::new(first, last.saturating_add(1))
     }
 
-    /// The first moment in it.
+    /// The first moment.
     pub fn begin(&self) -> FileTime {
         self.begin
     }
 
-    /// The first moment after it.
+    /// The first moment after the span.
     pub fn end(&self) -> FileTime {
         self.end
     }
 
-    /// The last moment in it.
+    /// The last moment.
     pub fn last_moment(&self) -> FileTime {
         self.end.saturating_sub(1)
     }
 
-    /// The moment halfway through it.
+    /// The moment in the middle.
     pub fn middle(&self) -> FileTime {
         self.begin.saturating_add(self.length() / 2)
     }
 
-    /// Its length in units of 100 ns, at least 1.
+    /// Length in units of 100 ns, at least 1.
     pub fn length(&self) -> i64 {
         self.end.since(self.begin).max(1)
     }
 
-    /// Whether a moment is in it.
+    /// Whether a moment is in the span.
     pub fn contains(&self, moment: FileTime) -> bool {
         self.begin <= moment && moment < self.end
     }
 
-    /// The column, of `columns` equal ones, that a moment falls into; `None` outside.
+    /// The column, of `columns` equal ones, that contains a moment; `None` outside the span.
     pub fn column_of(&self, moment: FileTime, columns: usize) -> Option<usize> {
         if !self.contains(moment) {
             return None;
@@ -61,23 +61,22 @@ impl Span {
         usize::try_from(into * columns as i128 / i128::from(self.length())).ok()
     }
 
-    /// The first moment of a column; for `columns` itself, the end of the span.
+    /// The first moment of a column; for `column == columns`, the end of the span.
     pub fn column_begin(&self, column: usize, columns: usize) -> FileTime {
         let into = i128::from(self.length()) * column as i128;
-        // Rounded up: the first moment that `column_of` puts there.
+        // Rounded up, to be the first moment that `column_of` assigns to the column.
         let units = into.div_euclid(columns.max(1) as i128)
             + i128::from(into.rem_euclid(columns.max(1) as i128) != 0);
         self.begin.saturating_add(i64::try_from(units).unwrap_or(i64::MAX))
     }
 
-    /// The stretch of a column.
+    /// The span of one column.
     #[must_use]
     pub fn column(&self, column: usize, columns: usize) -> Self {
         Self::new(self.column_begin(column, columns), self.column_begin(column + 1, columns))
     }
 
-    /// The span `factor` times as long around the moment that lies at `share` (0 to 1) of it, which stays where it is:
-    /// below 1 zooms in, above 1 out.
+    /// Zooms by `factor` (below 1: in, above 1: out). The moment at `share` (0 to 1) of the span keeps its position.
     #[must_use]
     pub fn zoomed(&self, factor: f64, share: f64) -> Self {
         let share = share.clamp(0.0, 1.0);
@@ -86,14 +85,14 @@ impl Span {
         Self::new(begin, begin.saturating_add(((length * factor) as i64).max(1)))
     }
 
-    /// The span moved by `share` of its length, to later times where it is positive.
+    /// Moves the span by `share` of its length; positive is later.
     #[must_use]
     pub fn moved(&self, share: f64) -> Self {
         let by = (self.length() as f64 * share) as i64;
         Self::new(self.begin.saturating_add(by), self.end.saturating_add(by))
     }
 
-    /// The same length moved into `whole`, and cut where it is longer.
+    /// Moves the span into `whole`; shortens it if it is longer.
     #[must_use]
     pub fn within(&self, whole: &Self) -> Self {
         if self.length() >= whole.length() {
@@ -103,7 +102,7 @@ impl Span {
         Self::new(begin, begin.saturating_add(self.length()))
     }
 
-    /// The span from the whole millisecond at or before its begin to the one at or after its end: what a person can write.
+    /// Extends the span to whole milliseconds, the precision with which people write times.
     #[must_use]
     pub fn in_milliseconds(&self) -> Self {
         let over = |moment: FileTime| moment.0.rem_euclid(FileTime::PER_MILLISECOND);
@@ -111,13 +110,13 @@ impl Span {
         Self::new(self.begin.saturating_sub(over(self.begin)), self.end.saturating_add(up))
     }
 
-    /// What both have in common.
+    /// The intersection; `None` if the spans do not overlap.
     pub fn overlap(&self, other: &Self) -> Option<Self> {
         let (begin, end) = (self.begin.max(other.begin), self.end.min(other.end));
         (begin < end).then_some(Self { begin, end })
     }
 
-    /// The span of both and what lies between them.
+    /// The smallest span that contains both.
     #[must_use]
     pub fn joined(&self, other: &Self) -> Self {
         Self { begin: self.begin.min(other.begin), end: self.end.max(other.end) }

@@ -1,4 +1,4 @@
-//! Saved views: what was chosen on a monitor, in a file.
+//! Saved views: the counters and settings of a monitor, in a file.
 
 mod file;
 
@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use tachograph_counters::civil::TimeArgument;
-use tachograph_flow::read_at_most;
+use tachograph_flow::read_limited;
 
 use crate::legend::Chosen;
 
-/// A larger file is no view.
-const MOST_MEBIBYTES: u64 = 1;
+/// Maximum size of a view file, in MiB.
+const MAX_MEBIBYTES: u64 = 1;
 
 /// How values are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -22,15 +22,15 @@ pub enum ViewKind {
     Line,
     /// A bar per counter.
     Histogram,
-    /// Numbers.
+    /// A table of numbers.
     Report,
 }
 
 impl ViewKind {
-    /// All, in the order in which a monitor goes through them.
+    /// All kinds, in the order in which a monitor switches through them.
     pub const ALL: [Self; 3] = [Self::Line, Self::Histogram, Self::Report];
 
-    /// Its name in a file.
+    /// The name of the kind in a file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Line => "line",
@@ -39,7 +39,7 @@ impl ViewKind {
         }
     }
 
-    /// The one after it; the first after the last.
+    /// The next kind; the first one after the last.
     #[must_use]
     pub fn next(self) -> Self {
         match self {
@@ -50,8 +50,8 @@ impl ViewKind {
     }
 }
 
-/// What was chosen on a monitor: counters and how they are shown, the interval, the number of points, the kind of view, and
-/// of logs the stretch of time. docs/views.md describes the file.
+/// A user's choices on a monitor: the counters and how they are shown, the interval, the number of points, the kind of
+/// view, and for logs the time range. `docs/views.md` describes the file.
 ///
 /// ```
 /// use tachograph_monitor::View;
@@ -67,44 +67,44 @@ impl ViewKind {
 /// ```
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct View {
-    /// From one sample to the next.
+    /// The sampling interval.
     pub interval: Option<Duration>,
-    /// How many intervals a live chart shows.
+    /// The number of intervals in a live chart.
     pub points: Option<usize>,
     /// How values are shown.
     pub kind: ViewKind,
-    /// The counters, in their order.
+    /// The counters, in order.
     pub counters: Vec<Chosen>,
-    /// The first moment of the stretch of logs.
+    /// Begin of the time range of logs.
     pub begin: Option<TimeArgument>,
-    /// The first moment after it.
+    /// End of the time range of logs (exclusive).
     pub end: Option<TimeArgument>,
 }
 
 impl View {
-    /// Reads the text of a file.
+    /// Parses the text of a view file.
     ///
     /// # Errors
     ///
-    /// With the number of the line, for what is no TOML, for a key that is unknown or twice there, and for a value out of its
-    /// range.
+    /// Invalid TOML, unknown or duplicate keys, and values out of range, with the line number.
     pub fn parse(text: &str) -> Result<Self, ViewError> {
         file::parse(text)
     }
 
-    /// The text of a file.
+    /// Formats the view as the text of a view file.
     pub fn to_text(&self) -> String {
         file::text_of(self)
     }
 
-    /// Reads a file.
+    /// Reads a view file.
     ///
     /// # Errors
     ///
-    /// As [`parse`](Self::parse), and when the file cannot be read or has more than 1 MiB; the error names it.
+    /// Those of [`parse`](Self::parse), and if the file cannot be read or is larger than 1 MiB; the error names the
+    /// file.
     pub fn open(path: &Path) -> Result<Self, ViewError> {
         let at_path = |error: ViewError| ViewError { file: Some(path.display().to_string()), ..error };
-        let bytes = std::fs::File::open(path).and_then(|file| read_at_most(file, MOST_MEBIBYTES));
+        let bytes = std::fs::File::open(path).and_then(|file| read_limited(file, MAX_MEBIBYTES));
         let text = bytes.map_err(|error| at_path(ViewError::new(None, error)))?;
         let text = String::from_utf8(text).map_err(|error| {
             let line =
@@ -114,11 +114,11 @@ impl View {
         Self::parse(&text).map_err(at_path)
     }
 
-    /// Writes a file.
+    /// Writes the view to a file.
     ///
     /// # Errors
     ///
-    /// When it cannot be written, and, unless it is to be overwritten, when it is there.
+    /// If the file cannot be written, or exists and `is_overwritten` is false.
     pub fn save(&self, path: &Path, is_overwritten: bool) -> std::io::Result<()> {
         use std::io::Write as _;
         let mut options = std::fs::OpenOptions::new();
@@ -127,7 +127,7 @@ impl View {
     }
 }
 
-/// Why a file is no view.
+/// Why a view file is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewError {
     file: Option<String>,
@@ -140,7 +140,7 @@ impl ViewError {
         Self { file: None, line, what: what.to_string() }
     }
 
-    /// The number of the line, from 1, where it is about one.
+    /// The line number, from 1, if the error is about one line.
     pub fn line(&self) -> Option<usize> {
         self.line
     }

@@ -1,7 +1,7 @@
-//! Memory of a live chart: bounded by the instances that its samples hold. In a binary of its own, which counts what is
-//! allocated.
+//! Memory of a live chart is bounded by the instances in its samples. A test program of its own, because it counts
+//! allocations.
 
-#[path = "../../flow/tests/live/made.rs"]
+#[path = "../../flow/tests/live/fixture.rs"]
 #[allow(dead_code, reason = "a machine that several tests share")]
 mod made;
 
@@ -15,11 +15,11 @@ use tachograph_monitor::{Board, LiveBoard};
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// Processes of one sample.
+/// Processes per sample.
 const AT_ONCE: u32 = 100;
 
-/// What a board of the first samples takes: the bytes that it keeps, and most bytes of one redraw beyond those. Beside a
-/// process that stays, each sample has others than the one before.
+/// The bytes that a board keeps after the first samples, and the peak of one redraw beyond those. Each sample has other
+/// processes than the one before, except for one that stays.
 fn bytes_after(samples: u32) -> (usize, usize) {
     let machine = Machine::default();
     let paths = [PathPattern::parse(r"\Process(*)\Ticks/sec").expect("a path")];
@@ -43,9 +43,9 @@ fn bytes_after(samples: u32) -> (usize, usize) {
     (kept, ALLOCATED.peak_usage().saturating_sub(before))
 }
 
-/// One test: all of this binary share an allocator.
+/// The only test of this program, because tests share an allocator.
 #[test]
-fn a_chart_takes_the_same_memory_however_many_processes_have_come_and_gone() {
+fn the_memory_of_a_chart_does_not_grow_with_ended_processes() {
     let (kept, redraw) = bytes_after(20);
     let (kept_later, redraw_later) = bytes_after(1_000);
     assert!(redraw_later < redraw + redraw / 4, "a redraw: {redraw_later} bytes, at first {redraw}");

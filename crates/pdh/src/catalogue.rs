@@ -1,4 +1,4 @@
-//! What a data source has: counter sets with their counters and instances.
+//! The contents of a data source: counter sets with their counters and instances.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -21,16 +21,16 @@ pub(crate) struct KnownSet {
     pub(crate) name: Arc<str>,
     pub(crate) english_name: Option<Arc<str>>,
     pub(crate) has_instances: bool,
-    /// Whether the instances are processes, which a path need not name.
+    /// Whether the instances are processes. A path may then omit the instance.
     pub(crate) is_per_process: bool,
     pub(crate) detail_level: u32,
-    /// What one record of a log holds; of a machine one part, whose instances are read when they are asked for.
+    /// For logs, one part per group of the scan. For a machine, a single part, whose instances are read on demand.
     parts: Vec<Part>,
-    /// Of a machine: the registration.
+    /// The registration; `None` for logs.
     info: Option<Arc<CounterSetInfo>>,
 }
 
-/// Counters with the instances that they have.
+/// Counters with their instances.
 #[derive(Clone)]
 pub(crate) struct Part {
     pub(crate) set: Arc<CounterSet>,
@@ -38,17 +38,17 @@ pub(crate) struct Part {
 }
 
 impl KnownSet {
-    /// Whether the set has this name, or this English name.
+    /// Whether `name` is the set's name or English name.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         is_named(&self.name, self.english_name.as_ref(), name)
     }
 
-    /// Whether a pattern takes the set by its name, or by its English name.
-    pub(crate) fn is_taken(&self, pattern: &Pattern) -> bool {
+    /// Whether a pattern matches the set's name or English name.
+    pub(crate) fn matches(&self, pattern: &Pattern) -> bool {
         pattern.matches(&self.name) || self.english_name.as_ref().is_some_and(|name| pattern.matches(name))
     }
 
-    /// The counters, each once, in their order.
+    /// The counters in the order of the set, without duplicates.
     pub(crate) fn counters(&self) -> impl Iterator<Item = &Counter> {
         let mut known = HashSet::new();
         let is_single = self.parts.len() == 1;
@@ -56,30 +56,30 @@ impl KnownSet {
         counters.filter(move |counter| is_single || known.insert(fold_case(&counter.name)))
     }
 
-    /// What a counter counts, in a sentence; empty where the source does not say.
+    /// The help text of a counter; empty if the source has none.
     pub(crate) fn help(&self, counter: &str) -> Arc<str> {
         let info = self.info.iter().flat_map(|info| &info.counters).find(|info| *info.name == *counter);
         info.map_or_else(Arc::default, |info| Arc::from(&*info.help))
     }
 
-    /// The V1 numbers of the set's name and help, where a log has them.
+    /// The V1 indexes of the set's name and help, if a log has them.
     pub(crate) fn indexes(&self) -> Option<TitleIndexes> {
         self.parts.first().and_then(|part| part.set.indexes)
     }
 
-    /// The V1 number of the set's default counter, where a log has one.
+    /// The V1 index of the set's default counter, or 0.
     pub(crate) fn default_counter(&self) -> u32 {
         self.parts.first().map_or(0, |part| part.set.default_counter)
     }
 }
 
-/// Whether a counter has this name, or this English name.
+/// Whether `name` is the counter's name or English name.
 pub(crate) fn is_counter_named(counter: &Counter, name: &str) -> bool {
     is_named(&counter.name, counter.english_name.as_ref(), name)
 }
 
-/// Whether a pattern takes a counter by its name, or by its English name.
-pub(crate) fn is_counter_taken(counter: &Counter, pattern: &PathPattern) -> bool {
+/// Whether a pattern matches a counter's name or English name.
+pub(crate) fn counter_matches(counter: &Counter, pattern: &PathPattern) -> bool {
     pattern.matches_counter(&counter.name)
         || counter.english_name.as_ref().is_some_and(|name| pattern.matches_counter(name))
 }
@@ -91,12 +91,12 @@ fn is_named(own: &str, english: Option<&Arc<str>>, name: &str) -> bool {
 /// The counter sets of logs.
 pub(crate) fn of_scan(scan: &UnionScan) -> Vec<KnownSet> {
     let mut sets: Vec<KnownSet> = Vec::new();
-    let mut places = HashMap::new();
+    let mut indexes = HashMap::new();
     for group in scan.groups() {
         let set = &group.set;
         let key = (fold_case(&set.machine), fold_case(&set.name), set.has_instances);
-        let place = *places.entry(key).or_insert(sets.len());
-        if place == sets.len() {
+        let index = *indexes.entry(key).or_insert(sets.len());
+        if index == sets.len() {
             sets.push(KnownSet {
                 machine: Arc::clone(&set.machine),
                 name: Arc::clone(&set.name),
@@ -108,7 +108,7 @@ pub(crate) fn of_scan(scan: &UnionScan) -> Vec<KnownSet> {
                 info: None,
             });
         }
-        sets[place].parts.push(Part { set: Arc::clone(set), instances: group.instances.clone() });
+        sets[index].parts.push(Part { set: Arc::clone(set), instances: group.instances.clone() });
     }
     sets
 }
@@ -137,7 +137,7 @@ impl DataSource {
         })
     }
 
-    /// The parts of a set with their instances: of a machine those that there are now.
+    /// The parts of a set with their instances. For a machine, this reads the current instances.
     pub(crate) fn parts<'a>(&self, set: &'a KnownSet) -> Result<Cow<'a, [Part]>> {
         let (Origin::Machine(registry), Some(info)) = (self.origin(), &set.info) else {
             return Ok(Cow::Borrowed(&set.parts));
@@ -145,16 +145,17 @@ impl DataSource {
         let mut parts = set.parts.clone();
         if let (Some(part), true) = (parts.first_mut(), info.has_instances()) {
             let keys = registry().instances(info.guid).map_err(|failure| status_of(failure.code))?;
-            part.instances = Numbering::default().number(&keys).to_vec();
+            part.instances = Numbering::default().assign(&keys).to_vec();
         }
         Ok(Cow::Owned(parts))
     }
 
-    /// The name of the machine that is meant, without backslashes; `None` where any is.
+    /// Returns the machine's name without backslashes, or `None` if the name is missing or is that of the local machine:
+    /// counter sets need not be filtered by machine then.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_MACHINE`] where the source has no such machine.
+    /// [`PdhStatus::NO_MACHINE`] if the source does not have the machine.
     pub(crate) fn machine(&self, machine: Option<&str>) -> Result<Option<String>> {
         let name = machine.unwrap_or_default().trim_start_matches('\\');
         if name.is_empty() {
@@ -174,32 +175,32 @@ impl DataSource {
         if is_known { Ok(Some(name.to_owned())) } else { Err(PdhStatus::NO_MACHINE) }
     }
 
-    /// The counter sets of one machine; of all for `None`.
-    pub(crate) fn sets_of(&self, machine: Option<&str>) -> Result<Vec<SetPlace>> {
+    /// The counter sets of a machine; of all machines if `machine` is `None`.
+    pub(crate) fn sets_of(&self, machine: Option<&str>) -> Result<Vec<SetRef>> {
         let machine = self.machine(machine)?;
         let sets = self.sets()?;
-        let is_meant =
+        let is_selected =
             |set: &KnownSet| machine.as_ref().is_none_or(|machine| eq_ignore_case(machine, &set.machine));
-        let places = (0..sets.len()).filter(|&place| is_meant(&sets[place]));
-        Ok(places.map(|place| SetPlace { sets: Arc::clone(&sets), place }).collect())
+        let indexes = (0..sets.len()).filter(|&index| is_selected(&sets[index]));
+        Ok(indexes.map(|index| SetRef { sets: Arc::clone(&sets), index }).collect())
     }
 }
 
-/// One of the counter sets of a source.
-pub(crate) struct SetPlace {
+/// A shared reference to one of the counter sets of a source.
+pub(crate) struct SetRef {
     sets: Arc<[KnownSet]>,
-    place: usize,
+    index: usize,
 }
 
-impl std::ops::Deref for SetPlace {
+impl std::ops::Deref for SetRef {
     type Target = KnownSet;
 
     fn deref(&self) -> &KnownSet {
-        &self.sets[self.place]
+        &self.sets[self.index]
     }
 }
 
-/// The status of a provider's failure.
+/// Converts a provider's error code to a PDH status.
 pub(crate) fn status_of(code: ErrorCode) -> PdhStatus {
     if code == ErrorCode::TIMEOUT { PdhStatus::QUERY_PERF_DATA_TIMEOUT } else { PdhStatus::NO_DATA }
 }

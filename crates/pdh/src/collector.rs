@@ -1,23 +1,26 @@
-//! Collecting again and again on a thread of its own.
+//! Periodic collection of a query on a background thread.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, TryLockError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tachograph_counters::IgnorePoison;
+
 use crate::{PdhStatus, Query, Result};
 
-/// How long the thread waits for a query that somebody else uses, before it looks whether it is to end.
+/// While another thread holds the query's lock, how long to wait before trying again or stopping.
 const BUSY_WAIT: Duration = Duration::from_millis(1);
 
-/// Collects a query at an interval, on a thread of its own, until it is dropped.
+/// Collects a query periodically on a background thread, until the collector is dropped.
 ///
-/// The first collection is one interval after the start; moments that were missed are not made up for. Dropping waits for
-/// the thread's end, and may be done while the query is locked. The thread ends by itself when the query is gone.
+/// The first collection is one interval after the start; missed collections are skipped. Dropping the collector waits
+/// for the thread to end, and is safe while the caller holds the query's lock. The thread also ends when the query is
+/// dropped.
 ///
-/// A forked child has no such thread: nothing is collected there, and dropping waits for nobody.
+/// The thread does not exist in a forked child: nothing is collected there, and dropping the collector does not wait.
 #[doc(alias = "PdhCollectQueryDataEx")]
 pub struct Collector {
-    /// The process that the thread belongs to.
+    /// The id of the process that started the thread.
     process: u32,
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
@@ -30,27 +33,27 @@ struct Stop {
 }
 
 impl Stop {
-    /// Waits until a moment; whether it was stopped meanwhile.
+    /// Waits until `moment` or until the thread should stop; returns whether it should stop.
     fn wait_until(&self, moment: Instant) -> bool {
-        let mut is_stopped = self.is_stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_stopped = self.is_stopped.lock().ignore_poison();
         loop {
             let left = moment.saturating_duration_since(Instant::now());
             if *is_stopped || left.is_zero() {
                 return *is_stopped;
             }
             let waited = self.changed.wait_timeout(is_stopped, left);
-            is_stopped = waited.unwrap_or_else(PoisonError::into_inner).0;
+            is_stopped = waited.ignore_poison().0;
         }
     }
 }
 
 impl Collector {
-    /// Starts the thread. `after` is called after every collection with its status; the query is not locked then.
+    /// Starts the thread. After every collection, it calls `after` with the status, without holding the query's lock.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for an interval of 0, or one that is too long for the clock;
-    /// [`PdhStatus::MEMORY_ALLOCATION_FAILURE`] where no thread can be had.
+    /// [`PdhStatus::INVALID_ARGUMENT`] for an interval that is 0 or beyond the range of the clock;
+    /// [`PdhStatus::MEMORY_ALLOCATION_FAILURE`] if no thread can be started.
     pub fn start(
         query: &Arc<Mutex<Query>>,
         interval: Duration,
@@ -78,14 +81,14 @@ impl Collector {
     }
 }
 
-/// Collects once; `None` when the query is gone, or the thread is to end.
+/// Collects once; `None` if the query was dropped or the thread should stop.
 fn collect(query: &Weak<Mutex<Query>>, stop: &Stop) -> Option<PdhStatus> {
     let query = query.upgrade()?;
     loop {
         let mut locked = match query.try_lock() {
             Ok(locked) => locked,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // Whoever has the lock may be waiting for the end of this thread.
+            // The thread that holds the lock may be waiting for this one to end.
             Err(TryLockError::WouldBlock) => {
                 if stop.wait_until(Instant::now() + BUSY_WAIT) {
                     return None;
@@ -100,17 +103,17 @@ fn collect(query: &Weak<Mutex<Query>>, stop: &Stop) -> Option<PdhStatus> {
 impl Drop for Collector {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // There is nobody to be told, who may even have taken the lock along; and what the system knew of the thread is gone.
+            // The thread does not exist in this process, and it may have held the lock at the time of the fork.
             std::mem::forget(self.thread.take());
             return;
         }
-        *self.stop.is_stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.stop.is_stopped.lock().ignore_poison() = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take()
-            // What is called after a collection may drop the collector itself.
+            // `after` may drop the collector, on the collector's own thread.
             && thread.thread().id() != std::thread::current().id()
         {
-            // A panic of the thread has been told already, and there is nothing to do about it.
+            // If the thread panicked, the panic hook has already reported it.
             let _ = thread.join();
         }
     }

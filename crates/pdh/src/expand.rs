@@ -1,38 +1,38 @@
-//! Paths with wildcards, and checking paths.
+//! Expands and validates paths with wildcards.
 
 use std::collections::HashSet;
 
 use tachograph_counters::path::{CounterPath, InstanceName, PathPattern};
 use tachograph_counters::set::Counter;
 
-use crate::catalogue::{KnownSet, Part, is_counter_taken};
+use crate::catalogue::{KnownSet, Part, counter_matches};
 use crate::find::{MissingInstance, find};
 use crate::{DataSource, PdhStatus, Result};
 
-/// A wildcard in the counter stays as it is.
+/// Does not expand a wildcard in the counter.
 #[doc(alias = "PDH_NOEXPANDCOUNTERS")]
 pub const NO_EXPAND_COUNTERS: u32 = 1;
-/// A wildcard in the instance stays as it is.
+/// Does not expand a wildcard in the instance.
 #[doc(alias = "PDH_NOEXPANDINSTANCES")]
 pub const NO_EXPAND_INSTANCES: u32 = 2;
-/// Instances are looked up anew, which they always are.
+/// Has no effect: a machine's counters and instances are always re-read.
 #[doc(alias = "PDH_REFRESHCOUNTERS")]
 pub const REFRESH_COUNTERS: u32 = 4;
 
 impl DataSource {
-    /// The paths that a path with wildcards takes. `*` and `?` may stand in any part but the machine.
+    /// Expands a path to the paths that match it. `*` and `?` may be in any part except the machine.
     ///
-    /// Names may be the source's own or English ones; the results have the source's own. A result has a machine where the
-    /// path has one, and always over logs, which may be of several. Instances are those that there are now, of a log those
-    /// of all its samples, with their numbers (`svchost#1`). A path without wildcards becomes itself, whether its instance
-    /// is there or not; wildcards that take nothing give no path.
+    /// The path may contain the source's own names or English names; the results contain the source's own. They include
+    /// the machine if the path does, and always for logs. For a machine, the current instances are matched; for a log,
+    /// those of all its samples. Instance names include the index (`svchost#1`). An instance without wildcards need not
+    /// exist. If no instance matches, the result is empty.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for no text and for unknown flags. [`PdhStatus::INVALID_PATH`] for what is no path,
-    /// and where the instance has a wildcard and the set has no instances. [`PdhStatus::NO_MACHINE`],
-    /// [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`]; [`PdhStatus::NO_INSTANCE`] for an instance of a set that has
-    /// none, and the other way round. What reading a log, or the provider, fails with.
+    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty path and for unknown flags. [`PdhStatus::INVALID_PATH`] for a
+    /// malformed path, and for a wildcard in the instance of a set without instances. [`PdhStatus::NO_MACHINE`],
+    /// [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`]; [`PdhStatus::NO_INSTANCE`] if the path has an instance and
+    /// the set has none, or vice versa. Also errors of reading a log and of the provider.
     #[doc(alias = "PdhExpandWildCardPathW")]
     #[doc(alias = "PdhExpandWildCardPathA")]
     #[doc(alias = "PdhExpandWildCardPathHW")]
@@ -49,11 +49,11 @@ impl DataSource {
         Ok(expansion.paths)
     }
 
-    /// Whether a path names a counter, and its instance is there. A wildcard in the instance must take one.
+    /// Checks that a path names a counter with an existing instance. A wildcard must match at least one instance.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for no text, [`PdhStatus::BAD_COUNTERNAME`] for what is no path,
+    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty path, [`PdhStatus::BAD_COUNTERNAME`] for a malformed one,
     /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`], [`PdhStatus::NO_INSTANCE`].
     #[doc(alias = "PdhValidatePathW")]
     #[doc(alias = "PdhValidatePathA")]
@@ -63,7 +63,7 @@ impl DataSource {
         if path.is_empty() {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
-        find(self, path, MissingInstance::Refused).map(|_| ())
+        find(self, path, MissingInstance::Error).map(|_| ())
     }
 }
 
@@ -78,20 +78,20 @@ struct Expansion<'a> {
 impl Expansion<'_> {
     fn expand(&mut self) -> Result<()> {
         let sets = self.source.sets_of(self.pattern.path().machine.as_deref())?;
-        let mut refusal = Some(PdhStatus::NO_OBJECT);
-        let wanted = self.pattern.set().clone();
-        for set in sets.iter().filter(|set| set.is_taken(&wanted)) {
+        let mut error = Some(PdhStatus::NO_OBJECT);
+        let pattern = self.pattern.set().clone();
+        for set in sets.iter().filter(|set| set.matches(&pattern)) {
             match self.expand_set(set) {
-                Ok(()) => refusal = None,
+                Ok(()) => error = None,
                 Err(status @ (PdhStatus::NO_COUNTER | PdhStatus::NO_INSTANCE | PdhStatus::INVALID_PATH)) => {
-                    refusal = refusal.map(|_| status);
+                    error = error.map(|_| status);
                 }
-                // What cannot be read is not to be taken for empty, unless other sets are wanted too.
-                Err(status) if wanted.is_literal() => return Err(status),
+                // An unreadable set is an error only if the path names it exactly.
+                Err(status) if pattern.is_literal() => return Err(status),
                 Err(_) => {}
             }
         }
-        refusal.map_or(Ok(()), Err)
+        error.map_or(Ok(()), Err)
     }
 
     fn expand_set(&mut self, set: &KnownSet) -> Result<()> {
@@ -102,11 +102,11 @@ impl Expansion<'_> {
             (false, true) | (true, false) => return Err(PdhStatus::NO_INSTANCE),
             _ => {}
         }
-        if !set.counters().any(|counter| is_counter_taken(counter, &self.pattern)) {
+        if !set.counters().any(|counter| counter_matches(counter, &self.pattern)) {
             return Err(PdhStatus::NO_COUNTER);
         }
         if !is_wild || self.flags & NO_EXPAND_INSTANCES != 0 {
-            set.counters().for_each(|counter| self.push_as_given(set, counter));
+            set.counters().for_each(|counter| self.push_unexpanded(set, counter));
             return Ok(());
         }
         for part in self.source.parts(set)?.iter() {
@@ -115,9 +115,9 @@ impl Expansion<'_> {
         Ok(())
     }
 
-    /// The counters with the instance as the path has it.
-    fn push_as_given(&mut self, set: &KnownSet, counter: &Counter) {
-        if is_counter_taken(counter, &self.pattern) {
+    /// Adds a counter's path, with the instance unchanged from the pattern.
+    fn push_unexpanded(&mut self, set: &KnownSet, counter: &Counter) {
+        if counter_matches(counter, &self.pattern) {
             let instance = self.pattern.path().instance.clone();
             self.push(set, instance, &counter.name);
         }
@@ -129,7 +129,7 @@ impl Expansion<'_> {
                 continue;
             }
             for counter in &part.set.counters {
-                if is_counter_taken(counter, &self.pattern) {
+                if counter_matches(counter, &self.pattern) {
                     self.push(set, Some(InstanceName::from(instance.label())), &counter.name);
                 }
             }

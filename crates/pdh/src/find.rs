@@ -1,4 +1,4 @@
-//! From a path to the counter that it names.
+//! Finds the counter for a path.
 
 use std::sync::Arc;
 
@@ -9,64 +9,64 @@ use tachograph_counters::wildcard::Pattern;
 use crate::catalogue::{KnownSet, Part, is_counter_named};
 use crate::{DataSource, PdhStatus, Result};
 
-/// A counter that a path names, of one instance or of those that a pattern takes.
+/// The counter that a path names, with one instance or a pattern for instances.
 #[derive(Clone)]
-pub(crate) struct Found {
-    /// The path with the source's own names, the machine always there where it has a name.
+pub(crate) struct FoundCounter {
+    /// The path with the source's own names, including the machine if it has a name.
     pub(crate) pattern: PathPattern,
     /// Whether the instance has wildcards.
     pub(crate) is_wild: bool,
-    /// Whether the path has no instance, and means every process that publishes the set.
+    /// Whether the path omits the instance and thus selects all processes that publish the set.
     pub(crate) is_of_processes: bool,
     pub(crate) counter: Counter,
-    /// What the counter counts.
+    /// The help text of the counter.
     pub(crate) help: Arc<str>,
 }
 
-/// What becomes of an instance that there is not.
+/// How a missing instance is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MissingInstance {
-    /// It may come later.
+    /// Allow it: the instance may appear later.
     Allowed,
-    /// [`PdhStatus::NO_INSTANCE`].
-    Refused,
+    /// Fail with [`PdhStatus::NO_INSTANCE`].
+    Error,
 }
 
-/// Reads a path.
+/// Parses a path.
 ///
 /// # Errors
 ///
-/// [`PdhStatus::NO_COUNTERNAME`] for no text, [`PdhStatus::BAD_COUNTERNAME`] for what is no path.
-pub(crate) fn read(path: &str) -> Result<CounterPath> {
+/// [`PdhStatus::NO_COUNTERNAME`] for an empty path, [`PdhStatus::BAD_COUNTERNAME`] for a malformed one.
+pub(crate) fn parse(path: &str) -> Result<CounterPath> {
     if path.is_empty() {
         return Err(PdhStatus::NO_COUNTERNAME);
     }
     CounterPath::parse(path).map_err(|_| PdhStatus::BAD_COUNTERNAME)
 }
 
-/// The counter that a path names. The instance may have wildcards; set and counter are names.
+/// Finds the counter that a path names. Only the instance may contain wildcards.
 ///
 /// # Errors
 ///
 /// [`PdhStatus::NO_COUNTERNAME`], [`PdhStatus::BAD_COUNTERNAME`], [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`],
-/// [`PdhStatus::NO_COUNTER`], and [`PdhStatus::NO_INSTANCE`] where the path has an instance and the set has none, the other
-/// way round, or where one is missing that may not.
-pub(crate) fn find(source: &DataSource, path: &str, missing: MissingInstance) -> Result<Found> {
-    let path = read(path)?;
+/// [`PdhStatus::NO_COUNTER`]; [`PdhStatus::NO_INSTANCE`] if the path has an instance and the set has none, or vice
+/// versa, and for a missing instance with [`MissingInstance::Error`].
+pub(crate) fn find(source: &DataSource, path: &str, missing: MissingInstance) -> Result<FoundCounter> {
+    let path = parse(path)?;
     let sets = source.sets_of(path.machine.as_deref())?;
-    let mut refusal = PdhStatus::NO_OBJECT;
-    // A log may have the set of several machines: the first that has it all is meant.
+    let mut error = PdhStatus::NO_OBJECT;
+    // In a log, several machines may have the set: the first complete match is used.
     for set in sets.iter().filter(|set| set.is_named(&path.set)) {
         if let Some(counter) = set.counters().find(|counter| is_counter_named(counter, &path.counter)) {
             match in_set(source, set, counter, &path, missing) {
                 Ok(found) => return Ok(found),
-                Err(status) => refusal = status,
+                Err(status) => error = status,
             }
-        } else if refusal == PdhStatus::NO_OBJECT {
-            refusal = PdhStatus::NO_COUNTER;
+        } else if error == PdhStatus::NO_OBJECT {
+            error = PdhStatus::NO_COUNTER;
         }
     }
-    Err(refusal)
+    Err(error)
 }
 
 fn in_set(
@@ -75,7 +75,7 @@ fn in_set(
     counter: &Counter,
     path: &CounterPath,
     missing: MissingInstance,
-) -> Result<Found> {
+) -> Result<FoundCounter> {
     let is_of_processes = set.is_per_process && path.instance.is_none();
     if set.has_instances != path.instance.is_some() && !is_of_processes {
         return Err(PdhStatus::NO_INSTANCE);
@@ -84,20 +84,20 @@ fn in_set(
     let mut is_wild = false;
     if let Some(name) = &mut instance {
         is_wild = !Pattern::new(name.as_str()).is_literal();
-        let first = first_of(name);
-        // What may be missing need not be looked for.
-        if missing == MissingInstance::Refused || first.is_some() {
+        let first = without_index_0(name);
+        // If a missing instance is allowed, only names that end in `#0` must be looked up.
+        if missing == MissingInstance::Error || first.is_some() {
             match source.parts(set) {
                 Ok(parts) => {
-                    // `x#0` is the first `x`, unless an instance is named so.
+                    // `x#0` means the first `x`, unless an instance is really named `x#0`.
                     if let Some(first) = first.filter(|_| !has_label(&parts, name.as_str())) {
                         *name = first;
                     }
-                    if missing == MissingInstance::Refused && !has_instance(&parts, counter, name) {
+                    if missing == MissingInstance::Error && !has_instance(&parts, counter, name) {
                         return Err(PdhStatus::NO_INSTANCE);
                     }
                 }
-                // A provider that fails now may answer later.
+                // A provider that fails now may succeed later.
                 Err(_) if missing == MissingInstance::Allowed => {}
                 Err(status) => return Err(status),
             }
@@ -110,11 +110,11 @@ fn in_set(
         counter: counter.name.to_string(),
     };
     let help = set.help(&counter.name);
-    Ok(Found { pattern: own.into(), is_wild, is_of_processes, counter: counter.clone(), help })
+    Ok(FoundCounter { pattern: own.into(), is_wild, is_of_processes, counter: counter.clone(), help })
 }
 
-/// The name without an index of 0.
-fn first_of(name: &InstanceName) -> Option<InstanceName> {
+/// The name without its suffix `#0`; `None` if it has no such suffix.
+fn without_index_0(name: &InstanceName) -> Option<InstanceName> {
     name.as_str().strip_suffix("#0").filter(|name| !name.is_empty()).map(InstanceName::from)
 }
 
@@ -122,7 +122,7 @@ fn has_label(parts: &[Part], label: &str) -> bool {
     parts.iter().flat_map(|part| &part.instances).any(|instance| instance.label() == label)
 }
 
-/// Whether an instance with the counter is there that the name, or pattern, takes.
+/// Whether a name or pattern matches an instance that has the counter.
 fn has_instance(parts: &[Part], counter: &Counter, name: &InstanceName) -> bool {
     let path = CounterPath {
         machine: None,

@@ -1,18 +1,18 @@
-//! How a value is wanted, and what it then is.
+//! Number formats and formatted values.
 
 use tachograph_counters::{FormatOptions, Status};
 
 use crate::{PdhStatus, Result};
 
-/// The bits of a format, `PDH_FMT_*` of pdh.h.
+/// The bits of a format: `PDH_FMT_*` in pdh.h.
 pub mod flags {
-    /// The raw value, unformatted: no format of a value.
+    /// The raw value. Not valid in a [`Format`](super::Format).
     #[doc(alias = "PDH_FMT_RAW")]
     pub const RAW: u32 = 0x10;
-    /// Text of one byte a character: no format of a value.
+    /// ANSI text. Not valid in a [`Format`](super::Format).
     #[doc(alias = "PDH_FMT_ANSI")]
     pub const ANSI: u32 = 0x20;
-    /// Text of two bytes a character: no format of a value.
+    /// UTF-16 text. Not valid in a [`Format`](super::Format).
     #[doc(alias = "PDH_FMT_UNICODE")]
     pub const UNICODE: u32 = 0x40;
     /// A 32-bit integer.
@@ -24,24 +24,25 @@ pub mod flags {
     /// A 64-bit integer.
     #[doc(alias = "PDH_FMT_LARGE")]
     pub const LARGE: u32 = 0x400;
-    /// The counter's scale factor is not applied.
+    /// Ignores the counter's scale factor.
     #[doc(alias = "PDH_FMT_NOSCALE")]
     pub const NOSCALE: u32 = 0x1000;
-    /// The value times 1000.
+    /// Multiplies the value by 1000.
     #[doc(alias = "PDH_FMT_1000")]
     pub const TIMES_1000: u32 = 0x2000;
-    /// No format of a value.
+    /// Not valid in a [`Format`](super::Format).
     #[doc(alias = "PDH_FMT_NODATA")]
     pub const NODATA: u32 = 0x4000;
-    /// Percentages may exceed 100.
+    /// Does not cap percentages at 100.
     #[doc(alias = "PDH_FMT_NOCAP100")]
     pub const NOCAP100: u32 = 0x8000;
 }
 
-/// How a value is wanted: as one of three kinds of numbers, with or without scale factor, cap and factor 1000.
+/// The format of a value: one of three number types, and whether to apply the scale factor, cap percentages at 100 and
+/// multiply by 1000.
 ///
-/// Without [`flags::NOCAP100`] values above 100 of types that are shown with a `%` become 100. The scale factor is the one
-/// [set by the caller](crate::Query::set_scale_factor); the default scale of a counter is for charts and is never applied.
+/// The scale factor is the one set with [`set_scale_factor`](crate::Query::set_scale_factor). A counter's default scale
+/// is for charts only and never applied.
 ///
 /// ```
 /// use tachograph_pdh::{Format, PdhStatus, flags};
@@ -55,15 +56,15 @@ pub struct Format {
 }
 
 impl Format {
-    /// A double as all tools of this project show it: uncapped, unscaled.
+    /// A double, uncapped and unscaled. All tools of this project display values in this format.
     pub const DOUBLE: Self = Self { flags: flags::DOUBLE | flags::NOSCALE | flags::NOCAP100 };
 
-    /// The format of these bits.
+    /// Creates a format from its bits.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] unless there is exactly one of `LONG`, `DOUBLE` and `LARGE`, and for bits beside
-    /// `NOSCALE`, `1000` and `NOCAP100`.
+    /// [`PdhStatus::INVALID_ARGUMENT`] unless exactly one of `LONG`, `DOUBLE` and `LARGE` is set, and for bits other than
+    /// these, `NOSCALE`, `1000` and `NOCAP100`.
     pub fn from_flags(flags: u32) -> Result<Self> {
         const NUMBERS: u32 = flags::LONG | flags::DOUBLE | flags::LARGE;
         const MODIFIERS: u32 = flags::NOSCALE | flags::TIMES_1000 | flags::NOCAP100;
@@ -79,7 +80,7 @@ impl Format {
         self.flags
     }
 
-    /// What the formulas are told, for a counter with this scale factor.
+    /// The options for the calculator, for a counter with this scale factor.
     pub(crate) fn options(self, scale: i8) -> FormatOptions {
         FormatOptions {
             cap_at_100: self.flags & flags::NOCAP100 == 0,
@@ -89,9 +90,8 @@ impl Format {
         }
     }
 
-    /// A number of the wanted kind: cut toward zero, and at the ends of the range.
+    /// Converts a number to the type of the format. Integers are truncated toward zero and saturate.
     pub(crate) fn value_of(self, number: f64) -> Value {
-        // `as` saturates, and cuts toward zero.
         match self.flags & (flags::LONG | flags::LARGE) {
             flags::LONG => Value::Long(number as i32),
             flags::LARGE => Value::Large(number as i64),
@@ -100,7 +100,7 @@ impl Format {
     }
 }
 
-/// A number of the kind that a [`Format`] asks for.
+/// A number of the type that a [`Format`] selects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// 32 bits.
@@ -115,14 +115,14 @@ pub enum Value {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[doc(alias = "PDH_FMT_COUNTERVALUE")]
 pub struct FormattedValue {
-    /// [`PdhStatus::VALID_DATA`], or why there is no value.
+    /// [`PdhStatus::VALID_DATA`], or why the value is missing.
     #[doc(alias = "CStatus")]
     pub status: PdhStatus,
-    /// The value; 0 where there is none.
+    /// The value; 0 if it is missing.
     pub value: Value,
 }
 
-/// There is no value: what the call answers, and the status that the value itself has.
+/// Why a value is missing: the status of the call, and the status of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoValue {
     /// The status of the call.
@@ -132,13 +132,13 @@ pub struct NoValue {
 }
 
 impl NoValue {
-    /// A call that is wrong as such: its value is not valid either.
+    /// A call that failed with `status`; the status of the value is [`PdhStatus::CSTATUS_INVALID_DATA`].
     pub(crate) fn of_call(status: PdhStatus) -> Self {
         Self { status, value_status: PdhStatus::CSTATUS_INVALID_DATA }
     }
 
-    /// The value that stands in an array, or in statistics, where there is none.
-    pub(crate) fn in_place(self, format: Format) -> FormattedValue {
+    /// Represents the missing value in an array or in statistics: a 0 with the value's status.
+    pub(crate) fn to_value(self, format: Format) -> FormattedValue {
         FormattedValue { status: self.value_status, value: format.value_of(0.0) }
     }
 }
@@ -151,7 +151,8 @@ impl std::fmt::Display for NoValue {
 
 impl std::error::Error for NoValue {}
 
-/// What the formula gave, in the wanted format; `raw_status` is the status of the sample that is in the way, if one is.
+/// Formats the result of a formula. `raw_status` is the error status of the raw value that caused the formula to fail,
+/// if any.
 pub(crate) fn formatted(
     result: std::result::Result<f64, Status>,
     format: Format,

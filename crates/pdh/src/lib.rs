@@ -1,8 +1,7 @@
-//! The functions of the Performance Data Helper (PDH) in Rust form: queries of counters over this machine or over a log,
-//! formatted values, statistics, and counter paths. `capi` gives them to C programs as `pdh.h`.
+//! A Rust version of the Performance Data Helper (PDH) API: queries of this machine's counters or of logs, formatted
+//! values, statistics, and counter paths. `capi` exports it to C programs as `pdh.h`.
 //!
-//! Each function names the C function that it stands for as a search alias. Buffers and their sizes, texts of two bytes a
-//! character and handles are the matter of the C interface; everything else is here.
+//! Each function has its C names as search aliases. Buffer sizes, UTF-16 strings and handles are implemented by `capi`.
 
 #![forbid(unsafe_code)]
 

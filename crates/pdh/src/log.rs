@@ -1,4 +1,4 @@
-//! Logs that a query is written to, and logs opened to be read.
+//! Logs opened for reading, or for writing a query's samples.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,66 +11,66 @@ use tachograph_logs::Format;
 use crate::query::zone_of_now;
 use crate::{DataSource, PdhStatus, Query, Result};
 
-/// How a log is opened: the bits of `PDH_LOG_*` of pdh.h. One way of access, one mode, any options.
+/// Flags for opening a log (`PDH_LOG_*` in pdh.h): one access flag, one mode, and any number of options.
 pub mod access {
-    /// To be read.
+    /// Opens the log for reading.
     #[doc(alias = "PDH_LOG_READ_ACCESS")]
     pub const READ: u32 = 0x1_0000;
-    /// To be written.
+    /// Opens the log for writing.
     #[doc(alias = "PDH_LOG_WRITE_ACCESS")]
     pub const WRITE: u32 = 0x2_0000;
-    /// To be gone on with.
+    /// Opens the log for appending.
     #[doc(alias = "PDH_LOG_UPDATE_ACCESS")]
     pub const UPDATE: u32 = 0x4_0000;
-    /// Which bits are the mode.
+    /// The bits of the mode.
     #[doc(alias = "PDH_LOG_CREATE_MASK")]
     pub const MODE: u32 = 0xF;
-    /// The file must not be there.
+    /// The file must not exist.
     #[doc(alias = "PDH_LOG_CREATE_NEW")]
     pub const CREATE_NEW: u32 = 1;
-    /// A file that is there is replaced.
+    /// Replaces an existing file.
     #[doc(alias = "PDH_LOG_CREATE_ALWAYS")]
     pub const CREATE_ALWAYS: u32 = 2;
-    /// A file that is there is gone on with.
+    /// Appends to an existing file, or creates a new one.
     #[doc(alias = "PDH_LOG_OPEN_ALWAYS")]
     pub const OPEN_ALWAYS: u32 = 3;
-    /// The file must be there.
+    /// The file must exist.
     #[doc(alias = "PDH_LOG_OPEN_EXISTING")]
     pub const OPEN_EXISTING: u32 = 4;
-    /// The caption is used.
+    /// The caller passes a caption.
     #[doc(alias = "PDH_LOG_OPT_USER_STRING")]
     pub const USER_STRING: u32 = 0x100_0000;
-    /// New records take the place of the oldest; binary logs only.
+    /// New records replace the oldest ones; BLG only.
     #[doc(alias = "PDH_LOG_OPT_CIRCULAR")]
     pub const CIRCULAR: u32 = 0x200_0000;
-    /// The most that the file may have is given in bytes, else in megabytes.
+    /// The maximum size is in bytes instead of megabytes.
     #[doc(alias = "PDH_LOG_OPT_MAX_IS_BYTES")]
     pub const MAX_IS_BYTES: u32 = 0x400_0000;
-    /// A file that is there is gone on with.
+    /// Appends to an existing file.
     #[doc(alias = "PDH_LOG_OPT_APPEND")]
     pub const APPEND: u32 = 0x800_0000;
 }
 
-/// The type of a log, `PDH_LOG_TYPE_*` of pdh.h.
+/// The type of a log: `PDH_LOG_TYPE_*` in pdh.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum LogType {
-    /// Not said; a log that is read says it itself.
+    /// Unspecified. When a log is read, the type is detected.
     #[doc(alias = "PDH_LOG_TYPE_UNDEFINED")]
     Undefined = 0,
-    /// Text with commas.
+    /// Comma-separated text.
     #[doc(alias = "PDH_LOG_TYPE_CSV")]
     Csv = 1,
-    /// Text with tabs.
+    /// Tab-separated text.
     #[doc(alias = "PDH_LOG_TYPE_TSV")]
     Tsv = 2,
-    /// The binary format of Windows 2000 and before.
+    /// The binary format of Windows 2000 and earlier.
     #[doc(alias = "PDH_LOG_TYPE_RETIRED_BIN")]
     RetiredBinary = 3,
-    /// Events of the kernel.
+    /// A kernel event trace.
     #[doc(alias = "PDH_LOG_TYPE_TRACE_KERNEL")]
     TraceKernel = 4,
-    /// Other events.
+    /// An event trace other than the kernel's.
     #[doc(alias = "PDH_LOG_TYPE_TRACE_GENERIC")]
     TraceGeneric = 5,
     /// The format of Windows NT's Performance Monitor.
@@ -85,10 +85,10 @@ pub enum LogType {
 }
 
 impl LogType {
-    /// The type of this number, if there is one.
+    /// Decodes a `PDH_LOG_TYPE_*` code.
     #[must_use]
-    pub const fn from_number(number: u32) -> Option<Self> {
-        Some(match number {
+    pub const fn from_code(code: u32) -> Option<Self> {
+        Some(match code {
             0 => Self::Undefined,
             1 => Self::Csv,
             2 => Self::Tsv,
@@ -102,9 +102,9 @@ impl LogType {
         })
     }
 
-    /// The number.
+    /// The `PDH_LOG_TYPE_*` code.
     #[must_use]
-    pub const fn number(self) -> u32 {
+    pub const fn code(self) -> u32 {
         self as u32
     }
 
@@ -129,13 +129,13 @@ impl From<Format> for LogType {
     }
 }
 
-/// A log that is open.
+/// An open log.
 #[doc(alias = "PDH_HLOG")]
 pub struct LogHandle {
     log_type: LogType,
     state: State,
-    /// The last sample of a log that is gone on with, UTC.
-    last_before: Option<FileTime>,
+    /// The time (UTC) of the last sample that was in the log when it was opened for appending.
+    last_existing: Option<FileTime>,
 }
 
 enum State {
@@ -143,26 +143,26 @@ enum State {
     Written(Box<Recorder>),
 }
 
-/// Bytes of a megabyte.
+/// Bytes per megabyte.
 const MEGABYTE: u64 = 1 << 20;
 
 impl LogHandle {
-    /// Opens a log.
+    /// Opens a log. For reading, the type is detected. For writing, `query` supplies the samples, and `log_type` is
+    /// CSV, TSV or BLG. `max_size` is the maximum size of the file in megabytes, or in bytes with
+    /// [`access::MAX_IS_BYTES`]; 0 means unlimited and is an error for a circular log. The file is created immediately;
+    /// existing contents are replaced when the first record is written. If no record is written, a new file is removed.
+    /// Only samples with the same counters and later times can be appended to a log. A text log has columns for the
+    /// instances in its first record only.
     ///
-    /// To read: the type is told from the file. To write: `query` is what is written, `log_type` CSV, TSV or binary;
-    /// `max_size` is the most that the file may have, 0 for no limit, in megabytes unless `access` says bytes. A circular log
-    /// needs it. The file is made at once, what was in it goes with the first record; without a record no file stays. A log
-    /// that is gone on with must have the same counters, and earlier times. The columns of a text are those of the instances
-    /// in its first record.
-    ///
-    /// A caption is accepted and not kept: the formats that are written have no place for it.
+    /// A caption is accepted but not stored, as the formats have no field for it.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for bits of `access` that do not go together, without a query to write, for a
-    /// circular text, for a circular log without a size. [`PdhStatus::LOG_TYPE_NOT_FOUND`] for a type that cannot be
-    /// written, and for a binary log of a text, which has no raw values. [`PdhStatus::FILE_NOT_FOUND`], [`PdhStatus::FILE_ALREADY_EXISTS`], [`PdhStatus::ACCESS_DENIED`],
-    /// [`PdhStatus::LOG_FILE_CREATE_ERROR`]; to read, as [`DataSource::of_logs`].
+    /// [`PdhStatus::INVALID_ARGUMENT`] for an invalid combination of `access` flags, for writing without a query, for a
+    /// circular text log, and for a circular log without a size. [`PdhStatus::LOG_TYPE_NOT_FOUND`] for a type that
+    /// cannot be written. [`PdhStatus::FILE_NOT_FOUND`], [`PdhStatus::FILE_ALREADY_EXISTS`],
+    /// [`PdhStatus::ACCESS_DENIED`], [`PdhStatus::LOG_FILE_CREATE_ERROR`]. For reading, the errors of
+    /// [`DataSource::of_logs`].
     #[doc(alias = "PdhOpenLogW")]
     #[doc(alias = "PdhOpenLogA")]
     pub fn open(
@@ -173,15 +173,15 @@ impl LogHandle {
         max_size: u32,
         caption: Option<&str>,
     ) -> Result<Self> {
-        let wanted = Access::read(access)?;
-        let log_type = LogType::from_number(log_type).ok_or(PdhStatus::LOG_TYPE_NOT_FOUND)?;
+        let mode = Access::decode(access)?;
+        let log_type = LogType::from_code(log_type).ok_or(PdhStatus::LOG_TYPE_NOT_FOUND)?;
         if access & access::USER_STRING != 0 && caption.is_none() {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
-        if wanted == Access::Read {
+        if mode == Access::Read {
             let source = DataSource::of_logs(vec![path.to_path_buf()])?;
-            let log_type = source.logs()?.facts().format.into();
-            return Ok(Self { log_type, state: State::Read(source), last_before: None });
+            let log_type = source.logs()?.facts.format.into();
+            return Ok(Self { log_type, state: State::Read(source), last_existing: None });
         }
         let query = query.ok_or(PdhStatus::INVALID_ARGUMENT)?;
         let format = log_type.format().ok_or(PdhStatus::LOG_TYPE_NOT_FOUND)?;
@@ -189,8 +189,8 @@ impl LogHandle {
         if is_circular && (format != Format::Blg || max_size == 0) {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
-        let existing = wanted.existing(path)?;
-        let last_before = if existing == Existing::Append { last_of(path)? } else { None };
+        let existing = mode.existing(path)?;
+        let last_existing = if existing == Existing::Append { last_of(path)? } else { None };
         let options = RecordOptions {
             format,
             existing,
@@ -200,7 +200,7 @@ impl LogHandle {
         };
         let now = Moment { utc: FileTime::from_system_time(std::time::SystemTime::now()), bias_minutes: 0 };
         let recorder = Recorder::create(options, now).map_err(|error| status_of(&error))?;
-        Ok(Self { log_type, state: State::Written(Box::new(recorder)), last_before })
+        Ok(Self { log_type, state: State::Written(Box::new(recorder)), last_existing })
     }
 
     /// The type of the log.
@@ -209,17 +209,17 @@ impl LogHandle {
         self.log_type
     }
 
-    /// Collects the query, and writes what it gave as one record. `user_string` is a comment that must not be empty; it is
-    /// not kept.
+    /// Collects the query and writes the sample as one record. `user_string` is a comment; it must not be empty and is not
+    /// stored.
     ///
-    /// The query must be the one that the log was opened with.
+    /// `query` must be the query that was passed to [`open`](Self::open).
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty comment; [`PdhStatus::INVALID_HANDLE`] for a log that is read. What
-    /// collecting fails with; nothing is written then. [`PdhStatus::LOG_FILE_TOO_SMALL`] when the log is full,
-    /// [`PdhStatus::INCORRECT_APPEND_TIME`] and [`PdhStatus::UNMATCHED_APPEND_COUNTER`] where the log that was there cannot
-    /// go on with the record, [`PdhStatus::LOG_FILE_CREATE_ERROR`] where it cannot be written.
+    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty comment; [`PdhStatus::INVALID_HANDLE`] for a log opened for
+    /// reading. The errors of [`Query::collect`], in which case nothing is written. [`PdhStatus::LOG_FILE_TOO_SMALL`]
+    /// if the log is full, [`PdhStatus::INCORRECT_APPEND_TIME`] and [`PdhStatus::UNMATCHED_APPEND_COUNTER`] if the
+    /// record does not fit the existing log, [`PdhStatus::LOG_FILE_CREATE_ERROR`] if it cannot be written.
     #[doc(alias = "PdhUpdateLogW")]
     #[doc(alias = "PdhUpdateLogA")]
     pub fn update(&mut self, query: &mut Query, user_string: Option<&str>) -> Result<()> {
@@ -232,17 +232,17 @@ impl LogHandle {
         }
         query.collect()?;
         let sample = query.sample_for_log()?;
-        if self.last_before.is_some_and(|last| sample.at.utc <= last) {
+        if self.last_existing.is_some_and(|last| sample.at.utc <= last) {
             return Err(PdhStatus::INCORRECT_APPEND_TIME);
         }
-        recorder.take(sample).map_err(|error| status_of(&error))
+        recorder.push(sample).map_err(|error| status_of(&error))
     }
 
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     ///
     /// # Errors
     ///
-    /// None now; a log's size may have to be asked for.
+    /// Currently none.
     #[doc(alias = "PdhGetLogFileSize")]
     pub fn size(&self) -> Result<u64> {
         match &self.state {
@@ -251,7 +251,7 @@ impl LogHandle {
         }
     }
 
-    /// What a log that is read gives; `None` for one that is written.
+    /// The data source of a log opened for reading; `None` for a log opened for writing.
     #[must_use]
     pub fn source(&self) -> Option<&DataSource> {
         match &self.state {
@@ -264,7 +264,7 @@ impl LogHandle {
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::LOG_FILE_CREATE_ERROR`] where it cannot be written.
+    /// [`PdhStatus::LOG_FILE_CREATE_ERROR`] if the log cannot be written.
     #[doc(alias = "PdhCloseLog")]
     pub fn close(mut self) -> Result<()> {
         match &mut self.state {
@@ -274,38 +274,38 @@ impl LogHandle {
     }
 }
 
-/// What is to become of the file.
+/// How the file is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
-    New,
+    Create,
     Replace,
-    GoOnOrNew,
-    GoOn,
+    AppendOrCreate,
+    Append,
 }
 
 impl Access {
-    fn read(bits: u32) -> Result<Self> {
+    fn decode(bits: u32) -> Result<Self> {
         const OPTIONS: u32 = access::USER_STRING | access::CIRCULAR | access::MAX_IS_BYTES | access::APPEND;
         let mode = bits & access::MODE;
         let appends = bits & access::APPEND != 0;
         Ok(match (bits & !access::MODE & !OPTIONS, mode) {
             (access::READ, access::OPEN_EXISTING | access::OPEN_ALWAYS) => Self::Read,
-            (access::WRITE, access::CREATE_NEW) => Self::New,
+            (access::WRITE, access::CREATE_NEW) => Self::Create,
             (access::WRITE, access::CREATE_ALWAYS) if !appends => Self::Replace,
-            (access::WRITE, access::CREATE_ALWAYS | access::OPEN_ALWAYS) => Self::GoOnOrNew,
-            (access::UPDATE, access::OPEN_ALWAYS) => Self::GoOnOrNew,
-            (access::WRITE | access::UPDATE, access::OPEN_EXISTING) => Self::GoOn,
+            (access::WRITE, access::CREATE_ALWAYS | access::OPEN_ALWAYS) => Self::AppendOrCreate,
+            (access::UPDATE, access::OPEN_ALWAYS) => Self::AppendOrCreate,
+            (access::WRITE | access::UPDATE, access::OPEN_EXISTING) => Self::Append,
             _ => return Err(PdhStatus::INVALID_ARGUMENT),
         })
     }
 
     fn existing(self, path: &Path) -> Result<Existing> {
         match self {
-            Self::GoOn if !path.exists() => Err(PdhStatus::FILE_NOT_FOUND),
-            Self::GoOn | Self::GoOnOrNew => Ok(Existing::Append),
+            Self::Append if !path.exists() => Err(PdhStatus::FILE_NOT_FOUND),
+            Self::Append | Self::AppendOrCreate => Ok(Existing::Append),
             Self::Replace => Ok(Existing::Overwrite),
-            Self::New | Self::Read => Ok(Existing::Refuse),
+            Self::Create | Self::Read => Ok(Existing::Refuse),
         }
     }
 }
@@ -315,7 +315,7 @@ fn max_bytes(access: u32, max_size: u32) -> Option<u64> {
     (max_size != 0).then(|| u64::from(max_size) * unit)
 }
 
-/// The last sample of a log that is to be gone on with; `None` where there is none.
+/// The time of a log's last sample; `None` if it has none.
 fn last_of(path: &Path) -> Result<Option<FileTime>> {
     if std::fs::metadata(path).map_or(0, |metadata| metadata.len()) == 0 {
         return Ok(None);
@@ -325,19 +325,19 @@ fn last_of(path: &Path) -> Result<Option<FileTime>> {
     Ok(scan.union.time_range().map(|(_, last)| last.utc))
 }
 
-/// Options of a log of what a query gives.
+/// Options for recording a query's samples. The interval is a placeholder.
 fn options_of(path: &Path, query: &Query) -> Result<RecordOptions> {
     let mut options = RecordOptions::new(path, Duration::from_secs(1));
     options.zone = zone_of_now();
     if !query.is_real_time() {
-        let facts = query.source().logs()?.facts();
+        let facts = &query.source().logs()?.facts;
         options.zone = facts.zone.clone();
         options.performance_frequency = facts.performance_frequency.unwrap_or(options.performance_frequency);
     }
     Ok(options)
 }
 
-/// The status of an error of writing.
+/// Converts an error of writing a log to a status.
 fn status_of(error: &FlowError) -> PdhStatus {
     let FlowError::Log(error) = error else { return PdhStatus::LOG_FILE_CREATE_ERROR };
     if error.is_unsupported() {

@@ -1,32 +1,32 @@
-//! What there is to ask for: machines, counter sets, counters and instances.
+//! Lists machines, counter sets, counters and instances.
 
 use std::collections::HashSet;
 
 use tachograph_counters::set::{Instance, TitleIndexes};
 use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 
-use crate::catalogue::SetPlace;
+use crate::catalogue::SetRef;
 use crate::{DataSource, PdhStatus, Result};
 
-/// Counters and instances of a counter set, each name once.
+/// The counters and instances of a counter set, without duplicate names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectItems {
     /// The counters in the order of the set.
     pub counters: Vec<String>,
-    /// The instances, `parent/instance` where there are parents, without `#n`. `None`: the set has no instances by its
-    /// nature; empty: it has none now.
+    /// The instances without `#n`; `parent/instance` for those with a parent. `None` for a single-instance set; empty
+    /// for a multi-instance set that currently has no instances.
     pub instances: Option<Vec<String>>,
 }
 
-/// The counter set that is a machine's default, where it has it.
+/// The default counter set of machines that have it.
 const DEFAULT_OBJECT: &str = "Processor";
 
 impl DataSource {
-    /// The machines, each as `\\NAME`.
+    /// The machines, in the form `\\NAME`.
     ///
     /// # Errors
     ///
-    /// What reading a log fails with.
+    /// Errors of reading a log.
     #[doc(alias = "PdhEnumMachinesW")]
     #[doc(alias = "PdhEnumMachinesA")]
     #[doc(alias = "PdhEnumMachinesHW")]
@@ -37,12 +37,12 @@ impl DataSource {
         Ok(each_once(names))
     }
 
-    /// The counter sets of a machine (`None` for this one, or for all of a log) up to a level of detail: 100 novice,
-    /// 200 advanced, 300 expert, 400 wizard. Always as they are now, so that nothing is to be refreshed.
+    /// The counter sets up to a detail level: 100 novice, 200 advanced, 300 expert, 400 wizard. With `None` as machine,
+    /// those of the local machine, or of all machines in a log. The list is always current.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_MACHINE`] for a machine that the source does not have; what reading a log fails with.
+    /// [`PdhStatus::NO_MACHINE`] if the source does not have the machine; errors of reading a log.
     #[doc(alias = "PdhEnumObjectsW")]
     #[doc(alias = "PdhEnumObjectsA")]
     #[doc(alias = "PdhEnumObjectsHW")]
@@ -53,13 +53,13 @@ impl DataSource {
         ))
     }
 
-    /// The counters and instances of a counter set, counters up to a level of detail. Instances are those that there are
-    /// now; of a log, those of all its samples.
+    /// The counters, up to a detail level, and the instances of a counter set. For a machine, the current instances; for a
+    /// log, those of all its samples.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] without a name, [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`]; what reading a
-    /// log, or the set's provider, fails with.
+    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty name, [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`]; errors of
+    /// reading a log, or of the set's provider.
     #[doc(alias = "PdhEnumObjectItemsW")]
     #[doc(alias = "PdhEnumObjectItemsA")]
     #[doc(alias = "PdhEnumObjectItemsHW")]
@@ -81,7 +81,7 @@ impl DataSource {
         let has_instances = sets.iter().any(|set| set.has_instances);
         Ok(ObjectItems {
             counters: each_once(counters.into_iter()),
-            // Instances that differ in case alone are two on Linux.
+            // On Linux, instance names are case-sensitive.
             instances: has_instances.then(|| {
                 let mut known = HashSet::new();
                 instances.retain(|name| known.insert(name.clone()));
@@ -90,7 +90,7 @@ impl DataSource {
         })
     }
 
-    /// The counter set that is shown where none was chosen: `Processor`, or else the first.
+    /// The counter set that a user interface should preselect: `Processor`, or the first one.
     ///
     /// # Errors
     ///
@@ -104,11 +104,11 @@ impl DataSource {
         default.map(|set| set.name.to_string()).ok_or(PdhStatus::NO_OBJECT)
     }
 
-    /// The counter of a set that is shown where none was chosen: the one that a log names, or else the first.
+    /// The counter of a set that a user interface should preselect: the set's default counter, or its first one.
     ///
     /// # Errors
     ///
-    /// As [`object_items`](Self::object_items); [`PdhStatus::NO_COUNTER`] for a set without counters.
+    /// [`PdhStatus::NO_COUNTER`] for a set without counters; otherwise as for [`object_items`](Self::object_items).
     #[doc(alias = "PdhGetDefaultPerfCounterW")]
     #[doc(alias = "PdhGetDefaultPerfCounterA")]
     #[doc(alias = "PdhGetDefaultPerfCounterHW")]
@@ -123,46 +123,46 @@ impl DataSource {
         counter.map(|counter| counter.name.to_string()).ok_or(PdhStatus::NO_COUNTER)
     }
 
-    /// The name of a set or counter that a log knows by this number of the older interface (V1).
+    /// The name of a set or counter by its V1 index in a log.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_MACHINE`]; [`PdhStatus::STRING_NOT_FOUND`] where no name has the number: names of this machine have
-    /// none.
+    /// [`PdhStatus::NO_MACHINE`]; [`PdhStatus::STRING_NOT_FOUND`] for an unknown index. On the local machine, names
+    /// have no index.
     #[doc(alias = "PdhLookupPerfNameByIndexW")]
     #[doc(alias = "PdhLookupPerfNameByIndexA")]
     pub fn name_by_index(&self, machine: Option<&str>, index: u32) -> Result<String> {
-        let numbered = self.numbered(machine)?;
-        let found = numbered.into_iter().find(|(_, number)| *number == index);
+        let titles = self.titles(machine)?;
+        let found = titles.into_iter().find(|(_, known)| *known == index);
         found.map(|(name, _)| name).ok_or(PdhStatus::STRING_NOT_FOUND)
     }
 
-    /// The number of the older interface (V1) by which a log knows a set or counter.
+    /// The V1 index of a set or counter in a log.
     ///
     /// # Errors
     ///
-    /// As [`name_by_index`](Self::name_by_index).
+    /// [`PdhStatus::NO_MACHINE`]; [`PdhStatus::STRING_NOT_FOUND`] if the name is unknown or has no index.
     #[doc(alias = "PdhLookupPerfIndexByNameW")]
     #[doc(alias = "PdhLookupPerfIndexByNameA")]
     pub fn index_by_name(&self, machine: Option<&str>, name: &str) -> Result<u32> {
-        let numbered = self.numbered(machine)?;
-        let found = numbered.into_iter().find(|(known, _)| eq_ignore_case(known, name));
-        found.map(|(_, number)| number).ok_or(PdhStatus::STRING_NOT_FOUND)
+        let titles = self.titles(machine)?;
+        let found = titles.into_iter().find(|(known, _)| eq_ignore_case(known, name));
+        found.map(|(_, index)| index).ok_or(PdhStatus::STRING_NOT_FOUND)
     }
 
-    /// The names of sets and counters that have a number.
-    fn numbered(&self, machine: Option<&str>) -> Result<Vec<(String, u32)>> {
-        let mut numbered = Vec::new();
+    /// The names and V1 indexes of all sets and counters that have an index.
+    fn titles(&self, machine: Option<&str>) -> Result<Vec<(String, u32)>> {
+        let mut titles = Vec::new();
         for set in self.sets_of(machine)? {
-            numbered.extend(set.indexes().map(|indexes| (set.name.to_string(), indexes.name)));
+            titles.extend(set.indexes().map(|indexes| (set.name.to_string(), indexes.name)));
             let counters = set.counters();
-            numbered.extend(counters.filter_map(|one| Some((one.name.to_string(), one.indexes?.name))));
+            titles.extend(counters.filter_map(|one| Some((one.name.to_string(), one.indexes?.name))));
         }
-        Ok(numbered)
+        Ok(titles)
     }
 
-    /// The sets of this name; there is at least one. Several machines of a log may have it.
-    fn named(&self, machine: Option<&str>, object: &str) -> Result<Vec<SetPlace>> {
+    /// The sets with this name: at least one, several if multiple machines in a log have the set.
+    fn named(&self, machine: Option<&str>, object: &str) -> Result<Vec<SetRef>> {
         if object.is_empty() {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
@@ -172,7 +172,7 @@ impl DataSource {
     }
 }
 
-/// An instance's name without its number.
+/// An instance's name with its parent, without `#n`.
 pub(crate) fn full_name(instance: &Instance) -> String {
     match instance.parent() {
         Some(parent) => format!("{parent}/{}", instance.name()),
@@ -180,7 +180,7 @@ pub(crate) fn full_name(instance: &Instance) -> String {
     }
 }
 
-/// Names without those that came before, in whatever case.
+/// Removes repeated names, ignoring case.
 fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut known = HashSet::new();
     names.filter(|name| known.insert(fold_case(name))).collect()

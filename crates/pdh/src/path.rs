@@ -1,25 +1,25 @@
-//! Counter paths in parts.
+//! Counter paths and their parts.
 
 use tachograph_counters::path::{CounterPath, InstanceName, split_index};
 
 use crate::{PdhStatus, Result};
 
-/// The longest text that is read as the name of an instance, in characters of UTF-16.
+/// Instance names must be shorter than this, in UTF-16 code units.
 const MAX_INSTANCE_TEXT: usize = 260;
 
 /// The parts of a counter path.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[doc(alias = "PDH_COUNTER_PATH_ELEMENTS")]
 pub struct PathElements {
-    /// The machine's name without backslashes; `None` where the path leaves it out.
+    /// The machine's name without backslashes; `None` if the path has none.
     pub machine: Option<String>,
     /// The counter set.
     pub object: String,
-    /// The instance's name without parent and index; `None` for sets without instances.
+    /// The instance's name without parent and index; `None` if the path has none.
     pub instance: Option<String>,
     /// The name of the instance's parent.
     pub parent: Option<String>,
-    /// 0 for the first instance of its name, 1 for the next.
+    /// The n of `name#n`: 0 for the first instance with its name, 1 for the next.
     pub index: u32,
     /// The counter.
     pub counter: String,
@@ -28,23 +28,23 @@ pub struct PathElements {
 /// The parts of an instance's name.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct InstanceElements {
-    /// The parent's name, where the text has one.
+    /// The parent's name, if any.
     pub parent: Option<String>,
-    /// The name alone.
+    /// The name without parent and index.
     pub name: String,
-    /// 0 for the first instance of its name, and where the text has no index.
+    /// The n of `name#n`; 0 if the text has none.
     pub index: u32,
 }
 
-/// The parts of a path.
+/// Splits a counter path.
 ///
-/// The instance is split as [`parse_instance_name`] does. The parts put together again with [`make_counter_path`] are the
-/// same path. `flags` must be 0: the forms of WMI classes are not read.
+/// The instance is split as in [`parse_instance_name`]. [`make_counter_path`] is the inverse. `flags` must be 0: WMI
+/// paths are not supported.
 ///
 /// # Errors
 ///
-/// [`PdhStatus::INVALID_ARGUMENT`] for no text, [`PdhStatus::INVALID_PATH`] for what is no path,
-/// [`PdhStatus::NOT_IMPLEMENTED`] for flags.
+/// [`PdhStatus::INVALID_ARGUMENT`] for an empty path, [`PdhStatus::INVALID_PATH`] for a malformed one,
+/// [`PdhStatus::NOT_IMPLEMENTED`] for other flags.
 ///
 /// ```
 /// let parts = tachograph_pdh::parse_counter_path(r"\\web1\Thread(explorer/7#2)\% Processor Time", 0)?;
@@ -62,7 +62,7 @@ pub fn parse_counter_path(path: &str, flags: u32) -> Result<PathElements> {
     CounterPath::parse(path).map(elements_of).map_err(|_| PdhStatus::INVALID_PATH)
 }
 
-/// The parts of a path that was read.
+/// Splits a parsed path.
 pub(crate) fn elements_of(path: CounterPath) -> PathElements {
     let mut elements = PathElements {
         machine: path.machine,
@@ -77,15 +77,15 @@ pub(crate) fn elements_of(path: CounterPath) -> PathElements {
     elements
 }
 
-/// A path of its parts: `\\machine\object(parent/instance#index)\counter`.
+/// Combines parts into a path: `\\machine\object(parent/instance#index)\counter`.
 ///
-/// The machine may have its two backslashes or not. Without an instance, parent and index are left out; an index of 0 is
-/// not written. `flags` must be 0: the forms of WMI classes are not made.
+/// The machine may include its two backslashes. Without an instance, parent and index are ignored; an index of 0 is not
+/// written. `flags` must be 0: WMI paths are not supported.
 ///
 /// # Errors
 ///
-/// [`PdhStatus::INVALID_ARGUMENT`] without object or counter, or where the parts make no path, or one of other parts
-/// ([`CounterPath`] tells which names can be meant); [`PdhStatus::NOT_IMPLEMENTED`] for flags.
+/// [`PdhStatus::INVALID_ARGUMENT`] without object or counter, and for parts that cannot be expressed as a path
+/// ([`CounterPath`] describes the rules); [`PdhStatus::NOT_IMPLEMENTED`] for other flags.
 #[doc(alias = "PdhMakeCounterPathW")]
 #[doc(alias = "PdhMakeCounterPathA")]
 pub fn make_counter_path(elements: &PathElements, flags: u32) -> Result<String> {
@@ -104,9 +104,9 @@ pub fn make_counter_path(elements: &PathElements, flags: u32) -> Result<String> 
         counter: counter.clone(),
     };
     let text = path.to_string();
-    // What comes out must be read as what was meant.
+    // The path must parse back to the same parts.
     match CounterPath::parse(&text) {
-        Ok(read) if read == path => Ok(text),
+        Ok(parsed) if parsed == path => Ok(text),
         _ => Err(PdhStatus::INVALID_ARGUMENT),
     }
 }
@@ -115,15 +115,15 @@ fn check_flags(flags: u32) -> Result<()> {
     if flags == 0 { Ok(()) } else { Err(PdhStatus::NOT_IMPLEMENTED) }
 }
 
-/// The parts of an instance's name: `instance`, `instance#index`, `parent/instance`, `parent/instance#index`.
+/// Splits an instance's name: `instance`, `instance#index`, `parent/instance`, `parent/instance#index`.
 ///
-/// The first `/` ends the parent, unless the text begins with it: names of Linux such as `/home` have no parent. An index
-/// that no recorder would write (`Adapter #2`, `x#0`) belongs to the name.
+/// The first `/` ends the parent's name, unless it is the first character: Linux names such as `/home` have no parent. A
+/// suffix that no recorder would write as an index (`Adapter #2`, `x#0`) is part of the name.
 ///
 /// # Errors
 ///
-/// [`PdhStatus::INVALID_ARGUMENT`] for no text, [`PdhStatus::INVALID_INSTANCE`] for one of 260 characters or more and for
-/// an instance without a name.
+/// [`PdhStatus::INVALID_ARGUMENT`] for an empty text, [`PdhStatus::INVALID_INSTANCE`] for 260 or more characters and
+/// for an empty name.
 #[doc(alias = "PdhParseInstanceNameW")]
 #[doc(alias = "PdhParseInstanceNameA")]
 pub fn parse_instance_name(text: &str) -> Result<InstanceElements> {

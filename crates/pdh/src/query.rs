@@ -1,9 +1,9 @@
-//! Queries: counters that are collected together.
+//! Queries: sets of counters that are collected together.
 
 mod blanks;
 mod counter;
 mod feed;
-mod places;
+mod value_indexes;
 mod values;
 
 use tachograph_counters::civil::FileTime;
@@ -15,15 +15,16 @@ use counter::QueryCounter;
 pub use counter::{CounterId, CounterInfo};
 use feed::Feed;
 pub(crate) use feed::zone_of_now;
-use places::Layout;
+use value_indexes::Layout;
 pub use values::{FormattedItem, RawItem};
 
-/// A query: counters of one data source that are collected at one moment each time.
+/// A query: counters of one data source that are collected together.
 ///
-/// Over a machine a collection is a sample of now. Over logs it is the next record, with the record's time.
+/// For a machine, each collection takes a sample. For logs, each collection reads the next record and has its time.
 ///
-/// Two samples of an instance make a pair where they are of the same instance: the same name and number, and where the
-/// source knows more (a process id with its start), that too. No pair reaches across a start of the machine.
+/// Counters such as rates are computed from two samples of an instance. Both samples must have the same instance name
+/// and index and, if the source has identities (a process id and its start time), the same identity. Samples from before
+/// and after a restart of the machine are never paired.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,14 +43,14 @@ pub struct Query {
     next_id: u64,
     feed: Feed,
     sample: Sample,
-    /// The layout for which the counters know their places.
+    /// The layout of the last sample.
     layout: Layout,
-    /// Whether counters came since, which know no places.
+    /// Whether the counters' value indexes must be recomputed: counters were added, or the time range was set.
     has_new: bool,
 }
 
 impl Query {
-    /// A query without counters.
+    /// Creates a query without counters.
     #[doc(alias = "PdhOpenQueryW")]
     #[doc(alias = "PdhOpenQueryA")]
     #[doc(alias = "PdhOpenQueryH")]
@@ -68,71 +69,71 @@ impl Query {
         }
     }
 
-    /// Where the counters come from.
+    /// The data source.
     #[must_use]
     pub fn source(&self) -> &DataSource {
         &self.source
     }
 
-    /// Whether the counters are those of a machine.
+    /// Whether the data source is a machine, not logs.
     #[must_use]
     #[doc(alias = "PdhIsRealTimeQuery")]
     pub fn is_real_time(&self) -> bool {
         self.source.is_real_time()
     }
 
-    /// What the caller attached to the query.
+    /// The user data passed to [`open`](Self::open).
     #[must_use]
     pub fn user_data(&self) -> usize {
         self.user_data
     }
 
-    /// Adds a counter. Names may be the source's own or English ones. The instance may have wildcards: then the values are
-    /// those of all instances that it takes, anew at each collection. Set and counter are names, never patterns:
-    /// [`expand_wild_card_path`](DataSource::expand_wild_card_path) makes paths of those.
+    /// Adds a counter. The path may contain the source's own names or English names. The instance may contain
+    /// wildcards: each collection then has a value for every matching instance. Wildcards in the set or the counter
+    /// must be expanded first with [`expand_wild_card_path`](DataSource::expand_wild_card_path).
     ///
-    /// An instance of a machine need not be there (yet).
+    /// On a machine, the instance need not exist yet.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_COUNTERNAME`] for no text, [`PdhStatus::BAD_COUNTERNAME`] for what is no path,
-    /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`]. [`PdhStatus::NO_INSTANCE`] for an
-    /// instance of a set that has none or the other way round, and over logs for one that is in no sample. What reading a log
-    /// fails with.
+    /// [`PdhStatus::NO_COUNTERNAME`] for an empty path, [`PdhStatus::BAD_COUNTERNAME`] for a malformed one,
+    /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`]. [`PdhStatus::NO_INSTANCE`] if
+    /// the path has an instance and the set has none, or vice versa, and for logs if no sample has the instance. Errors
+    /// of reading a log.
     #[doc(alias = "PdhAddCounterW")]
     #[doc(alias = "PdhAddCounterA")]
     pub fn add_counter(&mut self, path: &str, user_data: usize) -> Result<CounterId> {
-        let missing = if self.is_real_time() { MissingInstance::Allowed } else { MissingInstance::Refused };
+        let missing = if self.is_real_time() { MissingInstance::Allowed } else { MissingInstance::Error };
         let found = find(&self.source, path, missing)?;
         let id = CounterId(self.next_id);
         self.next_id += 1;
         self.counters.push(QueryCounter::new(id, found, user_data, self.is_real_time()));
         self.has_new = true;
-        self.feed.forget_selection();
+        self.feed.reset_selection();
         Ok(id)
     }
 
-    /// As [`add_counter`](Self::add_counter), by English names. Both take either, so that a program runs in every language.
+    /// Same as [`add_counter`](Self::add_counter), which accepts English names too.
     ///
     /// # Errors
     ///
-    /// As [`add_counter`](Self::add_counter).
+    /// Same as [`add_counter`](Self::add_counter).
     #[doc(alias = "PdhAddEnglishCounterW")]
     #[doc(alias = "PdhAddEnglishCounterA")]
     pub fn add_english_counter(&mut self, path: &str, user_data: usize) -> Result<CounterId> {
         self.add_counter(path, user_data)
     }
 
-    /// Takes a counter out.
+    /// Removes a counter.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_HANDLE`] where the query does not have it.
+    /// [`PdhStatus::INVALID_HANDLE`] if the query does not have the counter.
     #[doc(alias = "PdhRemoveCounter")]
     pub fn remove_counter(&mut self, id: CounterId) -> Result<()> {
-        let place = self.place(id)?;
-        self.counters.remove(place);
-        self.feed.forget_selection();
+        let index = self.index_of(id)?;
+        self.counters.remove(index);
+        self.feed.reset_selection();
         Ok(())
     }
 
@@ -141,23 +142,23 @@ impl Query {
         self.counters.iter().map(QueryCounter::id)
     }
 
-    /// Takes a sample of all counters, or reads the next record of the logs.
+    /// Samples all counters, or reads the next record of the logs.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_DATA`] for a query without counters, and where no counter of a machine has a raw value; the counters'
-    /// own statuses say why. [`PdhStatus::NO_MORE_DATA`] after the last record of the logs; values stay as they were. What
-    /// reading a log fails with.
+    /// [`PdhStatus::NO_DATA`] for a query without counters, and for a machine if no counter has a raw value; the status
+    /// of each value gives the cause. [`PdhStatus::NO_MORE_DATA`] after the last record of the logs; the values are
+    /// unchanged. Errors of reading a log.
     #[doc(alias = "PdhCollectQueryData")]
     pub fn collect(&mut self) -> Result<()> {
         self.collect_with_time().map(|_| ())
     }
 
-    /// As [`collect`](Self::collect); gives the sample's local time.
+    /// Like [`collect`](Self::collect), and returns the sample's local time.
     ///
     /// # Errors
     ///
-    /// As [`collect`](Self::collect).
+    /// Same as [`collect`](Self::collect).
     #[doc(alias = "PdhCollectQueryDataWithTime")]
     pub fn collect_with_time(&mut self) -> Result<FileTime> {
         if self.counters.is_empty() {
@@ -166,24 +167,24 @@ impl Query {
         self.feed.next(&self.counters, &mut self.sample)?;
         let mut change = self.layout.follow(&self.sample);
         if std::mem::take(&mut self.has_new) {
-            change = self.layout.anew();
+            change = self.layout.as_change();
         }
         for counter in &mut self.counters {
-            counter.take(&self.sample, change);
+            counter.push(&self.sample, change);
         }
-        // A record of a log was read, whatever it has of these counters.
+        // For logs, a record without values for these counters is not an error.
         if self.is_real_time() && !self.counters.iter().any(QueryCounter::has_value) {
             return Err(PdhStatus::NO_DATA);
         }
         Ok(self.sample.at.local())
     }
 
-    /// Reads only the records of the logs from `start` to `end`, local times, both included; the next collection is the
-    /// first of them. Values collected before are forgotten.
+    /// Restricts a query of logs to the records between the local times `start` and `end`, both inclusive, and rewinds
+    /// it to the first of them. Values already collected are discarded.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::INVALID_ARGUMENT`] where the end is before the
+    /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::INVALID_ARGUMENT`] if the end is before the
     /// start.
     #[doc(alias = "PdhSetQueryTimeRange")]
     pub fn set_time_range(&mut self, start: FileTime, end: FileTime) -> Result<()> {
@@ -191,72 +192,72 @@ impl Query {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
         self.feed.set_time_range(start, end)?;
-        self.counters.iter_mut().for_each(QueryCounter::forget);
+        self.counters.iter_mut().for_each(QueryCounter::reset);
         self.has_new = true;
         Ok(())
     }
 
-    /// What formatting raw values of a counter takes.
+    /// The type, time base and scale of a counter.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_HANDLE`] where the query does not have the counter.
+    /// [`PdhStatus::INVALID_HANDLE`] if the query does not have the counter.
     pub fn kind(&self, id: CounterId) -> Result<CounterKind> {
         Ok(self.counter(id)?.kind())
     }
 
-    /// What a counter is.
+    /// A description of a counter.
     ///
     /// # Errors
     ///
-    /// As [`kind`](Self::kind).
+    /// Same as [`kind`](Self::kind).
     #[doc(alias = "PdhGetCounterInfoW")]
     #[doc(alias = "PdhGetCounterInfoA")]
     pub fn info(&self, id: CounterId) -> Result<CounterInfo> {
         Ok(self.counter(id)?.info(self.user_data))
     }
 
-    /// Units of a counter's second raw value in one second.
+    /// The ticks per second of a counter's clock.
     ///
     /// # Errors
     ///
-    /// As [`kind`](Self::kind).
+    /// Same as [`kind`](Self::kind).
     #[doc(alias = "PdhGetCounterTimeBase")]
     pub fn time_base(&self, id: CounterId) -> Result<i64> {
         Ok(self.kind(id)?.time_base)
     }
 
-    /// Multiplies a counter's formatted values by 10 to the power of `factor`, from -7 to 7, unless the format says
-    /// otherwise. 0 for a new counter.
+    /// Multiplies a counter's formatted values by 10 to the power of `factor`, from -7 to 7, unless the format has
+    /// [`flags::NOSCALE`](crate::flags::NOSCALE). The default is 0.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for a factor out of range; as [`kind`](Self::kind).
+    /// [`PdhStatus::INVALID_ARGUMENT`] for a factor out of range; otherwise the same as [`kind`](Self::kind).
     #[doc(alias = "PdhSetCounterScaleFactor")]
     pub fn set_scale_factor(&mut self, id: CounterId, factor: i32) -> Result<()> {
-        let place = self.place(id)?;
+        let index = self.index_of(id)?;
         match i8::try_from(factor) {
             Ok(factor @ -7..=7) => {
-                self.counters[place].set_scale(factor);
+                self.counters[index].set_scale(factor);
                 Ok(())
             }
             _ => Err(PdhStatus::INVALID_ARGUMENT),
         }
     }
 
-    /// The sample of the last collection as a log takes it: only what the counters are.
+    /// The last sample, reduced to the query's counters.
     pub(crate) fn sample_for_log(&mut self) -> Result<&Sample> {
-        self.feed.chosen(&self.counters, &self.sample)?;
-        Ok(self.feed.chosen_sample().unwrap_or(&self.sample))
+        self.feed.select(&self.counters, &self.sample)?;
+        Ok(self.feed.selected_sample().unwrap_or(&self.sample))
     }
 
-    fn place(&self, id: CounterId) -> Result<usize> {
-        // They are in the order of their numbers, which only rise.
+    fn index_of(&self, id: CounterId) -> Result<usize> {
+        // Ids are assigned in ascending order.
         self.counters.binary_search_by_key(&id, QueryCounter::id).map_err(|_| PdhStatus::INVALID_HANDLE)
     }
 
     fn counter(&self, id: CounterId) -> Result<&QueryCounter> {
-        self.place(id).map(|place| &self.counters[place])
+        self.index_of(id).map(|index| &self.counters[index])
     }
 }
 

@@ -1,4 +1,4 @@
-//! Raw values, and formatting them without a query.
+//! Raw values, and functions that format them without a query.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::{Calculator, CounterType, RawValue};
@@ -6,34 +6,34 @@ use tachograph_counters::{Calculator, CounterType, RawValue};
 use crate::format::formatted;
 use crate::{Format, FormattedValue, NoValue, PdhStatus};
 
-/// A raw value with the moment at which it was taken.
+/// A raw value with its time.
 ///
-/// What `first` and `second` are depends on the counter's type: 0 for plain numbers, a time stamp for rates and timers, the
-/// value of the base for averages and fractions. `multi_count` means something for multi timers only.
+/// The meaning of `first` and `second` depends on the counter type: `second` is 0 for plain numbers, a time stamp for
+/// rates and timers, and the value of the base counter for averages and fractions. Only multi timers use `multi_count`.
 ///
 /// Source: pdh.h, `PDH_RAW_COUNTER`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "PDH_RAW_COUNTER")]
 pub struct RawCounter {
-    /// Whether the numbers may be used.
+    /// Whether the other fields are valid; otherwise the reason.
     #[doc(alias = "CStatus")]
     pub status: PdhStatus,
-    /// When the value was taken: 100 ns units since 1601, *local* time.
+    /// The time of the sample: 100 ns units since 1601, *local* time.
     #[doc(alias = "TimeStamp")]
     pub time_stamp: FileTime,
     /// The counter's value.
     #[doc(alias = "FirstValue")]
     pub first: i64,
-    /// The time stamp or the base's value.
+    /// A time stamp, the value of the base counter, or 0.
     #[doc(alias = "SecondValue")]
     pub second: i64,
-    /// The multiplier of a multi-counter.
+    /// The multiplier of a multi timer.
     #[doc(alias = "MultiCount")]
     pub multi_count: u32,
 }
 
 impl RawCounter {
-    /// A raw value of a sample, with the sample's local time.
+    /// Creates the raw value of a sample taken at a local time.
     pub(crate) fn new(raw: &RawValue, time_stamp: FileTime) -> Self {
         Self {
             status: raw.status.into(),
@@ -55,41 +55,39 @@ impl RawCounter {
     }
 }
 
-/// What formatting needs to know of a counter, beside raw values.
+/// The properties of a counter that are needed to format its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterKind {
     /// The type.
     pub counter_type: CounterType,
-    /// Units of a raw value's `second` in one second.
+    /// Ticks per second of a raw value's `second`.
     pub time_base: i64,
-    /// The scale factor that was set, -7 to 7: values are multiplied by 10 to its power.
+    /// The scale factor, -7 to 7: values are multiplied by 10 to the power of `scale`.
     pub scale: i8,
 }
 
 impl CounterKind {
-    /// The way from raw to formatted values.
     pub(crate) fn calculator(&self) -> Calculator {
         Calculator::new(self.counter_type, self.time_base)
     }
 }
 
-/// The formatted value of a counter's raw values: `newer`, and `older` for types that need two.
+/// Computes a formatted value from the raw value `newer` and, for types that need two, `older`.
 ///
-/// The checks are made in this order, and each answers with a status of its own:
+/// The first of these checks that fails determines the status:
 ///
-/// 1. a sample that is needed has an error status: [`PdhStatus::INVALID_DATA`], the value has the sample's status;
+/// 1. a required sample has an error status: [`PdhStatus::INVALID_DATA`], and the value has the sample's status;
 /// 2. types without a number: [`PdhStatus::INVALID_ARGUMENT`]; unknown types: [`PdhStatus::FUNCTION_NOT_FOUND`];
-/// 3. two samples are needed and one is there: [`PdhStatus::INVALID_DATA`];
-/// 4. the base or clock went back: [`PdhStatus::NEGATIVE_DENOMINATOR`];
-/// 5. the time base is needed and not positive: [`PdhStatus::NEGATIVE_TIMEBASE`];
-/// 6. the counter went back: [`PdhStatus::NEGATIVE_VALUE`].
+/// 3. two samples are required and `older` is missing: [`PdhStatus::INVALID_DATA`];
+/// 4. the base or clock went backwards: [`PdhStatus::NEGATIVE_DENOMINATOR`];
+/// 5. the time base is required and not positive: [`PdhStatus::NEGATIVE_TIMEBASE`];
+/// 6. the counter went backwards: [`PdhStatus::NEGATIVE_VALUE`].
 ///
-/// A denominator of 0 is no error: the value is 0. Source: the order is this project's, since none is published.
+/// A denominator of 0 is not an error: the value is 0. Windows does not document the order of its checks; it may differ.
 ///
 /// # Errors
 ///
-/// As above. The value's status is that of the sample where it has an error, else
-/// [`PdhStatus::CSTATUS_INVALID_DATA`].
+/// As listed above. The status of the value is that of the invalid sample, or else [`PdhStatus::CSTATUS_INVALID_DATA`].
 ///
 /// ```
 /// use tachograph_counters::CounterType;
@@ -111,17 +109,18 @@ pub fn calculate_from_raw(
 ) -> std::result::Result<FormattedValue, NoValue> {
     let older_value = older.map(RawCounter::value);
     let result = kind.calculator().format(older_value.as_ref(), &newer.value(), &format.options(kind.scale));
-    // The older sample is looked at where the type needs it.
+    // The status of the older sample matters only if the type needs it.
     let older = older.filter(|_| kind.counter_type.needs_two_samples());
     let raw_status = [Some(newer), older].into_iter().flatten().map(|raw| raw.status).find(|s| s.is_error());
     formatted(result, format, raw_status)
 }
 
-/// As [`calculate_from_raw`], for a type and a time base instead of a counter; there is no scale factor.
+/// Like [`calculate_from_raw`], but takes a counter type and a time base, and applies no scale factor.
 ///
 /// # Errors
 ///
-/// As [`calculate_from_raw`]; [`PdhStatus::INVALID_ARGUMENT`] where the type needs a time base and none is given.
+/// [`PdhStatus::INVALID_ARGUMENT`] if the type needs a time base and `time_base` is `None`; otherwise the same as
+/// [`calculate_from_raw`].
 #[doc(alias = "PdhFormatFromRawValue")]
 pub fn format_from_raw(
     counter_type: u32,

@@ -1,4 +1,4 @@
-//! One record of a log as bytes.
+//! Log records as raw bytes.
 
 use std::io::Cursor;
 
@@ -16,32 +16,34 @@ use crate::log::LogType;
 use crate::source::Logs;
 use crate::{DataSource, PdhStatus, Result};
 
-/// A record of a log as its format has it.
+/// A record of a log in the log's format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(alias = "PDH_RAW_LOG_RECORD")]
 pub struct RawLogRecord {
     /// The type of the log.
     pub record_type: LogType,
-    /// Of a BLG the sample's envelope with all its records (docs/blg.md); of text the line without its end, in UTF-8.
+    /// For BLG, the sample's envelope with all its records (docs/blg.md). For text, the line in UTF-8 without its line
+    /// ending.
     pub bytes: Vec<u8>,
 }
 
 impl DataSource {
-    /// The record of this local time, or the last one before it, as bytes of the log's format.
+    /// Returns the last record at or before a local time, in the log's format.
     ///
-    /// What the log holds in several buffers, or in another encoding of text, comes as one whole: the record is read, and
-    /// written as a log of the same format has it. Of several logs, the format is that of the first; of several machines, a
-    /// record is what a collection gives: at the moments of the first one, with what the others have for them.
+    /// The sample is decoded, then re-encoded in the same format. The result is thus complete even if the log splits
+    /// the record across buffers, and UTF-8 even if the log has another text encoding. With several logs, the format of
+    /// the first is used. With several machines, a record has a time of the first machine and the corresponding samples
+    /// of the others, as in [`Query::collect`](crate::Query::collect).
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::ENTRY_NOT_IN_LOG_FILE`] where no record is so
-    /// early; what reading the log fails with.
+    /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::ENTRY_NOT_IN_LOG_FILE`] if all records are
+    /// later; errors of reading the log.
     #[doc(alias = "PdhReadRawLogRecord")]
     pub fn read_raw_log_record(&self, at: FileTime) -> Result<RawLogRecord> {
         let logs = self.logs()?;
         let sample = last_until(logs, at)?.ok_or(PdhStatus::ENTRY_NOT_IN_LOG_FILE)?;
-        let facts = logs.facts();
+        let facts = &logs.facts;
         let bytes = match facts.format {
             Format::Blg => binary(&sample, facts),
             Format::Csv | Format::Tsv | Format::Json => line(&sample, facts),
@@ -53,19 +55,19 @@ impl DataSource {
     }
 }
 
-/// The last sample that is not after a local time.
+/// The last sample at or before a local time.
 fn last_until(logs: &Logs, at: FileTime) -> Result<Option<Sample>> {
     let status_of = |error: FlowError| logs.status_of(&error);
     let query = logs.query();
-    // As collections and the time range have it; of one machine, without what only other records have.
-    let pipeline = if logs.scan()?.is_one_stretch {
+    // Read the logs in the same way as a query.
+    let pipeline = if logs.scan()?.is_one_machine {
         query.samples()
     } else {
         query.table(|_| Ok(())).map(|(_, pipeline)| pipeline)
     };
     let mut source = pipeline.map_err(status_of)?.source;
     let (mut sample, mut last) = (Sample::default(), None);
-    // Local times need not rise in a log that somebody else wrote.
+    // Local times may go backwards in logs written by other programs, so all samples must be checked.
     while source.next(&mut sample).map_err(status_of)? {
         let local = sample.at.local();
         if local <= at && last.as_ref().is_none_or(|last: &Sample| last.at.local() <= local) {
@@ -75,7 +77,7 @@ fn last_until(logs: &Logs, at: FileTime) -> Result<Option<Sample>> {
     Ok(last)
 }
 
-/// The payload of a sample's event, its parts joined.
+/// Encodes a sample as BLG, and returns the concatenated payloads of its events.
 fn binary(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, FlowError> {
     let mut options = BlgWriterOptions::new(facts.zone.clone());
     options.performance_frequency = facts.performance_frequency.unwrap_or(options.performance_frequency);
@@ -87,9 +89,9 @@ fn binary(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, Flo
     drop(writer);
     let log = Log::decode(&file).map_err(tachograph_logs::LogError::corrupt)?;
     let mut payload = Vec::new();
-    for (number, buffer) in log.buffers.iter().enumerate() {
-        // The first buffer of the file is that of the header.
-        let mut begin = (number + 1) * buffer_bytes + BUFFER_HEADER_BYTES;
+    for (index, buffer) in log.buffers.iter().enumerate() {
+        // The first buffer of the file is the header, which is not in `buffers`.
+        let mut begin = (index + 1) * buffer_bytes + BUFFER_HEADER_BYTES;
         for event in &buffer.events {
             let size = usize::from(event.header.size.get());
             if event.header.kind == SAMPLE {
@@ -103,13 +105,13 @@ fn binary(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, Flo
     Ok(payload)
 }
 
-/// The line of a sample.
+/// Encodes a sample as a line of text, without the line ending.
 fn line(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, FlowError> {
     let mut scan = UnionScan::default();
-    scan.take(sample)?;
+    scan.push(sample)?;
     let mut text = Vec::new();
     let mut sink = TextSink::new(&mut text, facts.format, facts.zone.clone(), &scan)?.without_header();
-    sink.take(sample)?;
+    sink.push(sample)?;
     sink.finish()?;
     drop(sink);
     let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n')).map_or(0, |last| last + 1);

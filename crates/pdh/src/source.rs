@@ -1,10 +1,11 @@
-//! Where counters come from: this machine, or logs.
+//! Data sources: this machine, or logs.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::civil::FileTime;
 use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
@@ -15,9 +16,9 @@ use tachograph_perflib::Registry;
 use crate::catalogue::KnownSet;
 use crate::{PdhStatus, Result};
 
-/// Where the counters of a query come from: a machine in real time, or one or more logs that are read as one.
+/// The source of a query's counters: a machine in real time, or logs that are read as one.
 ///
-/// Clones share what was found out about the logs.
+/// Clones share the results of scanning the logs.
 #[derive(Clone)]
 #[doc(alias = "PdhBindInputDataSourceW")]
 #[doc(alias = "PdhBindInputDataSourceA")]
@@ -27,32 +28,33 @@ pub struct DataSource {
 
 #[derive(Clone)]
 pub(crate) enum Origin {
-    /// This machine: its registry as it is now.
+    /// This machine: a function that returns its current registry.
     Machine(Arc<dyn Fn() -> Arc<Registry> + Send + Sync>),
     /// Logs.
     Logs(Arc<Logs>),
 }
 
-/// Logs that are one source.
+/// Logs that form one source.
 pub(crate) struct Logs {
     paths: Vec<PathBuf>,
-    facts: LogFacts,
+    /// The properties of the first log.
+    pub(crate) facts: LogFacts,
     file_bytes: u64,
-    /// What there is in them, once that was asked.
+    /// The contents, after the first scan.
     scan: Mutex<Option<Arc<Scan>>>,
 }
 
-/// What there is in logs.
+/// The contents of logs.
 pub(crate) struct Scan {
     /// The groups of all samples.
     pub(crate) union: UnionScan,
-    /// The counter sets made of them.
+    /// The counter sets of these groups.
     pub(crate) sets: Arc<[KnownSet]>,
-    /// Whether the logs are of one machine, so that their samples come one after another as they are.
-    pub(crate) is_one_stretch: bool,
+    /// Whether the logs are of one machine, so that their samples are read in sequence.
+    pub(crate) is_one_machine: bool,
 }
 
-/// From when to when the samples of a log reach.
+/// The time range of a log's samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(alias = "PDH_TIME_INFO")]
 pub struct TimeRange {
@@ -60,40 +62,42 @@ pub struct TimeRange {
     pub start: FileTime,
     /// The last sample, local time.
     pub end: FileTime,
-    /// How many samples there are.
+    /// The number of samples.
     pub samples: u32,
 }
 
 impl DataSource {
-    /// A machine in real time, whose counter sets do not change.
+    /// A machine in real time, with a fixed registry.
     #[must_use]
     pub fn of_machine(registry: Arc<Registry>) -> Self {
         Self::of_changing_machine(move || Arc::clone(&registry))
     }
 
-    /// A machine in real time, whose registry is asked for whenever sets are looked up: at an enumeration, an expansion, when
-    /// a counter is added. So what programs publish later on is found.
+    /// A machine in real time. `registry` is called whenever sets are looked up: by enumerations, expansions, and when a
+    /// counter is added. So sets that programs publish later are found.
     #[must_use]
     pub fn of_changing_machine(registry: impl Fn() -> Arc<Registry> + Send + Sync + 'static) -> Self {
         Self { origin: Origin::Machine(Arc::new(registry)) }
     }
 
-    /// Logs of any format and machine, read as one: samples of one machine in the order of time, machines side by side.
+    /// Logs of any format and machine, read as one: samples of one machine in order of time, those of several machines side
+    /// by side.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] without a path; [`PdhStatus::FILE_NOT_FOUND`], [`PdhStatus::ACCESS_DENIED`],
-    /// [`PdhStatus::UNKNOWN_LOG_FORMAT`] for what is no log, [`PdhStatus::BINARY_LOG_CORRUPT`] for a BLG that is damaged
-    /// beyond use, [`PdhStatus::LOG_FILE_OPEN_ERROR`] for other failures.
+    /// [`PdhStatus::INVALID_ARGUMENT`] for no paths; [`PdhStatus::FILE_NOT_FOUND`], [`PdhStatus::ACCESS_DENIED`],
+    /// [`PdhStatus::UNKNOWN_LOG_FORMAT`] for other files, [`PdhStatus::BINARY_LOG_CORRUPT`] for a BLG that is too damaged to
+    /// be read, [`PdhStatus::LOG_FILE_OPEN_ERROR`] for other failures.
     pub fn of_logs(paths: Vec<PathBuf>) -> Result<Self> {
         let mut first = None;
         let mut file_bytes = 0_u64;
         for path in &paths {
             let log = LogSource::open(path).map_err(|error| status_of(&error, path))?;
             let facts = log.report().facts().clone();
-            // PDH has no number for it.
-            if facts.format == LogFormat::Json {
-                return Err(PdhStatus::UNKNOWN_LOG_FORMAT);
+            match facts.format {
+                LogFormat::Blg | LogFormat::Csv | LogFormat::Tsv => {}
+                // PDH has no log type for it.
+                LogFormat::Json => return Err(PdhStatus::UNKNOWN_LOG_FORMAT),
             }
             file_bytes = file_bytes.saturating_add(facts.file_bytes);
             first.get_or_insert(facts);
@@ -110,7 +114,7 @@ impl DataSource {
         matches!(self.origin, Origin::Machine(_))
     }
 
-    /// The logs; none for a machine.
+    /// The paths of the logs; empty for a machine.
     #[must_use]
     pub fn log_paths(&self) -> &[PathBuf] {
         match &self.origin {
@@ -119,13 +123,13 @@ impl DataSource {
         }
     }
 
-    /// From when to when the samples of the logs reach, and how many there are: of logs of several machines, those of the
-    /// first, at whose moments collections are. Reads the logs once.
+    /// The time range and the number of samples. Of several machines, those of the first one, at whose times records are.
+    /// Scans the logs once.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::NO_DATA`] for logs without a sample; what
-    /// reading fails with.
+    /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::NO_DATA`] for logs without a sample; errors of
+    /// reading.
     #[doc(alias = "PdhGetDataSourceTimeRangeW")]
     #[doc(alias = "PdhGetDataSourceTimeRangeA")]
     #[doc(alias = "PdhGetDataSourceTimeRangeH")]
@@ -136,7 +140,7 @@ impl DataSource {
         Ok(TimeRange { start: first.local(), end: last.local(), samples })
     }
 
-    /// Bytes of all logs together.
+    /// The total size of the logs in bytes.
     ///
     /// # Errors
     ///
@@ -164,29 +168,24 @@ impl Logs {
         LogQuery::new(self.paths.clone())
     }
 
-    /// What the first log says of itself.
-    pub(crate) fn facts(&self) -> &LogFacts {
-        &self.facts
-    }
-
-    /// What there is in the logs, which are read once for it.
+    /// The contents of the logs, which are scanned once.
     pub(crate) fn scan(&self) -> Result<Arc<Scan>> {
-        let mut known = self.scan.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.scan.lock().ignore_poison();
         if let Some(scan) = &*known {
             return Ok(Arc::clone(scan));
         }
         let query = self.query();
-        let is_one_stretch = query.stretches().map_err(|error| self.status_of(&error))?.len() == 1;
+        let is_one_machine = query.logs_by_machine().map_err(|error| self.status_of(&error))?.len() == 1;
         let (union, _) = query.table(|_| Ok(())).map_err(|error| self.status_of(&error))?;
         let sets = crate::catalogue::of_scan(&union).into();
-        let scan = Arc::new(Scan { union, sets, is_one_stretch });
+        let scan = Arc::new(Scan { union, sets, is_one_machine });
         *known = Some(Arc::clone(&scan));
         Ok(scan)
     }
 
-    /// The status of an error of reading.
+    /// The status of a read error.
     pub(crate) fn status_of(&self, error: &FlowError) -> PdhStatus {
-        // Which of the files it was decides no more than the kind of a damaged one.
+        // The path only distinguishes a damaged BLG from other files: the first one is representative.
         status_of(error, self.paths.first().map_or(Path::new(""), PathBuf::as_path))
     }
 }
@@ -215,7 +214,7 @@ fn status_of_log(error: &LogError, path: &Path) -> PdhStatus {
     }
 }
 
-/// Whether a file begins as a BLG does.
+/// Whether a file starts like a BLG.
 fn is_blg(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(128).read_to_end(&mut start));

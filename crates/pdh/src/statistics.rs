@@ -6,11 +6,11 @@ use tachograph_counters::{Intervals, Series, Suffix, Summary};
 use crate::format::flags;
 use crate::{CounterKind, Format, FormattedValue, NoValue, PdhStatus, RawCounter, Result};
 
-/// Minimum, maximum and mean over raw values, each with a status of its own.
+/// Minimum, maximum and mean of raw values, each with a status of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[doc(alias = "PDH_STATISTICS")]
 pub struct Statistics {
-    /// How many raw values were given.
+    /// The number of raw values.
     pub count: u32,
     /// The smallest value.
     #[doc(alias = "min")]
@@ -18,28 +18,29 @@ pub struct Statistics {
     /// The largest value.
     #[doc(alias = "max")]
     pub maximum: FormattedValue,
-    /// The mean: the type's own formula over the first and last raw values; of plain counts and fractions the
+    /// The mean: for types that need two samples, the type's formula over the first and last raw values; for others, the
     /// arithmetic mean.
     pub mean: FormattedValue,
 }
 
-/// Statistics of raw values of one counter, which lie in a ring: `entries[first_entry]` is the oldest, and after the last
-/// comes `entries[0]`.
+/// Computes statistics of a counter's raw values. `entries` is a ring buffer: `entries[first_entry]` is the oldest, and
+/// `entries[0]` comes after the last element.
 ///
-/// The mean is made from raw values: for types of differences it is the formula over what all good intervals add up to,
-/// which without an error among them is the formula over the first and the last raw value. So ten seconds in which one read
-/// took 150 ms give 0.15 s per read, and not a tenth of it. Minimum and maximum are those of the values of neighbouring
-/// samples (for types of one sample: of the samples). Cap, factor 1000 and scale factor apply to the three results.
+/// For types that need two samples, the mean is the formula over the sum of all valid intervals; without errors, that
+/// is the formula over the first and last raw values. For example, if a single read takes 150 ms in ten one-second
+/// intervals, the mean is 0.15 s per read, not a tenth of it. The minimum and maximum are taken over the values of
+/// consecutive pairs of samples, or over the single samples for types that need only one. The cap, the factor 1000 and
+/// the scale factor are applied to the three results.
 ///
-/// Raw values in error are left out, and no interval reaches across them. Where nothing is left, or there is one sample of a
-/// type that needs two, all three have the status [`PdhStatus::CSTATUS_INVALID_DATA`].
+/// Raw values with an error status are skipped, and intervals do not extend across them. If no value remains, all three
+/// results have the status [`PdhStatus::CSTATUS_INVALID_DATA`].
 ///
 /// Source: PdhComputeCounterStatistics; "Counter Types", Windows Server 2003 Deployment Kit, "Average" of each type.
 ///
 /// # Errors
 ///
-/// [`PdhStatus::INVALID_ARGUMENT`] where there are no entries or `first_entry` is none of them, and for types without a
-/// number; [`PdhStatus::FUNCTION_NOT_FOUND`] for unknown types.
+/// [`PdhStatus::INVALID_ARGUMENT`] if `first_entry` is not an index of `entries`, and for types without a number;
+/// [`PdhStatus::FUNCTION_NOT_FOUND`] for unknown types.
 #[doc(alias = "PdhComputeCounterStatistics")]
 pub fn compute_statistics(
     kind: &CounterKind,
@@ -60,9 +61,9 @@ pub fn compute_statistics(
     }
     let state = tachograph_counters::Statistics::new(calculator.formula(), Intervals::All, None);
     let mut series = Series::new(state);
-    for (place, entry) in (0..).zip(oldest.iter().chain(newest)) {
-        // Their order says which is the last, whatever their time stamps.
-        let at = Moment { utc: FileTime(place), bias_minutes: 0 };
+    for (index, entry) in (0..).zip(oldest.iter().chain(newest)) {
+        // The entries are ordered by position, not by their time stamps.
+        let at = Moment { utc: FileTime(index), bias_minutes: 0 };
         series.add(&calculator, &entry.value(), at);
     }
     let Summary { minimum, maximum, average, .. } = series.statistics().summary();
@@ -70,14 +71,14 @@ pub fn compute_statistics(
     Ok(Statistics { count, minimum: result(minimum), maximum: result(maximum), mean: result(average) })
 }
 
-/// A figure with cap, factor and scale, in the wanted format.
+/// Applies the cap, the factor 1000 and the scale factor, and formats the number.
 fn result(kind: &CounterKind, format: Format, number: Option<f64>) -> FormattedValue {
-    let none = NoValue::of_call(PdhStatus::INVALID_DATA).in_place(format);
+    let none = NoValue::of_call(PdhStatus::INVALID_DATA).to_value(format);
     let Some(mut number) = number else { return none };
     if format.flags() & flags::NOCAP100 == 0 && kind.counter_type.suffix() == Suffix::Percent {
         number = number.min(100.0);
     }
-    // What is formatted already goes through the same scaling as a single value.
+    // Reuses the calculator's scaling, by treating the number as a raw double.
     let double = tachograph_counters::RawValue::from_double(number);
     let calculator = tachograph_counters::Calculator::new(tachograph_counters::CounterType::DOUBLE_RAW, 1);
     match calculator.format(None, &double, &format.options(kind.scale)) {

@@ -1,5 +1,5 @@
-//! Collecting published sets: 100 sets with 100 instances and 10 counters each, from 10 processes. Beside it a bare loop over
-//! as many cells in a row, and one that makes raw values of the cells of as many files: what memory takes alone.
+//! Collecting published sets: 100 sets with 100 instances and 10 counters each, from 10 processes. For comparison: a loop
+//! over the same number of consecutive cells, and one that converts the cells of these files to raw values.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -23,11 +23,11 @@ const INSTANCES: u32 = 100;
 const COUNTERS: u32 = 10;
 const VALUES: u64 = (PROCESSES * SETS_OF_A_PROCESS * INSTANCES * COUNTERS) as u64;
 
-/// The variables by which a child is told what to publish.
+/// The environment variables of a child process.
 const NUMBER: &str = "TACHO_BENCH_PROCESS";
 const KIND: &str = "TACHO_BENCH_KIND";
 
-/// What a publishing process has: all sets with their instances.
+/// All sets of a publishing process, with their instances.
 fn publish(folder: &Path, process: u32, kind: &str) -> Vec<(SetFile, Vec<Slot>)> {
     let of_set = |number: u32| {
         let description = describe(process, number, kind);
@@ -37,7 +37,7 @@ fn publish(folder: &Path, process: u32, kind: &str) -> Vec<(SetFile, Vec<Slot>)>
         set.go_live().expect("a name");
         let instance = |instance| {
             let slot = set.create_instance(&format!("instance {instance}"), instance).expect("an instance");
-            for line in (0..counters).filter_map(|place| slot.line(place)) {
+            for line in (0..counters).filter_map(|index| slot.line(index)) {
                 match kind {
                     "plain" => line[0].store(u64::from(instance), Ordering::Relaxed),
                     _ => Pair::<16, 48>::new(&line[..]).add(1_000),
@@ -87,11 +87,11 @@ fn as_child(number: &str) {
     let folder = std::env::var_os("TACHO_RUNTIME_DIR").expect("a folder");
     let kind = std::env::var(KIND).expect("a kind");
     let _sets = publish(Path::new(&folder), number.parse().expect("a number"), &kind);
-    // Reading ends when the parent does.
+    // Ends when the parent exits.
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
-/// A query of all values, once they are there.
+/// A query of all values, after all processes have published.
 fn query_of(folder: &Path) -> Query {
     let published = Published::in_folders(vec![folder.to_owned()]);
     let begin = std::time::Instant::now();
@@ -110,7 +110,7 @@ fn query_of(folder: &Path) -> Query {
     }
 }
 
-/// The first words of as many cache lines as the sets have, one after the other.
+/// Reads the first words of the same number of consecutive cache lines.
 fn bare_loop() -> impl FnMut() {
     let lines = u64::from(PROCESSES * SETS_OF_A_PROCESS * INSTANCES) * u64::from(COUNTERS + 1);
     let memory: Vec<[AtomicU64; 8]> =
@@ -123,11 +123,11 @@ fn bare_loop() -> impl FnMut() {
     }
 }
 
-/// The cells of as many files, read by those who write them, into as many raw values.
+/// Reads the cells of the files by their writers, into raw values.
 fn bare_loop_over_files(sets: &[(SetFile, Vec<Slot>)]) -> impl FnMut() {
     let lines = |slots: &[Slot]| {
         let of_slot =
-            |slot: &Slot| (0..COUNTERS as usize).filter_map(|place| slot.line(place)).collect::<Vec<_>>();
+            |slot: &Slot| (0..COUNTERS as usize).filter_map(|index| slot.line(index)).collect::<Vec<_>>();
         slots.iter().flat_map(of_slot).collect::<Vec<_>>()
     };
     let mut files: Vec<_> = sets.iter().map(|(_, slots)| (lines(slots), Vec::<RawValue>::new())).collect();

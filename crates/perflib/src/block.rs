@@ -1,10 +1,9 @@
-//! Raw data blocks, instance lists and identifiers as bytes.
+//! The binary formats of raw data blocks, instance lists and identifiers.
 //!
-//! What consumers get is made of bytes that another process wrote: every size, count and offset is checked before it is
-//! used, and a block that breaks a rule is rejected with a [`BlockError`]. What is checked stands as a table in [`Rule`];
-//! the layouts stand in [`raw`].
+//! Consumers read bytes that another process wrote, so every size, count and offset is checked before it is used, and a
+//! block that breaks a rule is rejected with a [`BlockError`]. [`Rule`] lists the checks, [`raw`] the layouts.
 //!
-//! | what | writer | decoder |
+//! | structure | writer | decoder |
 //! | --- | --- | --- |
 //! | a raw data block (`PerfQueryCounterData`) | [`BlockWriter`] | [`decode`], [`decode_with`] |
 //! | an instance list (`PerfEnumerateCounterSetInstances`) | [`push_instance`] | [`decode_instances`] |
@@ -51,7 +50,7 @@ pub(crate) mod text;
 pub(crate) mod unique;
 mod write;
 
-pub use capacity::{MAX_BLOCK_BYTES, MAX_CALLS, Refused, grow_and_retry};
+pub use capacity::{CallError, MAX_BLOCK_BYTES, MAX_CALLS, grow_and_retry};
 pub(crate) use error::count;
 pub use error::{BlockError, Expected, Found, Rule};
 pub use identifier::{Identifier, Identifiers, decode_identifiers, write_statuses};
@@ -65,10 +64,10 @@ pub use stamp::Stamp;
 pub use text::{MAX_NAME_UNITS, Text};
 pub use write::{BlockWriter, InstancesWriter, WriteError};
 
-/// Instance and counter id that stands for all, and for none where a registration names a companion.
+/// The id that selects all counters or all instances. In a registration, it means that a counter has no such companion.
 #[doc(alias = "PERF_WILDCARD_COUNTER")]
 pub const WILDCARD_ID: u32 = u32::MAX;
 
-/// How many counters a counter set can have. Source: perflib.h.
+/// Maximum number of counters in a set. Source: perflib.h.
 #[doc(alias = "PERF_MAX_COUNTERS")]
 pub const MAX_COUNTERS: usize = tachograph_schema::CounterSetInfo::MAX_COUNTERS;

@@ -1,4 +1,4 @@
-//! The clocks of a collection.
+//! The clocks that timestamp a collection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,28 +6,27 @@ use std::sync::Arc;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use tachograph_counters::civil::FileTime;
 
-/// Ticks of the performance clock in one second: its unit is 100 ns, as on Windows 10 and later.
+/// Ticks of the performance clock per second. A tick is 100 ns, as on Windows 10 and later.
 pub const FREQUENCY: i64 = FileTime::PER_SECOND;
 
-/// The time stamps of one collection: what a raw data block's header holds, and the wall clock beside it.
+/// The timestamps of one collection: the two in the header of a raw data block, and the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Moments {
-    /// The performance clock: ticks of [`FREQUENCY`] since the machine was started, suspended time included. Never goes
-    /// back.
+pub struct Timestamps {
+    /// The performance clock: ticks since boot, including suspended time, at [`FREQUENCY`] per second. Never goes
+    /// backwards.
     pub ticks: i64,
-    /// System time, UTC, as it goes on from the moment at which the clock was made: it follows the performance clock, so
-    /// that a step of the wall clock neither turns an interval negative nor stretches it. It is what 100 ns types are
-    /// divided by.
+    /// System time, UTC: the wall clock when the [`Clock`] was created, advanced by the performance clock, so that
+    /// adjustments of the wall clock do not change any interval. Counter types in 100 ns units use this time.
     pub system_time: FileTime,
-    /// What the wall clock says, UTC, steps included.
+    /// The wall clock, UTC, including adjustments.
     pub wall: FileTime,
 }
 
-/// Reads the clocks of this machine, or of a test.
+/// The clocks of this machine, or fake clocks for tests.
 #[derive(Clone)]
 pub struct Clock {
     source: Arc<dyn Fn() -> (i64, FileTime) + Send + Sync>,
-    /// System time less the performance clock.
+    /// System time minus the performance clock.
     offset: i64,
 }
 
@@ -42,19 +41,19 @@ impl Clock {
         })
     }
 
-    /// Clocks that are read by `source`: ticks since the start in 100 ns, and the wall clock.
+    /// Clocks that are read by calling `source`, which returns 100 ns ticks since boot, and the wall clock.
     pub fn new(source: impl Fn() -> (i64, FileTime) + Send + Sync + 'static) -> Self {
         let (ticks, wall) = source();
         Self { source: Arc::new(source), offset: wall.0.saturating_sub(ticks) }
     }
 
-    /// The time stamps of now.
-    pub fn now(&self) -> Moments {
+    /// The current timestamps.
+    pub fn now(&self) -> Timestamps {
         let (ticks, wall) = (self.source)();
-        Moments { ticks, system_time: FileTime(ticks.saturating_add(self.offset)), wall }
+        Timestamps { ticks, system_time: FileTime(ticks.saturating_add(self.offset)), wall }
     }
 
-    /// When the machine was started, in the scale of [`Moments::system_time`].
+    /// The time at which the machine was booted, on the scale of [`Timestamps::system_time`].
     pub fn boot_time(&self) -> FileTime {
         FileTime(self.offset)
     }

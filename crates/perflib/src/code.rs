@@ -1,10 +1,10 @@
-//! Win32 result codes, which the functions, identifiers and result blocks of PerfLib carry.
+//! The Win32 result codes of PerfLib functions, identifiers and result blocks.
 
 use std::fmt;
 
 use tachograph_counters::named_codes;
 
-/// A Win32 code other than success: why a call, an identifier or a result failed.
+/// A Win32 error code: the reason that a call, an identifier or a result failed.
 ///
 /// Source: "System Error Codes"; \[MS-PCQ\].
 ///
@@ -18,19 +18,19 @@ use tachograph_counters::named_codes;
 pub struct ErrorCode(pub u32);
 
 named_codes! { ErrorCode:
-    PATH_NOT_FOUND = 3 "ERROR_PATH_NOT_FOUND" "there is no active instance of that name";
+    PATH_NOT_FOUND = 3 "ERROR_PATH_NOT_FOUND" "no active instance has that name";
     ACCESS_DENIED = 5 "ERROR_ACCESS_DENIED" "access is denied";
     NOT_ENOUGH_MEMORY = 8 "ERROR_NOT_ENOUGH_MEMORY" "the caller's buffer is too small";
-    INVALID_DATA = 13 "ERROR_INVALID_DATA" "the data is not valid";
-    OUT_OF_MEMORY = 14 "ERROR_OUTOFMEMORY" "memory could not be had";
-    WRITE_FAULT = 29 "ERROR_WRITE_FAULT" "the operating system refuses what publishing needs";
-    NOT_SUPPORTED = 50 "ERROR_NOT_SUPPORTED" "this is not supported";
-    BAD_NETWORK_PATH = 53 "ERROR_BAD_NETPATH" "the machine cannot be reached";
+    INVALID_DATA = 13 "ERROR_INVALID_DATA" "invalid data";
+    OUT_OF_MEMORY = 14 "ERROR_OUTOFMEMORY" "out of memory";
+    WRITE_FAULT = 29 "ERROR_WRITE_FAULT" "the operating system refused a call that publishing needs";
+    NOT_SUPPORTED = 50 "ERROR_NOT_SUPPORTED" "not supported";
+    BAD_NETWORK_PATH = 53 "ERROR_BAD_NETPATH" "cannot reach the machine";
     INVALID_PARAMETER = 87 "ERROR_INVALID_PARAMETER" "the identifier is not valid for its counter set";
-    ALREADY_EXISTS = 183 "ERROR_ALREADY_EXISTS" "the same was added before";
-    NO_DATA = 232 "ERROR_NO_DATA" "there is no data";
-    NOT_FOUND = 1168 "ERROR_NOT_FOUND" "there is no such item";
-    NO_SUCH_GROUP = 1319 "ERROR_NO_SUCH_GROUP" "there is no such group";
+    ALREADY_EXISTS = 183 "ERROR_ALREADY_EXISTS" "it was already added";
+    NO_DATA = 232 "ERROR_NO_DATA" "no data";
+    NOT_FOUND = 1168 "ERROR_NOT_FOUND" "no such item";
+    NO_SUCH_GROUP = 1319 "ERROR_NO_SUCH_GROUP" "no such group";
     INTERNAL_ERROR = 1359 "ERROR_INTERNAL_ERROR" "the provider failed";
     NO_SYSTEM_RESOURCES = 1450 "ERROR_NO_SYSTEM_RESOURCES" "system resources are exhausted";
     TIMEOUT = 1460 "ERROR_TIMEOUT" "the provider did not answer in time";

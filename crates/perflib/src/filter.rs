@@ -1,48 +1,48 @@
-//! Which instances are wanted.
+//! Selects instances by name and id.
 
 use tachograph_counters::wildcard::Pattern;
 
-/// The instances that one identifier or path asks for.
+/// Selects the instances that one identifier or path refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceFilter {
-    /// The pattern of the whole name.
+    /// Matches the whole name.
     name: Pattern,
-    /// Where the pattern ends in `#` and an index: the pattern before it.
+    /// If a path's pattern contains `#`: the part before the last `#`.
     before_index: Option<Pattern>,
     id: Option<u32>,
-    is_everything: bool,
+    is_all: bool,
 }
 
 impl InstanceFilter {
     /// All instances.
-    pub fn everything() -> Self {
+    pub fn all() -> Self {
         Self::new("*", None)
     }
 
-    /// Instances whose name fits a pattern with `*` and `?`, without regard to case, and that have this id where one is
-    /// given.
+    /// Instances whose name matches a pattern with `*` and `?`, ignoring case. If `id` is given, their id must match
+    /// too.
     pub fn new(pattern: &str, id: Option<u32>) -> Self {
-        let is_everything = id.is_none() && !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*');
-        Self { name: Pattern::new(pattern), before_index: None, id, is_everything }
+        let is_all = id.is_none() && !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*');
+        Self { name: Pattern::new(pattern), before_index: None, id, is_all }
     }
 
-    /// Instances that may get a display name (`parent/name#index`) that fits the pattern: which `#n` an instance gets is
-    /// known only when all of its name are there.
-    pub fn of_path(pattern: &str) -> Self {
+    /// Instances whose display name (`parent/name#index`) can match the pattern. The `#index` is not compared, because
+    /// the index of an instance is known only once all instances of the same name are.
+    pub fn from_path(pattern: &str) -> Self {
         let before_index = pattern.rsplit_once('#').map(|(name, _)| Pattern::new(name));
         Self { before_index, ..Self::new(pattern, None) }
     }
 
-    /// Whether all instances are taken.
-    pub fn is_everything(&self) -> bool {
-        self.is_everything
+    /// Whether all instances match.
+    pub fn is_all(&self) -> bool {
+        self.is_all
     }
 
-    /// Whether an instance of this name and id is taken, or may be.
+    /// Whether an instance with this name and id matches, or can match once its `#index` is known.
     #[inline]
-    pub fn may_take(&self, name: &str, id: u32) -> bool {
-        self.is_everything
-            || self.id.is_none_or(|wanted| wanted == id)
+    pub fn can_match(&self, name: &str, id: u32) -> bool {
+        self.is_all
+            || self.id.is_none_or(|known| known == id)
                 && (self.name.matches(name)
                     || self.before_index.as_ref().is_some_and(|pattern| pattern.matches(name)))
     }

@@ -1,4 +1,4 @@
-//! Running providers so that one that panics or stalls takes nobody with it.
+//! Runs providers. A provider that panics or stalls does not affect the others.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,51 +10,46 @@ use crate::{ErrorCode, Failure, Provider, Rows};
 
 /// A provider and where it runs.
 pub(crate) enum Host {
-    /// In the thread that collects: providers of this machine, which do not wait for anybody.
+    /// Runs in the collecting thread. For providers that do not block.
     Inline(Box<dyn Provider>),
-    /// In a thread of its own, which is waited for until a deadline.
+    /// Runs in its own thread, with a deadline.
     Worker(Box<Worker>),
-    /// It panicked, and what it left behind is not trusted any more.
+    /// The provider panicked, so it is not called again.
     Failed(Failure),
 }
 
 /// A provider's thread.
 pub(crate) struct Worker {
     requests: SyncSender<Rows>,
-    answers: Receiver<Answer>,
+    answers: Receiver<(Rows, Outcome)>,
     deadline: Duration,
-    /// The thread still works on a request that nobody waits for any more.
+    /// Whether the thread may still be working on a request that missed the deadline.
     is_late: bool,
-    /// What stands in for the rows that the thread has: the other of two buffers.
+    /// The second of two buffers, for use while the thread owns the first.
     spare: Option<Rows>,
 }
 
-struct Answer {
-    rows: Rows,
-    outcome: Outcome,
-}
-
-/// How collecting ended.
+/// The outcome of a call of the provider.
 enum Outcome {
     Answered(Result<(), Failure>),
     Panicked(Failure),
 }
 
 impl Host {
-    /// A provider that runs in a thread of its own.
+    /// A provider that runs in its own thread.
     pub(crate) fn on_worker(mut provider: Box<dyn Provider>, deadline: Duration) -> std::io::Result<Self> {
-        let (requests, to_do) = sync_channel::<Rows>(1);
+        let (requests, receiver) = sync_channel::<Rows>(1);
         let (done, answers) = sync_channel(1);
         let name = provider.info().name.chars().take(15).collect();
         std::thread::Builder::new().name(name).spawn(move || {
-            while let Ok(mut rows) = to_do.recv() {
+            while let Ok(mut rows) = receiver.recv() {
                 let outcome = caught(|| {
                     let collection = CollectionId::next();
-                    provider.ask(&rows, collection);
+                    provider.request(&rows, collection);
                     provider.prepare(&rows, collection, Instant::now() + TIME_TO_PREPARE);
                     provider.collect(&mut rows)
                 });
-                if done.send(Answer { rows, outcome }).is_err() {
+                if done.send((rows, outcome)).is_err() {
                     break;
                 }
             }
@@ -62,26 +57,26 @@ impl Host {
         Ok(Self::Worker(Box::new(Worker { requests, answers, deadline, is_late: false, spare: None })))
     }
 
-    /// Begins to get ready to collect into `rows`; failures come out of collecting.
-    pub(crate) fn ask(&mut self, rows: &Rows, collection: CollectionId) {
-        self.tell(|provider| provider.ask(rows, collection));
+    /// Calls [`Provider::request`]; failures are reported by `collect`.
+    pub(crate) fn request(&mut self, rows: &Rows, collection: CollectionId) {
+        self.call(|provider| provider.request(rows, collection));
     }
 
-    /// Gets ready to collect into `rows`; failures come out of collecting.
+    /// Calls [`Provider::prepare`]; failures are reported by `collect`.
     pub(crate) fn prepare(&mut self, rows: &Rows, collection: CollectionId, until: Instant) {
-        self.tell(|provider| provider.prepare(rows, collection, until));
+        self.call(|provider| provider.prepare(rows, collection, until));
     }
 
-    /// Tells a provider that nobody asks for its set any more.
-    pub(crate) fn rest(&mut self) {
-        self.tell(|provider| provider.rest());
+    /// Calls [`Provider::idle`].
+    pub(crate) fn idle(&mut self) {
+        self.call(|provider| provider.idle());
     }
 
-    /// Tells something to a provider that runs in this thread.
-    fn tell(&mut self, what: impl FnOnce(&mut dyn Provider)) {
+    /// Calls a method of the provider if it runs in this thread.
+    fn call(&mut self, method: impl FnOnce(&mut dyn Provider)) {
         if let Self::Inline(provider) = self
             && let Outcome::Panicked(failure) = caught(|| {
-                what(&mut **provider);
+                method(&mut **provider);
                 Ok(())
             })
         {
@@ -89,7 +84,7 @@ impl Host {
         }
     }
 
-    /// Collects into `rows`, which say what is wanted and were cleared for the moment. On a failure they have no row.
+    /// Collects into `rows`, in which the caller has set the selection and the time. After a failure, `rows` is empty.
     pub(crate) fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let outcome = match self {
             Self::Inline(provider) => caught(|| provider.collect(rows)),
@@ -113,27 +108,27 @@ impl Host {
 impl Worker {
     fn collect(&mut self, rows: &mut Rows) -> Outcome {
         if self.is_late {
-            // The answer to an earlier question is of no use now; it only says that the thread is free again.
+            // The answer to the earlier request is discarded; it only shows that the thread is free again.
             match self.answers.try_recv() {
-                Ok(answer) => {
+                Ok((rows, _)) => {
                     self.is_late = false;
-                    self.spare = Some(answer.rows);
+                    self.spare = Some(rows);
                 }
                 Err(_) => return Outcome::Answered(Err(self.timeout())),
             }
         }
         let mut other = self.spare.take().unwrap_or_else(|| rows.without_values());
-        other.want_as(rows);
-        let question = std::mem::replace(rows, other);
+        other.select_as(rows);
+        let request = std::mem::replace(rows, other);
         let has_ended =
-            || Outcome::Panicked(Failure::new(ErrorCode::INTERNAL_ERROR, "the provider's thread has ended"));
-        if self.requests.send(question).is_err() {
+            || Outcome::Panicked(Failure::new(ErrorCode::INTERNAL_ERROR, "the provider's thread has exited"));
+        if self.requests.send(request).is_err() {
             return has_ended();
         }
         match self.answers.recv_timeout(self.deadline) {
-            Ok(answer) => {
-                self.spare = Some(std::mem::replace(rows, answer.rows));
-                answer.outcome
+            Ok((answer, outcome)) => {
+                self.spare = Some(std::mem::replace(rows, answer));
+                outcome
             }
             Err(RecvTimeoutError::Timeout) => {
                 self.is_late = true;
@@ -151,10 +146,10 @@ impl Worker {
     }
 }
 
-/// Asks a provider, and catches a panic.
-fn caught(ask: impl FnOnce() -> Result<(), Failure>) -> Outcome {
-    // After a panic neither the provider nor the rows are looked at again.
-    match catch_unwind(AssertUnwindSafe(ask)) {
+/// Calls a provider and catches a panic.
+fn caught(call: impl FnOnce() -> Result<(), Failure>) -> Outcome {
+    // After a panic, the provider is not called again and the rows are discarded.
+    match catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => Outcome::Answered(outcome),
         Err(panic) => {
             let reason = format!("the provider panicked: {}", text_of(&*panic));

@@ -1,26 +1,26 @@
-//! Instances as providers know them.
+//! The identity of an instance.
 
 use std::fmt;
 
-/// An instance as its provider knows it: a name, a number, and what it is beyond its name.
+/// Identifies an instance of a provider, by name, id and identity.
 ///
-/// Names may repeat (two processes `bash`), and so may ids; the identity may not, as long as it is not 0.
-/// [`Numbering`](crate::Numbering) gives instances of one name their `#n`.
+/// Names need not be unique (two `bash` processes), nor do ids. Identities other than 0 are unique.
+/// [`Numbering`](crate::Numbering) appends `#n` to equal names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InstanceKey {
     parent_length: u32,
     id: u32,
     identity: u64,
     is_reserved: bool,
-    /// `parent/name`, or the name.
+    /// `parent/name`, or just the name if there is no parent.
     label: Box<str>,
 }
 
 impl InstanceKey {
-    /// An instance of this name.
+    /// An instance without a parent.
     ///
-    /// `id` is the number that the raw data block carries. `identity` tells it from any other instance that ever has
-    /// its name (a process: its id with its start time); 0 where the name says it all.
+    /// The `id` is written to raw data blocks. `identity` distinguishes the instance from all others that ever have the
+    /// same name (for a process, its id combined with its start time); 0 if the name suffices.
     pub fn new(name: impl Into<Box<str>>, id: u32, identity: u64) -> Self {
         Self { parent_length: 0, id, identity, is_reserved: false, label: name.into() }
     }
@@ -31,8 +31,8 @@ impl InstanceKey {
         Self { parent_length: parent.len() as u32 + 1, id, identity, is_reserved: false, label }
     }
 
-    /// Makes this the counter set's own instance, such as `_Total` or `Idle`, whose name is reserved: an instance that
-    /// merely has the same name, without regard to case, is displayed as `_Total#1` and never found by the plain name.
+    /// Reserves the name for this instance, which the counter set itself adds, such as `_Total` or `Idle`. Any other
+    /// instance with that name, ignoring case, is displayed as `_Total#1` and cannot be found by the plain name.
     #[must_use]
     pub fn reserved(mut self) -> Self {
         self.is_reserved = true;
@@ -45,28 +45,28 @@ impl InstanceKey {
         self.is_reserved
     }
 
-    /// The parent's name, where the set has parents.
+    /// The name of the parent, if the instance has one.
     pub fn parent(&self) -> Option<&str> {
         let length = self.parent_length as usize;
         (length > 0).then(|| &self.label[..length - 1])
     }
 
-    /// The name without the parent's.
+    /// The name, without the parent's name.
     pub fn name(&self) -> &str {
         &self.label[self.parent_length as usize..]
     }
 
-    /// `parent/name`, or the name: what a raw data block carries.
+    /// `parent/name`, or just the name if there is no parent. This is the name in raw data blocks.
     pub fn full_name(&self) -> &str {
         &self.label
     }
 
-    /// The number that a raw data block carries.
+    /// The id in raw data blocks.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// What the instance is beyond its name; 0 where nothing is known.
+    /// Distinguishes the instance from others with the same name; 0 if the name suffices.
     pub fn identity(&self) -> u64 {
         self.identity
     }

@@ -8,6 +8,7 @@
 pub mod block;
 mod clock;
 mod code;
+mod counter_error;
 mod filter;
 mod host;
 mod instance;
@@ -19,14 +20,17 @@ mod query;
 pub mod registration;
 mod registry;
 mod rows;
+mod shared_reading;
 
-pub use clock::{Clock, FREQUENCY, Moments};
+pub use clock::{Clock, FREQUENCY, Timestamps};
 pub use code::ErrorCode;
+pub use counter_error::CounterError;
 pub use filter::InstanceFilter;
 pub use instance::InstanceKey;
 pub use numbering::Numbering;
 pub use provider::{CollectionId, Failure, Provider};
 pub use query::{PathMatch, QueriedSet, Query};
 pub use registry::Registry;
-pub use rows::{Row, Rows, Trouble};
-pub use tachograph_schema::{Guid, GuidError};
+pub use rows::{Row, Rows};
+pub use shared_reading::{Reading, SharedReading};
+pub use tachograph_schema::{Guid, GuidError, IgnorePoison};

@@ -1,10 +1,10 @@
-//! Manifests: the XML in which a provider describes its counter sets, checked, registered, and turned into code.
+//! Manifests: XML files in which a provider describes its counter sets.
 //!
-//! [`parse`] and [`read`] check one by every rule and tell all violations with line and column; [`generate`] makes Rust
-//! and C of it; [`register`] keeps a copy in a folder, so that [`registered`] knows the sets and their texts also while
-//! no provider runs. [`build`] is for the build scripts of programs that publish counters.
+//! [`parse`] and [`read`] check a manifest and report all violations with line and column. [`generate`] generates Rust
+//! and C code. [`register()`] copies a manifest to a folder, so that [`registered()`] returns its sets even while no
+//! provider is running. [`build`] is for build scripts of programs that publish counters.
 //!
-//! Described in docs/manifests.md. Source: "Performance Counters Schema", "CTRPP".
+//! Manifests are described in docs/manifests.md. Source: "Performance Counters Schema", "CTRPP".
 //!
 //! ```
 //! use std::path::Path;
@@ -54,35 +54,35 @@ pub use registered::{
 pub use violation::{Located, MAX_LISTED, Position, Severity, Violation, Violations};
 pub use xml::MAX_BYTES;
 
-/// A manifest that was checked.
+/// A manifest and its violations.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checked {
-    /// The manifest; `None` where there are errors.
+pub struct CheckedManifest {
+    /// The manifest; `None` if it has errors.
     pub manifest: Option<Manifest>,
-    /// What is wrong with it.
+    /// The errors and warnings.
     pub violations: Violations,
 }
 
-/// Reads a manifest file and checks it.
+/// Reads and checks a manifest file.
 ///
 /// # Errors
 ///
-/// The file cannot be read. What is wrong with its content is among the violations.
-pub fn read(file: &Path) -> io::Result<Checked> {
+/// The file cannot be read. Errors in the manifest are reported as violations instead.
+pub fn read(file: &Path) -> io::Result<CheckedManifest> {
     let mut bytes = Vec::new();
-    // One byte more tells that there is more.
+    // Read one byte more than the limit, to detect a larger file.
     std::fs::File::open(file)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(parse(file, &bytes))
 }
 
-/// Checks a manifest of these bytes: UTF-8 with or without byte order mark, or UTF-16 with one; at most [`MAX_BYTES`].
-/// `file` is what the manifest is called; it is not opened.
-pub fn parse(file: &Path, bytes: &[u8]) -> Checked {
+/// Checks a manifest of at most [`MAX_BYTES`]: UTF-8 with or without a byte order mark, or UTF-16 with one. `file` is
+/// stored in the manifest as its name, but is not opened.
+pub fn parse(file: &Path, bytes: &[u8]) -> CheckedManifest {
     let mut violations = Violations::default();
     let manifest = parse_into(file, bytes, &mut violations);
     violations.sort();
     let manifest = manifest.filter(|_| violations.errors() == 0);
-    Checked { manifest, violations }
+    CheckedManifest { manifest, violations }
 }
 
 fn parse_into(file: &Path, bytes: &[u8], violations: &mut Violations) -> Option<Manifest> {
@@ -106,7 +106,7 @@ fn parse_into(file: &Path, bytes: &[u8], violations: &mut Violations) -> Option<
         return None;
     }
     let manifest = draft.finish(file.into())?;
-    // The rules of the registry are the last word.
+    // The registrations of the counter sets must be valid too.
     for (set, info) in manifest.provider.counter_sets.iter().zip(manifest.counter_sets()) {
         if let Err(error) = info.check() {
             violations.push(

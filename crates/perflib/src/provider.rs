@@ -1,4 +1,4 @@
-//! What a provider does.
+//! The interface of providers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::{ErrorCode, Rows};
 
 /// A provider of one counter set.
 ///
-/// Collecting is asked of it at every sample, with a [`Rows`] that says which counters and instances are wanted: what
-/// nobody asked for is not to be read. After the first samples it should allocate nothing.
+/// [`collect`](Self::collect) is called for every sample. [`Rows`] holds the selection; a provider should read only
+/// what the selected counters and instances need. After the first few samples, it should not allocate.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -44,70 +44,70 @@ use crate::{ErrorCode, Rows};
 /// # let _ = shop;
 /// ```
 pub trait Provider: Send {
-    /// The counter set, with the counters that this machine can give; one that it cannot give at all is left out.
+    /// The counter set, without counters that are unavailable on this machine.
     fn info(&self) -> &Arc<CounterSetInfo>;
 
-    /// Begins to get ready for a collection, without waiting for anybody: a provider that has to ask others asks them here.
-    /// All providers of a collection are asked before the first of them is waited for in [`prepare`](Self::prepare).
+    /// Starts to prepare a collection, without blocking. A provider that depends on other processes sends its requests
+    /// here. `request` is called for all providers of a collection before [`prepare`](Self::prepare) is called for the
+    /// first one.
     ///
-    /// `rows` say what will be wanted; their rows are those of a collection before. Several collections may be under way:
-    /// another may ask before this one is waited for. Of a provider on a [worker](crate::Registry::register_on_worker) it is
-    /// part of collecting.
-    fn ask(&mut self, rows: &Rows, collection: CollectionId) {
+    /// `rows` holds the selection; its values are still those of an earlier collection. Several collections can be in
+    /// progress: `request` can be called for another collection before `prepare` is called for this one. On a
+    /// [worker](crate::Registry::register_on_worker), both are called just before [`collect`](Self::collect).
+    fn request(&mut self, rows: &Rows, collection: CollectionId) {
         let _ = (rows, collection);
     }
 
-    /// Gets ready for the collection that it was [asked](Self::ask) for, whose moment comes after all its providers are
-    /// ready: what a provider has to wait for, it waits for here, so that no value is newer than the time stamp of the
-    /// collection.
+    /// Waits until the collection announced by [`request`](Self::request) can start. The timestamp of the collection is
+    /// taken after all providers are prepared, so no prepared value is newer than its timestamp.
     ///
-    /// All providers of a collection have until `until`, together. What came before that is taken also where the others used
-    /// the time up.
+    /// All providers of a collection share the deadline `until`. Answers that have already arrived are used even if
+    /// other providers have used up the time.
     fn prepare(&mut self, rows: &Rows, collection: CollectionId, until: Instant) {
         let _ = (rows, collection, until);
     }
 
-    /// Adds one row for each instance that there is now and that is [wanted](Rows::wants_instance), in the provider's
-    /// order, and sets in it what is [wanted](Rows::wants).
+    /// Adds one row for each existing instance that is [selected](Rows::wants_instance), in any order, and sets the
+    /// row's [selected](Rows::wants) counters.
     ///
     /// # Errors
     ///
-    /// When nothing can be said of the whole set. What concerns one value is said with
-    /// [`Row::fail`](crate::Row::fail).
+    /// The whole set cannot be read. If only some values cannot be read, the provider calls
+    /// [`Row::fail`](crate::Row::fail) instead.
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure>;
 
-    /// Told when nobody asks for the set any more: files and memory that only spare work at the next collection may go. What
-    /// values go on from stays, so that nothing that counts falls. A provider on a
-    /// [worker](crate::Registry::register_on_worker) is not told.
-    fn rest(&mut self) {}
+    /// Called when the last query stops using the set. The provider should close files and free caches, but must keep
+    /// running totals, so that counters never go backwards. Not called for a provider on a
+    /// [worker](crate::Registry::register_on_worker).
+    fn idle(&mut self) {}
 }
 
-/// Tells a collection from every other of this process.
+/// Identifies a collection within this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CollectionId(u64);
 
 impl CollectionId {
-    /// That of a new collection.
+    /// The id of a new collection.
     pub(crate) fn next() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// How long all providers of a collection have to get ready, together, after all of them were asked.
+/// The time limit for the [`Provider::prepare`] calls of a collection, all together.
 pub(crate) const TIME_TO_PREPARE: Duration = Duration::from_secs(1);
 
-/// Why a counter set could not be collected.
+/// The reason that a counter set could not be collected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The Win32 code that the set's identifiers answer with.
+    /// The Win32 code, which becomes the result of the set's identifiers.
     pub code: ErrorCode,
-    /// The cause in words, with the file where there is one.
+    /// The cause as a message, with the file name if a file is involved.
     pub reason: Arc<str>,
 }
 
 impl Failure {
-    /// A failure with its cause in words.
+    /// A failure with this code and message.
     pub fn new(code: ErrorCode, reason: impl Into<Arc<str>>) -> Self {
         Self { code, reason: reason.into() }
     }

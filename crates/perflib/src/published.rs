@@ -1,38 +1,39 @@
-//! Counter sets that applications publish in shared memory, as providers of a registry.
+//! Providers for counter sets that applications publish in shared memory.
 //!
 //! ```text
 //! folders -> Catalog: files, by set and owner -> Group -> PublishedSet (a Provider) -> Rows
 //! ```
 //!
-//! - The files of a set and an owner are one set: processes are side by side, in the order of their start. A set of another
-//!   user than this process's is one of its own, with the owner's number in its name (`Shop [uid 1000]`) and a GUID derived
-//!   from both, so that it never joins another's.
-//! - Each collection sees who came and who is gone. An instance is known by the random number of its file and its own
-//!   number in it, so a program that was started again is never paired with the one before.
-//! - A set may not have the name or the GUID of a set of this machine, nor a name that no counter path can mean. Such sets
-//!   are left out, and a [`Notice`] says so.
-//! - Processes may publish different descriptions of a set, such as an old and a new version of a program. The one that was
-//!   started last says what the set is; of the others a counter is read where id, type and companions agree.
-//! - Sets of registered manifests are there also while no process publishes them, without instances.
+//! - All files with the same set and owner form one set, which contains the instances of all these processes, ordered by
+//!   start time. Sets of other users are separate: the owner's uid is appended to the name (`Shop [uid 1000]`), and the
+//!   GUID is derived from the set's GUID and the uid.
+//! - Each collection detects new and dead processes. An instance is identified by the random number in its file and its
+//!   serial number within the file, so a restarted program is never confused with its predecessor.
+//! - A set is omitted, with a [`Notice`], if its name or GUID belongs to a set of this machine, or if counter paths
+//!   cannot contain its name.
+//! - Processes can publish different descriptions of a set, for example if two versions of a program are running. The
+//!   process that started last defines the set. From the other processes, only counters with the same id, type and
+//!   companions are read.
+//! - Sets of registered manifests always exist. While no process publishes them, they have no instances.
 //!
-//! Bounds: [`MAX_FILES`] files, [`MAX_INSTANCES`] instances and [`MAX_VALUES`] values of a set. Described in
-//! docs/shared-memory.md.
+//! Limits: [`MAX_FILES`] files, and [`MAX_INSTANCES`] instances and [`MAX_VALUES`] values per set. The file format is
+//! described in docs/shared-memory.md.
 
 mod aggregate;
 mod catalog;
 mod control;
 mod describe;
-mod file;
-mod group;
-mod keys;
+pub(crate) mod group;
+mod instance_keys;
 mod member;
 mod names;
-mod notice;
-mod plan;
+pub(crate) mod notice;
+mod process_reader;
+mod read_plan;
+mod requested_counters;
 mod set;
 mod source;
-mod total;
-mod wanted;
+mod total_row;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,17 +44,15 @@ use tachograph_shm::folder::runtime_folders;
 use crate::registration::CounterSetInfo;
 use crate::{Guid, Registry};
 use catalog::Catalog;
-use group::GroupKey;
-use member::Member;
+use group::Group;
+use member::{GroupKey, Member};
+use set::PublishedSet;
 
 pub use catalog::MAX_FILES;
-pub use file::{MAX_INSTANCES, MAX_VALUES};
-pub(crate) use group::Group;
-pub(crate) use notice::publishers_of;
 pub use notice::{Notice, Publisher};
-pub(crate) use set::PublishedSet;
+pub use process_reader::{MAX_INSTANCES, MAX_VALUES};
 
-/// The published counter sets of some folders, and the registered ones that nobody publishes now.
+/// The counter sets that are published in some folders, and the sets of registered manifests.
 ///
 /// ```
 /// use tachograph_perflib::published::Published;
@@ -73,12 +72,12 @@ pub struct Published {
 }
 
 impl Published {
-    /// Those of the folders that the environment and the machine name.
+    /// The sets that are published in this machine's runtime folders, including those that the environment specifies.
     pub fn of_this_machine() -> Self {
         Self::in_folders(runtime_folders())
     }
 
-    /// Those of these folders.
+    /// The sets that are published in these folders.
     pub fn in_folders(folders: Vec<PathBuf>) -> Self {
         Self {
             catalog: Arc::new(Catalog::new(folders)),
@@ -88,40 +87,42 @@ impl Published {
         }
     }
 
-    /// Makes the sets of this user those that have no mark; else they are those of the user of this process.
+    /// Shows the sets of this user without a uid in their names. By default, this is the effective user of this
+    /// process.
     #[must_use]
-    pub fn seen_by(mut self, user: u32) -> Self {
+    pub fn for_user(mut self, user: u32) -> Self {
         self.user = user;
         self
     }
 
-    /// Keeps a name and a GUID from being published. Those of the sets of a registry are kept anyway.
+    /// Reserves a name and a GUID, so that published sets cannot use them. The names and GUIDs of the machine's sets
+    /// are always reserved.
     pub fn reserve(&mut self, name: impl Into<Arc<str>>, guid: Guid) {
         self.reserved.push((name.into(), guid));
     }
 
-    /// Takes the sets of registered manifests, in the place of those that it had.
+    /// Replaces the sets of registered manifests.
     pub fn set_registered(&mut self, sets: impl IntoIterator<Item = Arc<CounterSetInfo>>) {
         self.registered = sets.into_iter().collect();
     }
 
-    /// Adds the sets that there are now to a registry, which has the sets of the machine. Sets that another registry of the
-    /// same `Published` has as well are shared with it.
-    pub fn add_to(&self, registry: &mut Registry, before: Option<&Registry>) {
-        self.catalog.look_at_all();
-        for (path, why) in self.catalog.troubles() {
-            registry.notice(Notice::new(None, format!("{}: {why}", path.display())));
+    /// Adds the current sets to a registry that already has the sets of the machine. `previous` is an earlier registry
+    /// that this `Published` added sets to; unchanged sets are shared with it.
+    pub fn add_to(&self, registry: &mut Registry, previous: Option<&Registry>) {
+        self.catalog.scan_all();
+        for (path, why) in self.catalog.errors() {
+            registry.add_notice(Notice::new(None, format!("{}: {why}", path.display())));
         }
         let mut groups: Vec<_> =
             self.catalog.groups().into_iter().map(|group| (group.members(), group)).collect();
-        // One's own first; of several with one name, the one that was there first keeps it.
+        // The user's own sets come first. If names are equal, the set that was started first keeps the name.
         groups.sort_by_key(|(members, group)| {
             let key = group.key();
             (key.owner != self.user, members.first().map(|member| member.order()), key)
         });
         for (members, group) in &groups {
             if let Some(info) = self.info_of(group.key(), members, registry) {
-                self.add(registry, before, info, group);
+                self.add(registry, previous, info, group);
             }
         }
         for info in &self.registered {
@@ -135,14 +136,14 @@ impl Published {
                 Ok(()) => {
                     let set = info.guid;
                     let group = self.catalog.group(GroupKey { set, owner: self.user });
-                    self.add(registry, before, info, &group);
+                    self.add(registry, previous, info, &group);
                 }
-                Err(why) => registry.notice(Notice::refused(&info.name, None, &why)),
+                Err(why) => registry.add_notice(Notice::omitted(&info.name, None, &why)),
             }
         }
     }
 
-    /// What a group is registered as; nothing, and a notice, where it cannot be shown.
+    /// The registration of a group. If the group cannot be shown, adds a notice and returns `None`.
     fn info_of(
         &self,
         key: GroupKey,
@@ -151,39 +152,38 @@ impl Published {
     ) -> Option<CounterSetInfo> {
         let guid = key.set;
         let registered = self.registered.iter().find(|known| known.guid == guid).map(|known| &**known);
-        // The one that was started last.
         let newest = members.last()?;
-        let refuse = |registry: &mut Registry, name: &str, why: &str| {
-            registry.notice(Notice::refused(name, Some(newest), why));
+        let omit = |registry: &mut Registry, name: &str, why: &str| {
+            registry.add_notice(Notice::omitted(name, Some(newest), why));
         };
-        let mut info = match describe::info_of(newest.description(), registered) {
+        let mut info = match describe::info_of(&newest.description, registered) {
             Ok(info) => info,
             Err(why) => {
-                refuse(registry, &newest.description().name, &why);
+                omit(registry, &newest.description.name, &why);
                 return None;
             }
         };
         if self.is_reserved(registry, &info.name, guid) {
-            refuse(registry, &info.name, "its name or GUID is that of a counter set of this machine");
+            omit(registry, &info.name, "its name or GUID is that of a counter set of this machine");
             return None;
         }
         if key.owner != self.user {
-            info.name = names::marked_name(&info.name, key.owner).into();
-            info.guid = names::marked_guid(guid, key.owner);
+            info.name = names::name_with_owner(&info.name, key.owner).into();
+            info.guid = names::guid_with_owner(guid, key.owner);
             if let Err(why) = describe::check(&info) {
-                refuse(registry, &info.name, &why);
+                omit(registry, &info.name, &why);
                 return None;
             }
         }
         for member in members {
-            if source::Sources::new(&info, member.description()).is_otherwise {
-                registry.notice(Notice::described_otherwise(&info.name, member, newest));
+            if source::Sources::new(&info, &member.description).differs {
+                registry.add_notice(Notice::version_conflict(&info.name, member, newest));
             }
         }
         Some(info)
     }
 
-    /// Whether a set of the machine has this name or GUID, as far as the registry has no published set by it.
+    /// Whether the name or GUID is reserved or belongs to one of the machine's own sets.
     fn is_reserved(&self, registry: &Registry, name: &str, guid: Guid) -> bool {
         let is_it = |known: &str, known_guid: Guid| known_guid == guid || eq_ignore_case(known, name);
         self.reserved.iter().any(|(known, known_guid)| is_it(known, *known_guid))
@@ -193,24 +193,24 @@ impl Published {
     fn add(
         &self,
         registry: &mut Registry,
-        before: Option<&Registry>,
+        previous: Option<&Registry>,
         info: CounterSetInfo,
         group: &Arc<Group>,
     ) {
         let other = registry.counter_sets().find(|known| eq_ignore_case(&known.name, &info.name));
         if let Some(other) = other {
-            let why = format!("another set, {}, has its name", other.guid);
+            let why = format!("the set {} has the same name", other.guid);
             let newest = group.members().last().cloned();
-            registry.notice(Notice::refused(&info.name, newest.as_deref(), &why));
+            registry.add_notice(Notice::omitted(&info.name, newest.as_deref(), &why));
             return;
         }
-        if before.is_some_and(|before| registry.share_published(before, &info, group)) {
+        if previous.is_some_and(|previous| registry.share_published_from(previous, &info, group)) {
             return;
         }
         let info = Arc::new(info);
         let set = PublishedSet::new(Arc::clone(&info), Arc::clone(&self.catalog), Arc::clone(group));
-        if let Err(code) = registry.register_published(set, Arc::clone(group)) {
-            registry.notice(Notice::refused(&info.name, None, &code.to_string()));
+        if let Err(code) = registry.register_published(Box::new(set), Arc::clone(group)) {
+            registry.add_notice(Notice::omitted(&info.name, None, &code.to_string()));
         }
     }
 }

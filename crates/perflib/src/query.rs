@@ -1,4 +1,4 @@
-//! Queries: what a consumer asks for, collected at one moment.
+//! Queries: counters that are collected together, with one timestamp.
 
 mod added;
 mod queried_set;
@@ -10,16 +10,16 @@ use std::time::Instant;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
 
-use crate::block::Identifier;
+use crate::block::{Identifier, WILDCARD_ID};
 use crate::provider::{CollectionId, TIME_TO_PREPARE};
-use crate::registry::{Entry, Registry, instances_of};
-use crate::{ErrorCode, InstanceFilter, Moments};
+use crate::registry::{Entry, Registry};
+use crate::{ErrorCode, InstanceFilter, Timestamps};
 use added::Added;
-use queried_set::{Wants, not_collected};
+use queried_set::not_collected;
 
 pub use queried_set::QueriedSet;
 
-/// A query of a machine: identifiers and counter paths that are collected together, with one time stamp.
+/// A query of a machine: identifiers and counter paths that are collected together, with one timestamp.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -38,24 +38,24 @@ pub struct Query {
     registry: Arc<Registry>,
     added: Vec<Added>,
     sets: Vec<QueriedSet>,
-    at: Moments,
+    timestamps: Timestamps,
 }
 
-/// A counter that a path was added for.
+/// A counter that a path selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathMatch {
-    /// The place of its counter set among [`Query::sets`].
+    /// The index of its counter set in [`Query::sets`].
     pub set: usize,
     /// The counter's id.
     pub counter_id: u32,
 }
 
 impl Query {
-    /// An empty query of a machine; `None` stands for this one.
+    /// Opens an empty query of a machine; `None` means this machine.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::BAD_NETWORK_PATH`] for another machine: only this one can be asked.
+    /// [`ErrorCode::BAD_NETWORK_PATH`] for another machine: only this machine can be queried.
     #[doc(alias = "PerfOpenQueryHandle")]
     #[doc(alias = "PerfCloseQueryHandle")]
     pub fn open(registry: &Arc<Registry>, machine: Option<&str>) -> Result<Self, ErrorCode> {
@@ -66,25 +66,30 @@ impl Query {
         if machine.is_some_and(is_other) {
             return Err(ErrorCode::BAD_NETWORK_PATH);
         }
-        let at = Moments::default();
-        Ok(Self { registry: Arc::clone(registry), added: Vec::new(), sets: Vec::new(), at })
+        Ok(Self {
+            registry: Arc::clone(registry),
+            added: Vec::new(),
+            sets: Vec::new(),
+            timestamps: Timestamps::default(),
+        })
     }
 
-    /// Adds identifiers. Each gets a status of its own, 0 or a [`ErrorCode`]; those that fail do not keep the others out.
+    /// Adds identifiers. Sets the status of each to 0 or an [`ErrorCode`]; an error does not affect the other
+    /// identifiers.
     ///
-    /// - [`ErrorCode::GUID_NOT_FOUND`], [`ErrorCode::ITEM_ID_NOT_FOUND`]: there is no such set or counter.
-    /// - [`ErrorCode::INVALID_PARAMETER`]: a name for a set without instances, or none for a set with instances.
-    /// - [`ErrorCode::PATH_NOT_FOUND`]: a name without wildcards that no instance has now.
-    /// - [`ErrorCode::ALREADY_EXISTS`]: the same was added before.
+    /// - [`ErrorCode::GUID_NOT_FOUND`], [`ErrorCode::ITEM_ID_NOT_FOUND`]: no such set or counter.
+    /// - [`ErrorCode::INVALID_PARAMETER`]: a name for a set without instances, or no name for a set with instances.
+    /// - [`ErrorCode::PATH_NOT_FOUND`]: the name has no wildcards, and no current instance matches.
+    /// - [`ErrorCode::ALREADY_EXISTS`]: the same identifier was already added.
     ///
-    /// Companions of a counter are not added with it; [`add_path`](Self::add_path) does that.
+    /// The companions of a counter are not added; [`add_path`](Self::add_path) adds them.
     #[doc(alias = "PerfAddCounters")]
     pub fn add(&mut self, identifiers: &mut [Identifier]) {
         for identifier in identifiers.iter_mut() {
             let outcome = self.add_one(identifier);
             identifier.status = outcome.err().map_or(0, |code| code.0);
         }
-        self.take_wants();
+        self.update_selections();
     }
 
     fn add_one(&mut self, identifier: &Identifier) -> Result<(), ErrorCode> {
@@ -97,14 +102,14 @@ impl Query {
         if has_instances == identifier.name.is_empty() {
             return Err(ErrorCode::INVALID_PARAMETER);
         }
-        let added = Added::new(self.queried(entry), &entry.info, identifier);
+        let added = Added::new(self.set_index(entry), &entry.info, identifier);
         if self.added.iter().any(|known| known.is_same(&added)) {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
         if has_instances && Pattern::new(&identifier.name).is_literal() {
-            // A provider that fails now may answer later; then its instances are known.
-            if let Ok(instances) = instances_of(entry, registry.clock())
-                && !instances.iter().any(|instance| added.takes(instance))
+            // If the provider fails, add the identifier anyway: the provider may succeed later.
+            if let Ok(instances) = entry.instances(registry.clock())
+                && !instances.iter().any(|instance| added.can_match(instance))
             {
                 return Err(ErrorCode::PATH_NOT_FOUND);
             }
@@ -113,56 +118,51 @@ impl Query {
         Ok(())
     }
 
-    /// Takes identifiers out again. Each gets a status of its own: [`ErrorCode::INVALID_PARAMETER`] where there is nothing
-    /// to take out.
+    /// Removes identifiers. Sets the status of each to 0, or [`ErrorCode::INVALID_PARAMETER`] if it was not added.
     #[doc(alias = "PerfDeleteCounters")]
     pub fn delete(&mut self, identifiers: &mut [Identifier]) {
         for identifier in identifiers.iter_mut() {
-            let is_it = |added: &Added| added.is(identifier);
-            let place = self.added.iter().position(is_it);
-            identifier.status = match place {
-                Some(place) => {
-                    self.added.remove(place);
+            identifier.status = match self.added.iter().position(|added| added.is(identifier)) {
+                Some(index) => {
+                    self.added.remove(index);
                     0
                 }
                 None => ErrorCode::INVALID_PARAMETER.0,
             };
         }
-        self.take_wants();
+        self.update_selections();
     }
 
-    /// What was added, each with the place of its result in the block: the order in which results come.
+    /// The added identifiers, each with the index of its result in the block.
     #[doc(alias = "PerfQueryCounterInfo")]
     pub fn identifiers(&self) -> Vec<Identifier> {
         self.added.iter().enumerate().map(|(index, added)| added.identifier(index)).collect()
     }
 
-    /// Adds every counter that a path selects, for display, together with its companions (base, time, frequency,
-    /// multiplier). An instance need not be there yet.
+    /// Adds every counter that a path selects, with the counter's companions (base, time, frequency, multiplier). The
+    /// instance need not exist yet.
     ///
-    /// Gives one match for each counter, in the order of the registration; none where the path selects no counter of any
-    /// set.
+    /// Returns one match per counter, in the order of registration; empty if the path selects no counter.
     pub fn add_path(&mut self, path: &PathPattern) -> Vec<PathMatch> {
-        let matches = self.add_path_quietly(path);
-        self.take_wants();
-        matches
+        self.add_paths([path]).into_iter().flatten().collect()
     }
 
-    /// As [`add_path`](Self::add_path) for several paths.
+    /// Like [`add_path`](Self::add_path), for several paths.
     pub fn add_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
-        let matches = paths.into_iter().map(|path| self.add_path_quietly(path)).collect();
-        self.take_wants();
+        let matches = paths.into_iter().map(|path| self.push_path(path)).collect();
+        self.update_selections();
         matches
     }
 
-    /// Wants these paths and nothing else from now on, whatever was added before; gives what [`add_paths`](Self::add_paths)
-    /// does. Sets keep their places while they are in the registry, and what is wanted on goes on undisturbed.
+    /// Removes everything that was added, and adds these paths instead. Returns the same as
+    /// [`add_paths`](Self::add_paths). Sets keep their indexes while the registry has them, and a set that stays selected
+    /// is not released in between.
     pub fn set_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
         self.added.clear();
         self.add_paths(paths)
     }
 
-    fn add_path_quietly(&mut self, path: &PathPattern) -> Vec<PathMatch> {
+    fn push_path(&mut self, path: &PathPattern) -> Vec<PathMatch> {
         let registry = Arc::clone(&self.registry);
         let mut matches = Vec::new();
         if !path.matches_machine(registry.machine()) {
@@ -173,7 +173,7 @@ impl Query {
             let info = &entry.info;
             let instance = path.path().instance.as_ref().filter(|_| info.has_instances());
             let instance = instance.map(|instance| instance.as_str());
-            // A path without instance that means processes: `Registry::path_here` makes it one with `(*)`.
+            // `Registry::resolve_path` has already added `(*)` where it is needed.
             if !path.matches_set(&info.name, info.has_instances()) {
                 continue;
             }
@@ -185,7 +185,7 @@ impl Query {
             if chosen.is_empty() {
                 continue;
             }
-            let set = self.queried(entry);
+            let set = self.set_index(entry);
             for counter in chosen {
                 matches.push(PathMatch { set, counter_id: counter.id });
                 for id in std::iter::once(counter.id).chain(counter.companions()) {
@@ -199,17 +199,17 @@ impl Query {
         matches
     }
 
-    /// The place of a set among those of the query. Where it is new it gets that of one that has gone, so that sets which come
-    /// and go for days leave nothing behind.
-    fn queried(&mut self, entry: &Arc<Entry>) -> usize {
+    /// The index of a set, which is added if necessary. A new set reuses the index of a removed one, so that the list
+    /// does not grow without bound when sets appear and disappear.
+    fn set_index(&mut self, entry: &Arc<Entry>) -> usize {
         if let Some(known) = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry)) {
             return known;
         }
         let set = QueriedSet::new(entry);
-        match (0..self.sets.len()).find(|&place| self.is_gone(place)) {
-            Some(place) => {
-                self.sets[place] = set;
-                place
+        match (0..self.sets.len()).find(|&index| self.is_gone(index)) {
+            Some(index) => {
+                self.sets[index] = set;
+                index
             }
             None => {
                 self.sets.push(set);
@@ -218,86 +218,86 @@ impl Query {
         }
     }
 
-    /// Whether the registry has the set at a place no more, and nothing of it is asked for.
-    fn is_gone(&self, place: usize) -> bool {
-        let entry = &self.sets[place].entry;
+    /// Whether a set has been removed from the registry, and none of its counters are selected.
+    fn is_gone(&self, index: usize) -> bool {
+        let entry = &self.sets[index].entry;
         let is_here = self.registry.entry(entry.info.guid).is_ok_and(|here| Arc::ptr_eq(here, entry));
-        !is_here && self.added.iter().all(|added| added.set() != place)
+        !is_here && self.added.iter().all(|added| added.set != index)
     }
 
-    /// Tells the rows of each set what is wanted of it now.
-    fn take_wants(&mut self) {
-        for (place, set) in self.sets.iter_mut().enumerate() {
-            let of_set = || self.added.iter().filter(|added| added.set() == place);
+    /// Updates the selection of each set after additions or removals.
+    fn update_selections(&mut self) {
+        for (index, set) in self.sets.iter_mut().enumerate() {
+            let of_set = || self.added.iter().filter(|added| added.set == index);
             let mut filters: Vec<InstanceFilter> = Vec::new();
             for added in of_set() {
-                if !filters.contains(added.filter()) {
-                    filters.push(added.filter().clone());
+                if !filters.contains(&added.filter) {
+                    filters.push(added.filter.clone());
                 }
             }
-            let is_wanted = of_set().next().is_some();
-            let ids = of_set().flat_map(|added| added.result_ids().iter().copied());
-            if set.rows.want(ids, filters) {
+            let ids = of_set().flat_map(|added| added.ids.iter().copied());
+            if set.rows.select(ids, filters) {
                 set.outcome = Err(not_collected());
             }
-            let is_for_all = of_set().any(|added| added.counter_id().is_none());
-            set.tell(if is_for_all { Wants::EveryCounter } else { Wants::Counters });
-            set.ask(is_wanted);
+            let has_all = of_set().any(|added| added.counter_id.is_none());
+            set.notify(if has_all { vec![WILDCARD_ID] } else { set.selected_ids() });
+            set.set_in_use(of_set().next().is_some());
         }
     }
 
-    /// Collects everything that was added, at one moment. What a set fails with is its own
-    /// [outcome](QueriedSet::outcome); the others are whole.
+    /// Collects everything that was added, with one timestamp. If a set fails, its [outcome](QueriedSet::outcome) is an
+    /// error; the other sets are not affected.
     ///
-    /// Instances are matched anew each time.
-    pub fn collect(&mut self) -> Moments {
+    /// Instances are matched again for each collection.
+    pub fn collect(&mut self) -> Timestamps {
         let collection = CollectionId::next();
-        let wanted = || self.sets.iter().filter(|set| set.is_wanted);
-        // All of them before the first is waited for: a slow one takes nothing from the time of the others.
-        wanted().for_each(|set| set.entry.host().ask(&set.rows, collection));
-        // Not before that: asking may take its time where another query waits for the same set.
+        let in_use = || self.sets.iter().filter(|set| set.is_in_use);
+        // Send all requests before waiting for any answer, so that the providers work at the same time.
+        in_use().for_each(|set| set.entry.host().request(&set.rows, collection));
+        // The deadline starts only now, because a request blocks while another query waits for the same set.
         let until = Instant::now() + TIME_TO_PREPARE;
-        wanted().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
-        // Only now, when nobody is waited for any more.
-        self.at = self.registry.clock().now();
+        in_use().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
+        // Read the time after all waits, so that no prepared value is newer.
+        self.timestamps = self.registry.clock().now();
         for set in &mut self.sets {
-            set.rows.clear(self.at);
-            set.outcome = if set.is_wanted { set.entry.host().collect(&mut set.rows) } else { Ok(()) };
+            set.rows.clear(self.timestamps);
+            set.outcome = if set.is_in_use { set.entry.host().collect(&mut set.rows) } else { Ok(()) };
         }
-        self.at
+        self.timestamps
     }
 
-    /// The moment of the last collection.
-    pub fn at(&self) -> Moments {
-        self.at
+    /// The time of the last collection.
+    pub fn timestamps(&self) -> Timestamps {
+        self.timestamps
     }
 
-    /// The counter sets that were collected.
+    /// The counter sets of the query.
     pub fn sets(&self) -> &[QueriedSet] {
         &self.sets
     }
 
-    /// Goes on with the sets of this registry, which is that of a later moment: what is added from now on is looked up
-    /// there. What was added before stays with the providers that it was added for.
+    /// Switches to a newer registry, in which later additions are looked up. Earlier additions keep their providers.
     pub fn adopt(&mut self, registry: &Arc<Registry>) {
         self.registry = Arc::clone(registry);
     }
 
-    /// The registry that is asked.
+    /// The registry in which additions are looked up.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
     }
 
-    /// The last collection as a raw data block: one result for each identifier, in the order of
-    /// [`identifiers`](Self::identifiers). `out` is cleared before.
+    /// Encodes the last collection as a raw data block: one result for each identifier, in the order of
+    /// [`identifiers`](Self::identifiers). `out` is cleared first.
     ///
-    /// A value that cannot be read now has the data size 0, which
-    /// [`DecodeOptions::CONSUMER`](crate::block::DecodeOptions::CONSUMER) allows and the strict decoder refuses. A set of
-    /// which something was added or deleted since answers with [`ErrorCode::NO_DATA`].
+    /// A value that cannot be read now has data size 0, which
+    /// [`DecodeOptions::CONSUMER`](crate::block::DecodeOptions::CONSUMER) allows and the strict decoder rejects. If the
+    /// selected counters or instances of a set have changed since the collection, its results are
+    /// [`ErrorCode::NO_DATA`].
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::OUT_OF_MEMORY`] when the block would be longer than its size fields can say.
+    /// [`ErrorCode::OUT_OF_MEMORY`] if the block would exceed [`MAX_BLOCK_BYTES`](crate::block::MAX_BLOCK_BYTES) or
+    /// memory is exhausted.
     #[doc(alias = "PerfQueryCounterData")]
     pub fn data(&self, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
         results::encode(self, out)

@@ -1,4 +1,4 @@
-//! What a provider registers: counter sets with their counters, and their bytes.
+//! Registrations: descriptions of counter sets, and the binary format of these descriptions.
 
 use tachograph_counters::set::Counter;
 
@@ -14,7 +14,7 @@ impl From<RegistrationError> for ErrorCode {
     }
 }
 
-/// The description of a counter as samples and logs hold it.
+/// Converts the registration of a counter to the description that samples and logs use.
 pub fn counter_of(info: &CounterInfo) -> Counter {
     let mut counter = Counter::new(&*info.name, info.counter_type, FREQUENCY);
     counter.default_scale = info.default_scale;

@@ -1,9 +1,11 @@
-//! The counter sets of a machine: who registered what, and how it is asked for.
+//! The counter sets of a machine, and the providers of these sets.
+
+mod entry;
+mod published;
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use tachograph_counters::path::{CounterPath, InstanceName, PathPattern};
 use tachograph_counters::wildcard::eq_ignore_case;
@@ -11,10 +13,12 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use crate::block::push_instance;
 use crate::clock::Clock;
 use crate::host::Host;
-use crate::provider::{CollectionId, TIME_TO_PREPARE};
-use crate::published::{Group, Notice, PublishedSet, Publisher, publishers_of};
+use crate::published::group::Group;
+use crate::published::notice::Notice;
 use crate::registration::{CounterSetInfo, Request};
-use crate::{ErrorCode, Failure, Guid, InstanceFilter, InstanceKey, Provider, Rows};
+use crate::{ErrorCode, Failure, Guid, InstanceKey, Provider};
+
+pub(crate) use entry::Entry;
 
 /// All counter sets of this machine with their providers.
 ///
@@ -32,51 +36,8 @@ pub struct Registry {
     notices: Vec<Notice>,
 }
 
-/// A registered counter set.
-pub(crate) struct Entry {
-    pub(crate) info: Arc<CounterSetInfo>,
-    host: Mutex<Host>,
-    /// How many queries ask for it now.
-    asking: AtomicUsize,
-    /// The processes that publish it, where applications may do so.
-    published: Option<Arc<Group>>,
-}
-
-impl Entry {
-    pub(crate) fn host(&self) -> MutexGuard<'_, Host> {
-        self.host.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Somebody asks for the set from now on, until [`asks_no_more`](Self::asks_no_more).
-    pub(crate) fn asks(&self) {
-        self.asking.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// Somebody does not ask for it any more; after the last one its provider rests.
-    pub(crate) fn asks_no_more(&self) {
-        if self.asking.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Who asks again meanwhile only finds that files are to be opened anew.
-            self.host().rest();
-        }
-    }
-
-    /// Whether the provider is to be told which counters queries want.
-    pub(crate) fn listens(&self) -> bool {
-        self.published.is_some()
-    }
-
-    /// Tells the provider which counters a query wants from now on, and which no more.
-    pub(crate) fn tell(&self, added: &[u32], removed: &[u32]) {
-        if let Some(group) = &self.published
-            && !(added.is_empty() && removed.is_empty())
-        {
-            group.tell(added, removed);
-        }
-    }
-}
-
 impl Registry {
-    /// A registry of the machine of this name, without backslashes; its collections get their time stamps from `clock`.
+    /// An empty registry for the machine with this name (without backslashes). `clock` timestamps the collections.
     pub fn new(machine: impl Into<Arc<str>>, clock: Clock) -> Self {
         Self { machine: machine.into(), clock, entries: Vec::new(), notices: Vec::new() }
     }
@@ -86,73 +47,42 @@ impl Registry {
         &self.machine
     }
 
-    /// The clocks of its collections.
+    /// The clock that timestamps collections.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Registers a provider that runs in the thread that collects: it must not wait for anybody.
+    /// Registers a provider that runs in the collecting thread and does not block.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::INVALID_REGISTRATION`] for a set that breaks the rules, [`ErrorCode::ALREADY_EXISTS`] for a GUID or
-    /// name that is taken.
+    /// [`ErrorCode::INVALID_REGISTRATION`] for an invalid set, [`ErrorCode::ALREADY_EXISTS`] if the GUID or name is in
+    /// use.
     pub fn register(&mut self, provider: Box<dyn Provider>) -> Result<(), ErrorCode> {
         let info = Arc::clone(provider.info());
         self.add(info, Host::Inline(provider), None)
     }
 
-    /// Registers a published set.
-    pub(crate) fn register_published(
-        &mut self,
-        set: PublishedSet,
-        group: Arc<Group>,
-    ) -> Result<(), ErrorCode> {
-        let info = Arc::clone(set.info());
-        self.add(info, Host::Inline(Box::new(set)), Some(group))
+    /// Adds the set with exactly this description from another registry, sharing its provider and state. Returns false
+    /// and adds nothing if the other registry does not have it, if it is a published set, or if the GUID or name is in
+    /// use.
+    pub fn share_from(&mut self, other: &Self, info: &CounterSetInfo) -> bool {
+        !self.has_guid_or_name_of(info)
+            && self.share_entry(other, |entry| entry.published.is_none() && *entry.info == *info)
     }
 
-    /// Takes over a set of the machine from another registry, where it has just this one; whether it had. The provider stays
-    /// the same, with what it knows.
-    pub fn share(&mut self, before: &Self, info: &CounterSetInfo) -> bool {
-        let is_it = |entry: &&Arc<Entry>| entry.published.is_none() && *entry.info == *info;
-        let Some(entry) = before.entries.iter().find(is_it) else { return false };
-        if self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name))
-        {
-            return false;
-        }
-        self.entries.push(Arc::clone(entry));
-        true
+    /// Adds the first matching set of another registry; returns whether one was found.
+    fn share_entry(&mut self, other: &Self, is_match: impl Fn(&Entry) -> bool) -> bool {
+        let entry = other.entries.iter().find(|entry| is_match(entry));
+        self.entries.extend(entry.cloned());
+        entry.is_some()
     }
 
-    /// Takes over a published set from another registry, where it has just this one; whether it had.
-    pub(crate) fn share_published(
-        &mut self,
-        before: &Self,
-        info: &CounterSetInfo,
-        group: &Arc<Group>,
-    ) -> bool {
-        let is_it = |entry: &&Arc<Entry>| {
-            *entry.info == *info && entry.published.as_ref().is_some_and(|known| Arc::ptr_eq(known, group))
-        };
-        let Some(entry) = before.entries.iter().find(is_it) else { return false };
-        self.entries.push(Arc::clone(entry));
-        true
+    fn has_guid_or_name_of(&self, info: &CounterSetInfo) -> bool {
+        self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name))
     }
 
-    /// A registry with the sets of the machine only, which are the same providers: nothing that applications publish.
-    #[must_use]
-    pub fn without_published(&self) -> Self {
-        let is_of_machine = |entry: &&Arc<Entry>| entry.published.is_none();
-        Self {
-            machine: Arc::clone(&self.machine),
-            clock: self.clock.clone(),
-            entries: self.entries.iter().filter(is_of_machine).cloned().collect(),
-            notices: Vec::new(),
-        }
-    }
-
-    /// Whether another registry has the same sets with the same providers, in the same order.
+    /// Whether another registry has the same sets with the same providers, in the same order, and equal notices.
     pub fn is_same(&self, other: &Self) -> bool {
         let is_same = |(one, other): (&Arc<Entry>, &Arc<Entry>)| Arc::ptr_eq(one, other);
         self.entries.len() == other.entries.len()
@@ -160,53 +90,27 @@ impl Registry {
             && self.notices == other.notices
     }
 
-    /// What there is to tell of published sets: what cannot be read, what is not shown.
-    pub fn notices(&self) -> &[Notice] {
-        &self.notices
-    }
-
-    /// Adds something to tell.
-    pub fn notice(&mut self, notice: Notice) {
-        self.notices.push(notice);
-    }
-
-    /// The sets that applications do not publish.
-    pub(crate) fn of_machine(&self) -> impl Iterator<Item = &Arc<CounterSetInfo>> {
-        self.entries.iter().filter(|entry| entry.published.is_none()).map(|entry| &entry.info)
-    }
-
-    /// Whether a set is published by applications, or registered for that.
-    pub fn is_published(&self, set: Guid) -> bool {
-        self.entry(set).is_ok_and(|entry| entry.published.is_some())
-    }
-
-    /// The processes that publish a set now, in the order of their start; none for a set of the machine.
-    pub fn publishers(&self, set: Guid) -> Vec<Publisher> {
-        let group = self.entry(set).ok().and_then(|entry| entry.published.as_ref());
-        group.map_or_else(Vec::new, |group| publishers_of(group))
-    }
-
-    /// What a path means on this machine: one without an instance, of a counter that each process has for itself
-    /// ([`CounterSetInfo::is_per_process`]), means all processes; any other stays as it is.
-    pub fn path_here(&self, path: &PathPattern) -> PathPattern {
-        let means = |info: &CounterSetInfo| {
+    /// Adds `(*)` to a path without an instance if all sets that it selects are per-process sets
+    /// ([`CounterSetInfo::is_per_process`]). Other paths are returned unchanged.
+    pub fn resolve_path(&self, path: &PathPattern) -> PathPattern {
+        let names = |info: &CounterSetInfo| {
             path.matches_set_name(&info.name)
                 && info.counters.iter().any(|counter| path.matches_counter(&counter.name))
         };
         let is_without_instance = path.instance().is_none() && path.matches_machine(&self.machine);
-        let mut sets = self.counter_sets().filter(|info| means(info)).peekable();
+        let mut sets = self.counter_sets().filter(|info| names(info)).peekable();
         if !is_without_instance || sets.peek().is_none() || !sets.all(|info| info.is_per_process) {
             return path.clone();
         }
         CounterPath { instance: Some(InstanceName::from("*")), ..path.path().clone() }.into()
     }
 
-    /// Registers a provider that may stall: it runs in a thread of its own. A collection waits for it until the deadline;
-    /// then its identifiers answer with [`ErrorCode::TIMEOUT`], and it is not waited for again before it came back.
+    /// Registers a provider that can stall, and runs it in its own thread. If the provider misses the deadline, the
+    /// set's results are [`ErrorCode::TIMEOUT`], and the provider is not called again until it has finished.
     ///
     /// # Errors
     ///
-    /// As [`register`](Self::register), and [`ErrorCode::NO_SYSTEM_RESOURCES`] when no thread can be had.
+    /// Same as [`register`](Self::register), and [`ErrorCode::NO_SYSTEM_RESOURCES`] if no thread can be started.
     pub fn register_on_worker(
         &mut self,
         provider: Box<dyn Provider>,
@@ -224,16 +128,10 @@ impl Registry {
         published: Option<Arc<Group>>,
     ) -> Result<(), ErrorCode> {
         info.check()?;
-        if self.counter_sets().any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name))
-        {
+        if self.has_guid_or_name_of(&info) {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
-        self.entries.push(Arc::new(Entry {
-            info,
-            host: Mutex::new(host),
-            asking: AtomicUsize::new(0),
-            published,
-        }));
+        self.entries.push(Arc::new(Entry::new(info, host, published)));
         Ok(())
     }
 
@@ -248,38 +146,40 @@ impl Registry {
         self.counter_sets().map(|info| info.guid)
     }
 
-    /// The counter set of this name, without regard to case.
+    /// The counter set with this name, ignoring case.
     pub fn find(&self, name: &str) -> Option<&Arc<CounterSetInfo>> {
         self.counter_sets().find(|info| eq_ignore_case(&info.name, name))
     }
 
-    /// Registration information of a counter set as bytes; `out` is cleared before.
+    /// Encodes registration information of a counter set; `out` is cleared first.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::GUID_NOT_FOUND`] for an unknown set, and what the request itself can answer:
-    /// [`ErrorCode::ITEM_ID_NOT_FOUND`], [`ErrorCode::RESOURCE_LANG_NOT_FOUND`].
+    /// [`ErrorCode::GUID_NOT_FOUND`] for an unknown set; otherwise the same as
+    /// [`registration::encode`](crate::registration::encode).
     #[doc(alias = "PerfQueryCounterSetRegistrationInfo")]
     pub fn registration_info(&self, set: Guid, request: Request, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
         crate::registration::encode(&self.entry(set)?.info, request, out)
     }
 
-    /// The instances that a counter set has now, in the provider's order.
+    /// The current instances of a counter set, in the provider's order.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::GUID_NOT_FOUND`] for an unknown set; what the provider fails with.
+    /// [`ErrorCode::GUID_NOT_FOUND`] for an unknown set, or any failure of the provider.
     pub fn instances(&self, set: Guid) -> Result<Vec<Arc<InstanceKey>>, Failure> {
         let entry = self.entry(set).map_err(|code| Failure::new(code, code.to_string()))?;
-        instances_of(entry, &self.clock)
+        entry.instances(&self.clock)
     }
 
-    /// As [`instances`](Self::instances), as a list of `PERF_INSTANCE_HEADER`s; `out` is cleared before.
+    /// Encodes [`instances`](Self::instances) as a list of `PERF_INSTANCE_HEADER`s, which replaces the contents of
+    /// `out`.
     ///
     /// # Errors
     ///
-    /// As [`instances`](Self::instances); [`ErrorCode::INSTANCE_NOT_FOUND`] where there is none,
-    /// [`ErrorCode::INVALID_REGISTRATION`] where several processes publish a set of a single instance.
+    /// Same as [`instances`](Self::instances), and [`ErrorCode::INSTANCE_NOT_FOUND`] if there are no instances,
+    /// [`ErrorCode::INVALID_REGISTRATION`] if several processes publish a single-instance set,
+    /// [`ErrorCode::OUT_OF_MEMORY`].
     #[doc(alias = "PerfEnumerateCounterSetInstances")]
     pub fn instance_list(&self, set: Guid, out: &mut Vec<u8>) -> Result<(), Failure> {
         let instances = self.instances(set)?;
@@ -303,20 +203,6 @@ impl Registry {
     pub(crate) fn entry(&self, set: Guid) -> Result<&Arc<Entry>, ErrorCode> {
         self.entries.iter().find(|entry| entry.info.guid == set).ok_or(ErrorCode::GUID_NOT_FOUND)
     }
-}
-
-/// The instances of a set, read without any of its values.
-pub(crate) fn instances_of(entry: &Entry, clock: &Clock) -> Result<Vec<Arc<InstanceKey>>, Failure> {
-    let mut rows = Rows::new(Arc::clone(&entry.info));
-    rows.want([], vec![InstanceFilter::everything()]);
-    entry.asks();
-    let collection = CollectionId::next();
-    entry.host().ask(&rows, collection);
-    entry.host().prepare(&rows, collection, Instant::now() + TIME_TO_PREPARE);
-    rows.clear(clock.now());
-    let outcome = entry.host().collect(&mut rows);
-    entry.asks_no_more();
-    outcome.map(|()| rows.instances().to_vec())
 }
 
 impl fmt::Debug for Registry {

@@ -1,4 +1,4 @@
-//! Collecting published sets allocates nothing once it has begun, and nothing is left of those who came and went.
+//! Collecting published sets does not allocate in the steady state, and instances that are gone take no memory.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tachograph_shm::{CounterDescription, Description, Guid, InstanceKind, Option
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// The most bytes beyond those of the beginning that were in use while `work` ran.
+/// The peak memory while `work` ran, less the memory in use before.
 fn bytes_beyond(work: impl FnOnce()) -> usize {
     ALLOCATED.reset_peak_usage();
     let before = ALLOCATED.current_usage();
@@ -48,7 +48,7 @@ fn the_steady_state_allocates_nothing() {
     for path in [r"\Shop*(*)\*", r"\Shop 3\*"] {
         assert!(!query.add_path(&PathPattern::parse(path).expect("a path")).is_empty(), "{path}");
     }
-    // The folder is read again for as long as its last change was just now.
+    // A recently changed folder is read again.
     std::thread::sleep(std::time::Duration::from_millis(100));
     for _ in 0..3 {
         query.collect();
@@ -61,12 +61,12 @@ fn the_steady_state_allocates_nothing() {
             }
         });
     }
-    // The harness has a thread of its own, which may allocate meanwhile.
+    // The thread of the test harness can allocate too.
     let without = beyond.iter().filter(|&&bytes| bytes == 0).count();
     assert!(without >= 18, "{beyond:?}");
     let rows: usize = query.sets().iter().map(|set| set.rows().instances().len()).sum();
     assert_eq!(rows, 50 + 51 + 1);
-    // Ten thousand that come and go leave nothing behind.
+    // Ten thousand instances come and go.
     let before = ALLOCATED.current_usage();
     for id in 0..10_000 {
         let slot = kept[0].0.create_instance("passing", id).expect("an instance");

@@ -1,4 +1,4 @@
-//! The attributes as they are written: keys with values.
+//! Parses the attributes, which are keys with values.
 
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, ExprLit, Lit, LitInt, LitStr, Meta, Token};
 use tachograph_schema::words::{Attribute as TextAttribute, Notation};
 
-/// The errors of a struct, so that all are told at once.
+/// The errors of a struct, which are reported together.
 #[derive(Default)]
 pub(crate) struct Errors(Option<Error>);
 
@@ -28,7 +28,7 @@ impl Errors {
     }
 }
 
-/// A value of a key.
+/// The value of a key.
 pub(crate) enum Value {
     Nothing,
     Text(LitStr),
@@ -79,13 +79,13 @@ impl Parse for Entry {
 /// The keys of one `#[counter(...)]` or `#[counter_set(...)]`.
 pub(crate) struct Entries {
     entries: Vec<Entry>,
-    /// Where the attribute is; the thing itself where it has none.
+    /// The position of the attribute, or of its owner if the attribute is absent.
     pub(crate) span: Span,
     keys: Vec<&'static str>,
 }
 
 impl Entries {
-    /// The keys of all attributes of this name; a key that is neither one of these nor a text attribute is an error.
+    /// Parses all attributes with this name. Keys other than `keys` and `texts` are errors.
     pub(crate) fn of<T>(
         attributes: &[Attribute],
         name: &str,
@@ -110,64 +110,65 @@ impl Entries {
     fn add(&mut self, entry: Entry, errors: &mut Errors) {
         let key = entry.key.to_string();
         if !self.keys.contains(&key.as_str()) {
-            errors
-                .at(entry.key.span(), format!("`{key}` is no key here: there are {}", self.keys.join(", ")));
+            errors.at(entry.key.span(), format!("unknown key `{key}`: use one of {}", self.keys.join(", ")));
         } else if self.entries.iter().any(|other| other.key == entry.key) {
-            errors.at(entry.key.span(), format!("`{key}` is there twice"));
+            errors.at(entry.key.span(), format!("`{key}` is set twice"));
         } else {
             self.entries.push(entry);
         }
     }
 
-    /// Whether a key is there.
+    /// Whether a key is present.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)
     }
 
-    /// The value of a key, and where it is.
-    pub(crate) fn take(&mut self, key: &str) -> Option<(Value, Span)> {
-        let place = self.entries.iter().position(|entry| entry.key == key)?;
-        let entry = self.entries.swap_remove(place);
+    /// Removes a key, and returns its value and position.
+    pub(crate) fn remove(&mut self, key: &str) -> Option<(Value, Span)> {
+        let index = self.entries.iter().position(|entry| entry.key == key)?;
+        let entry = self.entries.swap_remove(index);
         Some((entry.value, entry.span))
     }
 
-    /// The text of a key.
+    /// Removes a key, and returns its text.
     pub(crate) fn text(&mut self, key: &str, errors: &mut Errors) -> Option<(String, Span)> {
-        match self.take(key)? {
+        match self.remove(key)? {
             (Value::Text(text), span) => Some((text.value(), span)),
             (other, span) => {
-                errors.at(span, format!("`{key}` is a text in quotes, not {}", other.what()));
+                errors.at(span, format!("`{key}` must be a text in quotes, not {}", other.what()));
                 None
             }
         }
     }
 
-    /// The number of a key.
+    /// Removes a key, and returns its number.
     pub(crate) fn number(&mut self, key: &str, errors: &mut Errors) -> Option<(i64, Span)> {
-        match self.take(key)? {
+        match self.remove(key)? {
             (Value::Number(number), span) => Some((number, span)),
             (other, span) => {
-                errors.at(span, format!("`{key}` is a number, not {}", other.what()));
+                errors.at(span, format!("`{key}` must be a number, not {}", other.what()));
                 None
             }
         }
     }
 
-    /// The field that a key names.
+    /// Removes a key, and returns the field that it names.
     pub(crate) fn field(&mut self, key: &str, errors: &mut Errors) -> Option<Ident> {
-        match self.take(key)? {
+        match self.remove(key)? {
             (Value::Field(field), _) => Some(field),
             (other, span) => {
-                errors
-                    .at(span, format!("`{key}` is the name of a field without quotes, not {}", other.what()));
+                errors.at(
+                    span,
+                    format!("`{key}` must be the name of a field without quotes, not {}", other.what()),
+                );
                 None
             }
         }
     }
 
-    /// Whether a key without a value is there.
+    /// Removes a key without a value, and returns whether it was present.
     pub(crate) fn flag(&mut self, key: &str, errors: &mut Errors) -> bool {
-        match self.take(key) {
+        match self.remove(key) {
             None => false,
             Some((Value::Nothing, _)) => true,
             Some((_, span)) => {
@@ -177,7 +178,7 @@ impl Entries {
         }
     }
 
-    /// Sets the attributes that are written as texts or numbers.
+    /// Sets the attributes whose values are texts or numbers.
     pub(crate) fn read_into<T>(&mut self, attributes: &[TextAttribute<T>], of: &mut T, errors: &mut Errors) {
         for attribute in attributes {
             let Some(key) = attribute.name(Notation::Derive) else { continue };
@@ -188,7 +189,7 @@ impl Entries {
             if let Some((text, span)) = written
                 && let Err(expected) = attribute.parse(of, &text, Notation::Derive)
             {
-                errors.at(span, format!("`{key}` is {expected}, not {text}"));
+                errors.at(span, format!("`{key}` must be {expected}, not {text}"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The code that the derive adds.
+//! The generated code.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,22 +8,22 @@ use tachograph_schema::{Attributes, CellKind, CounterInfo, CounterSetInfo, Insta
 
 use crate::model::{Counter, Set};
 
-/// The implementation of `CounterSet` for a set.
+/// Implements `CounterSet` for a set.
 pub(crate) fn expand(set: &Set) -> TokenStream {
     let ident = &set.ident;
     let CounterSetInfo { name, .. } = &set.info;
     let (guid, provider_guid) = (set.info.guid.to_u128(), set.info.provider_guid.to_u128());
     let is_single = set.info.instance_type == InstanceType::Single;
     let marker = variant(if is_single { "SingleInstance" } else { "MultipleInstances" });
-    // As the generated code starts: with the name of the set as that of the provider.
+    // The description with which the generated code starts; its provider has the name of the set.
     let plain = CounterSetInfo::new(name.as_ref(), set.info.guid, InstanceType::Single);
     let attributes = attributes(SET_ATTRIBUTES, &set.info, &plain);
     let counters = set.counters.iter().map(|counter| describe(&with_companions(set, counter)));
-    // Bases follow all counters, so that the place of a field's cell is its place in the struct.
+    // Bases follow all counters, so that a field's index in the struct is also the index of its cell.
     let bases = set.counters.iter().filter_map(own_base).map(|base| describe(&base));
-    let fields = set.counters.iter().enumerate().map(|(place, counter)| {
+    let fields = set.counters.iter().enumerate().map(|(index, counter)| {
         let Counter { field, field_type, .. } = counter;
-        quote_spanned!(field_type.span()=> #field: <#field_type as ::tachograph_publish::Cell>::bind(cells, #place)?)
+        quote_spanned!(field_type.span()=> #field: <#field_type as ::tachograph_publish::Cell>::bind(cells, #index)?)
     });
     quote! {
         #[automatically_derived]
@@ -67,7 +67,7 @@ fn with_companions(set: &Set, counter: &Counter) -> CounterInfo {
     info
 }
 
-/// The base that a field keeps itself, a counter of its own.
+/// The base that a field stores, as a counter.
 fn own_base(counter: &Counter) -> Option<CounterInfo> {
     let base = counter.own_base.as_ref()?;
     Some(CounterInfo {
@@ -79,7 +79,7 @@ fn own_base(counter: &Counter) -> Option<CounterInfo> {
     })
 }
 
-/// Adds a counter to the set.
+/// Generates the description of a counter.
 fn describe(info: &CounterInfo) -> TokenStream {
     let CounterInfo { id, name, stripes, .. } = info;
     let (word, bits) = (info.counter_type.0, info.attributes.0);
@@ -100,11 +100,11 @@ fn describe(info: &CounterInfo) -> TokenStream {
     }
 }
 
-/// Sets the attributes that differ from those of `plain`.
+/// Generates the attributes that differ from those of `plain`.
 fn attributes<T>(attributes: &[Attribute<T>], of: &T, plain: &T) -> TokenStream {
     let differing = attributes.iter().filter_map(|attribute| {
         let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(of));
-        // The text was parsed once already.
+        // The text is valid: it was parsed before.
         (text != attribute.derive_text(plain)).then(|| quote!(let _ = described.set(#key, #text);))
     });
     quote!(#(#differing)*)

@@ -1,4 +1,4 @@
-//! `#[derive(CounterSet)]` of `tachograph-publish`, which is where it is used from.
+//! `#[derive(CounterSet)]`, which `tachograph-publish` re-exports.
 
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ mod types;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, Error};
 
-/// Makes a struct a counter set. The trait of the same name tells how.
+/// Implements the trait `CounterSet`, which describes the attributes.
 #[proc_macro_derive(CounterSet, attributes(counter_set, counter))]
 pub fn counter_set(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);

@@ -1,4 +1,4 @@
-//! A counter set as its struct describes it.
+//! The model of a counter set, read from its struct.
 
 mod fields;
 
@@ -10,10 +10,10 @@ use tachograph_schema::{CounterInfo, CounterSetInfo, CounterType, Guid, Instance
 
 use crate::attributes::{Entries, Errors, documentation};
 
-/// The namespace of the GUIDs of sets without one.
+/// The namespace for the generated GUIDs of sets that specify none.
 const NAMESPACE: &[u8] = b"urn:tachograph:counter-sets";
 
-/// The keys of `#[counter_set(...)]` beside the attributes that are texts.
+/// The keys of `#[counter_set(...)]`, in addition to the text attributes.
 const SET_KEYS: [&str; 3] = ["name", "guid", "provider_guid"];
 
 pub(crate) struct Set {
@@ -28,11 +28,11 @@ pub(crate) struct Counter {
     pub(crate) field_type: SynType,
     /// The counter without its companions.
     pub(crate) info: CounterInfo,
-    /// Where its id, its name and its type are written.
+    /// The source positions of its id, name and type.
     pub(crate) spans: Spans,
-    /// The base that the field keeps itself.
+    /// The base, if the field stores it.
     pub(crate) own_base: Option<OwnBase>,
-    /// Base, time, frequency and multiplier that are other fields.
+    /// Base, time, frequency and multiplier, if they are other fields.
     pub(crate) companions: [Option<Ident>; 4],
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Spans {
 
 pub(crate) struct OwnBase {
     pub(crate) name: String,
-    /// `None` until the ids of all counters are known, where none is told.
+    /// `None` until the ids of all counters are known, if `base_id` is absent.
     pub(crate) id: Option<u32>,
     pub(crate) span: Span,
     pub(crate) counter_type: CounterType,
@@ -68,7 +68,7 @@ impl Set {
             }
             None => {
                 if !had_name {
-                    let text = "the counter set needs a name, by which readers find it: #[counter_set(name = \"...\")]";
+                    let text = "the counter set has no name: add #[counter_set(name = \"...\")]";
                     errors.at(keys.span, text);
                 }
                 String::new()
@@ -87,14 +87,14 @@ impl Set {
 
 fn named_fields(input: &DeriveInput) -> Result<&syn::FieldsNamed, Error> {
     if !input.generics.params.is_empty() {
-        let text = "a counter set has the same counters everywhere: it cannot have generics";
+        let text = "a counter set cannot have generic parameters";
         return Err(Error::new_spanned(&input.generics, text));
     }
-    let text = "a counter set is a struct whose named fields are its counters";
+    let text = "a counter set must be a struct with named fields, which are its counters";
     match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) if fields.named.is_empty() => {
-                Err(Error::new(input.ident.span(), "a counter set has at least one counter"))
+                Err(Error::new(input.ident.span(), "a counter set must have at least one counter"))
             }
             Fields::Named(fields) => Ok(fields),
             _ => Err(Error::new(input.ident.span(), text)),
@@ -107,7 +107,7 @@ fn guid(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<Guid> {
     let (text, span) = keys.text(key, errors)?;
     let guid = text.parse().ok().filter(|_| text.contains('-'));
     if guid.is_none() {
-        let text = format!("\"{text}\" is no GUID such as \"{{b4fc721a-0378-476f-89ba-a5a79f810b36}}\"");
+        let text = format!("\"{text}\" is not a GUID such as \"{{b4fc721a-0378-476f-89ba-a5a79f810b36}}\"");
         errors.at(span, text);
     }
     guid

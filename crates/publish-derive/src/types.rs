@@ -2,22 +2,22 @@
 
 use tachograph_schema::CounterType;
 
-/// The type of a manifest's word, with or without its `perf_`.
+/// Finds the counter type with this name in manifests, with or without the prefix `perf_`.
 pub(crate) fn find(word: &str) -> Option<CounterType> {
     CounterType::from_manifest_word(word).or_else(|| CounterType::from_manifest_word(&format!("perf_{word}")))
 }
 
-/// The manifest's word of a type that [`find`] gave.
+/// The name of a type in manifests.
 pub(crate) fn word(counter_type: CounterType) -> &'static str {
     counter_type.manifest_word().unwrap_or_default()
 }
 
-/// Whether a field can hold a number of the type: all but texts.
+/// Whether a field can store the values of the type.
 pub(crate) fn has_number(counter_type: CounterType) -> bool {
     counter_type.is_base() || counter_type.formula().is_some()
 }
 
-/// The types whose words are the most similar to this one.
+/// The names of the types that are most similar to `word`.
 pub(crate) fn similar(word: &str) -> Vec<&'static str> {
     let parts: Vec<&str> = word.split('_').filter(|part| *part != "perf" && *part != "counter").collect();
     let score =
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_with_and_without_their_start() {
+    fn types_are_found_with_and_without_prefix() {
         assert_eq!(find("perf_counter_bulk_count").map(|found| found.0), Some(0x1041_0500));
         assert_eq!(find("counter_bulk_count").map(|found| found.0), Some(0x1041_0500));
         assert!(find("bulk_count").is_none() && find("").is_none());
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_needs_exists() {
+    fn the_bases_of_all_types_exist() {
         for known in CounterType::all() {
             if let [Some(base), ..] = known.companions() {
                 assert!(base.is_base() && base.manifest_word().is_some(), "{known}");

@@ -1,7 +1,7 @@
-//! Every wrong combination of attributes is an error of the compiler that says what to do.
+//! Each invalid combination of attributes is a compile error that says what to do.
 
 #[test]
-fn wrong_sets_do_not_compile() {
+fn invalid_sets_do_not_compile() {
     let tests = trybuild::TestCases::new();
     tests.compile_fail("tests/ui/wrong/*.rs");
 }

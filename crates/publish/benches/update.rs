@@ -1,8 +1,8 @@
-//! What an update costs, beside other ways and other libraries in the same run. All that is updated is made before and held;
-//! all amounts go through `black_box`.
+//! The cost of an update, compared with other methods and libraries in the same run. Everything that is updated is created
+//! before the measurement; all amounts go through `black_box`.
 //!
-//! With two threads, the time is that of one update of one thread, while the other does the same: half of it is the time for
-//! which the process gets one update.
+//! With two threads, the time is that of one update in one thread while the other does the same: the process makes two
+//! updates in that time.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -31,7 +31,7 @@ struct Bench {
     striped_time: Timer,
 }
 
-/// What other ways update.
+/// The data of other methods.
 struct Others {
     bare: Arc<AtomicU64>,
     metrics: metrics::Counter,
@@ -49,7 +49,7 @@ fn others() -> Others {
     }
 }
 
-/// A load and a store, as instrumentations do that give up on other threads: not atomic.
+/// A load and a store, as in instrumentations that ignore other threads: not atomic.
 fn load_and_store(word: &AtomicU64, amount: u64) {
     word.store(word.load(Relaxed).wrapping_add(amount), Relaxed);
 }
@@ -61,7 +61,7 @@ fn published() -> (tempfile::TempDir, Published<Bench>) {
         Err(_) => tempfile::tempdir().expect("a folder"),
     };
     let bench = Publisher::new().folder(folder.path()).start::<Bench>().expect("it starts");
-    // Timers know the processor's clock after 100 ms.
+    // Timers use the processor's counter after 100 ms.
     let ready = Instant::now();
     while ready.elapsed() < Duration::from_millis(200) {
         drop(bench.time.start());
@@ -107,7 +107,7 @@ fn two_threads(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Two threads that do the same all the time.
+/// Two threads that do the same work.
 fn together(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, update: impl Fn() + Sync) {
     group.bench_function(name, |b| {
         b.iter_custom(|iterations| {

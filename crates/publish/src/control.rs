@@ -1,4 +1,4 @@
-//! What readers ask of a provider beyond its values, and the threads that answer.
+//! Requests from readers to a provider, and the threads that answer them.
 
 mod socket;
 mod thread;
@@ -10,21 +10,22 @@ use tachograph_shm::control as message;
 
 pub(crate) use thread::Control;
 
-/// What a reader asks for.
+/// The kind of a reader's request.
 ///
 /// Source: "ControlCallback callback function", Microsoft.
 pub use tachograph_shm::control::Kind as RequestKind;
 
-/// What is called at the requests of readers. It answers `Ok`, or a code of winerror.h.
+/// The callback for requests from readers. It returns `Ok`, or a code of winerror.h.
 ///
-/// The error of [`RequestKind::AddCounter`], [`RequestKind::EnumInstances`] and [`RequestKind::CollectStart`] reaches the
-/// reader, that of the others nobody. A callback that panics has answered 574, `ERROR_UNHANDLED_EXCEPTION`.
+/// Readers receive the errors of [`RequestKind::AddCounter`], [`RequestKind::EnumInstances`] and
+/// [`RequestKind::CollectStart`]; others are ignored. A callback that panics counts as the error 574,
+/// `ERROR_UNHANDLED_EXCEPTION`.
 pub type ControlCallback = Arc<dyn Fn(&Request<'_>) -> Result<(), u32> + Send + Sync>;
 
-/// A request of a reader. Nothing of it was checked but the set: names and ids may be of things that are not there.
+/// A request from a reader. Only the set was checked; there may be no counter or instance with these ids and names.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// What is asked for.
+    /// The kind of the request.
     pub kind: RequestKind,
     /// The counter set.
     pub set: Guid,
@@ -32,9 +33,9 @@ pub struct Request<'a> {
     pub counter_id: u32,
     /// The instance's id; `u32::MAX` for all.
     pub instance_id: u32,
-    /// The instance's name or a pattern, and empty where it does not matter.
+    /// The instance's name or a pattern; empty if it is irrelevant.
     pub instance: &'a str,
-    /// The machine's name as the reader calls it.
+    /// The name that the reader uses for the machine.
     pub machine: &'a str,
 }
 

@@ -10,7 +10,7 @@
 //! | `PerfSetULongCounterValue`, `PerfSetULongLongCounterValue` | [`Instance::set`] |
 //! | `PerfIncrementULongCounterValue`, `...ULongLong...` | [`Instance::add`] |
 //! | `PerfDecrementULongCounterValue`, `...ULongLong...` | [`Instance::subtract`] |
-//! | `PerfSetCounterRefValue` | [`Instance::refer`] |
+//! | `PerfSetCounterRefValue` | [`Instance::set_reference`] |
 //! | `PerfStopProvider` | [`Provider::stop`] |
 //!
 //! Source: perflib.h; "Providing Counter Data Using Version 2.0", Microsoft.
@@ -36,9 +36,9 @@ mod instance;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use tachograph_shm::{Attributes, CellKind, CounterInfo, CounterSetInfo, Guid, SetFile};
+use tachograph_shm::{Attributes, CellKind, CounterInfo, CounterSetInfo, Guid, IgnorePoison, SetFile};
 
 pub use crate::control::{ControlCallback, Request, RequestKind};
 pub use instance::Instance;
@@ -46,12 +46,12 @@ pub use instance::Instance;
 use crate::control::Control;
 use crate::{PublishError, Publisher};
 
-/// How a provider publishes.
+/// Options of a provider.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Where its sets are published, and for whom.
+    /// Where its sets are published, and which users may read them.
     pub publisher: Publisher,
-    /// What is called at requests; beats the publisher's own.
+    /// The callback for requests; overrides the publisher's.
     pub control: Option<ControlCallback>,
 }
 
@@ -71,43 +71,35 @@ pub struct Provider {
     sets: Mutex<State>,
 }
 
-/// `None` once the provider was stopped.
+/// `None` after the provider was stopped.
 type State = Option<HashMap<Guid, Arc<Set>>>;
 
 /// A registered set.
 struct Set {
-    // Dropped first: the threads must be gone before the file is.
+    // Dropped first: its threads must end before the file is dropped.
     control: Option<Control>,
     file: SetFile,
-    places: Arc<Places>,
+    counters: Arc<Counters>,
     instances: Arc<Mutex<Instances>>,
 }
 
 type Instances = HashMap<(String, u32), Arc<Instance>>;
 
-/// Where the counters of a set stand in its description, by id.
-struct Places {
-    by_id: HashMap<u32, Place>,
-}
+/// The counters of a set by id.
+type Counters = HashMap<u32, CounterIndex>;
 
+/// The index of a counter in the description.
 #[derive(Clone, Copy)]
-struct Place {
-    number: usize,
+struct CounterIndex {
+    index: usize,
     is_by_reference: bool,
 }
 
-impl Places {
-    fn of(counters: &[CounterInfo]) -> Self {
-        let place = |(number, counter): (usize, &CounterInfo)| {
-            let is_by_reference = is_by_reference(counter);
-            (counter.id, Place { number, is_by_reference })
-        };
-        Self { by_id: counters.iter().enumerate().map(place).collect() }
-    }
-
-    fn get(&self, id: u32) -> Result<Place, PublishError> {
-        self.by_id.get(&id).copied().ok_or(PublishError::UnknownCounter(id))
-    }
+fn index_counters(counters: &[CounterInfo]) -> Counters {
+    let entry = |(index, counter): (usize, &CounterInfo)| {
+        (counter.id, CounterIndex { index, is_by_reference: is_by_reference(counter) })
+    };
+    counters.iter().enumerate().map(entry).collect()
 }
 
 fn is_by_reference(counter: &CounterInfo) -> bool {
@@ -121,8 +113,8 @@ impl fmt::Debug for Provider {
 }
 
 impl Provider {
-    /// A provider without sets. Nothing is published yet. The same GUID may be started more than once; each has sets of its
-    /// own.
+    /// Creates a provider without sets; nothing is published yet. Several providers can have the same GUID; each has
+    /// its own sets.
     ///
     /// # Errors
     ///
@@ -137,17 +129,16 @@ impl Provider {
         self.guid
     }
 
-    /// Publishes a set. It has no instances yet. That of the provider takes the place of the GUID of the provider that the
-    /// description names.
+    /// Publishes a set without instances. The GUID of this provider replaces the one in the description.
     ///
     /// A set with a counter by reference, and each set of a provider with a callback, gets a thread that waits for requests.
     ///
     /// # Errors
     ///
-    /// The set has no counters, or is registered already; a counter has another cell than a plain one; the description
-    /// breaks a rule; the file cannot be made, see [`Publisher::start`].
+    /// The set has no counters, or is already registered; a counter has a cell that is not plain; the description is invalid;
+    /// the file cannot be created, see [`Publisher::start`].
     pub fn register(&self, mut description: CounterSetInfo) -> Result<(), PublishError> {
-        let mut sets = lock(&self.sets);
+        let mut sets = self.sets.lock().ignore_poison();
         let sets = sets.as_mut().ok_or(PublishError::Stopped)?;
         let guid = description.guid;
         if description.counters.is_empty() {
@@ -164,55 +155,55 @@ impl Provider {
         Ok(())
     }
 
-    /// Adds an instance to a registered set. Its values are 0; counters by reference have none.
+    /// Adds an instance to a registered set. Its values are 0; counters by reference have no value.
     ///
     /// # Errors
     ///
-    /// The set is not registered, has the instance already or is full; the name is too long, or empty where the set has
-    /// several instances. The name of a single-instance set's instance does not matter.
+    /// The set is not registered, is full, or already has the instance; the name is too long, or empty in a set that
+    /// can have several instances. The name of a single-instance set's instance is not used.
     pub fn create_instance(&self, set: Guid, name: &str, id: u32) -> Result<Arc<Instance>, PublishError> {
         let set = self.set(set)?;
-        // A thread that a forked child has not may hold the lock.
+        // In a forked child, a thread that does not exist may hold the lock.
         set.file.check_process()?;
-        let mut instances = lock(&set.instances);
+        let mut instances = set.instances.lock().ignore_poison();
         let slot = set.file.create_instance(name, id)?;
-        let instance = Arc::new(Instance::new(slot, Arc::clone(&set.places), set.file.description()));
+        let instance = Arc::new(Instance::new(slot, Arc::clone(&set.counters), set.file.description()));
         instances.insert((name.to_owned(), id), Arc::clone(&instance));
         Ok(instance)
     }
 
-    /// The instance of this name and id, if there is one. A forked child finds none of its parent's.
+    /// Finds the instance with this name and id. A forked child does not find its parent's instances.
     pub fn query_instance(&self, set: Guid, name: &str, id: u32) -> Option<Arc<Instance>> {
         let set = self.set(set).ok()?;
         set.file.check_process().ok()?;
-        let instances = lock(&set.instances);
+        let instances = set.instances.lock().ignore_poison();
         instances.get(&(name.to_owned(), id)).cloned()
     }
 
-    /// Takes an instance out of its set. Handles of it keep working, on values that nobody reads. What its counters refer
-    /// to is not read any more once this returns.
+    /// Removes an instance from its set. Its handles keep working, but readers no longer see it. After this returns,
+    /// the references of its counters are no longer read.
     ///
     /// # Errors
     ///
-    /// The set is not registered, or has no such instance.
+    /// The set is not registered, or does not have the instance.
     pub fn delete_instance(&self, set: Guid, name: &str, id: u32) -> Result<(), PublishError> {
         let set = self.set(set)?;
         set.file.check_process()?;
-        let removed = lock(&set.instances).remove(&(name.to_owned(), id));
+        let removed = set.instances.lock().ignore_poison().remove(&(name.to_owned(), id));
         let instance = removed.ok_or_else(|| PublishError::UnknownInstance(name.to_owned(), id))?;
         instance.end();
         Ok(())
     }
 
-    /// Takes all sets of the provider out of the sight of readers, and waits for the callback where it is just being called
-    /// by another thread. Stopping twice does nothing more.
+    /// Removes all sets of the provider, and waits for a callback that runs on another thread. Calls after the first have no
+    /// effect.
     pub fn stop(&self) {
-        let Some(sets) = lock(&self.sets).take() else { return };
+        let Some(sets) = self.sets.lock().ignore_poison().take() else { return };
         sets.into_values().for_each(|set| set.stop());
     }
 
     fn set(&self, guid: Guid) -> Result<Arc<Set>, PublishError> {
-        let sets = lock(&self.sets);
+        let sets = self.sets.lock().ignore_poison();
         let sets = sets.as_ref().ok_or(PublishError::Stopped)?;
         sets.get(&guid).cloned().ok_or(PublishError::UnknownSet(guid))
     }
@@ -232,7 +223,7 @@ impl Set {
     fn publish(description: CounterSetInfo, options: &Options) -> Result<Self, PublishError> {
         let callback = options.control.as_ref().or_else(|| options.publisher.callback()).cloned();
         let has_control = callback.is_some() || description.counters.iter().any(is_by_reference);
-        let places = Arc::new(Places::of(&description.counters));
+        let counters = Arc::new(index_counters(&description.counters));
         let guid = description.guid;
         let file = options.publisher.create(description, has_control)?;
         let instances = Arc::<Mutex<Instances>>::default();
@@ -245,7 +236,7 @@ impl Set {
             _ => None,
         };
         file.go_live()?;
-        Ok(Self { control, file, places, instances })
+        Ok(Self { control, file, counters, instances })
     }
 
     fn stop(&self) {
@@ -254,20 +245,16 @@ impl Set {
         }
         self.file.stop();
         if self.control.as_ref().is_some_and(|control| !control.is_of_this_process()) {
-            // The thread that reads them is not in this process, and its locks may be held forever.
+            // A forked child has no thread that reads the references, and a lock may never be released.
             return;
         }
-        lock(&self.instances).drain().for_each(|(_, instance)| instance.forget_references());
+        self.instances.lock().ignore_poison().drain().for_each(|(_, instance)| instance.clear_references());
     }
 }
 
-/// Reads what the counters by reference refer to.
+/// Reads the counters by reference.
 fn refresh_all(instances: &Mutex<Instances>) {
-    // Without the lock of all instances: what is called may take its time.
-    let instances: Vec<_> = lock(instances).values().cloned().collect();
+    // The list is not locked meanwhile, since reading references may take time.
+    let instances: Vec<_> = instances.lock().ignore_poison().values().cloned().collect();
     instances.iter().for_each(|instance| instance.refresh());
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

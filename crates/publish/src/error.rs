@@ -1,64 +1,65 @@
-//! Why counters could not be published.
+//! Errors of publishing.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
-use tachograph_shm::{Guid, WriteError};
+use tachograph_shm::{Guid, WriteError, io_error_text};
 
-/// Why a call of a provider failed. The text says what, where, and what can be done about it.
+/// Why a call of a provider failed. The text says what failed, where, and what to do.
 ///
-/// None of them harms the application: see
+/// An error need not stop the application: see
 /// [`Publisher::start_or_unpublished`](crate::Publisher::start_or_unpublished).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PublishError {
-    /// The file in the runtime folder could not be made, or the description or the instance is refused.
+    /// The file in the runtime folder could not be created, or the description or the instance is invalid.
     Write(WriteError),
-    /// The socket for requests, beside the file, could not be made.
+    /// The socket of the file could not be created.
     Control(PathBuf, io::Error),
-    /// `/etc/group` does not name this group, or cannot be read.
+    /// The group is not in `/etc/group`, or the file cannot be read.
     UnknownGroup(String),
-    /// Counter paths cannot mean the set or a counter by this name, so nobody would see it: which, and why not.
+    /// Counter paths cannot refer to the name of the set or of a counter; the text says which, and why.
     Name(String),
     /// The counter set has no counters.
     NoCounters(Guid),
-    /// A counter of a set that is described at run time has to have a plain cell without stripes; the counter's id.
+    /// The counter with this id does not have a plain cell without stripes, as sets that are described at run time
+    /// require.
     NotPlain(u32),
-    /// The provider has registered this set already.
+    /// The provider has already registered this set.
     SetExists(Guid),
     /// The provider has not registered this set.
     UnknownSet(Guid),
-    /// The set has no instance of this name and id.
+    /// The set has no instance with this name and id.
     UnknownInstance(String, u32),
-    /// The set has no counter of this id.
+    /// The set has no counter with this id.
     UnknownCounter(u32),
-    /// The counter has not the attribute of counters by reference.
+    /// The counter lacks the attribute of counters by reference.
     NotByReference(u32),
-    /// The fields of this type do not fit its description. What `#[derive(CounterSet)]` makes does.
+    /// The fields of this type do not match its description. `#[derive(CounterSet)]` ensures that they do.
     Mismatch(&'static str),
-    /// The process is a forked child of the one that published the set: it can update instances, but neither add nor end any.
+    /// The process is a forked child of the publishing process: it can update instances, but not add or end any.
     ForkedChild,
-    /// The provider was stopped, or the instance was deleted.
+    /// The provider has been stopped, or the instance deleted.
     Stopped,
 }
 
 impl PublishError {
-    /// The code of winerror.h that the functions of perflib.h answer with.
+    /// The code of winerror.h that the functions of perflib.h return.
     ///
     /// | code | name | when |
     /// | --- | --- | --- |
-    /// | 3 | `ERROR_PATH_NOT_FOUND` | there is no runtime folder |
-    /// | 5 | `ERROR_ACCESS_DENIED` | the folder does not admit the application, or is not fit |
-    /// | 6 | `ERROR_INVALID_HANDLE` | the provider was stopped, or belongs to the parent process |
+    /// | 3 | `ERROR_PATH_NOT_FOUND` | no runtime folder exists |
+    /// | 5 | `ERROR_ACCESS_DENIED` | the application has no access to the folder, or the folder is unsuitable |
+    /// | 6 | `ERROR_INVALID_HANDLE` | the provider has been stopped, or belongs to the parent process |
     /// | 8 | `ERROR_NOT_ENOUGH_MEMORY` | the set is full |
     /// | 14 | `ERROR_OUTOFMEMORY` | the folder is full |
     /// | 29 | `ERROR_WRITE_FAULT` | another error of the operating system |
-    /// | 87 | `ERROR_INVALID_PARAMETER` | the description, a name or an attribute is wrong |
-    /// | 183 | `ERROR_ALREADY_EXISTS` | the set or the instance is there already |
-    /// | 1168 | `ERROR_NOT_FOUND` | the set, the instance or the counter is not there |
-    /// | 1319 | `ERROR_NO_SUCH_GROUP` | there is no such group |
-    /// | 1450 | `ERROR_NO_SYSTEM_RESOURCES` | the process, or the machine, has as many open files as it may |
+    /// | 87 | `ERROR_INVALID_PARAMETER` | the description, a name or an attribute is invalid |
+    /// | 183 | `ERROR_ALREADY_EXISTS` | the set or the instance exists already |
+    /// | 1168 | `ERROR_NOT_FOUND` | the set, the instance or the counter does not exist |
+    /// | 1319 | `ERROR_NO_SUCH_GROUP` | the group does not exist |
+    /// | 1450 | `ERROR_NO_SYSTEM_RESOURCES` | the process, or the machine, has reached its limit of open files |
     pub fn code(&self) -> u32 {
         match self {
             Self::Write(error) => write_code(error),
@@ -75,7 +76,7 @@ impl PublishError {
         }
     }
 
-    /// Whether the user that the application runs as may not do it.
+    /// Whether the application's user lacks a permission.
     pub fn is_permission_denied(&self) -> bool {
         self.code() == 5
     }
@@ -85,8 +86,8 @@ impl PublishError {
         matches!(self.code(), 8 | 14)
     }
 
-    /// Whether what was to be created is there already.
-    pub fn is_already_there(&self) -> bool {
+    /// Whether the set or the instance exists already.
+    pub fn already_exists(&self) -> bool {
         self.code() == 183
     }
 
@@ -110,7 +111,7 @@ fn write_code(error: &WriteError) -> u32 {
     }
 }
 
-/// Whether the process, or the machine, has as many files open as it may: the standard library has no kind for it.
+/// Whether a limit of open files was reached; `ErrorKind` has no variant for it.
 fn is_out_of_files(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
@@ -128,8 +129,8 @@ fn io_code(error: &io::Error) -> u32 {
     }
 }
 
-/// What can be done about an error of the operating system.
-fn way_out(error: &io::Error) -> Option<&'static str> {
+/// A remedy for an error of the operating system.
+fn remedy(error: &io::Error) -> Option<&'static str> {
     if is_out_of_files(error) {
         return Some("raise the limit of open files (ulimit -n), or close some");
     }
@@ -157,38 +158,42 @@ impl fmt::Display for PublishError {
         match self {
             Self::Write(error) => write!(f, "{error}")?,
             Self::Control(path, error) => {
-                write!(f, "{}: cannot listen for requests: {error}", path.display())?
+                write!(f, "{}: cannot listen for requests: {}", path.display(), io_error_text(error))?
             }
-            Self::UnknownGroup(name) => write!(
-                f,
-                "/etc/group does not name the group '{name}': create it, or give the group's number with gid()"
-            )?,
+            Self::UnknownGroup(name) => {
+                write!(f, "the group '{name}' is not in /etc/group: create it, or pass its id to gid()")?
+            }
             Self::Name(why) => f.write_str(why)?,
             Self::NoCounters(set) => write!(f, "the counter set {set} has no counters")?,
             Self::NotPlain(id) => write!(
                 f,
-                "counter {id} is described with a pair, a ratio or stripes: a set that is described at run time keeps \
-                 every counter in a plain cell, bases too"
+                "counter {id} has a pair, a ratio or stripes: a set that is described at run time stores every counter in a \
+                 plain cell, including bases"
             )?,
             Self::SetExists(set) => {
-                write!(f, "the counter set {set} is registered with this provider already")?
+                write!(f, "the counter set {set} is already registered with this provider")?
             }
             Self::UnknownSet(set) => {
                 write!(f, "the counter set {set} is not registered with this provider: register it first")?;
             }
-            Self::UnknownInstance(name, id) => write!(f, "there is no instance '{name}' with id {id}")?,
+            Self::UnknownInstance(name, id) => {
+                write!(f, "the counter set has no instance '{name}' with id {id}")?
+            }
             Self::UnknownCounter(id) => write!(f, "the counter set has no counter {id}")?,
             Self::NotByReference(id) => {
-                write!(f, "counter {id} is not by reference: its description needs that attribute (1)")?;
+                write!(
+                    f,
+                    "counter {id} is not a counter by reference: set the attribute PERF_ATTRIB_BY_REFERENCE (1)"
+                )?;
             }
-            Self::Mismatch(name) => write!(f, "the fields of {name} do not fit its description")?,
+            Self::Mismatch(name) => write!(f, "the fields of {name} do not match its description")?,
             Self::ForkedChild => f.write_str(
-                "the set belongs to the process that this one was forked from: start a set here for more instances",
+                "the set belongs to the parent process: start a set in this process to add instances",
             )?,
-            Self::Stopped => f.write_str("the provider was stopped, or the instance was deleted")?,
+            Self::Stopped => f.write_str("the provider has been stopped, or the instance deleted")?,
         }
-        match self.io().and_then(way_out) {
-            Some(way_out) => write!(f, "; {way_out}"),
+        match self.io().and_then(remedy) {
+            Some(remedy) => write!(f, "; {remedy}"),
             None => Ok(()),
         }
     }

@@ -1,23 +1,23 @@
-//! Counters of an application that are read from outside by name, at the price of one atomic addition an update.
+//! Publishes an application's counters to other programs, which read them by name; an update is one atomic addition.
 //!
-//! An application describes its counters as a struct, starts it, and updates the fields. No agent runs in between: the
-//! values lie in a file in memory that readers map (crate `tachograph-shm`). What readers show, a rate, an average or a
-//! percentage, follows from the type of each counter.
+//! An application describes its counters as a struct, publishes it, and updates the fields. The values are in a file in
+//! memory that readers map (crate `tachograph-shm`); no agent is involved. The type of each counter determines what
+//! readers display: a rate, an average or a percentage.
 //!
 //! ```
 //! use tachograph_publish::{Counter, CounterSet, Gauge, Publisher, Timer};
 //!
-//! /// What the shop did.
+//! /// Activity of the shop.
 //! #[derive(CounterSet)]
 //! #[counter_set(name = "Shop")]
 //! struct Shop {
-//!     /// Requests that were answered.
+//!     /// Answered requests.
 //!     #[counter(name = "Requests/sec")]
 //!     requests: Counter,
 //!     /// Orders that are not paid yet.
 //!     #[counter(name = "Open Orders")]
 //!     open: Gauge,
-//!     /// How long a request takes.
+//!     /// Average duration of a request.
 //!     #[counter(name = "Avg. sec/Request", base = "Requests Base")]
 //!     time: Timer,
 //! }
@@ -28,19 +28,19 @@
 //! let publisher = Publisher::new();
 //! # );
 //! let shop = publisher.start::<Shop>()?;
-//! let _time = shop.time.start(); // until the end of the block
+//! let _time = shop.time.start(); // measures until the end of the block
 //! shop.requests.increment();
 //! shop.open.add(1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `tacho query '\Shop\Requests/sec'` shows it. docs/publishing.md is the guide.
+//! `tacho query '\Shop\Requests/sec'` displays the rate of requests. docs/publishing.md is the guide.
 //!
-//! - Updates take no lock, allocate nothing and do no system call. All types can be shared by threads.
-//! - Sets that are only known at run time are published by [`dynamic`], the provider functions of perflib.h in Rust form.
-//! - What goes wrong in the runtime folder is an error of the call that starts a set, and never hurts the application.
+//! - Updates take no lock, allocate nothing and make no system call. All types can be shared between threads.
+//! - [`dynamic`] publishes sets that are described at run time: the provider functions of perflib.h in Rust form.
+//! - A problem with the runtime folder is reported by the call that starts a set, and never harms the application.
 //!
-//! `unsafe` is in `tsc/counter.rs` and `signals.rs` alone.
+//! Only `tsc/counter.rs` and `signals.rs` contain `unsafe`.
 
 mod cells;
 mod control;
@@ -70,32 +70,32 @@ pub use tachograph_shm::{CounterDescription, Description, InstanceKind};
 
 #[doc = include_str!("../derive.md")]
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no counter set",
+    message = "`{Self}` is not a counter set",
     note = "add #[derive(CounterSet)] and #[counter_set(name = \"...\")] to it"
 )]
 pub trait CounterSet: Sized {
-    /// What the set is called, and its counters.
+    /// The description of the set and of its counters.
     fn description() -> CounterSetInfo;
 
-    /// The fields over the cells of an instance; `None` where they do not fit the description.
+    /// Binds the fields to the cells of an instance; `None` if they do not match the description.
     fn bind(cells: &Cells<'_>) -> Option<Self>;
 }
 
-/// A counter set with one instance: what [`Publisher::start`] publishes.
+/// A counter set with one instance, which [`Publisher::start`] publishes.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no counter set with one instance",
-    note = "a set with `instances = \"multiple\"` or an aggregate is started with `start_set`, and has `.instance(name)`"
+    message = "`{Self}` is not a counter set with one instance",
+    note = "a set with `instances = \"multiple\"` or an aggregate is started with `start_set`; its instances are created with `.instance(name)`"
 )]
 pub trait SingleInstance: CounterSet {}
 
-/// A counter set that may have many instances: what [`Publisher::start_set`] publishes.
+/// A counter set that can have many instances, which [`Publisher::start_set`] publishes.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no counter set with many instances",
+    message = "`{Self}` is not a counter set with many instances",
     note = "add `instances = \"multiple\"` to its #[counter_set(...)], or start it with `start`"
 )]
 pub trait MultipleInstances: CounterSet {}
 
-/// The examples of the guide compile.
+/// The examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/publishing.md")]
 mod guide {}

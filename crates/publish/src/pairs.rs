@@ -1,4 +1,4 @@
-//! Counters of two numbers that readers see together.
+//! Counters with two numbers that are read together.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use tachograph_shm::{Line, stripe};
 use crate::cells::{Cell, Cells};
 use crate::tsc::Start;
 
-/// A sum with the number of what was summed: one line, or several that are shared by the threads.
+/// A sum with its count, in one line or in several stripes.
 #[derive(Clone, Debug)]
 struct PairCell {
     lines: Lines,
 }
 
 impl PairCell {
-    fn bind(cells: &Cells<'_>, place: usize) -> Option<Self> {
-        let lines = cells.lines(place)?;
+    fn bind(cells: &Cells<'_>, index: usize) -> Option<Self> {
+        let lines = cells.lines(index)?;
         (!lines.is_empty()).then_some(Self { lines })
     }
 
@@ -30,11 +30,11 @@ impl PairCell {
 
     #[inline]
     fn stripe(&self) -> usize {
-        let number = match stripe::number() {
-            stripe::SHARED => stripe::shared_place(),
-            number => number,
+        let index = match stripe::index() {
+            stripe::SHARED => stripe::shared_index(),
+            index => index,
         };
-        number as usize % self.lines.len()
+        index as usize % self.lines.len()
     }
 
     fn sum(&self) -> Option<Sum> {
@@ -45,17 +45,16 @@ impl PairCell {
     }
 }
 
-/// How long something takes, on average: the time of all that were measured, with their number
-/// (`perf_average_timer`, in seconds).
+/// The average duration of an operation: the sum of all times, and their number (`perf_average_timer`, in seconds).
 ///
 /// ```
 /// use tachograph_publish::{CounterSet, Publisher, Timer};
 ///
-/// /// The bakery.
+/// /// Activity of the bakery.
 /// #[derive(CounterSet)]
 /// #[counter_set(name = "Bakery")]
 /// struct Bakery {
-///     /// How long a loaf takes.
+///     /// Average time to bake a loaf.
 ///     #[counter(name = "Avg. sec/Loaf", base = "Loaves")]
 ///     loaf: Timer,
 /// }
@@ -65,7 +64,7 @@ impl PairCell {
 /// let bakery = publisher.start::<Bakery>()?;
 /// {
 ///     let _baking = bakery.loaf.start();
-///     // The time until here is added, and one loaf.
+///     // The time until here is added, and the count is incremented.
 /// }
 /// assert_eq!(bakery.loaf.sum().map(|sum| sum.count), Some(1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -75,87 +74,102 @@ pub struct Timer {
     pair: PairCell,
 }
 
-/// An amount for each of many things, on average: bytes of a reply (`perf_average_bulk`).
+/// The average amount per operation, such as bytes per reply (`perf_average_bulk`).
+///
+/// ```
+/// use tachograph_publish::{Average, CounterSet, Publisher};
+///
+/// /// Replies of the server.
+/// #[derive(CounterSet)]
+/// #[counter_set(name = "Replies")]
+/// struct Replies {
+///     /// Average size of a reply.
+///     #[counter(name = "Avg. Bytes/Reply", base = "Avg. Bytes/Reply Base", unit = "bytes")]
+///     bytes: Average,
+/// }
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let publisher = Publisher::new().folder(folder.path());
+/// let replies = publisher.start::<Replies>()?;
+/// replies.bytes.add(1_500);
+/// replies.bytes.add_many(6_000, 3); // three replies at once
+/// assert_eq!(replies.bytes.sum().map(|sum| (sum.sum, sum.count)), Some((7_500, 4)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Average {
     pair: PairCell,
 }
 
-/// How many of all tries were hits, in percent (`perf_sample_fraction`).
+/// The share of hits in all attempts, in percent (`perf_sample_fraction`).
 #[derive(Clone, Debug)]
 pub struct Fraction {
     pair: PairCell,
 }
 
-/// A number as a part of another, both below 2^32 and set together, in percent (`perf_raw_fraction`).
+/// A number as a share of another, both below 2^32 and set together, in percent (`perf_raw_fraction`).
 #[derive(Clone, Debug)]
 pub struct Ratio {
     line: Line,
 }
 
-impl Cell for Timer {
-    fn bind(cells: &Cells<'_>, place: usize) -> Option<Self> {
-        Some(Self { pair: PairCell::bind(cells, place)? })
-    }
+macro_rules! bind_pairs {
+    ($($name:ident)*) => {$(
+        impl Cell for $name {
+            fn bind(cells: &Cells<'_>, index: usize) -> Option<Self> {
+                Some(Self { pair: PairCell::bind(cells, index)? })
+            }
+        }
+    )*};
 }
 
-impl Cell for Average {
-    fn bind(cells: &Cells<'_>, place: usize) -> Option<Self> {
-        Some(Self { pair: PairCell::bind(cells, place)? })
-    }
-}
-
-impl Cell for Fraction {
-    fn bind(cells: &Cells<'_>, place: usize) -> Option<Self> {
-        Some(Self { pair: PairCell::bind(cells, place)? })
-    }
-}
+bind_pairs! { Timer Average Fraction }
 
 impl Cell for Ratio {
-    fn bind(cells: &Cells<'_>, place: usize) -> Option<Self> {
-        Some(Self { line: cells.line(place)? })
+    fn bind(cells: &Cells<'_>, index: usize) -> Option<Self> {
+        Some(Self { line: cells.line(index)? })
     }
 }
 
 impl Timer {
-    /// Measures until the guard is dropped. Time is that of the monotonic clock, without the time that the machine was
-    /// suspended; the processor's own counter is read where the kernel keeps time with it.
+    /// Measures until the guard is dropped, with the monotonic clock, which excludes suspended time. Reads the
+    /// processor's time stamp counter if the kernel keeps time with it.
     #[inline]
     pub fn start(&self) -> TimerGuard<'_> {
         TimerGuard { timer: self, start: Start::now() }
     }
 
-    /// Measures what `work` takes. Where it panics, that counts, too.
+    /// Measures the duration of `work`, even if it panics.
     #[inline]
     pub fn time<T>(&self, work: impl FnOnce() -> T) -> T {
         let _guard = self.start();
         work()
     }
 
-    /// Adds one thing that took this long. Times of more than 584 years count as those.
+    /// Adds one duration. Durations of more than 584 years count as 584 years.
     #[inline]
     pub fn record(&self, elapsed: Duration) {
         let nanoseconds = elapsed.as_secs().saturating_mul(1_000_000_000);
         self.pair.add_many(nanoseconds.saturating_add(u64::from(elapsed.subsec_nanos())), 1);
     }
 
-    /// The sum of all times in nanoseconds, with their number; `None` where other threads were faster than the reader a
-    /// thousand times.
+    /// The sum of all times in nanoseconds, with their number; `None` if other threads kept changing it during a thousand
+    /// attempts to read.
     pub fn sum(&self) -> Option<Sum> {
         self.pair.sum()
     }
 }
 
-/// A measurement that goes on until this is dropped.
+/// A running measurement, which ends when this is dropped.
 #[derive(Debug)]
-#[must_use = "the time ends when the guard is dropped: give it a name, such as _guard"]
+#[must_use = "the measurement ends when the guard is dropped: assign it to a variable with a name, such as _guard"]
 pub struct TimerGuard<'a> {
     timer: &'a Timer,
     start: Start,
 }
 
 impl TimerGuard<'_> {
-    /// Ends it without counting it.
+    /// Discards the measurement.
     pub fn cancel(self) {
         std::mem::forget(self);
     }
@@ -169,15 +183,16 @@ impl Drop for TimerGuard<'_> {
 }
 
 impl Average {
-    /// Adds one thing of this amount.
+    /// Adds one operation with this amount.
     #[inline]
     pub fn add(&self, amount: u64) {
         self.pair.add_many(amount, 1);
     }
 
-    /// Adds `count` things, which have this amount together. Readers see all of them at once up to 2^18 things with an amount
-    /// below 2^34; of more, up to 2^26 things below 2^42, perhaps some before the others, each with its share of the amount; beyond
-    /// that perhaps an amount without its things for a moment.
+    /// Adds `count` operations with this total amount. Up to a count of 2^18 and an amount below 2^34, readers see all
+    /// of them at once. For larger additions, up to a count of 2^26 and an amount below 2^42, they may first see some
+    /// operations with their part of the amount. Beyond that, they may briefly see part of the count or of the amount
+    /// alone.
     #[inline]
     pub fn add_many(&self, amount: u64, count: u64) {
         self.pair.add_many(amount, count);
@@ -190,31 +205,31 @@ impl Average {
 }
 
 impl Fraction {
-    /// Adds a try that was a hit.
+    /// Adds a hit.
     #[inline]
     pub fn hit(&self) {
         self.add(true);
     }
 
-    /// Adds a try that was none.
+    /// Adds a miss.
     #[inline]
     pub fn miss(&self) {
         self.add(false);
     }
 
-    /// Adds a try.
+    /// Adds an attempt.
     #[inline]
     pub fn add(&self, is_hit: bool) {
         self.pair.add_many(u64::from(is_hit), 1);
     }
 
-    /// Adds `tries`, of which `hits` were hits. Readers see them at once or in parts, as those of [`Average::add_many`].
+    /// Adds `tries`, of which `hits` were hits. Readers see them at once or in parts, as with [`Average::add_many`].
     #[inline]
     pub fn add_many(&self, hits: u64, tries: u64) {
         self.pair.add_many(hits, tries);
     }
 
-    /// The hits as the sum, with the number of tries; `None` as for [`Timer::sum`].
+    /// The number of hits as the sum, with the number of attempts as the count; `None` as for [`Timer::sum`].
     pub fn sum(&self) -> Option<Sum> {
         self.pair.sum()
     }

@@ -1,4 +1,4 @@
-//! Counters of one number.
+//! Counters with one number.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -6,28 +6,27 @@ use tachograph_shm::{Line, Lines, stripe};
 
 use crate::cells::{Cell, Cells};
 
-/// A number that grows: requests, bytes, errors. One atomic addition an update, from any thread; in a signal handler, too.
+/// A number that grows: requests, bytes, errors. An update is one atomic addition, from any thread or signal handler.
 ///
-/// Readers see it by the formula of its type: as a rate per second without another word (`perf_counter_bulk_count`).
-/// Clones are the same counter.
+/// By default, readers display the counter as a rate per second (`perf_counter_bulk_count`). Clones are the same counter.
 #[derive(Clone, Debug)]
 pub struct Counter {
     line: Line,
 }
 
-/// A number that goes up and down: orders that are open, bytes in use. One atomic operation an update.
+/// A number that goes up and down: open orders, bytes in use. An update is one atomic operation.
 ///
-/// Readers see it as it is (`perf_counter_large_rawcount`). Clones are the same gauge.
+/// Readers display it unchanged (`perf_counter_large_rawcount`). Clones are the same gauge.
 #[derive(Clone, Debug)]
 pub struct Gauge {
     line: Line,
 }
 
-/// As [`Counter`], for one that many threads add to all the time: each of the first threads has a part of its own, so that
-/// an update is a load and a store, and no processor waits for another.
+/// A [`Counter`] for frequent additions by many threads: each of the first threads has a stripe of its own, so that an update
+/// is a load and a store, and processors do not contend.
 ///
-/// `#[counter(striped = n)]` says how many threads can have a part, 1 to 64, 16 without it; those beyond share others by
-/// atomic additions. An instance takes 128 bytes for each. It can be added to, but not set; not for signal handlers.
+/// `#[counter(striped = n)]` sets the number of stripes, 1 to 64; the default is 16. Further threads share cells by atomic
+/// additions. Each stripe takes 128 bytes per instance. The value cannot be set, and must not be updated in signal handlers.
 /// Clones are the same counter.
 #[derive(Clone, Debug)]
 pub struct StripedCounter {
@@ -35,20 +34,20 @@ pub struct StripedCounter {
 }
 
 impl Cell for Counter {
-    fn bind(cells: &Cells<'_>, place: usize) -> Option<Self> {
-        Some(Self { line: cells.line(place)? })
+    fn bind(cells: &Cells<'_>, index: usize) -> Option<Self> {
+        Some(Self { line: cells.line(index)? })
     }
 }
 
 impl Cell for Gauge {
-    fn bind(cells: &Cells<'_>, place: usize) -> Option<Self> {
-        Some(Self { line: cells.line(place)? })
+    fn bind(cells: &Cells<'_>, index: usize) -> Option<Self> {
+        Some(Self { line: cells.line(index)? })
     }
 }
 
 impl Cell for StripedCounter {
-    fn bind(cells: &Cells<'_>, place: usize) -> Option<Self> {
-        Some(Self { lines: cells.lines(place)? })
+    fn bind(cells: &Cells<'_>, index: usize) -> Option<Self> {
+        Some(Self { lines: cells.lines(index)? })
     }
 }
 
@@ -65,7 +64,7 @@ impl Counter {
         self.add(1);
     }
 
-    /// Subtracts `amount`. The value wraps. Of a counter that readers see as a rate, it should not be used.
+    /// Subtracts `amount`. The value wraps. Not for counters that readers display as a rate.
     #[inline]
     pub fn subtract(&self, amount: u64) {
         self.line[0].fetch_sub(amount, Relaxed);
@@ -103,7 +102,7 @@ impl Gauge {
         self.line[0].fetch_sub(amount, Relaxed);
     }
 
-    /// Sets the value where `value` is greater.
+    /// Sets the value to `value` if that is greater.
     #[inline]
     pub fn raise_to(&self, value: u64) {
         self.line[0].fetch_max(value, Relaxed);
@@ -121,10 +120,10 @@ impl StripedCounter {
     #[inline]
     pub fn add(&self, amount: u64) {
         let stripes = self.lines.len() / 2;
-        let number = stripe::number() as usize;
-        if number < stripes {
-            // Nobody else writes here, so nothing is lost between the two.
-            let word = &self.lines[number][0];
+        let index = stripe::index() as usize;
+        if index < stripes {
+            // No other thread writes to this stripe, so no addition is lost.
+            let word = &self.lines[index][0];
             word.store(word.load(Relaxed).wrapping_add(amount), Relaxed);
         } else {
             self.add_shared(amount);
@@ -136,8 +135,8 @@ impl StripedCounter {
     fn add_shared(&self, amount: u64) {
         let stripes = self.lines.len() / 2;
         if stripes > 0 {
-            let place = stripes + stripe::shared_place() as usize % stripes;
-            self.lines[place][0].fetch_add(amount, Relaxed);
+            let index = stripes + stripe::shared_index() as usize % stripes;
+            self.lines[index][0].fetch_add(amount, Relaxed);
         }
     }
 
@@ -147,7 +146,7 @@ impl StripedCounter {
         self.add(1);
     }
 
-    /// The value: the sum of all parts, each as it is when its turn comes.
+    /// The value: the sum of all stripes, which are read one after the other.
     pub fn value(&self) -> u64 {
         self.lines.iter().fold(0, |sum: u64, line| sum.wrapping_add(line[0].load(Relaxed)))
     }

@@ -13,14 +13,14 @@ use crate::cells::Cells;
 use crate::control::Control;
 use crate::{CounterSet, PublishError, Publisher, SingleInstance};
 
-/// The file of a set, and the threads that answer requests. Dropping it ends both.
+/// The file of a set, and the threads that answer requests. Dropping it stops both.
 struct Running {
     control: Option<Control>,
     file: SetFile,
 }
 
 impl Running {
-    /// The set, which readers do not see yet.
+    /// Creates the set, which readers do not see yet.
     fn create<S: CounterSet>(publisher: &Publisher) -> Result<Self, PublishError> {
         let description = S::description();
         let guid = description.guid;
@@ -36,7 +36,7 @@ impl Running {
         Ok(Self { control, file })
     }
 
-    /// The set in memory of this process, for as many instances as there is memory for.
+    /// Creates the set in this process's memory, with a smaller capacity if there is not enough memory.
     fn unpublished<S: CounterSet>(mut capacity: u32) -> Self {
         loop {
             match SetFile::unpublished(S::description(), capacity) {
@@ -61,13 +61,13 @@ impl Drop for Running {
     }
 }
 
-/// The fields over the cells of an instance.
+/// Binds the fields to the cells of an instance.
 fn bind<S: CounterSet>(slot: &Slot) -> Result<S, PublishError> {
     S::bind(&Cells::new(slot)).ok_or(PublishError::Mismatch(std::any::type_name::<S>()))
 }
 
-/// A set with one instance, whose counters are the fields. Readers see it until this is dropped; in a `static`, until the
-/// process ends.
+/// A published set with one instance, whose counters are the fields of `S`. Readers see it until it is dropped; in a
+/// `static`, until the process ends.
 pub struct Published<S> {
     values: S,
     _slot: Slot,
@@ -109,7 +109,7 @@ impl<S: SingleInstance> Published<S> {
         Ok(Self { values, _slot: slot, running })
     }
 
-    /// Whether readers can see it: not so where [`Publisher::start_or_unpublished`] had to report an error.
+    /// Whether readers can see the set: `false` if [`Publisher::start_or_unpublished`] reported an error.
     pub fn is_published(&self) -> bool {
         self.running.is_published()
     }

@@ -1,4 +1,4 @@
-//! How and for whom counters are published.
+//! Where counters are published, and which users may read them.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,19 +10,20 @@ use tachograph_shm::{Attributes, CounterSetInfo, Options, Readers, SetFile};
 use crate::control::{ControlCallback, Request};
 use crate::{MultipleInstances, PublishError, Published, PublishedSet, SingleInstance, tsc};
 
-/// Where counter sets are published, and who may read them.
+/// Where counter sets are published, and which users may read them.
 ///
-/// Without further words the folder is the first of `TACHO_RUNTIME_DIR`, `/run/tachograph` and
-/// `$XDG_RUNTIME_DIR/tachograph` that is there, and the owner alone may read.
+/// The default folder is the first usable one of `TACHO_RUNTIME_DIR`, `/run/tachograph` and
+/// `$XDG_RUNTIME_DIR/tachograph`. The first and the last are created if they are missing. By default, only the owner
+/// may read.
 ///
 /// ```
 /// use tachograph_publish::{Counter, CounterSet, Publisher};
 ///
-/// /// What the shop did.
+/// /// Activity of the shop.
 /// #[derive(CounterSet)]
 /// #[counter_set(name = "Shop")]
 /// struct Shop {
-///     /// Requests that were answered.
+///     /// Answered requests.
 ///     #[counter(name = "Requests/sec")]
 ///     requests: Counter,
 /// }
@@ -50,7 +51,7 @@ enum Group {
     #[default]
     None,
     Name(String),
-    Number(u32),
+    Id(u32),
 }
 
 impl fmt::Debug for Publisher {
@@ -66,55 +67,56 @@ impl fmt::Debug for Publisher {
 }
 
 impl Publisher {
-    /// The usual folder, the owner as the only reader.
+    /// The default folder, with the owner as the only reader.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Publishes in this folder, which has to be one for published sets alone: what others left behind in it is cleaned up.
-    /// Readers have to be told of it with `TACHO_RUNTIME_DIR`.
+    /// Publishes in this folder, which must not be used for other files: abandoned files are removed from it. Readers
+    /// find it through their `TACHO_RUNTIME_DIR`.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Lets the members of this group read, too: files get the mode `0640`. The name is looked up in `/etc/group` when a
-    /// set is started.
+    /// Lets the members of this group read too: files get the mode `0640`. The name is looked up in `/etc/group` when a set
+    /// is started.
     #[must_use]
     pub fn group(mut self, name: impl Into<String>) -> Self {
         self.readers = Group::Name(name.into());
         self
     }
 
-    /// As [`group`](Self::group), by the group's number.
+    /// Like [`group`](Self::group), but takes the group's id.
     #[must_use]
     pub fn gid(mut self, gid: u32) -> Self {
-        self.readers = Group::Number(gid);
+        self.readers = Group::Id(gid);
         self
     }
 
-    /// The most instances that a set can have at a time; without it, or with 0, 65,536 or what 1 GiB holds. The memory of an instance
-    /// is taken when it is created.
+    /// The maximum number of instances that a set can have at a time; 0 means the default, 65,536. A set that would
+    /// exceed 1 GiB holds fewer. The memory of an instance is allocated when it is created.
     #[must_use]
     pub fn capacity(mut self, instances: u32) -> Self {
         self.capacity = instances;
         self
     }
 
-    /// What the one instance of a single-instance set is called where several processes publish the same set; without it
-    /// the name of the program.
+    /// The name of this process's instance, if several processes publish a single-instance set. The default is the name
+    /// of the program.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Calls `callback` at the requests of readers: that a collection starts or ends, and which counters they want.
+    /// Calls `callback` for requests from readers, such as the start and the end of a collection.
     ///
-    /// Each set gets a thread that waits at a socket beside its file, and each reader that speaks to it one more. The
-    /// callback runs on those, one call at a time, and should be done within a second: readers do not wait longer. It must
-    /// not wait for what the thread that stops the set holds. The threads block all signals but those of faults.
+    /// Each set gets a thread that listens on the socket of its file, and one more per connected reader. The callback
+    /// runs on these threads, one call at a time, and should return within a second: readers do not wait longer. It
+    /// must not wait for a lock that is held by the thread that stops the set. The threads block all signals except
+    /// those of faults.
     #[must_use]
     pub fn control(
         mut self,
@@ -128,17 +130,17 @@ impl Publisher {
     ///
     /// # Errors
     ///
-    /// The folder is not there, not fit, full, or may not be written to; the group does not exist.
+    /// The folder is missing, unsuitable, full or not writable; the group does not exist.
     pub fn start<S: SingleInstance>(&self) -> Result<Published<S>, PublishError> {
         Published::start(self)
     }
 
-    /// As [`start`](Self::start). Where that fails, `report` is told, and the counters work in memory of the process that
-    /// nobody reads: a missing folder or a full one is no reason for an application not to start.
+    /// Like [`start`](Self::start), but never fails: on an error, calls `report`, and the counters work in the
+    /// process's memory, without readers. So a missing or full folder does not prevent an application from starting.
     ///
     /// # Panics
     ///
-    /// When there is no memory for the counters, some kilobytes.
+    /// If there is not enough memory for the counters (a few kilobytes).
     pub fn start_or_unpublished<S: SingleInstance>(&self, report: impl FnOnce(PublishError)) -> Published<S> {
         Published::start(self).unwrap_or_else(|error| {
             report(error);
@@ -146,21 +148,22 @@ impl Publisher {
         })
     }
 
-    /// Publishes a set that may have many instances, and has none yet.
+    /// Publishes a set that can have many instances, and has none yet.
     ///
     /// # Errors
     ///
-    /// As [`start`](Self::start).
+    /// Same as [`start`](Self::start).
     pub fn start_set<S: MultipleInstances>(&self) -> Result<PublishedSet<S>, PublishError> {
         PublishedSet::start(self)
     }
 
-    /// As [`start_set`](Self::start_set), and in memory of the process where that fails, after `report` was told. That
-    /// set may be full with fewer instances, where the process may not have the memory for all.
+    /// Like [`start_set`](Self::start_set), but never fails: on an error, calls `report`, and the set works in the
+    /// process's memory, without readers. Its capacity may be smaller if the process cannot reserve the memory for all
+    /// instances.
     ///
     /// # Panics
     ///
-    /// When there is no memory for a single instance.
+    /// If there is not enough memory for a single instance.
     pub fn start_set_or_unpublished<S: MultipleInstances>(
         &self,
         report: impl FnOnce(PublishError),
@@ -171,12 +174,12 @@ impl Publisher {
         })
     }
 
-    /// The callback, if there is one.
+    /// The callback, if any.
     pub(crate) fn callback(&self) -> Option<&ControlCallback> {
         self.control.as_ref()
     }
 
-    /// The file of a set, which readers do not see yet.
+    /// Creates the file of a set, which readers do not see yet.
     pub(crate) fn create(
         &self,
         mut description: CounterSetInfo,
@@ -192,17 +195,17 @@ impl Publisher {
         Ok(SetFile::create(description, &options)?)
     }
 
-    /// The group that may read, if there is one.
+    /// The users that may read the sets.
     pub(crate) fn readers(&self) -> Result<Readers, PublishError> {
         Ok(match &self.readers {
             Group::None => Readers::Owner,
-            Group::Number(gid) => Readers::Group(*gid),
+            Group::Id(gid) => Readers::Group(*gid),
             Group::Name(name) => Readers::Group(gid_of(name)?),
         })
     }
 }
 
-/// The number of a group, from `/etc/group`. Groups that only a directory service knows are given by their number.
+/// The id of a group in `/etc/group`. Groups of a directory service must be specified by their id.
 fn gid_of(name: &str) -> Result<u32, PublishError> {
     let groups = std::fs::read("/etc/group").unwrap_or_default();
     find_gid(&groups, name).ok_or_else(|| PublishError::UnknownGroup(name.to_owned()))
@@ -217,7 +220,7 @@ fn find_gid(groups: &[u8], name: &str) -> Option<u32> {
     })
 }
 
-/// What no counter path could mean, nobody would see. Names that are missing are those of a manifest.
+/// Checks that counter paths can refer to the names. Empty names are allowed, since a manifest supplies them.
 fn check_names(description: &CounterSetInfo) -> Result<(), PublishError> {
     let wrong = |what: &str, name: &str, fault| {
         PublishError::Name(format!("the name of {what}, '{}', {fault}", name.escape_debug()))

@@ -1,30 +1,30 @@
-//! What only the C library does for a process: which signals its threads take, and whose it is.
+//! Calls of the C library: the signal mask of threads, and the effective user.
 
 #![allow(unsafe_code, reason = "the signal mask and the user of a process are those of the C library")]
 
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Signals that say what the thread itself did wrong. A thread that blocks them is killed without the application's
-/// handler having seen them.
+/// Signals that report a fault of the thread itself. If a thread blocks them, a fault kills the process without calling
+/// the application's handler.
 const OWN_FAULTS: [libc::c_int; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
-/// Does `work` with all signals blocked but those of faults. A thread that is started in it takes no signal that is meant
-/// for the application: it has the mask of the thread that starts it.
+/// Runs `work` with all signals blocked except those of faults. A thread that `work` starts inherits the mask, so it
+/// receives none of the application's signals.
 pub(crate) fn blocked<T>(work: impl FnOnce() -> T) -> T {
     let _restored_at_the_end = Mask::block();
     work()
 }
 
-/// The signal mask that this thread had; dropping it sets that again.
+/// The previous signal mask of this thread, which is restored on drop.
 struct Mask(libc::sigset_t);
 
 impl Mask {
     fn block() -> Self {
         let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::<libc::sigset_t>::zeroed());
-        // SAFETY: `sigfillset` fills the set, which the calls after it change and read. `pthread_sigmask` writes the mask
-        // that was set; would it fail, which it cannot with these arguments, the zeros stay, which are an empty set.
+        // SAFETY: `sigfillset` initializes the set, which the next calls change and read. `pthread_sigmask` writes the
+        // previous mask. It cannot fail with these arguments; if it did, the zeros would be an empty set.
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
             for signal in OWN_FAULTS {
@@ -43,8 +43,8 @@ impl Drop for Mask {
     }
 }
 
-/// The effective user, whose the files are that this process makes.
+/// The effective user, the owner of files that this process creates.
 pub(crate) fn effective_user() -> u32 {
-    // SAFETY: it has no conditions.
+    // SAFETY: the call has no preconditions.
     unsafe { libc::geteuid() }
 }

@@ -1,15 +1,15 @@
-//! The time between two moments, by the processor's own counter where that can be trusted.
+//! Measures time intervals, by the processor's time stamp counter if it is reliable.
 //!
-//! Reading the counter costs half of what the kernel's clock does. It is used where the kernel keeps its own time with it
-//! (`clocksource0` is `tsc` on x86-64; on aarch64 it always is), since then it has one rate on all processors. What a
-//! tick is in nanoseconds, x86-64 does not say: two readings of both clocks do, at least 100 ms apart, so until then the
-//! kernel's clock measures. The ratio is measured again over 100 ms, 200 ms and so on up to about a minute, and then every
-//! minute, since the kernel's clock follows a time server. The measurement that finds its minute over does that, without
-//! memory and without waiting for another thread; each of the others compares two numbers.
+//! Reading the counter costs half as much as reading the kernel's clock. It is used if the kernel keeps time with it
+//! (`clocksource0` is `tsc` on x86-64; always on aarch64), because then it has the same rate on all processors. x86-64
+//! does not specify the length of a tick: it is measured by two readings of both clocks at least 100 ms apart; until
+//! then the kernel's clock is used. The ratio is measured again over 100 ms, 200 ms and so on up to about a minute, and
+//! then every minute, since the kernel's clock follows a time server. The first timer that starts after a period has
+//! ended does this, without allocating or waiting for other threads; all others only compare two numbers.
 //!
-//! A kernel that finds the counter unreliable changes its clock source: that is looked up whenever the ratio is measured, and
-//! after that the kernel's clock measures. A ratio that contradicts the one before is learned again, and the kernel's clock
-//! measures until then; after three contradictions in a row it does so for good.
+//! A kernel that finds the counter unreliable changes its clock source: this is checked whenever the ratio is measured, and
+//! then the kernel's clock is used. If a ratio contradicts the previous one, it is measured from the start, with the kernel's
+//! clock in use until then; after three contradictions in a row, the kernel's clock is used permanently.
 
 mod counter;
 
@@ -19,75 +19,75 @@ use std::time::{Duration, Instant};
 
 use counter::{is_clock, ticks};
 
-/// How long the ratio of the clocks is measured at first.
-const LEARNING: Duration = Duration::from_millis(100);
+/// The duration of the first measurement of the ratio.
+const CALIBRATION: Duration = Duration::from_millis(100);
 
-/// The ratio is measured over twice the time before, this often: up to 100 ms << 9, which is 51 s.
+/// How often the duration of the measurement is doubled: up to 100 ms << 9, which is 51 s.
 const DOUBLINGS: u32 = 9;
 
-/// Ratios that differ by more than this part of them contradict each other. A time server's client usually changes the rate of
-/// the kernel's clock by at most 500 millionths (`ADJ_FREQUENCY`). It can change it by a tenth (`ADJ_TICK`): such a ratio is
-/// learned again.
+/// Ratios that differ by more than one part in this number contradict each other. A time server's client usually
+/// changes the rate of the kernel's clock by at most 500 millionths (`ADJ_FREQUENCY`). It can change the rate by a
+/// tenth (`ADJ_TICK`); then the ratio is measured from the start.
 const CONTRADICTION: u64 = 1000;
 
-/// After this many contradictions in a row the counter is not used any more. A single one has other causes: a machine that was
-/// suspended, where the counter may run and the kernel's clock does not, or a clock whose rate was changed.
+/// After this many contradictions in a row, the counter is no longer used. A single one can have other causes: a
+/// suspended machine, where the counter may run and the kernel's clock does not, or a change of a clock's rate.
 const MAX_CONTRADICTIONS: u32 = 3;
 
 /// The clock of this process.
-static CLOCK: Clock = Clock::new(LEARNING, is_clock);
+static CLOCK: Clock = Clock::new(CALIBRATION, is_clock);
 
 /// The processor's counter as a clock.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Clock {
-    /// The ratio holds from this tick on.
+    /// The tick from which the ratio is valid.
     from: AtomicU64,
-    /// For this many ticks, then it is measured again; 0 where the kernel's clock is used.
+    /// The number of ticks for which the ratio is valid; 0 if the kernel's clock is used.
     length: AtomicU64,
-    /// Nanoseconds of a tick, times 2^32: what was measured last.
+    /// Nanoseconds per tick, times 2^32, as measured last.
     ratio: AtomicU64,
-    /// The last reading of both clocks: ticks, nanoseconds since the first one, ticks between the two readings.
+    /// The last reading of both clocks: ticks, nanoseconds since the first reading, ticks between reading the two clocks.
     last: [AtomicU64; 3],
     doublings: AtomicU32,
     contradictions: AtomicU32,
-    /// The ratio is unknown and is to be learned. While this is set, `length` is 0.
-    is_learning: AtomicBool,
+    /// Whether the ratio is unknown and must be measured. Then `length` is 0.
+    is_calibrating: AtomicBool,
     /// The process in which a thread measures the ratio; 0 for none.
     measuring: AtomicU32,
-    /// The first reading of both clocks; `None` where the counter is not used.
+    /// The first reading of both clocks; `None` if the counter is not used.
     first: OnceLock<Option<Both>>,
-    learning: Duration,
+    calibration: Duration,
     /// Whether the kernel keeps time with the counter.
     is_clock: fn() -> bool,
 }
 
-/// A reading of both clocks at a moment.
+/// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
 struct Both {
     ticks: u64,
     moment: Instant,
-    /// How far apart the two readings can be, in ticks.
+    /// The maximum distance between the two readings, in ticks.
     within: u64,
 }
 
-/// When a measurement began.
+/// The start of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start {
-    /// By the processor's counter.
+    /// Measured by the processor's counter.
     Ticks(u64),
-    /// By the kernel's clock.
+    /// Measured by the kernel's clock.
     Moment(Instant),
 }
 
 impl Start {
-    /// Now.
+    /// Reads the clock.
     #[inline]
     pub(crate) fn now() -> Self {
         CLOCK.now()
     }
 
-    /// Nanoseconds since then; 0 where the counter went back.
+    /// Nanoseconds since the start; 0 if the counter went backwards.
     #[inline]
     pub(crate) fn elapsed_ns(self) -> u64 {
         CLOCK.elapsed_ns(self)
@@ -100,7 +100,7 @@ pub(crate) fn prepare() {
 }
 
 impl Clock {
-    const fn new(learning: Duration, is_clock: fn() -> bool) -> Self {
+    const fn new(calibration: Duration, is_clock: fn() -> bool) -> Self {
         Self {
             from: AtomicU64::new(0),
             length: AtomicU64::new(0),
@@ -108,10 +108,10 @@ impl Clock {
             last: [const { AtomicU64::new(0) }; 3],
             doublings: AtomicU32::new(0),
             contradictions: AtomicU32::new(0),
-            is_learning: AtomicBool::new(true),
+            is_calibrating: AtomicBool::new(true),
             measuring: AtomicU32::new(0),
             first: OnceLock::new(),
-            learning,
+            calibration,
             is_clock,
         }
     }
@@ -128,10 +128,10 @@ impl Clock {
     fn now(&self) -> Start {
         let length = self.length.load(Ordering::Acquire);
         if length == 0 {
-            return self.while_learning();
+            return self.now_uncalibrated();
         }
         let now = ticks();
-        // Where the counter went back, this is a large number.
+        // If the counter went backwards, this is a large number.
         if now.wrapping_sub(self.from.load(Ordering::Relaxed)) < length {
             return Start::Ticks(now);
         }
@@ -150,25 +150,25 @@ impl Clock {
     }
 
     #[cold]
-    fn while_learning(&self) -> Start {
-        self.learn();
+    fn now_uncalibrated(&self) -> Start {
+        self.calibrate();
         Start::Moment(Instant::now())
     }
 
-    /// Learns the ratio where the time for it has come.
-    fn learn(&self) {
+    /// Measures the ratio if it is due.
+    fn calibrate(&self) {
         let Some(Some(first)) = self.first.get() else { return };
-        let is_early = || first.moment.elapsed() < self.last_moment().saturating_add(self.learning);
-        if !self.is_learning.load(Ordering::Relaxed) || is_early() {
+        let is_early = || first.moment.elapsed() < self.last_moment().saturating_add(self.calibration);
+        if !self.is_calibrating.load(Ordering::Relaxed) || is_early() {
             return;
         }
         let Some(_measuring) = Measuring::begin(self) else { return };
-        // Another thread may have measured meanwhile.
-        if !self.is_learning.load(Ordering::Relaxed) || is_early() {
+        // Another thread may have measured it meanwhile.
+        if !self.is_calibrating.load(Ordering::Relaxed) || is_early() {
             return;
         }
         if !(self.is_clock)() {
-            self.is_learning.store(false, Ordering::Relaxed);
+            self.is_calibrating.store(false, Ordering::Relaxed);
             return;
         }
         let (last, now) = (self.last(first), both());
@@ -176,37 +176,37 @@ impl Clock {
             Some(ratio) => {
                 self.set_last(first, &now);
                 self.ratio.store(ratio, Ordering::Relaxed);
-                self.is_learning.store(false, Ordering::Relaxed);
+                self.is_calibrating.store(false, Ordering::Relaxed);
                 self.begin(&now);
             }
             None if !is_sensible_between(&last, &now) => self.contradict(first, &now),
-            // The readings were interrupted in between and are too far apart. The next measurement tries again.
+            // The readings were interrupted and are too far apart. The next measurement retries.
             None => {}
         }
     }
 
-    /// The ratio holds from now on, for twice the time of the last one.
+    /// Makes the ratio valid from now on, for twice the previous duration.
     fn begin(&self, now: &Both) {
         let doublings = self.doublings.load(Ordering::Relaxed);
-        let time = self.learning.saturating_mul(1 << doublings);
+        let time = self.calibration.saturating_mul(1 << doublings);
         let ratio = u128::from(self.ratio.load(Ordering::Relaxed).max(1));
         let length = u64::try_from((time.as_nanos() << 32) / ratio).unwrap_or(u64::MAX).max(1);
         self.doublings.store((doublings + 1).min(DOUBLINGS), Ordering::Relaxed);
         self.from.store(now.ticks, Ordering::Relaxed);
-        // With what was learned: it is read where this is not 0.
+        // Release: a reader that finds a value other than 0 also sees the ratio.
         self.length.store(length, Ordering::Release);
     }
 
-    /// The time of the ratio may be over: one of the threads that find it so measures it again.
+    /// Called when the ratio's period may be over. One of the threads that find it over measures the ratio again.
     #[cold]
     fn measure_again(&self, now: u64) -> Start {
         if !self.is_over(now) {
             return Start::Ticks(now);
         }
         let Some(_measuring) = Measuring::begin(self) else { return Start::Ticks(now) };
-        // Another thread may have measured meanwhile.
+        // Another thread may have measured it meanwhile.
         if self.length.load(Ordering::Relaxed) != 0 && self.is_over(now) {
-            // The other threads go on with the old ratio meanwhile.
+            // Other threads use the old ratio meanwhile.
             self.from.store(now, Ordering::Relaxed);
             self.measure();
         }
@@ -216,15 +216,15 @@ impl Clock {
         }
     }
 
-    /// Whether the time of the ratio is over at this tick, or the counter went back by more than that time. A tick of a little
-    /// before `from` was read by a thread that was interrupted while another measured.
+    /// Whether the period of the ratio is over at this tick, or the counter went backwards by more than the period. A tick
+    /// shortly before `from` was read by a thread that was interrupted while another measured.
     fn is_over(&self, now: u64) -> bool {
         let length = self.length.load(Ordering::Relaxed);
         let since = now.wrapping_sub(self.from.load(Ordering::Relaxed));
         since.wrapping_add(length) >= length.saturating_mul(2)
     }
 
-    /// Measures the ratio since the last reading, or ends the use of the counter.
+    /// Measures the ratio since the last reading, or stops using the counter.
     fn measure(&self) {
         let Some(Some(first)) = self.first.get() else { return };
         if !(self.is_clock)() {
@@ -244,17 +244,18 @@ impl Clock {
         self.begin(&now);
     }
 
-    /// The kernel's clock measures: until the ratio is learned again, from this reading on, or for good.
+    /// Switches to the kernel's clock, either until the ratio has been measured again, starting from this reading, or
+    /// permanently.
     fn contradict(&self, first: &Both, now: &Both) {
         self.set_last(first, now);
         self.length.store(0, Ordering::Relaxed);
         self.doublings.store(0, Ordering::Relaxed);
         let contradictions = self.contradictions.load(Ordering::Relaxed) + 1;
         self.contradictions.store(contradictions, Ordering::Relaxed);
-        self.is_learning.store(contradictions < MAX_CONTRADICTIONS, Ordering::Relaxed);
+        self.is_calibrating.store(contradictions < MAX_CONTRADICTIONS, Ordering::Relaxed);
     }
 
-    /// When both clocks were read last, since the first reading.
+    /// The time of the last reading of both clocks, since the first one.
     fn last_moment(&self) -> Duration {
         Duration::from_nanos(self.last[1].load(Ordering::Relaxed))
     }
@@ -273,15 +274,16 @@ impl Clock {
     }
 }
 
-/// The thread that measures the ratio has this; there is one at a time.
+/// Marks the thread that measures the ratio; only one does at a time.
 struct Measuring<'a>(&'a AtomicU32);
 
 impl<'a> Measuring<'a> {
-    /// `None` where another thread measures. It never waits: a signal may have interrupted that thread.
+    /// `None` if another thread measures. Never waits: a signal handler may have interrupted that thread.
     fn begin(clock: &'a Clock) -> Option<Self> {
         let (word, process) = (&clock.measuring, std::process::id());
         let known = word.load(Ordering::Relaxed);
-        // A thread of another process measured when that process forked: it is not in this one.
+        // If another process is stored, a thread of the parent was measuring at the fork; it does not exist in this
+        // process.
         let is_free = known != process;
         let begin = || word.compare_exchange(known, process, Ordering::Acquire, Ordering::Relaxed).ok();
         is_free.then(begin).flatten().map(|_| Self(word))
@@ -294,14 +296,14 @@ impl Drop for Measuring<'_> {
     }
 }
 
-/// What a ratio that was measured again says of the one before.
+/// The comparison of a new ratio with the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judgement {
-    /// About the same: this one is nearer to the truth.
+    /// About the same: the new one is more precise.
     Agrees(u64),
     /// The readings were interrupted.
     Unknown,
-    /// Another rate, or the counter went back.
+    /// Another rate, or the counter went backwards.
     Contradicts,
 }
 
@@ -330,13 +332,13 @@ fn ratio_between(last: &Both, now: &Both) -> Option<u64> {
     ratio(now.ticks.wrapping_sub(last.ticks), elapsed, last.within.saturating_add(now.within))
 }
 
-/// A counter of less than 10 MHz or more than 100 GHz does not exist; one that went back is wrong, too.
+/// Counters of less than 10 MHz or more than 100 GHz do not exist; one that went backwards is invalid too.
 fn is_sensible(ticks: u64, nanoseconds: u128) -> bool {
     u128::from(ticks) * 100 >= nanoseconds && u128::from(ticks) <= nanoseconds * 100
 }
 
-/// Nanoseconds of a tick, times 2^32; `None` where the clocks were read so far apart that it would be off by a millionth, or
-/// where it makes no sense.
+/// Nanoseconds per tick, times 2^32; `None` if the readings are so far apart that the ratio could be off by a millionth, or
+/// if it is invalid.
 fn ratio(ticks: u64, nanoseconds: u128, within: u64) -> Option<u64> {
     if !is_sensible(ticks, nanoseconds) || u128::from(within) * 1_000_000 > u128::from(ticks) {
         return None;
@@ -344,7 +346,7 @@ fn ratio(ticks: u64, nanoseconds: u128, within: u64) -> Option<u64> {
     u64::try_from((nanoseconds << 32) / u128::from(ticks)).ok()
 }
 
-/// Reads both clocks, of a few tries the one in which they were read the closest together.
+/// Reads both clocks a few times, and returns the reading in which they are closest together.
 fn both() -> Both {
     let read = || {
         let before = ticks();

@@ -1,5 +1,4 @@
-//! Updates allocate nothing. In a binary of its own, which counts what its threads allocate: the test harness has threads,
-//! too.
+//! Updates do not allocate. In a test binary of its own, whose allocator counts per thread: the test harness has threads too.
 
 #![allow(unsafe_code, reason = "an allocator")]
 
@@ -23,7 +22,7 @@ struct Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: all is done by the system's allocator. The counter needs neither memory nor a destructor.
+// SAFETY: everything is passed to the system's allocator. The counter needs neither memory nor a destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -37,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// How often this thread allocates in `work`.
+/// The number of allocations of this thread in `work`.
 fn allocations_of(work: impl FnOnce()) -> usize {
     let before = ALLOCATIONS.get();
     work();
@@ -64,7 +63,7 @@ struct AllKinds {
 }
 
 #[test]
-fn updates_allocate_nothing() {
+fn updates_do_not_allocate() {
     const SET: Guid = Guid::from_u128(7);
     let folder = tempfile::tempdir().expect("a folder");
     let publisher = Publisher::new().folder(folder.path());
@@ -75,7 +74,7 @@ fn updates_allocate_nothing() {
     provider.register(set).expect("registered");
     let one = provider.create_instance(SET, "one", 0).expect("room");
 
-    // From the first update on, and past the moment at which timers change their clock.
+    // From the first update on, and after timers have switched to the processor's counter.
     let count = allocations_of(|| {
         for _ in 0..200 {
             all.counter.add(1);
@@ -94,7 +93,7 @@ fn updates_allocate_nothing() {
     });
     assert_eq!(count, 0, "allocations");
 
-    // What a thread without a part of its own does, too: the first has the only one.
+    // Also for a thread without a stripe: the first thread has the only one.
     let count = std::thread::scope(|scope| {
         let others = scope.spawn(|| {
             allocations_of(|| {

@@ -1,5 +1,5 @@
-//! Folders that cannot be published in: an error that says what to do, counters that work all the same, and nothing left
-//! behind. What has to run as another user, or with other limits, is this program started again.
+//! Folders in which publishing fails: the error says what to do, the counters work nevertheless, and no files remain. Tests
+//! that require another user or other limits start this program again.
 
 #[path = "all/seen.rs"]
 mod seen;
@@ -30,14 +30,14 @@ struct Carts {
     things: Gauge,
 }
 
-/// Names the folder for the program that is started again.
+/// The variable that names the folder for the program that is started again.
 const AGAIN: &str = "PUBLISH_TEST_FOLDER";
 
 fn again() -> Option<PathBuf> {
     std::env::var_os(AGAIN).map(PathBuf::from)
 }
 
-/// The program, to run one of its tests in a folder.
+/// The command that runs one of this program's tests in a folder.
 fn program(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--exact", test, "--nocapture"]).env(AGAIN, folder);
@@ -56,10 +56,10 @@ fn succeeded(output: &Output) {
     assert!(text.contains("1 passed"), "{text}");
 }
 
-/// Starts a set where it cannot be: the error, after it was seen that its counters work.
+/// Fails to start a set, checks that its counters work, and returns the error.
 fn refused(publisher: &Publisher) -> PublishError {
-    let mut told = None;
-    let shop = publisher.start_or_unpublished::<Shop>(|error| told = Some(error));
+    let mut reported = None;
+    let shop = publisher.start_or_unpublished::<Shop>(|error| reported = Some(error));
     assert!(!shop.is_published());
     shop.requests.add(2);
     drop(shop.time.start());
@@ -70,7 +70,7 @@ fn refused(publisher: &Publisher) -> PublishError {
     cart.things.set(7);
     assert_eq!(carts.find("one", 0).expect("it is there").things.value(), 7);
     drop((cart, carts));
-    told.expect("it was told")
+    reported.expect("an error was reported")
 }
 
 fn io_kind(error: &PublishError) -> Option<ErrorKind> {
@@ -81,7 +81,7 @@ fn io_kind(error: &PublishError) -> Option<ErrorKind> {
 }
 
 #[test]
-fn a_folder_that_is_not_there() {
+fn a_missing_folder_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("missing").join("folder");
     let error = refused(&Publisher::new().folder(&missing));
@@ -92,7 +92,7 @@ fn a_folder_that_is_not_there() {
 }
 
 #[test]
-fn a_folder_that_is_a_link_or_a_file() {
+fn a_link_or_a_file_is_not_a_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let (target, link, file) =
         (folder.path().join("target"), folder.path().join("link"), folder.path().join("file"));
@@ -107,7 +107,7 @@ fn a_folder_that_is_a_link_or_a_file() {
 }
 
 #[test]
-fn a_folder_without_permission() {
+fn a_folder_without_permission_is_an_error() {
     if let Some(folder) = again() {
         let error = refused(&Publisher::new().folder(&folder));
         assert!(error.is_permission_denied(), "{error}");
@@ -117,11 +117,11 @@ fn a_folder_without_permission() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o555)).expect("a mode");
-    let mut command = program("a_folder_without_permission", folder.path());
+    let mut command = program("a_folder_without_permission_is_an_error", folder.path());
     let is_root = std::fs::write(folder.path().join("probe"), "").is_ok();
     if is_root {
         std::fs::remove_file(folder.path().join("probe")).expect("a file");
-        // Nobody, who can read the program only where all can: a copy of it is in a folder of its own.
+        // As user nobody, which can only run a copy of the program in an accessible folder.
         let place = tempfile::Builder::new()
             .permissions(PermissionsExt::from_mode(0o755))
             .tempdir()
@@ -130,7 +130,9 @@ fn a_folder_without_permission() {
         std::fs::copy(std::env::current_exe().expect("this program"), &copy).expect("a copy");
         std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).expect("a mode");
         let mut command = Command::new(&copy);
-        command.args(["--exact", "a_folder_without_permission", "--nocapture"]).env(AGAIN, folder.path());
+        command
+            .args(["--exact", "a_folder_without_permission_is_an_error", "--nocapture"])
+            .env(AGAIN, folder.path());
         succeeded(&command.uid(65_534).gid(65_534).current_dir("/").output().expect("it starts"));
     } else {
         succeeded(&command.output().expect("it starts"));
@@ -139,7 +141,7 @@ fn a_folder_without_permission() {
 }
 
 #[test]
-fn files_may_not_be_as_large() {
+fn exceeding_the_limit_of_file_sizes_is_an_error() {
     if let Some(folder) = again() {
         let error = refused(&Publisher::new().folder(&folder));
         assert!(error.is_full(), "{error}");
@@ -148,12 +150,12 @@ fn files_may_not_be_as_large() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    limited("ulimit -f 1", "files_may_not_be_as_large", folder.path());
+    limited("ulimit -f 1", "exceeding_the_limit_of_file_sizes_is_an_error", folder.path());
     assert_eq!(seen::everything(folder.path()), [""; 0]);
 }
 
 #[test]
-fn instances_beyond_the_largest_file() {
+fn instances_beyond_the_maximal_file_size_are_an_error() {
     if let Some(folder) = again() {
         let carts = Publisher::new().folder(&folder).start_set::<Carts>().expect("the first page is there");
         let mut room = Vec::new();
@@ -162,10 +164,10 @@ fn instances_beyond_the_largest_file() {
                 Ok(cart) => room.push(cart),
                 Err(error) => break error,
             }
-            assert!(room.len() < 100_000, "there is no end");
+            assert!(room.len() < 100_000, "the limit has no effect");
         };
         assert!(error.is_full(), "{error}");
-        // Those that had room go on, and one that goes makes room.
+        // Existing instances continue, and ending one frees its slot.
         room.iter().for_each(|cart| cart.things.add(1));
         assert_eq!(seen::rows(&mut seen::set(&folder)).len(), room.len());
         drop(room.pop());
@@ -173,11 +175,11 @@ fn instances_beyond_the_largest_file() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    limited("ulimit -f 300", "instances_beyond_the_largest_file", folder.path());
+    limited("ulimit -f 300", "instances_beyond_the_maximal_file_size_are_an_error", folder.path());
     assert_eq!(seen::everything(folder.path()), [""; 0]);
 }
 
-/// Runs a test of this program under a limit, which a shell sets.
+/// Runs a test of this program under a limit that a shell sets.
 fn limited(limit: &str, test: &str, folder: &Path) {
     let again = program(test, folder);
     let mut command = Command::new("sh");
@@ -198,7 +200,7 @@ struct Wide {
 }
 
 #[test]
-fn memory_may_be_short_for_all_instances() {
+fn a_set_works_with_little_memory() {
     if let Some(folder) = again() {
         let publisher = Publisher::new().folder(folder.join("missing").join("folder"));
         let wide = publisher.start_set_or_unpublished::<Wide>(|_| ());
@@ -208,5 +210,5 @@ fn memory_may_be_short_for_all_instances() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    limited("ulimit -v 450000", "memory_may_be_short_for_all_instances", folder.path());
+    limited("ulimit -v 450000", "a_set_works_with_little_memory", folder.path());
 }

@@ -1,4 +1,4 @@
-//! Processes that fork: parent and child count together, and only the parent takes the set away.
+//! Forked processes: parent and child share counters, and only the parent removes the set.
 #![allow(unsafe_code, reason = "fork has no other form")]
 
 #[path = "all/seen.rs"]
@@ -28,9 +28,9 @@ struct Queue {
     orders: Counter,
 }
 
-/// Runs `work` in a child and waits for it; `true` where it came to its end.
+/// Runs `work` in a child and waits for it; `true` if it completed.
 fn in_child(work: impl FnOnce()) -> bool {
-    // SAFETY: the child runs no other code of the test than `work`, and ends without any destructor of the harness.
+    // SAFETY: the child runs only `work` of the test, and ends without running destructors of the harness.
     let child = unsafe { libc::fork() };
     assert!(child >= 0, "no child");
     if child == 0 {
@@ -55,7 +55,7 @@ fn parent_and_child_count_together() {
             forking.amount.add(3);
         }
     };
-    // The parent has its part of the striped counters before there is a child.
+    // The parent has its stripe of the striped counters before the child exists.
     forking.striped.add(1);
     let ended = std::thread::scope(|scope| {
         let parent = scope.spawn(|| update(&forking));
@@ -71,14 +71,14 @@ fn parent_and_child_count_together() {
 }
 
 #[test]
-fn instances_stay_where_a_child_drops_them() {
+fn dropping_instances_in_a_child_has_no_effect() {
     let folder = tempfile::tempdir().expect("a folder");
     let queues = Publisher::new().folder(folder.path()).start_set::<Queue>().expect("it starts");
     let mut express = queues.instance("express").ok();
     let ended = in_child(|| {
         express.as_ref().expect("it is there").orders.add(2);
         drop(express.take());
-        // Nor can it add any: the slots are the parent's.
+        // It cannot add instances either: the slots belong to the parent.
         assert!(queues.instance("of the child").is_err());
         assert!(queues.find_or_create("express", 0).is_err());
         assert!(queues.find("express", 0).is_none());
@@ -94,7 +94,7 @@ fn instances_stay_where_a_child_drops_them() {
 }
 
 #[test]
-fn a_child_does_not_take_the_set_away() {
+fn a_child_does_not_remove_the_set() {
     let folder = tempfile::tempdir().expect("a folder");
     let publisher = Publisher::new().folder(folder.path());
     let forking = publisher.start::<Forking>().expect("it starts");

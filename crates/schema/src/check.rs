@@ -1,4 +1,4 @@
-//! What a registration must hold.
+//! Checking counter sets before they are registered.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,27 +7,27 @@ use std::ops::RangeInclusive;
 use crate::companions::{CompanionFault, check_companions};
 use crate::{CounterInfo, CounterSetInfo, CounterType, Text};
 
-/// The scales that a counter can have, exponents of ten.
+/// The scales that a counter can have, as powers of ten.
 pub const SCALES: RangeInclusive<i32> = -10..=10;
 
-/// The id that stands for all counters.
+/// The id that represents all counters, so no counter can have it.
 const WILDCARD_ID: u32 = u32::MAX;
 
-/// Whether a detail level is one of the two of PerfLib V2.
+/// Whether a detail level is one of the two that PerfLib V2 allows.
 pub const fn is_detail_level(level: u32) -> bool {
     matches!(level, 100 | 200)
 }
 
-/// Why a counter set cannot be registered: the set, the counter where it is one, and what is wrong with it.
+/// Why a counter set cannot be registered. The message has the set, the counter if one is at fault, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegistrationError {
     set: Text,
     counter: Option<(u32, Text)>,
-    wrong: Wrong,
+    fault: Fault,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Wrong {
+enum Fault {
     CounterCount(usize),
     DetailLevel(u32),
     Scale(i32),
@@ -39,7 +39,7 @@ enum Wrong {
 }
 
 impl RegistrationError {
-    /// Id of the counter that is wrong; `None` where the set is.
+    /// The id of the counter that is at fault; `None` if it is the set itself.
     pub fn counter_id(&self) -> Option<u32> {
         self.counter.as_ref().map(|(id, _)| *id)
     }
@@ -52,21 +52,21 @@ impl fmt::Display for RegistrationError {
             write!(f, ", counter {id} '{name}'")?;
         }
         f.write_str(": ")?;
-        match &self.wrong {
-            Wrong::CounterCount(count) => {
+        match &self.fault {
+            Fault::CounterCount(count) => {
                 write!(f, "it has {count} counters, not 1 to {}", CounterSetInfo::MAX_COUNTERS)
             }
-            Wrong::DetailLevel(level) => write!(f, "its detail level is {level}, not 100 or 200"),
-            Wrong::Scale(scale) => {
+            Fault::DetailLevel(level) => write!(f, "its detail level is {level}, not 100 or 200"),
+            Fault::Scale(scale) => {
                 write!(f, "its default scale is {scale}, not {} to {}", SCALES.start(), SCALES.end())
             }
-            Wrong::LongName => {
+            Fault::LongName => {
                 write!(f, "its name has more than {} characters of UTF-16", CounterSetInfo::MAX_NAME)
             }
-            Wrong::Wildcard => f.write_str("its id stands for all counters"),
-            Wrong::RepeatedId => f.write_str("another counter has its id"),
-            Wrong::RepeatedName => f.write_str("another counter has its name"),
-            Wrong::Companion(fault) => write!(f, "{fault}"),
+            Fault::Wildcard => f.write_str("its id stands for all counters"),
+            Fault::RepeatedId => f.write_str("another counter has its id"),
+            Fault::RepeatedName => f.write_str("another counter has its name"),
+            Fault::Companion(fault) => write!(f, "{fault}"),
         }
     }
 }
@@ -74,39 +74,40 @@ impl fmt::Display for RegistrationError {
 impl std::error::Error for RegistrationError {}
 
 impl CounterSetInfo {
-    /// Checks what a registration must hold: at least one counter, ids and names unique, detail levels 100 or 200, scales
-    /// -10 to 10, companions that exist, are not the counter itself and have the type that the counter's type needs.
+    /// Checks that the set has 1 to [`MAX_COUNTERS`](Self::MAX_COUNTERS) counters, ids and names are valid and unique,
+    /// detail levels are 100 or 200, scales are in [`SCALES`], and companions exist, are not the counter itself and
+    /// have the type that the counter's type needs.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong.
+    /// The first fault that is found.
     pub fn check(&self) -> Result<(), RegistrationError> {
-        let of_set = |wrong| Err(RegistrationError { set: self.name.clone(), counter: None, wrong });
+        let of_set = |fault| Err(RegistrationError { set: self.name.clone(), counter: None, fault });
         if !(1..=Self::MAX_COUNTERS).contains(&self.counters.len()) {
-            return of_set(Wrong::CounterCount(self.counters.len()));
+            return of_set(Fault::CounterCount(self.counters.len()));
         }
         if !is_detail_level(self.detail_level) {
-            return of_set(Wrong::DetailLevel(self.detail_level));
+            return of_set(Fault::DetailLevel(self.detail_level));
         }
         if is_long(&self.name) {
-            return of_set(Wrong::LongName);
+            return of_set(Fault::LongName);
         }
         let mut types: Vec<_> =
             self.counters.iter().map(|counter| (counter.id, counter.counter_type)).collect();
         types.sort_unstable();
         let (mut ids, mut names) = (HashSet::new(), HashSet::new());
         for counter in &self.counters {
-            let wrong = if !ids.insert(counter.id) {
-                Some(Wrong::RepeatedId)
+            let fault = if !ids.insert(counter.id) {
+                Some(Fault::RepeatedId)
             } else if !counter.name.is_empty() && !names.insert(counter.name.to_lowercase()) {
-                // Counters that are not shown need no name.
-                Some(Wrong::RepeatedName)
+                // Several counters can have an empty name, since those that are not displayed do not need one.
+                Some(Fault::RepeatedName)
             } else {
-                counter.find_wrong(&types)
+                counter.find_fault(&types)
             };
-            if let Some(wrong) = wrong {
+            if let Some(fault) = fault {
                 let counter = Some((counter.id, counter.name.clone()));
-                return Err(RegistrationError { set: self.name.clone(), counter, wrong });
+                return Err(RegistrationError { set: self.name.clone(), counter, fault });
             }
         }
         Ok(())
@@ -114,18 +115,18 @@ impl CounterSetInfo {
 }
 
 impl CounterInfo {
-    fn find_wrong(&self, types: &[(u32, CounterType)]) -> Option<Wrong> {
+    fn find_fault(&self, types: &[(u32, CounterType)]) -> Option<Fault> {
         if self.id == WILDCARD_ID {
-            Some(Wrong::Wildcard)
+            Some(Fault::Wildcard)
         } else if is_long(&self.name) {
-            Some(Wrong::LongName)
+            Some(Fault::LongName)
         } else if !is_detail_level(self.detail_level) {
-            Some(Wrong::DetailLevel(self.detail_level))
+            Some(Fault::DetailLevel(self.detail_level))
         } else if !SCALES.contains(&self.default_scale) {
-            Some(Wrong::Scale(self.default_scale))
+            Some(Fault::Scale(self.default_scale))
         } else {
             let checked = check_companions(self.id, self.counter_type, self.companion_ids(), Some(types));
-            checked.err().map(Wrong::Companion)
+            checked.err().map(Fault::Companion)
         }
     }
 }

@@ -1,36 +1,36 @@
-//! The counters that others need beside them: bases, times, frequencies, multipliers.
+//! Companions of counters, which are bases, times, frequencies and multipliers.
 
 use std::fmt;
 
 use crate::CounterType;
 
-/// The names of the companions, in the order of the fields of `PERF_COUNTER_REG_INFO`.
+/// The names of the roles of companions, in the order of the fields of `PERF_COUNTER_REG_INFO`.
 const ROLES: [&str; 4] = ["base", "time", "frequency", "multiplier"];
 
-/// What is wrong with a companion: the index of its role, and why.
+/// Why a companion is invalid, with the index of its role (base, time, frequency or multiplier).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompanionFault {
-    /// The type needs one of this type, and none is named.
+    /// The counter's type needs a companion of this type.
     Missing(usize, CounterType),
-    /// The counter names itself.
+    /// The counter refers to itself.
     Itself(usize),
     /// No counter of the set has this id.
     Unknown(usize, u32),
-    /// It is not of the type that is needed.
+    /// The companion does not have the required type.
     Type {
-        /// The index of the companion.
+        /// The index of the role.
         role: usize,
-        /// Its id.
+        /// The companion's id.
         id: u32,
-        /// Its type.
+        /// The companion's type.
         found: CounterType,
-        /// The type that is needed.
+        /// The required type.
         expected: CounterType,
     },
 }
 
 impl CompanionFault {
-    /// The index of the companion among [`CounterInfo::companion_ids`](crate::CounterInfo::companion_ids).
+    /// The index of the companion in [`CounterInfo::companion_ids`](crate::CounterInfo::companion_ids).
     pub const fn role(self) -> usize {
         match self {
             Self::Missing(role, _)
@@ -47,7 +47,7 @@ impl fmt::Display for CompanionFault {
         match self {
             Self::Missing(_, expected) => write!(f, "its type needs a {role} of type {expected}"),
             Self::Itself(_) => write!(f, "it is its own {role}"),
-            Self::Unknown(_, id) => write!(f, "its {role} is counter {id}, which the set has not"),
+            Self::Unknown(_, id) => write!(f, "its {role} is counter {id}, which is not in the set"),
             Self::Type { id, found, expected, .. } => {
                 write!(f, "its {role}, counter {id}, is of type {found}, not {expected}")
             }
@@ -55,20 +55,19 @@ impl fmt::Display for CompanionFault {
     }
 }
 
-/// Whether a type stands for the one that is needed.
+/// Whether `found` is accepted as `expected`.
 fn is_same(found: CounterType, expected: CounterType) -> bool {
-    // Telegraf's and the exporters' tables carry LARGE_RAW_BASE with the low byte of its pre-release form.
+    // Telegraf and some exporters use LARGE_RAW_BASE with the low byte of a pre-release version.
     found == expected || (expected == CounterType::LARGE_RAW_BASE && found.0 == 0x4003_0503)
 }
 
-/// Checks the companions that a counter names. `types` are the types of the set's counters, sorted by id; without them the
-/// companions' existence and types are not checked.
-///
-/// A companion that the type does not need must exist, too, but can be of any type.
+/// Checks the companions of a counter. `types` has the ids and types of the set's counters, sorted by id. If it is
+/// `None`, the existence and the types of companions are not checked. A companion that the counter's type does not need
+/// must exist, but can have any type.
 ///
 /// # Errors
 ///
-/// The first companion that is wrong.
+/// The fault of the first invalid companion.
 pub fn check_companions(
     id: u32,
     counter_type: CounterType,

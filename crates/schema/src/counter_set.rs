@@ -1,11 +1,11 @@
-//! Counter sets and counters: what a provider registers, a manifest declares, an application publishes and a consumer reads.
+//! Counter sets and counters, which providers register, manifests declare, applications publish and consumers read.
 
 use std::borrow::Cow;
 
 use crate::words::{Attribute, DETAIL_LEVELS, Notation, attribute};
 use crate::{Aggregate, Attributes, CellKind, CounterType, Guid, InstanceType, SCALES};
 
-/// A text of a description: part of the program, or owned.
+/// A text in a description, either part of the program or owned.
 pub type Text = Cow<'static, str>;
 
 /// The attributes of counter sets that are written as text.
@@ -37,54 +37,55 @@ pub static COUNTER_ATTRIBUTES: &[Attribute<CounterInfo>] = &[
     attribute!(Some("aggregate"), "aggregate", aggregate, Aggregate::WORDS),
 ];
 
-/// A counter of a counter set (`PERF_COUNTER_REG_INFO` with its texts, and how a publisher stores its value).
+/// A counter of a counter set: a `PERF_COUNTER_REG_INFO` with its texts, and with how a publisher stores the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(alias = "PERF_COUNTER_REG_INFO")]
 pub struct CounterInfo {
-    /// Number of the counter, unique in the set.
+    /// The id of the counter, unique within the set.
     pub id: u32,
-    /// The name; in published files it is empty where only a registered manifest has it.
+    /// The name. In published files, it is empty if only a registered manifest has it.
     pub name: Text,
-    /// What it counts, in a sentence.
+    /// The help text, a sentence that describes what is counted.
     pub help: Text,
     /// The unit of the formatted value, such as `%`, `seconds`, `bytes/s`; empty for plain counts.
     pub unit: Text,
-    /// Where the value comes from, for people.
+    /// The source of the value, for documentation.
     pub source: Text,
     /// The type.
     pub counter_type: CounterType,
-    /// How it is shown.
+    /// The attributes, which affect how the counter is displayed.
     pub attributes: Attributes,
     /// 100 (novice) or 200 (advanced).
     pub detail_level: u32,
-    /// Exponent of ten for charts, -10 to 10.
+    /// The power of ten by which charts scale values, from -10 to 10.
     pub default_scale: i32,
-    /// The counter that holds the denominator of averages, fractions and precision timers.
+    /// The id of the counter with the denominator, for averages, fractions and precision timers.
     pub base_id: Option<u32>,
-    /// The counter that holds the time of object timers and elapsed times.
+    /// The id of the counter with the time, for object timers and elapsed times.
     pub time_id: Option<u32>,
-    /// The counter that holds the frequency of that time.
+    /// The id of the counter with the frequency of that time.
     pub frequency_id: Option<u32>,
-    /// The counter that holds the multiplier of multi timers.
+    /// The id of the counter with the multiplier, for multi timers.
     pub multiplier_id: Option<u32>,
-    /// How the set's aggregate is computed.
+    /// How the counter's value in the set's aggregate is computed.
     pub aggregate: Aggregate,
-    /// How an application that publishes the counter stores its value.
+    /// How an application that publishes the counter stores the value.
     pub cell: CellKind,
-    /// 0 where all threads of that application share one cell; else how many threads have one of their own.
+    /// Number of threads of that application that have a cell of their own; 0 if all threads share one.
     pub stripes: u32,
 }
 
 impl CounterInfo {
-    /// The largest number of stripes.
+    /// Maximum number of stripes.
     pub const MAX_STRIPES: u32 = 64;
 
-    /// A counter for display without companions, detail level 100, scale 0, with a plain cell.
+    /// A displayed counter with detail level 100, scale 0, a plain cell and no companions (see
+    /// [`companion_ids`](Self::companion_ids)).
     pub fn new(id: u32, name: impl Into<String>, counter_type: impl Into<CounterType>) -> Self {
         Self { name: Cow::Owned(name.into()), ..Self::row(id, "", counter_type.into(), "", 0, "", "") }
     }
 
-    /// A counter of a table that is part of the program, without companions.
+    /// A counter in a static table, without companions.
     pub const fn row(
         id: u32,
         name: &'static str,
@@ -114,21 +115,21 @@ impl CounterInfo {
         }
     }
 
-    /// A row for a companion of another counter: it is not shown by itself.
+    /// A companion of another counter in a static table. It is not displayed itself.
     pub const fn companion(id: u32, name: &'static str, counter_type: CounterType) -> Self {
         let mut row = Self::row(id, name, counter_type, "", 0, "", "Not for display.");
         row.attributes = Attributes::NO_DISPLAYABLE;
         row
     }
 
-    /// Names the counter that holds the denominator.
+    /// Sets the id of the counter with the denominator.
     #[must_use]
     pub const fn base(mut self, id: u32) -> Self {
         self.base_id = Some(id);
         self
     }
 
-    /// Names the counters that hold the time and the frequency of that time.
+    /// Sets the ids of the counters with the time and its frequency.
     #[must_use]
     pub const fn clock(mut self, time: u32, frequency: u32) -> Self {
         self.time_id = Some(time);
@@ -136,47 +137,48 @@ impl CounterInfo {
         self
     }
 
-    /// Whether the counter is shown by itself: not a base, time, frequency or multiplier.
+    /// Whether the counter is displayed. It must have a type with a formula, and not be just a base, time, frequency or
+    /// multiplier.
     pub const fn is_displayable(&self) -> bool {
         !self.attributes.has(Attributes::NO_DISPLAYABLE) && self.counter_type.formula().is_some()
     }
 
-    /// The ids of its companions in the order base, time, frequency, multiplier.
+    /// The ids of the counter's companions, in the order base, time, frequency, multiplier.
     pub const fn companion_ids(&self) -> [Option<u32>; 4] {
         [self.base_id, self.time_id, self.frequency_id, self.multiplier_id]
     }
 
-    /// Sets the companions, in the order base, time, frequency, multiplier.
+    /// Sets the ids of the counter's companions, in the order base, time, frequency, multiplier.
     pub const fn set_companion_ids(&mut self, ids: [Option<u32>; 4]) {
         [self.base_id, self.time_id, self.frequency_id, self.multiplier_id] = ids;
     }
 
-    /// The counters that must be read with this one to format it, in the order base, time, frequency, multiplier.
+    /// The ids of the companions that the counter has.
     pub fn companions(&self) -> impl Iterator<Item = u32> + use<> {
         self.companion_ids().into_iter().flatten()
     }
 
-    /// Its texts for people.
+    /// The name, the help text and the unit.
     pub const fn texts(&self) -> [&Text; 3] {
         [&self.name, &self.help, &self.unit]
     }
 
-    /// The same, to change.
+    /// Like [`texts`](Self::texts), but mutable.
     pub const fn texts_mut(&mut self) -> [&mut Text; 3] {
         [&mut self.name, &mut self.help, &mut self.unit]
     }
 
-    /// Sets the attribute of a key of `#[counter(...)]`.
+    /// Sets the attribute with this key of `#[counter(...)]`.
     ///
     /// # Errors
     ///
-    /// What was expected.
+    /// A description of what was expected, if the key or the value is invalid.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         set(COUNTER_ATTRIBUTES, self, key, text)
     }
 
-    /// How many cache lines its cell takes. A striped plain cell has as many lines again that are shared by the threads
-    /// without one of their own.
+    /// Number of cache lines of the counter's cell. A striped plain cell has twice as many lines as stripes: the second
+    /// half is for threads without a cell of their own.
     pub const fn lines(&self) -> usize {
         match (self.cell, self.stripes as usize) {
             (CellKind::None, _) => 0,
@@ -192,7 +194,7 @@ fn set<T>(attributes: &[Attribute<T>], of: &mut T, key: &str, text: &str) -> Res
     attribute.ok_or("another key")?.parse(of, text, Notation::Derive)
 }
 
-/// A counter set (`PERF_COUNTERSET_REG_INFO` with its counters and texts).
+/// A counter set: a `PERF_COUNTERSET_REG_INFO` with its counters and texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(alias = "PERF_COUNTERSET_REG_INFO")]
 pub struct CounterSetInfo {
@@ -202,37 +204,36 @@ pub struct CounterSetInfo {
     pub provider_guid: Guid,
     /// The provider's name.
     pub provider_name: Text,
-    /// The set's name; in published files it is empty where only a registered manifest has it.
+    /// The set's name. In published files, it is empty if only a registered manifest has it.
     pub name: Text,
-    /// What the set is about, in a sentence.
+    /// The help text, a sentence that describes what the set measures.
     pub help: Text,
-    /// What its instances are and how they are named, for people; empty for sets without instances.
+    /// A description of the instances and of how they are named; empty for sets without instances.
     pub instances_help: Text,
-    /// How many instances it has.
+    /// How many instances the set has.
     pub instance_type: InstanceType,
     /// 100 (novice) or 200 (advanced).
     pub detail_level: u32,
-    /// Whether each process that publishes the set is an instance of it, though its type is
-    /// [`Single`](InstanceType::Single): several programs may publish one set at once.
+    /// Whether each process that publishes the set is an instance, although the type is
+    /// [`Single`](InstanceType::Single). Several programs can then publish the set at the same time.
     ///
-    /// Counter paths then name the process as an instance ([`has_instances`](Self::has_instances)). In PerfLib's bytes the
-    /// set stays one of a single instance: an identifier has an empty name, which means the one process there is; where
-    /// there are several, it answers with `ERROR_INVALID_DATA`.
+    /// Counter paths name the process as an instance ([`has_instances`](Self::has_instances)). In PerfLib blocks, the
+    /// set has a single instance. Its name in an identifier is empty and means the only process; if there are several
+    /// processes, the result is `ERROR_INVALID_DATA`.
     pub is_per_process: bool,
-    /// The name of the one instance that a publishing process has beside those of other processes; the program's name
-    /// where it is empty.
+    /// The instance name of a publishing process; if empty, the program's name is used.
     pub label: Text,
-    /// The counters; companions included.
+    /// The counters, including companions.
     pub counters: Vec<CounterInfo>,
 }
 
 impl CounterSetInfo {
-    /// The largest number of counters of a set (perflib.h).
+    /// Maximum number of counters in a set (perflib.h).
     pub const MAX_COUNTERS: usize = 65_536;
-    /// The largest number of characters in the name of a set, a counter or an instance (UTF-16 units, without the zero).
+    /// Maximum length of the name of a set, a counter or an instance, in UTF-16 units without the terminating zero.
     pub const MAX_NAME: usize = 1023;
 
-    /// A set without counters; its own GUID stands for that of its provider.
+    /// A set without counters, whose provider has the same name and GUID.
     pub fn new(name: impl Into<String>, guid: Guid, instance_type: InstanceType) -> Self {
         let name = Text::from(name.into());
         Self {
@@ -250,37 +251,38 @@ impl CounterSetInfo {
         }
     }
 
-    /// The index of the counter of this id among [`counters`](Self::counters).
+    /// The index of a counter in [`counters`](Self::counters).
     pub fn position(&self, id: u32) -> Option<usize> {
         self.counters.iter().position(|counter| counter.id == id)
     }
 
-    /// Whether a counter path names instances: those of the set, or the processes of one that is
+    /// Whether counter paths name instances, which are those of the set, or processes if the set is
     /// [per process](Self::is_per_process).
     pub fn has_instances(&self) -> bool {
         self.is_per_process || self.instance_type.has_instances()
     }
 
-    /// Its texts for people, without the name.
+    /// The provider name and the help texts.
     pub const fn texts(&self) -> [&Text; 3] {
         [&self.provider_name, &self.help, &self.instances_help]
     }
 
-    /// The same, to change.
+    /// Like [`texts`](Self::texts), but mutable.
     pub const fn texts_mut(&mut self) -> [&mut Text; 3] {
         [&mut self.provider_name, &mut self.help, &mut self.instances_help]
     }
 
-    /// Sets the attribute of a key of `#[counter_set(...)]`.
+    /// Sets the attribute with this key of `#[counter_set(...)]`.
     ///
     /// # Errors
     ///
-    /// What was expected.
+    /// A description of what was expected, if the key or the value is invalid.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         set(SET_ATTRIBUTES, self, key, text)
     }
 
-    /// How many cache lines a slot of its published file takes: one for the instance, the others for its values.
+    /// Number of cache lines of a slot in the set's published file. A slot has one line for the instance, and the
+    /// others for its values.
     pub fn slot_lines(&self) -> usize {
         1 + self.counters.iter().map(CounterInfo::lines).sum::<usize>()
     }

@@ -1,4 +1,4 @@
-//! The counter type: a 32-bit word that says how a counter's raw values become a displayed value.
+//! Counter types, 32-bit words that define how displayed values are computed from raw values.
 
 mod table;
 
@@ -7,14 +7,14 @@ use std::fmt;
 use crate::Formula;
 use table::{NAMED_TYPES, NamedType};
 
-/// A counter type: the `PERF_...` word of winperf.h, kept as it was read.
+/// A counter type, which is a `PERF_...` word of winperf.h.
 ///
-/// The word is a bitwise "or" of independent fields (size, class, subtype, time base, modifiers, suffix), each with an
-/// accessor here. A word that Windows does not name is kept too: it prints as `0x...`, has no [`formula`](Self::formula)
-/// and is never taken for a neighbour of similar bits.
+/// The word is a bitwise "or" of independent fields (size, class, subtype, time base, modifiers, suffix). Each field
+/// has an accessor. Words without a name are preserved: they are displayed as `0x...` and have no
+/// [`formula`](Self::formula).
 ///
-/// Two questions cannot be answered from the bits, because two averages lie about themselves: whether a type needs two
-/// samples ([`needs_two_samples`](Self::needs_two_samples)) and whether it is shown ([`is_shown`](Self::is_shown)).
+/// Whether a type needs two samples ([`needs_two_samples`](Self::needs_two_samples)) and whether it is displayed
+/// ([`is_shown`](Self::is_shown)) cannot be derived from the bits, which are wrong for some averages.
 ///
 /// Source: winperf.h; "Counter Types", Windows Server 2003 Deployment Kit.
 ///
@@ -30,7 +30,7 @@ use table::{NAMED_TYPES, NamedType};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CounterType(pub u32);
 
-/// Bits 8-9: the size that the type claims. The size of the data in a log or block travels with the value instead.
+/// Bits 8-9: the nominal size. Logs and blocks also store the actual size of each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// 32 bits.
@@ -46,24 +46,24 @@ pub enum Size {
 /// Bits 10-11: the class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// A number shown as it is.
+    /// A number that is displayed without a computation.
     Number,
-    /// A value that a formula makes.
+    /// The result of a formula.
     Counter,
     /// A text.
     Text,
-    /// Always displays 0.
+    /// Always displayed as 0.
     Zero,
 }
 
-/// Bits 16-19: the subtype, whose meaning hangs on the class.
+/// Bits 16-19: the subtype; its meaning depends on the class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subtype {
-    /// Number in hexadecimal.
+    /// Number: in hexadecimal.
     Hex,
-    /// Number in decimal.
+    /// Number: in decimal.
     Decimal,
-    /// Number shown divided by 1000.
+    /// Number: divided by 1000 for display.
     Decimal1000,
     /// Counter: the value itself, or its difference.
     Value,
@@ -79,17 +79,17 @@ pub enum Subtype {
     QueueLength,
     /// Counter: histogram.
     Histogram,
-    /// Counter: a timer with a time stamp of its own.
+    /// Counter: a timer with its own time stamp.
     Precision,
-    /// Text in Unicode.
+    /// Text: in Unicode.
     Unicode,
-    /// Text in ASCII.
+    /// Text: in ASCII.
     Ascii,
     /// A number that winperf.h does not name.
     Other(u8),
 }
 
-/// Bits 20-21: the clock that the second raw value is read from.
+/// Bits 20-21: the clock of the second raw value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeBase {
     /// The performance counter, in ticks of its frequency.
@@ -98,11 +98,11 @@ pub enum TimeBase {
     HundredNs,
     /// The clock of the counter's object.
     Object,
-    /// Both bits set: winperf.h gives it no meaning.
+    /// Both bits are set, which winperf.h does not define.
     Other,
 }
 
-/// Bits 28-30: what is written after the value.
+/// Bits 28-30: the text after the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suffix {
     /// Nothing.
@@ -113,14 +113,14 @@ pub enum Suffix {
     Percent,
     /// `secs`.
     Seconds,
-    /// Not to be shown (but see [`CounterType::is_shown`]).
+    /// Not displayed (but see [`CounterType::is_shown`]).
     NoShow,
     /// A number that winperf.h does not name.
     Other(u8),
 }
 
 impl CounterType {
-    /// The size that the type claims.
+    /// The nominal size.
     pub const fn size(self) -> Size {
         match (self.0 >> 8) & 3 {
             0 => Size::Dword,
@@ -171,27 +171,28 @@ impl CounterType {
         }
     }
 
-    /// Whether the difference of two samples is taken (bit 22). Clear for the two averages, which take it all the same.
+    /// Whether the formula uses the difference between two samples (bit 22). The bit is clear for `AVERAGE_TIMER` and
+    /// `AVERAGE_BULK`, although their formulas do use it.
     pub const fn is_delta(self) -> bool {
         self.0 & 0x0040_0000 != 0
     }
 
-    /// Whether the difference of the base is taken too (bit 23).
+    /// Whether the formula also uses the difference of the base between two samples (bit 23).
     pub const fn is_delta_base(self) -> bool {
         self.0 & 0x0080_0000 != 0
     }
 
-    /// Whether one minus the value is shown (bit 24).
+    /// Whether the value is subtracted from one (100 %) before it is displayed (bit 24).
     pub const fn is_inverse(self) -> bool {
         self.0 & 0x0100_0000 != 0
     }
 
-    /// Whether the value sums several sources, so that it carries a multiplier and can exceed 100 % (bit 25).
+    /// Whether the value is a sum over several sources, with a multiplier (bit 25).
     pub const fn is_multi(self) -> bool {
         self.0 & 0x0200_0000 != 0
     }
 
-    /// What is written after the value.
+    /// The text after the value.
     pub const fn suffix(self) -> Suffix {
         match (self.0 >> 28) & 7 {
             0 => Suffix::None,
@@ -203,26 +204,25 @@ impl CounterType {
         }
     }
 
-    /// Windows' name, such as `PERF_COUNTER_BULK_COUNT`; `None` for a word that it does not name.
-    ///
-    /// `PERF_LARGE_RAW_BASE` and `PERF_PRECISION_TIMESTAMP` are one word; the first name is given.
+    /// The Windows name, such as `PERF_COUNTER_BULK_COUNT`, if any. `PERF_LARGE_RAW_BASE` and
+    /// `PERF_PRECISION_TIMESTAMP` are the same word, for which the first name is returned.
     pub fn name(self) -> Option<&'static str> {
         self.named().map(|named| named.name)
     }
 
-    /// The member of .NET's `PerformanceCounterType`, such as `RateOfCountsPerSecond64`; `None` where .NET has none.
+    /// The member of .NET's `PerformanceCounterType`, such as `RateOfCountsPerSecond64`, if any.
     pub fn dot_net_name(self) -> Option<&'static str> {
         self.named().and_then(|named| named.dot_net_name)
     }
 
-    /// The word of manifests, such as `perf_counter_bulk_count`; `None` for a type that they cannot name.
+    /// The word in manifests, such as `perf_counter_bulk_count`, if any.
     ///
     /// Source: "Performance Counters Schema", counter.
     pub fn manifest_word(self) -> Option<&'static str> {
         self.named().and_then(|named| named.manifest_word)
     }
 
-    /// The type of a Windows name or of a .NET name.
+    /// The type with this Windows name or .NET name.
     pub fn from_name(name: &str) -> Option<Self> {
         NAMED_TYPES
             .iter()
@@ -230,18 +230,19 @@ impl CounterType {
             .map(|named| Self(named.word))
     }
 
-    /// The type of a word of manifests.
+    /// The type with this word in manifests.
     pub fn from_manifest_word(word: &str) -> Option<Self> {
         NAMED_TYPES.iter().find(|named| named.manifest_word == Some(word)).map(|named| Self(named.word))
     }
 
-    /// Every named type, in the order of the words.
+    /// Every named type, in numerical order.
     pub fn all() -> impl Iterator<Item = Self> {
         let mut last = None;
         NAMED_TYPES.iter().map(|named| Self(named.word)).filter(move |&kind| last.replace(kind) != Some(kind))
     }
 
-    /// The formula of the type; `None` for types without a number (bases, text, no data) and for unknown words.
+    /// The formula of the type. `None` for types without a displayed number (such as bases, text and no data) and for
+    /// unknown words.
     pub const fn formula(self) -> Option<Formula> {
         match self.named() {
             Some(named) => named.formula,
@@ -249,33 +250,33 @@ impl CounterType {
         }
     }
 
-    /// Whether Windows names this word.
+    /// Whether this word has a [`name`](Self::name).
     pub const fn is_known(self) -> bool {
         self.named().is_some()
     }
 
-    /// Whether a value takes two samples. False for types that have no value at all.
+    /// Whether a displayed value needs two samples. False for types without displayed values.
     pub fn needs_two_samples(self) -> bool {
         self.formula().is_some_and(Formula::needs_two_samples)
     }
 
-    /// Whether this is the base of the counter before it; bases have no value of their own.
+    /// Whether this is the type of a base, which belongs to the counter before it and has no displayed value of its
+    /// own.
     pub const fn is_base(self) -> bool {
         matches!((self.class(), self.subtype()), (Class::Counter, Subtype::Base))
     }
 
-    /// Whether tools show the counter: everything but bases and counters without data.
+    /// Whether tools display counters of this type. True except for bases and `NO_DATA`.
     pub fn is_shown(self) -> bool {
         !self.is_base() && self != Self::NO_DATA
     }
 
-    /// Whether people read the value in hexadecimal.
+    /// Whether the value is displayed in hexadecimal.
     pub fn is_hexadecimal(self) -> bool {
         matches!(self.formula(), Some(Formula::Value)) && matches!(self.subtype(), Subtype::Hex)
     }
 
-    /// The types of the companions that a counter of this type needs, in the order base, time,
-    /// frequency, multiplier.
+    /// The types of the companions that a counter of this type needs, in the order base, time, frequency, multiplier.
     ///
     /// Source: "Performance Counters Schema", counter, and \[MS-PCQ\] 2.2.4.2.
     pub const fn companions(self) -> [Option<Self>; 4] {
@@ -300,8 +301,8 @@ impl CounterType {
         }
     }
 
-    /// The type of the base counter that follows this one in blocks; `None` where none does. Object and multi
-    /// timers have one there that they do not [need](Self::companions).
+    /// The type of the base counter that follows a counter of this type in blocks, if any. The precision object timer
+    /// and multi timers have a base there, although they do not [need](Self::companions) one.
     ///
     /// Source: \[MS-PCQ\] 2.2.4.2.
     pub const fn base(self) -> Option<Self> {
@@ -316,7 +317,7 @@ impl CounterType {
     }
 
     const fn named(self) -> Option<&'static NamedType> {
-        // Telegraf's and the exporters' tables carry LARGE_RAW_BASE with the low byte of its pre-release form.
+        // Telegraf and some exporters use LARGE_RAW_BASE with the low byte of a pre-release version.
         let word = if self.0 == 0x4003_0503 { Self::LARGE_RAW_BASE.0 } else { self.0 };
         let (mut low, mut high) = (0, NAMED_TYPES.len());
         while low < high {
@@ -337,7 +338,7 @@ impl From<u32> for CounterType {
     }
 }
 
-/// Windows' name, or the word as `0x...` where it has none.
+/// Writes the Windows name, or the word as `0x...`.
 impl fmt::Display for CounterType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {

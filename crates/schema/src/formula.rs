@@ -1,26 +1,26 @@
-//! What a counter type computes.
+//! The formulas of counter types.
 
-/// What a counter type computes, named by its formula.
+/// The formula of a counter type.
 ///
-/// `N` is the first raw value, `D` the second, `n` and `d` their differences over two samples, `F` the time base (units
-/// of `D` per second) and `B` the multiplier. The parentheses are part of the formula: they fix the rounding, and with it
-/// agreement with Windows to the last bit.
+/// `N` is the first raw value, `D` is the second, `n` and `d` are their differences between two samples, `F` is the
+/// time base (units of `D` per second) and `B` is the multiplier. The parentheses matter: the order of operations
+/// determines the rounding, which agrees with Windows to the last bit.
 ///
-/// Source: "Counter Types", Windows Server 2003 Deployment Kit; order of operations observed in logs that Windows
-/// itself formatted.
+/// Source: "Counter Types", Windows Server 2003 Deployment Kit. The order of operations was observed in logs that
+/// Windows itself formatted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Formula {
     /// `N`: counts.
     Value,
     /// `N` is an already formatted double (text logs).
     Double,
-    /// `n`: change since the sample before.
+    /// `n`: changes since the previous sample.
     Delta,
-    /// `n / (d / F)`: per second.
+    /// `n / (d / F)`: rates per second.
     Rate,
     /// `n / d`: queue lengths, items per operation.
     Ratio,
-    /// `(n / d) * 100`: timers and sampled fractions.
+    /// `(n / d) * 100`: timers, and fractions of two samples.
     Percent,
     /// `(1 - n / d) * 100`, never below 0: inverse timers.
     InversePercent,
@@ -37,12 +37,12 @@ pub enum Formula {
 }
 
 impl Formula {
-    /// Whether the formula takes differences, so that it needs two samples.
+    /// Whether the formula uses differences and so needs two samples.
     pub const fn needs_two_samples(self) -> bool {
         !matches!(self, Self::Value | Self::Double | Self::Fraction | Self::Elapsed)
     }
 
-    /// Whether the formula divides by the difference of the second raw values.
+    /// Whether the formula divides by `d`, the difference of the second raw values.
     pub const fn uses_second_difference(self) -> bool {
         self.needs_two_samples() && !matches!(self, Self::Delta)
     }

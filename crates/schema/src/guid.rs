@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A GUID: 16 bytes, shown in braces.
+/// A GUID, which is displayed in braces.
 ///
 /// ```
 /// use tachograph_schema::Guid;
@@ -15,44 +15,44 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Guid(u128);
 
-/// The text is no GUID.
+/// The error of a text that is not a GUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuidError;
 
 impl Guid {
-    /// The GUID whose 32 digits are this number.
+    /// The GUID whose 32 hexadecimal digits are those of `number`.
     pub const fn from_u128(number: u128) -> Self {
         Self(number)
     }
 
-    /// The number that its 32 digits are.
+    /// The number with the GUID's 32 hexadecimal digits.
     pub const fn to_u128(self) -> u128 {
         self.0
     }
 
-    /// The GUID of these 16 bytes as Windows keeps them: the first three fields little-endian.
+    /// The GUID with these 16 bytes, in the order of Windows, in which the first three fields are little-endian.
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         let [a, b, c, d, e, f, g, h, rest @ ..] = bytes;
         let [i, j, k, l, m, n, o, p] = rest;
         Self(u128::from_be_bytes([d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]))
     }
 
-    /// Its 16 bytes as Windows keeps them: the first three fields little-endian.
+    /// The GUID's 16 bytes, in the order of Windows, in which the first three fields are little-endian.
     pub const fn to_bytes(self) -> [u8; 16] {
         let [a, b, c, d, e, f, g, h, rest @ ..] = self.0.to_be_bytes();
         let [i, j, k, l, m, n, o, p] = rest;
         [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
     }
 
-    /// The GUID of a text, with or without braces, or of its 32 digits alone; for constants.
+    /// Parses a GUID in a constant. The text can have hyphens, with or without braces, or just the 32 digits.
     ///
     /// # Panics
     ///
-    /// When the text is no GUID: in a constant, that is an error of the compiler. [`str::parse`] gives an error instead.
+    /// When the text is not a GUID. In a constant, this is a compiler error. [`str::parse`] returns an error instead.
     pub const fn parse(text: &str) -> Self {
         match Self::read(text.as_bytes()) {
             Some(guid) => guid,
-            None => panic!("this is no GUID such as b4fc721a-0378-476f-89ba-a5a79f810b36"),
+            None => panic!("not a GUID such as b4fc721a-0378-476f-89ba-a5a79f810b36"),
         }
     }
 
@@ -128,7 +128,7 @@ impl fmt::Debug for Guid {
 
 impl fmt::Display for GuidError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("this is no GUID such as {b4fc721a-0378-476f-89ba-a5a79f810b36}")
+        f.write_str("not a GUID such as {b4fc721a-0378-476f-89ba-a5a79f810b36}")
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_that_are_no_guids_are_refused() {
+    fn other_texts_are_refused() {
         let good = "{b4fc721a-0378-476f-89ba-a5a79f810b36}";
         assert_eq!(good.parse::<Guid>().expect("a GUID").to_string(), good);
         assert_eq!(good[1..37].to_uppercase().parse(), good.parse::<Guid>());

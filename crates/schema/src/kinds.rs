@@ -1,6 +1,6 @@
-//! The enumerations of counter sets and counters: instance type, aggregate, attributes, kind of cell.
+//! The enumerations of counter sets and counters: instance types, aggregates, attributes and kinds of cells.
 //!
-//! Source: perflib.h (numbers); "Performance Counters Schema" (the words of manifests).
+//! Source: perflib.h (numbers); "Performance Counters Schema" (words in manifests).
 
 use crate::words::Words;
 
@@ -8,28 +8,28 @@ use crate::words::Words;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum InstanceType {
-    /// One instance without a name.
+    /// A single instance without a name.
     #[doc(alias = "PERF_COUNTERSET_SINGLE_INSTANCE")]
     Single = 0,
     /// Any number of instances.
     #[doc(alias = "PERF_COUNTERSET_MULTI_INSTANCES")]
     Multiple = 2,
-    /// Several instances, of which consumers get the aggregate only.
+    /// Several instances; consumers get only the aggregate.
     #[doc(alias = "PERF_COUNTERSET_SINGLE_AGGREGATE")]
     SingleAggregate = 4,
     /// Several instances and their aggregate `_Total`.
     #[doc(alias = "PERF_COUNTERSET_MULTI_AGGREGATE")]
     MultipleAggregate = 6,
-    /// As `SingleAggregate`; instances that are gone still count with their last value.
+    /// Like `SingleAggregate`, but closed instances are still included with their last value.
     #[doc(alias = "PERF_COUNTERSET_SINGLE_AGGREGATE_HISTORY")]
     SingleAggregateHistory = 12,
-    /// Aggregated over instances of equal name. Neither manifests nor applications that publish can have it.
+    /// Instances with the same name are aggregated. Neither manifests nor publishing applications can use this type.
     #[doc(alias = "PERF_COUNTERSET_INSTANCE_AGGREGATE")]
     InstanceAggregate = 22,
 }
 
 impl InstanceType {
-    /// Every type that can be published, by its words.
+    /// Every type that can be published, with its words.
     pub(crate) const WORDS: Words<Self> = Words(&[
         ("single", "single", Self::Single),
         ("multiple", "multiple", Self::Multiple),
@@ -38,7 +38,7 @@ impl InstanceType {
         ("globalAggregateHistory", "global_aggregate_history", Self::SingleAggregateHistory),
     ]);
 
-    /// The type of this number, if there is one.
+    /// The type with this number.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::Single,
@@ -51,13 +51,13 @@ impl InstanceType {
         })
     }
 
-    /// Whether a consumer names instances: all but the single and single-aggregate types.
+    /// Whether consumers name instances. True for all types except the single and single-aggregate ones.
     pub const fn has_instances(self) -> bool {
         matches!(self, Self::Multiple | Self::MultipleAggregate | Self::InstanceAggregate)
     }
 }
 
-/// How the aggregate of a counter is computed (`PERF_AGGREGATE_*`).
+/// How the aggregate of a counter over instances is computed (`PERF_AGGREGATE_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u32)]
 pub enum Aggregate {
@@ -68,14 +68,14 @@ pub enum Aggregate {
     Total = 1,
     /// The arithmetic mean.
     Average = 2,
-    /// The smallest.
+    /// The smallest value.
     Minimum = 3,
-    /// The largest.
+    /// The largest value.
     Maximum = 4,
 }
 
 impl Aggregate {
-    /// Every function by its words; in `#[derive(CounterSet)]` the key is omitted for `Undefined`.
+    /// Every function, with its words. In `#[derive(CounterSet)]`, the key is omitted for `Undefined`.
     pub(crate) const WORDS: Words<Self> = Words(&[
         ("sum", "sum", Self::Total),
         ("avg", "avg", Self::Average),
@@ -84,7 +84,7 @@ impl Aggregate {
         ("undefined", "", Self::Undefined),
     ]);
 
-    /// The function of this number, if there is one.
+    /// The function with this number.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::Undefined,
@@ -97,25 +97,25 @@ impl Aggregate {
     }
 }
 
-/// Attributes of a counter (`PERF_ATTRIB_*`), any combination; where display attributes meet, the first of
-/// `NO_GROUP_SEPARATOR`, `DISPLAY_AS_REAL`, `DISPLAY_AS_HEX` holds.
+/// Attributes of a counter (`PERF_ATTRIB_*`), in any combination. If several of `NO_GROUP_SEPARATOR`, `DISPLAY_AS_REAL`
+/// and `DISPLAY_AS_HEX` are set, the first one in this order applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Attributes(pub u64);
 
 impl Attributes {
-    /// The provider hands out the address of the value.
+    /// The provider supplies the address of the value.
     pub const BY_REFERENCE: Self = Self(1);
-    /// Not for display: a base, a time, a frequency, a multiplier.
+    /// Not displayed, because it is a base, a time, a frequency or a multiplier.
     pub const NO_DISPLAYABLE: Self = Self(2);
-    /// Shown without digit grouping.
+    /// Displayed without digit grouping.
     pub const NO_GROUP_SEPARATOR: Self = Self(4);
-    /// Shown as a real number.
+    /// Displayed as a real number.
     pub const DISPLAY_AS_REAL: Self = Self(8);
-    /// Shown in hexadecimal.
+    /// Displayed in hexadecimal.
     pub const DISPLAY_AS_HEX: Self = Self(0x10);
 
-    /// Every attribute: its name in a manifest's `counterAttribute`, and its word in the `display` of
-    /// `#[derive(CounterSet)]`; the first two have none there.
+    /// Every attribute, with its name in the `counterAttribute` of a manifest and its word in the `display` key of
+    /// `#[derive(CounterSet)]`. The word is empty for the first two, which cannot be written there.
     pub const WORDS: [(&'static str, &'static str, Self); 5] = [
         ("reference", "", Self::BY_REFERENCE),
         ("noDisplay", "", Self::NO_DISPLAYABLE),
@@ -140,20 +140,20 @@ impl Attributes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum CellKind {
-    /// Nowhere: it is the base of a counter that stores both.
+    /// No cell, because the counter is a base that is stored in the cell of its counter.
     None = 0,
     /// One word.
     Plain = 1,
-    /// A sum with the number of its terms: the value is the sum, the base is the number.
+    /// A sum and the number of its terms. The value is the sum, and the base is the number.
     Pair = 2,
-    /// A pair whose sum is in nanoseconds: the value is in units of 100 ns, the base is the number.
+    /// A pair whose sum is in nanoseconds. The value is the sum in units of 100 ns, and the base is the number.
     Timer = 3,
-    /// Two numbers of 32 bits in one word: the value is the first, the base is the second.
+    /// Two 32-bit numbers in one word. The value is the first, and the base is the second.
     Ratio = 4,
 }
 
 impl CellKind {
-    /// The kind of this number, if there is one.
+    /// The kind with this number.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::None,
@@ -165,7 +165,7 @@ impl CellKind {
         })
     }
 
-    /// Whether the value of the base is stored with that of the counter.
+    /// Whether the value of the base is stored in the same cell.
     pub const fn has_base(self) -> bool {
         matches!(self, Self::Pair | Self::Timer | Self::Ratio)
     }

@@ -1,7 +1,7 @@
-//! The one description of counter sets, which everything else parses into, derives, publishes and registers: GUIDs, counter
-//! types, instance types, aggregates, attributes, counters and counter sets.
+//! Types that describe counter sets, shared by all crates: GUIDs, counter types, instance types, aggregates,
+//! attributes, counters and counter sets.
 //!
-//! No dependencies and no I/O.
+//! This crate has no dependencies and does no I/O.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ mod formula;
 mod guid;
 mod kinds;
 pub mod naming;
+mod poison;
 pub mod words;
 
 pub use check::{RegistrationError, SCALES, is_detail_level};
@@ -22,3 +23,4 @@ pub use counter_type::{Class, CounterType, Size, Subtype, Suffix, TimeBase};
 pub use formula::Formula;
 pub use guid::{Guid, GuidError};
 pub use kinds::{Aggregate, Attributes, CellKind, InstanceType};
+pub use poison::IgnorePoison;

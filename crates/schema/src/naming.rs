@@ -1,17 +1,17 @@
-//! Which names counter paths can mean: `\set(instance)\counter`, and wildcards in each of the three.
+//! Checking that counter paths can contain a name.
 
 use crate::CounterSetInfo;
 
-/// What is wrong with the name of a counter set, as the end of a sentence that begins with what has the name; `None` where
-/// counter paths can mean it.
+/// If counter paths cannot contain `name` as the name of a counter set, returns the reason, such as "cannot be empty",
+/// for a message that begins with the name.
 pub fn fault_of_set_name(name: &str) -> Option<String> {
     fault_of_counter_name(name).or_else(|| {
-        // What stands in parentheses after the name of a set is an instance.
-        holds(name, |letter| matches!(letter, '(' | ')'))
+        // In a path, parentheses after the name of a set contain an instance.
+        contains(name, |letter| matches!(letter, '(' | ')'))
     })
 }
 
-/// As [`fault_of_set_name`], of the name of a counter.
+/// Like [`fault_of_set_name`], but for the name of a counter.
 pub fn fault_of_counter_name(name: &str) -> Option<String> {
     if name.trim().is_empty() {
         return Some("cannot be empty".to_owned());
@@ -20,19 +20,17 @@ pub fn fault_of_counter_name(name: &str) -> Option<String> {
         return Some(format!("has at most {} characters of UTF-16", CounterSetInfo::MAX_NAME));
     }
     if name.trim() != name {
-        return Some("cannot begin or end with a blank: paths of counters could not tell it".to_owned());
+        return Some("cannot begin or end with a blank: counter paths do not allow it".to_owned());
     }
     if !is_balanced(name) {
-        return Some(
-            "has to have a partner for each parenthesis: paths of counters could not tell it".to_owned(),
-        );
+        return Some("has unbalanced parentheses: counter paths do not allow them".to_owned());
     }
-    holds(name, |letter| matches!(letter, '\\' | '*' | '?') || letter.is_control())
+    contains(name, |letter| matches!(letter, '\\' | '*' | '?') || letter.is_control())
 }
 
-fn holds(name: &str, is_wrong: impl Fn(char) -> bool) -> Option<String> {
+fn contains(name: &str, is_wrong: impl Fn(char) -> bool) -> Option<String> {
     let wrong = name.chars().find(|&letter| is_wrong(letter))?;
-    Some(format!("cannot hold {wrong:?}: paths of counters could not tell it"))
+    Some(format!("cannot contain {wrong:?}: counter paths do not allow it"))
 }
 
 fn is_balanced(name: &str) -> bool {
@@ -59,15 +57,15 @@ mod tests {
         }
         assert_eq!(fault_of_counter_name("Bytes (in)"), None);
         for (name, fault) in [
-            ("Shop (a)", "cannot hold '(': "),
-            ("Sh*op", "cannot hold '*': "),
-            ("Shop?", "cannot hold '?': "),
-            ("Sh\\op", "cannot hold '\\\\': "),
-            ("Sh\u{1b}op", "cannot hold '\\u{1b}': "),
+            ("Shop (a)", "cannot contain '(': "),
+            ("Sh*op", "cannot contain '*': "),
+            ("Shop?", "cannot contain '?': "),
+            ("Sh\\op", "cannot contain '\\\\': "),
+            ("Sh\u{1b}op", "cannot contain '\\u{1b}': "),
             ("", "cannot be empty"),
             (" ", "cannot be empty"),
             ("Shop ", "cannot begin or end with a blank: "),
-            ("Shop)", "has to have a partner for each parenthesis: "),
+            ("Shop)", "has unbalanced parentheses: "),
             (&"x".repeat(1024), "has at most 1023 characters of UTF-16"),
         ] {
             let found = fault_of_set_name(name).expect("a fault");

@@ -1,10 +1,11 @@
-//! How manifests and `#[derive(CounterSet)]` write attributes of counter sets and counters as text.
+//! Attributes of counter sets and counters as text, in manifests and in `#[derive(CounterSet)]`.
 //!
-//! Both parse them, and the code that manifests generate writes them, by [`SET_ATTRIBUTES`] and [`COUNTER_ATTRIBUTES`] alone.
+//! [`SET_ATTRIBUTES`] and [`COUNTER_ATTRIBUTES`] are the only definitions of these attributes. They are used to parse
+//! manifests and `#[derive(CounterSet)]`, and to generate code from manifests.
 
 pub use crate::counter_set::{COUNTER_ATTRIBUTES, SET_ATTRIBUTES};
 
-/// Where an attribute is written; the words differ.
+/// Where an attribute is written. The same value can have different words in each place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// An attribute of an XML element.
@@ -13,8 +14,8 @@ pub enum Notation {
     Derive,
 }
 
-/// Words with their meaning: the manifest's, and that of `#[derive(CounterSet)]`. A value with an empty word cannot be written
-/// in that notation.
+/// Values with their words in manifests and in `#[derive(CounterSet)]`, in this order. A value with an empty word
+/// cannot be written in that notation.
 pub(crate) struct Words<V: 'static>(pub(crate) &'static [(&'static str, &'static str, V)]);
 
 impl<V: Copy + PartialEq> Words<V> {
@@ -31,24 +32,24 @@ impl<V: Copy + PartialEq> Words<V> {
         })
     }
 
-    /// The word of `#[derive(CounterSet)]`; empty for a value without one.
+    /// The word of a value in `#[derive(CounterSet)]`; empty for a value without one.
     pub(crate) fn derive_word(&self, value: V) -> String {
         self.0.iter().find(|(.., known)| *known == value).map_or("", |(_, word, _)| word).to_owned()
     }
 }
 
-/// How an attribute of a `T` is written and stored.
+/// An attribute of a `T`: its names, and how it is parsed and written.
 pub struct Attribute<T: 'static> {
     pub(crate) manifest: Option<&'static str>,
     pub(crate) derive: &'static str,
-    /// Whether the key of `#[derive(CounterSet)]` has a number, not a text.
+    /// Whether the value of the key in `#[derive(CounterSet)]` is a number, not a text.
     pub is_number: bool,
     pub(crate) parse: fn(&mut T, &str, Notation) -> Result<(), String>,
     pub(crate) derive_text: fn(&T) -> String,
 }
 
 impl<T> Attribute<T> {
-    /// The name in this notation; `None` where the attribute cannot be written.
+    /// The name of the attribute in a notation; `None` if it cannot be written there.
     pub fn name(&self, notation: Notation) -> Option<&'static str> {
         match notation {
             Notation::Manifest => self.manifest,
@@ -56,16 +57,16 @@ impl<T> Attribute<T> {
         }
     }
 
-    /// Sets the attribute.
+    /// Parses a text and sets the attribute.
     ///
     /// # Errors
     ///
-    /// What was expected; nothing is changed then.
+    /// A description of what was expected, if the text is invalid. The attribute is not changed.
     pub fn parse(&self, of: &mut T, text: &str, notation: Notation) -> Result<(), String> {
         (self.parse)(of, text, notation)
     }
 
-    /// The value in the notation of `#[derive(CounterSet)]`.
+    /// The value of the attribute as written in `#[derive(CounterSet)]`.
     pub fn derive_text(&self, of: &T) -> String {
         (self.derive_text)(of)
     }
@@ -75,7 +76,8 @@ impl<T> Attribute<T> {
 pub(crate) const DETAIL_LEVELS: Words<u32> =
     Words(&[("standard", "standard", 100), ("advanced", "advanced", 200)]);
 
-/// `attribute!(name in manifests, key of the derive, field)` for a text; `, words` for a field with words.
+/// Defines an attribute. `attribute!(name in manifests, key of the derive, field)` is for a field with any text; with
+/// `words` as an additional argument, it is for a field whose values have [`Words`].
 macro_rules! attribute {
     ($manifest:expr, $derive:literal, $field:ident) => {
         $crate::words::Attribute {

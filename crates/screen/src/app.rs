@@ -1,11 +1,13 @@
-//! What the screen is: a state that inputs change and that is drawn, without a terminal, a clock or a source.
+//! The state of the screen. Inputs change it, and it can be drawn. It has no access to the terminal, the clock or the
+//! samples.
 
 mod commands;
 mod dialogs;
+mod input;
 mod mouse;
+mod request;
 mod time;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,128 +25,28 @@ use crate::draw::Areas;
 use crate::keys::{Command, command_of, of_control};
 use crate::messages::Messages;
 use crate::theme::Theme;
-use crate::tree::{Instances, Tree};
+use crate::tree::Tree;
 
 pub(crate) use dialogs::{Prompt, PromptKind};
+pub use input::{Existing, Input, Recording};
+pub use request::Request;
 use time::Drag;
 
-/// Intervals on a live chart unless something else is asked for.
+/// The default number of intervals on a live chart.
 pub const DEFAULT_POINTS: usize = 100;
 
-/// What is shown.
+/// Facts about the machine or the logs that are shown.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Whether samples come as they are taken; else they are from logs.
+    /// Whether samples are taken live; otherwise they come from logs.
     pub is_live: bool,
-    /// The machine, or the logs.
+    /// The name of the machine or logs.
     pub name: String,
-    /// What times are shown in.
+    /// The time zone of displayed times.
     pub zone: TimeZone,
 }
 
-/// What happens to the screen.
-#[derive(Debug)]
-pub enum Input {
-    /// A key, the mouse, another size.
-    Terminal(Event),
-    /// A sample was taken at this time.
-    Collected(FileTime),
-    /// The figures that were [asked for](Request::Figures).
-    Figures(Reduced),
-    /// There are these sets to choose from.
-    Sets(Arc<[SetEntry]>),
-    /// The instances of a set that were [asked for](Request::Instances).
-    Instances(String, Instances),
-    /// That [many](Request::Count) new lines these paths are.
-    Counted(Vec<PathPattern>, usize),
-    /// How far the reading of logs is: bytes read, bytes in all. Nothing: it is done.
-    Reading(Option<(u64, u64)>),
-    /// The logs cover this stretch, and are shown in this zone.
-    Opened(Option<Span>, TimeZone),
-    /// The logs cover this stretch now: they are still being written.
-    Grown(Span),
-    /// What is recorded: file, samples, bytes. Nothing: no more.
-    Recording(Option<Recording>),
-    /// The view was written to this file.
-    Saved(PathBuf),
-    /// There is such a file: is it to be overwritten?
-    Exists(Existing),
-    /// Something to say.
-    Notice(String),
-    /// Something went wrong; said once.
-    Trouble(String),
-}
-
-/// What a file that is there was to become.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Existing {
-    /// A recording.
-    Recording(PathBuf),
-    /// A view.
-    View(PathBuf),
-}
-
-/// A recording that is going on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recording {
-    /// The log.
-    pub file: String,
-    /// Samples in it.
-    pub samples: u64,
-    /// Its bytes.
-    pub bytes: u64,
-}
-
-/// What the screen wants done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Request {
-    /// An end.
-    Quit,
-    /// Back to the shell until that brings it to the foreground.
-    Suspend,
-    /// The terminal drawn anew.
-    Redraw,
-    /// Samples of these paths from now on.
-    Paths(Vec<PathPattern>),
-    /// The [figures](App::wanted).
-    Figures,
-    /// The sets to choose from.
-    Sets,
-    /// The instances of a set.
-    Instances(String),
-    /// How many lines these paths are that the legend does not have yet.
-    Count(Vec<PathPattern>),
-    /// A sample every so often.
-    Interval(Duration),
-    /// Room for so many intervals.
-    Points(usize),
-    /// A sample now.
-    Collect,
-    /// The samples up to this time to stay, whatever comes after them, and figures of none that is later. Nothing: no more.
-    Hold(Option<FileTime>),
-    /// The samples from now on in a log.
-    Record {
-        /// The log.
-        path: PathBuf,
-        /// Whether one that is there is to go.
-        is_overwritten: bool,
-    },
-    /// The recording completed.
-    StopRecording,
-    /// The view in a file.
-    Save {
-        /// The file.
-        path: PathBuf,
-        /// Whether one that is there is to go.
-        is_overwritten: bool,
-        /// The view.
-        view: Box<View>,
-    },
-    /// No more reading of what is being read.
-    CancelReading,
-}
-
-/// Of which lines bands are drawn.
+/// Which lines have min-max bands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bands {
     Selected,
@@ -152,7 +54,7 @@ pub(crate) enum Bands {
     None,
 }
 
-/// What lies over the screen.
+/// The dialog on top of the screen.
 pub(crate) enum Overlay {
     None,
     Tree(Tree),
@@ -178,19 +80,20 @@ pub struct App {
     pub(crate) points: usize,
     /// The times of the samples that are kept.
     pub(crate) times: Ring<FileTime>,
-    /// The sample that the picture ends with, while it is frozen.
+    /// The last sample on the chart while it is frozen.
     pub(crate) frozen: Option<FileTime>,
-    /// Whether the frozen picture goes on to the next sample that is taken.
+    /// Whether the frozen chart advances when the next sample is taken.
     is_stepping: bool,
-    /// Of logs: the stretch that they cover.
+    /// For logs: the time range of all samples.
     pub(crate) whole: Option<Span>,
-    /// Of logs: the stretch that is shown.
+    /// For logs: the visible time range.
     pub(crate) span: Option<Span>,
-    /// Of logs: the stretches that were shown before.
+    /// For logs: the time ranges that were visible before.
     pub(crate) history: Vec<Span>,
-    /// The stretch that the cursor stands on: a column of the figures, of characters where the mouse set it, or a moment.
+    /// The time range under the cursor: that of a column of the figures or of a column of characters (set by the
+    /// mouse), or a single moment.
     pub(crate) cursor: Option<Span>,
-    /// The first and the last such stretch of a selection, in any order.
+    /// The ends of a selection, in any order.
     pub(crate) brush: (Option<Span>, Option<Span>),
     drag: Option<Drag>,
     pub(crate) reading: Option<(u64, u64)>,
@@ -198,18 +101,18 @@ pub struct App {
     pub(crate) overlay: Overlay,
     pub(crate) messages: Messages,
     sets: Option<Arc<[SetEntry]>>,
-    /// Begin and end as they were asked for, until the logs are open.
-    asked: (Option<TimeArgument>, Option<TimeArgument>),
+    /// The begin and end that the view requests.
+    requested_range: (Option<TimeArgument>, Option<TimeArgument>),
     pub(crate) areas: Areas,
-    /// Columns that the figures were asked for with.
-    columns_asked: usize,
+    /// The number of columns of the last requested figures.
+    columns_requested: usize,
     is_changed: bool,
-    /// Whether it was said what the mark of an average means.
+    /// Whether the mark of arithmetic averages has been explained.
     is_mark_explained: bool,
 }
 
 impl App {
-    /// A screen of what a view says; of logs that are still being read.
+    /// Creates a screen that shows a view. Logs are opened later ([`Input::Opened`]).
     pub fn new(facts: Facts, view: View, theme: Theme) -> Self {
         let mut legend = Legend::default();
         for chosen in view.counters {
@@ -243,56 +146,56 @@ impl App {
             overlay: Overlay::None,
             messages: Messages::default(),
             sets: None,
-            asked: (view.begin, view.end),
+            requested_range: (view.begin, view.end),
             areas: Areas::default(),
-            columns_asked: 0,
+            columns_requested: 0,
             is_changed: true,
             is_mark_explained: false,
         }
     }
 
-    /// The chosen paths.
+    /// The selected paths.
     pub fn paths(&self) -> Vec<PathPattern> {
         self.legend.paths()
     }
 
-    /// From one sample to the next.
+    /// The sample interval.
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// How many intervals a live chart shows.
+    /// The number of intervals on a live chart.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// Chooses a path.
+    /// Adds a path to the legend.
     pub fn choose(&mut self, chosen: tachograph_monitor::Chosen) {
         self.legend.add(chosen);
     }
 
-    /// Whether anything is to be drawn; asking sets it back.
+    /// Whether a redraw is needed; resets the flag.
     pub fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.is_changed)
     }
 
-    /// What is to be drawn is to be drawn anew.
-    pub fn note_changed(&mut self) {
+    /// Requests a redraw.
+    pub fn mark_changed(&mut self) {
         self.is_changed = true;
     }
 
-    /// The figures that the screen needs: of which stretch, in how many columns. `None` while there is nothing to show.
-    pub fn wanted(&self) -> Option<(Span, usize)> {
+    /// The time range and the number of columns of the figures that the screen needs; `None` while there are no samples.
+    pub fn required_figures(&self) -> Option<(Span, usize)> {
         let dots = self.dots_across().max(1);
         if !self.facts.is_live {
             return Some((self.span?, dots));
         }
         let end = self.frozen.or(self.times.newest().copied())?;
         let interval = self.interval_units();
-        // A sample may be early or late by a part of the interval: the borders lie in the midst between two.
+        // Samples can be slightly early or late, so columns end halfway between two samples.
         let end = end.saturating_add((interval / 2).max(1));
         let length = interval.saturating_mul(self.points as i64);
-        // Whole intervals to a column.
+        // A column consists of whole intervals.
         let columns = self.points.div_ceil(self.points.div_ceil(dots));
         Some((Span::new(end.saturating_sub(length), end), columns))
     }
@@ -305,13 +208,13 @@ impl App {
         Canvas::dots_across(usize::from(self.areas.plot.width), self.theme.is_unicode)
     }
 
-    /// Takes in what happened; gives what is to be done.
+    /// Processes an input; returns the actions that it requires.
     pub fn update(&mut self, input: Input) -> Vec<Request> {
         let mut requests = Vec::new();
         self.is_changed = true;
         match input {
             Input::Terminal(Event::Key(mut key)) if key.kind != KeyEventKind::Release => {
-                // What a line feed is in raw mode: some terminals and pastes send it for Enter.
+                // In raw mode, a line feed arrives as Ctrl-J. Some terminals and pasted texts send it for Enter.
                 if key.code == KeyCode::Char('j') && key.modifiers == KeyModifiers::CONTROL {
                     key = KeyEvent::from(KeyCode::Enter);
                 }
@@ -322,21 +225,21 @@ impl App {
             Input::Terminal(_) => self.is_changed = false,
             Input::Collected(at) => self.collected(at, &mut requests),
             Input::Figures(reduced) => {
-                // Of a frozen picture no row goes, also where one steps back to before its instance came.
-                self.legend.take(&reduced, !self.facts.is_live || self.frozen.is_some());
-                self.say_what_averages_are(&reduced);
+                // A frozen chart keeps its rows, even those of instances that did not exist yet at its end.
+                self.legend.update(&reduced, !self.facts.is_live || self.frozen.is_some());
+                self.explain_averages(&reduced);
                 self.reduced = reduced;
-                self.keep_selection();
+                self.repair_selection();
             }
             Input::Sets(sets) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
-                    tree.take_sets(Arc::clone(&sets));
+                    tree.set_sets(Arc::clone(&sets));
                 }
                 self.sets = Some(sets);
             }
             Input::Instances(set, instances) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
-                    tree.take_instances(set, instances);
+                    tree.set_instances(set, instances);
                 }
             }
             Input::Counted(paths, lines) => self.counted(paths, lines, &mut requests),
@@ -344,37 +247,38 @@ impl App {
             Input::Opened(whole, zone) => self.opened(whole, zone, &mut requests),
             Input::Grown(samples) => self.grown(samples, &mut requests),
             Input::Recording(recording) => self.recording = recording,
-            Input::Saved(path) => self.messages.answer(format!("the view is in {}", path.display()), false),
+            Input::Saved(path) => self.messages.answer(format!("view saved to {}", path.display()), false),
             Input::Exists(what) => self.overlay = Overlay::Prompt(Prompt::overwrite(what)),
             Input::Notice(text) => self.messages.answer(text, false),
-            Input::Trouble(text) => self.messages.say(text, true),
+            Input::Problem(text) => self.messages.add(text, true),
         }
         requests
     }
 
-    /// What is to be done because of the last drawing: another size needs other columns.
+    /// Requests new figures if drawing has changed the number of columns.
     pub fn after_drawing(&mut self) -> Vec<Request> {
-        let columns = self.wanted().map_or(0, |(_, columns)| columns);
-        if columns == self.columns_asked {
+        let columns = self.required_figures().map_or(0, |(_, columns)| columns);
+        if columns == self.columns_requested {
             return Vec::new();
         }
-        self.columns_asked = columns;
+        self.columns_requested = columns;
         vec![Request::Figures]
     }
 
-    /// Says once what the mark of averages means, where one has it.
-    fn say_what_averages_are(&mut self, reduced: &Reduced) {
+    /// Explains the mark of arithmetic averages when it first appears.
+    fn explain_averages(&mut self, reduced: &Reduced) {
         let is_marked = |series: &ReducedSeries| {
             series.summary.average.is_some() && series.summary.average_kind == AverageKind::Arithmetic
         };
         if !self.is_mark_explained && reduced.series.iter().any(is_marked) {
             self.is_mark_explained = true;
-            self.messages.say("* arithmetic: the mean of displayed values, all that a text log holds", false);
+            self.messages
+                .add("* arithmetic mean of formatted values: the log has no raw values of it", false);
         }
     }
 
-    /// Keeps an item selected: where it has gone, the first one.
-    fn keep_selection(&mut self) {
+    /// Selects the first item if the selected one no longer exists.
+    fn repair_selection(&mut self) {
         if self.selected.is_none_or(|id| self.legend.item(id).is_none()) {
             self.selected = self.legend.sorted(&self.reduced).first().map(|item| item.id());
         }
@@ -391,7 +295,7 @@ impl App {
         }
     }
 
-    /// A moment in the zone that times are shown in.
+    /// A moment in the displayed time zone.
     pub(crate) fn moment(&self, utc: FileTime) -> Moment {
         self.facts.zone.utc_to_moment(utc)
     }
@@ -403,20 +307,19 @@ impl App {
             Some(Command::Redraw) => return requests.push(Request::Redraw),
             _ => {}
         }
-        self.messages.note_seen();
+        self.messages.mark_seen();
         match &self.overlay {
             Overlay::None => match command_of(key, self.facts.is_live) {
                 Some(command) => self.run(command, requests),
-                None => self.messages.answer("no such key; ? lists the keys", false),
+                None => self.messages.answer("unknown key; ? lists the keys", false),
             },
-            Overlay::Help(_) | Overlay::Messages(_) => self.reading_key(key),
+            Overlay::Help(_) | Overlay::Messages(_) => self.scroll_key(key),
             Overlay::Tree(_) => self.tree_key(key, requests),
             Overlay::Prompt(_) => self.prompt_key(key, requests),
         }
     }
 
-    /// Says something is to be read for other paths.
-    fn paths_changed(&mut self, requests: &mut Vec<Request>) {
+    fn request_paths(&mut self, requests: &mut Vec<Request>) {
         requests.push(Request::Paths(self.legend.paths()));
         requests.push(Request::Figures);
     }
@@ -427,12 +330,12 @@ impl App {
         requests.push(Request::Sets);
     }
 
-    /// What is chosen, to be saved.
+    /// The view, for saving.
     pub fn view(&self) -> View {
         let argument = |time: FileTime| Some(TimeArgument::Utc(time));
         let is_part = self.span.is_some() && self.span != self.whole;
         let span = self.span.filter(|_| is_part);
-        // Paths without a machine hold for every log and machine; of several machines they would be unclear.
+        // Paths without a machine apply to all logs and machines; with several machines they would be ambiguous.
         let mut machines: Vec<_> =
             self.legend.items().iter().filter_map(|item| item.info()?.machine.as_deref()).collect();
         machines.sort_unstable();

@@ -4,7 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// A drawing in dots. Bands lie under lines; of lines that share a character the one drawn last gives it its colour.
+/// A drawing made of dots. Lines are drawn over bands. Each character has the colour of the line that was drawn last in
+/// it.
 pub(crate) struct Canvas {
     columns: usize,
     rows: usize,
@@ -15,32 +16,32 @@ pub(crate) struct Canvas {
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
-    /// Braille: its dots. ASCII: the character.
+    /// In Braille, the bits of the dots; in ASCII, the character.
     dots: u8,
     style: Style,
 }
 
-/// Which bit a dot is, by its row and column in the character.
+/// The bit of each dot, by row and column within the character.
 const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// What dots are drawn with.
+/// The style of dots.
 #[derive(Clone, Copy)]
 pub(crate) struct Pen {
     pub(crate) style: Style,
-    /// The character of lines in ASCII.
+    /// The character that is drawn in ASCII.
     pub(crate) mark: u8,
     pub(crate) is_band: bool,
 }
 
 impl Canvas {
-    /// An empty drawing that covers an area.
+    /// An empty drawing with the size of `area`.
     pub(crate) fn new(area: Rect, is_braille: bool) -> Self {
         let (columns, rows) = (usize::from(area.width), usize::from(area.height));
         let empty = vec![Cell::default(); columns * rows];
         Self { columns, rows, is_braille, lines: empty.clone(), bands: empty }
     }
 
-    /// How many dots a line of characters has, for the kind of drawing.
+    /// The number of dots across `columns` characters.
     pub(crate) fn dots_across(columns: usize, is_braille: bool) -> usize {
         columns * if is_braille { 2 } else { 1 }
     }
@@ -55,7 +56,7 @@ impl Canvas {
         self.rows * if self.is_braille { 4 } else { 1 }
     }
 
-    /// Draws a dot; nothing happens outside.
+    /// Draws a dot; ignored if outside the drawing.
     pub(crate) fn dot(&mut self, x: usize, y: usize, pen: Pen) {
         if x >= self.width() || y >= self.height() {
             return;
@@ -68,14 +69,14 @@ impl Canvas {
         cell.style = pen.style;
     }
 
-    /// Draws the dots of a column between two heights, both with it.
-    pub(crate) fn upright(&mut self, x: usize, one: usize, other: usize, pen: Pen) {
+    /// Draws a vertical line, both ends included.
+    pub(crate) fn vertical(&mut self, x: usize, one: usize, other: usize, pen: Pen) {
         for y in one.min(other)..=one.max(other) {
             self.dot(x, y, pen);
         }
     }
 
-    /// Draws a line from a dot to one at its right, where `is_drawn` says so of a column.
+    /// Draws a line from left to right, in the columns for which `is_drawn` is true.
     pub(crate) fn line(
         &mut self,
         from: (usize, usize),
@@ -93,24 +94,24 @@ impl Canvas {
             if !is_drawn(x) {
                 continue;
             }
-            // From the middle between the dot before and this one to the middle between this one and the next.
+            // Extends halfway to the previous dot and halfway to the next, so that steep lines have no gaps.
             let y = height_at(step);
-            let before = if step == 0 { y } else { midst(height_at(step - 1), y) };
-            let after = if step == across { y } else { midst(height_at(step + 1), y) };
-            self.upright(x, before, after, pen);
+            let before = if step == 0 { y } else { middle(height_at(step - 1), y) };
+            let after = if step == across { y } else { middle(height_at(step + 1), y) };
+            self.vertical(x, before, after, pen);
             self.dot(x, y, pen);
         }
         if to.0 == from.0 {
-            self.upright(from.0, from.1, to.1, pen);
+            self.vertical(from.0, from.1, to.1, pen);
         }
     }
 
-    /// Puts the drawing on the screen. `between` says how a character is changed in its column.
+    /// Copies the drawing to the screen.
     pub(crate) fn draw(&self, buffer: &mut Buffer, area: Rect) {
         for row in 0..self.rows {
             for column in 0..self.columns {
-                let place = row * self.columns + column;
-                let cell = if self.lines[place].dots != 0 { self.lines[place] } else { self.bands[place] };
+                let index = row * self.columns + column;
+                let cell = if self.lines[index].dots != 0 { self.lines[index] } else { self.bands[index] };
                 if cell.dots == 0 {
                     continue;
                 }
@@ -124,9 +125,9 @@ impl Canvas {
     }
 }
 
-/// The height half way from `there` to `here`, nearer to `here`.
-fn midst(there: usize, here: usize) -> usize {
-    if there > here { here + (there - here) / 2 } else { here - (here - there) / 2 }
+/// The height halfway from `from` to `to`, rounded toward `to`.
+fn middle(from: usize, to: usize) -> usize {
+    if from > to { to + (from - to) / 2 } else { to - (to - from) / 2 }
 }
 
 #[cfg(test)]
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_in_dots() {
+    fn lines_are_drawn_in_dots() {
         assert_eq!(shown(true, |canvas| canvas.line((0, 7), (7, 0), PEN, |_| true)), ["  ⡠⠊", "⡠⠊  "]);
         assert_eq!(shown(true, |canvas| canvas.line((0, 3), (7, 3), PEN, |x| x % 2 == 0)), ["⡀⡀⡀⡀", "    "]);
         // A steep line has no gaps.
@@ -156,11 +157,11 @@ mod tests {
     }
 
     #[test]
-    fn bands_lie_under_lines() {
+    fn bands_are_under_lines() {
         let band = Pen { is_band: true, ..PEN };
         let both = |canvas: &mut Canvas| {
             canvas.dot(0, 0, PEN);
-            canvas.upright(0, 0, 7, band);
+            canvas.vertical(0, 0, 7, band);
             canvas.dot(99, 99, PEN);
         };
         assert_eq!(shown(true, both), ["⠁   ", "⡇   "]);

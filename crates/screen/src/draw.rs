@@ -1,4 +1,4 @@
-//! Drawing the state into a buffer.
+//! Drawing the screen into a buffer.
 
 mod chart;
 mod histogram;
@@ -19,66 +19,44 @@ use tachograph_monitor::figures::grouped;
 use tachograph_monitor::{ItemId, LegendColumn, Span, ViewKind};
 
 use crate::app::{App, Overlay};
-use crate::text::{put, row, width};
+use crate::text::{row, width, write_text};
 
-/// Where things were drawn, for the mouse.
+/// Where things were last drawn, to locate mouse events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Areas {
     pub(crate) whole: Rect,
-    /// Where lines are drawn, without the axes.
+    /// The plot without the axes.
     pub(crate) plot: Rect,
     /// The legend with its heading.
     pub(crate) legend: Rect,
-    /// Which column of the legend stands where.
+    /// The column headings and their horizontal extents.
     pub(crate) headings: Vec<(LegendColumn, Range<u16>)>,
-    /// The items in the rows of the legend.
+    /// The items shown in the legend, one per row.
     pub(crate) rows: Vec<ItemId>,
-    /// Where the legend has more rows than room: the first and the last that are shown, and how many there are.
-    pub(crate) hidden: Option<(usize, usize, usize)>,
-    /// The rows of the tree.
+    /// If the legend scrolls: the first and the last visible row, counted from 1, and the total number of rows.
+    pub(crate) visible_rows: Option<(usize, usize, usize)>,
+    /// The area of the tree's rows.
     pub(crate) tree: Rect,
 }
 
-/// As much of a log's name is told also where there is little room.
-const LEAST_NAME: usize = 8;
+/// The minimum number of columns for a log's name.
+const MIN_NAME: usize = 8;
 
-/// What stands for a time that no calendar has: a damaged log may hold any number.
+/// Shown instead of a time outside the calendar, which a damaged log can contain.
 const NO_TIME: &str = "-";
 
-/// What is smaller than this has no room for a chart.
-const LEAST: (u16, u16) = (24, 8);
+/// The minimum size of the screen.
+const MIN_SIZE: (u16, u16) = (24, 8);
 
-/// The keys that the last line names, as far as there is room.
-const LIVE_KEYS: [&str; 11] = [
-    "?:keys",
-    "q:quit",
-    "a:add",
-    "d:remove",
-    "h:highlight",
-    "x:hide",
-    "=:fit",
-    "s:sort",
-    "g:view",
-    "f:freeze",
-    "r:record",
-];
+/// The keys that the footer lists for live data. Those that do not fit are omitted.
+const LIVE_KEYS: &str =
+    "?:keys|q:quit|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
 
-/// As [`LIVE_KEYS`], of logs.
-const LOG_KEYS: [&str; 11] = [
-    "?:keys",
-    "q:quit",
-    "a:add",
-    "d:remove",
-    "h:highlight",
-    "=:fit",
-    "g:view",
-    "+-:zoom",
-    "0:whole",
-    "[ ]:select",
-    "t:jump",
-];
+/// The keys that the footer lists for logs.
+const LOG_KEYS: &str =
+    "?:keys|q:quit|a:add|d:remove|h:highlight|=:fit|g:view|+-:zoom|0:whole|[ ]:select|t:jump";
 
-/// The parts of the screen from top to bottom.
+/// The parts of the screen, from top to bottom.
 struct Layout {
     header: Rect,
     body: Rect,
@@ -93,9 +71,9 @@ impl Layout {
         let has_path = area.height >= 18;
         let fixed = 3 + u16::from(has_path);
         let room = area.height.saturating_sub(fixed);
-        let most = (room * 9 / 20).max(3).min(room);
-        let wanted = u16::try_from(items.max(1)).unwrap_or(u16::MAX).saturating_add(1);
-        let legend = if kind == ViewKind::Report { 0 } else { wanted.min(most) };
+        let max = (room * 9 / 20).max(3).min(room);
+        let preferred = u16::try_from(items.max(1)).unwrap_or(u16::MAX).saturating_add(1);
+        let legend = if kind == ViewKind::Report { 0 } else { preferred.min(max) };
         let mut y = area.y;
         let mut part = |height: u16| {
             let part = Rect { y, height, ..area };
@@ -114,16 +92,16 @@ impl Layout {
 }
 
 impl App {
-    /// Draws everything.
+    /// Draws the screen.
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let buffer = frame.buffer_mut();
         self.areas = Areas { whole: area, ..Areas::default() };
-        if area.width < LEAST.0 || area.height < LEAST.1 {
-            let mut number = 0;
-            overlay::wrap("too small: q quits", usize::from(area.width), |text| {
-                put(buffer, row(area, number), 0, &text, Style::new(), self.theme.is_unicode);
-                number += 1;
+        if area.width < MIN_SIZE.0 || area.height < MIN_SIZE.1 {
+            let mut line = 0;
+            overlay::wrap("too small; q quits", usize::from(area.width), |text| {
+                write_text(buffer, row(area, line), 0, &text, Style::new(), self.theme.is_unicode);
+                line += 1;
             });
             return;
         }
@@ -141,15 +119,15 @@ impl App {
         self.draw_overlay(frame);
     }
 
-    /// Text in a line, in the characters that the terminal has.
-    fn put(&self, buffer: &mut Buffer, area: Rect, column: usize, text: &str, style: Style) -> usize {
-        put(buffer, area, column, text, style, self.theme.is_unicode)
+    /// Writes text into a line; returns the column after it.
+    fn write_text(&self, buffer: &mut Buffer, area: Rect, column: usize, text: &str, style: Style) -> usize {
+        write_text(buffer, area, column, text, style, self.theme.is_unicode)
     }
 
-    /// Text at the right end of a line.
-    fn put_right(&self, buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
+    /// Writes text at the right end of a line.
+    fn write_right_aligned(&self, buffer: &mut Buffer, area: Rect, text: &str, style: Style) {
         let column = usize::from(area.width).saturating_sub(width(text));
-        self.put(buffer, area, column, text, style);
+        self.write_text(buffer, area, column, text, style);
     }
 
     fn draw_header(&self, buffer: &mut Buffer, area: Rect) {
@@ -157,13 +135,13 @@ impl App {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let range = self.shown_span().filter(|_| !self.facts.is_live && self.span.is_some());
         let range = range.map(|span| self.range(&span)).unwrap_or_default();
-        // A long name makes room for the range.
-        let room = usize::from(area.width).saturating_sub(width(&range) + 3).max(LEAST_NAME);
+        // A long name is truncated to leave room for the time range.
+        let room = usize::from(area.width).saturating_sub(width(&range) + 3).max(MIN_NAME);
         let name = crate::text::cut(&self.facts.name, room, self.theme.is_unicode);
-        let mut column = self.put(buffer, area, 1, &name, bold);
+        let mut column = self.write_text(buffer, area, 1, &name, bold);
         let mut part = |text: &str, style: Style| {
             if usize::from(area.width) >= column + 2 + width(text) {
-                column = self.put(buffer, area, column + 2, text, style);
+                column = self.write_text(buffer, area, column + 2, text, style);
             }
         };
         if let Some(recording) = &self.recording {
@@ -172,7 +150,7 @@ impl App {
             let kilobytes = grouped(&recording.bytes.div_ceil(1024).to_string());
             part(
                 &format!("{mark} {} {samples} samples, {kilobytes} KB", recording.file),
-                self.theme.trouble(),
+                self.theme.problem(),
             );
         }
         if let Some((read, all)) = self.reading {
@@ -188,7 +166,7 @@ impl App {
             if let Some(last) = self.frozen.or(self.times.newest().copied()) {
                 let text = format!("{} ", self.time_of_day(last, false));
                 if usize::from(area.width) > column + width(&text) + 1 {
-                    self.put_right(buffer, area, &text, Style::new());
+                    self.write_right_aligned(buffer, area, &text, Style::new());
                 }
             }
         } else if !range.is_empty() {
@@ -196,7 +174,7 @@ impl App {
         }
     }
 
-    /// From when to, and without, when: `2013-02-19 18:50:17.844 - 19:00:17.841`, each as a command reads it.
+    /// Formats a time range as the command line accepts it: `2013-02-19 18:50:17.844 - 19:00:17.841`.
     fn range(&self, span: &Span) -> String {
         let [begin, end] =
             [span.begin(), span.end()].map(|time| Some((self.date(time)?, self.exact_time(time)?)));
@@ -212,8 +190,9 @@ impl App {
         }
     }
 
-    /// `14:05:31`, with as many digits as it takes; where the clock was set back and shows it twice, with the offset from UTC.
-    /// `None` where no calendar has it.
+    /// Formats a time like `14:05:31`, with as many decimals as needed. If the local time alone would parse as a
+    /// different moment, because the clock was set back, the UTC offset is appended. `None` if the time is outside the
+    /// calendar.
     fn exact_time(&self, utc: FileTime) -> Option<String> {
         let moment = self.moment(utc);
         let local = moment.local();
@@ -236,25 +215,25 @@ impl App {
 
     fn draw_footer(&self, buffer: &mut Buffer, area: Rect) {
         if let Some((message, count)) = self.messages.news() {
-            let style = if message.is_trouble { self.theme.trouble() } else { Style::new() };
+            let style = if message.is_problem { self.theme.problem() } else { Style::new() };
             let more = if count > 1 { format!(" (+{}, ! shows all)", count - 1) } else { String::new() };
             let room = usize::from(area.width).saturating_sub(more.len());
             let text = crate::text::cut(&message.text, room, self.theme.is_unicode).into_owned();
-            let column = self.put(buffer, area, 0, &text, style);
-            self.put(buffer, area, column, &more, self.theme.dim());
+            let column = self.write_text(buffer, area, 0, &text, style);
+            self.write_text(buffer, area, column, &more, self.theme.dim());
             return;
         }
-        let keys = if self.facts.is_live { &LIVE_KEYS } else { &LOG_KEYS };
+        let keys = if self.facts.is_live { LIVE_KEYS } else { LOG_KEYS };
         let mut column = 0;
-        for key in keys.iter() {
+        for key in keys.split('|') {
             if column + key.len() > usize::from(area.width) {
                 break;
             }
-            column = self.put(buffer, area, column, key, self.theme.dim()) + 1;
+            column = self.write_text(buffer, area, column, key, self.theme.dim()) + 1;
         }
     }
 
-    /// `14:05:31`, with milliseconds where they are wanted.
+    /// Formats a time like `14:05:31`, optionally with milliseconds.
     pub(crate) fn time_of_day(&self, utc: FileTime, has_milliseconds: bool) -> String {
         match self.moment(utc).local().to_civil() {
             None => NO_TIME.to_owned(),
@@ -265,31 +244,31 @@ impl App {
         }
     }
 
-    /// `2013-02-19`; `None` where no calendar has it.
+    /// Formats a date like `2013-02-19`; `None` if the time is outside the calendar.
     pub(crate) fn date(&self, utc: FileTime) -> Option<String> {
         let at = self.moment(utc).local().to_civil()?;
         Some(format!("{:04}-{:02}-{:02}", at.year(), at.month(), at.day()))
     }
 
-    /// What stands where a chart would, while there is none.
-    fn draw_nothing(&self, buffer: &mut Buffer, area: Rect) -> bool {
+    /// Draws a message if there is nothing to chart; returns whether it did.
+    fn draw_placeholder(&self, buffer: &mut Buffer, area: Rect) -> bool {
         let text = if self.legend.is_empty() && self.reading.is_none() {
-            "no counter is chosen: a adds some"
+            "no counters: press a to add some"
         } else if self.reading.is_some() && self.reduced.series.is_empty() {
             "reading ..."
         } else if self.reduced.series.is_empty() && self.legend.items().is_empty() {
-            "nothing there (yet) of the chosen counters"
+            "no data for the selected counters yet"
         } else {
             return false;
         };
         let line = row(area, usize::from(area.height) / 2);
         let column = usize::from(area.width).saturating_sub(text.len()) / 2;
-        self.put(buffer, line, column, text, self.theme.dim());
+        self.write_text(buffer, line, column, text, self.theme.dim());
         true
     }
 
     fn draw_overlay(&mut self, frame: &mut Frame<'_>) {
-        // Taken out while it is drawn, since it says where its rows are.
+        // Moved out while it is drawn, because drawing updates it.
         let mut overlay = std::mem::replace(&mut self.overlay, Overlay::None);
         match &mut overlay {
             Overlay::None => {}

@@ -1,8 +1,8 @@
-//! What keys do.
+//! The keys and their commands.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What someone wants of the screen.
+/// A command that the user can give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Command {
     Quit,
@@ -60,34 +60,39 @@ pub(crate) enum Command {
     Redraw,
 }
 
-/// Where keys mean something.
+/// The sources for which a key is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum Scope {
     Both,
     Live,
     Logs,
 }
 
-/// A line of the list of keys: which keys, what they do, and where.
+/// An entry in the list of keys.
 pub(crate) struct Key {
-    pub(crate) of: Of,
+    pub(crate) scope: Scope,
     pub(crate) keys: &'static [(KeyCode, Command)],
-    pub(crate) shown: &'static str,
-    pub(crate) what: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) help: &'static str,
 }
 
-const fn key(of: Of, keys: &'static [(KeyCode, Command)], shown: &'static str, what: &'static str) -> Key {
-    Key { of, keys, shown, what }
+const fn key(
+    scope: Scope,
+    keys: &'static [(KeyCode, Command)],
+    label: &'static str,
+    help: &'static str,
+) -> Key {
+    Key { scope, keys, label, help }
 }
 
 use Command as C;
 use KeyCode::{Char, Delete, Down, End, Enter, Esc, Home, Insert, Left, PageDown, PageUp, Right, Up};
-use Of::{Both, Live, Logs};
+use Scope::{Both, Live, Logs};
 
 /// All keys of the main screen, in the order in which they are listed.
 pub(crate) const KEYS: &[Key] = &[
     key(Both, &[(Char('q'), C::Quit)], "q", "quit"),
-    key(Both, &[(Char('?'), C::Help), (KeyCode::F(1), C::Help)], "?", "this list"),
+    key(Both, &[(Char('?'), C::Help), (KeyCode::F(1), C::Help)], "?", "list of keys"),
     key(Both, &[(Char('!'), C::Messages)], "!", "all messages"),
     key(
         Both,
@@ -99,67 +104,62 @@ pub(crate) const KEYS: &[Key] = &[
         Both,
         &[(PageUp, C::PageUp), (PageDown, C::PageDown), (Home, C::First), (End, C::Last)],
         "PgUp PgDn Home End",
-        "select farther away",
+        "select by page; first, last",
     ),
     key(Both, &[(Char('a'), C::Add), (Insert, C::Add)], "a Ins", "add counters"),
     key(Both, &[(Char('/'), C::Search)], "/", "search counters to add"),
     key(Both, &[(Char('d'), C::Remove), (Delete, C::Remove)], "d Del", "remove the counter"),
     key(Both, &[(Char('D'), C::Clear)], "D", "remove all counters"),
-    key(Both, &[(Char('x'), C::Hide), (Char(' '), C::Hide)], "x Space", "hide or show its line"),
-    key(Both, &[(Char('h'), C::Highlight)], "h", "highlight its line"),
+    key(Both, &[(Char('x'), C::Hide), (Char(' '), C::Hide)], "x Space", "hide or show the line"),
+    key(Both, &[(Char('h'), C::Highlight)], "h", "highlight the line"),
     key(Both, &[(Char('c'), C::Colour)], "c", "next color"),
-    key(Both, &[(Char('<'), C::ScaleDown), (Char('>'), C::ScaleUp)], "< >", "scale by 10 down, up"),
-    key(Both, &[(Char('='), C::Fit), (Char('*'), C::FitAll)], "= *", "scale to fit: this one, all"),
-    key(Both, &[(Char('~'), C::ScaleDefault)], "~", "default scale of the counter"),
+    key(Both, &[(Char('<'), C::ScaleDown), (Char('>'), C::ScaleUp)], "< >", "scale down, up by 10"),
+    key(Both, &[(Char('='), C::Fit), (Char('*'), C::FitAll)], "= *", "fit the scale of this counter, of all"),
+    key(Both, &[(Char('~'), C::ScaleDefault)], "~", "default scale"),
     key(
         Both,
         &[(Char('s'), C::Sort), (KeyCode::BackTab, C::SortBack), (KeyCode::Tab, C::Sort)],
         "s Tab Shift-Tab",
-        "sort by the next column, the one before",
+        "sort by the next, previous column",
     ),
-    key(Both, &[(Char('o'), C::Reverse)], "o", "sort the other way round"),
+    key(Both, &[(Char('o'), C::Reverse)], "o", "reverse the order"),
     key(
         Both,
         &[(Char('g'), C::NextView), (Char('1'), C::Line), (Char('2'), C::Histogram), (Char('3'), C::Report)],
         "g 1 2 3",
         "next view; line, histogram, report",
     ),
-    key(Both, &[(Char('b'), C::Band)], "b", "bands from minimum to maximum: selected, all, none"),
-    key(Both, &[(Left, C::Left), (Right, C::Right)], "Left Right", "move the cursor (Shift: far)"),
-    key(Both, &[(Esc, C::Escape)], "Esc", "no cursor, no selection of time; cancel reading"),
-    key(Live, &[(Char('f'), C::Freeze)], "f", "freeze, go on"),
+    key(Both, &[(Char('b'), C::Band)], "b", "min-max bands: selected line, all, none"),
+    key(Both, &[(Left, C::Left), (Right, C::Right)], "Left Right", "move the cursor (Shift: by 10)"),
+    key(Both, &[(Esc, C::Escape)], "Esc", "clear cursor and selection; cancel reading"),
+    key(Live, &[(Char('f'), C::Freeze)], "f", "freeze, resume"),
     key(
         Live,
         &[(Char('.'), C::StepForward), (Char('u'), C::StepForward), (Char(','), C::StepBack)],
         ". u ,",
-        "step to the next sample, to the one before",
+        "next, previous sample",
     ),
-    key(Live, &[(Char('i'), C::Interval)], "i", "interval"),
-    key(Live, &[(Char('p'), C::Points)], "p", "points on the chart"),
+    key(Live, &[(Char('i'), C::Interval)], "i", "set the interval"),
+    key(Live, &[(Char('p'), C::Points)], "p", "set the number of points"),
     key(Live, &[(Char('+'), C::ZoomIn), (Char('-'), C::ZoomOut)], "+ -", "fewer, more points"),
-    key(Live, &[(Char('r'), C::Record)], "r", "record to a log, end the recording"),
+    key(Live, &[(Char('r'), C::Record)], "r", "start, stop recording"),
     key(Logs, &[(Char('+'), C::ZoomIn), (Char('-'), C::ZoomOut)], "+ -", "zoom in, out"),
     key(Logs, &[(Char('0'), C::Whole)], "0", "the whole log"),
-    key(
-        Logs,
-        &[(Char('n'), C::NextPage), (Char('p'), C::PreviousPage)],
-        "n p",
-        "next, previous stretch of time",
-    ),
+    key(Logs, &[(Char('n'), C::NextPage), (Char('p'), C::PreviousPage)], "n p", "next, previous page"),
     key(
         Logs,
         &[(Char('['), C::BrushBegin), (Char(']'), C::BrushEnd), (Enter, C::Enter)],
         "[ ] Enter",
-        "begin and end of a selection at the cursor; zoom into it",
+        "begin, end of a selection at the cursor; zoom in",
     ),
     key(Logs, &[(Char('t'), C::Jump)], "t", "jump to a time"),
-    key(Logs, &[(KeyCode::Backspace, C::Back)], "Backspace", "the stretch before the last zoom"),
+    key(Logs, &[(KeyCode::Backspace, C::Back)], "Backspace", "undo the last zoom"),
     key(Both, &[(Char('S'), C::Save)], "S", "save the view to a file"),
-    key(Both, &[], "Ctrl-L", "draw again"),
+    key(Both, &[], "Ctrl-L", "redraw"),
     key(Both, &[], "Ctrl-Z Ctrl-C", "suspend, quit"),
 ];
 
-/// What a key means on the main screen.
+/// The command that a key triggers on the main screen.
 pub(crate) fn command_of(event: &KeyEvent, is_live: bool) -> Option<Command> {
     if let Some(command) = of_control(event) {
         return Some(command);
@@ -174,7 +174,7 @@ pub(crate) fn command_of(event: &KeyEvent, is_live: bool) -> Option<Command> {
             _ => {}
         }
     }
-    let is_here = |key: &&Key| match key.of {
+    let is_here = |key: &&Key| match key.scope {
         Both => true,
         Live => is_live,
         Logs => !is_live,
@@ -183,7 +183,7 @@ pub(crate) fn command_of(event: &KeyEvent, is_live: bool) -> Option<Command> {
     keys.find(|(code, _)| *code == event.code).map(|(_, command)| *command)
 }
 
-/// What a key means everywhere.
+/// The command that a Ctrl key triggers. These keys work everywhere.
 pub(crate) fn of_control(event: &KeyEvent) -> Option<Command> {
     if !event.modifiers.contains(KeyModifiers::CONTROL) {
         return None;
@@ -201,10 +201,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_key_means_two_things() {
+    fn keys_are_unique() {
         for is_live in [true, false] {
             let mut seen = Vec::new();
-            for key in KEYS.iter().filter(|key| key.of == Both || (key.of == Live) == is_live) {
+            for key in KEYS.iter().filter(|key| key.scope == Both || (key.scope == Live) == is_live) {
                 for (code, _) in key.keys {
                     assert!(!seen.contains(code), "{code:?}");
                     seen.push(*code);

@@ -1,12 +1,12 @@
 //! The terminal monitor: charts, legend, report and histogram of counters, live or of logs.
 //!
-//! [`App`] is the screen without a terminal: a state that [inputs](Input) change, that says what it wants done
-//! ([`Request`]), and that is drawn into any buffer. [`run()`] puts it on a terminal: it takes samples at their moments, reads
-//! logs on a thread, does what is wanted, and draws when something changed.
+//! [`App`] is the state of the screen, independent of any terminal. [Inputs](Input) change the state and return
+//! [`Request`]s; the state can be drawn into any buffer. [`run()`] shows an `App` on a terminal: it takes samples on
+//! schedule, reads logs on a thread, performs the requests, and redraws after changes.
 //!
 //! ```text
 //! keys, mouse, samples, figures --Input--> App::update --Request--> run: board, files, terminal
-//!                                             `--> App::draw -> buffer -> what differs goes to the terminal
+//!                                             `--> App::draw -> buffer -> changed cells go to the terminal
 //! ```
 
 #![forbid(unsafe_code)]

@@ -1,10 +1,10 @@
-//! What is said in the line of messages.
+//! The messages of the screen.
 
-/// Messages, each said once and kept for those who ask.
+/// All messages, for the last line and the list of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     all: Vec<Message>,
-    /// How many were there when a key was pressed last: later ones are new.
+    /// The number of messages when a key was last pressed; messages added since then are new.
     seen: usize,
 }
 
@@ -12,49 +12,49 @@ pub(crate) struct Messages {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) text: String,
-    pub(crate) is_trouble: bool,
-    /// How often it was said.
+    pub(crate) is_problem: bool,
+    /// How often it occurred.
     pub(crate) count: u64,
 }
 
-/// More than anybody reads.
-const MOST: usize = 1000;
+/// Maximum number of messages that are kept.
+const MAX_MESSAGES: usize = 1000;
 
 impl Messages {
-    /// Says something. What was said before is only counted.
-    pub(crate) fn say(&mut self, text: impl Into<String>, is_trouble: bool) {
+    /// Adds a message. If the same problem is already in the list, only its count is incremented.
+    pub(crate) fn add(&mut self, text: impl Into<String>, is_problem: bool) {
         let text = text.into();
-        if is_trouble && let Some(known) = self.all.iter_mut().find(|known| known.text == text) {
+        if is_problem && let Some(known) = self.all.iter_mut().find(|known| known.text == text) {
             known.count += 1;
             return;
         }
-        if self.all.len() == MOST {
+        if self.all.len() == MAX_MESSAGES {
             self.all.remove(0);
             self.seen = self.seen.saturating_sub(1);
         }
-        self.all.push(Message { text, is_trouble, count: 1 });
+        self.all.push(Message { text, is_problem, count: 1 });
     }
 
-    /// Says something again where it was said before: an answer to a key.
-    pub(crate) fn answer(&mut self, text: impl Into<String>, is_trouble: bool) {
+    /// Adds the response to a key, as a new message that replaces an earlier one with the same text.
+    pub(crate) fn answer(&mut self, text: impl Into<String>, is_problem: bool) {
         let text = text.into();
         self.all.retain(|known| known.text != text);
         self.seen = self.seen.min(self.all.len());
-        self.say(text, is_trouble);
+        self.add(text, is_problem);
     }
 
-    /// The last new message, and how many new ones there are.
+    /// The last new message, and the number of new messages.
     pub(crate) fn news(&self) -> Option<(&Message, usize)> {
         let news = self.all.get(self.seen..)?;
         Some((news.last()?, news.len()))
     }
 
-    /// What is new has been seen.
-    pub(crate) fn note_seen(&mut self) {
+    /// Marks all messages as seen.
+    pub(crate) fn mark_seen(&mut self) {
         self.seen = self.all.len();
     }
 
-    /// All, the oldest first.
+    /// All messages, the oldest first.
     pub(crate) fn all(&self) -> &[Message] {
         &self.all
     }

@@ -1,31 +1,33 @@
-//! The screen on a terminal: inputs in, requests done, drawn when something changed.
+//! The screen on a terminal: processes inputs, performs requests, draws after changes.
 
 mod growth;
-mod live;
-mod logs;
+mod live_feed;
+mod log_feed;
 mod recording;
-mod wait;
+mod waiting;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 use ratatui::crossterm::event;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::FlowError;
-use tachograph_monitor::View;
+use tachograph_logs::io_error_text;
+use tachograph_monitor::{Catalogue, View};
 
-pub use live::Live;
-pub use logs::Logs;
+pub use live_feed::Live;
+pub use log_feed::Logs;
 
 use crate::app::{App, Existing, Facts, Input, Request};
-use crate::terminal::{Screen, give_back};
+use crate::terminal::{Screen, restore};
 use crate::theme::Theme;
-use live::{LiveFeed, not_complete};
-use logs::LogFeed;
-use wait::Waiting;
+use live_feed::{LiveFeed, not_complete};
+use log_feed::LogFeed;
+use waiting::Waiting;
 
-/// Where samples come from.
+/// The source of samples.
 pub enum Source {
     /// This machine.
     Live(Box<Live>),
@@ -36,28 +38,28 @@ pub enum Source {
 /// How the screen ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// The signal that asked for it, where it was not a key.
+    /// The signal that ended the screen; `None` if the user quit.
     pub signal: Option<i32>,
-    /// What is still to be said: of a recording that was completed at the end.
-    pub said: Option<String>,
+    /// A message about the recording that was still in progress.
+    pub notice: Option<String>,
 }
 
-/// Why the screen could not be shown, or ended.
+/// Why the screen failed.
 #[derive(Debug)]
 pub enum ScreenError {
     /// The terminal failed.
     Terminal(io::Error),
-    /// Logs could not be read, or a recording not be completed.
+    /// Logs could not be read, or a recording could not be finished.
     Flow(FlowError),
-    /// There is nothing to show.
-    Work(String),
-    /// It was called wrongly; a line for each way.
+    /// The logs contain no samples, or the thread that reads them has panicked.
+    Failure(String),
+    /// The arguments are wrong; one message for each error.
     Usage(Vec<String>),
-    /// It failed while samples were recorded.
+    /// The screen failed during a recording.
     Recording {
-        /// What became of the recording.
-        said: String,
-        /// Why it failed.
+        /// The outcome of the recording.
+        outcome: String,
+        /// Why the screen failed.
         error: Box<ScreenError>,
     },
 }
@@ -65,11 +67,11 @@ pub enum ScreenError {
 impl fmt::Display for ScreenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Terminal(error) => write!(f, "the terminal: {error}"),
+            Self::Terminal(error) => write!(f, "terminal: {}", io_error_text(error)),
             Self::Flow(error) => error.fmt(f),
-            Self::Work(text) => f.write_str(text),
+            Self::Failure(text) => f.write_str(text),
             Self::Usage(lines) => f.write_str(&lines.join("\n")),
-            Self::Recording { said, error } => write!(f, "{error}; {said}"),
+            Self::Recording { outcome, error } => write!(f, "{error}; {outcome}"),
         }
     }
 }
@@ -93,11 +95,13 @@ enum Feed {
     Logs(LogFeed),
 }
 
-/// Shows the screen until somebody ends it, or one of the signals `ends` arrives. Notices are said on it.
+/// Shows the screen until the user quits, the terminal closes, or one of the signals in `ends` arrives. `notices` are
+/// shown as messages.
 ///
 /// # Errors
 ///
-/// When the terminal fails, logs cannot be opened, or a recording cannot be completed. The terminal is as it was then.
+/// If the terminal fails, if logs cannot be opened or contain nothing to show, or if a recording cannot be finished.
+/// The terminal is restored in any case.
 pub fn run(
     source: Source,
     view: View,
@@ -112,7 +116,7 @@ pub fn run(
     };
     let mut app = App::new(facts, view, theme);
     for notice in notices {
-        app.update(Input::Trouble(notice));
+        app.update(Input::Problem(notice));
     }
     let feed = match source {
         Source::Live(live) => Feed::Live(Box::new(LiveFeed::new(*live, app.paths(), app.interval()))),
@@ -124,21 +128,21 @@ pub fn run(
     let screen = Screen::open()?;
     let mut running =
         Running { app, feed, screen, waiting, inputs: VecDeque::new(), wants_figures: false, is_over: false };
-    let ended = running.until_the_end();
+    let ended = running.run_until_end();
     let Running { screen, feed, .. } = running;
     drop(screen);
-    // Also where the terminal failed: what was recorded is to be whole.
+    // A recording is finished even if the terminal failed.
     let finished = match feed {
         Feed::Live(live) => live.finish(),
         Feed::Logs(_) => Ok(None),
     };
     match (ended, finished) {
-        (Ok(signal), finished) => Ok(End { signal, said: finished? }),
+        (Ok(signal), finished) => Ok(End { signal, notice: finished? }),
         (Err(error), Ok(None)) => Err(error),
-        (Err(error), Ok(Some(said))) => Err(ScreenError::Recording { said, error: Box::new(error) }),
+        (Err(error), Ok(Some(outcome))) => Err(ScreenError::Recording { outcome, error: Box::new(error) }),
         (Err(error), Err(incomplete)) => {
-            let said = not_complete(&incomplete);
-            Err(ScreenError::Recording { said, error: Box::new(error) })
+            let outcome = not_complete(&incomplete);
+            Err(ScreenError::Recording { outcome, error: Box::new(error) })
         }
     }
 }
@@ -165,16 +169,16 @@ struct Running {
 }
 
 impl Running {
-    /// Gives the signal that ended it, if one did.
-    fn until_the_end(&mut self) -> Result<Option<i32>, ScreenError> {
+    /// Runs until the end; returns the signal that caused it, if any.
+    fn run_until_end(&mut self) -> Result<Option<i32>, ScreenError> {
         loop {
-            self.work()?;
-            while self.screen.is_taken() && self.app.take_changed() {
+            self.process_inputs()?;
+            while self.screen.is_taken_over() && self.app.take_changed() {
                 let app = &mut self.app;
                 self.screen.terminal().draw(|frame| app.draw(frame))?;
                 let requests = self.app.after_drawing();
-                self.do_all(requests)?;
-                self.work()?;
+                self.perform_all(requests)?;
+                self.process_inputs()?;
             }
             if self.is_over {
                 return Ok(None);
@@ -192,7 +196,7 @@ impl Running {
             }
             if self.waiting.take_continued() {
                 self.screen.reopen()?;
-                self.app.note_changed();
+                self.app.mark_changed();
             }
             while event::poll(std::time::Duration::ZERO)? {
                 self.inputs.push_back(Input::Terminal(event::read()?));
@@ -200,58 +204,58 @@ impl Running {
         }
     }
 
-    /// Takes in all that there is, and does what follows from it.
-    fn work(&mut self) -> Result<(), ScreenError> {
-        let news = match &mut self.feed {
-            Feed::Live(live) => live.take_due(),
-            Feed::Logs(logs) => logs.take(&mut self.app)?,
+    /// Processes all inputs and the requests that follow.
+    fn process_inputs(&mut self) -> Result<(), ScreenError> {
+        let inputs = match &mut self.feed {
+            Feed::Live(live) => live.collect_if_due(),
+            Feed::Logs(logs) => logs.receive(&mut self.app)?,
         };
-        self.next(news);
+        self.push_front(inputs);
         loop {
             while let Some(input) = self.inputs.pop_front() {
                 let requests = self.app.update(input);
-                self.do_all(requests)?;
+                self.perform_all(requests)?;
             }
-            // Once for all that asked for them.
+            // Computed once, even if requested several times.
             if !std::mem::take(&mut self.wants_figures) {
                 return Ok(());
             }
-            let Some((span, columns)) = self.app.wanted() else { return Ok(()) };
+            let Some((span, columns)) = self.app.required_figures() else { return Ok(()) };
             match &mut self.feed {
                 Feed::Live(live) => match live.reduce(span, columns) {
                     Ok(reduced) => self.inputs.push_back(Input::Figures(reduced)),
-                    Err(error) => self.inputs.push_back(Input::Trouble(error.to_string())),
+                    Err(error) => self.inputs.push_back(Input::Problem(error.to_string())),
                 },
                 Feed::Logs(logs) => logs.reduce(span, columns),
             }
         }
     }
 
-    /// Takes this in next, before the keys that wait: they were pressed for what is there then, and samples come in the order in
-    /// which they were taken.
-    fn next(&mut self, inputs: Vec<Input>) {
+    /// Queues inputs before the keys that wait, because users press a key expecting the result of earlier ones. Samples
+    /// stay in order.
+    fn push_front(&mut self, inputs: Vec<Input>) {
         let waiting = std::mem::take(&mut self.inputs);
         self.inputs.extend(inputs);
         self.inputs.extend(waiting);
     }
 
-    fn do_all(&mut self, requests: Vec<Request>) -> Result<(), ScreenError> {
-        let mut answers = Vec::new();
+    fn perform_all(&mut self, requests: Vec<Request>) -> Result<(), ScreenError> {
+        let mut responses = Vec::new();
         for request in requests {
-            answers.extend(self.do_one(request)?);
+            responses.extend(self.perform(request)?);
         }
-        self.next(answers);
+        self.push_front(responses);
         Ok(())
     }
 
-    /// Gives what came of it.
-    fn do_one(&mut self, request: Request) -> Result<Vec<Input>, ScreenError> {
+    /// Performs a request; returns the resulting inputs.
+    fn perform(&mut self, request: Request) -> Result<Vec<Input>, ScreenError> {
         match request {
             Request::Quit => self.is_over = true,
             Request::Suspend => self.suspend()?,
             Request::Redraw => {
                 self.screen.clear()?;
-                self.app.note_changed();
+                self.app.mark_changed();
             }
             Request::Figures => self.wants_figures = true,
             Request::Save { path, is_overwritten, view } => {
@@ -260,20 +264,40 @@ impl Running {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         Input::Exists(Existing::View(path))
                     }
-                    Err(error) => Input::Notice(format!("{}: not saved: {error}", path.display())),
+                    Err(error) => Input::Notice(format!(
+                        "{}: cannot save the view: {}",
+                        path.display(),
+                        io_error_text(&error)
+                    )),
                 }]);
             }
-            request => return Ok(self.ask_feed(request)),
+            request => return Ok(self.forward_to_feed(request)),
         }
         Ok(Vec::new())
     }
 
-    fn ask_feed(&mut self, request: Request) -> Vec<Input> {
+    fn catalogue(&self) -> Arc<dyn Catalogue> {
+        match &self.feed {
+            Feed::Live(live) => Arc::new(live.catalogue()),
+            Feed::Logs(logs) => logs.catalogue(),
+        }
+    }
+
+    fn forward_to_feed(&mut self, request: Request) -> Vec<Input> {
+        let request = match request {
+            Request::Sets => return vec![Input::Sets(self.catalogue().sets().into())],
+            Request::Instances(set) => {
+                let instances = self.catalogue().instances(&set);
+                return vec![Input::Instances(set, instances)];
+            }
+            Request::Count(paths) => {
+                let lines = self.catalogue().count(&paths, &self.app.paths());
+                return vec![Input::Counted(paths, lines)];
+            }
+            request => request,
+        };
         match (&mut self.feed, request) {
             (Feed::Live(live), Request::Paths(paths)) => return live.set_paths(paths),
-            (Feed::Live(live), Request::Sets) => return vec![live.sets()],
-            (Feed::Live(live), Request::Instances(set)) => return vec![live.instances(set)],
-            (Feed::Live(live), Request::Count(paths)) => return vec![live.count(paths, &self.app.paths())],
             (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
             (Feed::Live(live), Request::Points(points)) => live.set_points(points),
             (Feed::Live(live), Request::Collect) => return live.collect(),
@@ -286,23 +310,20 @@ impl Running {
                 logs.set_paths(paths);
                 return vec![Input::Reading(Some((0, 1)))];
             }
-            (Feed::Logs(logs), Request::Sets) => return vec![logs.sets()],
-            (Feed::Logs(logs), Request::Instances(set)) => return vec![logs.instances(set)],
-            (Feed::Logs(logs), Request::Count(paths)) => return vec![logs.count(paths, &self.app.paths())],
             (Feed::Logs(logs), Request::CancelReading) => logs.cancel(),
             _ => {}
         }
         Vec::new()
     }
 
-    /// Stops as a job of the shell, with the terminal as it was; goes on when the shell says so.
+    /// Restores the terminal and suspends the process group, like Ctrl-Z in a shell.
     fn suspend(&mut self) -> Result<(), ScreenError> {
-        give_back();
+        restore();
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)
             .map_err(io::Error::from)?;
         self.waiting.take_continued();
         self.screen.reopen()?;
-        self.app.note_changed();
+        self.app.mark_changed();
         Ok(())
     }
 }

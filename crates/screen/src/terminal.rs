@@ -1,4 +1,4 @@
-//! The terminal while the screen is on it, and as it was before.
+//! Taking over the terminal, and restoring it.
 
 use std::io::{self, BufWriter, Stdout, Write as _};
 use std::sync::Once;
@@ -13,18 +13,17 @@ use ratatui::crossterm::terminal::{
 use ratatui::crossterm::{cursor, execute};
 use ratatui::layout::{Position, Rect};
 
-/// A terminal that is drawn on.
-pub(crate) type Drawn = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+pub(crate) type CrosstermTerminal = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
-/// Whether the terminal is not as it was: it is restored once, by whoever comes first.
-static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether the terminal is taken over. [`restore`] clears this, so the terminal is restored only once.
+static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
 
-/// Bytes of a whole screen with its colours, so that it comes in one write.
-const BUFFER: usize = 64 << 10;
+/// Large enough for a whole screen with colours, so that it is written at once.
+const BUFFER_BYTES: usize = 64 << 10;
 
-/// Takes the terminal, and gives it back when dropped, also by a panic.
+/// Takes over the terminal, and restores it when dropped or when a thread panics.
 pub(crate) struct Screen {
-    terminal: Drawn,
+    terminal: CrosstermTerminal,
 }
 
 impl Screen {
@@ -33,39 +32,38 @@ impl Screen {
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                // The message is to be seen where it stays.
-                give_back();
+                // Restored first, so that the message remains visible.
+                restore();
                 before(panic);
             }));
         });
-        take()?;
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, io::stdout()));
+        take_over()?;
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER_BYTES, io::stdout()));
         let opened = Terminal::new(backend);
         if opened.is_err() {
-            give_back();
+            restore();
         }
         Ok(Self { terminal: opened? })
     }
 
-    pub(crate) fn terminal(&mut self) -> &mut Drawn {
+    pub(crate) fn terminal(&mut self) -> &mut CrosstermTerminal {
         &mut self.terminal
     }
 
-    /// Whether it can be drawn on: a panic on another thread has given the terminal back already.
-    pub(crate) fn is_taken(&self) -> bool {
-        IS_TAKEN.load(Ordering::SeqCst)
+    /// Whether the screen can be drawn on. If another thread panicked, the terminal is already restored.
+    pub(crate) fn is_taken_over(&self) -> bool {
+        IS_TAKEN_OVER.load(Ordering::SeqCst)
     }
 
-    /// Takes the terminal again, after somebody else had it, to draw all of it.
+    /// Takes over the terminal again, after another program has used it.
     pub(crate) fn reopen(&mut self) -> io::Result<()> {
-        // Whoever had it has changed it.
-        IS_TAKEN.store(false, Ordering::SeqCst);
-        take()?;
+        IS_TAKEN_OVER.store(false, Ordering::SeqCst);
+        take_over()?;
         self.clear()
     }
 
-    /// Clears it, so that the next drawing draws all. `Terminal::clear` would ask the terminal where its cursor is, and fail
-    /// where the answer is late.
+    /// Clears the terminal, so that the next drawing is complete. `Terminal::clear` would query the cursor position,
+    /// and fail if the terminal responds late.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
@@ -74,23 +72,23 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
-fn take() -> io::Result<()> {
+fn take_over() -> io::Result<()> {
     enable_raw_mode()?;
-    IS_TAKEN.store(true, Ordering::SeqCst);
+    IS_TAKEN_OVER.store(true, Ordering::SeqCst);
     let taken = execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, cursor::Hide);
     if taken.is_err() {
-        give_back();
+        restore();
     }
     taken
 }
 
-/// Gives the terminal back as it was. Nothing can be done about what fails on the way.
-pub(crate) fn give_back() {
-    if !IS_TAKEN.swap(false, Ordering::SeqCst) {
+/// Restores the terminal. Errors are ignored.
+pub(crate) fn restore() {
+    if !IS_TAKEN_OVER.swap(false, Ordering::SeqCst) {
         return;
     }
     let mut out = io::stdout();

@@ -1,4 +1,4 @@
-//! Texts that fit into a number of columns.
+//! Fitting texts into columns.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use tachograph_counters::{AverageKind, CounterType};
 use tachograph_monitor::figures::{NONE, figure, grouped, visible};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// How many columns a text takes, its control characters written out.
+/// The width of a text in columns, with control characters escaped.
 pub(crate) fn width(text: &str) -> usize {
     visible(text).width()
 }
 
-/// A text in at most so many columns, control characters written out; what is cut off is marked at the end.
+/// Truncates a text to `columns` columns, with a mark at the end. Control characters are escaped.
 pub(crate) fn cut(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
     let text = visible(text);
     if text.width() <= columns {
@@ -35,7 +35,7 @@ pub(crate) fn cut(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> 
     kept.into()
 }
 
-/// As [`cut`], but what is cut off is the beginning: of paths the end tells more.
+/// Like [`cut`], but removes the beginning, because the end of a path is more informative.
 pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
     let text = visible(text);
     if text.width() <= columns {
@@ -43,12 +43,12 @@ pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_,
     }
     let mut used = 1;
     let mut begin = text.len();
-    for (place, character) in text.char_indices().rev() {
+    for (index, character) in text.char_indices().rev() {
         used += character.width().unwrap_or_default();
         if used > columns {
             break;
         }
-        begin = place;
+        begin = index;
     }
     let mark = if columns == 0 {
         ""
@@ -60,7 +60,7 @@ pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_,
     format!("{mark}{}", &text[begin..]).into()
 }
 
-/// A value of a legend in at most so many columns: fewer decimals where there is no room, then an exponent.
+/// Formats a value in at most `columns` columns: with fewer decimals if necessary, then with an exponent, else as `#`.
 pub(crate) fn figure_in(counter_type: CounterType, value: Option<f64>, columns: usize) -> String {
     let text = figure(counter_type, value);
     if text.len() <= columns {
@@ -73,10 +73,10 @@ pub(crate) fn figure_in(counter_type: CounterType, value: Option<f64>, columns: 
     shorter.into_iter().chain(exponents).find(fits).unwrap_or_else(|| "#".repeat(columns))
 }
 
-/// The mark of an average that is the mean of displayed values, all that a text log allows.
+/// Marks an arithmetic average, which was computed from formatted values.
 const ARITHMETIC: char = '*';
 
-/// An average as [`figure_in`] has it, with its mark where it is arithmetic.
+/// Formats an average like [`figure_in`], with a mark if it is arithmetic.
 pub(crate) fn average_in(
     counter_type: CounterType,
     average: Option<f64>,
@@ -91,8 +91,8 @@ pub(crate) fn average_in(
     text
 }
 
-/// Writes a text into a line of an area from a column on, cut where the area ends; gives the column behind it.
-pub(crate) fn put(
+/// Writes a text into the first line of an area, truncated at the right edge. Returns the column after the text.
+pub(crate) fn write_text(
     buffer: &mut Buffer,
     area: Rect,
     column: usize,
@@ -110,10 +110,10 @@ pub(crate) fn put(
     usize::from(end - area.x)
 }
 
-/// The line of an area at a height; of no height where that is outside.
-pub(crate) fn row(area: Rect, number: usize) -> Rect {
-    let number = number.min(usize::from(area.height)) as u16;
-    Rect { y: area.y + number, height: u16::from(number < area.height), ..area }
+/// Line `index` of an area; its height is 0 if it is outside the area.
+pub(crate) fn row(area: Rect, index: usize) -> Rect {
+    let index = index.min(usize::from(area.height)) as u16;
+    Rect { y: area.y + index, height: u16::from(index < area.height), ..area }
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_get_shorter() {
+    fn figures_are_shortened() {
         let of = |value, columns| figure_in(CounterType::RAWCOUNT, Some(value), columns);
         assert_eq!(of(12_345_678.25, 14), "12,345,678.250");
         assert_eq!(of(12_345_678.25, 12), "12,345,678.2");

@@ -1,55 +1,55 @@
-//! Colours and characters that a terminal can show.
+//! The colours and characters of a terminal.
 
 use ratatui::style::{Color, Modifier, Style};
 use tachograph_monitor::palette::{self, Background, Colour};
 
-/// What colours are drawn for.
+/// The user's choice of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThemeChoice {
-    /// As the terminal says of itself (`COLORFGBG`), else dark.
+    /// The background that the terminal reports in `COLORFGBG`, or dark if it reports none.
     Detect,
     /// A dark background.
     Dark,
     /// A light background.
     Light,
-    /// No colours: bold, dim, reversed.
+    /// No colours, only bold, dim and reversed text.
     None,
 }
 
-/// How many colours a terminal has.
+/// The number of colours that a terminal supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColourDepth {
-    /// All of 24 bits.
+    /// 24-bit colours.
     Full,
-    /// The 256 of xterm.
+    /// The 256 colours of xterm.
     Indexed,
-    /// The 16 of ANSI.
+    /// The 16 colours of ANSI.
     Ansi,
 }
 
-/// Colours and characters that are drawn with.
+/// The colours and characters of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
-    /// What is drawn on; `None` for no colours.
+    /// The background; `None` for no colours.
     pub background: Option<Background>,
-    /// How many colours there are.
+    /// The number of colours.
     pub depth: ColourDepth,
-    /// Whether characters beyond ASCII are shown.
+    /// Whether characters beyond ASCII are used.
     pub is_unicode: bool,
 }
 
 impl Default for Theme {
-    /// Dark, all colours, all characters.
+    /// Dark, with all colours and characters.
     fn default() -> Self {
         Self { background: Some(Background::Dark), depth: ColourDepth::Full, is_unicode: true }
     }
 }
 
 impl Theme {
-    /// What the environment says of the terminal. `variable` gives what a variable holds; an empty one counts as none.
+    /// Detects the theme from environment variables, which `variable` looks up. An empty variable counts as unset.
     ///
-    /// `NO_COLOR` leaves colours out unless a background is asked for. `COLORFGBG` ends in the number of the background's
-    /// colour. The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set says whether the locale is one of UTF-8.
+    /// `NO_COLOR` disables colours unless a background is requested. `COLORFGBG` ends in the index of the background colour. The
+    /// first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set decides whether the locale uses UTF-8.
     pub fn detect(choice: ThemeChoice, variable: impl Fn(&str) -> Option<String>) -> Self {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let background = match choice {
@@ -58,9 +58,9 @@ impl Theme {
             ThemeChoice::None => None,
             ThemeChoice::Detect if variable("NO_COLOR").is_some() => None,
             ThemeChoice::Detect => {
-                let number = variable("COLORFGBG");
-                let number = number.as_deref().and_then(|text| text.rsplit(';').next()?.parse::<u8>().ok());
-                let is_light = matches!(number, Some(7 | 9..=15));
+                let index = variable("COLORFGBG");
+                let index = index.as_deref().and_then(|text| text.rsplit(';').next()?.parse::<u8>().ok());
+                let is_light = matches!(index, Some(7 | 9..=15));
                 Some(if is_light { Background::Light } else { Background::Dark })
             }
         };
@@ -75,19 +75,19 @@ impl Theme {
         };
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
         let locale = locale.to_ascii_lowercase();
-        // The console of Linux has no Braille in its font.
+        // The font of the Linux console has no Braille.
         let is_unicode = (locale.contains("utf-8") || locale.contains("utf8")) && term != "linux";
         Self { background, depth, is_unicode }
     }
 
-    /// How a line is drawn.
+    /// The style of a counter's line.
     pub fn line(&self, style: palette::Style, is_highlighted: bool) -> Style {
         let Some(background) = self.background else {
             return if is_highlighted { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
         };
         if is_highlighted {
             let bold = Style::new().add_modifier(Modifier::BOLD);
-            // The terminal's own white may be grey.
+            // Bold only: "white" is grey on some terminals with 16 colours.
             return if self.depth == ColourDepth::Ansi {
                 bold
             } else {
@@ -100,7 +100,7 @@ impl Theme {
         Style::new().fg(self.colour(style.colour(background)))
     }
 
-    /// How the band of a line from minimum to maximum is drawn: dimmer.
+    /// The style of a min-max band: dimmer than the line.
     pub fn band(&self, style: palette::Style) -> Style {
         match self.background {
             Some(background) if self.depth != ColourDepth::Ansi => {
@@ -110,18 +110,18 @@ impl Theme {
         }
     }
 
-    /// What stands back: axes, rules, hints.
+    /// The style of axes, rules and hints.
     pub fn dim(&self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// What something is wrong with.
-    pub fn trouble(&self) -> Style {
+    /// The style of error messages and of the recording status.
+    pub fn problem(&self) -> Style {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         if self.background.is_some() { bold.fg(Color::Red) } else { bold }
     }
 
-    /// What is selected.
+    /// The style of the selection.
     pub fn selected(&self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
@@ -133,13 +133,13 @@ impl Theme {
         }
     }
 
-    /// The first text where characters beyond ASCII are shown, else the second.
+    /// Returns `unicode` if characters beyond ASCII are used, otherwise `ascii`.
     pub fn either<'a>(&self, unicode: &'a str, ascii: &'a str) -> &'a str {
         if self.is_unicode { unicode } else { ascii }
     }
 }
 
-/// For terminals with 16 colours, nearest to the palette.
+/// The palette on terminals with 16 colours.
 const ANSI: [Color; palette::COLOURS] = [
     Color::Cyan,
     Color::Yellow,
@@ -151,7 +151,7 @@ const ANSI: [Color; palette::COLOURS] = [
     Color::Blue,
 ];
 
-/// The nearest of xterm's colours: a cube of 6 x 6 x 6 from 16 on, and 24 greys from 232 on.
+/// The index of the nearest xterm colour: 16 to 231 are a cube of 6 x 6 x 6, 232 to 255 are greys.
 fn nearest(colour: Colour) -> u8 {
     const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let Colour(red, green, blue) = colour;
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_environment_says() {
+    fn the_environment_selects_the_theme() {
         let detect = ThemeChoice::Detect;
         assert_eq!(theme(detect, &[]).background, Some(Background::Dark));
         assert_eq!(theme(detect, &[("COLORFGBG", "0;15")]).background, Some(Background::Light));

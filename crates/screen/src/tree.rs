@@ -1,4 +1,6 @@
-//! The tree to choose counters from: sets, counters, instances.
+//! The tree of counter sets, counters and instances.
+
+mod choice;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,13 +9,13 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 use tachograph_monitor::SetEntry;
 
-/// The instances of a set, or why they cannot be told.
+/// The instances of a set, or why they are not available.
 pub type Instances = Result<Vec<String>, String>;
 
-/// The tree with what is open, found and marked in it.
+/// The tree, with its open rows, search and marks.
 pub(crate) struct Tree {
     sets: Arc<[SetEntry]>,
-    /// By the name of a set.
+    /// The instances that have been loaded, by set name.
     instances: HashMap<String, Instances>,
     open_sets: HashSet<usize>,
     open_counters: HashSet<(usize, usize)>,
@@ -24,15 +26,8 @@ pub(crate) struct Tree {
     /// The first row on the screen.
     pub(crate) top: usize,
     marked: Vec<String>,
-    /// Whether so much is to be added.
-    pub(crate) question: Option<Many>,
-}
-
-/// More new lines than anybody wants by mistake.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Many {
-    pub(crate) paths: Vec<PathPattern>,
-    pub(crate) lines: usize,
+    /// Paths that the user is asked to confirm, and the number of lines that they add.
+    pub(crate) question: Option<(Vec<PathPattern>, usize)>,
 }
 
 /// A row of the tree.
@@ -41,8 +36,8 @@ pub(crate) enum Node {
     Set(usize),
     Counter(usize, usize),
     Instance(usize, usize, String),
-    /// Why there are no instances.
-    Nothing(usize, usize, String),
+    /// A message in place of the instances, for example why they are not available.
+    Message(usize, usize, String),
 }
 
 impl Tree {
@@ -60,7 +55,7 @@ impl Tree {
             marked: Vec::new(),
             question: None,
         };
-        tree.lay_out();
+        tree.rebuild_rows();
         tree
     }
 
@@ -76,15 +71,15 @@ impl Tree {
         self.rows.get(self.selected)
     }
 
-    pub(crate) fn set(&self, number: usize) -> Option<&SetEntry> {
-        self.sets.get(number)
+    pub(crate) fn set(&self, index: usize) -> Option<&SetEntry> {
+        self.sets.get(index)
     }
 
     pub(crate) fn is_open(&self, node: &Node) -> bool {
         match node {
             Node::Set(set) => self.open_sets.contains(set) || self.is_found_inside(*set),
             Node::Counter(set, counter) => self.open_counters.contains(&(*set, *counter)),
-            Node::Instance(..) | Node::Nothing(..) => false,
+            Node::Instance(..) | Node::Message(..) => false,
         }
     }
 
@@ -92,60 +87,59 @@ impl Tree {
         match node {
             Node::Set(_) => true,
             Node::Counter(set, _) => self.sets.get(*set).is_some_and(|set| set.has_instances),
-            Node::Instance(..) | Node::Nothing(..) => false,
+            Node::Instance(..) | Node::Message(..) => false,
         }
     }
 
-    /// The words of the search, folded.
+    /// The words of the search, case-folded.
     fn words(&self) -> Vec<String> {
         self.search.split_whitespace().map(fold_case).collect()
     }
 
-    /// Whether what is searched for is in a counter rather than in the set's own name.
+    /// Whether the set is listed only because the search matches counters in it.
     fn is_found_inside(&self, set: usize) -> bool {
         let words = self.words();
         !words.is_empty() && self.sets.get(set).is_some_and(|set| !has_all(&set.name, &words))
     }
 
-    /// Makes the rows anew, and keeps the selected one where it is still there.
-    fn lay_out(&mut self) {
+    /// Rebuilds the rows. The selected row stays selected if it still exists.
+    fn rebuild_rows(&mut self) {
         let before = self.node().cloned();
         let words = self.words();
         let mut rows = Vec::new();
-        for (number, set) in self.sets.iter().enumerate() {
+        for (set_index, set) in self.sets.iter().enumerate() {
             let is_set_found = has_all(&set.name, &words);
             let is_found =
                 |counter: &str| is_set_found || has_all(&format!("{} {counter}", set.name), &words);
             if !is_set_found && !set.counters.iter().any(|entry| is_found(&entry.counter.name)) {
                 continue;
             }
-            rows.push(Node::Set(number));
-            if is_set_found && !self.open_sets.contains(&number) {
+            rows.push(Node::Set(set_index));
+            if is_set_found && !self.open_sets.contains(&set_index) {
                 continue;
             }
-            for (place, entry) in set.counters.iter().enumerate() {
+            for (index, entry) in set.counters.iter().enumerate() {
                 if !is_found(&entry.counter.name) {
                     continue;
                 }
-                rows.push(Node::Counter(number, place));
-                if !self.open_counters.contains(&(number, place)) {
+                rows.push(Node::Counter(set_index, index));
+                if !self.open_counters.contains(&(set_index, index)) {
                     continue;
                 }
                 match self.instances.get(&*set.name) {
                     Some(Ok(instances)) if instances.is_empty() => {
-                        rows.push(Node::Nothing(number, place, "no instance now".to_owned()));
+                        rows.push(Node::Message(set_index, index, "no instances now".to_owned()));
                     }
-                    Some(Ok(instances)) => {
-                        rows.extend(instances.iter().map(|name| Node::Instance(number, place, name.clone())))
-                    }
-                    Some(Err(why)) => rows.push(Node::Nothing(number, place, why.clone())),
-                    None => rows.push(Node::Nothing(number, place, "...".to_owned())),
+                    Some(Ok(instances)) => rows
+                        .extend(instances.iter().map(|name| Node::Instance(set_index, index, name.clone()))),
+                    Some(Err(error)) => rows.push(Node::Message(set_index, index, error.clone())),
+                    None => rows.push(Node::Message(set_index, index, "...".to_owned())),
                 }
             }
         }
         self.rows = rows;
-        let place = before.and_then(|node| self.rows.iter().position(|row| *row == node));
-        self.selected = place.unwrap_or(0);
+        let index = before.and_then(|node| self.rows.iter().position(|row| *row == node));
+        self.selected = index.unwrap_or(0);
     }
 
     /// Moves the selection by rows.
@@ -158,15 +152,15 @@ impl Tree {
         self.selected = row.min(self.rows.len().saturating_sub(1));
     }
 
-    /// What is searched for changes.
+    /// Changes the search.
     pub(crate) fn set_search(&mut self, search: String) {
         self.search = search;
-        self.lay_out();
+        self.rebuild_rows();
         let search = self.search.trim();
         if search.is_empty() {
             return;
         }
-        // The set of this very name, or else the first counter that was found, is what is wanted mostly.
+        // Selects the set with exactly this name, or else the first counter found.
         let is_named = |row: &Node| {
             let Node::Set(set) = row else { return false };
             self.sets.get(*set).is_some_and(|set| eq_ignore_case(&set.name, search))
@@ -176,9 +170,9 @@ impl Tree {
         self.selected = found.unwrap_or(0);
     }
 
-    /// Opens the selected row; gives the name of the set whose instances are to be told.
+    /// Opens the selected row; returns the name of the set whose instances must be loaded.
     pub(crate) fn open(&mut self) -> Option<String> {
-        let mut asked = None;
+        let mut needed = None;
         match self.node().cloned()? {
             Node::Set(set) => {
                 self.open_sets.insert(set);
@@ -188,19 +182,19 @@ impl Tree {
                 if entry.has_instances {
                     self.open_counters.insert((set, counter));
                     let name = entry.name.to_string();
-                    asked = (!self.instances.contains_key(&name)).then_some(name);
+                    needed = (!self.instances.contains_key(&name)).then_some(name);
                 }
             }
-            Node::Instance(..) | Node::Nothing(..) => {}
+            Node::Instance(..) | Node::Message(..) => {}
         }
-        self.lay_out();
-        asked
+        self.rebuild_rows();
+        needed
     }
 
-    /// Closes the selected row, or goes to what it is in.
+    /// Closes the selected row, or selects its parent.
     pub(crate) fn close(&mut self) {
         let Some(node) = self.node().cloned() else { return };
-        let up = match node {
+        let parent = match node {
             Node::Set(set) => {
                 self.open_sets.remove(&set);
                 None
@@ -212,105 +206,40 @@ impl Tree {
                     Some(Node::Set(set))
                 }
             }
-            Node::Instance(set, counter, _) | Node::Nothing(set, counter, _) => {
+            Node::Instance(set, counter, _) | Node::Message(set, counter, _) => {
                 Some(Node::Counter(set, counter))
             }
         };
-        if let Some(place) = up.and_then(|up| self.rows.iter().position(|row| *row == up)) {
-            self.selected = place;
+        if let Some(index) = parent.and_then(|parent| self.rows.iter().position(|row| *row == parent)) {
+            self.selected = index;
         }
-        self.lay_out();
+        self.rebuild_rows();
     }
 
-    /// The instances of a set have been told.
-    pub(crate) fn take_instances(&mut self, set: String, instances: Instances) {
+    pub(crate) fn set_instances(&mut self, set: String, instances: Instances) {
         self.instances.insert(set, instances);
-        self.lay_out();
+        self.rebuild_rows();
     }
 
-    /// The sets are others now.
-    pub(crate) fn take_sets(&mut self, sets: Arc<[SetEntry]>) {
-        let names = |numbers: &HashSet<usize>| -> HashSet<Arc<str>> {
-            numbers.iter().filter_map(|&number| Some(Arc::clone(&self.sets.get(number)?.name))).collect()
+    /// Replaces the sets.
+    pub(crate) fn set_sets(&mut self, sets: Arc<[SetEntry]>) {
+        let names = |indices: &HashSet<usize>| -> HashSet<Arc<str>> {
+            indices.iter().filter_map(|&index| Some(Arc::clone(&self.sets.get(index)?.name))).collect()
         };
         let open = names(&self.open_sets);
         let selected = self.node().and_then(|node| self.path_of(node));
         self.open_counters.clear();
         self.instances.clear();
-        self.open_sets = (0..sets.len()).filter(|&number| open.contains(&sets[number].name)).collect();
+        self.open_sets = (0..sets.len()).filter(|&index| open.contains(&sets[index].name)).collect();
         self.sets = sets;
-        self.lay_out();
-        // Numbers of sets may be others now; paths are not.
+        self.rebuild_rows();
+        // The indices of sets can have changed, so rows are compared by path.
         let is_selected = |row: &Node| selected.is_some() && self.path_of(row) == selected;
         match self.rows.iter().position(is_selected) {
-            Some(place) => self.selected = place,
-            // Who types fast has searched before there was anything to find.
+            Some(index) => self.selected = index,
+            // The search can have been entered before the sets were available.
             None => self.set_search(self.search.clone()),
         }
-    }
-
-    /// The path that a row stands for: all below it.
-    pub(crate) fn path_of(&self, node: &Node) -> Option<String> {
-        let (Node::Set(number)
-        | Node::Counter(number, _)
-        | Node::Instance(number, ..)
-        | Node::Nothing(number, ..)) = node;
-        let set = self.sets.get(*number)?;
-        let name = &set.name;
-        let counter = |place: usize| set.counters.get(place).map(|entry| &entry.counter.name);
-        let all = if set.has_instances { "(*)" } else { "" };
-        Some(match node {
-            Node::Set(_) => format!(r"\{name}{all}\*"),
-            Node::Counter(_, place) => format!(r"\{name}{all}\{}", counter(*place)?),
-            Node::Instance(_, place, instance) => format!(r"\{name}({instance})\{}", counter(*place)?),
-            Node::Nothing(..) => return None,
-        })
-    }
-
-    /// What is known of a row: type, unit and help.
-    pub(crate) fn help_of(&self, node: &Node) -> Option<String> {
-        match node {
-            Node::Set(set) => Some(self.sets.get(*set)?.help.to_string()),
-            Node::Counter(set, place) | Node::Instance(set, place, _) | Node::Nothing(set, place, _) => {
-                let entry = self.sets.get(*set)?.counters.get(*place)?;
-                let kind = entry.counter.counter_type.to_string();
-                let unit = entry.counter.unit();
-                let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
-                Some(format!("{} ({kind}{unit})", entry.help).trim_start().to_owned())
-            }
-        }
-    }
-
-    pub(crate) fn is_marked(&self, node: &Node) -> bool {
-        self.path_of(node).is_some_and(|path| self.marked.contains(&path))
-    }
-
-    /// How many rows are marked.
-    pub(crate) fn marks(&self) -> usize {
-        self.marked.len()
-    }
-
-    /// Marks the selected row, or takes the mark away.
-    pub(crate) fn toggle_mark(&mut self) {
-        let Some(path) = self.node().and_then(|node| self.path_of(node)) else { return };
-        match self.marked.iter().position(|known| *known == path) {
-            Some(place) => {
-                self.marked.remove(place);
-            }
-            None => self.marked.push(path),
-        }
-    }
-
-    /// The paths that were chosen: the marked ones, or else the selected one, or the one that was written.
-    pub(crate) fn chosen(&self) -> Result<Vec<PathPattern>, String> {
-        let parse = |text: &String| PathPattern::parse(text).map_err(|error| format!("'{text}': {error}"));
-        if self.search.trim_start().starts_with('\\') {
-            return parse(&self.search.trim().to_owned()).map(|path| vec![path]);
-        }
-        if !self.marked.is_empty() {
-            return self.marked.iter().map(parse).collect();
-        }
-        self.node().and_then(|node| self.path_of(node)).iter().map(parse).collect()
     }
 }
 
@@ -351,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn opening_and_closing() {
+    fn rows_open_and_close() {
         let mut tree = tree();
         assert_eq!(shown(&tree), [r"\Memory\*", r"\Process(*)\*"]);
         tree.select_by(1);
         assert_eq!(tree.open(), None);
         tree.select_by(1);
         assert_eq!(tree.open(), Some("Process".to_owned()));
-        tree.take_instances("Process".to_owned(), Ok(vec!["a".to_owned(), "b#1".to_owned()]));
+        tree.set_instances("Process".to_owned(), Ok(vec!["a".to_owned(), "b#1".to_owned()]));
         assert_eq!(
             shown(&tree)[1..],
             [
@@ -379,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn searching_sets_and_counters() {
+    fn the_search_matches_sets_and_counters() {
         let mut tree = tree();
         tree.set_search("bytes".to_owned());
         assert_eq!(shown(&tree).len(), 5);
@@ -397,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_set_of_a_name_comes_before_counters_that_contain_it() {
+    fn the_search_prefers_a_set_of_the_exact_name() {
         let sets = [set("Cgroup", true, &["% Processor Time"]), set("Processor", true, &["% Idle Time"])];
         let mut tree = Tree::new(sets.into(), true);
         let chosen = |tree: &Tree| tree.chosen().expect("paths")[0].to_string();
@@ -408,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sets_leave_the_selection() {
+    fn the_selection_survives_new_sets() {
         let mut tree = tree();
         tree.set_search("process io".to_owned());
         assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
@@ -417,16 +346,16 @@ mod tests {
             set("Memory", false, &["Bytes"]),
             set("Process", true, &["IO Bytes"]),
         ];
-        tree.take_sets(sets.into());
+        tree.set_sets(sets.into());
         assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
-        tree.take_sets([].into());
+        tree.set_sets([].into());
         assert!(tree.chosen().expect("none").is_empty());
-        tree.take_sets([set("Process", true, &["IO Bytes"])].into());
+        tree.set_sets([set("Process", true, &["IO Bytes"])].into());
         assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
     }
 
     #[test]
-    fn several_are_marked() {
+    fn marked_rows_are_chosen() {
         let mut tree = tree();
         tree.toggle_mark();
         tree.select_by(1);

@@ -1,56 +1,58 @@
-//! SIGBUS, the signal that a read of mapped memory raises where its file was cut.
+//! SIGBUS, the signal that is raised when mapped memory of a truncated file is read.
 //!
-//! Nothing keeps a program from cutting a file that another has mapped, and a reader must not depend on the writer's good
-//! will. Copies that the kernel makes (`pread`, `process_vm_readv`) fail with an error code instead, but do not promise to
-//! read a word at once, which cells count on. So a handler of the signal is needed: it puts zeros in place of the mapping that
-//! this thread reads under a guard, and the guard reports it.
+//! Any program can truncate a file that another has mapped, and a reader must not depend on the writer's good will.
+//! Copies by the kernel (`pread`, `process_vm_readv`) fail with an error code instead, but are not guaranteed to read a
+//! word atomically, as cells require. So a signal handler is needed: it replaces the mapping that this thread reads
+//! under a guard by zeros, and the guard reports the truncation.
 //!
-//! All other signals go to the handler that is displaced. A program may install a handler of its own at any time; the next
-//! guard then displaces that one. Each displacement has its own entry point, so a handler that calls the one it found before
-//! it gets to the handler that was displaced first, not back to itself. A handler that was installed a second time found the
-//! entry point that leads to itself: [`Visited`] breaks that loop.
+//! All other signals are passed to the displaced handler. A program may install a handler of its own at any time; the
+//! next guard then displaces that one. Each displacement has its own entry point, so a handler that calls its
+//! predecessor gets to the handler that was displaced before, not back to itself. If a program installs the same
+//! handler a second time, its predecessor is an entry point that leads back to it; [`Visited`] breaks this loop.
 
 #![allow(unsafe_code, reason = "a signal handler")]
 
 use std::cell::Cell;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
-use std::sync::{Mutex, PoisonError};
 
-/// The file was cut while it was read.
+use tachograph_schema::IgnorePoison;
+
+/// The file was truncated while it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WasCut;
+pub(crate) struct Truncated;
 
-/// Runs `look`, which may read the read-only mapping of these addresses.
+/// Calls `read`, which may read the read-only mapping at these addresses.
 ///
 /// # Errors
 ///
-/// The file had been cut short of what `look` read. The whole mapping is zeros then.
-pub(crate) fn guarded<T>(start: usize, end: usize, look: impl FnOnce() -> T) -> Result<T, WasCut> {
+/// The file was truncated before the end of what `read` accessed. The whole mapping then reads as zeros.
+pub(crate) fn guarded<T>(start: usize, end: usize, read: impl FnOnce() -> T) -> Result<T, Truncated> {
     ensure_handled();
-    let before = GUARDED.replace(Guarded { start, end, was_cut: false });
+    let before = GUARDED.replace(Guarded { start, end, is_truncated: false });
     let restore = Restore(before);
-    // The handler runs in this thread: what it reads and changes must be in place before and after the look.
+    // The handler runs in this thread: its inputs must be stored before `read`, its results loaded after it.
     compiler_fence(Ordering::SeqCst);
-    let seen = look();
+    let result = read();
     compiler_fence(Ordering::SeqCst);
-    let was_cut = GUARDED.get().was_cut;
+    let is_truncated = GUARDED.get().is_truncated;
     drop(restore);
-    if was_cut { Err(WasCut) } else { Ok(seen) }
+    if is_truncated { Err(Truncated) } else { Ok(result) }
 }
 
-/// What this thread reads under a guard.
+/// The mapping that this thread reads under a guard.
 #[derive(Clone, Copy)]
 struct Guarded {
     start: usize,
     end: usize,
-    was_cut: bool,
+    is_truncated: bool,
 }
 
 thread_local! {
-    static GUARDED: Cell<Guarded> = const { Cell::new(Guarded { start: 0, end: 0, was_cut: false }) };
+    static GUARDED: Cell<Guarded> = const { Cell::new(Guarded { start: 0, end: 0, is_truncated: false }) };
 }
 
-/// Restores what was guarded before, also when `look` panics.
+/// Restores the previous guard, also if `read` panics.
 struct Restore(Guarded);
 
 impl Drop for Restore {
@@ -59,16 +61,16 @@ impl Drop for Restore {
     }
 }
 
-/// A handler with three arguments, as `SA_SIGINFO` asks for.
+/// A handler with three arguments, as `SA_SIGINFO` requires.
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Different handlers that are displaced in the life of a process. Once there are more, the last one stays in place: who
-/// displaces ours again and again is a handler that calls ours.
+/// Maximum number of different handlers that are displaced in the life of a process. Later handlers stay installed: the
+/// program keeps replacing ours, and its handlers probably call ours.
 const MAX_DISPLACED: usize = 8;
 // `Visited` has a bit for each.
 const _: () = assert!(MAX_DISPLACED <= 8);
 
-/// Our entry points: the handler in place of `DISPLACED[N]` is `HANDLERS[N]`.
+/// Our entry points: `HANDLERS[N]` displaces the handler in `DISPLACED[N]`.
 static HANDLERS: [Handler; MAX_DISPLACED] = [
     on_bus_error::<0>,
     on_bus_error::<1>,
@@ -82,14 +84,14 @@ static HANDLERS: [Handler; MAX_DISPLACED] = [
 
 static DISPLACED: [Displaced; MAX_DISPLACED] = [const { Displaced::new() }; MAX_DISPLACED];
 
-/// How many of `DISPLACED` are in use, for those that add to them.
+/// The number of used entries of `DISPLACED`; locked while one is added.
 static USED: Mutex<usize> = Mutex::new(0);
 
-/// A handler that ours is in place of.
+/// A displaced handler.
 struct Displaced {
     handler: AtomicUsize,
     flags: AtomicUsize,
-    /// The signals that are blocked while it runs: signal 1 is bit 0.
+    /// The signals that are blocked while it runs; bit 0 is signal 1.
     mask: AtomicU64,
 }
 
@@ -99,7 +101,7 @@ impl Displaced {
     }
 
     fn set(&self, action: &libc::sigaction) {
-        // SAFETY: the set is one that the kernel has filled.
+        // SAFETY: the kernel has filled the set.
         let is_masked = |signal: i32| unsafe { libc::sigismember(&raw const action.sa_mask, signal) } == 1;
         let mask =
             (1..=64).filter(|&signal| is_masked(signal)).fold(0, |mask, signal| mask | 1 << (signal - 1));
@@ -120,12 +122,12 @@ impl Displaced {
     }
 }
 
-/// The place among ours of the handler at an address.
-fn place_of(handler: usize) -> Option<usize> {
+/// The index of an address in `HANDLERS`.
+fn index_of(handler: usize) -> Option<usize> {
     HANDLERS.iter().position(|&ours| ours as *const () as usize == handler)
 }
 
-fn in_force() -> libc::sigaction {
+fn installed() -> libc::sigaction {
     // SAFETY: all zeros is a valid value of the structure, which the kernel fills.
     unsafe {
         let mut action = std::mem::zeroed();
@@ -134,32 +136,32 @@ fn in_force() -> libc::sigaction {
     }
 }
 
-/// Displaces the handler in force, unless it is ours.
+/// Displaces the installed handler, unless it is ours.
 fn ensure_handled() {
-    if place_of(in_force().sa_sigaction).is_none() {
+    if index_of(installed().sa_sigaction).is_none() {
         displace();
     }
 }
 
 #[cold]
 fn displace() {
-    let mut used = USED.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = in_force();
-    if place_of(found.sa_sigaction).is_some() {
+    let mut used = USED.lock().ignore_poison();
+    let found = installed();
+    if index_of(found.sa_sigaction).is_some() {
         return;
     }
     let known = DISPLACED[..*used].iter().position(|displaced| displaced.is(&found));
-    let place = known.unwrap_or(*used);
-    let Some(displaced) = DISPLACED.get(place) else { return };
-    *used = (*used).max(place + 1);
-    // Before ours is in force: it may be called at once.
+    let index = known.unwrap_or(*used);
+    let Some(displaced) = DISPLACED.get(index) else { return };
+    *used = (*used).max(index + 1);
+    // Stored first, because our handler may be called as soon as it is installed.
     displaced.set(&found);
-    // SAFETY: all zeros is a valid value of these structures. The handler has the form that SA_SIGINFO asks for, and does only
-    // what a handler may.
+    // SAFETY: all zeros is a valid value of these structures. The handler has the form that SA_SIGINFO requires, and is
+    // async-signal-safe.
     let before = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = HANDLERS[place] as *const () as usize;
-        // What is interrupted is continued as it would have been without ours.
+        action.sa_sigaction = HANDLERS[index] as *const () as usize;
+        // Interrupted system calls are restarted as with the displaced handler.
         let restarts = if found.sa_sigaction == libc::SIG_IGN { libc::SA_RESTART } else { 0 };
         action.sa_flags = libc::SA_SIGINFO
             | libc::SA_ONSTACK
@@ -170,55 +172,55 @@ fn displace() {
         libc::sigaction(libc::SIGBUS, &raw const action, &raw mut before);
         before
     };
-    // Another thread may have installed one since `found` was read: that is the one that ours is in place of.
-    match place_of(before.sa_sigaction) {
+    // Another thread may have installed a handler after `found` was read: then that one was displaced.
+    match index_of(before.sa_sigaction) {
         Some(ours) => displaced.copy_from(&DISPLACED[ours]),
         None => displaced.set(&before),
     }
 }
 
-extern "C" fn on_bus_error<const PLACE: usize>(
+extern "C" fn on_bus_error<const INDEX: usize>(
     signal: libc::c_int,
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
 ) {
     // SAFETY: the kernel, or the handler that calls this one, passes a valid structure.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
-    // Positive codes are the kernel's own: an instruction failed at this address.
+    // Positive codes come from the kernel: an instruction failed at this address.
     let is_fault = code > 0;
     let guarded = GUARDED.get();
     if is_fault && (guarded.start..guarded.end).contains(&address) {
-        // All of the mapping, since what is left of it is of no use: it is dropped after this look.
+        // The whole mapping is replaced: it is unusable, and dropped after this read.
         let length = guarded.end - guarded.start;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        // SAFETY: it replaces the mapping under the guard by zeros. It is read-only, so nothing that was written is lost, and
-        // its owner unmaps it as before.
+        // SAFETY: this replaces the guarded mapping by zeros. It is read-only, so no written data is lost, and its owner
+        // unmaps it as before.
         let zeros =
             unsafe { libc::mmap(guarded.start as *mut libc::c_void, length, libc::PROT_READ, kind, -1, 0) };
         if zeros != libc::MAP_FAILED {
-            GUARDED.set(Guarded { was_cut: true, ..guarded });
+            GUARDED.set(Guarded { is_truncated: true, ..guarded });
             return;
         }
     }
-    // A handler that calls this entry point again has found itself: what was displaced before it comes next.
-    let place = (0..=PLACE).rev().find(|&place| !Visited::of(info).contains(place));
-    match place {
-        Some(place) => {
-            Visited::add(info, place);
-            pass_on(&DISPLACED[place], is_fault, signal, info, context);
-            Visited::remove(info, place);
+    // If a handler's predecessor is the entry point that called it, continue with the handler displaced before it.
+    let index = (0..=INDEX).rev().find(|&index| !Visited::of(info).contains(index));
+    match index {
+        Some(index) => {
+            Visited::add(info, index);
+            pass_on(&DISPLACED[index], is_fault, signal, info, context);
+            Visited::remove(info, index);
         }
         None => end_process(is_fault, signal),
     }
 }
 
-/// The places whose displaced handlers run for one signal, the one inside the other. They are kept in the bytes of its
-/// `siginfo_t` that Linux leaves unused and sets to zero for each signal: unlike a count of this thread, that is right also
-/// after a handler that ended in `siglongjmp`, and for a signal that arrives during a handler.
+/// The indexes of displaced handlers that run for one signal, nested in each other. They are stored in bytes of its
+/// `siginfo_t` that Linux leaves unused and sets to zero for each signal. Unlike a thread-local counter, they stay
+/// correct after a handler that ended with `siglongjmp`, and for a signal that arrives during a handler.
 #[derive(Clone, Copy)]
 struct Visited(u64);
 
-/// In the upper bytes, so that bytes of another origin are not mistaken for places.
+/// The value of the upper bytes, so that unrelated data is not mistaken for indexes.
 const IS_VISITED: u64 = 0x5441_4348_4f42_5500;
 
 impl Visited {
@@ -232,26 +234,26 @@ impl Visited {
         Self(if word & !0xff == IS_VISITED { word } else { IS_VISITED })
     }
 
-    fn contains(self, place: usize) -> bool {
-        self.0 & 1 << place != 0
+    fn contains(self, index: usize) -> bool {
+        self.0 & 1 << index != 0
     }
 
-    fn add(info: *mut libc::siginfo_t, place: usize) {
+    fn add(info: *mut libc::siginfo_t, index: usize) {
         let Self(word) = Self::of(info);
-        // SAFETY: the last word of a valid structure, which is this signal's own.
-        unsafe { Self::word(info).write_unaligned(word | 1 << place) }
+        // SAFETY: the last word of a valid structure, which belongs to this signal.
+        unsafe { Self::word(info).write_unaligned(word | 1 << index) }
     }
 
-    fn remove(info: *mut libc::siginfo_t, place: usize) {
+    fn remove(info: *mut libc::siginfo_t, index: usize) {
         let Self(word) = Self::of(info);
-        // SAFETY: the last word of a valid structure, which is this signal's own.
-        unsafe { Self::word(info).write_unaligned(word & !(1 << place)) }
+        // SAFETY: the last word of a valid structure, which belongs to this signal.
+        unsafe { Self::word(info).write_unaligned(word & !(1 << index)) }
     }
 }
 
-/// The default: the process ends when the instruction is tried again, or by the signal that is raised here.
+/// Performs the default action: the process ends when the instruction is retried, or by the signal raised here.
 fn end_process(is_fault: bool, signal: libc::c_int) {
-    // SAFETY: plain system calls, which a handler may make.
+    // SAFETY: plain system calls, which are async-signal-safe.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         if !is_fault {
@@ -260,7 +262,7 @@ fn end_process(is_fault: bool, signal: libc::c_int) {
     }
 }
 
-/// Does what would have been done without our handler.
+/// Handles the signal as if our handler were not installed.
 fn pass_on(
     displaced: &Displaced,
     is_fault: bool,
@@ -283,22 +285,22 @@ fn pass_on(
     if flags & libc::SA_NODEFER == 0 {
         mask |= 1 << (signal - 1);
     }
-    // SAFETY: the set is emptied before it is used, and the signals are valid numbers. The kernel restores the mask of the
+    // SAFETY: the set is emptied before it is used, and the signal numbers are valid. The kernel restores the mask of the
     // interrupted code when the outermost handler returns.
     unsafe {
         let mut blocked = std::mem::zeroed();
         libc::sigemptyset(&raw mut blocked);
-        for number in (1..=64).filter(|number| mask & 1 << (number - 1) != 0) {
-            libc::sigaddset(&raw mut blocked, number);
+        for signal in (1..=64).filter(|signal| mask & 1 << (signal - 1) != 0) {
+            libc::sigaddset(&raw mut blocked, signal);
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const blocked, std::ptr::null_mut());
     }
     if flags & libc::SA_SIGINFO != 0 {
-        // SAFETY: with this flag, the address is that of a function of this form.
+        // SAFETY: with this flag, the address is a function of this type.
         let handler: Handler = unsafe { std::mem::transmute(handler) };
         handler(signal, info, context);
     } else {
-        // SAFETY: without the flag, the address is that of a function of this form.
+        // SAFETY: without the flag, the address is a function of this type.
         let handler: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(handler) };
         handler(signal);
     }

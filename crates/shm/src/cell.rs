@@ -1,85 +1,86 @@
-//! The cells in which values are kept: words that many threads update at once without a lock, and that a reader in
-//! another process sees whole.
+//! Cells, which store values: words updated by many threads without a lock, which a reader in another process sees
+//! consistently.
 
-mod short;
+mod packed;
 
 use crate::sync::{AtomicU64, Ordering};
-use short::{Short, Widths};
+use packed::{Packed, Widths};
 
-/// What a cell lies in: a line of the processor's cache, so that the cells of two counters are never in each other's way.
+/// A cell occupies whole cache lines, so that updates of two counters do not share one.
 pub type CacheLine = [AtomicU64; 8];
 
-/// A sum and the number of what was summed, read together.
+/// A sum and the number of its summands, read together.
 ///
-/// A writer cannot change two words at once, and a reader that has the file read-only cannot stop it. So one word holds
-/// what belongs together, in short: the low bits of the number in its lowest bits, those of the sum above. One addition
-/// changes both. What goes over their ends is kept in words beside it, which may be late: the reader needs of them only how
-/// often an end was passed, and the short word tells how far they are behind.
+/// A writer cannot change two words at once, and a reader that has mapped the file read-only cannot stop it. So one packed
+/// word holds the low bits of both: the count in its lowest bits, the sum above. One addition changes both. Overflows of the
+/// packed fields are counted in further words, which are updated later: the reader needs only the number of overflows, and
+/// the packed word shows how far these words lag.
 ///
-/// Additions of few things and of many have such a word each: a thread that was stopped between its two steps is so much
-/// late as it added, and many at once would leave the first word no room for the threads that add one each. What a pair
-/// holds is what both hold.
+/// Small and large additions use separate packed words. A thread that is stopped between its two steps makes the second
+/// word lag by the count that it added, so large counts would use up the range that word 0 has for lag. The value of
+/// the pair is the sum of both.
 ///
 /// | word | holds |
 /// | --- | --- |
-/// | 0 | `sum << 16 | count` of the additions of less than 256 things, with the carries of the count into the sum |
-/// | 1 | their count, all of it; added to after word 0 |
-/// | 2 | how often their sum in word 0 passed a multiple of a 256th of its range (2^40); added to after word 0 |
-/// | 3 | the part of additions in two steps that is above half the range of the sum in word 0, in units of that |
-/// | 4 | the part of additions in two steps whose count is 256 or more, in units of 256 |
-/// | 5-7 | as words 0 to 2, of the additions of 256 things and more; the count has 24 bits, the sum 40 |
+/// | 0 | `sum << 16 | count` of additions with a count below 256, including carries from the count into the sum |
+/// | 1 | the whole count of these additions; added to after word 0 |
+/// | 2 | how often the sum in word 0 passed a multiple of 2^40, a 256th of its range; added to after word 0 |
+/// | 3 | for additions in two steps, the value in units of 2^47, half the range of the sum in word 0 |
+/// | 4 | for additions in two steps, the count in units of 256 |
+/// | 5-7 | like words 0 to 2, for additions with a count of 256 or more; the count has 24 bits, the sum 40 |
 ///
-/// Bounds of words 0 to 2: less than 2^16 may be under way or added between two loads of a reader, which asks word 1 again,
-/// and tries anew where it was slower than a quarter of that; threads that are stopped between their two steps take 1
-/// each, or up to 255 where they add many at once. In the same way up to 191 units of word 2, 58 hours of a timer, may be
-/// under way, and the reader asks it again as well. Bounds of words 5 to 7: three quarters of 2^24 things, and 191 * 2^32
-/// of their sum; so that some threads may be stopped there, more than 2^18 things, or things with a sum of 2^34 and more,
-/// are added in several steps, each with its share of both.
+/// Limits of words 0 to 2: the count of additions that are in progress, or are made between two loads of a reader, must
+/// be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of that. A
+/// thread that is stopped between its two steps takes 1 of this range, or up to 255 if it adds a larger count.
+/// Similarly, up to 191 units of word 2 (58 hours of a timer) may be in progress, and the reader re-reads word 2 as
+/// well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. To let several threads be
+/// stopped there, a count above 2^18, or a value of 2^34 or more, is added in several steps, each with a proportional
+/// part of both.
 ///
-/// In two steps, between which a reader may see the one without the other: an addition of few things that is half the range
-/// of the sum or more (2^47: a time of 39 hours, 140 terabytes), and one of many that would take more than 256 steps (more than
-/// 2^26 things, or a sum of 2^42 and more).
+/// Two kinds of additions take two steps, and a reader may see the first without the second: a count below 256 with a
+/// value of half the range of the sum or more (2^47: a time of 39 hours, 140 terabytes), and a larger count that would
+/// take more than 256 steps (a count above 2^26, or a value of 2^42 or more).
 ///
-/// `COUNT` and `SUM` are the widths of the two fields of word 0 in bits; other widths than 16 and 48 are for the model
+/// `COUNT` and `SUM` are the widths of the two fields of word 0 in bits; widths other than 16 and 48 are for the model
 /// checker.
 #[derive(Debug)]
 pub struct Pair<'a, const COUNT: u32 = 16, const SUM: u32 = 48> {
     words: &'a [AtomicU64],
 }
 
-/// What a [`Pair`] holds.
+/// The value of a [`Pair`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Sum {
     /// The sum, modulo 2^64.
     pub sum: u64,
-    /// How many additions it is of.
+    /// The number of summands.
     pub count: u64,
 }
 
 impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
-    /// Of the additions of few things.
+    /// Widths for additions with a small count.
     const FEW: Widths = Widths::new(COUNT, SUM);
-    /// Of the additions of many.
+    /// Widths for additions with a large count.
     const MANY: Widths = {
         let count = COUNT + COUNT / 2;
         Widths::new(count, if SUM < 64 - count { SUM } else { 64 - count })
     };
-    /// Counts of this many bits are few.
+    /// Counts with at most this number of bits are small.
     const FEW_BITS: u32 = COUNT / 2;
     /// Half the range of the sum in word 0, as a number of bits.
     const HALF: u32 = SUM - 1;
-    /// Most bits of a step's count and of its sum, where many are added: few threads that are stopped on their way must not
-    /// take the reader's room for what is late.
+    /// Maximum number of bits of a step's count and value, for large counts. They are limited so that a few stopped
+    /// threads do not use up the range for lagging words.
     const STEP_COUNT: u32 = Self::MANY.count - Self::MANY.count / 4;
     const STEP_SUM: u32 = Self::MANY.sum - 1 - Self::MANY.sum / 8;
-    /// Most steps, not more than the least count that is not few: each has some of it.
-    const MOST_STEPS: u64 = 1 << Self::FEW_BITS;
+    /// Maximum number of steps: the smallest large count, so that each step adds at least 1 to the count.
+    const MAX_STEPS: u64 = 1 << Self::FEW_BITS;
 
     /// The pair in the first eight words.
     ///
     /// # Panics
     ///
-    /// When there are fewer words.
+    /// If there are fewer words.
     #[inline]
     pub fn new(words: &'a [AtomicU64]) -> Self {
         assert!(words.len() >= 8, "a pair has eight words");
@@ -87,36 +88,37 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     }
 
     #[inline(always)]
-    fn few(&self) -> Short<'a> {
-        Short { words: self.words, first: 0, widths: Self::FEW }
+    fn few(&self) -> Packed<'a> {
+        Packed { words: self.words, first: 0, widths: Self::FEW }
     }
 
     #[inline(always)]
-    fn many(&self) -> Short<'a> {
-        Short { words: self.words, first: 5, widths: Self::MANY }
+    fn many(&self) -> Packed<'a> {
+        Packed { words: self.words, first: 5, widths: Self::MANY }
     }
 
-    /// Adds `value` to the sum and one to the number.
+    /// Adds `value` to the sum and 1 to the count.
     #[inline]
     pub fn add(&self, value: u64) {
         self.add_many(value, 1);
     }
 
-    /// Adds `value`, which is the sum of `count` things, to the sum, and `count` to the number.
+    /// Adds `value`, the sum of `count` summands, to the sum, and `count` to the count.
     ///
-    /// A reader sees all of it or nothing up to 2^18 things with a sum below 2^34, and of less than 256 things below 2^47.
-    /// Beyond that it may see a part of the things with their share of the sum; of more than 2^26 things, or with a sum of 2^42
-    /// and more (of less than 256 things: 2^47), the one without the other for a moment.
+    /// Up to a count of 2^18 with a value below 2^34, and for counts below 256 with a value below 2^47, a reader sees
+    /// the whole addition or nothing. Beyond that, it may see some of the summands with their part of the value. If the
+    /// count is above 2^26, or the value 2^42 or more (for counts below 256: 2^47 or more), it may briefly see part of
+    /// the count or of the value alone.
     #[inline]
     pub fn add_many(&self, value: u64, count: u64) {
         if count >> Self::FEW_BITS != 0 {
-            return self.add_in_shares(value, count);
+            return self.add_large(value, count);
         }
-        self.add_few(value, count);
+        self.add_small(value, count);
     }
 
     #[inline(always)]
-    fn add_few(&self, value: u64, count: u64) {
+    fn add_small(&self, value: u64, count: u64) {
         let (mut value, above) = (value, value >> Self::HALF);
         if above != 0 {
             self.words[3].fetch_add(above, Ordering::Release);
@@ -125,13 +127,13 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
         self.few().add(value, count);
     }
 
-    /// Adds many things, as many at a time as fit.
+    /// Adds a large count, in as few steps as possible.
     #[cold]
-    fn add_in_shares(&self, value: u64, count: u64) {
+    fn add_large(&self, value: u64, count: u64) {
         let steps = ((count - 1) >> Self::STEP_COUNT).max(value >> Self::STEP_SUM) + 1;
-        if steps > Self::MOST_STEPS {
+        if steps > Self::MAX_STEPS {
             self.words[4].fetch_add(count >> Self::FEW_BITS, Ordering::Release);
-            return self.add_few(value, count & ((1 << Self::FEW_BITS) - 1));
+            return self.add_small(value, count & ((1 << Self::FEW_BITS) - 1));
         }
         if steps == 1 {
             return self.many().add(value, count);
@@ -141,14 +143,14 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
         }
     }
 
-    /// The sum and the number, which belong together; `None` where writers were faster than the reader a thousand times, or
-    /// the words were written by nobody who keeps to the protocol.
+    /// Reads the sum and the count, which belong together; `None` after a thousand failed attempts, because writers
+    /// were faster than the reader, or the words were not written by this protocol.
     #[inline]
     pub fn read(&self) -> Option<Sum> {
         let above = self.words[3].load(Ordering::Acquire);
         let in_two_steps = self.words[4].load(Ordering::Acquire);
         let both = match self.few().read_once() {
-            // Mostly the first try is it, and there were never many at once.
+            // Usually the first attempt succeeds, and no count was large.
             Some(few) if self.many().is_untouched() => few,
             _ => self.read_both()?,
         };
@@ -165,14 +167,14 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     }
 }
 
-/// Some things in so many shares, not more than there are things: the sum of each share is that of its things, as far as whole
-/// numbers go.
+/// Divides an addition into `steps`, at most its count. Each has a proportional part of count and value, up to
+/// rounding.
 fn shares(all: Sum, steps: u64) -> impl Iterator<Item = Sum> {
     let part =
         |of: u64, share: u64, whole: u64| (u128::from(of) * u128::from(share) / u128::from(whole)) as u64;
     let mut before = Sum::default();
     (1..=steps).map(move |step| {
-        // Shares of what is so far, less what was there before: rounding loses nothing.
+        // Differences of cumulative parts, so that rounding loses nothing.
         let count = part(all.count, step, steps);
         let after = Sum { sum: part(all.sum, count, all.count), count };
         let share = Sum { sum: after.sum - before.sum, count: after.count - before.count };
@@ -181,7 +183,7 @@ fn shares(all: Sum, steps: u64) -> impl Iterator<Item = Sum> {
     })
 }
 
-/// Two numbers of 32 bits in one word, which are set together: the value in the upper half, its base in the lower.
+/// Sets a ratio: two numbers of 32 bits in one word, the value in the upper half, its base in the lower.
 #[inline]
 pub fn set_ratio(word: &AtomicU64, value: u32, base: u32) {
     word.store(u64::from(value) << 32 | u64::from(base), Ordering::Release);
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_go_over_every_end() {
+    fn sums_are_exact_when_fields_overflow() {
         let line = line();
         let pair = Pair::<4, 8>::new(&line);
         let (mut sum, mut count) = (0_u64, 0_u64);
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_many_go_over_every_end() {
+    fn sums_of_large_counts_are_exact_when_fields_overflow() {
         let line = line();
         let pair = Pair::<4, 8>::new(&line);
         let mut all = Sum::default();
@@ -228,14 +230,14 @@ mod tests {
         }
     }
 
-    /// Many at once are one addition of one word, so that no reader can see a part.
+    /// A large count is one addition to one word, so that no reader can see a part.
     #[test]
-    fn many_are_added_in_one_step() {
+    fn a_large_count_is_added_in_one_step() {
         for (value, count) in [(0, 256), (7 * 256, 256), (7_000, 1_000), ((1 << 34) - 1, 1 << 18)] {
             let line = line();
             let pair = Pair::<16, 48>::new(&line);
             pair.add_many(value, count);
-            // What is not in the short word is there after it only.
+            // The other words are updated after the packed word.
             let late = line[6].swap(0, Ordering::Relaxed);
             line[7].store(0, Ordering::Relaxed);
             assert_eq!(late, count);
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_have_their_part_of_both() {
+    fn steps_have_proportional_parts_of_sum_and_count() {
         for (value, count, steps) in [(7 << 20, 1 << 20, 5), (5 << 26, 1 << 26, 256), (300 << 33, 300, 151)] {
             let mut all = Sum::default();
             for share in shares(Sum { sum: value, count }, steps) {
@@ -260,9 +262,8 @@ mod tests {
         assert!(hits.into_iter().all(|share| share.sum <= share.count && share.count - share.sum <= 1));
     }
 
-    /// However much is added at once, it is all there.
     #[test]
-    fn any_number_can_be_added_at_once() {
+    fn any_count_and_value_can_be_added_at_once() {
         let line = line();
         let pair = Pair::<16, 48>::new(&line);
         let mut all = Sum::default();
@@ -277,15 +278,15 @@ mod tests {
         }
     }
 
-    /// Writers that are stopped after their first step have changed word 0 and nothing else.
+    /// A writer that is stopped after its first step has changed word 0 only.
     #[test]
-    fn writers_that_are_stopped_are_counted() {
+    fn stopped_writers_are_counted() {
         let line = line();
         let pair = Pair::<16, 48>::new(&line);
         let mut sum = (1 << 47) - 1;
         pair.add(sum);
         for stopped in 1..=3 {
-            // Three of them pass the middle of the range and its end.
+            // Three of these pass the middle of the range and its end.
             let value = 60_u64 << 40;
             line[0].fetch_add(value << 16 | 1, Ordering::Relaxed);
             sum += value;
@@ -293,9 +294,9 @@ mod tests {
         }
     }
 
-    /// The same of those that add as many as they may.
+    /// The same for writers that add the largest count and value of one step.
     #[test]
-    fn writers_of_many_that_are_stopped_are_counted() {
+    fn stopped_writers_of_large_counts_are_counted() {
         let line = line();
         let pair = Pair::<16, 48>::new(&line);
         pair.add_many(5 << 32, 256);
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn large_values_and_counts_are_whole() {
+    fn large_values_and_counts_are_exact() {
         let line = line();
         let pair = Pair::<16, 48>::new(&line);
         let mut sum = 0_u64;
@@ -322,12 +323,12 @@ mod tests {
     }
 
     #[test]
-    fn words_of_nobody_end() {
+    fn reading_invalid_words_returns() {
         let line = line();
-        for (place, word) in line.iter().enumerate() {
-            word.store(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(place as u64 + 1), Ordering::Relaxed);
+        for (index, word) in line.iter().enumerate() {
+            word.store(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(index as u64 + 1), Ordering::Relaxed);
         }
-        // Any answer will do, as long as there is one.
+        // Any result is acceptable.
         let _ = Pair::<16, 48>::new(&line).read();
     }
 

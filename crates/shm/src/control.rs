@@ -1,17 +1,17 @@
-//! Requests to a provider, over the socket beside its file: a consumer asks, the provider's thread answers.
+//! Requests from consumers to a provider, sent over the socket of the provider's file.
 //!
-//! A request is a head of 48 bytes and two texts; an answer is a Win32 code of 4 bytes. All numbers are little-endian.
+//! A request is a head of 48 bytes and two texts; the answer is a Win32 code of 4 bytes. All numbers are little-endian.
 //!
 //! | bytes | field |
 //! | --- | --- |
 //! | 0 | `TREQ` |
-//! | 4 | length of the request, head included |
+//! | 4 | length of the request in bytes, including the head |
 //! | 8 | the request: [`Kind`] |
 //! | 12 | counter id; 0xFFFFFFFF: all |
 //! | 16 | GUID of the set |
 //! | 32 | instance id; 0xFFFFFFFF: all |
-//! | 36 | bytes of the instance's name |
-//! | 40 | bytes of the machine's name |
+//! | 36 | length of the instance's name in bytes |
+//! | 40 | length of the machine's name in bytes |
 //! | 44 | 0 |
 
 use crate::problem::Problem;
@@ -20,32 +20,32 @@ use crate::{CounterSetInfo, Guid};
 const MAGIC: [u8; 4] = *b"TREQ";
 const HEAD: usize = 48;
 
-/// Most bytes of a request.
+/// Maximum size of a request in bytes.
 pub const MAX_REQUEST: usize = HEAD + 2 * 3 * CounterSetInfo::MAX_NAME;
 
-/// Bytes of an answer.
+/// Size of an answer in bytes.
 pub const ANSWER: usize = 4;
 
-/// What a provider is asked (`PERF_ADD_COUNTER` and the others).
+/// The kind of a request (`PERF_ADD_COUNTER` and the others).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Kind {
-    /// A consumer added a counter to a query.
+    /// A consumer has added a counter to a query.
     AddCounter = 1,
-    /// A consumer took a counter out of a query.
+    /// A consumer has removed a counter from a query.
     RemoveCounter = 2,
-    /// A consumer wants the instances.
+    /// A consumer will list the instances.
     EnumInstances = 3,
-    /// A consumer reads the values next: the last chance to refresh them.
+    /// A consumer will read the values: the provider should refresh them now.
     CollectStart = 5,
     /// A consumer has read the values.
     CollectEnd = 6,
-    /// A consumer wants some instances only.
+    /// A consumer filters instances.
     Filter = 9,
 }
 
 impl Kind {
-    /// The request of this number, if there is one.
+    /// Decodes the kind of a request.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             1 => Self::AddCounter,
@@ -62,13 +62,13 @@ impl Kind {
 /// A request to a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is asked.
+    /// The kind of the request.
     pub kind: Kind,
-    /// The set that it is about.
+    /// The counter set.
     pub set: Guid,
-    /// The counter; `u32::MAX`: all.
+    /// The counter; `u32::MAX` for all.
     pub counter_id: u32,
-    /// The instance's id; `u32::MAX`: all.
+    /// The instance's id; `u32::MAX` for all.
     pub instance_id: u32,
     /// The instance's name or pattern.
     pub instance: String,
@@ -77,7 +77,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request about all counters and instances of a set.
+    /// Creates a request for all counters and instances of a set.
     pub fn new(kind: Kind, set: Guid) -> Self {
         Self {
             kind,
@@ -89,14 +89,10 @@ impl Request {
         }
     }
 
-    /// Appends the request as bytes. Names that are longer than any may be are cut.
+    /// Appends the encoded request. Names that are too long are truncated.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        let cut = |text: &str| {
-            let most = 3 * CounterSetInfo::MAX_NAME;
-            let end = (0..=text.len().min(most)).rev().find(|&end| text.is_char_boundary(end));
-            text[..end.unwrap_or_default()].to_owned()
-        };
-        let (instance, machine) = (cut(&self.instance), cut(&self.machine));
+        let [instance, machine] = [&self.instance, &self.machine]
+            .map(|text| &text[..text.floor_char_boundary(3 * CounterSetInfo::MAX_NAME)]);
         let length = HEAD + instance.len() + machine.len();
         out.extend(MAGIC);
         for number in [length as u32, self.kind as u32, self.counter_id] {
@@ -110,11 +106,11 @@ impl Request {
         out.extend(machine.as_bytes());
     }
 
-    /// The request at the start of the bytes and its length; `None` where more bytes have to come.
+    /// Decodes the request at the start of the bytes; returns it with its length, or `None` if it is incomplete.
     ///
     /// # Errors
     ///
-    /// What cannot become a request any more.
+    /// The bytes do not start a valid request.
     pub fn decode(bytes: &[u8]) -> Result<Option<(Self, usize)>, Problem> {
         let number = |at: usize| {
             let field = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
@@ -126,10 +122,10 @@ impl Request {
         let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
         let length = number(4) as usize;
         let (instance, machine) = (number(36) as usize, number(40) as usize);
-        let most = 3 * CounterSetInfo::MAX_NAME;
-        if instance > most || machine > most || length != HEAD + instance + machine {
+        let max = 3 * CounterSetInfo::MAX_NAME;
+        if instance > max || machine > max || length != HEAD + instance + machine {
             let found = format!("{length} bytes with names of {instance} and {machine} bytes");
-            return Err(Problem::new(4, found, format!("48 bytes and two names of at most {most} bytes")));
+            return Err(Problem::new(4, found, format!("48 bytes and two names of at most {max} bytes")));
         }
         let kind =
             Kind::from_number(number(8)).ok_or_else(|| Problem::new(8, number(8), "a known request"))?;

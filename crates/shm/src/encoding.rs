@@ -1,7 +1,7 @@
-//! The description of a set as bytes in its file.
+//! The description of a set, encoded in its file.
 //!
-//! Little-endian: a head of 88 bytes, 88 bytes a counter, then the texts. A text is an offset from the start of the
-//! texts, and a length, in bytes of UTF-8.
+//! Little-endian: a head of 88 bytes, 88 bytes per counter, then the texts in UTF-8. A text is referred to by its offset from
+//! the start of the texts, and its length in bytes.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -15,12 +15,12 @@ use tachograph_schema::{
 const HEAD: usize = 88;
 const COUNTER: usize = 88;
 
-/// No such companion.
+/// Stored as the id of a missing companion.
 const NONE: u32 = u32::MAX;
 
 const INSTANCE_TYPES: &str = "an instance type (0, 2, 4, 6 or 12)";
 
-/// Checks what a file can hold of a description.
+/// Checks that a file can store the description.
 pub(crate) fn check(description: &CounterSetInfo) -> Result<(), Problem> {
     let bad = |found: String, expected: &str| Err(Problem::new(0, found, expected));
     if description.instance_type == InstanceType::InstanceAggregate {
@@ -44,7 +44,7 @@ pub(crate) fn check(description: &CounterSetInfo) -> Result<(), Problem> {
     let mut by_id = HashMap::with_capacity(counters.len());
     for counter in counters {
         if counter.id == NONE {
-            return bad(format!("counter id {NONE}"), "another: this one stands for all counters");
+            return bad(format!("counter id {NONE}"), "another id: this one means all counters");
         }
         if by_id.insert(counter.id, counter).is_some() {
             return bad(format!("counter id {} twice", counter.id), "ids that are unique in the set");
@@ -66,11 +66,11 @@ fn check_counter(by_id: &HashMap<u32, &CounterInfo>, counter: &CounterInfo) -> R
         }
     }
     let base = counter.base_id.and_then(|id| by_id.get(&id));
-    let is_kept_with_it = base.is_some_and(|base| base.cell == CellKind::None);
+    let shares_cell = base.is_some_and(|base| base.cell == CellKind::None);
     match counter.cell.has_base() {
         true if base.is_none() => bad("a cell for its base".to_owned(), "a base counter"),
-        false if counter.cell != CellKind::None && is_kept_with_it => {
-            bad("a base without a cell".to_owned(), "a base with one, or a cell that keeps both")
+        false if counter.cell != CellKind::None && shares_cell => {
+            bad("a base without a cell".to_owned(), "a base with a cell, or a cell that stores both")
         }
         _ => Ok(()),
     }
@@ -81,10 +81,10 @@ pub(crate) fn encode(description: &CounterSetInfo) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend(description.guid.to_bytes());
     out.extend(description.provider_guid.to_bytes());
-    put(&mut out, description.instance_type as u32);
-    put(&mut out, description.detail_level);
-    put(&mut out, description.counters.len() as u32);
-    put(&mut out, 0);
+    push_u32(&mut out, description.instance_type as u32);
+    push_u32(&mut out, description.detail_level);
+    push_u32(&mut out, description.counters.len() as u32);
+    push_u32(&mut out, 0);
     let of_set = [
         &description.name,
         &description.help,
@@ -92,22 +92,22 @@ pub(crate) fn encode(description: &CounterSetInfo) -> Vec<u8> {
         &description.provider_name,
         &description.label,
     ];
-    of_set.into_iter().for_each(|text| put_text(&mut out, &mut texts, text));
+    of_set.into_iter().for_each(|text| push_text(&mut out, &mut texts, text));
     for counter in &description.counters {
-        put(&mut out, counter.id);
-        put(&mut out, counter.counter_type.0);
+        push_u32(&mut out, counter.id);
+        push_u32(&mut out, counter.counter_type.0);
         out.extend(counter.attributes.0.to_le_bytes());
-        put(&mut out, counter.detail_level);
+        push_u32(&mut out, counter.detail_level);
         out.extend(counter.default_scale.to_le_bytes());
         for id in counter.companion_ids() {
-            put(&mut out, id.unwrap_or(NONE));
+            push_u32(&mut out, id.unwrap_or(NONE));
         }
-        put(&mut out, counter.aggregate as u32);
-        put(&mut out, counter.cell as u32);
-        put(&mut out, counter.stripes);
-        put(&mut out, 0);
+        push_u32(&mut out, counter.aggregate as u32);
+        push_u32(&mut out, counter.cell as u32);
+        push_u32(&mut out, counter.stripes);
+        push_u32(&mut out, 0);
         for text in [&counter.name, &counter.help, &counter.unit] {
-            put_text(&mut out, &mut texts, text);
+            push_text(&mut out, &mut texts, text);
         }
         out.extend([0; 8]);
     }
@@ -115,49 +115,49 @@ pub(crate) fn encode(description: &CounterSetInfo) -> Vec<u8> {
     out
 }
 
-fn put(out: &mut Vec<u8>, number: u32) {
+fn push_u32(out: &mut Vec<u8>, number: u32) {
     out.extend(number.to_le_bytes());
 }
 
-fn put_text(out: &mut Vec<u8>, texts: &mut Vec<u8>, text: &str) {
-    put(out, texts.len() as u32);
-    put(out, text.len() as u32);
+fn push_text(out: &mut Vec<u8>, texts: &mut Vec<u8>, text: &str) {
+    push_u32(out, texts.len() as u32);
+    push_u32(out, text.len() as u32);
     texts.extend(text.as_bytes());
 }
 
-/// Reads a description; offsets in problems count from the start of the file.
+/// Decodes a description. Offsets of problems are from the start of the file.
 pub(crate) fn decode(bytes: &[u8]) -> Result<CounterSetInfo, Problem> {
     if bytes.len() > MAX_DESCRIPTION {
         return Err(Problem::new(HEADER_BYTES, bytes.len(), "a description of at most 16 MiB"));
     }
     let mut head = Fields { bytes, at: 0 };
-    let guid = Guid::from_bytes(head.take()?);
-    let provider_guid = Guid::from_bytes(head.take()?);
-    let instance_type = head.known(INSTANCE_TYPES, |number| {
+    let guid = Guid::from_bytes(head.read()?);
+    let provider_guid = Guid::from_bytes(head.read()?);
+    let instance_type = head.read_enum(INSTANCE_TYPES, |number| {
         InstanceType::from_number(number).filter(|known| *known != InstanceType::InstanceAggregate)
     })?;
-    let detail_level = head.number()?;
+    let detail_level = head.read_u32()?;
     let at = head.at;
-    let count = head.number()? as usize;
-    head.number()?;
+    let count = head.read_u32()? as usize;
+    head.read_u32()?;
     let table = count.checked_mul(COUNTER).and_then(|size| size.checked_add(HEAD));
     let Some(texts_at) = table.filter(|&end| count <= CounterSetInfo::MAX_COUNTERS && end <= bytes.len())
     else {
         return Err(Problem::new(HEADER_BYTES + at, count, "a number of counters that fits the description"));
     };
     let texts = &bytes[texts_at..];
-    let texts = Texts { bytes: texts, at: texts_at, left: Cell::new(texts.len()) };
+    let texts = Texts { bytes: texts, at: texts_at, unread: Cell::new(texts.len()) };
     let mut description = CounterSetInfo::new("", guid, instance_type);
     description.provider_guid = provider_guid;
     description.detail_level = detail_level;
-    description.name = texts.take(&mut head)?;
-    description.help = texts.take(&mut head)?;
-    description.instances_help = texts.take(&mut head)?;
-    description.provider_name = texts.take(&mut head)?;
-    description.label = texts.take(&mut head)?;
+    description.name = texts.read(&mut head)?;
+    description.help = texts.read(&mut head)?;
+    description.instances_help = texts.read(&mut head)?;
+    description.provider_name = texts.read(&mut head)?;
+    description.label = texts.read(&mut head)?;
     description.counters.reserve_exact(count);
-    for place in 0..count {
-        let mut fields = Fields { bytes, at: HEAD + place * COUNTER };
+    for index in 0..count {
+        let mut fields = Fields { bytes, at: HEAD + index * COUNTER };
         description.counters.push(counter(&mut fields, &texts)?);
     }
     let at_counters = |problem: Problem| Problem { offset: (HEADER_BYTES + HEAD) as u64, ..problem };
@@ -166,30 +166,30 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<CounterSetInfo, Problem> {
 }
 
 fn counter(fields: &mut Fields<'_>, texts: &Texts<'_>) -> Result<CounterInfo, Problem> {
-    let mut counter = CounterInfo::new(fields.number()?, "", fields.number()?);
-    counter.attributes = Attributes(u64::from_le_bytes(fields.take()?));
-    counter.detail_level = fields.number()?;
-    counter.default_scale = i32::from_le_bytes(fields.take()?);
-    let mut companion = || fields.number().map(|id| (id != NONE).then_some(id));
+    let mut counter = CounterInfo::new(fields.read_u32()?, "", fields.read_u32()?);
+    counter.attributes = Attributes(u64::from_le_bytes(fields.read()?));
+    counter.detail_level = fields.read_u32()?;
+    counter.default_scale = i32::from_le_bytes(fields.read()?);
+    let mut companion = || fields.read_u32().map(|id| (id != NONE).then_some(id));
     counter.set_companion_ids([companion()?, companion()?, companion()?, companion()?]);
-    counter.aggregate = Aggregate::from_number(fields.number()?).unwrap_or_default();
-    counter.cell = fields.known("a kind of cell (0 to 4)", CellKind::from_number)?;
-    counter.stripes = fields.number()?;
-    fields.number()?;
-    counter.name = texts.take(fields)?;
-    counter.help = texts.take(fields)?;
-    counter.unit = texts.take(fields)?;
+    counter.aggregate = Aggregate::from_number(fields.read_u32()?).unwrap_or_default();
+    counter.cell = fields.read_enum("a kind of cell (0 to 4)", CellKind::from_number)?;
+    counter.stripes = fields.read_u32()?;
+    fields.read_u32()?;
+    counter.name = texts.read(fields)?;
+    counter.help = texts.read(fields)?;
+    counter.unit = texts.read(fields)?;
     Ok(counter)
 }
 
-/// Fields one after the other.
+/// Reads fields in sequence.
 struct Fields<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Fields<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
+    fn read<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
         let field = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
         let Some(field) = field else {
             return Err(Problem::new(
@@ -202,30 +202,31 @@ impl Fields<'_> {
         Ok(*field)
     }
 
-    fn number(&mut self) -> Result<u32, Problem> {
-        self.take().map(u32::from_le_bytes)
+    fn read_u32(&mut self) -> Result<u32, Problem> {
+        self.read().map(u32::from_le_bytes)
     }
 
-    fn known<T>(&mut self, expected: &str, of: impl Fn(u32) -> Option<T>) -> Result<T, Problem> {
+    fn read_enum<T>(&mut self, expected: &str, of: impl Fn(u32) -> Option<T>) -> Result<T, Problem> {
         let at = self.at;
-        let number = self.number()?;
+        let number = self.read_u32()?;
         of(number).ok_or_else(|| Problem::new(HEADER_BYTES + at, number, expected))
     }
 }
 
-/// The texts at the end.
+/// The texts after the counters.
 struct Texts<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// How many bytes have not been taken: texts that share bytes could make a small file a large description.
-    left: Cell<usize>,
+    /// The number of bytes that texts may still refer to: overlapping texts could turn a small file into a large
+    /// description.
+    unread: Cell<usize>,
 }
 
 impl Texts<'_> {
-    /// The text that the next two fields tell.
-    fn take(&self, fields: &mut Fields<'_>) -> Result<Text, Problem> {
+    /// Reads the text whose offset and length are the next two fields.
+    fn read(&self, fields: &mut Fields<'_>) -> Result<Text, Problem> {
         let at = fields.at;
-        let (offset, length) = (fields.number()? as usize, fields.number()? as usize);
+        let (offset, length) = (fields.read_u32()? as usize, fields.read_u32()? as usize);
         let Some(text) = self.bytes.get(offset..).and_then(|rest| rest.get(..length)) else {
             let found = format!("a text of {length} bytes at {offset}");
             return Err(Problem::new(
@@ -234,17 +235,17 @@ impl Texts<'_> {
                 format!("one within {} bytes", self.bytes.len()),
             ));
         };
-        let Some(left) = self.left.get().checked_sub(length) else {
-            return Err(Problem::new(HEADER_BYTES + at, "a text over others", "texts side by side"));
+        let Some(unread) = self.unread.get().checked_sub(length) else {
+            return Err(Problem::new(HEADER_BYTES + at, "overlapping texts", "texts that do not overlap"));
         };
-        self.left.set(left);
+        self.unread.set(unread);
         if length > MAX_TEXT {
             let found = format!("a text of {length} bytes");
             return Err(Problem::new(HEADER_BYTES + at, found, format!("at most {MAX_TEXT}")));
         }
         match std::str::from_utf8(text) {
             Ok(text) => Ok(text.to_owned().into()),
-            Err(_) => Err(Problem::new(HEADER_BYTES + self.at + offset, "bytes that are no text", "UTF-8")),
+            Err(_) => Err(Problem::new(HEADER_BYTES + self.at + offset, "invalid UTF-8", "UTF-8")),
         }
     }
 }

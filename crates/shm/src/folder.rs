@@ -1,4 +1,4 @@
-//! The folders in which published sets are.
+//! The folders of published sets.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata, OpenOptions};
@@ -11,52 +11,52 @@ use crate::layout::{MAGIC, VERSION};
 use crate::map::{effective_user, is_locked_to_write};
 use crate::problem::WriteError;
 
-/// The variable that names a folder of one's own.
+/// The environment variable that names a folder for published sets.
 pub const VARIABLE: &str = "TACHO_RUNTIME_DIR";
 
-/// The folder of the machine.
-const OF_THE_MACHINE: &str = "/run/tachograph";
+/// The folder shared by all users.
+const SYSTEM_FOLDER: &str = "/run/tachograph";
 
-/// How names of published files end, of their sockets, and of files that are not ready.
+/// File name endings: of published files, their sockets, unfinished files, and the folders in which sockets are created
+/// before their mode is set.
 pub(crate) const FILE: &str = ".tacho";
 const SOCKET: &str = ".sock";
-const UNREADY: &str = ".new";
-/// Of folders in which sockets are made before they have their mode.
-const UNREADY_SOCKET: &str = ".sock-new";
+const UNFINISHED: &str = ".new";
+const UNFINISHED_SOCKET: &str = ".sock-new";
 
-/// How long an empty file may be without a lock, or a socket without a file, before it counts as left behind: between making
-/// and locking it there is a moment.
+/// The time after which an empty file without a lock, or a socket without a file, counts as abandoned. A writer creates
+/// a file shortly before it locks it.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// How it is with what may not be ready.
+/// The state of a file, socket or folder that may be unfinished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unready {
-    /// It is nothing to be removed, or not by us.
-    Stays,
-    /// Its writer lives, or may.
-    Later,
-    /// Its writer is gone.
-    Left,
+enum Leftover {
+    /// Finished, or not ours to remove.
+    Keep,
+    /// The writer may be alive.
+    Undecided,
+    /// The writer is dead.
+    Abandoned,
 }
 
-impl Unready {
-    /// Removes it where it was left behind; what cannot be removed stays.
-    fn remove_by(self, remove: impl FnOnce() -> io::Result<()>) -> Self {
-        if self != Self::Left {
+impl Leftover {
+    /// Calls `remove` if the state is `Abandoned`. Errors are ignored.
+    fn remove_with(self, remove: impl FnOnce() -> io::Result<()>) -> Self {
+        if self != Self::Abandoned {
             return self;
         }
         let _ = remove();
-        Self::Stays
+        Self::Keep
     }
 }
 
-/// The folders where published sets are looked for: that of `TACHO_RUNTIME_DIR`, `/run/tachograph`, and `tachograph` in
-/// `XDG_RUNTIME_DIR`. Whether they are there is another matter.
+/// The folders that are searched for published sets: the value of `TACHO_RUNTIME_DIR`, `/run/tachograph`, and
+/// `tachograph` in `XDG_RUNTIME_DIR`. They need not exist.
 pub fn runtime_folders() -> Vec<PathBuf> {
     let of_variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let of_user = of_variable("XDG_RUNTIME_DIR").map(|folder| folder.join("tachograph"));
     let mut folders: Vec<PathBuf> =
-        [of_variable(VARIABLE), Some(OF_THE_MACHINE.into()), of_user].into_iter().flatten().collect();
+        [of_variable(VARIABLE), Some(SYSTEM_FOLDER.into()), of_user].into_iter().flatten().collect();
     let mut seen = Vec::new();
     folders.retain(|folder| {
         let is_new = !seen.contains(folder);
@@ -78,7 +78,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// What the operating system says; a link is refused ("not a directory").
+    /// Errors of the operating system, including "not a directory" for a symbolic link.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
@@ -87,8 +87,8 @@ impl Folder {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// The folder to publish in: this one, or the first of [`runtime_folders`] that will do. The folder of a variable is
-    /// made where it is missing, for its owner alone.
+    /// The folder to publish in: `chosen`, or the first suitable one of [`runtime_folders`]. Missing folders, except
+    /// `/run/tachograph`, are created with mode 0700.
     pub(crate) fn to_publish(chosen: Option<&Path>) -> Result<Self, WriteError> {
         let mut first_error = None;
         let folders = chosen.map_or_else(runtime_folders, |folder| vec![folder.to_owned()]);
@@ -96,7 +96,7 @@ impl Folder {
             match Self::open_to_publish(&path) {
                 Ok(folder) => return Ok(folder),
                 Err(WriteError::Io(_, path, error))
-                    if error.kind() == io::ErrorKind::NotFound && path == Path::new(OF_THE_MACHINE) => {}
+                    if error.kind() == io::ErrorKind::NotFound && path == Path::new(SYSTEM_FOLDER) => {}
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
@@ -104,7 +104,7 @@ impl Folder {
     }
 
     fn open_to_publish(path: &Path) -> Result<Self, WriteError> {
-        if path != Path::new(OF_THE_MACHINE) {
+        if path != Path::new(SYSTEM_FOLDER) {
             use std::os::unix::fs::DirBuilderExt;
             match std::fs::DirBuilder::new().mode(0o700).create(path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -114,15 +114,17 @@ impl Folder {
             }
         }
         let folder = Self::open(path).map_err(|error| WriteError::io("open the folder", path, error))?;
-        let metadata =
-            folder.file.metadata().map_err(|error| WriteError::io("look at the folder", path, error))?;
+        let metadata = folder
+            .file
+            .metadata()
+            .map_err(|error| WriteError::io("read the attributes of the folder", path, error))?;
         let is_ours = [0, effective_user()].contains(&metadata.uid());
         let (open_to_all, sticky) = (metadata.mode() & 0o002 != 0, metadata.mode() & 0o1000 != 0);
         if !is_ours {
-            return Err(WriteError::Folder(path.to_owned(), "this folder belongs to another user"));
+            return Err(WriteError::Folder(path.to_owned(), "the folder belongs to another user"));
         }
         if open_to_all && !sticky {
-            let why = "anybody may write to this folder and replace what is in it: chmod o-w";
+            let why = "other users can write to the folder and replace its files: run 'chmod o-w' on it";
             return Err(WriteError::Folder(path.to_owned(), why));
         }
         Ok(folder)
@@ -133,8 +135,8 @@ impl Folder {
         &self.path
     }
 
-    /// A number that is another one when files may have come or gone; 0 when that cannot be told, since the last change
-    /// was just now: the clock of files has coarse steps.
+    /// A number that changes when files may have been added or removed; 0 if this is unknown, because the folder was
+    /// removed, or was changed so recently that the coarse resolution of file times could hide another change.
     pub fn version(&self) -> u64 {
         let Ok(metadata) = self.file.metadata() else { return 0 };
         let Ok(changed) = metadata.modified() else { return 0 };
@@ -147,11 +149,11 @@ impl Folder {
         (since_epoch.as_nanos() as u64).max(1)
     }
 
-    /// The names of published files, in no order.
+    /// The names of published files, in any order.
     ///
     /// # Errors
     ///
-    /// What the operating system says.
+    /// Errors of the operating system.
     pub fn files(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(self.by_descriptor())? {
@@ -163,11 +165,11 @@ impl Folder {
         Ok(names)
     }
 
-    /// Removes a file that its writer left behind, with its socket; so that nobody removes what came in its place, it must
-    /// be the one that was looked at, and a regular file with such a name as writers give. One of another version of the layout
-    /// stays: its writer may tell in another way that it lives. Gives whether it is gone. Without permission, nothing happens.
-    pub fn remove_if_left(&self, name: &str) -> bool {
-        if !is_of_a_writer(name, FILE) {
+    /// Removes a file whose writer is dead, and its socket. Only a regular file with a name that writers choose is removed,
+    /// and only if the name still refers to the checked file. A file of another layout version is kept, since its writer may
+    /// show in another way that it is alive. Returns whether the file was removed; missing permissions are not an error.
+    pub fn remove_if_abandoned(&self, name: &str) -> bool {
+        if !is_writer_name(name, FILE) {
             return false;
         }
         let Ok(file) = self.open_file(name) else { return false };
@@ -177,81 +179,82 @@ impl Folder {
         if version_of(&file).is_some_and(|version| version != VERSION) {
             return false;
         }
-        // The writer has the lock as long as it lives.
+        // A writer holds the lock as long as it lives.
         if is_locked_to_write(&file) || !self.is_still(name, &file) {
             return false;
         }
-        let is_gone = std::fs::remove_file(self.by_descriptor().join(name)).is_ok();
-        if is_gone {
+        let is_removed = std::fs::remove_file(self.by_descriptor().join(name)).is_ok();
+        if is_removed {
             let _ = std::fs::remove_file(self.by_descriptor().join(socket_name(name)));
         }
-        is_gone
+        is_removed
     }
 
-    /// Removes what writers that died on the way left behind, where it may: files that were not ready, sockets without a file.
+    /// Removes unfinished files and sockets of dead writers, where permissions allow it.
     ///
-    /// Gives whether there is more of which only later can be told whether it was left behind, though no name comes or goes.
-    pub fn remove_unready(&self) -> bool {
+    /// Returns whether some may later count as abandoned without a change to the folder.
+    pub fn remove_unfinished(&self) -> bool {
         let Ok(entries) = std::fs::read_dir(self.by_descriptor()) else { return false };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let names: HashSet<String> = names.collect();
-        let mut is_more = false;
+        let mut is_undecided = false;
         for name in &names {
-            is_more |= self.remove_one_unready(name, &names) == Unready::Later;
+            is_undecided |= self.remove_one_unfinished(name, &names) == Leftover::Undecided;
         }
-        is_more
+        is_undecided
     }
 
-    fn remove_one_unready(&self, name: &str, names: &HashSet<String>) -> Unready {
+    fn remove_one_unfinished(&self, name: &str, names: &HashSet<String>) -> Leftover {
         let path = || self.by_descriptor().join(name);
-        if let Some(ready) = name.strip_suffix(UNREADY).and_then(|name| name.strip_prefix('.')) {
-            let state = if is_of_a_writer(ready, FILE) { self.unready_file(name) } else { Unready::Stays };
-            return state.remove_by(|| {
+        if let Some(finished) = name.strip_suffix(UNFINISHED).and_then(|name| name.strip_prefix('.')) {
+            let state =
+                if is_writer_name(finished, FILE) { self.unfinished_file(name) } else { Leftover::Keep };
+            return state.remove_with(|| {
                 std::fs::remove_file(path())?;
-                std::fs::remove_file(self.by_descriptor().join(socket_name(ready)))
+                std::fs::remove_file(self.by_descriptor().join(socket_name(finished)))
             });
         }
-        if is_of_a_writer(name, UNREADY_SOCKET) {
-            // Only an empty folder, and not what a link of this name leads to.
-            return unready_by_age(&path()).remove_by(|| std::fs::remove_dir(path()));
+        if is_writer_name(name, UNFINISHED_SOCKET) {
+            // Removes only an empty folder, and never the target of a symbolic link.
+            return leftover_by_age(&path()).remove_with(|| std::fs::remove_dir(path()));
         }
-        if let Some(stem) = name.strip_suffix(SOCKET).filter(|_| is_of_a_writer(name, SOCKET)) {
+        if let Some(stem) = name.strip_suffix(SOCKET).filter(|_| is_writer_name(name, SOCKET)) {
             let file = format!("{stem}{FILE}");
-            let unready = unready_name(&file);
-            if names.contains(&file) || names.contains(&unready) {
-                return Unready::Stays;
+            let unfinished = unfinished_name(&file);
+            if names.contains(&file) || names.contains(&unfinished) {
+                return Leftover::Keep;
             }
-            // It may have got its name since the names were listed.
+            // The file may have been renamed to its final name since the folder was listed.
             let has_file = || self.by_descriptor().join(&file).symlink_metadata().is_ok();
-            return match unready_by_age(&path()) {
-                Unready::Left if has_file() => Unready::Stays,
-                state => state.remove_by(|| std::fs::remove_file(path())),
+            return match leftover_by_age(&path()) {
+                Leftover::Abandoned if has_file() => Leftover::Keep,
+                state => state.remove_with(|| std::fs::remove_file(path())),
             };
         }
-        Unready::Stays
+        Leftover::Keep
     }
 
-    /// How it is with a file that was not ready when it was listed.
-    fn unready_file(&self, name: &str) -> Unready {
-        let Ok(file) = self.open_file(name) else { return Unready::Stays };
-        let Ok(metadata) = file.metadata() else { return Unready::Stays };
+    /// The state of a file that was unfinished when the folder was listed.
+    fn unfinished_file(&self, name: &str) -> Leftover {
+        let Ok(file) = self.open_file(name) else { return Leftover::Keep };
+        let Ok(metadata) = file.metadata() else { return Leftover::Keep };
         if !metadata.is_file() {
-            return Unready::Stays;
+            return Leftover::Keep;
         }
-        // The version first: the writer has the lock before it writes that.
+        // Read before the lock is checked: a writer takes the lock before it writes the version.
         let version = version_of(&file);
         if version.is_some_and(|version| version != VERSION) {
-            return Unready::Stays;
+            return Leftover::Keep;
         }
-        let is_left = !is_locked_to_write(&file) && (version.is_some() || is_old(&metadata));
-        match is_left {
-            true if self.is_still(name, &file) => Unready::Left,
-            true => Unready::Stays,
-            false => Unready::Later,
+        let is_abandoned = !is_locked_to_write(&file) && (version.is_some() || is_old(&metadata));
+        match is_abandoned {
+            true if self.is_still(name, &file) => Leftover::Abandoned,
+            true => Leftover::Keep,
+            false => Leftover::Undecided,
         }
     }
 
-    /// Opens a file of this folder to read. Links are not followed, and nothing waits (as for the writer of a pipe).
+    /// Opens a file of this folder for reading. Does not follow symbolic links, and does not block (as opening a pipe would).
     pub(crate) fn open_file(&self, name: &str) -> io::Result<File> {
         if name.contains('/') {
             return Err(io::Error::from(io::ErrorKind::InvalidFilename));
@@ -262,42 +265,41 @@ impl Folder {
             .open(self.by_descriptor().join(name))
     }
 
-    /// Whether the name still means this file.
+    /// Whether the name still refers to this file.
     pub(crate) fn is_still(&self, name: &str, file: &File) -> bool {
         let named = std::fs::symlink_metadata(self.by_descriptor().join(name));
         let (Ok(named), Ok(file)) = (named, file.metadata()) else { return false };
         (named.dev(), named.ino()) == (file.dev(), file.ino())
     }
 
-    /// A path to this folder, whatever has taken its name in the meantime; the path itself where there is no `/proc`.
+    /// A path that refers to this folder even if it was renamed; the original path if `/proc` is missing.
     pub(crate) fn by_descriptor(&self) -> PathBuf {
         use std::os::fd::AsRawFd;
         let path = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         if path.is_dir() { path } else { self.path.clone() }
     }
 
-    /// The path of a file's socket. It holds as long as the folder is open, and is short: an address of a socket has at
-    /// most 107 bytes.
+    /// The path of a file's socket. It is valid while the folder is open, and short: a socket address has at most 107 bytes.
     pub fn socket_path(&self, name: &str) -> PathBuf {
         self.by_descriptor().join(socket_name(name))
     }
 }
 
-/// How it is with something that has no lock, by its age alone.
-fn unready_by_age(path: &Path) -> Unready {
+/// The state of a socket or folder, which has no lock, judged by its age.
+fn leftover_by_age(path: &Path) -> Leftover {
     match path.symlink_metadata() {
-        Ok(metadata) if is_old(&metadata) => Unready::Left,
-        Ok(metadata) if [0, metadata.uid()].contains(&effective_user()) => Unready::Later,
-        _ => Unready::Stays,
+        Ok(metadata) if is_old(&metadata) => Leftover::Abandoned,
+        Ok(metadata) if [0, metadata.uid()].contains(&effective_user()) => Leftover::Undecided,
+        _ => Leftover::Keep,
     }
 }
 
-/// Whether it is as it is for longer than a writer needs on its way.
+/// Whether the last change was so long ago that a live writer would have finished.
 fn is_old(metadata: &Metadata) -> bool {
     metadata.modified().is_ok_and(|changed| changed.elapsed().is_ok_and(|age| age > GRACE))
 }
 
-/// The version of the layout that a file says it has; `None` where it does not begin as a published set.
+/// The layout version of a file; `None` if it does not start like a published set.
 fn version_of(file: &File) -> Option<u64> {
     let mut words = [[0; 8]; 2];
     file.read_exact_at(words.as_flattened_mut(), 0).ok()?;
@@ -305,8 +307,8 @@ fn version_of(file: &File) -> Option<u64> {
     (magic == MAGIC).then_some(version)
 }
 
-/// Whether a name with this ending is one that writers give: nothing else in the folder is ours to remove.
-fn is_of_a_writer(name: &str, ending: &str) -> bool {
+/// Whether a name has the form that writers choose; other files are not ours to remove.
+fn is_writer_name(name: &str, ending: &str) -> bool {
     let Some(stem) = name.strip_suffix(ending) else { return false };
     let parts: Vec<&str> = stem.split('-').collect();
     let [guid, process, unique] = parts[..] else { return false };
@@ -315,12 +317,12 @@ fn is_of_a_writer(name: &str, ending: &str) -> bool {
     guid.len() == 32 && is_hexadecimal(guid) && is_process && unique.len() == 16 && is_hexadecimal(unique)
 }
 
-/// The name of a file that is not ready.
-pub(crate) fn unready_name(name: &str) -> String {
-    format!(".{name}{UNREADY}")
+/// The name of a file until it is finished.
+pub(crate) fn unfinished_name(name: &str) -> String {
+    format!(".{name}{UNFINISHED}")
 }
 
-/// The name of the socket beside a file.
+/// The name of a file's socket.
 pub(crate) fn socket_name(name: &str) -> String {
     format!("{}{SOCKET}", name.strip_suffix(FILE).unwrap_or(name))
 }

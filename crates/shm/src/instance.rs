@@ -1,4 +1,4 @@
-//! An instance of a published set as a reader sees it, and where the values of its counters are.
+//! An instance of a published set as a reader sees it, and the locations of its counters' values.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -8,44 +8,44 @@ use crate::layout::{LINE, MAX_NAME_BYTES, plain, slot};
 use crate::reader::{SetReader, copy, load};
 use crate::{Attributes, CellKind, CounterInfo, CounterSetInfo};
 
-/// Nanoseconds in the 100 ns of a timer's value.
+/// The unit of a timer's value, 100 ns, in nanoseconds.
 const TIMER_UNIT: u64 = 100;
 
-/// Where the value of a counter is in the slots of a file, and how it is read.
+/// The location of a counter's value in a slot, and how it is read.
 ///
-/// Looked up once, it spares [`Instance::value_at`] the look for every value.
+/// [`Instance::value_at`] uses it to read the value of many instances without a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CellPlace {
+pub struct CellLocation {
     form: Form,
     kind: CellKind,
     needs_mark: bool,
-    /// The first word.
+    /// The index of the first word.
     at: u32,
     lines: u32,
 }
 
-/// What there is to read.
+/// The form of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// A word, without more.
+    /// A single word.
     Word,
     /// A pair in one line.
     Pair,
     Other,
 }
 
-impl Default for CellPlace {
-    /// That of a counter without a cell.
+impl Default for CellLocation {
+    /// The location of a counter without a cell.
     fn default() -> Self {
         Self { form: Form::Other, kind: CellKind::None, needs_mark: false, at: 0, lines: 0 }
     }
 }
 
-impl CellPlace {
-    /// The places of all counters of a description, in its order.
+impl CellLocation {
+    /// The locations of all counters of a description, in the order of the description.
     pub fn of_all(description: &CounterSetInfo) -> Vec<Self> {
         let mut at = LINE;
-        let place = |counter: &CounterInfo| {
+        let location = |counter: &CounterInfo| {
             let lines = counter.lines();
             let needs_mark = counter.attributes.has(Attributes::BY_REFERENCE);
             let form = match counter.cell {
@@ -54,50 +54,50 @@ impl CellPlace {
                 _ => Form::Other,
             };
             // 65,536 counters of 128 lines are less than 2^32 words.
-            let place = Self { form, kind: counter.cell, needs_mark, at: at as u32, lines: lines as u32 };
+            let location = Self { form, kind: counter.cell, needs_mark, at: at as u32, lines: lines as u32 };
             at += lines * LINE;
-            place
+            location
         };
-        description.counters.iter().map(place).collect()
+        description.counters.iter().map(location).collect()
     }
 }
 
-/// The value of a counter, as a raw data block holds it.
+/// The value of a counter, as raw data blocks store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Reading {
-    /// The value; of a timer in units of 100 ns.
+    /// The value; for a timer in units of 100 ns.
     pub value: u64,
-    /// The value of its base, where both are kept together.
+    /// The value of the counter's base, if both are stored together.
     pub base: Option<u64>,
 }
 
-/// An instance that is there now.
+/// A present instance.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a> {
     pub(crate) words: &'a [AtomicU64],
     pub(crate) slot: &'a [AtomicU64],
     pub(crate) reader: &'a SetReader,
-    pub(crate) place: usize,
-    pub(crate) slots: usize,
+    pub(crate) index: usize,
+    pub(crate) slot_count: usize,
     pub(crate) life: u64,
-    /// How many bytes of long names may still be read in this look.
-    pub(crate) left: &'a Cell<usize>,
+    /// How many bytes of long names may still be read in this pass.
+    pub(crate) name_budget: &'a Cell<usize>,
 }
 
 impl Instance<'_> {
-    /// The instance's number, which comes once in a file.
+    /// The serial number of the instance, unique in the file.
     #[inline]
-    pub fn number(&self) -> u64 {
+    pub fn serial(&self) -> u64 {
         self.life
     }
 
-    /// The place of its slot.
+    /// The index of the instance's slot.
     #[inline]
     pub fn slot(&self) -> usize {
-        self.place
+        self.index
     }
 
-    /// Of the history: how many instances it is of.
+    /// For the history, the number of ended instances; otherwise `None`.
     #[inline]
     pub fn history(&self) -> Option<u64> {
         (self.life == slot::IS_HISTORY).then(|| load(self.slot, slot::ID_AND_LENGTH))
@@ -108,26 +108,26 @@ impl Instance<'_> {
         load(self.slot, slot::ID_AND_LENGTH) as u32
     }
 
-    /// When it was created: nanoseconds since the machine was started.
-    pub fn born(&self) -> u64 {
+    /// When the instance was created: nanoseconds since boot.
+    pub fn created(&self) -> u64 {
         load(self.slot, slot::BORN)
     }
 
-    /// Puts the instance's name into `name`; what is no UTF-8 is replaced. Gives whether the name is whole: its rest may be
-    /// in slots that came while the file was read, or make no sense; or there were more long names in this look than its bound
-    /// of 16 MiB holds.
-    pub fn name_into(&self, name: &mut String) -> bool {
+    /// Reads the instance's name; invalid UTF-8 is replaced. Returns whether the name is complete. It is incomplete if
+    /// its rest is in slots that were added during the pass, is invalid, or exceeds the limit of 16 MiB for long names
+    /// in one pass.
+    pub fn read_name(&self, name: &mut String) -> bool {
         name.clear();
         let mut bytes = [0; MAX_NAME_BYTES];
         let length = (load(self.slot, slot::ID_AND_LENGTH) >> 32) as usize;
         let length = length.min(MAX_NAME_BYTES);
         if length > (LINE - slot::NAME) * 8 {
-            let Some(left) = self.left.get().checked_sub(length) else { return false };
-            self.left.set(left);
+            let Some(left) = self.name_budget.get().checked_sub(length) else { return false };
+            self.name_budget.set(left);
         }
         let mut filled = copy(&self.slot[slot::NAME..LINE], &mut bytes[..length]);
         let mut next = load(self.slot, slot::NEXT);
-        while filled < length && (1..=self.slots as u64).contains(&next) {
+        while filled < length && (1..=self.slot_count as u64).contains(&next) {
             let head = self.reader.head;
             let start = (head.slots_at + (next as usize - 1) * head.slot_bytes) / 8;
             let Some(words) = self.words.get(start..start + head.slot_bytes / 8) else { break };
@@ -141,18 +141,18 @@ impl Instance<'_> {
         filled == length
     }
 
-    /// The value of the counter at this place of the description; `None` where there is none now: a counter without a
-    /// cell, one by reference that nobody has set, a pair that writers changed faster than it could be read.
+    /// The value of the counter at this index of the description; `None` for a counter without a cell, a counter by reference
+    /// that is not set, and a pair that writers changed faster than it could be read.
     #[inline]
     pub fn value(&self, counter: usize) -> Option<Reading> {
         self.value_at(self.reader.cells.get(counter)?)
     }
 
-    /// As [`value`](Self::value), of the counter whose cell is there.
+    /// Like [`value`](Self::value), for the counter at this location.
     #[inline(always)]
-    pub fn value_at(&self, cell: &CellPlace) -> Option<Reading> {
+    pub fn value_at(&self, cell: &CellLocation) -> Option<Reading> {
         match cell.form {
-            // Nearly all counters: one word, which is always there.
+            // Nearly all counters are a single word, which always has a value.
             Form::Word => {
                 let word = self.slot.get(cell.at as usize)?;
                 Some(Reading { value: word.load(Ordering::Relaxed), base: None })
@@ -168,7 +168,7 @@ impl Instance<'_> {
     }
 
     #[inline(never)]
-    fn value_of(&self, cell: &CellPlace) -> Option<Reading> {
+    fn value_of(&self, cell: &CellLocation) -> Option<Reading> {
         let at = cell.at as usize;
         let words = self.slot.get(at..at + cell.lines as usize * LINE)?;
         match cell.kind {
@@ -197,9 +197,9 @@ impl Instance<'_> {
         }
     }
 
-    /// Whether what was read is that of one instance: ask after reading. `false`: it ended in the meantime.
+    /// Whether all values read before this call belong to one instance; `false` if it has ended meanwhile.
     #[inline]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_consistent(&self) -> bool {
         fence(Ordering::Acquire);
         self.slot[slot::LIFE].load(Ordering::Relaxed) == self.life
     }

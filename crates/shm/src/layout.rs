@@ -1,4 +1,4 @@
-//! Where things are in a file, in words of 8 bytes. docs/shared-memory.md describes the same.
+//! Offsets in a file, in words of 8 bytes. See docs/shared-memory.md.
 
 /// Words of a cache line.
 pub(crate) const LINE: usize = 8;
@@ -9,41 +9,41 @@ pub(crate) const LINE_BYTES: usize = 64;
 /// `TACHOSET` as a little-endian word.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"TACHOSET");
 
-/// The version of the layout. Readers refuse others, and nobody removes them: how their writers tell that they live is another
-/// version's matter.
+/// The version of the layout. Readers reject files of other versions, and never remove them: their writers may show in
+/// another way that they are alive.
 pub(crate) const VERSION: u64 = 2;
 
 /// Bytes of the header: four cache lines.
 pub(crate) const HEADER_BYTES: usize = 256;
 
-/// Words of the header. What changes while the set lives has a line of its own.
+/// Words of the header. Words that change while the set is published have a cache line of their own.
 pub(crate) mod header {
     pub(crate) const MAGIC: usize = 0;
     pub(crate) const VERSION: usize = 1;
-    /// Bytes of the description, which follows the header.
+    /// Size of the description, which follows the header, in bytes.
     pub(crate) const DESCRIPTION_BYTES: usize = 2;
-    /// Where the slots begin, in bytes, a multiple of 4096.
+    /// Offset of the slots in bytes, a multiple of 4096.
     pub(crate) const SLOTS_AT: usize = 3;
-    /// Bytes of a slot, a multiple of 64.
+    /// Size of a slot in bytes, a multiple of 64.
     pub(crate) const SLOT_BYTES: usize = 4;
-    /// Most slots that the file may have.
+    /// Maximum number of slots.
     pub(crate) const CAPACITY: usize = 5;
-    /// The number of the process, as it sees itself.
+    /// The process id, in the namespace of the process itself.
     pub(crate) const PROCESS: usize = 6;
-    /// When the set was published: nanoseconds of CLOCK_BOOTTIME.
+    /// Time of publication: nanoseconds of CLOCK_BOOTTIME.
     pub(crate) const STARTED: usize = 7;
-    /// A random number: two files never have the same.
+    /// A random number that identifies the file.
     pub(crate) const UNIQUE: usize = 8;
-    /// 1: requests are answered over the socket beside the file.
+    /// 1: the socket of the file accepts requests.
     pub(crate) const HAS_CONTROL: usize = 9;
 
-    /// How far it is with the set: one of `state`.
+    /// The state of the set: one of `state`.
     pub(crate) const STATE: usize = 16;
-    /// How many slots were ever used.
+    /// The number of slots that were ever used.
     pub(crate) const SLOTS: usize = 17;
-    /// Grows with every instance that comes or goes.
+    /// Incremented when an instance is added or ends.
     pub(crate) const CHANGES: usize = 18;
-    /// Odd while the values of an instance that ends are taken over into the history.
+    /// Odd while the values of an ending instance are added to the history.
     pub(crate) const FOLDS: usize = 19;
 }
 
@@ -56,21 +56,21 @@ pub(crate) mod state {
 
 /// Words of a slot's first line.
 pub(crate) mod slot {
-    /// 0: free. Else the instance's number, which comes once in a file, or one of the two marks below.
+    /// 0 if the slot is free. Otherwise the serial number of the instance, unique in the file, or one of the two marks below.
     pub(crate) const LIFE: usize = 0;
-    /// The instance's id in the lower half, the length of its name in bytes in the upper; in the history, how many
-    /// instances it is of.
+    /// The instance's id in the lower half, the length of its name in bytes in the upper half; in the history, the number of
+    /// ended instances.
     pub(crate) const ID_AND_LENGTH: usize = 1;
-    /// When the instance was created: nanoseconds of CLOCK_BOOTTIME.
+    /// Time of creation: nanoseconds of CLOCK_BOOTTIME.
     pub(crate) const BORN: usize = 2;
-    /// The slot where the name goes on, counted from 1; 0: it does not.
+    /// The slot with the continuation of the name, counted from 1; 0: none.
     pub(crate) const NEXT: usize = 3;
-    /// The name's bytes, to the end of the first line; in a slot of a name, to the end of the slot.
+    /// The name, up to the end of the first line; in a slot that continues a name, up to the end of the slot.
     pub(crate) const NAME: usize = 4;
 
-    /// The life of a slot that holds the rest of a name.
+    /// The life of a slot that continues a name.
     pub(crate) const IS_NAME: u64 = u64::MAX;
-    /// The life of the slot that holds what instances that ended have left.
+    /// The life of the slot with the history of ended instances.
     pub(crate) const IS_HISTORY: u64 = u64::MAX - 1;
 }
 
@@ -78,25 +78,25 @@ pub(crate) mod slot {
 pub(crate) mod plain {
     /// The value.
     pub(crate) const VALUE: usize = 0;
-    /// 1: there is a value. Looked at for counters by reference only.
+    /// 1: the value is set. Used for counters by reference only.
     pub(crate) const HAS_VALUE: usize = 1;
 }
 
-/// Most bytes of a description.
+/// Maximum size of a description in bytes.
 pub(crate) const MAX_DESCRIPTION: usize = 16 << 20;
 
-/// Most bytes of a text of the description.
+/// Maximum size of a text of the description in bytes.
 pub(crate) const MAX_TEXT: usize = 64 << 10;
 
-/// Most bytes of names that are read from slots beyond their own in one look: more instances than one can have of one chain
-/// of slots would make a small file large.
+/// Maximum size of long names that are read from continuation slots in one pass, in bytes. It bounds the memory that a
+/// small file can require, since instances could share continuation slots.
 pub(crate) const MAX_LONG_NAMES: usize = 16 << 20;
 
-/// Most bytes of a file.
+/// Maximum size of a file in bytes.
 pub(crate) const MAX_FILE: usize = 1 << 30;
 
-/// Most bytes of an instance's name: 1023 UTF-16 units are at most three bytes each.
+/// Maximum size of an instance's name in bytes: 1023 UTF-16 units of at most three bytes each.
 pub(crate) const MAX_NAME_BYTES: usize = 3 * tachograph_schema::CounterSetInfo::MAX_NAME;
 
-/// The size of a memory page that the layout reckons with.
+/// The page size that the layout assumes.
 pub(crate) const PAGE: usize = 4096;

@@ -1,16 +1,15 @@
-//! A counter set that an application publishes, as a file in shared memory: its layout, the cells that are updated
-//! without a lock, the writer, and a reader that trusts nothing of it. docs/shared-memory.md is the page of the layout.
+//! A published counter set as a file in shared memory: its layout, the cells that are updated without a lock, the writer,
+//! and a reader that does not trust the file. docs/shared-memory.md describes the layout.
 //!
 //! ```text
 //! header | description | slot | slot | ...          slot = life, id, birth, name | a cache line or more per counter
 //! ```
 //!
-//! - A file is one counter set of one process. Its owner is who publishes; nobody else writes to it.
-//! - The writer holds a lock on the file (`F_OFD_SETLK`, to write) as long as it lives, so a file without a lock is one that
-//!   its writer left behind.
-//! - Every value is an atomic word. What belongs together, a sum with its count, is read together ([`cell::Pair`]).
+//! - A file holds one counter set of one process. Only that process and its forked children write to it.
+//! - The writer holds a write lock on the file (`F_OFD_SETLK`) as long as it lives: a file without a lock is abandoned.
+//! - Every value is an atomic word. A sum and its count are read together ([`cell::Pair`]).
 //!
-//! `unsafe` is in `map.rs` and `bus_error.rs` alone.
+//! Only `map.rs` and `bus_error.rs` contain `unsafe`.
 
 pub mod cell;
 pub mod stripe;
@@ -41,17 +40,17 @@ mod slots;
 mod writer;
 
 #[cfg(not(loom))]
-pub use instance::{CellPlace, Instance, Reading};
+pub use instance::{CellLocation, Instance, Reading};
 #[cfg(not(loom))]
-pub use problem::{OpenError, Problem, WriteError};
+pub use problem::{OpenError, Problem, WriteError, io_error_text};
 #[cfg(not(loom))]
 pub use reader::SetReader;
 #[cfg(not(loom))]
 pub use slots::{Line, Lines, Slot};
 #[cfg(not(loom))]
 pub use tachograph_schema::{
-    Aggregate, Attributes, CellKind, CounterInfo, CounterSetInfo, CounterType, Guid, GuidError, InstanceType,
-    naming,
+    Aggregate, Attributes, CellKind, CounterInfo, CounterSetInfo, CounterType, Guid, GuidError, IgnorePoison,
+    InstanceType, naming,
 };
 #[cfg(not(loom))]
 pub use tachograph_schema::{

@@ -1,9 +1,9 @@
 //! Memory that is shared through a file, as atomic words.
 //!
-//! A file that another process cuts while it is mapped ends a process that reads beyond its new end, by SIGBUS. So a reader reads
-//! under a guard ([`Mapping::guarded`]), which reports that.
+//! If another process truncates a mapped file, reading beyond the new end raises SIGBUS, which would end the reader's
+//! process. So a reader uses a guard ([`Mapping::guarded`]), which reports the truncation.
 
-#![allow(unsafe_code, reason = "mapped memory, locks of files")]
+#![allow(unsafe_code, reason = "mapped memory, file locks")]
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 
-use crate::bus_error::{self, WasCut};
+use crate::bus_error::{self, Truncated};
 use crate::cell::CacheLine;
 use crate::layout::{LINE, LINE_BYTES, PAGE};
 use crate::stripe;
@@ -22,31 +22,31 @@ use crate::stripe;
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<AtomicU64>,
-    /// Bytes, a multiple of a page.
+    /// Size in bytes, a multiple of a page.
     length: usize,
-    /// Bytes from the start that may be looked at: what the file has.
+    /// The size of the file in bytes: the part that may be accessed.
     backed: AtomicUsize,
 }
 
-// SAFETY: the memory is looked at through atomic words only, and is unmapped when nobody has the mapping any more.
+// SAFETY: the memory is accessed through atomic words only, and unmapped when the mapping is dropped.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps room for `length` bytes of the file, to write; the file may have less, as long as nobody looks there.
+    /// Maps `length` bytes of the file for writing; the file may be shorter, if the rest is not accessed.
     pub(crate) fn to_write(file: &File, length: usize, backed: usize) -> io::Result<Self> {
         handle_forks();
         Self::map(Some(file), libc::PROT_READ | libc::PROT_WRITE, length, backed)
     }
 
-    /// Maps `length` bytes of the file, all of which it has, to read.
+    /// Maps `length` bytes of the file for reading. The file must have at least this size.
     pub(crate) fn to_read(file: &File, length: usize) -> io::Result<Self> {
         Self::map(Some(file), libc::PROT_READ, length, length)
     }
 
-    /// Memory of this process that nobody else sees; forked children share it.
-    pub(crate) fn of_nobody(length: usize) -> io::Result<Self> {
+    /// Anonymous memory, which forked children share.
+    pub(crate) fn anonymous(length: usize) -> io::Result<Self> {
         handle_forks();
         Self::map(None, libc::PROT_READ | libc::PROT_WRITE, length, length)
     }
@@ -57,7 +57,7 @@ impl Mapping {
             Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
             None => (libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1),
         };
-        // SAFETY: the kernel chooses the place; nothing that is mapped already is touched.
+        // SAFETY: the kernel chooses the address; existing mappings are not affected.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, kind, descriptor, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -68,117 +68,116 @@ impl Mapping {
         }
     }
 
-    /// The words that the file has.
+    /// The words of the file.
     pub(crate) fn words(&self) -> &[AtomicU64] {
         let words = self.backed.load(Ordering::Acquire).min(self.length) / 8;
-        // SAFETY: so many words are mapped, and are as long as `self`. Atomic words may change under a reader.
+        // SAFETY: these words are mapped as long as `self` lives. Atomic words may be changed by others.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), words) }
     }
 
-    /// How many bytes the file has.
+    /// The size of the file in bytes.
     pub(crate) fn backed(&self) -> usize {
         self.backed.load(Ordering::Acquire)
     }
 
-    /// How many bytes are mapped.
+    /// The size of the mapping in bytes.
     pub(crate) fn length(&self) -> usize {
         self.length
     }
 
-    /// The file has so many bytes now.
+    /// Sets the size of the file in bytes.
     pub(crate) fn set_backed(&self, bytes: usize) {
         self.backed.store(bytes.min(self.length), Ordering::Release);
     }
 
-    /// Runs `look`, which may look at this mapping; an error when the file had been cut short of what it looked at.
-    pub(crate) fn guarded<T>(&self, look: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, WasCut> {
+    /// Calls `read`, which may access this mapping; fails if the file was truncated before the end of the accessed words.
+    pub(crate) fn guarded<T>(&self, read: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, Truncated> {
         let start = self.start.as_ptr() as usize;
-        bus_error::guarded(start, start + self.length, || look(self.words()))
+        bus_error::guarded(start, start + self.length, || read(self.words()))
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this is what `map` mapped, and nobody looks at it any more.
+        // SAFETY: `map` mapped this memory, and nothing refers to it any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
 
-/// Cache lines of a mapping, which they keep.
+/// Cache lines of a mapping, which they keep alive.
 #[derive(Clone, Debug)]
-pub(crate) struct MappedLines<K> {
+pub(crate) struct MappedLines<O> {
     start: NonNull<CacheLine>,
     count: usize,
-    /// Keeps the mapping.
-    _keep: K,
+    _owner: O,
 }
 
-// SAFETY: a line is atomic words in a mapping that lives as long as this.
-unsafe impl<K: Send> Send for MappedLines<K> {}
+// SAFETY: a line consists of atomic words in a mapping that lives as long as `_owner`.
+unsafe impl<O: Send> Send for MappedLines<O> {}
 // SAFETY: as above.
-unsafe impl<K: Sync> Sync for MappedLines<K> {}
+unsafe impl<O: Sync> Sync for MappedLines<O> {}
 
-/// Who keeps a mapping alive.
-pub(crate) trait Keeper {
-    /// The mapping, which is the same as long as the keeper or a clone of it lives.
+/// An owner of a mapping.
+pub(crate) trait MappingOwner {
+    /// The mapping, which is the same as long as the owner or a clone of it lives.
     fn mapping(&self) -> &Arc<Mapping>;
 }
 
-impl<K: Keeper> MappedLines<K> {
-    /// So many lines from this byte on; `None` where the file does not have them.
-    pub(crate) fn new(keep: K, at: usize, count: usize) -> Option<Self> {
-        let words = keep.mapping().words();
+impl<O: MappingOwner> MappedLines<O> {
+    /// `count` lines from a byte offset; `None` if the file does not have them.
+    pub(crate) fn new(owner: O, at: usize, count: usize) -> Option<Self> {
+        let words = owner.mapping().words();
         let lines = words.get(at / 8..)?.get(..count.checked_mul(LINE)?)?;
         let start = NonNull::new(lines.as_ptr().cast_mut().cast::<CacheLine>())?;
-        (at.is_multiple_of(LINE_BYTES)).then_some(Self { start, count, _keep: keep })
+        (at.is_multiple_of(LINE_BYTES)).then_some(Self { start, count, _owner: owner })
     }
 }
 
-impl<K> Deref for MappedLines<K> {
+impl<O> Deref for MappedLines<O> {
     type Target = [CacheLine];
 
     #[inline]
     fn deref(&self) -> &[CacheLine] {
-        // SAFETY: `new` saw that so many lines are there, and `_keep` keeps the mapping.
+        // SAFETY: `new` checked that the lines exist, and `_owner` keeps the mapping alive.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }
 
-/// One cache line of a mapping, which it keeps.
+/// A cache line of a mapping, which it keeps alive.
 #[derive(Clone, Debug)]
-pub(crate) struct MappedLine<K> {
+pub(crate) struct MappedLine<O> {
     start: NonNull<CacheLine>,
-    _keep: K,
+    _owner: O,
 }
 
-// SAFETY: as of `MappedLines`.
-unsafe impl<K: Send> Send for MappedLine<K> {}
+// SAFETY: as for `MappedLines`.
+unsafe impl<O: Send> Send for MappedLine<O> {}
 // SAFETY: as above.
-unsafe impl<K: Sync> Sync for MappedLine<K> {}
+unsafe impl<O: Sync> Sync for MappedLine<O> {}
 
-impl<K: Keeper> MappedLine<K> {
-    /// The line at this byte; `None` where the file does not have it.
-    pub(crate) fn new(keep: K, at: usize) -> Option<Self> {
-        let MappedLines { start, _keep, .. } = MappedLines::new(keep, at, 1)?;
-        Some(Self { start, _keep })
+impl<O: MappingOwner> MappedLine<O> {
+    /// The line at a byte offset; `None` if the file does not have it.
+    pub(crate) fn new(owner: O, at: usize) -> Option<Self> {
+        let MappedLines { start, _owner, .. } = MappedLines::new(owner, at, 1)?;
+        Some(Self { start, _owner })
     }
 }
 
-impl<K> Deref for MappedLine<K> {
+impl<O> Deref for MappedLine<O> {
     type Target = CacheLine;
 
     #[inline]
     fn deref(&self) -> &CacheLine {
-        // SAFETY: as of `MappedLines`.
+        // SAFETY: as for `MappedLines`.
         unsafe { self.start.as_ref() }
     }
 }
 
-/// Whether this process may write to a file up to this byte: without asking first, the kernel would end the process.
+/// Checks the limit of file sizes (`RLIMIT_FSIZE`): exceeding it would end the process by a signal.
 ///
 /// # Errors
 ///
-/// It may not.
+/// `EFBIG` if `to` exceeds the limit.
 pub(crate) fn check_limit(to: usize) -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the kernel fills the structure.
@@ -188,11 +187,11 @@ pub(crate) fn check_limit(to: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the file so many bytes, with room for them on the disk: what is mapped of it can be written to.
+/// Extends the file and allocates its disk space, so that writing to the mapping cannot fail.
 ///
 /// # Errors
 ///
-/// No room, or more than [this process may write to a file](check_limit).
+/// No space on the disk, or beyond the [limit](check_limit).
 pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
     check_limit(to)?;
     let length = to.saturating_sub(from);
@@ -200,7 +199,7 @@ pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
         return Ok(());
     }
     loop {
-        // SAFETY: only the file's size and blocks change.
+        // SAFETY: the call changes only the file's size and blocks.
         let code =
             unsafe { libc::posix_fallocate(file.as_raw_fd(), from as libc::off_t, length as libc::off_t) };
         match code {
@@ -211,25 +210,25 @@ pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
     }
 }
 
-/// The same open file under a number from 1024 on (`FD_SETSIZE`), or in the upper half of a lower limit, where that is free: a
-/// reader is a guest in its process, which may call `select`.
+/// Moves an open file to a descriptor of at least 1024 (`FD_SETSIZE`), or in the upper half of a lower limit, if one is
+/// free. The program that uses the reader may call `select`, which supports only lower descriptors.
 pub(crate) fn with_high_number(file: File) -> File {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel fills the structure.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
     let lowest = (limit.rlim_cur / 2).min(libc::FD_SETSIZE as u64) as libc::c_int;
-    // SAFETY: the call makes a new descriptor, and changes nothing of the file's own.
+    // SAFETY: the call creates a new descriptor, and does not change the file.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, lowest) } {
         ..0 => file,
-        // SAFETY: the descriptor was made just now, and belongs to nobody else.
-        number => unsafe { File::from_raw_fd(number) },
+        // SAFETY: the descriptor has just been created, and nothing else owns it.
+        descriptor => unsafe { File::from_raw_fd(descriptor) },
     }
 }
 
-/// Locks the file for as long as it is open, here or in a forked child. The lock is one for writing: who can only read the file
-/// can neither take such a lock nor keep others from it.
+/// Locks the file as long as it is open here or in a forked child. The lock is a write lock: a process that can only
+/// read the file can neither take such a lock nor prevent others from taking it.
 pub(crate) fn lock_to_write(file: &File) -> io::Result<()> {
-    let whole = lock_of_the_whole(libc::F_WRLCK);
+    let whole = lock_of_whole_file(libc::F_WRLCK);
     // SAFETY: the kernel reads the structure.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const whole) } {
         0 => Ok(()),
@@ -237,15 +236,15 @@ pub(crate) fn lock_to_write(file: &File) -> io::Result<()> {
     }
 }
 
-/// Whether somebody else has the file [locked to write](lock_to_write), as far as the kernel tells. Nothing is locked to find out.
+/// Whether another open file has the [write lock](lock_to_write); `true` if this is unknown. Takes no lock.
 pub(crate) fn is_locked_to_write(file: &File) -> bool {
-    let mut wanted = lock_of_the_whole(libc::F_RDLCK);
-    // SAFETY: the kernel reads the structure, and writes what is in the way of such a lock into it.
-    let code = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut wanted) };
-    code != 0 || wanted.l_type != libc::F_UNLCK as libc::c_short
+    let mut conflict = lock_of_whole_file(libc::F_RDLCK);
+    // SAFETY: the kernel reads the structure, and writes a conflicting lock to it.
+    let code = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut conflict) };
+    code != 0 || conflict.l_type != libc::F_UNLCK as libc::c_short
 }
 
-fn lock_of_the_whole(kind: libc::c_int) -> libc::flock {
+fn lock_of_whole_file(kind: libc::c_int) -> libc::flock {
     libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,
@@ -255,7 +254,7 @@ fn lock_of_the_whole(kind: libc::c_int) -> libc::flock {
     }
 }
 
-/// Nanoseconds since the machine was started, suspended time included.
+/// Nanoseconds since boot, including suspended time.
 pub(crate) fn boot_nanoseconds() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the structure.
@@ -263,20 +262,20 @@ pub(crate) fn boot_nanoseconds() -> u64 {
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
-/// The user that this process acts for.
+/// The effective user id of this process.
 pub(crate) fn effective_user() -> u32 {
-    // SAFETY: it has no conditions.
+    // SAFETY: the call has no preconditions.
     unsafe { libc::geteuid() }
 }
 
-/// Tells the stripes of forked children that they are such.
+/// Registers a handler that marks forked children for the stripes.
 fn handle_forks() {
     static ONCE: Once = Once::new();
     extern "C" fn in_child() {
         stripe::in_child();
     }
     ONCE.call_once(|| {
-        // SAFETY: the handler stores to statics and to this thread's variables only.
+        // SAFETY: the handler only stores to statics and to this thread's variables.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
 }
@@ -286,16 +285,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_cut_under_a_reader_is_told() {
+    fn a_truncated_file_is_reported_to_the_reader() {
         let file = tempfile::tempfile().expect("a file");
         file.set_len(3 * PAGE as u64).expect("its length");
         let map = Mapping::to_read(&file, 3 * PAGE).expect("a mapping");
         assert_eq!(map.guarded(|words| words[PAGE / 8 * 2].load(Ordering::Relaxed)), Ok(0));
         file.set_len(PAGE as u64).expect("its length");
-        let look = |words: &[AtomicU64]| words[PAGE / 8 * 2].load(Ordering::Relaxed);
-        assert_eq!(map.guarded(look), Err(WasCut));
-        // The mapping is zeros now, and the next file is another matter.
-        assert_eq!(map.guarded(look), Ok(0));
+        let read = |words: &[AtomicU64]| words[PAGE / 8 * 2].load(Ordering::Relaxed);
+        assert_eq!(map.guarded(read), Err(Truncated));
+        // The mapping is zeros now; other files are not affected.
+        assert_eq!(map.guarded(read), Ok(0));
         let other = tempfile::tempfile().expect("a file");
         other.set_len(PAGE as u64).expect("its length");
         let other_map = Mapping::to_read(&other, PAGE).expect("a mapping");
@@ -303,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_within_a_guard_ends_alone() {
+    fn a_nested_guard_does_not_affect_the_outer_one() {
         let [first, second] = [0, 1].map(|_| {
             let file = tempfile::tempfile().expect("a file");
             file.set_len(PAGE as u64).expect("its length");
@@ -313,16 +312,16 @@ mod tests {
         let outer = first.1.guarded(|words| {
             second.0.set_len(0).expect("its length");
             let inner = second.1.guarded(|words| words[0].load(Ordering::Relaxed));
-            assert_eq!(inner, Err(WasCut));
+            assert_eq!(inner, Err(Truncated));
             words[0].load(Ordering::Relaxed)
         });
         assert_eq!(outer, Ok(0));
     }
 
     #[test]
-    fn room_is_asked_for_before_it_is_used() {
+    fn reserving_space_fails_before_it_is_used() {
         let file = tempfile::tempfile().expect("a file");
-        reserve(&file, 0, PAGE).expect("room");
+        reserve(&file, 0, PAGE).expect("space");
         assert_eq!(file.metadata().expect("its size").len(), PAGE as u64);
         assert!(reserve(&file, 0, usize::MAX / 2).is_err());
     }

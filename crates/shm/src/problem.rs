@@ -1,17 +1,23 @@
-//! What goes wrong with published sets.
+//! Errors of published sets.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file is not read: where, what was found, what was expected.
+/// The text of an I/O error, without the number that the standard library adds to it.
+pub fn io_error_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
+}
+
+/// Why a file is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The byte of the file.
+    /// The offset in the file in bytes.
     pub offset: u64,
-    /// What is there.
+    /// What was found there.
     pub found: String,
-    /// What should be.
+    /// What was expected.
     pub expected: String,
 }
 
@@ -32,18 +38,18 @@ impl std::error::Error for Problem {}
 /// Why a file could not be opened for reading.
 #[derive(Debug)]
 pub enum OpenError {
-    /// The operating system says no.
+    /// An error of the operating system.
     Io(io::Error),
-    /// It is a link, or no regular file, or has several names: planted, not published.
+    /// The file is a link, is not a regular file, or has several names, so no writer created it.
     NotAFile(&'static str),
-    /// Its bytes are no published set.
+    /// The contents of the file are not a valid published set.
     Problem(Problem),
 }
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => error.fmt(f),
+            Self::Io(error) => f.write_str(&io_error_text(error)),
             Self::NotAFile(what) => f.write_str(what),
             Self::Problem(problem) => problem.fmt(f),
         }
@@ -76,23 +82,23 @@ impl From<io::Error> for OpenError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// No folder is set up: neither of the variables is set, and there is none in `/run`.
+    /// No folder is configured: neither variable is set, and `/run/tachograph` does not exist.
     NoFolder,
-    /// The folder is not fit: a link, somebody else's, or open to all.
+    /// The folder is unsuitable: a link, owned by another user, or writable by all.
     Folder(PathBuf, &'static str),
-    /// The operating system says no to this work on this file.
+    /// An error of the operating system, with the attempted operation and the file.
     Io(&'static str, PathBuf, io::Error),
     /// The description breaks a rule.
     CounterSetInfo(Problem),
-    /// The name is too long, or is needed and empty.
+    /// The name is too long, or empty where one is required.
     Name(String),
-    /// An instance of this name and id is there.
+    /// An instance with this name and id exists.
     InstanceExists(String, u32),
-    /// A single-instance set has its instance.
+    /// A single-instance set already has its instance.
     SecondInstance,
-    /// The process was forked from the one that made the set: it can update instances, but neither add nor end any.
+    /// The process was forked from the one that created the set: it can update instances, but not add or end any.
     ForkedChild,
-    /// The set was stopped.
+    /// The set has been stopped.
     Stopped,
     /// All slots are in use.
     Full(u32),
@@ -108,27 +114,29 @@ impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoFolder => f.write_str(
-                "there is no folder for published counter sets: create /run/tachograph, or set TACHO_RUNTIME_DIR or \
+                "no folder for published counter sets: create /run/tachograph, or set TACHO_RUNTIME_DIR or \
                  XDG_RUNTIME_DIR",
             ),
             Self::Folder(path, why) => write!(f, "{}: {why}", path.display()),
-            Self::Io(work, path, error) => write!(f, "{}: cannot {work}: {error}", path.display()),
+            Self::Io(work, path, error) => {
+                write!(f, "{}: cannot {work}: {}", path.display(), io_error_text(error))
+            }
             Self::CounterSetInfo(problem) => {
                 write!(f, "the counter set: found {}, expected {}", problem.found, problem.expected)
             }
-            Self::Name(name) if name.is_empty() => f.write_str("an instance of this set needs a name"),
+            Self::Name(name) if name.is_empty() => f.write_str("an instance of this set requires a name"),
             Self::Name(name) => {
                 let start: String = name.chars().take(20).collect();
-                write!(f, "the instance name '{start}...' is longer than 1023 characters, or holds a zero")
+                write!(f, "the instance name '{start}...' is longer than 1023 characters, or contains a zero")
             }
-            Self::InstanceExists(name, id) => write!(f, "there is an instance '{name}' with id {id}"),
-            Self::SecondInstance => f.write_str("a single-instance set has one instance only"),
+            Self::InstanceExists(name, id) => write!(f, "an instance '{name}' with id {id} exists already"),
+            Self::SecondInstance => f.write_str("a single-instance set can have only one instance"),
             Self::ForkedChild => f.write_str(
-                "the set belongs to the process that this one was forked from: start a set here for more instances",
+                "the set belongs to the parent process: start a set in this process to add instances",
             ),
-            Self::Stopped => f.write_str("the counter set was stopped"),
+            Self::Stopped => f.write_str("the counter set has been stopped"),
             Self::Full(capacity) => {
-                write!(f, "the counter set is full: it was made for {capacity} instances")
+                write!(f, "the counter set is full: its capacity is {capacity} instances")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Reading a published set, of which nothing is trusted: neither that its bytes make sense, nor that they stay.
+//! Reading a published set. Nothing in the file is trusted: its contents may be invalid, or change at any time.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -6,9 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use crate::bus_error::WasCut;
+use crate::bus_error::Truncated;
 use crate::folder::Folder;
-use crate::instance::{CellPlace, Instance};
+use crate::instance::{CellLocation, Instance};
 use crate::layout::{
     HEADER_BYTES, LINE_BYTES, MAGIC, MAX_DESCRIPTION, MAX_FILE, MAX_LONG_NAMES, PAGE, VERSION, header, slot,
     state,
@@ -23,16 +23,16 @@ pub struct SetReader {
     file: File,
     name: String,
     mapping: Mapping,
-    /// The file was cut under a look, and the mapping is of no use any more.
-    was_cut: AtomicBool,
+    /// Whether the file was truncated during a read. If so, the mapping is unusable.
+    is_truncated: AtomicBool,
     owner: u32,
     file_id: (u64, u64),
     pub(crate) head: Head,
     description: Arc<CounterSetInfo>,
-    pub(crate) cells: Vec<CellPlace>,
+    pub(crate) cells: Vec<CellLocation>,
 }
 
-/// What the header says and does not change.
+/// The constant fields of the header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) slots_at: usize,
@@ -45,11 +45,11 @@ pub(crate) struct Head {
 }
 
 impl SetReader {
-    /// Opens a file of a folder, by its name there.
+    /// Opens a file in a folder by its name.
     ///
     /// # Errors
     ///
-    /// What the operating system says; that it is a link or no regular file; what does not make sense in it.
+    /// Errors of the operating system; a symbolic link, or not a regular file; invalid contents.
     pub fn open(folder: &Folder, name: &str) -> Result<Self, OpenError> {
         let file = folder.open_file(name).map_err(|error| match error.raw_os_error() {
             Some(libc::ELOOP) => OpenError::NotAFile("a link, not a file"),
@@ -69,25 +69,16 @@ impl SetReader {
             return Err(Problem::new(0, format!("{} bytes", metadata.len()), expected).into());
         }
         let mapping = Mapping::to_read(&file, size)?;
-        let (head, description) = mapping.guarded(read_head).unwrap_or_else(|WasCut| Err(cut(size)))?;
-        let cells = CellPlace::of_all(&description);
+        let (head, description) =
+            mapping.guarded(read_head).unwrap_or_else(|Truncated| Err(truncated(size)))?;
+        let cells = CellLocation::of_all(&description);
         let (owner, file_id) = (metadata.uid(), (metadata.dev(), metadata.ino()));
-        let description = Arc::new(description);
-        let name = name.to_owned();
-        Ok(Self {
-            file,
-            name,
-            mapping,
-            was_cut: AtomicBool::new(false),
-            owner,
-            file_id,
-            head,
-            description,
-            cells,
-        })
+        let (name, description) = (name.to_owned(), Arc::new(description));
+        let is_truncated = AtomicBool::new(false);
+        Ok(Self { file, name, mapping, is_truncated, owner, file_id, head, description, cells })
     }
 
-    /// What the set is.
+    /// The description of the set.
     pub fn description(&self) -> &Arc<CounterSetInfo> {
         &self.description
     }
@@ -97,94 +88,95 @@ impl SetReader {
         &self.name
     }
 
-    /// The user who owns the file, as the kernel says.
+    /// The user id of the file's owner, as reported by the kernel.
     pub fn owner(&self) -> u32 {
         self.owner
     }
 
-    /// The file's device and its number there: as long as it is open, no other file has both.
+    /// The file's device and inode: unique while it is open.
     pub fn file_id(&self) -> (u64, u64) {
         self.file_id
     }
 
-    /// The number of the process, as the file says: it may be that of another name space, or not true.
+    /// The process id stored in the file. It may be wrong, or belong to another PID namespace.
     pub fn process(&self) -> u64 {
         self.head.process
     }
 
-    /// When it was published, as the file says: nanoseconds since the machine was started.
+    /// The time of publication stored in the file: nanoseconds since boot.
     pub fn started(&self) -> u64 {
         self.head.started
     }
 
-    /// The random number that tells it from other files of the same set.
+    /// The random number that distinguishes this file from others of the same set.
     pub fn unique(&self) -> u64 {
         self.head.unique
     }
 
-    /// Whether requests are answered over the socket beside it.
+    /// Whether the file's socket accepts requests.
     pub fn has_control(&self) -> bool {
         self.head.has_control
     }
 
-    /// Whether its writer lives and publishes it still.
+    /// Whether the writer is alive and has not stopped the set.
     pub fn is_alive(&self) -> bool {
-        if self.look(|words| load(words, header::STATE)) != Ok(state::LIVE) {
+        if self.with_words(|words| load(words, header::STATE)) != Ok(state::LIVE) {
             return false;
         }
-        // The writer has the lock as long as it lives.
+        // A writer holds the lock as long as it lives.
         is_locked_to_write(&self.file)
     }
 
-    /// Looks at each instance that lives now, in the order of the slots.
+    /// Calls `visit` for each live instance, in the order of the slots.
     ///
-    /// Gives whether the history holds: `false` where an instance ended in the meantime, which `look` may have seen both
-    /// by itself and in the history, or not at all.
+    /// Returns whether the history is consistent: `false` if an instance ended meanwhile, so that `visit` may have seen its
+    /// values twice, or not at all.
     ///
     /// # Errors
     ///
-    /// What does not make sense in the file. What `look` saw before is not to be used.
-    pub fn read(&mut self, mut look: impl FnMut(&Instance<'_>)) -> Result<bool, Problem> {
-        // What comes later is seen the next time.
-        let slots = self.see_growth()?;
-        let left = Cell::new(MAX_LONG_NAMES);
-        let outcome = self.look(|words| {
+    /// Invalid contents. The results of `visit` must be discarded then.
+    pub fn read(&mut self, mut visit: impl FnMut(&Instance<'_>)) -> Result<bool, Problem> {
+        // Slots that are added later are seen by the next pass.
+        let slot_count = self.remap_if_grown()?;
+        let name_budget = &Cell::new(MAX_LONG_NAMES);
+        let outcome = self.with_words(|words| {
             let folds = load(words, header::FOLDS);
-            for place in 0..slots {
-                let start = (self.head.slots_at + place * self.head.slot_bytes) / 8;
+            for index in 0..slot_count {
+                let start = (self.head.slots_at + index * self.head.slot_bytes) / 8;
                 let Some(slot) = words.get(start..start + self.head.slot_bytes / 8) else {
-                    return Err(cut(self.mapping.backed()));
+                    return Err(truncated(self.mapping.backed()));
                 };
                 let life = load(slot, slot::LIFE);
                 if !matches!(life, 0 | slot::IS_NAME) {
-                    look(&Instance { words, slot, reader: self, place, slots, life, left: &left });
+                    visit(&Instance { words, slot, reader: self, index, slot_count, life, name_budget });
                 }
             }
             fence(Ordering::Acquire);
             Ok(folds.is_multiple_of(2) && folds == load(words, header::FOLDS))
         });
-        outcome.unwrap_or_else(|WasCut| Err(cut(self.mapping.backed())))
+        outcome.unwrap_or_else(|Truncated| Err(truncated(self.mapping.backed())))
     }
 
-    /// Looks at the words of the file. Once it was cut under a look, there is nothing but zeros in their place.
-    fn look<T>(&self, look: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, WasCut> {
-        if self.was_cut.load(Ordering::Relaxed) {
-            return Err(WasCut);
+    /// Calls `read` with the words of the file. Fails if the file was truncated now or in an earlier call; the mapping
+    /// then reads as zeros.
+    fn with_words<T>(&self, read: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, Truncated> {
+        if self.is_truncated.load(Ordering::Relaxed) {
+            return Err(Truncated);
         }
-        let seen = self.mapping.guarded(look);
-        // Never back: another look may have begun before the cut.
-        if seen.is_err() {
-            self.was_cut.store(true, Ordering::Relaxed);
+        let result = self.mapping.guarded(read);
+        // Never reset: another read may have begun before the truncation.
+        if result.is_err() {
+            self.is_truncated.store(true, Ordering::Relaxed);
         }
-        seen
+        result
     }
 
-    /// A number that changes when instances come or go.
+    /// A number that changes when instances are added or end.
     pub fn changes(&self) -> u64 {
-        self.look(|words| load(words, header::CHANGES)).unwrap_or_default()
+        self.with_words(|words| load(words, header::CHANGES)).unwrap_or_default()
     }
 
-    /// How many slots the file says that it has.
+    /// The number of slots in the header.
     fn slots(&self, words: &[AtomicU64]) -> Result<usize, Problem> {
         let slots = load(words, header::SLOTS);
         if slots > self.head.capacity {
@@ -194,10 +186,11 @@ impl SetReader {
         Ok(slots as usize)
     }
 
-    /// How many slots there are; where the file has grown beyond what is mapped, it is mapped anew.
-    fn see_growth(&mut self) -> Result<usize, Problem> {
-        let slots =
-            self.look(|words| self.slots(words)).unwrap_or_else(|WasCut| Err(cut(self.mapping.backed())))?;
+    /// Returns the number of slots. Maps the file again if it has grown beyond the mapping.
+    fn remap_if_grown(&mut self) -> Result<usize, Problem> {
+        let slots = self
+            .with_words(|words| self.slots(words))
+            .unwrap_or_else(|Truncated| Err(truncated(self.mapping.backed())))?;
         let needed = self.head.slots_at + slots * self.head.slot_bytes;
         if needed <= self.mapping.backed() {
             return Ok(slots);
@@ -218,11 +211,11 @@ impl SetReader {
 
 /// A word, or 0 beyond the end.
 #[inline]
-pub(crate) fn load(words: &[AtomicU64], place: usize) -> u64 {
-    words.get(place).map_or(0, |word| word.load(Ordering::Acquire))
+pub(crate) fn load(words: &[AtomicU64], index: usize) -> u64 {
+    words.get(index).map_or(0, |word| word.load(Ordering::Acquire))
 }
 
-/// Copies the bytes of words until one of both ends; gives how many.
+/// Copies the bytes of words until one of both ends; returns their number.
 pub(crate) fn copy(words: &[AtomicU64], bytes: &mut [u8]) -> usize {
     let mut filled = 0;
     for (word, chunk) in words.iter().zip(bytes.chunks_mut(8)) {
@@ -233,14 +226,14 @@ pub(crate) fn copy(words: &[AtomicU64], bytes: &mut [u8]) -> usize {
     filled
 }
 
-fn cut(size: usize) -> Problem {
-    Problem::new(size, "a file that was cut while it was read", "a file that only grows")
+fn truncated(size: usize) -> Problem {
+    Problem::new(size, "a file that was truncated while it was read", "a file that only grows")
 }
 
 fn read_head(words: &[AtomicU64]) -> Result<(Head, CounterSetInfo), Problem> {
-    let field = |place: usize, expected: &str, is_good: &dyn Fn(u64) -> bool| {
-        let value = load(words, place);
-        if is_good(value) { Ok(value) } else { Err(Problem::new(place * 8, format!("{value:#x}"), expected)) }
+    let field = |index: usize, expected: &str, is_good: &dyn Fn(u64) -> bool| {
+        let value = load(words, index);
+        if is_good(value) { Ok(value) } else { Err(Problem::new(index * 8, format!("{value:#x}"), expected)) }
     };
     field(header::MAGIC, "TACHOSET", &|value| value == MAGIC)?;
     let version = load(words, header::VERSION);
@@ -262,9 +255,9 @@ fn read_head(words: &[AtomicU64]) -> Result<(Head, CounterSetInfo), Problem> {
     let description = encoding::decode(&bytes)?;
     let slot_bytes = description.slot_lines() * LINE_BYTES;
     field(header::SLOT_BYTES, &format!("slots of {slot_bytes} bytes"), &|value| value == slot_bytes as u64)?;
-    let most = (MAX_FILE.saturating_sub(slots_at) / slot_bytes) as u64;
+    let max = (MAX_FILE.saturating_sub(slots_at) / slot_bytes) as u64;
     let capacity =
-        field(header::CAPACITY, &format!("1 to {most} slots"), &|value| (1..=most).contains(&value))?;
+        field(header::CAPACITY, &format!("1 to {max} slots"), &|value| (1..=max).contains(&value))?;
     let head = Head {
         slots_at,
         slot_bytes,

@@ -1,4 +1,4 @@
-//! Instances in the writer: which slots of the file they have, and the cells in them.
+//! Instances of a writer: the slots that they occupy, and the cells in them.
 
 use std::collections::HashSet;
 use std::ops::Deref;
@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cell::CacheLine;
 use crate::layout::LINE_BYTES;
-use crate::map::{Keeper, MappedLine, MappedLines, Mapping};
+use crate::map::{MappedLine, MappedLines, Mapping, MappingOwner};
 use crate::writer::Inner;
 
 /// An instance of a published set. Clones are the same instance.
 #[derive(Clone, Debug)]
 pub struct Slot(Arc<SlotOwner>);
 
-/// Who has a slot of the file. It is used again when nobody has it any more, neither the instance nor a cell.
+/// The owner of an instance's slots. They are freed when neither the instance nor a cell is used any more.
 #[derive(Debug)]
 pub(crate) struct SlotOwner {
     pub(crate) set: Arc<Inner>,
-    /// The slot of the instance, then those of the rest of its name.
-    pub(crate) places: Vec<u32>,
-    pub(crate) number: u64,
+    /// The index of the instance's slot, followed by those of the slots that continue its name.
+    pub(crate) indexes: Vec<u32>,
+    pub(crate) serial: u64,
     pub(crate) name: Box<str>,
     pub(crate) id: u32,
     pub(crate) has_ended: AtomicBool,
@@ -28,11 +28,11 @@ pub(crate) struct SlotOwner {
 
 impl Drop for SlotOwner {
     fn drop(&mut self) {
-        self.set.give_back(self);
+        self.set.release(self);
     }
 }
 
-impl Keeper for Arc<SlotOwner> {
+impl MappingOwner for Arc<SlotOwner> {
     fn mapping(&self) -> &Arc<Mapping> {
         &self.set.mapping
     }
@@ -53,45 +53,48 @@ impl Slot {
         self.0.id
     }
 
-    /// The instance's number, which comes once in a file.
-    pub fn number(&self) -> u64 {
-        self.0.number
+    /// The serial number of the instance, unique in the file.
+    pub fn serial(&self) -> u64 {
+        self.0.serial
     }
 
-    /// Ends the instance: readers do not see it any more. In a set with a history, what it counted is taken over into
-    /// that. Its cells can still be updated; nobody sees it.
+    /// Ends the instance: readers do not see it any more. In a set with a history, its values are added to the history. Its
+    /// cells can still be updated, without effect.
     pub fn end(&self) {
         self.0.set.end(&self.0);
     }
 
-    /// Whether this process added it, and not one that it was forked from.
+    /// Whether this process created the instance, not a process from which it was forked.
     pub fn is_of_this_process(&self) -> bool {
         self.0.set.is_of_this_process()
     }
 
-    /// Whether it was ended.
+    /// Whether the instance was ended.
     pub fn has_ended(&self) -> bool {
         self.0.has_ended.load(Ordering::Relaxed)
     }
 
-    /// The cell of the counter at this place of the description; `None` where there is no such counter, or it has no cell.
+    /// The cell of the counter at this index of the description; `None` if the counter does not exist or has no cell.
     pub fn lines(&self, counter: usize) -> Option<Lines> {
-        let (first, count) = *self.0.set.cells.get(counter)?;
-        let at = self.0.set.slot_at(*self.0.places.first()?) + first as usize * LINE_BYTES;
-        let lines = MappedLines::new(Arc::clone(&self.0), at, count as usize)?;
-        (count > 0).then_some(Lines(lines))
+        let (at, count) = self.cell(counter)?;
+        MappedLines::new(Arc::clone(&self.0), at, count).map(Lines)
     }
 
-    /// The first line of the cell of the counter at this place of the description, as [`lines`](Self::lines).
+    /// Like [`lines`](Self::lines), but only the first line of the cell.
     pub fn line(&self, counter: usize) -> Option<Line> {
-        let (first, count) = *self.0.set.cells.get(counter)?;
-        let at = self.0.set.slot_at(*self.0.places.first()?) + first as usize * LINE_BYTES;
-        let line = MappedLine::new(Arc::clone(&self.0), at)?;
-        (count > 0).then_some(Line(line))
+        let (at, _) = self.cell(counter)?;
+        MappedLine::new(Arc::clone(&self.0), at).map(Line)
+    }
+
+    /// The offset of a cell in bytes, and the number of its lines.
+    fn cell(&self, counter: usize) -> Option<(usize, usize)> {
+        let (first, count) = *self.0.set.cells.get(counter).filter(|(_, count)| *count > 0)?;
+        let at = self.0.set.slot_at(*self.0.indexes.first()?) + first as usize * LINE_BYTES;
+        Some((at, count as usize))
     }
 }
 
-/// The cache lines of a cell, which they keep.
+/// The cache lines of a cell. They keep its slot from being reused.
 #[derive(Clone, Debug)]
 pub struct Lines(MappedLines<Arc<SlotOwner>>);
 
@@ -104,7 +107,7 @@ impl Deref for Lines {
     }
 }
 
-/// The one cache line of a cell, or its first, which it keeps.
+/// The only or first cache line of a cell. It keeps the cell's slot from being reused.
 #[derive(Clone, Debug)]
 pub struct Line(MappedLine<Arc<SlotOwner>>);
 
@@ -117,40 +120,40 @@ impl Deref for Line {
     }
 }
 
-/// Which slots are in use, and by whom.
+/// The state of a file's slots.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
-    /// How many were ever used.
+pub(crate) struct SlotTable {
+    /// The number of slots that were ever used.
     pub(crate) used: u32,
-    /// Those that are free again.
+    /// Slots that were freed.
     free: Vec<u32>,
-    /// The last number that was given to an instance.
-    pub(crate) last_number: u64,
-    /// Names and ids of the living instances.
+    /// The serial number of the last instance.
+    pub(crate) last_serial: u64,
+    /// Names and ids of the live instances.
     pub(crate) live: HashSet<(Box<str>, u32)>,
     pub(crate) is_stopped: bool,
 }
 
-impl Places {
-    /// How many slots beyond those that are free have to be new for so many.
-    pub(crate) fn new_ones_for(&self, count: usize) -> usize {
+impl SlotTable {
+    /// How many unused slots are required for `count` slots, in addition to the free ones.
+    pub(crate) fn new_slots_for(&self, count: usize) -> usize {
         count.saturating_sub(self.free.len())
     }
 
-    /// Takes so many slots; there must be room for the new ones.
-    pub(crate) fn take(&mut self, count: usize) -> Vec<u32> {
-        let mut taken = Vec::with_capacity(count);
+    /// Allocates slots; the file must have room for the new ones.
+    pub(crate) fn allocate(&mut self, count: usize) -> Vec<u32> {
+        let mut indexes = Vec::with_capacity(count);
         for _ in 0..count {
-            let place = self.free.pop().unwrap_or_else(|| {
+            let index = self.free.pop().unwrap_or_else(|| {
                 self.used += 1;
                 self.used - 1
             });
-            taken.push(place);
+            indexes.push(index);
         }
-        taken
+        indexes
     }
 
-    pub(crate) fn give_back(&mut self, places: &[u32]) {
-        self.free.extend_from_slice(places);
+    pub(crate) fn free(&mut self, indexes: &[u32]) {
+        self.free.extend_from_slice(indexes);
     }
 }

@@ -1,4 +1,4 @@
-//! The atomics: those of the machine, or those of the model checker.
+//! The atomics of the standard library, or of the model checker.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};

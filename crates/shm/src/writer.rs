@@ -1,4 +1,4 @@
-//! Publishing a counter set: making its file, adding and ending instances.
+//! Publishing a counter set: creating its file, adding and ending instances.
 
 mod history;
 mod inner;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::folder::{FILE, Folder, unready_name};
+use crate::folder::{FILE, Folder, unfinished_name};
 use crate::layout::{HEADER_BYTES, MAGIC, MAX_NAME_BYTES, VERSION, header, slot, state};
 use crate::map::{Mapping, boot_nanoseconds, check_limit, lock_to_write, reserve};
 use crate::problem::WriteError;
@@ -22,31 +22,31 @@ pub(crate) use inner::Inner;
 use inner::Published;
 use plan::Plan;
 
-/// Who may read a published set, besides root.
+/// The users that may read a published set, in addition to root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Readers {
-    /// Its owner: mode 0600.
+    /// The owner of the file: mode 0600.
     #[default]
     Owner,
-    /// Its owner and the group of this id: mode 0640.
+    /// The owner of the file, and the group with this id: mode 0640.
     Group(u32),
 }
 
-/// How a set is published.
+/// Options for publishing a set.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The folder; else the first of [`runtime_folders`](crate::folder::runtime_folders) that will do.
+    /// The folder; `None` for the first suitable one of [`runtime_folders`](crate::folder::runtime_folders).
     pub folder: Option<PathBuf>,
-    /// Who may read it.
+    /// The users that may read the set.
     pub readers: Readers,
-    /// Most instances; 0: 65,536, or what a file of 1 GiB holds.
+    /// Maximum number of instances; 0 means 65,536. A file of 1 GiB may hold fewer.
     pub capacity: u32,
-    /// Whether requests are answered over the socket beside the file.
+    /// Whether the socket of the file accepts requests.
     pub has_control: bool,
 }
 
-/// A counter set that this process publishes. Clones are the same set; with the last it ends, as by
-/// [`stop`](Self::stop).
+/// A counter set that this process publishes. Clones are the same set; dropping the last one stops it, as
+/// [`stop`](Self::stop) does.
 #[derive(Clone, Debug)]
 pub struct SetFile(Arc<Handle>);
 
@@ -60,19 +60,19 @@ impl Drop for Handle {
 }
 
 impl SetFile {
-    /// Makes the file of a set. Readers see it when it [goes live](Self::go_live).
+    /// Creates the file of a set. Readers see it after [`go_live`](Self::go_live).
     ///
     /// # Errors
     ///
-    /// No folder, no permission, no room, or a description that breaks a rule.
+    /// No suitable folder, no permission, no space, or an invalid description.
     pub fn create(description: CounterSetInfo, options: &Options) -> Result<Self, WriteError> {
         let plan = Plan::new(description, options.capacity)?;
         let folder = Folder::to_publish(options.folder.as_deref())?;
-        folder.remove_unready();
+        folder.remove_unfinished();
         let unique = random_number();
         let process = std::process::id();
         let name = format!("{:032x}-{process}-{unique:016x}{FILE}", plan.description.guid.to_u128());
-        let path = folder.by_descriptor().join(unready_name(&name));
+        let path = folder.by_descriptor().join(unfinished_name(&name));
         let shown = folder.path().join(&name);
         let io = |work| move |error| WriteError::io(work, &shown, error);
         let file = OpenOptions::new()
@@ -83,34 +83,34 @@ impl SetFile {
             .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
             .open(&path)
             .map_err(io.clone()("create the file"))?;
-        let unready = RemoveOnError { path };
-        let make = |file: &File| {
+        let unfinished = RemoveOnError { path };
+        let prepare = |file: &File| {
             lock_to_write(file).map_err(io.clone()("lock the file"))?;
-            // From here on a file without the lock is one that was left behind.
-            write_version(file, plan.slots_at).map_err(io.clone()("get room for the file"))?;
+            // Once it has a version, the file counts as abandoned if it is not locked.
+            write_version(file, plan.slots_at).map_err(io.clone()("reserve space for the file"))?;
             if let Readers::Group(group) = options.readers {
-                fchown(file, None, Some(group)).map_err(io.clone()("give the file to the group"))?;
+                fchown(file, None, Some(group)).map_err(io.clone()("change the group of the file"))?;
                 let mode = Permissions::from_mode(0o640);
-                file.set_permissions(mode).map_err(io.clone()("let the group read the file"))?;
+                file.set_permissions(mode).map_err(io.clone()("change the mode of the file"))?;
             }
-            reserve(file, 0, plan.slots_at).map_err(io.clone()("get room for the file"))?;
+            reserve(file, 0, plan.slots_at).map_err(io.clone()("reserve space for the file"))?;
             Mapping::to_write(file, plan.length(), plan.slots_at).map_err(io.clone()("map the file"))
         };
-        let mapping = make(&file)?;
-        unready.keep();
+        let mapping = prepare(&file)?;
+        unfinished.disarm();
         let published = Published { file, folder, name, is_ready: AtomicBool::new(false) };
         Self::fill(plan, mapping, Some(published), unique, options.has_control)
     }
 
-    /// A set that nobody sees: its counters work, in memory of this process.
+    /// Creates a set in this process's memory. Its counters work, but no reader sees them.
     ///
     /// # Errors
     ///
-    /// A description that breaks a rule, or no memory.
+    /// An invalid description, or out of memory.
     pub fn unpublished(description: CounterSetInfo, capacity: u32) -> Result<Self, WriteError> {
         let plan = Plan::new(description, capacity)?;
-        let no_memory = |error| WriteError::io("get memory", "counters that nobody sees".as_ref(), error);
-        let mapping = Mapping::of_nobody(plan.length()).map_err(no_memory)?;
+        let no_memory = |error| WriteError::io("allocate memory", "unpublished counters".as_ref(), error);
+        let mapping = Mapping::anonymous(plan.length()).map_err(no_memory)?;
         Self::fill(plan, mapping, None, random_number(), false)
     }
 
@@ -128,7 +128,7 @@ impl SetFile {
             value[..bytes.len()].copy_from_slice(bytes);
             word.store(u64::from_le_bytes(value), Ordering::Relaxed);
         }
-        for (place, value) in [
+        for (index, value) in [
             (header::MAGIC, MAGIC),
             (header::VERSION, VERSION),
             (header::DESCRIPTION_BYTES, encoded.len() as u64),
@@ -141,7 +141,7 @@ impl SetFile {
             (header::HAS_CONTROL, u64::from(has_control)),
             (header::STATE, state::STARTING),
         ] {
-            words[place].store(value, Ordering::Relaxed);
+            words[index].store(value, Ordering::Relaxed);
         }
         let has_history = description.instance_type == InstanceType::SingleAggregateHistory;
         let inner = Inner {
@@ -154,24 +154,23 @@ impl SetFile {
             unique,
             process: std::process::id(),
             cells,
-            places: Mutex::default(),
+            table: Mutex::default(),
         };
         if has_history {
-            let mut places = inner.places();
-            let slot = inner.take_slots(&mut places, 1)?;
-            for place in slot {
-                inner.slot(place)[slot::LIFE].store(slot::IS_HISTORY, Ordering::Release);
+            let mut table = inner.table();
+            for index in inner.allocate_slots(&mut table, 1)? {
+                inner.slot(index)[slot::LIFE].store(slot::IS_HISTORY, Ordering::Release);
             }
-            drop(places);
+            drop(table);
         }
         Ok(Self(Arc::new(Handle(Arc::new(inner)))))
     }
 
-    /// Lets readers see the set.
+    /// Makes the set visible to readers.
     ///
     /// # Errors
     ///
-    /// The file cannot get its name.
+    /// The file cannot be renamed to its final name.
     pub fn go_live(&self) -> Result<(), WriteError> {
         let inner = &self.0.0;
         inner.mapping.words()[header::STATE].store(state::LIVE, Ordering::Release);
@@ -180,10 +179,10 @@ impl SetFile {
             return Ok(());
         }
         let folder = published.folder.by_descriptor();
-        let unready = folder.join(published.unready());
-        std::fs::rename(unready, folder.join(&published.name)).map_err(|error| {
+        let unfinished = folder.join(published.unfinished_name());
+        std::fs::rename(unfinished, folder.join(&published.name)).map_err(|error| {
             published.is_ready.store(false, Ordering::Release);
-            WriteError::io("name the file", &published.path(), error)
+            WriteError::io("rename the file", &published.path(), error)
         })
     }
 
@@ -192,57 +191,57 @@ impl SetFile {
         &self.0.0.description
     }
 
-    /// The file; nothing for a set that nobody sees.
+    /// The path of the file; `None` for an unpublished set.
     pub fn path(&self) -> Option<PathBuf> {
         self.0.0.published.as_ref().map(Published::path)
     }
 
-    /// Where the socket beside the file is to be.
+    /// The path of the file's socket.
     pub fn socket_path(&self) -> Option<PathBuf> {
         let published = self.0.0.published.as_ref()?;
         Some(published.folder.socket_path(&published.name))
     }
 
-    /// The random number of this set.
+    /// The random number that identifies this set's file.
     pub fn unique(&self) -> u64 {
         self.0.0.unique
     }
 
-    /// Adds an instance. Its cells are 0.
+    /// Adds an instance, whose cells are 0.
     ///
     /// # Errors
     ///
-    /// One of this name and id is there, the name does not fit, the set is full or was stopped, the folder has no room.
+    /// An instance with this name and id exists, the name is invalid, the set is full or was stopped, the disk is full.
     pub fn create_instance(&self, name: &str, id: u32) -> Result<Slot, WriteError> {
         let inner = &self.0.0;
         check_name(name, inner.description.instance_type)?;
         self.check_process()?;
-        let mut places = inner.places();
-        if places.is_stopped {
+        let mut table = inner.table();
+        if table.is_stopped {
             return Err(WriteError::Stopped);
         }
-        if inner.description.instance_type == InstanceType::Single && !places.live.is_empty() {
+        if inner.description.instance_type == InstanceType::Single && !table.live.is_empty() {
             return Err(WriteError::SecondInstance);
         }
         let key = (Box::from(name), id);
-        if places.live.contains(&key) {
+        if table.live.contains(&key) {
             return Err(WriteError::InstanceExists(name.to_owned(), id));
         }
         let rest = name.len().saturating_sub(inner.first_name_bytes());
         let count = 1 + rest.div_ceil(inner.slot_bytes - slot::NAME * 8);
-        let taken = inner.take_slots(&mut places, count)?;
-        places.last_number += 1;
-        let number = places.last_number;
-        places.live.insert(key);
-        inner.write_instance(&taken, name, id, number);
-        drop(places);
+        let indexes = inner.allocate_slots(&mut table, count)?;
+        table.last_serial += 1;
+        let serial = table.last_serial;
+        table.live.insert(key);
+        inner.write_instance(&indexes, name, id, serial);
+        drop(table);
         inner.count_change();
         let set = Arc::clone(inner);
-        let owner = SlotOwner { set, places: taken, number, name: name.into(), id, has_ended: false.into() };
+        let owner = SlotOwner { set, indexes, serial, name: name.into(), id, has_ended: false.into() };
         Ok(Slot::new(owner))
     }
 
-    /// Whether this process made the set; an error in a process that was forked from it.
+    /// Checks that this process created the set, not a process from which it was forked.
     ///
     /// # Errors
     ///
@@ -251,26 +250,26 @@ impl SetFile {
         if self.0.0.is_of_this_process() { Ok(()) } else { Err(WriteError::ForkedChild) }
     }
 
-    /// Ends the set: its file is removed. What was made of it can still be used, and nobody sees it.
+    /// Stops the set and removes its file. Its instances and cells can still be used, without effect.
     pub fn stop(&self) {
         self.0.0.stop();
     }
 }
 
-/// Writes how the header begins. The file is to have so many bytes.
+/// Writes the start of the header, after checking that the file may have `length` bytes.
 fn write_version(file: &File, length: usize) -> io::Result<()> {
     check_limit(length)?;
     let words = [MAGIC, VERSION].map(u64::to_le_bytes);
     file.write_all_at(words.as_flattened(), 0)
 }
 
-/// Removes a file that did not get ready; empty where it is kept.
+/// Removes an unfinished file when dropped, unless disarmed.
 struct RemoveOnError {
     path: PathBuf,
 }
 
 impl RemoveOnError {
-    fn keep(mut self) {
+    fn disarm(mut self) {
         self.path = PathBuf::new();
     }
 }
@@ -292,7 +291,7 @@ fn check_name(name: &str, instances: InstanceType) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// A number that no other set has.
+/// A number that identifies a set.
 fn random_number() -> u64 {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let seed = (std::process::id(), boot_nanoseconds(), COUNT.fetch_add(1, Ordering::Relaxed));

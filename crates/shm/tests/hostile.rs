@@ -1,4 +1,4 @@
-//! Files that are not what they should be, and files that change under the reader.
+//! Invalid files, and files that change while they are read.
 
 mod common;
 
@@ -17,25 +17,25 @@ fn sample() -> Vec<u8> {
     let _slots = ["short".to_owned(), "long ".repeat(200)]
         .map(|name| set.create_instance(&name, 5).expect("an instance"));
     let mut bytes = std::fs::read(set.path().expect("a file")).expect("its bytes");
-    // Without the room for more instances.
+    // Without the space reserved for more instances.
     bytes.truncate(3 * 4096);
     bytes
 }
 
-struct Place {
+struct Fixture {
     folder: tempfile::TempDir,
     here: Folder,
 }
 
-impl Place {
-    /// In memory, where the folders of sets are, too: thousands of files are written.
+impl Fixture {
+    /// In memory, like the folders of sets: thousands of files are written.
     fn new() -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
         let here = Folder::open(folder.path()).expect("the folder");
         Self { folder, here }
     }
 
-    /// Reads whatever it is; gives the number of instances.
+    /// Reads a file, valid or not; returns the number of instances.
     fn read(&self, bytes: &[u8]) -> Result<usize, String> {
         std::fs::write(self.folder.path().join("x.tacho"), bytes).expect("a file");
         let mut reader = SetReader::open(&self.here, "x.tacho").map_err(|error| match error {
@@ -45,9 +45,9 @@ impl Place {
         let (mut seen, mut values, mut name) = (0, 0, String::new());
         let counters = reader.description().counters.len();
         let outcome = reader.read(|instance| {
-            instance.name_into(&mut name);
+            instance.read_name(&mut name);
             values += (0..counters).filter_map(|counter| instance.value(counter)).count();
-            let _ = (instance.history(), instance.id(), instance.born(), instance.is_whole());
+            let _ = (instance.history(), instance.id(), instance.created(), instance.is_consistent());
             seen += 1;
         });
         assert!(values <= seen * counters);
@@ -56,22 +56,22 @@ impl Place {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_a_problem() {
-    let (place, bytes) = (Place::new(), sample());
-    assert_eq!(place.read(&bytes), Ok(3));
+fn a_file_truncated_anywhere_is_a_problem() {
+    let (fixture, bytes) = (Fixture::new(), sample());
+    assert_eq!(fixture.read(&bytes), Ok(3));
     let used = bytes.iter().rposition(|byte| *byte != 0).expect("a byte") + 1;
     for length in 0..used.next_multiple_of(8) {
-        // The last slots may be cut where nothing of them was used.
-        let _ = place.read(&bytes[..length]);
+        // Unused slots at the end may be missing.
+        let _ = fixture.read(&bytes[..length]);
     }
     for length in (0..4096).step_by(7) {
-        assert!(place.read(&bytes[..length]).is_err(), "{length} bytes");
+        assert!(fixture.read(&bytes[..length]).is_err(), "{length} bytes");
     }
 }
 
-/// What was cut under a look is told by that look and by each that follows, also where it is not one at the instances.
+/// The read during which a file is truncated reports that, and so does each later read, also before it reaches the instances.
 #[test]
-fn a_file_cut_under_the_first_look_is_not_an_empty_set() {
+fn a_file_truncated_during_the_first_read_is_not_an_empty_set() {
     let cut: [fn(&mut SetReader); 3] = [
         |_| (),
         |reader| assert!(!reader.is_alive()),
@@ -80,43 +80,48 @@ fn a_file_cut_under_the_first_look_is_not_an_empty_set() {
         },
     ];
     for look_before in cut {
-        let (place, bytes) = (Place::new(), sample());
-        let path = place.folder.path().join("x.tacho");
+        let (fixture, bytes) = (Fixture::new(), sample());
+        let path = fixture.folder.path().join("x.tacho");
         std::fs::write(&path, bytes).expect("a file");
-        let mut reader = SetReader::open(&place.here, "x.tacho").expect("a reader");
-        std::fs::OpenOptions::new().write(true).open(&path).expect("the file").set_len(0).expect("it is cut");
+        let mut reader = SetReader::open(&fixture.here, "x.tacho").expect("a reader");
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .expect("the file")
+            .set_len(0)
+            .expect("it is truncated");
         look_before(&mut reader);
         for _ in 0..2 {
             let problem =
-                reader.read(|_| panic!("there is no instance")).expect_err("it was cut").to_string();
-            assert!(problem.contains("a file that was cut while it was read"), "{problem}");
+                reader.read(|_| panic!("no instance exists")).expect_err("it was truncated").to_string();
+            assert!(problem.contains("a file that was truncated while it was read"), "{problem}");
         }
         assert!(!reader.is_alive());
     }
 }
 
 #[test]
-fn every_bit_may_be_wrong() {
-    let (place, mut bytes) = (Place::new(), sample());
+fn flipping_any_bit_is_handled() {
+    let (fixture, mut bytes) = (Fixture::new(), sample());
     let used = bytes.iter().rposition(|byte| *byte != 0).expect("a byte") + 1;
     let (mut refused, mut tried) = (0, 0);
     for at in 0..used.min(8192) {
-        // Stretches of zeros are alike.
+        // Ranges of zeros are equivalent.
         if bytes[at] == 0 && at % 8 != 0 && at > 300 {
             continue;
         }
         for bit in 0..8 {
             bytes[at] ^= 1 << bit;
             tried += 1;
-            refused += usize::from(place.read(&bytes).is_err());
+            refused += usize::from(fixture.read(&bytes).is_err());
             bytes[at] ^= 1 << bit;
         }
     }
-    // Most bits are of texts and values, of which any will do.
+    // Most bits belong to texts and values, which can have any contents.
     assert!(refused > 1000, "{refused} of {tried}");
 }
 
-/// Word and value; what the problem says.
+/// The index of a word, its value, and a part of the problem's text.
 const BROKEN: [(usize, u64, &str); 12] = [
     (0, 0, "expected TACHOSET"),
     (1, 1, "found version 1 of the layout, expected version 2"),
@@ -133,28 +138,28 @@ const BROKEN: [(usize, u64, &str); 12] = [
 ];
 
 #[test]
-fn each_broken_field_is_named() {
-    let place = Place::new();
+fn each_invalid_field_is_reported() {
+    let fixture = Fixture::new();
     for (word, value, expected) in BROKEN {
         let mut bytes = sample();
         bytes[word * 8..][..8].copy_from_slice(&value.to_le_bytes());
-        let problem = place.read(&bytes).expect_err("a problem");
+        let problem = fixture.read(&bytes).expect_err("a problem");
         assert!(problem.contains(expected), "word {word}: {problem}");
         assert!(problem.starts_with("at byte "), "{problem}");
     }
 }
 
-/// Where the description's counters and texts are.
+/// The offset of a field of a counter in the description.
 fn counter_field(counter: usize, field: usize) -> usize {
     256 + 88 + counter * 88 + field
 }
 
 #[test]
-fn each_broken_field_of_a_counter_is_named() {
-    let place = Place::new();
+fn each_invalid_field_of_a_counter_is_reported() {
+    let fixture = Fixture::new();
     let cases: [(usize, u32, &str); 9] = [
         (counter_field(1, 0), 1, "unique"),
-        (counter_field(0, 0), u32::MAX, "stands for all"),
+        (counter_field(0, 0), u32::MAX, "means all counters"),
         (counter_field(1, 24), 99, "another counter of the set"),
         (counter_field(1, 24), 2, "another counter of the set"),
         (counter_field(1, 24), u32::MAX, "a base counter"),
@@ -166,10 +171,10 @@ fn each_broken_field_of_a_counter_is_named() {
     for (at, value, expected) in cases {
         let mut bytes = sample();
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
-        let problem = place.read(&bytes).expect_err("a problem");
+        let problem = fixture.read(&bytes).expect_err("a problem");
         assert!(problem.contains(expected), "byte {at}: {problem}");
     }
-    // Two texts in the same bytes: a small file could become a large description.
+    // Overlapping texts could make a small file a large description.
     let mut bytes = sample();
     for counter in 0..7 {
         for text in [56, 64, 72] {
@@ -178,18 +183,18 @@ fn each_broken_field_of_a_counter_is_named() {
             bytes[at + 4..at + 8].copy_from_slice(&40_u32.to_le_bytes());
         }
     }
-    let problem = place.read(&bytes).expect_err("a problem");
-    assert!(problem.contains("a text over others"), "{problem}");
+    let problem = fixture.read(&bytes).expect_err("a problem");
+    assert!(problem.contains("overlapping texts"), "{problem}");
 }
 
-/// A file that its owner cuts, grows and overwrites while it is read: the reader says so or reads on.
+/// The owner truncates, extends and overwrites a file while it is read: each read succeeds or reports a problem.
 #[test]
-fn a_live_file_may_do_anything() {
+fn any_change_of_a_live_file_is_handled() {
     live_file(2);
 }
 
 #[test]
-fn long_a_live_file_may_do_anything() {
+fn long_any_change_of_a_live_file_is_handled() {
     if std::env::var_os("TACHO_LONG").is_some() {
         live_file(30);
     }
@@ -230,7 +235,7 @@ fn live_file(seconds: u64) {
             for _ in 0..20 {
                 let mut name = String::new();
                 let outcome = reader.read(|instance| {
-                    instance.name_into(&mut name);
+                    instance.read_name(&mut name);
                     values += (0..7).filter_map(|counter| instance.value(counter)).count();
                 });
                 let _ = reader.is_alive();
@@ -245,7 +250,7 @@ fn live_file(seconds: u64) {
 }
 
 #[test]
-fn requests_are_read_as_they_were_written() {
+fn requests_are_the_same_after_encoding_and_decoding() {
     let mut request = Request::new(Kind::AddCounter, SET);
     request.counter_id = 7;
     request.instance_id = 8;

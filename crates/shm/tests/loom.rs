@@ -8,28 +8,28 @@ use loom::sync::atomic::AtomicU64;
 use loom::thread;
 use tachograph_shm::cell::{Pair, Sum};
 
-/// Narrow fields, so that a few additions pass all ends: counts of 3 bits, sums of 4.
+/// Narrow fields, so that a few additions overflow all of them: counts of 3 bits, sums of 4.
 type Narrow<'a> = Pair<'a, 3, 4>;
 
-/// What was added before the writers start: close to half the range of the sum.
+/// Added before the writers start: close to half the range of the sum.
 const BEFORE: u64 = 6;
 
 fn words() -> Arc<[AtomicU64; 8]> {
     Arc::new(std::array::from_fn(|_| AtomicU64::new(0)))
 }
 
-/// Each addition is a bit of its own in the sum: so many bits, so many additions.
+/// Each addition is a bit of its own in the sum: the number of bits is the number of additions.
 fn is_whole(read: Sum) -> bool {
     read.count == 1 + u64::from((read.sum - BEFORE).count_ones())
 }
 
-/// Tries every order of the threads' steps where there are many: only those with at most three switches, unless there is time
-/// (`TACHO_LONG`).
+/// Tries every order of the threads' steps. If there are many, only those with at most three switches, unless `TACHO_LONG` is
+/// set.
 fn every_order_of_three(check: impl Fn() + Send + Sync + 'static) {
     orders(std::env::var_os("TACHO_LONG").is_none().then_some(3), check);
 }
 
-/// Tries the orders with at most so many switches.
+/// Tries the orders with at most this number of switches.
 fn orders(most_switches: Option<usize>, check: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = most_switches;
@@ -59,7 +59,7 @@ fn a_sum_and_its_count_are_read_together() {
 }
 
 #[test]
-fn a_reader_never_goes_back() {
+fn reads_never_go_backwards() {
     loom::model(|| {
         let words = words();
         Narrow::new(&words[..]).add(BEFORE);
@@ -76,7 +76,7 @@ fn a_reader_never_goes_back() {
     });
 }
 
-/// Starts a thread that adds so many things with this sum.
+/// Starts a thread that adds counts with values.
 fn writer_of_many(words: &Arc<[AtomicU64; 8]>, added: &'static [(u64, u64)]) -> thread::JoinHandle<()> {
     let words = Arc::clone(words);
     thread::spawn(move || {
@@ -84,11 +84,11 @@ fn writer_of_many(words: &Arc<[AtomicU64; 8]>, added: &'static [(u64, u64)]) -> 
     })
 }
 
-/// Counts of 2 and more are many. Each addition is a bit of its own in the count, and the same bit of the sum; so they are
-/// both there, or neither.
+/// Counts of 2 and more are large. Each addition is a bit of its own in the count, and the same bit in the sum; so either
+/// both are visible or neither.
 #[test]
-fn many_at_once_are_read_together() {
-    // All orders of so many steps would take too long.
+fn large_counts_are_read_together_with_their_sum() {
+    // All orders would take too long.
     orders(Some(3), || {
         let words = words();
         let writers = [writer_of_many(&words, &[(2, 2)]), writer_of_many(&words, &[(4, 4)])];
@@ -102,9 +102,9 @@ fn many_at_once_are_read_together() {
     });
 }
 
-/// Over the ends of the count (4 bits) and of the sum (4 bits), beside one that adds a few.
+/// Overflows of the count (4 bits) and of the sum (4 bits), concurrent with small counts.
 #[test]
-fn many_and_few_are_read_together() {
+fn large_and_small_counts_are_read_together() {
     every_order_of_three(|| {
         let words = words();
         (0..2).for_each(|_| Narrow::new(&words[..]).add_many(7, 7));
@@ -120,7 +120,7 @@ fn many_and_few_are_read_together() {
 }
 
 #[test]
-fn a_reader_of_many_never_goes_back() {
+fn reads_of_large_counts_never_go_backwards() {
     every_order_of_three(|| {
         let words = words();
         (0..2).for_each(|_| Narrow::new(&words[..]).add_many(7, 7));
@@ -136,9 +136,9 @@ fn a_reader_of_many_never_goes_back() {
     });
 }
 
-/// While the reader is stopped between two of its steps, additions pass the range of the sum more than once.
+/// While the reader is stopped between two steps, additions exceed the range of the sum more than once.
 #[test]
-fn a_reader_that_is_stopped_is_not_taken_in() {
+fn a_reader_that_is_stopped_is_not_deceived() {
     every_order_of_three(|| {
         let words = words();
         Narrow::new(&words[..]).add(7);
@@ -151,7 +151,7 @@ fn a_reader_that_is_stopped_is_not_taken_in() {
 }
 
 #[test]
-fn nothing_is_lost_over_the_ends() {
+fn no_addition_is_lost_in_overflows() {
     loom::model(|| {
         let words = words();
         for _ in 0..6 {

@@ -1,4 +1,4 @@
-//! Many threads update, and one reads all the while: nothing is lost, and what belongs together is seen together.
+//! Many threads update while one reads: no update is lost, and related numbers are consistent.
 
 mod common;
 
@@ -13,14 +13,14 @@ const THREADS: u64 = 8;
 /// Additions of each thread.
 const SOME: u64 = 250_000;
 
-/// Additions of each thread where there is time: 100 million in all.
+/// Additions of each thread in long tests: 100 million in total.
 const MANY: u64 = 12_500_000;
 
 fn is_long() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
-/// Runs the threads, and `check` again and again until they have ended.
+/// Runs the threads, and calls `check` repeatedly until they end.
 fn run(additions: u64, update: impl Fn(u64) + Sync, mut check: impl FnMut()) {
     let running = AtomicU64::new(THREADS);
     std::thread::scope(|threads| {
@@ -39,12 +39,12 @@ fn run(additions: u64, update: impl Fn(u64) + Sync, mut check: impl FnMut()) {
 }
 
 #[test]
-fn pairs_are_whole_at_every_look() {
+fn pairs_are_consistent_in_every_read() {
     pairs(SOME);
 }
 
 #[test]
-fn long_pairs_are_whole_at_every_look() {
+fn long_pairs_are_consistent_in_every_read() {
     if is_long() {
         pairs(MANY);
     }
@@ -57,7 +57,7 @@ fn pairs(additions: u64) {
     let line = slot.line(TIMER).expect("a cell");
     let mut reader = open(folder.path()).expect("a reader");
     let (mut last, mut looks) = (0, 0_u64);
-    // So much that the sum passes the ends of its short word: 700 * 2^30 is 2^39.
+    // The sum overflows its packed word: 700 * 2^30 is 2^39.
     let value = 700 << 30;
     run(
         additions,
@@ -74,16 +74,16 @@ fn pairs(additions: u64) {
     assert!(looks > 10, "{looks} looks");
 }
 
-/// As an update of a striped counter is made.
+/// Updates a striped counter.
 fn add(slot: &Slot, lines: &tachograph_shm::Lines) {
     let stripes = lines.len() / 2;
-    match stripe::number() as usize {
+    match stripe::index() as usize {
         own if own < stripes => {
             let word = &lines[own][0];
             word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
         _ => {
-            let place = stripes + stripe::shared_place() as usize % stripes;
+            let place = stripes + stripe::shared_index() as usize % stripes;
             lines[place][0].fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -91,12 +91,12 @@ fn add(slot: &Slot, lines: &tachograph_shm::Lines) {
 }
 
 #[test]
-fn striped_additions_are_all_there() {
+fn no_striped_addition_is_lost() {
     striped(SOME);
 }
 
 #[test]
-fn long_striped_additions_are_all_there() {
+fn long_no_striped_addition_is_lost() {
     if is_long() {
         striped(MANY);
     }
@@ -121,7 +121,7 @@ fn striped(additions: u64) {
     assert_eq!(last, THREADS * additions);
 }
 
-/// Lets the writer end also when a check fails.
+/// Stops the writer also if a check fails.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -130,9 +130,9 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Slots change hands under the reader: no row mixes two instances.
+/// Slots are reused while they are read: no row mixes two instances.
 #[test]
-fn rows_are_of_one_instance() {
+fn a_row_belongs_to_one_instance() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let mut reader = open(folder.path()).expect("a reader");
@@ -166,7 +166,7 @@ fn rows_are_of_one_instance() {
     assert!(rows >= 20_000);
 }
 
-/// A new instance in a slot that another had: its value is set between creating and the first look.
+/// The value of a new instance in a reused slot is set between its creation and the first read.
 #[test]
 fn a_history_never_counts_twice() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -189,7 +189,7 @@ fn a_history_never_counts_twice() {
             let mut sum = 0;
             let holds = reader.read(|instance| {
                 let value = instance.value(PLAIN).map_or(0, |reading| reading.value);
-                if instance.is_whole() {
+                if instance.is_consistent() {
                     sum += value;
                 }
             });

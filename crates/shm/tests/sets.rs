@@ -1,4 +1,4 @@
-//! What is published is what is read.
+//! Published values are those that readers see.
 
 mod common;
 
@@ -41,7 +41,7 @@ fn a_reader_sees_every_kind_of_value() {
     assert_eq!(seen[0].values[BASE], None);
     assert_eq!(seen[0].value(STRIPED), 80);
     assert_eq!(seen[0].values[RATIO], Some(Reading { value: 3, base: Some(4) }));
-    assert_eq!(seen[0].values[REFERENCE], None, "nobody gave its address");
+    assert_eq!(seen[0].values[REFERENCE], None, "its address is not set");
     let reference = slot.line(REFERENCE).expect("a cell");
     reference[0].store(9, Ordering::Relaxed);
     reference[1].store(1, Ordering::Release);
@@ -49,7 +49,7 @@ fn a_reader_sees_every_kind_of_value() {
 }
 
 #[test]
-fn instances_come_and_go() {
+fn instances_are_added_and_end() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let mut reader = open(folder.path()).expect("a reader");
@@ -67,16 +67,16 @@ fn instances_come_and_go() {
     assert_eq!((seen.len(), seen[0].id), (1, 1));
 
     let again = set.create_instance("a", 0).expect("the name is free");
-    assert!(again.number() > other_id.number());
+    assert!(again.serial() > other_id.serial());
     let seen = look(&mut reader);
-    assert_eq!(seen[0].number, again.number(), "the slot is used again");
+    assert_eq!(seen[0].number, again.serial(), "the slot is used again");
     assert_eq!(seen[0].value(PLAIN), 0, "and starts at 0");
     let late = again.line(PLAIN).expect("a cell");
     again.end();
     assert!(again.has_ended());
     late[0].fetch_add(1, Ordering::Relaxed);
     assert_eq!(look(&mut reader).len(), 1);
-    assert_ne!(set.create_instance("b", 0).expect("an instance").number(), again.number());
+    assert_ne!(set.create_instance("b", 0).expect("an instance").serial(), again.serial());
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn names_of_any_length_are_read() {
 }
 
 #[test]
-fn a_reader_follows_a_file_that_grows() {
+fn a_reader_follows_a_growing_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let mut reader = open(folder.path()).expect("a reader");
@@ -113,7 +113,7 @@ fn a_reader_follows_a_file_that_grows() {
 }
 
 #[test]
-fn a_set_has_room_for_what_it_was_made_for() {
+fn a_set_holds_as_many_instances_as_its_capacity() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = tachograph_shm::Options { capacity: 3, ..options(folder.path()) };
     let set = SetFile::create(description(InstanceKind::Multiple), &options).expect("a set");
@@ -128,7 +128,7 @@ fn a_set_has_room_for_what_it_was_made_for() {
 }
 
 #[test]
-fn a_history_keeps_what_ended() {
+fn a_history_keeps_values_of_ended_instances() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::SingleAggregateHistory);
     let mut reader = open(folder.path()).expect("a reader");
@@ -151,7 +151,7 @@ fn a_history_keeps_what_ended() {
 }
 
 #[test]
-fn a_set_ends_with_its_file() {
+fn a_stopped_set_has_no_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let slot = set.create_instance("a", 0).expect("an instance");
@@ -167,35 +167,35 @@ fn a_set_ends_with_its_file() {
 
     let unready =
         SetFile::create(description(InstanceKind::Multiple), &options(folder.path())).expect("a set");
-    assert!(files(folder.path()).is_empty(), "nobody sees it before it goes live");
+    assert!(files(folder.path()).is_empty(), "readers do not see it before it goes live");
     drop(unready);
     assert!(everything(folder.path()).is_empty());
 }
 
 #[test]
-fn what_a_dead_writer_left_is_removed() {
+fn files_of_dead_writers_are_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let name = files(folder.path()).remove(0);
     let here = Folder::open(folder.path()).expect("the folder");
-    assert!(!here.remove_if_left(&name), "its writer lives");
+    assert!(!here.remove_if_abandoned(&name), "its writer lives");
     let left = format!("{}.tacho", ["0".repeat(32), "1".into(), "2".repeat(16)].join("-"));
     for name in [left.as_str(), "notes.tacho"] {
         std::fs::copy(set.path().expect("a file"), folder.path().join(name)).expect("a copy");
     }
     std::fs::write(folder.path().join(left.replace(".tacho", ".sock")), "").expect("in the socket's place");
     let reader = SetReader::open(&here, &left).expect("a reader");
-    assert!(!reader.is_alive(), "nobody has its lock");
-    assert!(here.remove_if_left(&left));
-    assert!(!here.remove_if_left(&left));
-    assert!(!here.remove_if_left("notes.tacho"), "no writer gave it this name");
+    assert!(!reader.is_alive(), "it is not locked");
+    assert!(here.remove_if_abandoned(&left));
+    assert!(!here.remove_if_abandoned(&left));
+    assert!(!here.remove_if_abandoned("notes.tacho"), "no writer gave it this name");
     std::fs::remove_file(folder.path().join("notes.tacho")).expect("it is there");
     assert_eq!(everything(folder.path()).len(), 1);
     drop(set);
 }
 
 #[test]
-fn modes_are_what_was_asked_for() {
+fn files_have_the_requested_mode() {
     use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().expect("a folder");
     let mode = |readers| {
@@ -211,7 +211,7 @@ fn modes_are_what_was_asked_for() {
 }
 
 #[test]
-fn planted_files_are_refused() {
+fn planted_files_are_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let path = set.path().expect("a file");
@@ -238,12 +238,12 @@ fn planted_files_are_refused() {
 }
 
 #[test]
-fn folders_that_are_not_fit_are_refused() {
+fn unsuitable_folders_are_rejected() {
     use std::os::unix::fs::PermissionsExt;
     let parent = tempfile::tempdir().expect("a folder");
     let folder = parent.path().join("made");
     let create = || SetFile::create(description(InstanceKind::Multiple), &options(&folder));
-    drop(create().expect("the folder is made"));
+    drop(create().expect("the folder is created"));
     let mode = std::fs::metadata(&folder).expect("the folder").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("a mode");
@@ -259,26 +259,27 @@ fn folders_that_are_not_fit_are_refused() {
 }
 
 #[test]
-fn an_unpublished_set_counts_for_nobody() {
+fn an_unpublished_set_has_no_readers() {
     let set = SetFile::unpublished(description(InstanceKind::Multiple), 0).expect("a set");
     set.go_live().expect("nothing to do");
     let slot = set.create_instance("a", 0).expect("an instance");
     add(&slot, PLAIN, 1);
     assert!(set.path().is_none());
-    assert!(stripe::number() < 64);
+    assert!(stripe::index() < 64);
 }
 
 #[test]
-fn no_room_is_an_error_of_the_call() {
-    // A limit holds for the whole process, so a child takes it.
+fn a_full_disk_is_an_error_of_the_call() {
+    // A limit applies to the whole process, so it is set in a child.
     if std::env::var_os("TACHO_TEST_LIMIT").is_none() {
-        // Its output goes through pipes: a file that is longer than the limit could not be written to.
+        // Its output goes through pipes: writing to a file that exceeds the limit would fail.
         let child = std::process::Command::new(std::env::current_exe().expect("this program"))
-            .args(["no_room_is_an_error_of_the_call", "--exact"])
+            .args(["a_full_disk_is_an_error_of_the_call", "--exact"])
             .env("TACHO_TEST_LIMIT", "1")
             .output()
             .expect("a child");
-        assert!(child.status.success(), "{child:?}");
+        let has_run = String::from_utf8_lossy(&child.stdout).contains("1 passed");
+        assert!(child.status.success() && has_run, "{child:?}");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -293,7 +294,8 @@ fn no_room_is_an_error_of_the_call() {
         }
         assert!(slots.len() < 1000, "the limit holds");
     };
-    assert!(matches!(error, WriteError::Io("get room in the file", ..)), "{error}");
+    assert!(matches!(error, WriteError::Io("reserve space in the file", ..)), "{error}");
+    assert!(error.to_string().ends_with("cannot reserve space in the file: File too large"), "{error}");
     assert!(!slots.is_empty());
     add(&slots[0], PLAIN, 1);
     assert_eq!(look(&mut open(folder.path()).expect("a reader")).len(), slots.len());

@@ -1,4 +1,4 @@
-//! A sample of `Process` with 500 processes more, beside a bare loop over the same open files.
+//! A sample of `Process` with 500 additional processes, compared with a bare loop over the same open files.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -37,7 +37,7 @@ fn sample(criterion: &mut Criterion) {
         let info = provider.info().clone();
         let ids = info.counters.iter().filter(|row| counter.is_none_or(|name| &*row.name == name));
         let mut rows = Rows::new(info.clone());
-        rows.want(ids.map(|row| row.id), vec![InstanceFilter::everything()]);
+        rows.select(ids.map(|row| row.id), vec![InstanceFilter::all()]);
         let clock = Clock::of_this_machine();
         let name = format!("{set}, {}", counter.unwrap_or("all counters"));
         group.bench_function(name, |bencher| {

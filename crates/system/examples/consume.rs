@@ -1,5 +1,5 @@
-//! Consumes this machine's counters the general way: finds a counter set by its name, asks what it has, adds
-//! identifiers, and prints the results of all five kinds out of the raw data block.
+//! Consumes counters of this machine: finds a counter set by name, reads its registration, adds identifiers, and prints
+//! the results of all five kinds from the raw data block.
 //!
 //! `cargo run -p tachograph-system --example consume -- "Processor Information"`
 
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let registry = Arc::new(registry);
 
-    // Enumerate, read the names, stop at the one that is wanted, and read the rest of that one only.
+    // Enumerate the names, and read the registration of the one that matches.
     let Some(guid) = find(&registry, &wanted)? else {
         return Err(format!("no counter set is called '{wanted}'").into());
     };
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name_of = |id| names.get(id).map(|name| name.to_string()).unwrap_or_else(|| format!("counter {id}"));
     println!("{wanted} {guid}: {} counters", set.counters.len());
 
-    // An exact name gives the kinds for one instance, a pattern those for several.
+    // An exact name yields the kinds for one instance, a pattern those for several.
     let has_instances = set.instance_type.has_instances();
     let mut first = String::new();
     if has_instances {
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = if has_instances { name } else { "" };
         identifiers.push(Identifier { counter_id, ..Identifier::new(guid, name) });
     }
-    // One of these is wrong on purpose: a name where there is none, or none where one is needed.
+    // One of these is wrong on purpose: a name for a set without instances, or a missing one.
     let wrong = if has_instances { "" } else { "*" };
     identifiers.push(Identifier::new(guid, wrong));
 
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for identifier in identifiers.iter().filter(|identifier| identifier.status != 0) {
         println!("'{}' was not added: {}", identifier.name, ErrorCode(identifier.status));
     }
-    // A path may name an instance that is not there (yet); its results are errors until it is.
+    // A path can name an instance that does not exist yet; its results are errors until it does.
     if has_instances && let Some(counter) = counter {
         query.add_path(&PathPattern::parse(&format!(r"\{wanted}(no such instance)\{}", name_of(counter)))?);
     }

@@ -1,4 +1,4 @@
-//! Prints what a sample of `Process` costs with 500 processes, beside a bare loop over the same open files and `ps`.
+//! Prints the cost of a sample of `Process` with 500 processes, compared with a bare loop over the same open files and `ps`.
 //!
 //! `cargo run --release --example process_cost`
 
@@ -16,8 +16,7 @@ use crate::bare::{Bare, Sleepers, processes};
 #[path = "../benches/bare/mod.rs"]
 mod bare;
 
-/// So many samples of each, by turns. The least of the columns is that of which a twentieth is cheaper: what it costs
-/// when nothing else runs.
+/// The number of samples of each, taken alternately. The minimum shown is the 5th percentile: the cost on an idle machine.
 const SAMPLES: usize = 200;
 
 fn main() {
@@ -77,7 +76,7 @@ fn main() {
     }
 }
 
-/// A provider and what is asked of it.
+/// A provider with the requested counters.
 struct Collection {
     provider: Box<dyn Provider>,
     rows: Rows,
@@ -91,7 +90,7 @@ impl Collection {
         let info = provider.info();
         let ids = info.counters.iter().filter(|row| counter.is_none_or(|name| &*row.name == name));
         let mut rows = Rows::new(info.clone());
-        rows.want(ids.map(|row| row.id), vec![InstanceFilter::everything()]);
+        rows.select(ids.map(|row| row.id), vec![InstanceFilter::all()]);
         let mut collection = Self { provider, rows, clock: Clock::of_this_machine() };
         (0..3).for_each(|_| collection.sample());
         collection

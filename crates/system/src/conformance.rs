@@ -1,7 +1,8 @@
-//! What holds for the tables of counter sets of every crate: frozen ids, registrations that are valid, counters that are
-//! described, and the page that lists them. For tests; with the feature `conformance`, also for those of crates above.
+//! Tests for the tables of counter sets in all crates: ids stay frozen, registrations are valid, descriptions are
+//! complete, and `docs/counters.md` is up to date. The feature `conformance` exports these tests to other crates.
 //!
-//! Where `TACHO_UPDATE` is set, new counters are added to the file of frozen ones, and the page is written anew.
+//! If the environment variable `TACHO_UPDATE` is set, new counters are added to `frozen.tsv`, and `docs/counters.md`
+//! is regenerated.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -14,7 +15,7 @@ use tachograph_perflib::registration::{CounterInfo, counter_of};
 
 use crate::table::SetTable;
 
-/// Counters that people use on Windows, as Windows has them.
+/// Windows counters in common use.
 const WINDOWS_NAMES: &str = include_str!("windows_names.tsv");
 
 fn is_update() -> bool {
@@ -29,12 +30,12 @@ fn type_name(counter_type: CounterType) -> String {
     counter_type.name().map_or_else(|| format!("{:#010x}", counter_type.0), str::to_owned)
 }
 
-/// The counters of a set, companions included.
+/// The counters of a set, including companions such as bases.
 fn counters(set: &SetTable) -> Vec<CounterInfo> {
     set.info().counters.clone()
 }
 
-/// A line of `frozen.tsv`: set, id, and the line's text.
+/// The set, id and text of a line of `frozen.tsv`.
 fn frozen_line(set: &SetTable, counter: &CounterInfo) -> (String, u32, String) {
     let guid = Guid::from_u128(set.guid);
     let kind = type_name(counter.counter_type);
@@ -42,11 +43,11 @@ fn frozen_line(set: &SetTable, counter: &CounterInfo) -> (String, u32, String) {
     (set.name.to_owned(), counter.id, line)
 }
 
-/// GUIDs, ids, names and types are those in this file.
+/// Checks that GUIDs, ids, names and types match this file.
 ///
 /// # Panics
 ///
-/// When they are not.
+/// When the check fails.
 pub fn check_frozen(sets: &[&SetTable], file: &Path) {
     let in_tables: Vec<_> = sets
         .iter()
@@ -65,7 +66,7 @@ pub fn check_frozen(sets: &[&SetTable], file: &Path) {
     let frozen: HashSet<&str> = frozen.into_iter().collect();
     let new: Vec<_> = in_tables.iter().filter(|(_, _, line)| !frozen.contains(line.as_str())).collect();
     if is_update() {
-        // Everything that was there is still there: checked above.
+        // `in_tables` has all frozen counters, as checked above.
         let mut sorted = in_tables.clone();
         sorted.sort();
         let text = sorted.iter().fold(String::new(), |text, (_, _, line)| text + line + "\n");
@@ -76,11 +77,11 @@ pub fn check_frozen(sets: &[&SetTable], file: &Path) {
     }
 }
 
-/// Every set can be registered and says what it and its instances are.
+/// Checks that every set can be registered, and has a help text and a description of its instances, if any.
 ///
 /// # Panics
 ///
-/// When one cannot, or does not.
+/// When the check fails.
 pub fn check_registrations(sets: &[&SetTable]) {
     for set in sets {
         assert_eq!(set.info().check(), Ok(()), "{}", set.name);
@@ -88,73 +89,72 @@ pub fn check_registrations(sets: &[&SetTable]) {
         assert_eq!(
             set.info().has_instances(),
             !set.instances.is_empty(),
-            "{}: what its instances are",
+            "{}: description of its instances",
             set.name
         );
     }
 }
 
-/// No GUID, name or id is there twice.
+/// Checks that GUIDs, names and ids are unique.
 ///
 /// # Panics
 ///
-/// When one is.
+/// When the check fails.
 pub fn check_unique(sets: &[&SetTable]) {
     let mut guids = HashMap::new();
     let mut names = HashSet::new();
     for set in sets {
         let other = guids.insert(set.guid, set.name);
         assert_eq!(other, None, "the GUID of {} is taken", set.name);
-        assert!(names.insert(set.name.to_lowercase()), "{} is there twice", set.name);
+        assert!(names.insert(set.name.to_lowercase()), "{} occurs twice", set.name);
         let (mut ids, mut names) = (HashSet::new(), HashSet::new());
         for counter in counters(set) {
             let (set, id, name) = (set.name, counter.id, &counter.name);
-            assert!(ids.insert(id), "{set}: id {id} is there twice");
-            assert!(names.insert(name.to_lowercase()), "{set}: {name} is there twice");
-            assert!(id < 200, "{set}: id {id}: ids are to be dense");
+            assert!(ids.insert(id), "{set}: id {id} occurs twice");
+            assert!(names.insert(name.to_lowercase()), "{set}: {name} occurs twice");
+            assert!(id < 200, "{set}: id {id}: ids must be below 200");
         }
     }
 }
 
-/// Every counter says what it means, where it comes from, and the unit that its type and name say.
+/// Checks that every counter has a help text, a source, and a unit that matches its type and name.
 ///
 /// # Panics
 ///
-/// When one does not.
+/// When the check fails.
 pub fn check_descriptions(sets: &[&SetTable]) {
-    let mut faults = String::new();
+    let mut problems = String::new();
     for set in sets {
         for counter in counters(set).iter().filter(|counter| counter.is_displayable()) {
             let (set, name) = (set.name, &counter.name);
             for (what, text) in [("source", &counter.source), ("help", &counter.help)] {
                 if text.trim().is_empty() {
-                    let _ = writeln!(faults, "{set}\\{name}: no {what}");
+                    let _ = writeln!(problems, "{set}\\{name}: no {what}");
                 }
             }
             if !counter.help.ends_with(['.', ')']) {
-                let _ = writeln!(faults, "{set}\\{name}: the help is no sentence: {}", counter.help);
+                let _ = writeln!(problems, "{set}\\{name}: the help is not a sentence: {}", counter.help);
             }
-            // Where type and name say a unit, the table says the same; where they say none (Working Set) or only 1/s,
-            // it may say more.
-            let said = counter_of(counter).unit();
+            // If type and name imply no unit (Working Set) or only 1/s, the table may give a more specific one.
+            let implied = counter_of(counter).unit();
             let exact = ["%", "seconds", "bytes", "bytes/s"];
-            if exact.contains(&&*said) && *said != *counter.unit {
+            if exact.contains(&&*implied) && *implied != *counter.unit {
                 let _ = writeln!(
-                    faults,
-                    "{set}\\{name}: unit '{}', but its type and name say '{said}'",
+                    problems,
+                    "{set}\\{name}: unit '{}', but its type and name imply '{implied}'",
                     counter.unit
                 );
             }
         }
     }
-    assert!(faults.is_empty(), "{faults}");
+    assert!(problems.is_empty(), "{problems}");
 }
 
-/// Every companion is one of a counter.
+/// Checks that every companion is used by a counter.
 ///
 /// # Panics
 ///
-/// When one is not.
+/// When the check fails.
 pub fn check_companions(sets: &[&SetTable]) {
     for set in sets {
         let all = counters(set);
@@ -165,11 +165,11 @@ pub fn check_companions(sets: &[&SetTable]) {
     }
 }
 
-/// The page that lists all counters says what the tables say.
+/// Checks that `docs/counters.md` matches the tables.
 ///
 /// # Panics
 ///
-/// When it does not.
+/// When the check fails.
 pub fn check_page(sets: &[&SetTable], file: &Path) {
     let page = page(sets);
     if is_update() {
@@ -178,45 +178,43 @@ pub fn check_page(sets: &[&SetTable], file: &Path) {
     } else {
         assert!(
             read(file) == page,
-            "{} is not what the tables say; this test writes it anew with TACHO_UPDATE=1",
+            "{} does not match the tables; this test regenerates it with TACHO_UPDATE=1",
             file.display()
         );
     }
 }
 
-/// Counters that have names of Windows have Windows' types and scales, and none that people use is missing without a
-/// reason.
+/// Checks that counters with Windows names have the types and scales of Windows, and that every Windows counter in
+/// common use exists or is listed with the reason why not.
 ///
 /// # Panics
 ///
-/// When one has others, or is missing.
+/// When the check fails.
 pub fn check_windows_names(sets: &[&SetTable]) {
     let all: BTreeMap<(String, String), CounterInfo> = sets
         .iter()
         .flat_map(|set| counters(set).into_iter().map(move |counter| (set.name, counter)))
         .map(|(set, counter)| ((set.to_owned(), counter.name.to_string()), counter))
         .collect();
-    let mut faults = String::new();
+    let mut problems = String::new();
     for WindowsName { set, counter, kind, scale, absent } in windows_names(WINDOWS_NAMES) {
         match (all.get(&(set.to_owned(), counter.to_owned())), absent) {
             (None, "") => {
-                let _ = writeln!(
-                    faults,
-                    "{set}\\{counter} is missing: add it, or say why Linux cannot answer it"
-                );
+                let _ =
+                    writeln!(problems, "{set}\\{counter} is missing: add it, or give the reason in the list");
             }
             (None, _) => {}
             (Some(_), reason) if !reason.is_empty() => {
-                let _ = writeln!(faults, "{set}\\{counter} is there, but the list says: {reason}");
+                let _ = writeln!(problems, "{set}\\{counter} exists, but the list says: {reason}");
             }
             (Some(info), _) => {
                 let ours = type_name(info.counter_type);
                 if !kind.is_empty() && ours != kind {
-                    let _ = writeln!(faults, "{set}\\{counter} is of type {ours}, on Windows {kind}");
+                    let _ = writeln!(problems, "{set}\\{counter} is of type {ours}, on Windows {kind}");
                 }
                 if !scale.is_empty() && info.default_scale.to_string() != scale {
                     let _ = writeln!(
-                        faults,
+                        problems,
                         "{set}\\{counter} has scale {}, on Windows {scale}",
                         info.default_scale
                     );
@@ -224,17 +222,17 @@ pub fn check_windows_names(sets: &[&SetTable]) {
             }
         }
     }
-    assert!(faults.is_empty(), "{faults}");
+    assert!(problems.is_empty(), "{problems}");
 }
 
-/// A line of `windows_names.tsv`: a counter that people use on Windows, as Windows has it.
+/// A line of `windows_names.tsv`: a Windows counter in common use.
 struct WindowsName<'a> {
     set: &'a str,
     counter: &'a str,
-    /// Empty where no source tells it.
+    /// The counter type; empty if no source documents it.
     kind: &'a str,
     scale: &'a str,
-    /// Why this system has no such counter; empty where it has.
+    /// Why Linux lacks this counter; empty if Linux has it.
     absent: &'a str,
 }
 
@@ -247,7 +245,7 @@ fn windows_names(text: &str) -> Vec<WindowsName<'_>> {
     text.lines().skip(1).map(line).collect()
 }
 
-/// `docs/counters.md`.
+/// The content of `docs/counters.md`.
 fn page(sets: &[&SetTable]) -> String {
     let mut page = String::from(
         "# Counters of this machine\n\n\
@@ -301,7 +299,7 @@ fn page(sets: &[&SetTable]) -> String {
 
 const ABSENT: &str = "Windows counters that Linux lacks";
 
-/// The anchor of a heading, as readers of Markdown make it.
+/// The anchor of a heading in Markdown.
 fn anchor(heading: &str) -> String {
     heading.to_lowercase().replace(' ', "-")
 }

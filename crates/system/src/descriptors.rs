@@ -1,8 +1,8 @@
-//! How many files may stay open, and under which numbers.
+//! The file descriptors that this library may keep open.
 //!
-//! This is a library: the limit of open files (`RLIMIT_NOFILE`) belongs to the process that uses it, and is never changed
-//! here. Most of what the limit allows is left to the rest of the process, and so are the low numbers: a program that calls
-//! `select` can use numbers below `FD_SETSIZE` (1,024) only. Files that find no room are opened for each reading.
+//! The limit of open files (`RLIMIT_NOFILE`) belongs to the process and is never changed here. A part of it is
+//! reserved for the rest of the process. So are the low descriptors, because `select` works only below `FD_SETSIZE`
+//! (1,024). Files beyond this library's limit are opened for each read.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,96 +11,99 @@ use std::sync::{Arc, OnceLock};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, getrlimit};
 
-/// What is left to the rest of the process: this share of a low limit, and at most this many of a high one.
-const RESERVE: (u64, u64) = (4, 2048);
+/// All but one `SHARE`th of the limit is reserved for the rest of the process...
+const SHARE: u64 = 4;
+/// ... but no more than this number of descriptors.
+const MAX_RESERVE: u64 = 2048;
 
-/// Files that stay open get numbers from this one on, where the limit allows.
+/// The lowest descriptor of files that stay open, if the limit allows.
 const FD_SETSIZE: u64 = 1024;
 
-/// The room for files that stay open, shared by all that keep files open.
+/// A limit of open files, shared by all readers.
 #[derive(Clone, Debug)]
-pub(crate) struct Descriptors(Arc<Room>);
+pub(crate) struct Descriptors(Arc<Limit>);
 
 #[derive(Debug)]
-struct Room {
-    kept: AtomicU64,
-    most: AtomicU64,
-    /// The lowest number that a kept file gets.
+struct Limit {
+    open: AtomicU64,
+    max: AtomicU64,
+    /// The lowest descriptor for a file that stays open.
     lowest: i32,
 }
 
-/// A descriptor that stays open and takes a place of the room.
+/// A file that stays open and counts against the limit.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct RetainedFile {
     file: OwnedFd,
-    room: Descriptors,
+    descriptors: Descriptors,
 }
 
 impl Descriptors {
-    /// The room of this process, by the limit that was in force at the first call.
+    /// The limit of this process, from `RLIMIT_NOFILE` at the first call.
     pub(crate) fn of_this_process() -> Self {
-        static ROOM: OnceLock<Descriptors> = OnceLock::new();
-        ROOM.get_or_init(|| Self::of_limit(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))).clone()
+        static SHARED: OnceLock<Descriptors> = OnceLock::new();
+        SHARED.get_or_init(|| Self::of_limit(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))).clone()
     }
 
     fn of_limit(limit: u64) -> Self {
-        let reserve = (limit - limit / RESERVE.0).min(RESERVE.1);
-        Self::with_room(limit - reserve, (limit / 2).min(FD_SETSIZE) as i32)
+        let reserve = (limit - limit / SHARE).min(MAX_RESERVE);
+        Self::with_max(limit - reserve, (limit / 2).min(FD_SETSIZE) as i32)
     }
 
-    fn with_room(most: u64, lowest: i32) -> Self {
-        Self(Arc::new(Room { kept: AtomicU64::new(0), most: AtomicU64::new(most), lowest }))
+    fn with_max(max: u64, lowest: i32) -> Self {
+        Self(Arc::new(Limit { open: AtomicU64::new(0), max: AtomicU64::new(max), lowest }))
     }
 
-    /// Gives the file a place, under another number, or hands it back where there is no room.
-    pub(crate) fn keep(&self, file: OwnedFd) -> Result<Kept, OwnedFd> {
-        // A count that is too high for a moment only has another file opened for each reading.
-        if self.0.kept.fetch_add(1, Ordering::Relaxed) < self.0.most.load(Ordering::Relaxed)
+    /// Keeps a file open under a high descriptor; returns the file if the limit is reached.
+    pub(crate) fn retain(&self, file: OwnedFd) -> Result<RetainedFile, OwnedFd> {
+        // The count may briefly be too high. Then a file is not retained although it could be, which is harmless.
+        if self.0.open.fetch_add(1, Ordering::Relaxed) < self.0.max.load(Ordering::Relaxed)
             && let Ok(file) = fcntl_dupfd_cloexec(&file, self.0.lowest)
         {
-            return Ok(Kept { file, room: self.clone() });
+            return Ok(RetainedFile { file, descriptors: self.clone() });
         }
-        self.0.kept.fetch_sub(1, Ordering::Relaxed);
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
         Err(file)
     }
 
-    /// A share of the room: how many files a reader that counts its own may keep open.
-    pub(crate) fn share(&self, of: u64) -> u64 {
-        self.0.most.load(Ordering::Relaxed) / of
+    /// A fraction of the limit, for a reader that counts its own files.
+    pub(crate) fn share(&self, divisor: u64) -> u64 {
+        self.0.max.load(Ordering::Relaxed) / divisor
     }
 
-    /// The rest of the process has used what was left: fewer files than now are kept open, and the caller closes some.
-    pub(crate) fn crowded(&self) {
-        let kept = self.0.kept.load(Ordering::Relaxed);
-        self.0.most.store(kept.saturating_sub(32), Ordering::Relaxed);
+    /// Lowers the limit below the number of open files, because the process has run out of descriptors. The caller
+    /// must then close some files.
+    pub(crate) fn shrink(&self) {
+        let open = self.0.open.load(Ordering::Relaxed);
+        self.0.max.store(open.saturating_sub(32), Ordering::Relaxed);
     }
 
     #[cfg(test)]
-    pub(crate) fn kept(&self) -> u64 {
-        self.0.kept.load(Ordering::Relaxed)
+    pub(crate) fn open_files(&self) -> u64 {
+        self.0.open.load(Ordering::Relaxed)
     }
 
-    /// Room for this many, whatever the system's limit is.
+    /// A separate limit.
     #[cfg(test)]
-    pub(crate) fn only(most: u64) -> Self {
-        Self::with_room(most, 0)
+    pub(crate) fn only(max: u64) -> Self {
+        Self::with_max(max, 0)
     }
 }
 
-/// The same open file under a number that leaves low ones to the rest of the process, where the limit allows.
-pub(crate) fn with_high_number(file: OwnedFd) -> OwnedFd {
+/// Moves a file to a high descriptor, if the limit allows, and leaves the low ones to the rest of the process.
+pub(crate) fn with_high_descriptor(file: OwnedFd) -> OwnedFd {
     fcntl_dupfd_cloexec(&file, Descriptors::of_this_process().0.lowest).unwrap_or(file)
 }
 
-impl AsFd for Kept {
+impl AsFd for RetainedFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-impl Drop for Kept {
+impl Drop for RetainedFile {
     fn drop(&mut self) {
-        self.room.0.kept.fetch_sub(1, Ordering::Relaxed);
+        self.descriptors.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -111,8 +114,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn most_of_a_limit_is_left_to_the_process() {
-        for (limit, most, lowest) in [
+    fn a_part_of_the_limit_is_reserved_for_the_process() {
+        for (limit, max, lowest) in [
             (0, 0, 0),
             (64, 16, 32),
             (1024, 256, 512),
@@ -120,21 +123,21 @@ mod tests {
             (1 << 20, (1 << 20) - 2048, 1024),
             (u64::MAX, u64::MAX - 2048, 1024),
         ] {
-            let Descriptors(room) = Descriptors::of_limit(limit);
-            assert_eq!((room.most.load(Ordering::Relaxed), room.lowest), (most, lowest), "{limit}");
+            let Descriptors(found) = Descriptors::of_limit(limit);
+            assert_eq!((found.max.load(Ordering::Relaxed), found.lowest), (max, lowest), "{limit}");
         }
     }
 
     #[test]
-    fn kept_files_have_high_numbers() {
-        let room = Descriptors::with_room(1, 500);
+    fn retained_files_have_high_descriptors() {
+        let descriptors = Descriptors::with_max(1, 500);
         let open = || OwnedFd::from(std::fs::File::open("/dev/null").expect("a file"));
-        let kept = room.keep(open()).expect("room");
-        assert!(kept.as_fd().as_raw_fd() >= 500);
-        let returned = room.keep(open()).expect_err("no room");
+        let retained = descriptors.retain(open()).expect("below the limit");
+        assert!(retained.as_fd().as_raw_fd() >= 500);
+        let returned = descriptors.retain(open()).expect_err("limit reached");
         assert!(returned.as_raw_fd() < 500);
-        drop(kept);
-        assert!(room.keep(returned).is_ok());
-        assert_eq!(room.kept(), 0);
+        drop(retained);
+        assert!(descriptors.retain(returned).is_ok());
+        assert_eq!(descriptors.open_files(), 0);
     }
 }

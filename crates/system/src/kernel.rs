@@ -1,21 +1,20 @@
-//! What only Linux tells: pressure stall, cgroups, interrupts by line, softirqs, thermal zones.
+//! Sets that exist only on Linux: pressure stall, cgroups, interrupts by line, softirqs, thermal zones.
 
 mod cgroup;
 mod interrupt;
 mod pressure;
-mod reason;
 mod thermal;
 
 use tachograph_perflib::Provider;
 
-use crate::Roots;
+use crate::roots::Roots;
 use crate::table::SetTable;
 
 /// The tables of these sets.
 pub(crate) const TABLES: &[&SetTable] =
     &[&pressure::TABLE, &cgroup::TABLE, &interrupt::INTERRUPT, &interrupt::SOFTIRQ, &thermal::TABLE];
 
-/// The providers of these sets, as far as this machine has what they read.
+/// The providers of the sets that this machine has.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     providers.extend(pressure::provider(roots));

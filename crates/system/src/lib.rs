@@ -1,25 +1,24 @@
-//! This machine's performance counters under Windows' names: providers over /proc, /sys and cgroup v2.
+//! This machine's performance counters under their Windows names: providers over /proc, /sys and cgroup v2.
 //!
-//! Every counter is a row of a table: id, name, type, unit, default scale, source and help. Values are raw, 64 bits wide,
-//! in the unit of their type. Files stay open and are read anew with `pread`; only what is asked for is read.
+//! Every counter is a row of a table: id, name, type, unit, default scale, source and help. Values are raw, 64 bits
+//! wide, and in the unit of their type. Files stay open and are re-read with `pread`; only requested files are read.
 
 #![forbid(unsafe_code)]
 
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod descriptors;
-mod file;
+mod error_texts;
 mod kernel;
 mod memory;
-pub mod mmv;
 mod network;
 mod online;
+mod open_file;
 mod ordered;
 mod process;
 mod processor;
 mod roots;
 mod scan;
-mod shared;
 mod stat;
 mod storage;
 pub mod table;
@@ -41,7 +40,7 @@ pub use processor::{ProcessorInstance, ProcessorInstances};
 pub use roots::Roots;
 pub use stat::{ProcessorLine, ProcessorTicks, ProcessorTimes};
 
-/// The providers of everything that this machine can tell.
+/// The providers of all sets that this machine has.
 pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     let stat = stat::shared(roots);
     let mut providers = processor::providers(roots, &stat);
@@ -53,9 +52,7 @@ pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     providers
 }
 
-/// Every counter set and counter that this crate knows, whether this machine has it or not.
-///
-/// What is here and not among the [`providers`] is something that the kernel, or the hardware, does not tell here.
+/// Every counter set and counter of this crate, including those that the kernel or hardware of this machine lacks.
 pub fn known_sets() -> impl Iterator<Item = Arc<CounterSetInfo>> {
     tables().map(SetTable::info)
 }
@@ -68,8 +65,7 @@ pub fn tables() -> impl Iterator<Item = &'static SetTable> {
         .copied()
 }
 
-/// When this machine was started, UTC, to the second: the same however often it is asked, as long as the clock is not
-/// stepped.
+/// The boot time of this machine in UTC, to the second. It is constant unless the clock is stepped.
 pub fn boot_time(roots: &Roots) -> Option<FileTime> {
     let text = std::fs::read(roots.proc.join("stat")).ok()?;
     let line = scan::lines(&text).find_map(|line| line.strip_prefix(b"btime "))?;

@@ -1,23 +1,22 @@
 //! `Memory`, `Paging File`, `NUMA Node Memory`, `Paging Activity`, `Cache` and `System`.
 //!
-//! What Windows' `Memory` has and Linux does not count, and what is therefore not here:
+//! Counters of the Windows set `Memory` that have no source in Linux:
 //!
-//! - `Cache Faults/sec`, `Transition Faults/sec`, `Demand Zero Faults/sec`, `Write Copies/sec`: Linux counts faults, and
-//!   those that had to wait for a device; it does not tell new memory, memory found in the page cache and copies on
-//!   write apart, and what `read` finds or misses in the page cache is not counted at all.
-//! - `Page Writes/sec`: pages are counted, not the operations that wrote them.
+//! - `Cache Faults/sec`, `Transition Faults/sec`, `Demand Zero Faults/sec`, `Write Copies/sec`: Linux counts all
+//!   faults, and faults that waited for a device, but does not distinguish new memory, page cache hits and copies on
+//!   write. Hits and misses of `read` are not counted at all.
+//! - `Page Writes/sec`: Linux counts pages, not operations.
 //! - `Pool Paged Allocs`, `Pool Nonpaged Allocs`, `Free System Page Table Entries`, `System Code ... Bytes`, `System
-//!   Driver ... Bytes`, `Cache Bytes Peak`: no such numbers.
-//! - `Standby Cache ... Bytes`, `Long-Term Average Standby Cache Lifetime (s)`: the page cache has two lists, by how
-//!   recently a page was used, and no priorities.
+//!   Driver ... Bytes`, `Cache Bytes Peak`: not counted.
+//! - `Standby Cache ... Bytes`, `Long-Term Average Standby Cache Lifetime (s)`: the page cache has an active and an
+//!   inactive list, and no priorities.
 //!
-//! `System` has no `System Calls/sec`, `File ... /sec` and `Exception Dispatches/sec`: the kernel does not count them
-//! without tracing.
+//! `System` lacks `System Calls/sec`, `File ... /sec` and `Exception Dispatches/sec`: on Linux, these can only be
+//! counted by tracing.
 
-use tachograph_perflib::{Moments, Provider};
+use tachograph_perflib::{Provider, SharedReading, Timestamps};
 
-use crate::Roots;
-use crate::shared::Shared;
+use crate::roots::Roots;
 use crate::stat::Stat;
 use crate::table::SetTable;
 
@@ -34,9 +33,9 @@ mod system;
 pub(crate) const TABLES: &[&SetTable] =
     &[&memory_set::TABLE, &swap::TABLE, &numa::TABLE, &activity::TABLE, &cache::TABLE, &system::TABLE];
 
-/// The providers of these sets, as far as this machine has what they read.
-pub(crate) fn providers(roots: &Roots, stat: &Shared<Stat>) -> Vec<Box<dyn Provider>> {
-    let at = Moments::default();
+/// The providers of the sets that this machine has.
+pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dyn Provider>> {
+    let at = Timestamps::default();
     [
         memory_set::provider(roots),
         swap::provider(roots),

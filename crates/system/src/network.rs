@@ -20,7 +20,7 @@ mod tests;
 
 use tachograph_perflib::Provider;
 
-use crate::Roots;
+use crate::roots::Roots;
 use crate::table::SetTable;
 use counts::Files;
 use named::{NamedSet, provider};
@@ -39,7 +39,7 @@ pub(crate) const TABLES: &[&SetTable] = &[
     &socket::TABLE,
 ];
 
-/// The sets that are told from files of named numbers.
+/// The sets whose counters are named numbers in files.
 const NAMED: &[NamedSet] = &[
     NamedSet { table: &tcp::TABLE_V4, counts: tcp::COUNTS_V4 },
     NamedSet { table: &udp::TABLE_V4, counts: udp::COUNTS_V4 },
@@ -51,7 +51,7 @@ const NAMED: &[NamedSet] = &[
     NamedSet { table: &socket::TABLE, counts: socket::COUNTS },
 ];
 
-/// The providers of these sets, as far as this machine has what they read.
+/// The providers of the sets that this machine has.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     let files = Files::new(roots);

@@ -1,35 +1,36 @@
-//! Which processors are online.
+//! The online processors.
 
 use std::io;
 
-use crate::file::KeptFile;
-use crate::{Roots, scan};
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
+use crate::scan;
 
-/// The processors that are online, read anew each time with the file kept open.
+/// The online processors, re-read from a file that stays open.
 #[derive(Debug)]
 pub struct OnlineProcessors {
-    file: KeptFile,
-    numbers: Vec<u32>,
+    file: OpenFile,
+    ids: Vec<u32>,
 }
 
 impl OnlineProcessors {
-    /// Nothing is read yet.
+    /// Does not read anything yet.
     pub fn new(roots: &Roots) -> Self {
-        Self { file: KeptFile::new(roots.sys.join("devices/system/cpu/online")), numbers: Vec::new() }
+        Self { file: OpenFile::new(roots.sys.join("devices/system/cpu/online")), ids: Vec::new() }
     }
 
-    /// Their numbers as they are now, in rising order.
+    /// Reads the ids of the online processors, sorted.
     ///
     /// # Errors
     ///
     /// When the file cannot be read.
     pub fn read(&mut self) -> io::Result<&[u32]> {
-        scan::fill_number_list(self.file.read()?, &mut self.numbers);
-        Ok(&self.numbers)
+        scan::fill_number_list(self.file.read()?, &mut self.ids);
+        Ok(&self.ids)
     }
 }
 
-/// The processors of a list as files of sysfs have it: `0-3,8,10-11`. At most 65,536.
+/// Parses a list of ids as in sysfs files, such as `0-3,8,10-11`. Returns up to 65,536 ids.
 pub fn processor_list(text: &[u8]) -> Vec<u32> {
     scan::number_list(text)
 }
@@ -40,7 +41,7 @@ mod tests {
     use crate::testing::Machine;
 
     #[test]
-    fn read_anew() {
+    fn the_list_is_reread() {
         let machine = Machine::new(&[("sys/devices/system/cpu/online", "0-2,5\n")]);
         let mut online = OnlineProcessors::new(&machine.roots);
         assert_eq!(online.read().expect("read"), [0, 1, 2, 5]);
@@ -49,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn absent() {
+    fn a_missing_file_is_an_error() {
         let machine = Machine::new(&[]);
         assert!(OnlineProcessors::new(&machine.roots).read().is_err());
     }

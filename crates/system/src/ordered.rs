@@ -1,18 +1,17 @@
-//! Lists that are told anew at every reading, mostly in the same order: devices, interfaces, mounts.
+//! Lists that are re-read at each sample, usually in the same order: devices, interfaces, mounts.
 
-/// Brings the known thing that `is` recognises to the place `next`, where the reading has come to; `false` where there
-/// is none yet, and it is to be inserted there.
+/// Moves the item that `is` matches to the index `next`; `false` if no item matches, and the caller must insert it.
 ///
-/// What is gone gathers behind: cutting the list after the last place of a reading leaves exactly what it told.
-pub(crate) fn bring<T>(list: &mut [T], next: usize, is: impl Fn(&T) -> bool) -> bool {
+/// Items that no longer exist move to the end, so the caller truncates the list after the last read item.
+pub(crate) fn move_to<T>(list: &mut [T], next: usize, is: impl Fn(&T) -> bool) -> bool {
     let Some(found) = list.iter().skip(next).position(is) else { return false };
     list[next..=next + found].rotate_right(1);
     true
 }
 
-/// The lines of a text that end in a line end, and the unfinished rest: a number in it may have been cut.
+/// The finished lines of a text, and the unfinished rest, whose last number may be truncated.
 pub(crate) fn finished(text: &[u8]) -> (&[u8], &[u8]) {
-    let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |place| place + 1);
+    let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
     text.split_at(end)
 }
 
@@ -21,10 +20,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn follows_the_order_of_the_reading() {
+    fn the_list_follows_the_order_of_the_file() {
         let mut list = vec!['a', 'b', 'c'];
         for (next, name) in ['c', 'x', 'a'].into_iter().enumerate() {
-            if !bring(&mut list, next, |&known| known == name) {
+            if !move_to(&mut list, next, |&known| known == name) {
                 list.insert(next, name);
             }
         }
@@ -33,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_line_is_told_apart() {
+    fn an_unfinished_line_is_separated() {
         assert_eq!(finished(b"a 1\nb 2"), (&b"a 1\n"[..], &b"b 2"[..]));
         assert_eq!(finished(b"a"), (&b""[..], &b"a"[..]));
         assert_eq!(finished(b"a\n"), (&b"a\n"[..], &b""[..]));

@@ -5,31 +5,31 @@ use std::fs;
 use rustix::io::Errno;
 use tachograph_perflib::Provider;
 
-use self::idle::Idle;
+use self::idle_time::IdleReader;
 use self::process::Naming;
+use self::process_set::ProcessSet;
 use self::reader::Reader;
-use self::set::ProcessSet;
-use self::threads::{Switches, ThreadSet};
+use self::thread_set::{SwitchSource, ThreadSet};
 use self::ticks::Ticks;
-use crate::Roots;
 use crate::descriptors::Descriptors;
+use crate::roots::Roots;
 use crate::table::SetTable;
 
 mod cursor;
-mod idle;
+mod idle_time;
 mod io;
-mod known;
 mod memory;
-#[allow(clippy::module_inception, reason = "one process among those of the set")]
+mod missing_reason;
+#[allow(clippy::module_inception, reason = "the files of one process")]
 mod process;
+mod process_set;
 mod reader;
-mod reasons;
-mod set;
 mod stat;
+mod sums;
 mod table;
-mod threads;
+mod task_identity;
+mod thread_set;
 mod ticks;
-mod total;
 
 #[cfg(test)]
 mod tests;
@@ -37,38 +37,32 @@ mod tests;
 /// The tables of these sets.
 pub(crate) const TABLES: &[&SetTable] = &[&table::PROCESS, &table::PROCESS_V2, &table::THREAD];
 
-/// The providers of these sets, as far as this machine has what they read.
+/// The providers of these sets; none without a readable `/proc/self/stat`.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     with_descriptors(roots, &Descriptors::of_this_process())
 }
 
 fn with_descriptors(roots: &Roots, descriptors: &Descriptors) -> Vec<Box<dyn Provider>> {
-    // Without its own processes' files there is no /proc that could be read.
     if own(roots, "stat").is_none_or(|text| stat::parse(&text).is_none()) {
         return Vec::new();
     }
-    made(roots, descriptors).unwrap_or_default()
+    open_proc(roots, descriptors).unwrap_or_default()
 }
 
-fn made(roots: &Roots, descriptors: &Descriptors) -> Result<Vec<Box<dyn Provider>>, Errno> {
+fn open_proc(roots: &Roots, descriptors: &Descriptors) -> Result<Vec<Box<dyn Provider>>, Errno> {
     let ticks = Ticks::new(roots);
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     let has = has_of(roots);
     for (table, naming) in [(&table::PROCESS, Naming::Plain), (&table::PROCESS_V2, Naming::Numbered)] {
         let reader = Reader::new(roots, descriptors.clone())?;
         let info = table.info_of(&has);
-        providers.push(Box::new(ProcessSet::new(
-            info,
-            naming,
-            reader,
-            Idle::new(roots),
-            ticks,
-            roots.page_bytes,
-        )));
+        let idle = IdleReader::new(roots);
+        let set = ProcessSet::new(info, naming, reader, idle, ticks, roots.page_bytes);
+        providers.push(Box::new(set));
     }
-    let switches = [Switches::Schedstat, Switches::Status].into_iter().find(|source| {
+    let switches = [SwitchSource::Schedstat, SwitchSource::Status].into_iter().find(|source| {
         let text = own(roots, source.file_name());
-        // Where the kernel does not count (it can be switched off), the numbers are there and 0.
+        // A kernel built without this statistic shows 0.
         text.and_then(|text| source.parse(&text)).is_some_and(|count| count > 0)
     });
     let info = table::THREAD.info_of(|id| id != table::thread::CONTEXT_SWITCHES || switches.is_some());
@@ -77,7 +71,7 @@ fn made(roots: &Roots, descriptors: &Descriptors) -> Result<Vec<Box<dyn Provider
     Ok(providers)
 }
 
-/// Which counters of a process this machine can give: by the files of this program itself.
+/// Which process counters this machine has, judging by the files of this process.
 fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
     let io = own(roots, "io").is_some_and(|text| io::parse(&text).is_some());
     let statm = own(roots, "statm").is_some_and(|text| memory::of_statm(&text, 1).is_some());
@@ -94,7 +88,7 @@ fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
     }
 }
 
-/// A file of this program itself.
+/// A file of this process.
 fn own(roots: &Roots, name: &str) -> Option<Vec<u8>> {
     fs::read(roots.proc.join("self").join(name)).ok()
 }

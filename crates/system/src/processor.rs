@@ -1,35 +1,34 @@
 //! `Processor Information` and `Processor`.
 //!
-//! How Linux' processor times become Windows':
+//! Linux processor times correspond to those of Windows as follows:
 //!
 //! | Windows | Linux (`/proc/stat`) |
 //! |---|---|
-//! | idle | idle + iowait: a processor that waits for a device has nothing to do |
-//! | user | user + nice, the time of guests included as the kernel does |
+//! | idle | idle + iowait: a processor that only waits for devices is idle |
+//! | user | user + nice; both include guest time |
 //! | privileged | system + irq + softirq |
 //! | interrupt, DPC | irq, softirq |
 //! | low priority, for `% Priority Time` | idle + nice: programs with a nice value above 0 |
 //!
-//! Time that the hypervisor gave to others (steal) is busy time, because it is not idle, but neither user nor
-//! privileged time. So `% Processor Time` is what is left of `% Idle Time`, as on Windows.
+//! Steal time is busy time, because it is not idle, but neither user nor privileged time. So `% Processor Time` is 100
+//! minus `% Idle Time`, as on Windows.
 //!
-//! Not here, because Linux has no such number:
+//! Windows counters without a source in Linux:
 //!
-//! - `% Processor Utility`, `% Privileged Utility`: work done in relation to the nominal frequency. That needs the
-//!   frequency while busy; the kernel sums up time per frequency and time busy, but not both at once. (`% Processor
-//!   Performance` is there where the kernel sums up time per frequency.)
-//! - `Average Idle Time`: its type on Windows is a percentage of a time stamp, its meaning a duration.
-//! - `DPC Rate`: DPCs of the last clock tick; Linux keeps totals only.
-//! - `Parking Status`: Linux parks no processors; who is offline is absent.
-//! - `Processor State Flags`, `Performance Limit Flags`: reasons that only Windows' power manager knows.
+//! - `% Processor Utility`, `% Privileged Utility`: work relative to the nominal frequency. They would need the
+//!   frequency while busy; the kernel counts time per frequency and busy time, but does not combine the two. (`%
+//!   Processor Performance` exists if the kernel counts time per frequency.)
+//! - `Average Idle Time`: on Windows, a duration whose counter type is a percentage.
+//! - `DPC Rate`: the DPCs in the last clock tick; Linux has only totals.
+//! - `Parking Status`: Linux does not park processors; offline ones are absent.
+//! - `Processor State Flags`, `Performance Limit Flags`: internal to Windows' power manager.
 
 use std::sync::Arc;
 
 use tachograph_perflib::registration::CounterSetInfo;
-use tachograph_perflib::{Failure, Moments, Provider, Rows};
+use tachograph_perflib::{Failure, Provider, Rows, SharedReading, Timestamps};
 
-use crate::Roots;
-use crate::shared::Shared;
+use crate::roots::Roots;
 use crate::stat::Stat;
 use crate::table::SetTable;
 
@@ -52,28 +51,25 @@ use readings::Processors;
 /// The tables of these sets.
 pub(crate) const TABLES: &[&SetTable] = &[&tables::PROCESSOR_INFORMATION, &tables::PROCESSOR];
 
-/// The providers of these sets, as far as this machine has what they read.
-pub(crate) fn providers(roots: &Roots, stat: &Shared<Stat>) -> Vec<Box<dyn Provider>> {
-    let processors = Shared::new(Processors::new(roots, stat));
-    let at = Moments::default();
+/// The providers of these sets, with the counters that this machine has.
+pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dyn Provider>> {
+    let processors = SharedReading::new(Processors::new(roots, stat));
+    let at = Timestamps::default();
     let present = processors.at(at, |processors| processors.probe(at));
-    // Without any line of a processor there is no processor to be told of.
+    // No sets if /proc/stat cannot be read or lists no processors.
     let Ok(Some(present)) = present else { return Vec::new() };
     let provider = |table: &SetTable, order| -> Box<dyn Provider> {
         let info = table.info_of(|id| present.has(id));
         Box::new(ProcessorSet { info, order, processors: processors.clone() })
     };
-    vec![
-        provider(&tables::PROCESSOR_INFORMATION, Order::ByNode),
-        provider(&tables::PROCESSOR, Order::ByNumber),
-    ]
+    vec![provider(&tables::PROCESSOR_INFORMATION, Order::ByNode), provider(&tables::PROCESSOR, Order::ById)]
 }
 
-/// One of the two sets: they have the same values, in another order under other names.
+/// One of the two sets: the same values in different order and with different instance names.
 struct ProcessorSet {
     info: Arc<CounterSetInfo>,
     order: Order,
-    processors: Shared<Processors>,
+    processors: SharedReading<Processors>,
 }
 
 impl Provider for ProcessorSet {
@@ -82,7 +78,7 @@ impl Provider for ProcessorSet {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        self.processors.at(rows.at(), |processors| processors.tell(self.order, rows))
+        self.processors.at(rows.timestamps(), |processors| processors.push_rows(self.order, rows))
     }
 }
 

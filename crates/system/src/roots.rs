@@ -1,17 +1,17 @@
-//! Where this machine tells about itself.
+//! The folders and units of a machine.
 
 use std::path::PathBuf;
 
-/// The folders that providers read, and what the kernel counts in. Tests put a made tree in their place.
+/// The folders that providers read, and the kernel's units. Tests use folders with fixtures.
 #[derive(Clone, Debug)]
 pub struct Roots {
     /// `/proc`.
     pub proc: PathBuf,
     /// `/sys`.
     pub sys: PathBuf,
-    /// Units of processor time in one second (`USER_HZ`, `sysconf(_SC_CLK_TCK)`).
+    /// Ticks of processor time per second (`USER_HZ`, `sysconf(_SC_CLK_TCK)`).
     pub ticks_per_second: u64,
-    /// Bytes of a page of memory.
+    /// The size of a memory page, in bytes.
     pub page_bytes: u64,
 }
 
@@ -26,7 +26,7 @@ impl Roots {
         }
     }
 
-    /// 100 ns units of a number of the kernel's ticks.
+    /// Converts ticks to units of 100 ns.
     pub(crate) fn hundred_ns(&self, ticks: u64) -> u64 {
         // Exact for the usual 100 and 1000 ticks per second.
         (u128::from(ticks) * 10_000_000 / u128::from(self.ticks_per_second)) as u64

@@ -1,16 +1,16 @@
-//! Reading numbers and words out of the text files of /proc and /sys, without allocation.
+//! Parses the text files of /proc and /sys without allocation.
 
 /// The words of a line, separated by blanks and tabs.
 pub(crate) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
 }
 
-/// The lines of a file without their ends.
+/// The non-empty lines of a file.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
 }
 
-/// A decimal number without a sign; `None` where the word is none, or too large.
+/// An unsigned decimal number; `None` if it is malformed or too large.
 #[inline]
 pub(crate) fn number(word: &[u8]) -> Option<u64> {
     if word.is_empty() {
@@ -27,7 +27,7 @@ pub(crate) fn number(word: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// A decimal number that may have a minus sign.
+/// A decimal number, possibly negative.
 pub(crate) fn signed(word: &[u8]) -> Option<i64> {
     match word.strip_prefix(b"-") {
         Some(digits) => number(digits).and_then(|value| 0_i64.checked_sub_unsigned(value)),
@@ -35,19 +35,19 @@ pub(crate) fn signed(word: &[u8]) -> Option<i64> {
     }
 }
 
-/// The single number that a file holds.
+/// Parses a file that contains only a number.
 pub(crate) fn only_number(text: &[u8]) -> Option<u64> {
     number(text.trim_ascii())
 }
 
-/// The list of numbers of a file such as `/sys/devices/system/cpu/online`: `0-3,8,10-11`. At most 65,536 of them.
+/// Parses the list in a file such as `/sys/devices/system/cpu/online`: `0-3,8,10-11`. Returns up to 65,536 numbers.
 pub(crate) fn number_list(text: &[u8]) -> Vec<u32> {
     let mut list = Vec::new();
     fill_number_list(text, &mut list);
     list
 }
 
-/// As [`number_list`], in place of what is in the list.
+/// Like [`number_list`], but fills an existing list.
 pub(crate) fn fill_number_list(text: &[u8], list: &mut Vec<u32>) {
     list.clear();
     for part in text.trim_ascii().split(|&byte| byte == b',') {
@@ -60,12 +60,28 @@ pub(crate) fn fill_number_list(text: &[u8], list: &mut Vec<u32>) {
     }
 }
 
+/// Decodes the escapes of blanks, tabs, line ends and backslashes, which the kernel writes as `\` and three octal
+/// digits.
+pub(crate) fn unescape(word: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| byte == b'\\').and_then(|digits| {
+            let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+            u8::from_str_radix(digits, 8).ok()
+        });
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers() {
+    fn numbers_are_parsed() {
         assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(number(b"18446744073709551616"), None);
         assert_eq!(number(b"-1"), None);
@@ -76,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn lists() {
+    fn lists_are_expanded() {
         assert_eq!(number_list(b"0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
         assert_eq!(number_list(b"\n"), [0; 0]);
         assert_eq!(number_list(b"3-1"), [0; 0]);
@@ -84,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_lines() {
+    fn words_and_lines_are_not_empty() {
         assert_eq!(words(b" a\t b ").collect::<Vec<_>>(), [b"a", b"b"]);
         assert_eq!(lines(b"a\n\nb").collect::<Vec<_>>(), [b"a", b"b"]);
     }

@@ -1,16 +1,15 @@
-//! `/proc/stat`: processor times, context switches, forks, and how many threads run or wait for a device.
+//! `/proc/stat`: processor times, context switches, forks, running and blocked threads.
 
-use tachograph_perflib::{ErrorCode, Failure, Moments};
+use tachograph_perflib::{Failure, Reading, SharedReading, Timestamps};
 
-use crate::Roots;
-use crate::file::KeptFile;
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
 use crate::scan::{number, words};
-use crate::shared::{Reading, Shared};
 
 /// The content of `/proc/stat` at one moment.
 #[derive(Debug)]
 pub(crate) struct Stat {
-    file: KeptFile,
+    file: OpenFile,
     processors: Vec<ProcessorLine>,
     context_switches: Option<u64>,
     forks: Option<u64>,
@@ -18,28 +17,27 @@ pub(crate) struct Stat {
     blocked: Option<u64>,
 }
 
-/// The line of a processor that is online.
+/// The line of an online processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorLine {
-    /// The processor's number.
-    pub number: u32,
-    /// Its times; `None` where the line is broken.
+    /// The processor's id.
+    pub id: u32,
+    /// The processor's times; `None` if the line is malformed.
     pub ticks: Option<ProcessorTicks>,
 }
 
-/// The times of a processor since the start of the machine, in the kernel's ticks. Guests' time is in `user` and `nice`
-/// already.
+/// The times of a processor since boot, in kernel ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ProcessorTicks {
-    /// Programs, guests included.
+    /// User mode at normal priority, including guests.
     pub user: u64,
-    /// Programs of low priority.
+    /// User mode at low priority (nice value above 0).
     pub nice: u64,
-    /// The kernel, interrupts apart.
+    /// Kernel mode, without interrupts.
     pub system: u64,
-    /// Nothing to do.
+    /// Idle.
     pub idle: u64,
-    /// Nothing to do but to wait for a device.
+    /// Idle while a thread waits for I/O.
     pub iowait: u64,
     /// Interrupts.
     pub irq: u64,
@@ -48,52 +46,51 @@ pub struct ProcessorTicks {
 }
 
 impl ProcessorTicks {
-    /// Time in which the processor did something. Time that a hypervisor gave to others is neither in it nor in
-    /// [`total`](Self::total).
+    /// Busy time. Steal time is neither included here nor in [`total`](Self::total).
     pub fn busy(&self) -> u64 {
         [self.user, self.nice, self.system, self.irq, self.softirq].into_iter().fold(0, u64::saturating_add)
     }
 
-    /// All time of the processor: busy, idle, and waiting for a device.
+    /// Busy, idle and iowait.
     pub fn total(&self) -> u64 {
         self.busy().saturating_add(self.idle).saturating_add(self.iowait)
     }
 }
 
-/// The times of each processor, read anew each time with the file kept open.
+/// The times of each processor, re-read from a file that stays open.
 #[derive(Debug)]
 pub struct ProcessorTimes(Stat);
 
 impl ProcessorTimes {
-    /// Nothing is read yet.
+    /// Does not read anything yet.
     pub fn new(roots: &Roots) -> Self {
         Self(Stat::new(roots))
     }
 
-    /// Reads them as they are now.
+    /// Reads the current times.
     ///
     /// # Errors
     ///
     /// When the file cannot be read.
     pub fn read(&mut self) -> Result<(), Failure> {
-        self.0.read(Moments::default())
+        self.0.read(Timestamps::default())
     }
 
-    /// The processors that were online at the last reading, in the kernel's order.
+    /// The processors that were online at the last read, in the kernel's order.
     pub fn processors(&self) -> &[ProcessorLine] {
         self.0.processors()
     }
 }
 
-/// The file, to be shared by those who are told from it.
-pub(crate) fn shared(roots: &Roots) -> Shared<Stat> {
-    Shared::new(Stat::new(roots))
+/// `/proc/stat`, to be shared by several providers.
+pub(crate) fn shared(roots: &Roots) -> SharedReading<Stat> {
+    SharedReading::new(Stat::new(roots))
 }
 
 impl Stat {
     fn new(roots: &Roots) -> Self {
         Self {
-            file: KeptFile::new(roots.proc.join("stat")),
+            file: OpenFile::new(roots.proc.join("stat")),
             processors: Vec::new(),
             context_switches: None,
             forks: None,
@@ -102,42 +99,36 @@ impl Stat {
         }
     }
 
-    /// The processors that are online, in the kernel's order.
+    /// The online processors, in the kernel's order.
     pub(crate) fn processors(&self) -> &[ProcessorLine] {
         &self.processors
     }
 
-    /// Context switches since the start (`ctxt`).
+    /// Context switches since boot (`ctxt`).
     pub(crate) fn context_switches(&self) -> Option<u64> {
         self.context_switches
     }
 
-    /// Processes and threads made since the start (`processes`).
+    /// Processes and threads created since boot (`processes`).
     pub(crate) fn forks(&self) -> Option<u64> {
         self.forks
     }
 
-    /// Threads that run or could run now, the reader among them (`procs_running`).
+    /// Runnable threads, including the one that reads the file (`procs_running`).
     pub(crate) fn running(&self) -> Option<u64> {
         self.running
     }
 
-    /// Threads that wait for a device (`procs_blocked`).
+    /// Threads that wait for I/O (`procs_blocked`).
     pub(crate) fn blocked(&self) -> Option<u64> {
         self.blocked
     }
 }
 
 impl Reading for Stat {
-    fn read(&mut self, _at: Moments) -> Result<(), Failure> {
-        let text = match self.file.read() {
-            Ok(text) => text,
-            Err(error) => {
-                let reason = format!("{}: {error}", self.file.path().display());
-                return Err(Failure::new(ErrorCode::NO_DATA, reason));
-            }
-        };
-        // What follows the last line end was cut off within a number.
+    fn read(&mut self, _at: Timestamps) -> Result<(), Failure> {
+        let text = self.file.read_or_fail()?;
+        // An unfinished last line can end with a truncated number.
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
 
         self.processors.clear();
@@ -146,15 +137,15 @@ impl Reading for Stat {
             let mut words = words(rest);
             // The sum of all processors has a blank after "cpu".
             if rest.first().is_some_and(u8::is_ascii_digit) {
-                let number = words.next().and_then(number).and_then(|number| u32::try_from(number).ok());
-                let Some(number) = number else { continue };
+                let id = words.next().and_then(number).and_then(|id| u32::try_from(id).ok());
+                let Some(id) = id else { continue };
                 let is_whole = line.as_ptr_range().end < text[..whole].as_ptr_range().end;
                 let ticks = if is_whole { ticks(words) } else { None };
-                self.processors.push(ProcessorLine { number, ticks });
+                self.processors.push(ProcessorLine { id, ticks });
             }
         }
 
-        // From the end, so that the list of all interrupts, often most of the file, is not looked through.
+        // Search from the end, to skip the line of interrupt counts, which is often most of the file.
         [self.context_switches, self.forks, self.running, self.blocked] = [None; 4];
         for line in text[..whole].rsplit(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             let mut words = words(line);
@@ -196,11 +187,11 @@ mod tests {
         intr 900 1 2 3\nctxt 11\nbtime 12\nprocesses 13\nprocs_running 14\nprocs_blocked 15\nsoftirq 16 17\n";
 
     #[test]
-    fn fields() {
+    fn all_fields_are_read() {
         let machine = Machine::new(&[("proc/stat", WHOLE)]);
         shared(&machine.roots)
             .at(at(1), |stat| {
-                let numbers: Vec<_> = stat.processors().iter().map(|line| line.number).collect();
+                let numbers: Vec<_> = stat.processors().iter().map(|line| line.id).collect();
                 assert_eq!(numbers, [0, 7]);
                 let expected = ProcessorTicks {
                     user: 10,
@@ -219,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn cut_at_every_byte() {
+    fn truncated_numbers_are_not_used() {
         for length in 0..WHOLE.len() {
             let machine = Machine::new(&[("proc/stat", &WHOLE[..length])]);
             shared(&machine.roots)
                 .at(at(1), |stat| {
                     for line in stat.processors().iter().filter(|line| line.ticks.is_some()) {
-                        assert!(line.number == 0 || line.ticks.is_some_and(|ticks| ticks.softirq == 70));
+                        assert!(line.id == 0 || line.ticks.is_some_and(|ticks| ticks.softirq == 70));
                     }
                     assert!(stat.context_switches().is_none_or(|value| value == 11), "{length}");
                     assert!(stat.blocked().is_none_or(|value| value == 15), "{length}");
@@ -235,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn read_once_a_moment() {
+    fn the_file_is_read_once_per_moment() {
         let machine = Machine::new(&[("proc/stat", "ctxt 1\n")]);
         let shared = shared(&machine.roots);
         let context_switches = |moment| shared.at(moment, |stat| stat.context_switches()).expect("read");
@@ -246,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn absent() {
+    fn a_missing_file_is_named() {
         let machine = Machine::new(&[]);
         let failure = shared(&machine.roots).at(at(1), |_| ()).expect_err("no file");
         assert!(failure.reason.contains("proc/stat"), "{failure}");

@@ -1,7 +1,6 @@
 //! The tables of counter sets: one row per counter.
 //!
-//! Public for crates that tell of this machine what this one does not: their sets are described, frozen and listed in the
-//! same way.
+//! Public, so that other crates with sets of this machine can describe, freeze and list them in the same way.
 
 use std::sync::Arc;
 
@@ -10,29 +9,30 @@ use tachograph_perflib::registration::{Attributes, CounterSetInfo, InstanceType}
 
 pub use tachograph_perflib::registration::CounterInfo;
 
-/// The provider of all sets of this crate.
+/// The GUID of the provider of all sets in this crate.
 const PROVIDER: Guid = Guid::from_u128(0x7993e3b6ed165ec796fd8282c5c66496);
 
 /// A counter set of this machine. GUID and ids are frozen (`frozen.tsv`).
 pub struct SetTable {
-    /// The name, as paths have it.
+    /// The name, as used in counter paths.
     pub name: &'static str,
-    /// Windows' GUID of a set that Windows has; of others the version 5 UUID of the name in the name space of this project.
+    /// The GUID that Windows uses, if Windows has the set; otherwise the version 5 UUID of the name in this project's
+    /// namespace.
     pub guid: u128,
-    /// How its instances come and go.
+    /// Whether the set has instances, and of what type.
     pub instance_type: InstanceType,
-    /// What the set is about, in a sentence.
+    /// The purpose of the set, in a sentence.
     pub help: &'static str,
-    /// What its instances are, how they are named and in which order they come; empty for a set without instances.
+    /// The meaning, names and order of the instances; empty for a set without instances.
     pub instances: &'static str,
-    /// How `_Total` is made; empty where there is none.
+    /// How `_Total` is computed; empty if the set has none.
     pub total: &'static str,
-    /// The counters in order, companions after the counters that they belong to or at the end.
+    /// The counters in order. Companions follow the counters that use them, or come at the end.
     pub counters: &'static [CounterInfo],
 }
 
 impl SetTable {
-    /// The set with those of its counters that `has` says this machine can give. A companion is there with its counter.
+    /// The set with the counters for which `has` returns true, and their companions.
     pub fn info_of(&self, has: impl Fn(u32) -> bool) -> Arc<CounterSetInfo> {
         let mut info = CounterSetInfo::new(self.name, Guid::from_u128(self.guid), self.instance_type);
         info.provider_guid = PROVIDER;

@@ -1,5 +1,4 @@
-//! What holds for all tables of this crate, and that Windows' names have Windows' types. (The page that lists all counters
-//! is tested in the highest crate that has tables.)
+//! Tests of all tables of this crate. (`docs/counters.md` is tested in `cpi`.)
 //!
 //! `TACHO_UPDATE=1 cargo test -p tachograph-system tables_tests` adds new counters to `frozen.tsv`.
 
@@ -13,7 +12,7 @@ fn tables() -> Vec<&'static SetTable> {
 }
 
 #[test]
-fn frozen() {
+fn ids_names_and_types_are_frozen() {
     conformance::check_frozen(&tables(), &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/frozen.tsv"));
 }
 
@@ -23,7 +22,7 @@ fn registrations_are_valid() {
 }
 
 #[test]
-fn nothing_is_there_twice() {
+fn guids_names_and_ids_are_unique() {
     conformance::check_unique(&tables());
 }
 

@@ -1,23 +1,23 @@
-//! Made machines for tests: folders in the place of /proc and /sys.
+//! Fake machines for tests: folders that replace /proc and /sys.
 
 use std::fs;
 use std::path::Path;
 
 use tachograph_counters::RawValue;
 use tachograph_counters::civil::FileTime;
-use tachograph_perflib::{FREQUENCY, Moments, Provider, Rows};
+use tachograph_perflib::{FREQUENCY, Provider, Rows, Timestamps};
 use tempfile::TempDir;
 
-use crate::Roots;
+use crate::roots::Roots;
 
-/// A machine whose files are made: 100 ticks a second, pages of 4,096 bytes.
+/// A fake machine with 100 ticks per second and pages of 4,096 bytes.
 pub(crate) struct Machine {
     folder: TempDir,
     pub(crate) roots: Roots,
 }
 
 impl Machine {
-    /// A machine with these files, such as `("proc/stat", "cpu 1 2")`.
+    /// Creates a machine with these files, such as `("proc/stat", "cpu 1 2")`.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let roots = Roots {
@@ -33,7 +33,7 @@ impl Machine {
         machine
     }
 
-    /// Writes a file in place: who has it open sees the new content.
+    /// Writes a file in place, so that already open descriptors see the new content.
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
@@ -50,16 +50,16 @@ impl Machine {
     }
 }
 
-/// A moment, in seconds since the start of the machine; that was at 2026-01-01 00:00:00 UTC.
-pub(crate) fn at(seconds: i64) -> Moments {
+/// The timestamps of a moment, in seconds since the fake machine booted, at 2026-01-01 00:00:00 UTC.
+pub(crate) fn at(seconds: i64) -> Timestamps {
     let ticks = seconds * FREQUENCY;
     let time = FileTime(134_116_992_000_000_000 + ticks);
-    Moments { ticks, system_time: time, wall: time }
+    Timestamps { ticks, system_time: time, wall: time }
 }
 
-/// Everything that a provider tells at a moment.
-pub(crate) fn collect(provider: &mut dyn Provider, moment: Moments) -> Rows {
-    let mut rows = Rows::of_everything(provider.info().clone());
+/// Collects all counters of all instances.
+pub(crate) fn collect(provider: &mut dyn Provider, moment: Timestamps) -> Rows {
+    let mut rows = Rows::unfiltered(provider.info().clone());
     rows.clear(moment);
     provider.collect(&mut rows).expect("collected");
     rows
@@ -78,8 +78,8 @@ pub(crate) fn value(rows: &Rows, instance: &str, id: u32) -> RawValue {
     rows.values(row)[column]
 }
 
-/// As [`value`], the number alone, which must be good.
-pub(crate) fn first(rows: &Rows, instance: &str, id: u32) -> i64 {
+/// Like [`value`], but returns only the number; panics if the status is not good.
+pub(crate) fn first_value(rows: &Rows, instance: &str, id: u32) -> i64 {
     let raw = value(rows, instance, id);
     assert!(raw.status.is_good(), "{instance} {id}: {}", raw.status);
     raw.first

@@ -1,4 +1,4 @@
-//! Processes that come and go while they are counted.
+//! Processes that start and end during collections.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use tachograph_perflib::{Clock, FREQUENCY, InstanceKey, Provider, Rows};
 use tachograph_system::Roots;
 
-/// So long are processes started.
+/// The duration of the test.
 const DURATION: Duration = Duration::from_secs(4);
 
-/// Watches that what one sample calls the same is the same.
+/// Checks that instances with the same identity belong to the same process.
 #[derive(Default)]
 struct Checker {
-    /// Of the sample before: by identity, the number and the values that count up, and the start.
+    /// The previous sample: by identity, the process id, the running totals and the start.
     last: HashMap<u64, (u32, Vec<i64>)>,
     gone: HashSet<u64>,
     total: Vec<i64>,
@@ -25,7 +25,7 @@ struct Checker {
 
 impl Checker {
     fn check(&mut self, rows: &Rows) {
-        // Counters whose values rise or stay as they are.
+        // Counters that never fall.
         let columns: Vec<usize> = (0..rows.width())
             .filter(|&column| {
                 let name = &rows.counter(column).name;
@@ -53,10 +53,10 @@ impl Checker {
             assert!(!self.gone.contains(&key.identity()), "{key} was absent before");
             if let Some((id, old)) = self.last.get(&key.identity()) {
                 assert_eq!(*id, key.id(), "{key}");
-                // Who started while a sample was taken was 0 s old at its moment, which is a little before.
+                // A process that started during the collection is 0 s old at the collection's earlier time.
                 let shift = raw[start].first - old[old.len() - 1];
                 assert!((0..FREQUENCY).contains(&shift), "{key} was started at another time");
-                // A program that begins anew (exec) has other memory, and so other peaks.
+                // exec replaces the memory and its peaks.
                 for (place, (old, new)) in old.iter().zip(&values).enumerate() {
                     let name = &rows.counter(columns[place]).name;
                     assert!(name.ends_with("Peak") || old <= new, "{key} {name}: {old} {new}");
@@ -81,7 +81,7 @@ fn open_files() -> usize {
 }
 
 #[test]
-fn processes_come_and_go() {
+fn identities_are_consistent_while_processes_start_and_end() {
     let ends = Arc::new(AtomicBool::new(false));
     let started = Arc::new(AtomicUsize::new(0));
     let starters: Vec<_> = (0..2)
@@ -91,7 +91,7 @@ fn processes_come_and_go() {
                 while !ends.load(Ordering::Relaxed) {
                     let mut command = Command::new("true");
                     command.stdin(Stdio::null());
-                    // Some end by themselves while others are still to be waited for.
+                    // Some end by themselves.
                     let children: Vec<_> = (0..8).filter_map(|_| command.spawn().ok()).collect();
                     started.fetch_add(children.len(), Ordering::Relaxed);
                     for mut child in children {
@@ -107,7 +107,7 @@ fn processes_come_and_go() {
     let mut sets: Vec<(Box<dyn Provider>, Rows, Checker)> = providers
         .filter(|provider| wanted.contains(&&*provider.info().name))
         .map(|provider| {
-            let rows = Rows::of_everything(provider.info().clone());
+            let rows = Rows::unfiltered(provider.info().clone());
             (provider, rows, Checker::default())
         })
         .collect();
@@ -127,7 +127,7 @@ fn processes_come_and_go() {
     ends.store(true, Ordering::Relaxed);
     starters.into_iter().for_each(|starter| starter.join().expect("ended"));
 
-    // What belonged to processes that ended is closed: no more is open than what is there needs.
+    // The files of ended processes are closed.
     for (provider, rows, _) in &mut sets {
         rows.clear(clock.now());
         provider.collect(rows).expect("collected");

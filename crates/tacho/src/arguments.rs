@@ -1,4 +1,5 @@
-//! The command line: clap's definition, and the [step before it](windows_form) that understands Windows' form of options.
+//! The clap definition of the command line. [Options in Windows' form](mod@windows_form) are rewritten before clap parses
+//! them.
 
 mod cpi;
 mod interval;
@@ -13,10 +14,11 @@ mod record;
 mod serve;
 mod text;
 mod usage;
-pub(crate) mod windows;
+pub(crate) mod windows_form;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
@@ -24,31 +26,31 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, Source as _, WindowBounds};
-use tachograph_logs::{ReadOptions, TextEncoding};
+use tachograph_logs::{Format, ReadOptions, TextEncoding};
 
-pub(crate) use cpi::{CpiArguments, CpiFormat};
+pub(crate) use cpi::CpiArguments;
 pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
 pub(crate) use live::LiveArguments;
 pub(crate) use manifest::{CodeOutput, ManifestAction, ManifestArguments};
 #[cfg(feature = "screen")]
 pub(crate) use monitor::MonitorArguments;
-pub(crate) use query::{QueryArguments, QueryFormat};
-pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit, SuffixForm};
+pub(crate) use query::QueryArguments;
+pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit};
 #[cfg(feature = "web")]
 pub(crate) use serve::ServeArguments;
 pub(crate) use text::{DigitsArguments, ReadingArguments, parse_encoding};
 pub(crate) use usage::parse;
-use windows::{WindowsForm, windows_form};
+use windows_form::{WindowsForm, windows_form};
 
 use crate::failure::Failure;
 use crate::path_file;
 
-/// Performance counters as Windows defines them: shows and records those of this machine, and opens Windows'
-/// performance logs (.blg) and PDH's CSV and TSV on any machine.
+/// Performance counters as defined by Windows: shows and records the counters of this machine, and reads Windows'
+/// performance logs (.blg) and PDH's CSV and TSV.
 ///
-/// Without a command: the default counters, watched on a terminal ('tacho monitor'); else five samples of them, a second
-/// apart.
+/// Without a command: shows the default counters, on a terminal as 'tacho monitor', otherwise as a table of five samples
+/// taken one second apart.
 #[derive(Debug, Parser)]
 #[command(name = "tacho", version, max_term_width = 100, args_override_self = true)]
 pub(crate) struct Arguments {
@@ -73,112 +75,116 @@ pub(crate) enum Command {
     Manifest(ManifestArguments),
 }
 
-/// Last, average, minimum, maximum and percentiles of every counter. Averages are made from raw values by each counter
-/// type's own formula, never from displayed values.
+/// Show last, average, minimum, maximum and percentiles of each counter.
 ///
-/// Several logs of one machine are one stretch of time; logs of several machines give rows for each.
+/// Averages are computed from raw values by the formula of the counter type, never from displayed values. Several logs
+/// of one machine are read as one; each machine has its own rows.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
-    /// Logs: .blg, .csv, .tsv or .json (of relog and query), known by their content.
+    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content.
     #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
-    /// Output: a table for people, or CSV or JSON in full precision.
+    /// Output format; CSV and JSON have full precision.
     #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
-    pub(crate) format: StatsFormat,
-    /// Merge counters of equal path over machines.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) across: Option<Across>,
-    /// Take minimum, maximum, percentiles and the number of values only over intervals with activity: leaves out the
-    /// zeros that stand for "no operation" in averages per operation.
+    pub(crate) format: ReportFormat,
+    /// Merge counters with the same path on several machines.
+    #[arg(long, value_name = "WHAT", value_parser = ["machines"])]
+    pub(crate) across: Option<String>,
+    /// Compute minimum, maximum, percentiles and the number of values only over intervals with activity: ignores zeros
+    /// that mean "no operation" in averages per operation.
     #[arg(long)]
     pub(crate) only_active: bool,
-    /// Also why values are errors: counter, status, number, and when the first and the last of them ended; after the table,
-    /// with csv and json on standard error.
+    /// Also show the causes of errors: counter, status, count, and the times of the first and the last one. Below the
+    /// table; with csv and json, on standard error.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
 
-/// Formats of `stats`.
+/// Formats of `stats` and `cpi`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatsFormat {
-    /// For people.
+pub(crate) enum ReportFormat {
+    /// Human-readable.
     Table,
-    /// With a header line.
+    /// With a header line (docs/json.md).
     Csv,
-    /// One array, an object per counter.
+    /// One line per object (docs/json.md).
     Json,
 }
 
-/// What statistics are merged over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Across {
-    /// Instances of equal path on all machines.
-    Machines,
-}
-
-/// Convert logs, select counters (-c, -cf) and a window (-b, -e), thin out (-t), merge.
+/// Convert, cut and merge logs.
 ///
-/// Without -o: the result on standard output where -f gives its format, else a summary of the inputs.
+/// Selects counters (-c, -cf) and a time range (-b, -e), and keeps every N-th sample (-t). Without -o: writes to
+/// standard output in the format of -f; without -f, prints a summary of the inputs.
 #[derive(Debug, Args)]
 pub(crate) struct RelogArguments {
-    /// Logs: .blg, .csv, .tsv or .json (of relog and query), known by their content.
+    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content.
     #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
-    /// Where to write; `-` is standard output.
+    /// Output file; `-` is standard output.
     #[arg(short, long, value_name = "FILE", value_parser = log_name())]
     pub(crate) output: Option<PathBuf>,
-    /// Format of the output. Default: by the extension of the output's name; bin for a name without one, csv for `-o -`.
-    #[arg(short, long, value_enum, ignore_case = true)]
-    pub(crate) format: Option<RelogFormat>,
+    /// Output format. Default: by the extension of the output; bin without an extension, csv for `-o -`.
+    #[arg(short, long, ignore_case = true, value_parser = words(RELOG_FORMATS))]
+    pub(crate) format: Option<Format>,
     #[command(flatten)]
     pub(crate) digits: DigitsArguments,
-    /// Encoding of the CSV or TSV that is written: utf-8, utf-8-bom (with a mark), or a code page of Windows (1250 to 1258,
-    /// 932, 936, 949, 950). Default: utf-8. That of the inputs is `--encoding`.
+    /// Encoding of the CSV or TSV output: utf-8, utf-8-bom (with a byte order mark), or a Windows code page (1250 to 1258,
+    /// 932, 936, 949, 950). Default: utf-8. For the inputs, see --encoding.
     #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
     pub(crate) output_encoding: Option<TextEncoding>,
     /// Keep every N-th sample.
     #[arg(short = 't', long = "every", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) every: Option<u64>,
-    /// Of several machines: write a row for every sample of each of them. Default: rows at the times of the first log's
-    /// machine, with the nearest earlier sample of the others within half an interval.
+    /// With logs of several machines: write a row for each sample of each machine. Default: rows at the times of the
+    /// machine of the first log, with the latest sample of the other machines that is at most half an interval older.
     #[arg(long)]
     pub(crate) all_times: bool,
-    /// Append to the output, which must have the same counters and end before the inputs begin.
+    /// Append to the output, which must have the same counters and end before the inputs start.
     #[arg(short, long)]
     pub(crate) append: bool,
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Only show what the inputs hold, and the path of every counter. With -o: write the paths there, for -cf.
+    /// Only show a summary of the inputs and the path of each counter. With -o: write the paths to that file, for -cf.
     #[arg(short, long)]
     pub(crate) query: bool,
 }
 
-/// Formats that `relog` writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RelogFormat {
-    /// Windows' binary log.
-    #[value(alias = "blg")]
-    Bin,
-    /// PDH's comma-separated text.
-    Csv,
-    /// PDH's tab-separated text.
-    Tsv,
-    /// One JSON object per sample and line.
-    Json,
+/// The formats that `relog` writes.
+const RELOG_FORMATS: &[Word<Format>] = &[
+    ("bin", Format::Blg, "Windows binary log"),
+    ("blg", Format::Blg, ""),
+    ("csv", Format::Csv, "PDH comma-separated text"),
+    ("tsv", Format::Tsv, "PDH tab-separated text"),
+    ("json", Format::Json, "JSON lines: an object per sample"),
+];
+
+/// A word that an option accepts, its value, and its help. A word with empty help is hidden.
+pub(crate) type Word<T> = (&'static str, T, &'static str);
+
+/// A parser that accepts one of several words.
+pub(crate) fn words<T: Clone + Send + Sync>(table: &'static [Word<T>]) -> impl TypedValueParser<Value = T> {
+    let words =
+        table.iter().map(|(word, _, help)| PossibleValue::new(*word).help(*help).hide(help.is_empty()));
+    PossibleValuesParser::new(words).try_map(|text| {
+        let found = table.iter().find(|(word, ..)| word.eq_ignore_ascii_case(&text));
+        found.map(|(_, value, _)| value.clone()).ok_or("unknown word")
+    })
 }
 
-/// Verify logs: exit status 0 when all are whole; else 1, with a list of what is damaged and where.
+/// Check logs for damage, and save intact samples.
+///
+/// Exit status: 0 if all logs are intact, otherwise 1, with a list of problems.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// Logs.
     #[arg(required = true, value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
-    /// Write the samples of the log that are whole into a new one.
+    /// Write the intact samples of the log into a new log.
     #[arg(long, value_name = "OUT", value_parser = log_name())]
     pub(crate) salvage: Option<PathBuf>,
     /// Overwrite OUT if it exists.
@@ -188,51 +194,43 @@ pub(crate) struct CheckArguments {
     pub(crate) reading: ReadingArguments,
 }
 
-/// Which counters, and when.
+/// Selection of counters and of a time range.
 #[derive(Debug, Args)]
 pub(crate) struct SelectionArguments {
-    /// Only these counters: paths such as '\Processor(*)\% Processor Time'. `*` and `?` stand for any text and any
-    /// character in every part but the machine. Quote them.
+    /// Only these counters: quoted paths such as '\Processor(*)\% Processor Time'. The wildcards `*` and `?` are
+    /// allowed in every part except the machine.
     #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
     counters: Vec<String>,
-    /// Counter paths from a file, one a line (-cf); `-` is standard input. Lines that begin with `#` or `;` are left out.
+    /// Read counter paths from a file, one per line (-cf); `-` is standard input. Lines that start with `#` or `;` are
+    /// comments.
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     counter_files: Vec<PathBuf>,
-    /// From this time on: M/D/YYYY HH:MM:SS [AM|PM] or ISO 8601, in the log's local time unless a zone is given; a time of
-    /// day alone is one of the day on which the logs begin. The sample before is used as the start of the first interval.
+    /// Start of the time range: M/D/YYYY HH:MM:SS [AM|PM] or ISO 8601, in the local time of the log unless it has a UTC
+    /// offset; a time without a date is on the day on which the logs start. The sample before it opens the first interval.
     #[arg(short, long, value_name = "TIME")]
     begin: Option<String>,
-    /// Up to this time, which does not belong to the window any more.
+    /// End of the time range, exclusive.
     #[arg(short, long, value_name = "TIME")]
     end: Option<String>,
     #[command(flatten)]
     reading: ReadingArguments,
-    /// Options from a file: a line `[option]`, then its value (-config). Those of the command line hold before them.
+    /// Read options from a file: a line `[option]`, then a line with its value (-config). The command line takes
+    /// precedence.
     #[arg(long = "config", value_name = "FILE")]
     _config: Option<PathBuf>,
 }
 
 impl SelectionArguments {
-    /// The question that these arguments ask of `files`.
+    /// The query that these arguments describe.
     pub(crate) fn query(&self, files: &[PathBuf], every: Option<u64>) -> Result<LogQuery, Failure> {
         let mut query = LogQuery::new(files.to_vec());
         let mut patterns = Vec::new();
         for path in &self.counters {
-            let as_file = Path::new(path);
-            // `-c` takes all that follows it, also the log's name where that stands last.
-            if as_file.is_file() {
-                query.paths.push(as_file.to_path_buf());
-                continue;
-            }
-            match PathPattern::parse(path) {
-                Ok(pattern) => patterns.push(pattern),
-                Err(_) if has_log_extension(as_file) => query.paths.push(as_file.to_path_buf()),
-                Err(error) => return Err(Failure::usage(format!("-c '{path}': {error}"))),
-            }
+            push_log_or_path(path, "-c ", &mut query.paths, &mut patterns)?;
         }
         if query.paths.is_empty() {
             return Err(Failure::usage(
-                "no log is given: name it before -c, as in 'tacho stats FILE -c PATH'",
+                "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'",
             ));
         }
         for file in &self.counter_files {
@@ -245,7 +243,7 @@ impl SelectionArguments {
         Ok(query)
     }
 
-    /// The window of -b and -e over logs, which are read with these options where a time of day needs their first day.
+    /// The time range of -b and -e. If a time has no date, the logs are read to find their first day.
     fn bounds(&self, logs: &[PathBuf], reading: &ReadOptions) -> Result<WindowBounds, Failure> {
         self.bounds_from(|| first_day(logs, reading))
     }
@@ -266,22 +264,40 @@ impl SelectionArguments {
         if bounds.are_empty() {
             let [begin, end] = [&self.begin, &self.end].map(|time| time.as_deref().unwrap_or_default());
             return Err(Failure::usage(format!(
-                "-b '{begin}' is not before -e '{end}', so that no time is left between them"
+                "-b '{begin}' is not before -e '{end}': the time range is empty"
             )));
         }
         Ok(bounds)
     }
 }
 
-/// Refuses options that contradict each other.
+/// Adds a value of `option` to the logs or to the counter paths. `-c` accepts several values, so clap assigns a log that
+/// follows them to `-c` as well.
+pub(crate) fn push_log_or_path(
+    text: &str,
+    option: &str,
+    logs: &mut Vec<PathBuf>,
+    paths: &mut Vec<PathPattern>,
+) -> Result<(), Failure> {
+    let as_file = Path::new(text);
+    match PathPattern::parse(text) {
+        _ if as_file.is_file() => logs.push(as_file.to_path_buf()),
+        Ok(path) => paths.push(path),
+        Err(_) if has_log_extension(as_file) => logs.push(as_file.to_path_buf()),
+        Err(error) => return Err(Failure::usage(format!("{option}'{text}': {error}"))),
+    }
+    Ok(())
+}
+
+/// Fails if -a and -y are used together.
 pub(crate) fn check_append(append: bool, yes: bool) -> Result<(), Failure> {
     match append && yes {
-        true => Err(Failure::usage("-a appends and -y overwrites: give one of them")),
+        true => Err(Failure::usage("-a appends and -y overwrites: use one of them")),
         false => Ok(()),
     }
 }
 
-/// Whether a name is that of a log, by its extension.
+/// Whether a name has the extension of a log.
 pub(crate) fn has_log_extension(file: &Path) -> bool {
     file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
         ["blg", "csv", "tsv", "json", "jsonl", "ndjson"]
@@ -296,22 +312,22 @@ fn parse_time(
     midnight: &mut dyn FnMut() -> Result<Option<FileTime>, Failure>,
 ) -> Result<Option<TimeArgument>, Failure> {
     let Some(text) = text else { return Ok(None) };
-    let refused = |error| Failure::usage(format!("{option}: {error}"));
+    let invalid = |error| Failure::usage(format!("{option}: {error}"));
     let time = match TimeArgument::parse_time_of_day(text) {
         Some(after_midnight) => {
             let midnight = midnight()?.ok_or_else(|| {
                 Failure::usage(format!(
-                    "{option} '{text}': a time of day refers to the first day of the logs, and they have no samples; give a date"
+                    "{option} '{text}': a time without a date is on the first day of the logs, but these have no samples; add a date"
                 ))
             })?;
-            TimeArgument::Local(midnight.saturating_add(after_midnight.map_err(refused)?))
+            TimeArgument::Local(midnight.saturating_add(after_midnight.map_err(invalid)?))
         }
-        None => TimeArgument::parse(text).map_err(refused)?,
+        None => TimeArgument::parse(text).map_err(invalid)?,
     };
     Ok(Some(time))
 }
 
-/// The midnight, local time, before the earliest first sample of the logs; `None` where none has a sample.
+/// Local midnight before the first sample of the logs; `None` if the logs have no samples.
 fn first_day(logs: &[PathBuf], reading: &ReadOptions) -> Result<Option<FileTime>, Failure> {
     let mut earliest: Option<Moment> = None;
     for log in logs {
@@ -325,14 +341,13 @@ fn first_day(logs: &[PathBuf], reading: &ReadOptions) -> Result<Option<FileTime>
     Ok(earliest.map(|at| at.local().midnight()))
 }
 
-/// Reads the name of a log, to be read or written. Windows' tools also take a table of a database there.
-pub(crate) fn log_name() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
-    use clap::builder::{PathBufValueParser, TypedValueParser as _};
+/// Parses the name of a log. Rejects the database tables (`SQL:`) that Windows' tools accept.
+pub(crate) fn log_name() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| {
         let is_sql =
             path.as_os_str().as_encoded_bytes().get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SQL:"));
         match is_sql {
-            true => Err("SQL logs are not supported yet: give the name of a file ('./SQL:...' is one)"),
+            true => Err("SQL logs are not supported: name a file (write './SQL:...' if it is one)"),
             false => Ok(path),
         }
     })
@@ -345,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_definition_is_sound() {
+    fn the_clap_definition_is_valid() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
     }

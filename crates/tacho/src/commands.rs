@@ -1,4 +1,4 @@
-//! The commands: each a pipeline of `flow` with its own end.
+//! The commands. Most run a `flow` pipeline with a sink of their own.
 
 mod append;
 pub(crate) mod check;
@@ -7,6 +7,7 @@ pub(crate) mod list;
 pub(crate) mod manifest;
 #[cfg(feature = "screen")]
 pub(crate) mod monitor;
+mod output_format;
 pub(crate) mod overview;
 pub(crate) mod query;
 pub(crate) mod record;
@@ -16,76 +17,102 @@ mod row_output;
 pub(crate) mod serve;
 pub(crate) mod stats;
 
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, WindowBounds};
+use tachograph_monitor::View;
 
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, notify};
 use crate::table::counted;
 
-/// Says on standard error what is damaged in logs, and what had to be guessed.
-fn notice_problems(reports: &[LogReport]) {
-    guess_lines(reports).chain(problem_lines(reports)).for_each(say);
+/// Checks each file. The exit status is 0 if all are intact, otherwise 1. If a file cannot be read, reports why and
+/// continues with the next.
+fn check_each(
+    files: &[PathBuf],
+    mut check: impl FnMut(&Path) -> Result<bool, Failure>,
+) -> Result<ExitCode, Failure> {
+    let mut has_errors = false;
+    for file in files {
+        match check(file) {
+            Ok(is_intact) => has_errors |= !is_intact,
+            Err(failure) if failure.is_broken_pipe() => return Err(failure),
+            Err(failure) => {
+                failure.report();
+                has_errors = true;
+            }
+        }
+    }
+    Ok(ExitCode::from(u8::from(has_errors)))
 }
 
-/// Which encodings of text logs were guessed, a line for each.
-fn guess_lines(reports: &[LogReport]) -> impl Iterator<Item = String> {
+/// Opens a saved view; returns an empty view if `file` is `None`.
+fn open_view(file: Option<&Path>) -> Result<View, Failure> {
+    file.map_or_else(|| Ok(View::default()), |file| View::open(file).map_err(Failure::usage))
+}
+
+/// Reports damage and guessed encodings of logs on standard error.
+fn notify_problems(reports: &[LogReport]) {
+    guessed_encoding_messages(reports).chain(problem_messages(reports)).for_each(notify);
+}
+
+/// A message for each text log whose encoding was guessed.
+fn guessed_encoding_messages(reports: &[LogReport]) -> impl Iterator<Item = String> {
     reports.iter().filter_map(|report| {
         let encoding = report.guessed_encoding()?;
         let path = report.path().display();
-        Some(format!("{path}: read as {encoding}, guessed from its bytes; give --encoding to choose"))
+        Some(format!("{path}: read as {encoding}, guessed from its bytes; use --encoding to choose another"))
     })
 }
 
-/// What is damaged in logs, a line for each.
-fn problem_lines(reports: &[LogReport]) -> Vec<String> {
+/// A message for each damaged log.
+fn problem_messages(reports: &[LogReport]) -> Vec<String> {
     let line = |report: &LogReport| {
         let problems = report.problems();
-        let first = problems.list().iter().find(|problem| !problem.is_note)?;
+        let first = problems.list().iter().find(|problem| !problem.is_warning)?;
         let path = report.path().display();
-        let places = counted(problems.count() - problems.notes(), "place", "places");
-        Some(format!("{path}: damaged in {places}, the first at {first}; 'tacho check {path}' lists them"))
+        let problems = counted(problems.count() - problems.warnings(), "problem", "problems");
+        Some(format!("{path}: damaged: {problems}, the first at {first}; 'tacho check {path}' lists them"))
     };
     reports.iter().filter_map(line).collect()
 }
 
-/// What to say of paths that are in none of the logs.
-fn log_complaints(selection: &Selection) -> Vec<String> {
+/// A message for each path that matches nothing in the logs.
+fn unmatched_in_logs(selection: &Selection) -> Vec<String> {
     let message = |(path, advice): &(String, Option<String>)| match advice {
         Some(advice) => format!("'{path}' is not in the log: {advice}"),
-        None => format!("'{path}' is not in the log; 'tacho list FILE' shows what is"),
+        None => format!("'{path}' is not in the log; 'tacho list FILE' lists its counters"),
     };
     selection.unmatched().iter().map(message).collect()
 }
 
-/// Says on standard error which counter paths are in none of the logs. An error when that holds for all of them.
-fn notice_unmatched(query: &LogQuery) -> Result<(), Failure> {
-    // Where no sample came by, no path could match: that is another message.
-    if query.selection.met_nothing() {
+/// Reports counter paths that match nothing in the logs; fails if no path matches.
+fn notify_unmatched(query: &LogQuery) -> Result<(), Failure> {
+    // If no sample was read, no path can match; `no_sample` reports that instead.
+    if query.selection.has_seen_no_set() {
         return Ok(());
     }
-    let lines = log_complaints(&query.selection);
+    let lines = unmatched_in_logs(&query.selection);
     if !query.selection.is_everything() && lines.len() == query.selection.len() {
-        return Err(Failure::usages(lines));
+        return Err(Failure::usage_messages(lines));
     }
-    lines.iter().for_each(say);
+    lines.iter().for_each(notify);
     Ok(())
 }
 
-/// There is nothing to show: no sample was in the window, or none in the logs at all.
+/// The failure if no sample is in the time range, or in the logs.
 fn no_sample(query: &LogQuery) -> Failure {
-    let what = if query.bounds == WindowBounds::default() {
-        "no sample in it"
-    } else {
-        "no sample in this window of time"
-    };
-    Failure::work(format!("{}: {what}; 'tacho list FILE' shows what a log covers", files_of(query)))
+    let what =
+        if query.bounds == WindowBounds::default() { "no samples" } else { "no samples in this time range" };
+    Failure::runtime(format!("{}: {what}; 'tacho list FILE' shows the time range of a log", files_of(query)))
 }
 
-/// There are samples, and nothing in them: all counters are of instances that never were there.
+/// The failure if the logs have samples without values, because no counter set ever had an instance.
 fn no_value(query: &LogQuery) -> Failure {
-    let what = "no value in its samples: none of its counter sets had an instance";
-    Failure::work(format!("{}: {what}; 'tacho list FILE' shows its counters", files_of(query)))
+    let what = "no values in its samples: no counter set had an instance";
+    Failure::runtime(format!("{}: {what}; 'tacho list FILE' lists its counters", files_of(query)))
 }
 
 fn files_of(query: &LogQuery) -> String {

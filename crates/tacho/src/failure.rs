@@ -1,4 +1,4 @@
-//! Why a command ended without doing its work, and with which exit status.
+//! Failures of a command: their messages and the exit status.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -10,7 +10,7 @@ use tachograph_logs::LogError;
 
 use crate::table::visible;
 
-/// The end of a command: messages of one line each, and the exit status.
+/// Why a command failed: one-line messages, and the exit status.
 #[derive(Debug)]
 pub(crate) struct Failure {
     messages: Vec<String>,
@@ -18,29 +18,29 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The work could not be done: exit status 1.
-    pub(crate) fn work(message: impl Display) -> Self {
+    /// The command failed: exit status 1.
+    pub(crate) fn runtime(message: impl Display) -> Self {
         Self { messages: vec![message.to_string()], status: 1 }
     }
 
-    /// The command was called wrongly: exit status 2.
+    /// The arguments are wrong: exit status 2.
     pub(crate) fn usage(message: impl Display) -> Self {
-        Self::usages(vec![message.to_string()])
+        Self::usage_messages(vec![message.to_string()])
     }
 
-    /// The command was called wrongly in several ways: exit status 2.
-    pub(crate) fn usages(messages: Vec<String>) -> Self {
+    /// The arguments are wrong in several ways: exit status 2.
+    pub(crate) fn usage_messages(messages: Vec<String>) -> Self {
         Self { messages, status: 2 }
     }
 
-    /// Several failures as one, with the highest of their exit statuses.
-    pub(crate) fn together(failures: Vec<Self>) -> Self {
+    /// Merges failures; the highest exit status wins.
+    pub(crate) fn merge(failures: Vec<Self>) -> Self {
         let status = failures.iter().map(|failure| failure.status).max().unwrap_or_default();
         Self { messages: failures.into_iter().flat_map(|failure| failure.messages).collect(), status }
     }
 
-    /// The log of this error could not be written.
-    pub(crate) fn writing(error: FlowError) -> Self {
+    /// An error from writing a log, whose name the error contains.
+    pub(crate) fn of_writing(error: FlowError) -> Self {
         match &error {
             FlowError::Log(log) if !error.is_broken_pipe() => match system_error(log) {
                 Some((file, io)) => cannot("write", file, io),
@@ -50,68 +50,90 @@ impl Failure {
         }
     }
 
-    /// Nobody reads the output any more: a quiet end.
-    fn quiet() -> Self {
+    /// An error of a pipeline that writes to `output`. Errors from reading an input already contain the input's name.
+    pub(crate) fn of_output(error: FlowError, output: &Path) -> Self {
+        match error {
+            FlowError::Log(error) => {
+                let is_of_output = error.path().is_none_or(|path| path == output);
+                let error = FlowError::Log(error.at_path(output));
+                if is_of_output { Self::of_writing(error) } else { error.into() }
+            }
+            FlowError::Output(error) => Self::of_writing(LogError::io(error).at_path(output).into()),
+            error => error.into(),
+        }
+    }
+
+    /// The reader of the output closed the pipe: the command ends without a message, with exit status 0.
+    fn broken_pipe() -> Self {
         Self { messages: Vec::new(), status: 0 }
     }
 
-    /// Whether nobody reads the output any more.
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub(crate) fn is_broken_pipe(&self) -> bool {
         self.status == 0
     }
 
-    /// Prints the messages to standard error; gives the exit status.
+    /// Prints the messages to standard error; returns the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        self.messages.iter().for_each(say);
+        self.messages.iter().for_each(notify);
         ExitCode::from(self.status)
     }
 }
 
-/// Prints one line to standard error, whatever is in the names that it holds. That nobody may read it is no reason to
-/// end.
-pub(crate) fn say(line: impl Display) {
-    let line = line.to_string();
+/// Prints one line to standard error, with control characters escaped and without error numbers. Write errors are ignored.
+pub(crate) fn notify(line: impl Display) {
+    let line = without_error_numbers(line.to_string());
     let _ = writeln!(std::io::stderr(), "tacho: {}", visible(&line));
 }
 
-/// A failure of input or output: `FILE: cannot read: Permission denied`.
+/// The failure for an I/O error on a file: `FILE: cannot read: Permission denied`.
 pub(crate) fn cannot(action: &str, file: &Path, error: &io::Error) -> Failure {
-    Failure::work(cannot_text(action, file.display(), error))
+    Failure::runtime(io_message(action, file.display(), error))
 }
 
-/// The text of [`cannot`]. Errors that are not the operating system's are sentences already.
-pub(crate) fn cannot_text(action: &str, file: impl Display, error: &io::Error) -> String {
+/// The message of [`cannot`]. Errors that do not come from the operating system are already complete messages.
+pub(crate) fn io_message(action: &str, file: impl Display, error: &io::Error) -> String {
     match error.raw_os_error() {
-        Some(_) => format!("{file}: cannot {action}: {}", reason(error)),
+        Some(_) => format!("{file}: cannot {action}: {error}"),
         None => format!("{file}: {error}"),
     }
 }
 
-/// What the operating system says, without the number of the error.
-pub(crate) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    let number = error.raw_os_error().map(|number| format!(" (os error {number})"));
-    match number.and_then(|number| text.strip_suffix(&number)) {
-        Some(reason) => reason.to_owned(),
-        None => text,
+/// Removes the numbers that std adds to the texts of I/O errors: ` (os error 2)`.
+fn without_error_numbers(mut text: String) -> String {
+    const PREFIX: &str = " (os error ";
+    let mut searched = 0;
+    while let Some(start) = text[searched..].find(PREFIX).map(|start| searched + start) {
+        let number = &text[start + PREFIX.len()..];
+        let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 && number[digits..].starts_with(')') {
+            text.replace_range(start..start + PREFIX.len() + digits + 1, "");
+            searched = start;
+        } else {
+            searched = start + PREFIX.len();
+        }
     }
+    text
 }
 
-/// The file and the operating system's error of a log that could not be read or written. Other errors of input and output
-/// are sentences already.
+/// The file and the operating system's error, if the operating system failed to read or write a log.
 fn system_error(error: &LogError) -> Option<(&Path, &io::Error)> {
     let io = error.io_error().filter(|error| error.raw_os_error().is_some())?;
     Some((error.path()?, io))
 }
 
-/// A file cannot be made because nothing of its name can be there.
-pub(crate) fn no_place(file: &Path) -> Failure {
+/// The failure for a folder where a file is needed.
+pub(crate) fn is_a_folder(path: &Path) -> Failure {
+    Failure::usage(format!("{}: this is a folder, not a file", path.display()))
+}
+
+/// The failure for a file that cannot be created (`ENOENT`).
+pub(crate) fn cannot_create(file: &Path) -> Failure {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let why = match folder.is_dir() {
         true => "files cannot be created in this folder; choose another",
-        false => "its folder does not exist; make it first",
+        false => "its folder does not exist; create it first",
     };
-    Failure::work(format!("{}: {why}", file.display()))
+    Failure::runtime(format!("{}: {why}", file.display()))
 }
 
 impl From<FlowError> for Failure {
@@ -123,12 +145,12 @@ impl From<FlowError> for Failure {
             return cannot("read", file, io);
         }
         match &error {
-            error if error.is_broken_pipe() => Self::quiet(),
-            FlowError::Output(io) => Self::work(format_args!("cannot write the output: {}", reason(io))),
+            error if error.is_broken_pipe() => Self::broken_pipe(),
+            FlowError::Output(io) => Self::runtime(format_args!("cannot write the output: {io}")),
             FlowError::Log(log) if log.is_over_budget() => {
-                Self::work(format_args!("{error}; --max-memory MB allows more"))
+                Self::runtime(format_args!("{error}; raise the limit with --max-memory MB"))
             }
-            error => Self::work(error),
+            error => Self::runtime(error),
         }
     }
 }
@@ -142,5 +164,16 @@ impl From<LogError> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         FlowError::Output(error).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_numbers_are_removed() {
+        let text = "a: No such file (os error 2); b: (os error x) (os error 13), (os error".to_owned();
+        assert_eq!(without_error_numbers(text), "a: No such file; b: (os error x), (os error");
     }
 }

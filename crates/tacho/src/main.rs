@@ -6,13 +6,13 @@ mod arguments;
 mod commands;
 mod failure;
 mod file_limit;
-mod live;
 mod output;
 mod path_file;
 mod progress;
 mod settings;
 mod signals;
 mod table;
+mod this_machine;
 
 use std::process::ExitCode;
 

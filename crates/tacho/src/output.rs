@@ -1,172 +1,191 @@
-//! Where results are written: standard output, or a file that appears under its name only when it is whole.
+//! Output that is written as a whole: to standard output, or to a file that gets its final name only when it is complete.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tachograph_counters::IgnorePoison;
+use tachograph_flow::FlowError;
 use tachograph_flow::record::{DiskFiles, LogFiles as _};
 use tempfile::TempPath;
 
-use crate::failure::{Failure, cannot, no_place};
+use crate::failure::{Failure, cannot, cannot_create, is_a_folder};
 use crate::signals;
 
-/// The file that a signal has to remove. It is locked from before a file is made until its name is here, and while the file is
-/// moved to its place: no signal ends the process in between.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The partial file that the signal handler removes. The mutex is locked while a file is created or renamed, so that no
+/// signal ends the process in between.
+static PARTIAL_PATH: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+fn partial_path() -> MutexGuard<'static, Option<PathBuf>> {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         let handled = signals::handle(&signals::not_ignored(&[SIGINT, SIGTERM, SIGHUP]), |signal| {
-            let mut unfinished = lock();
-            if let Some(file) = unfinished.take() {
-                // Nothing can be done here about a file that cannot be removed.
+            if let Some(file) = lock().take() {
+                // A handler has no way to report an error.
                 let _ = std::fs::remove_file(file);
             }
             signals::exit(signal);
         });
-        // Without a handler a signal still ends the program; it only leaves its unfinished file.
+        // Without a handler, a signal still ends the program, but the partial file remains.
         drop(handled);
     });
     lock()
 }
 
 fn lock() -> MutexGuard<'static, Option<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+    PARTIAL_PATH.lock().ignore_poison()
 }
 
-/// Makes an empty file beside its place, under a name that no other file has.
-fn create_beside(target: &Path) -> io::Result<(File, Unfinished)> {
+/// Creates an empty file in the folder of `target`, under a unique name.
+fn create_partial(target: &Path) -> io::Result<(File, PartialFile)> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut prefix = target.file_name().unwrap_or_default().to_os_string();
     prefix.push(".");
-    let mut unfinished = unfinished();
-    let made = tempfile::Builder::new()
+    let mut partial_path = partial_path();
+    let created = tempfile::Builder::new()
         .prefix(&prefix)
         .suffix(".partial")
-        // Opened here, so that it gets the permissions of any new file, and an error is the operating system's.
+        // By default, `tempfile` would create a private file (0600) and wrap errors.
         .make_in(folder.unwrap_or(Path::new(".")), |path| {
             OpenOptions::new().read(true).write(true).create_new(true).open(path)
         })?;
-    let (file, path) = made.into_parts();
-    *unfinished = Some(path.to_path_buf());
-    Ok((file, Unfinished(Some(path))))
+    let (file, path) = created.into_parts();
+    *partial_path = Some(path.to_path_buf());
+    Ok((file, PartialFile(Some(path))))
 }
 
-/// A file beside its place, which is removed unless it is put there.
-struct Unfinished(Option<TempPath>);
+/// A file under a temporary name, which is removed unless it is renamed.
+struct PartialFile(Option<TempPath>);
 
-impl Unfinished {
-    /// Moves the file to its place.
+impl PartialFile {
+    /// Renames the file to `target`.
     fn persist(mut self, target: &Path, overwrite: bool) -> io::Result<()> {
-        let mut unfinished = unfinished();
+        let mut partial_path = partial_path();
         let Some(path) = self.0.take() else { return Ok(()) };
-        let moved = match overwrite {
+        let renamed = match overwrite {
             true => path.persist(target),
             false => path.persist_noclobber(target).or_else(|error| match error.error.kind() {
                 ErrorKind::AlreadyExists => Err(error),
-                // The file system has neither links nor moves that keep what is there: it is looked up first.
+                // The file system supports neither links nor RENAME_NOREPLACE: check first, then rename.
                 _ if target.symlink_metadata().is_ok() => Err(error),
                 _ => error.path.persist(target),
             }),
         };
-        *unfinished = None;
-        moved.map_err(|error| error.error)
+        *partial_path = None;
+        renamed.map_err(|error| error.error)
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         if let Some(path) = self.0.take() {
-            let mut unfinished = unfinished();
-            // The work failed and says why; a leftover that cannot be removed is not worth a second message.
+            let mut partial_path = partial_path();
+            // The command has failed and reports the reason; a second message would not help.
             let _ = path.close();
-            *unfinished = None;
+            *partial_path = None;
         }
     }
 }
 
-/// A file being written. It is written beside its place and moved there at the end, when it is on the disk, so that neither an
-/// error nor a kill nor a power failure leaves half a log under the name, or destroys the file that was there before. What is
-/// no regular file (a device, a pipe) is written directly.
+/// A file that is written under a temporary name and renamed when it is complete and on disk. If the command fails or
+/// is killed, or the power fails, no partial log appears under the final name, and an existing file is kept. Devices
+/// and pipes are written directly.
 pub(crate) struct OutputFile {
-    /// Where the file is to be.
+    /// The final name.
     target: PathBuf,
     /// Whether an existing file is replaced.
     overwrite: bool,
     file: BufWriter<File>,
-    /// Where it is being written, if not there.
-    unfinished: Option<Unfinished>,
+    /// The temporary name; `None` for a device or a pipe.
+    partial: Option<PartialFile>,
 }
 
 impl OutputFile {
-    /// Begins a file. Refuses an existing one unless `overwrite`.
+    /// Creates a file. Fails for an existing file unless `overwrite` is set.
     pub(crate) fn create(target: &Path, overwrite: bool) -> Result<Self, Failure> {
         let existing = std::fs::metadata(target).ok();
         if let Some(existing) = &existing {
             if existing.is_dir() {
-                return Err(Failure::usage(format!("{}: this is a folder", target.display())));
+                return Err(is_a_folder(target));
             }
             if !existing.is_file() {
-                let file = OpenOptions::new().write(true).open(target).map_err(|error| at(target, error))?;
+                let file = OpenOptions::new()
+                    .write(true)
+                    .open(target)
+                    .map_err(|error| write_failure(target, error))?;
                 return Ok(Self::new(target, overwrite, file, None));
             }
             if !overwrite {
-                return Err(exists(target));
+                return Err(already_exists(target));
             }
-            // The move at the end needs no permission on the file itself; overwriting should.
-            OpenOptions::new().write(true).open(target).map_err(|error| at(target, error))?;
+            // The rename at the end does not need write permission for the file, but overwriting should.
+            OpenOptions::new().write(true).open(target).map_err(|error| write_failure(target, error))?;
         }
-        // A link stays a link: what it leads to is replaced.
+        // A symbolic link is kept; the file it points to is replaced.
         let target = &match existing {
-            Some(_) => target.canonicalize().map_err(|error| at(target, error))?,
+            Some(_) => target.canonicalize().map_err(|error| write_failure(target, error))?,
             None => target.to_path_buf(),
         };
-        let (file, unfinished) = create_beside(target).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => no_place(target),
-            _ => at(target, error),
+        let (file, partial) = create_partial(target).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => cannot_create(target),
+            _ => write_failure(target, error),
         })?;
-        // Overwriting keeps the permissions of the file.
+        // Overwriting keeps the permissions.
         if let Some(permissions) = existing.as_ref().map(Metadata::permissions) {
-            file.set_permissions(permissions).map_err(|error| at(target, error))?;
+            file.set_permissions(permissions).map_err(|error| write_failure(target, error))?;
         }
-        Ok(Self::new(target, overwrite, file, Some(unfinished)))
+        Ok(Self::new(target, overwrite, file, Some(partial)))
     }
 
-    fn new(target: &Path, overwrite: bool, file: File, unfinished: Option<Unfinished>) -> Self {
+    fn new(target: &Path, overwrite: bool, file: File, partial: Option<PartialFile>) -> Self {
         let file = BufWriter::with_capacity(1 << 18, file);
-        Self { target: target.to_path_buf(), overwrite, file, unfinished }
+        Self { target: target.to_path_buf(), overwrite, file, partial }
     }
 
-    /// Takes back everything written so far.
+    /// Discards everything written so far.
     pub(crate) fn restart(&mut self) -> io::Result<()> {
         self.file.rewind()?;
         self.file.get_ref().set_len(0)
     }
 
-    /// Puts the whole file in its place, and waits until it is on the disk there.
+    /// Writes `text`, and finishes the file.
+    pub(crate) fn finish_with(mut self, text: &str) -> Result<(), Failure> {
+        let outcome = self.file.write_all(text.as_bytes());
+        outcome.map_err(|error| Failure::of_output(FlowError::Output(error), &self.target))?;
+        self.finish()
+    }
+
+    /// Renames the complete file to its final name, and waits until it is on disk.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         let target = &self.target;
-        self.file.flush().map_err(|error| at(target, error))?;
-        let Some(unfinished) = self.unfinished.take() else { return Ok(()) };
-        self.file.get_ref().sync_all().map_err(|error| at(target, error))?;
-        unfinished.persist(target, self.overwrite).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => exists(target),
-            _ => at(target, error),
+        self.file.flush().map_err(|error| write_failure(target, error))?;
+        let Some(partial) = self.partial.take() else { return Ok(()) };
+        self.file.get_ref().sync_all().map_err(|error| write_failure(target, error))?;
+        partial.persist(target, self.overwrite).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => already_exists(target),
+            _ => write_failure(target, error),
         })?;
-        DiskFiles.sync_name(target).map_err(|error| at(target, error))
+        DiskFiles.sync_name(target).map_err(|error| write_failure(target, error))
     }
 }
 
-fn at(path: &Path, error: io::Error) -> Failure {
+fn write_failure(path: &Path, error: io::Error) -> Failure {
     cannot("write", path, &error)
 }
 
-/// Refuses to overwrite a file.
-pub(crate) fn exists(path: &Path) -> Failure {
-    Failure::usage(format!("{} exists: give -y to overwrite it, or another name", path.display()))
+/// The failure for a file that exists and must not be overwritten.
+pub(crate) fn already_exists(path: &Path) -> Failure {
+    Failure::usage(format!("{} exists: use -y to overwrite it, or another name", path.display()))
+}
+
+/// Writes `text` to a file, or to standard output if `output` is `None`.
+pub(crate) fn write_text(output: Option<&Path>, overwrite: bool, text: &str) -> Result<(), Failure> {
+    match output {
+        Some(path) => OutputFile::create(path, overwrite)?.finish_with(text),
+        None => Ok(io::stdout().lock().write_all(text.as_bytes())?),
+    }
 }
 
 impl Write for OutputFile {

@@ -1,51 +1,50 @@
-//! Files of counter paths (`-cf`), as typeperf, relog and logman take them.
+//! Files of counter paths (`-cf`), in the format of typeperf, relog and logman.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 
 use tachograph_counters::path::{PathError, PathPattern};
-use tachograph_flow::read_at_most;
+use tachograph_flow::read_limited;
 
-use crate::failure::{Failure, cannot_text};
+use crate::failure::{Failure, io_message};
 
-/// The paths of a file: one a line, in quotes or not; blank lines and comments left out. UTF-8 or UTF-16 with mark, LF or
-/// CR LF. `-` is standard input.
+/// Reads counter paths, one per line, quoted or not. Blank lines and comments are skipped. The file can be UTF-8, or
+/// UTF-16 with a byte order mark, and have LF or CR LF line endings. `-` is standard input.
 pub(crate) fn read(file: &Path) -> Result<Vec<PathPattern>, Failure> {
     let text = read_text(file)?;
-    let name = shown(file);
+    let name = display_name(file);
     let mut patterns = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         let line = unquoted(line.trim());
-        // No path begins like a comment.
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
         }
         let pattern = PathPattern::parse(line).map_err(|error| {
-            let why = in_a_file(&error);
-            Failure::usage(format!("{name}, line {}: '{line}' is no counter path: {why}", number + 1))
+            let why = path_error(&error);
+            Failure::usage(format!("{name}, line {}: '{line}' is not a counter path: {why}", index + 1))
         })?;
         patterns.push(pattern);
     }
     if patterns.is_empty() {
-        return Err(Failure::usage(format!("{name}: no counter path in it")));
+        return Err(Failure::usage(format!("{name}: contains no counter path")));
     }
     Ok(patterns)
 }
 
-/// What is wrong, without the advice of [`PathError`] to quote for a shell.
-fn in_a_file(error: &PathError) -> String {
-    let meant = |meant: &Option<String>| match meant {
-        Some(meant) => format!("; write {meant}"),
+/// The text of an error. Unlike [`PathError`]'s own text, it does not advise to quote the path for a shell.
+fn path_error(error: &PathError) -> String {
+    let advice = |suggestion: &Option<String>| match suggestion {
+        Some(suggestion) => format!("; write {suggestion}"),
         None => String::new(),
     };
     match error {
-        PathError::NoLeadingSeparator { .. } => r"it begins with '\'".to_owned(),
+        PathError::NoLeadingSeparator { .. } => r"a path begins with '\'".to_owned(),
         PathError::MissingCounter { meant: path, .. } => {
-            format!(r"it ends before a '\' and the name of a counter{}", meant(path))
+            format!(r"the '\' and the name of a counter are missing at the end{}", advice(path))
         }
         PathError::Unbalanced { offset, meant: path } => {
-            format!("the parenthesis at offset {offset} has no partner{}", meant(path))
+            format!("the parenthesis at offset {offset} is not matched{}", advice(path))
         }
         error => error.to_string(),
     }
@@ -56,33 +55,32 @@ fn is_standard_input(file: &Path) -> bool {
 }
 
 /// The name of a file in messages.
-fn shown(file: &Path) -> Cow<'_, str> {
+fn display_name(file: &Path) -> Cow<'_, str> {
     if is_standard_input(file) { "standard input".into() } else { file.to_string_lossy() }
 }
 
-/// A larger file is no list of paths.
-const MOST_MEBIBYTES: u64 = 16;
+const MAX_MEBIBYTES: u64 = 16;
 
-/// The text of a file in UTF-8, or in UTF-16 with a mark.
+/// Reads a file in UTF-8, or in UTF-16 with a byte order mark.
 pub(crate) fn read_text(file: &Path) -> Result<String, Failure> {
-    let name = shown(file);
+    let name = display_name(file);
     let bytes = if is_standard_input(file) {
-        read_at_most(std::io::stdin().lock(), MOST_MEBIBYTES)
+        read_limited(std::io::stdin().lock(), MAX_MEBIBYTES)
     } else {
-        File::open(file).and_then(|file| read_at_most(file, MOST_MEBIBYTES))
+        File::open(file).and_then(|file| read_limited(file, MAX_MEBIBYTES))
     };
-    let bytes = bytes.map_err(|error| Failure::usage(cannot_text("read", &name, &error)))?;
-    // Decodes by the mark where there is one, and takes it off.
+    let bytes = bytes.map_err(|error| Failure::usage(io_message("read", &name, &error)))?;
+    // Detects and removes a byte order mark.
     let (text, _, is_broken) = encoding_rs::UTF_8.decode(&bytes);
     if is_broken {
         return Err(Failure::usage(format!(
-            "{name}: neither UTF-8 nor UTF-16 with a mark; save it as UTF-8"
+            "{name}: neither UTF-8 nor UTF-16 with a byte order mark; save it as UTF-8"
         )));
     }
     Ok(text.into_owned())
 }
 
-/// The text between the quotes that it stands in, or the text.
+/// Removes enclosing quotes.
 pub(crate) fn unquoted(text: &str) -> &str {
     text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
 }

@@ -1,4 +1,4 @@
-//! A progress bar for long work: on a terminal, after a second; silent otherwise.
+//! A progress bar that appears after one second, if standard error is a terminal.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -6,28 +6,28 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use tachograph_flow::logs::LogReport;
 
-/// Shows how much of the inputs was read.
+/// Shows how much of the inputs has been read.
 pub(crate) struct Progress {
     started: Instant,
     calls: u32,
     bar: Option<ProgressBar>,
-    wanted: bool,
+    is_enabled: bool,
 }
 
-/// Work that is over sooner needs no bar.
-const SILENCE: Duration = Duration::from_secs(1);
+/// The bar appears after this time.
+const DELAY: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// A bar that is not shown yet.
+    /// Creates a bar that is still hidden.
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), calls: 0, bar: None, wanted: std::io::stderr().is_terminal() }
+        Self { started: Instant::now(), calls: 0, bar: None, is_enabled: std::io::stderr().is_terminal() }
     }
 
-    /// Notes how far the logs are read.
+    /// Updates the bar after a sample.
     pub(crate) fn update(&mut self, reports: &[LogReport]) {
         self.calls += 1;
-        // The clock is read now and then only: samples can be small.
-        if !self.wanted || !self.calls.is_multiple_of(64) || self.started.elapsed() < SILENCE {
+        // Read the clock only at every 64th sample.
+        if !self.is_enabled || !self.calls.is_multiple_of(64) || self.started.elapsed() < DELAY {
             return;
         }
         let total = reports.iter().map(|report| report.facts().file_bytes).sum();

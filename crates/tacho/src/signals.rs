@@ -1,4 +1,4 @@
-//! Signals: which are handled, each handler on a thread of its own.
+//! Signal handling on background threads.
 
 use std::sync::Arc;
 use std::thread;
@@ -7,30 +7,35 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use tachograph_flow::live::Stop;
 
-use crate::failure::{Failure, reason};
+use crate::failure::Failure;
 
-/// Calls the handler for each of these signals that comes, on a thread of its own.
+/// Starts a thread that calls `handler` whenever one of these signals arrives.
 pub(crate) fn handle(signals: &[i32], mut handler: impl FnMut(i32) + Send + 'static) -> Result<(), Failure> {
-    let failed = |error| Failure::work(format!("signals cannot be handled: {}", reason(&error)));
+    let failed = |error: std::io::Error| Failure::runtime(format!("cannot handle signals: {error}"));
     let mut signals = Signals::new(signals).map_err(failed)?;
-    let pump = move || signals.forever().for_each(&mut handler);
-    thread::Builder::new().name("signals".to_owned()).spawn(pump).map(drop).map_err(failed)
+    start_thread("signals", move || signals.forever().for_each(&mut handler))
 }
 
-/// Those of these signals that this process did not inherit as ignored. `nohup`, and shells that start commands in the
-/// background, ignore signals for what they start; a handler would undo that.
+pub(crate) fn start_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
+    let started = thread::Builder::new().name(name.to_owned()).spawn(work);
+    started.map(drop).map_err(|error| Failure::runtime(format!("cannot start a thread: {error}")))
+}
+
+/// Returns `signals` without those that this process inherited as ignored. `nohup`, and shells that start background
+/// commands, ignore signals; installing a handler would undo that.
 pub(crate) fn not_ignored(signals: &[i32]) -> Vec<i32> {
     let ignored = ignored_signals();
     signals.iter().copied().filter(|signal| ignored & (1 << (signal - 1)) == 0).collect()
 }
 
-/// Stops the source on Ctrl-C, SIGTERM and SIGHUP. The second signal ends the process, since writing may wait for a reader.
+/// Stops the source on Ctrl-C, SIGTERM and SIGHUP. A second Ctrl-C or SIGTERM ends the process, because writing to a
+/// pipe may block indefinitely.
 pub(crate) fn stop_on_signals(stop: &Stop) -> Result<(), Failure> {
     stop_on(stop, &[SIGINT, SIGTERM, SIGHUP])
 }
 
-/// Stops the source on those of these signals that are not ignored; the second one ends the process. SIGHUP never counts as
-/// the second: a closing terminal sends it twice, by its shell and by the kernel.
+/// Stops the source on these signals, unless they are ignored; a second signal ends the process. A SIGHUP never counts
+/// as the second signal: when a terminal closes, both its shell and the kernel send one.
 pub(crate) fn stop_on(stop: &Stop, signals: &[i32]) -> Result<(), Failure> {
     let stop = stop.clone();
     handle(&not_ignored(signals), move |signal| {
@@ -41,21 +46,21 @@ pub(crate) fn stop_on(stop: &Stop, signals: &[i32]) -> Result<(), Failure> {
     })
 }
 
-/// Ends the process with the status that shells give for a signal.
+/// Exits with the status that shells report for a signal.
 pub(crate) fn exit(signal: i32) -> ! {
     std::process::exit(128 + signal)
 }
 
-/// Has writes beyond the limit of file sizes (`ulimit -f`) fail with an error, as on a full disk. By default SIGXFSZ kills
-/// the process.
+/// Makes writes beyond the file size limit (`ulimit -f`) fail with an error, as on a full disk. By default SIGXFSZ
+/// kills the process.
 pub(crate) fn survive_file_limit() {
     if let [signal] = not_ignored(&[SIGXFSZ])[..] {
-        // A handler, even one that does nothing, is enough. Where there can be none, the default remains.
+        // Any handler is enough, even one that does nothing. If it cannot be installed, the default remains.
         let _ = signal_hook::flag::register(signal, Arc::default());
     }
 }
 
-/// The signals that this process ignores, bit 0 for signal 1. None where /proc is unavailable.
+/// The signals that this process ignores; bit 0 is signal 1. 0 if /proc is unavailable.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored_of(&status)
@@ -71,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ignored_signals_are_those_of_the_status_file() {
+    fn ignored_signals_are_read_from_the_status_file() {
         assert_eq!(ignored_of("Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001003\n"), 0x1003);
         assert_eq!(ignored_of("SigIgn:\tx\n"), 0);
         assert_eq!(ignored_of(""), 0);

@@ -1,4 +1,4 @@
-//! Tables and numbers for people.
+//! Human-readable tables and numbers.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
@@ -7,10 +7,10 @@ use std::iter;
 pub(crate) use tachograph_monitor::figures::{grouped, value, visible};
 use unicode_width::UnicodeWidthStr;
 
-/// Writes a table without lines, whose columns from `first_number` on are numbers, set to the right.
+/// Writes a table without ruling lines. The columns starting with `first_number` are right-aligned.
 ///
-/// Its cells are made twice, to measure them and to write them, and never held: a table can have a row for each of a
-/// million counters. Where a terminal is narrower than the table, its lines go on in the next one: nothing is cut off.
+/// Cells are not stored, because a table can have a million rows; they are formatted once to measure them and again to
+/// write them. Lines that are wider than the terminal are not truncated.
 pub(crate) fn write_table<Row, const COLUMNS: usize>(
     out: &mut impl Write,
     header: [&str; COLUMNS],
@@ -31,19 +31,19 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
             Some(row) => cells(row),
             None => header.map(str::to_owned),
         };
-        for (number, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
             let cell = visible(cell);
-            if number > 0 {
+            if index > 0 {
                 line.push_str("  ");
             }
-            push_padded(&mut line, &cell, width, number >= first_number);
+            push_padded(&mut line, &cell, width, index >= first_number);
         }
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
 
-/// Appends a text, filled up with blanks to a number of columns on the screen.
+/// Appends `text`, padded with spaces to a display width.
 pub(crate) fn push_padded(line: &mut String, text: &str, width: usize, is_right: bool) {
     let blanks = iter::repeat_n(' ', width.saturating_sub(text.width()));
     if is_right {
@@ -55,32 +55,32 @@ pub(crate) fn push_padded(line: &mut String, text: &str, width: usize, is_right:
     }
 }
 
-/// How wide the terminal is that standard output is, if it is one.
+/// The width of the terminal; `None` if standard output is not a terminal.
 pub(crate) fn terminal_width() -> Option<usize> {
     let out = io::stdout();
     let size = if out.is_terminal() { rustix::termios::tcgetwinsize(&out).ok() } else { None };
     size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
-/// Text is not wrapped into less than so many columns.
-const LEAST_TEXT: usize = 20;
+/// The minimum width into which text is wrapped.
+const MIN_TEXT: usize = 20;
 
-/// What a text begins with that stands in lines of its own for want of room.
-const UNDER: &str = "    ";
+/// The indent of a text that gets its own lines because the space beside its label is too narrow.
+const INDENT: &str = "    ";
 
-/// Appends a text behind what its first line begins with, wrapped between words to a width; further lines stand under it.
-pub(crate) fn push_wrapped(to: &mut String, start: &str, text: &str, width: usize) {
-    let (mut shown, text) = (visible(start).into_owned(), visible(text));
+/// Appends a label and a text. The text is wrapped at words to `width`, and its further lines are indented to its start.
+pub(crate) fn push_wrapped(to: &mut String, label: &str, text: &str, width: usize) {
+    let (mut shown, text) = (visible(label).into_owned(), visible(text));
     let indent = shown.width();
     let is_too_long = indent + text.width() > width;
-    let is_wrapped = is_too_long && width.saturating_sub(indent) >= LEAST_TEXT;
+    let is_wrapped = is_too_long && width.saturating_sub(indent) >= MIN_TEXT;
     let end_line = |to: &mut String, shown: &str| {
         to.push_str(shown.trim_end());
         to.push('\n');
     };
-    if is_too_long && !is_wrapped && indent > UNDER.len() && width >= UNDER.len() + LEAST_TEXT {
+    if is_too_long && !is_wrapped && indent > INDENT.len() && width >= INDENT.len() + MIN_TEXT {
         end_line(to, &shown);
-        return push_wrapped(to, UNDER, &text, width);
+        return push_wrapped(to, INDENT, &text, width);
     }
     if !is_wrapped {
         shown.push_str(&text);
@@ -100,14 +100,14 @@ pub(crate) fn push_wrapped(to: &mut String, start: &str, text: &str, width: usiz
     end_line(to, &shown);
 }
 
-/// One line for people, ended, whatever is in the names that it holds.
+/// Formats a line of output: escapes control characters, and adds a newline.
 pub(crate) fn line(text: impl Display) -> String {
     let mut line = visible(&text.to_string()).into_owned();
     line.push('\n');
     line
 }
 
-/// `1 sample`, `1,234 samples`.
+/// Formats a count with its noun: `1 sample`, `1,234 samples`.
 pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(&count.to_string()), if count == 1 { one } else { many })
 }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_their_cells_on_the_screen() {
+    fn columns_are_as_wide_as_their_widest_cell() {
         let mut out = Vec::new();
         let rows = [["Größe", "1", "x"], ["プロセッサ", "1,234", ""], ["a\u{1b}[31m\n", "", "y"]];
         write_table(&mut out, ["name", "number", "last"], 1, &rows, |row| row.map(str::to_owned)).unwrap();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_wrapped_between_words_under_its_beginning() {
+    fn text_is_wrapped_at_words_and_indented() {
         let mut shown = String::new();
         push_wrapped(&mut shown, "  a  ", "one two three four five six seven", 26);
         assert_eq!(shown, "  a  one two three four\n     five six seven\n");

@@ -1,4 +1,4 @@
-//! The command over counter sets that a program publishes: this test is the program.
+//! The command with published counter sets; the test itself is the publishing program.
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::os::unix::fs::symlink;
@@ -71,31 +71,31 @@ impl Folder {
         self.command(arguments).output().expect("the command starts")
     }
 
-    /// What is printed by a command that must succeed.
+    /// The output of a command that must succeed.
     #[track_caller]
     fn prints(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{told}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{stderr}");
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// What a command complains of; not of a machine too busy for an interval.
-    fn complains(&self, arguments: &[&str]) -> (Option<i32>, String) {
+    /// The exit status and the messages of a command, without notices of a busy machine.
+    fn messages(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let output = self.run(arguments);
-        let told = String::from_utf8(output.stderr).expect("UTF-8");
-        let on_time = |line: &&str| !line.contains(" went by without a sample");
-        (output.status.code(), told.split_inclusive('\n').filter(on_time).collect())
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        let on_time = |line: &&str| !line.contains(" missed because ");
+        (output.status.code(), stderr.split_inclusive('\n').filter(on_time).collect())
     }
 }
 
-/// This program's name as the kernel knows it.
+/// The kernel's name of this program.
 fn program() -> String {
     std::fs::read_to_string("/proc/self/comm").expect("the name").trim().to_owned()
 }
 
 #[test]
-fn sets_of_programs_are_listed_by_themselves() {
+fn published_sets_are_listed_separately() {
     let folder = Folder::new();
     assert!(!folder.prints(&["list"]).contains("published by programs"));
     let shop = folder.publisher().start::<Shop>().expect("the set");
@@ -117,7 +117,7 @@ fn sets_of_programs_are_listed_by_themselves() {
 }
 
 #[test]
-fn who_publishes_a_set() {
+fn publishers_are_listed() {
     let folder = Folder::new();
     let _shop = folder.publisher().label("till 7").start::<Shop>().expect("the set");
     let text = folder.prints(&["list", "tacho test shop"]);
@@ -150,7 +150,7 @@ fn a_path_without_instance_means_all_processes() {
     let header = lines.next().expect("a header");
     assert!(header.ends_with(&format!(r"\Tacho Test Shop({})\Open Orders{}", program(), '"')), "{header}");
     assert!(lines.next().is_some_and(|line| line.ends_with(",\"42\"")), "{text}");
-    // The same with the machine's name, and for all counters.
+    // Also with the name of the machine, and for all counters.
     let text =
         folder.prints(&["query", r"\\localhost\Tacho Test Shop\*", "-sc", "1", "-si", "0.05", "-f", "csv"]);
     assert_eq!(text.lines().next().map(|line| line.matches(',').count()), Some(3), "{text}");
@@ -161,34 +161,34 @@ fn a_path_without_instance_means_all_processes() {
     assert!(text.contains(&format!("({}#1)", program())), "{text}");
 }
 
-/// A command that prints for long; it is ended when this is dropped.
-struct Printing {
+/// A running command, which is killed when dropped.
+struct Running {
     command: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl Printing {
+impl Running {
     fn start(mut command: Command) -> Self {
         let mut command = command.stdout(Stdio::piped()).spawn().expect("the command starts");
         let out = command.stdout.take().expect("its output");
         Self { command, lines: BufReader::new(out).lines() }
     }
 
-    /// The next line that is so.
+    /// The next line that meets a condition.
     #[track_caller]
-    fn line(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
+    fn line(&mut self, event: &str, matches: impl Fn(&str) -> bool) -> String {
         let mut last = String::new();
         for line in self.lines.by_ref() {
             last = line.expect("a line");
-            if is_it(&last) {
+            if matches(&last) {
                 return last;
             }
         }
-        panic!("never {what}, but last: {last}")
+        panic!("never {event}; last line: {last}")
     }
 }
 
-impl Drop for Printing {
+impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.command.kill();
         let _ = self.command.wait();
@@ -196,18 +196,18 @@ impl Drop for Printing {
 }
 
 #[test]
-fn a_program_that_starts_later_is_followed() {
+fn a_set_that_is_published_later_is_included() {
     let folder = Folder::new();
-    // A folder that is there: nothing is said of it.
+    // Creates the folder, so that it is not reported as missing.
     let _carts = folder.publisher().start_set::<Carts>().expect("the set");
     let orders = r"\Tacho Test Shop\Open Orders";
-    // By its name, and by a wildcard; one minute is as long as it may take.
+    // By name and by wildcard; at most one minute.
     for path in [orders, r"\Tacho Test*(*)\Open*"] {
-        let begun = |format| {
+        let query = |format| {
             folder.command(&["query", r"\System\Processes", path, "-si", "0.1", "-sc", "600", "-f", format])
         };
-        let mut json = Printing::start(begun("json"));
-        let mut table = Printing::start(begun("table"));
+        let mut json = Running::start(query("json"));
+        let mut table = Running::start(query("table"));
         json.line("a sample", |line| line.contains("Processes") && !line.contains("Open Orders"));
         table.line("a heading", |line| line.contains(r"\Processes") && !line.contains("Open Orders"));
         let shop = folder.publisher().start::<Shop>().expect("the set");
@@ -226,7 +226,7 @@ fn a_program_that_starts_later_is_followed() {
 }
 
 #[test]
-fn recorded_and_counted() {
+fn published_sets_are_recorded() {
     let folder = Folder::new();
     let shop = folder.publisher().start::<Shop>().expect("the set");
     let carts = folder.publisher().start_set::<Carts>().expect("the set");
@@ -262,78 +262,83 @@ fn recorded_and_counted() {
     assert!((time - 0.002).abs() < 1e-9, "{time}");
     assert_eq!(average(r"Carts(_Total)\Things"), 7.0);
     assert_eq!(average(r"Carts(a)\Avg. Bytes/Reply"), 100.0);
-    // The mean of all replies, not of the means.
+    // The mean of all replies, not the mean of the means.
     let total = average(r"Carts(_Total)\Avg. Bytes/Reply");
     assert!((total - 200.0).abs() < 20.0, "{total}");
 }
 
 #[test]
-fn what_is_refused_is_said_once() {
+fn a_refused_file_is_reported_once() {
     let folder = Folder::new();
     let shop = folder.publisher().start::<Shop>().expect("the set");
     shop.open.set(1);
     symlink("/etc/passwd", folder.runtime().join("planted.tacho")).expect("a link");
-    let (status, told) = folder.complains(&["list"]);
+    let (status, stderr) = folder.messages(&["list"]);
     assert_eq!(status, Some(0));
-    assert_eq!(told.matches("planted.tacho: a link, not a file").count(), 1, "{told}");
-    // It concerns nothing that is asked for here.
+    assert_eq!(stderr.matches("planted.tacho: a link, not a file").count(), 1, "{stderr}");
+    // It does not concern these counters.
     let query = ["query", r"\Tacho Test Shop\Open Orders", "-sc", "1", "-si", "0.05"];
-    assert_eq!(folder.complains(&query), (Some(0), String::new()));
-    assert_eq!(folder.complains(&["list", "Memory"]), (Some(0), String::new()));
-    // Where something is missing, it may be the cause.
-    let (status, told) = folder.complains(&["query", r"\Tacho Test Till\Open Orders", "-sc", "1"]);
+    assert_eq!(folder.messages(&query), (Some(0), String::new()));
+    assert_eq!(folder.messages(&["list", "Memory"]), (Some(0), String::new()));
+    // It can be the cause of a missing counter.
+    let (status, stderr) = folder.messages(&["query", r"\Tacho Test Till\Open Orders", "-sc", "1"]);
     assert!(
-        status == Some(2) && told.contains("planted.tacho: ") && told.contains("'Tacho Test Shop'"),
-        "{told}"
+        status == Some(2) && stderr.contains("planted.tacho: ") && stderr.contains("'Tacho Test Shop'"),
+        "{stderr}"
     );
-    // The start of a name asks for the rest of it.
-    let (status, told) = folder.complains(&["list", "Tacho Test"]);
+    // The start of a name is completed.
+    let (status, stderr) = folder.messages(&["list", "Tacho Test"]);
     assert!(
-        status == Some(2) && told.contains("and no file: did you mean the counter set 'Tacho Test Shop'?"),
-        "{told}"
+        status == Some(2) && stderr.contains("nor a file: did you mean the counter set 'Tacho Test Shop'?"),
+        "{stderr}"
     );
-    let (status, told) = folder.complains(&["list", "Tacho Test Till"]);
-    assert!(status == Some(2) && told.contains("planted.tacho: "), "{told}");
+    let (status, stderr) = folder.messages(&["list", "Tacho Test Till"]);
+    assert!(status == Some(2) && stderr.contains("planted.tacho: "), "{stderr}");
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_said() {
+fn a_missing_folder_is_reported() {
     let folder = Folder::new();
-    let (status, told) = folder.complains(&["list"]);
+    let (status, stderr) = folder.messages(&["list"]);
     assert_eq!(status, Some(0));
-    assert!(told.contains("/run: there is no such folder (TACHO_RUNTIME_DIR), "), "{told}");
-    assert_eq!(folder.complains(&["list", "Memory"]), (Some(0), String::new()));
+    assert!(stderr.contains("/run: no such folder (set by TACHO_RUNTIME_DIR): "), "{stderr}");
+    assert_eq!(folder.messages(&["list", "Memory"]), (Some(0), String::new()));
     let _shop = folder.publisher().start::<Shop>().expect("the set");
-    assert!(!folder.complains(&["list"]).1.contains("no such folder"));
+    assert!(!folder.messages(&["list"]).1.contains("no such folder"));
 }
 
 #[test]
-fn lists_without_words_can_be_told_everything() {
+fn verbose_list_shows_all_notices() {
     let folder = Folder::new();
     let _shop = folder.publisher().start::<Shop>().expect("the set");
     for number in 0..12 {
         let name = format!("planted{number}.tacho");
         symlink("/etc/passwd", folder.runtime().join(name)).expect("a link");
     }
-    let (_, told) = folder.complains(&["list"]);
-    assert!(told.matches("planted").count() == 10 && told.contains("(tacho list -v tells all)"), "{told}");
-    let (_, told) = folder.complains(&["list", "-v"]);
-    assert!(told.matches("planted").count() == 12 && !told.contains("tells all"), "{told}");
+    let (_, stderr) = folder.messages(&["list"]);
+    assert!(
+        stderr.matches("planted").count() == 10 && stderr.contains("('tacho list -v' shows all)"),
+        "{stderr}"
+    );
+    let (_, stderr) = folder.messages(&["list", "-v"]);
+    assert!(stderr.matches("planted").count() == 12 && !stderr.contains("shows all"), "{stderr}");
 }
 
-/// That a set cannot be read, does not say that it has no instances.
+/// A set that cannot be read can have instances.
 #[test]
-fn a_text_of_a_set_that_cannot_be_read_has_no_column() {
+fn a_text_log_of_an_unreadable_set_is_an_error() {
     let folder = Folder::new();
     let carts = folder.publisher().control(|_| Err(5)).start_set::<Carts>().expect("the set");
     let _cart = carts.instance("checkout").expect("an instance");
     let things = r"\Tacho Test Carts(*)\Things";
-    let (status, told) = folder.complains(&["query", things, "-sc", "1", "-f", "csv"]);
-    assert_eq!(status, Some(1), "{told}");
-    assert!(told.contains("Tacho Test Carts") && !told.contains("there is no instance"), "{told}");
-    assert!(told.trim_end().ends_with(
-        "no instance could be read, and so there is no column; -f json and -f table go on until one can be"
-    ));
+    let (status, stderr) = folder.messages(&["query", things, "-sc", "1", "-f", "csv"]);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("Tacho Test Carts") && !stderr.contains("no instance exists"), "{stderr}");
+    assert!(
+        stderr
+            .trim_end()
+            .ends_with("no column: no instance could be read; -f json and -f table wait until one can be")
+    );
 }
 
 #[test]
@@ -348,35 +353,35 @@ fn a_registered_set_has_no_instances_until_a_program_runs() {
     assert_eq!(row.split_whitespace().collect::<Vec<_>>()[2..5], ["none", "now", "4"], "{row}");
 }
 
-/// A set of the machine's name.
+/// A set with the name of one of the machine.
 #[derive(CounterSet)]
 #[counter_set(name = "Memory", guid = "{00000000-0000-0000-0000-00000000abcd}")]
 struct Memory {
-    /// Nobody's.
+    /// Never read.
     #[counter(name = "Available Bytes")]
     bytes: Gauge,
 }
 
 #[test]
-fn nobody_takes_a_name_of_the_machine() {
+fn programs_cannot_replace_sets_of_the_machine() {
     let folder = Folder::new();
     let memory = folder.publisher().start::<Memory>().expect("the set");
     memory.bytes.set(1);
-    let (status, told) = folder.complains(&["query", r"\Memory\Available Bytes", "-sc", "1", "-si", "0.05"]);
+    let (status, stderr) = folder.messages(&["query", r"\Memory\Available Bytes", "-sc", "1", "-si", "0.05"]);
     assert_eq!(status, Some(0));
-    assert!(told.contains("the counter set 'Memory' of ") && told.lines().count() == 1, "{told}");
+    assert!(stderr.contains("the counter set 'Memory' of ") && stderr.lines().count() == 1, "{stderr}");
     let text = folder.prints(&["query", r"\Memory\Available Bytes", "-sc", "1", "-si", "0.05", "-f", "csv"]);
     assert!(!text.ends_with(",\"1\"\n") && !text.contains("Memory("), "{text}");
 }
 
 #[test]
-fn a_link_is_no_runtime_folder() {
+fn a_link_as_runtime_folder_is_refused() {
     let folder = Folder::new();
     let elsewhere = TempDir::new().expect("a folder");
     let _shop = Publisher::new().folder(elsewhere.path()).start::<Shop>().expect("the set");
     symlink(elsewhere.path(), folder.runtime()).expect("a link");
-    let (status, told) = folder.complains(&["list"]);
+    let (status, stderr) = folder.messages(&["list"]);
     assert_eq!(status, Some(0));
-    assert_eq!(told.lines().filter(|line| line.contains("/run: ")).count(), 1, "{told}");
+    assert_eq!(stderr.lines().filter(|line| line.contains("/run: ")).count(), 1, "{stderr}");
     assert!(!folder.prints(&["list"]).contains("Tacho Test Shop"));
 }

@@ -1,10 +1,11 @@
-"""Computes the statistics of logs on its own, and compares them with what `tacho stats -f json` says.
+"""Computes the statistics of logs independently, and compares them with the output of `tacho stats -f json`.
 
-Raw values come from independent_blg.py; the figures are written from the definitions of the counter types alone, without a
-look at the Rust code. Several logs are those of one machine: their samples are put in the order of time, as if they were one
-log. Usage: python3 statistics_oracle.py STATS.json FILE...
+Raw values come from independent_blg.py. The formulas are written from the definitions of the counter types, not from the
+Rust code. Several logs are those of one machine: their samples are sorted by time, as if they were one log.
 
-Prints how many figures are equal; ends with status 1 where one differs.
+Usage: python3 statistics_oracle.py STATS.json FILE...
+
+Prints the number of equal values; exits with status 1 if one differs.
 """
 
 import importlib.util
@@ -15,7 +16,7 @@ import struct
 import sys
 from fractions import Fraction
 
-# Nothing is left beside the scripts.
+# Creates no __pycache__ folder.
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 SPEC = importlib.util.spec_from_file_location("independent_blg", HERE.parents[1] / "logs/tests/independent_blg.py")
@@ -26,7 +27,7 @@ NO_INSTANCE = 0x800007D1
 NOT_VALIDATED = 0x800007D3
 PER_SECOND = 10_000_000
 
-# What a counter type computes, by its word.
+# The kind of formula of each counter type.
 COUNT, RATE, RATIO, PERCENT, INVERSE, MULTI, MULTI_INVERSE, FRACTION, AVERAGE, ELAPSED, DELTA = range(11)
 FORMULAS = {
     0x00000000: COUNT, 0x00000100: COUNT, 0x00010000: COUNT, 0x00010100: COUNT,
@@ -66,7 +67,7 @@ def evaluate(formula, n, d, base, multi):
 
 
 class Counter:
-    """All that one counter of one instance showed."""
+    """The values of one counter of one instance."""
 
     def __init__(self, kind, base):
         self.formula = FORMULAS[kind]
@@ -101,7 +102,7 @@ class Counter:
         self.numerator += n
         self.denominator += d if needs_second else 0
         shown = evaluate(self.formula, n, d, self.base, multi)
-        # A numerator that moved alone is shown as 0, and measures nothing.
+        # If only the numerator changes, 0 is displayed, and the interval has no activity.
         return self.show(time, shown, not needs_second or d != 0 or n == 0)
 
     def one(self, time, raw):
@@ -145,16 +146,16 @@ class Counter:
         return ranked[max(math.ceil(share * len(ranked)), 1) - 1]
 
     def quantile_tolerance(self):
-        """Exact for 128 values that are not 0, single precision up to 1024, then 1 %."""
+        """Exact for up to 128 values that are not 0, otherwise within 1/128 (values have 7 binary digits)."""
         count = sum(1 for value in self.measured if value)
-        return 0.0 if count <= 128 else 2.0**-24 if count <= 1024 else 0.01
+        return 0.0 if count <= 128 else 1 / 128
 
     def figures(self):
-        """Name, figure, and by how much of itself it may be off."""
+        """Name, value, and relative tolerance."""
         yield "values", self.values, 0.0
         yield "errors", self.errors, 0.0
         yield "last", self.last and self.last[1], 0.0
-        # The mean of fractions is not made of whole numbers.
+        # The mean of fractions is not computed from integers.
         yield "average", self.average(), 1e-14 if self.formula == FRACTION else 0.0
         yield "minimum", min(self.measured, default=None), 0.0
         yield "maximum", max(self.measured, default=None), 0.0
@@ -202,7 +203,7 @@ def values_of(record, entry, names):
 
 
 def samples(path):
-    """Time of each sample of a log, and per record its entry, whether it is part of the sample, and its values."""
+    """The time of each sample of a log, with the entry and the values of each record."""
     data = pathlib.Path(path).read_bytes()
     entries, names = [], {}
     for kind, time, payload in blg.events(data):
@@ -224,7 +225,7 @@ def samples(path):
 
 
 def statistics(paths):
-    """By counter path."""
+    """The statistics by counter path."""
     counters = {}
     for time, records in sorted((sample for path in paths for sample in samples(path)), key=lambda sample: sample[0]):
         identities = {}

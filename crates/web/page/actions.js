@@ -1,4 +1,4 @@
-// What keys and buttons do with the chart and its counters.
+// The actions of keys and buttons.
 
 import { byId } from "./element.js";
 import { figure } from "./figures.js";
@@ -20,7 +20,7 @@ export function nextView() {
   announce(`View: ${view}`);
 }
 
-/** The stretch that is asked for, also before it is here: keys may come faster. */
+/** The requested range, which may not be loaded yet: keys can be faster. */
 const view = (page) => state.range ?? { begin: page.data.begin, end: page.data.end };
 const whole = (page) => page.loader.whole() ?? page.data;
 
@@ -29,14 +29,14 @@ export function zoomBy(page, factor) {
   page.choose(withinWhole(zoomed(view(page), factor), whole(page)));
 }
 
-/** Moves the stretch by a share of its length. */
+/** Moves the visible range by a part of its length. */
 export function pan(page, share) {
   if (!state.range) return;
   const range = withinWhole(moved(view(page), share), whole(page));
   if (range) page.choose(range);
 }
 
-/** Stops live data, or lets it go on. */
+/** Freezes or resumes live data. */
 export function freeze(page) {
   if (!page.sources.shown().some((source) => source.kind === "live")) return say("Only live data can be frozen.");
   if (page.loader.isRunning()) {
@@ -45,17 +45,17 @@ export function freeze(page) {
     return announce("Frozen.");
   }
   change({ frozen: null, range: null });
-  return announce("Live data goes on.");
+  return announce("Live data resumed.");
 }
 
-/** While frozen: one update. */
+/** Updates frozen data once. */
 export function step(page) {
-  if (!state.frozen || !page.feed.block) return say("One update is for frozen data: freeze it first (f).");
+  if (!state.frozen || !page.feed.block) return say("Not frozen: freeze live data first (f).");
   page.loader.freeze();
   return announce("Updated.");
 }
 
-/** Takes counters off the chart. */
+/** Removes counters from the chart. */
 export function removeLines(page, keys) {
   const lines = page.data.lines.filter((line) => keys.includes(line.key));
   if (!lines.length) return;
@@ -70,7 +70,7 @@ export function removeLines(page, keys) {
     const exact = paths.filter((path) => path.toLowerCase() === own || path.toLowerCase() === line.path.toLowerCase());
     const isOwn = exact.length > 0 && page.data.blocks.length === 1;
     if (isOwn) paths = paths.filter((path) => !exact.includes(path));
-    // Another path may select it too.
+    // Another path can select it too.
     if (!isOwn || paths.some((path) => selects(path, line.path))) removed.add(line.key);
     state.legend.delete(line.key);
   }
@@ -81,12 +81,12 @@ export function removeLines(page, keys) {
   if (hadFocus && selected) requestAnimationFrame(() => requestAnimationFrame(() => page.legend.step(0, true)));
 }
 
-/** Whether every counter is scaled to fit. */
+/** Whether all counters are scaled to fit. */
 export function areFitting(page) {
   return page.data.lines.length > 0 && page.data.lines.every((line) => entry(line.key).scale === "fit");
 }
 
-/** Scales all counters to fit, or by their defaults where they fit already. */
+/** Toggles all counters between scaling to fit and their default scales. */
 export function toggleFit(page) {
   const scale = areFitting(page) ? "default" : "fit";
   changeEntries(page.data.lines.map((line) => line.key), { scale });
@@ -98,7 +98,7 @@ function withSelected(page, act) {
   if (line) act(line);
 }
 
-/** Goes to the next or previous value on the chart and says it. */
+/** Moves to the next or previous value on the chart and announces it. */
 function read(page, by) {
   const { chart, data, hover } = page;
   if (state.view !== "line" || !chart.scene) return;
@@ -112,8 +112,8 @@ function read(page, by) {
   while (row >= 0 && row < block.times.length && !has(row));
   if (row < 0 || row >= block.times.length) return announce(by > 0 ? "No later value." : "No earlier value.");
   page.readAt = block.times[row];
-  const told = hover.show(page.readAt, chart.plot.valToPos(page.readAt, "x"), null);
-  announce(`${told?.time ?? ""}: ${nameOf(line)} ${figure(line.average[row], line.type)}, minimum ${figure(line.minimum[row], line.type)}, maximum ${figure(line.maximum[row], line.type)}`);
+  const shown = hover.show(page.readAt, chart.plot.valToPos(page.readAt, "x"), null);
+  announce(`${shown?.time ?? ""}: ${nameOf(line)} ${figure(line.average[row], line.type)}, minimum ${figure(line.minimum[row], line.type)}, maximum ${figure(line.maximum[row], line.type)}`);
 }
 
 function rescale(page, by) {
@@ -127,7 +127,7 @@ function showField(id) {
   byId(id).select();
 }
 
-/** The keys of the page. They are those of the terminal monitor, where both have one. */
+/** The keys of the page: the same as in the terminal monitor if both have them. */
 export function keyTable(page) {
   const set = (name, words) => withSelected(page, (line) => {
     const now = !entry(line.key)[name];
@@ -146,26 +146,26 @@ export function keyTable(page) {
     { keys: ["c"], words: "Next colour of the selected counter", act: () => withSelected(page, (line) => changeEntries([line.key], { number: (entry(line.key).number + 1) % STYLES, isColoured: true })) },
     { keys: ["h"], words: "Highlight the selected counter", act: () => set("isHighlighted", ["highlighted", "not highlighted"]) },
     { keys: ["x", " "], shown: ["x", "Space"], words: "Show or hide the selected counter", act: () => set("isHidden", ["hidden", "shown"]) },
-    { keys: ["s"], shown: ["s", "o"], words: "Sort the legend by the next column; the other way round", act: () => page.legend.sortByNext() },
+    { keys: ["s"], shown: ["s", "o"], words: "Sort the legend by the next column; reverse the order", act: () => page.legend.sortByNext() },
     { keys: ["o"], act: () => state.sort && change({ sort: { ...state.sort, isDescending: !state.sort.isDescending } }) },
     { keys: ["Delete", "Backspace", "d"], shown: ["Delete", "d"], words: "Remove the selected counter", act: () => withSelected(page, (line) => removeLines(page, [line.key])) },
     { keys: ["ArrowUp", "k"], shown: ["↑", "↓", "k", "j"], words: "Select the counter above or below", act: () => page.legend.step(-1, false) },
     { keys: ["ArrowDown", "j"], act: () => page.legend.step(1, false) },
-    { keys: ["f"], words: "Freeze live data, or let it go on", act: () => freeze(page) },
-    { keys: ["u"], words: "One update while frozen", act: () => step(page) },
-    { keys: ["i"], shown: ["i", "p"], words: "Live: every n-th collection; how many points", act: () => showField("every-field") },
+    { keys: ["f"], words: "Freeze or resume live data", act: () => freeze(page) },
+    { keys: ["u"], words: "Update frozen data once", act: () => step(page) },
+    { keys: ["i"], shown: ["i", "p"], words: "Live: every n-th collection; number of points", act: () => showField("every-field") },
     { keys: ["p"], act: () => showField("points-field") },
     { keys: ["+"], shown: ["+", "−"], words: "Zoom in, zoom out", act: () => zoomBy(page, 0.5) },
     { keys: ["-", "_"], act: () => zoomBy(page, 2) },
     { keys: ["ArrowLeft"], shown: ["←", "→"], words: "Move the zoomed range", act: () => pan(page, -0.25) },
     { keys: ["ArrowRight"], act: () => pan(page, 0.25) },
-    { keys: ["0"], words: "The whole range", act: () => page.choose(null) },
-    { keys: ["["], shown: ["[", "]"], words: "Back to the range before, forward again", act: zoomBack },
+    { keys: ["0"], words: "Show the whole range", act: () => page.choose(null) },
+    { keys: ["["], shown: ["[", "]"], words: "Previous range, next range", act: zoomBack },
     { keys: ["]"], act: zoomForth },
-    { keys: [","], shown: [",", "."], words: "Previous, next value of the selected counter, said in words", act: () => read(page, -1) },
+    { keys: [","], shown: [",", "."], words: "Announce the previous, next value of the selected counter", act: () => read(page, -1) },
     { keys: ["."], act: () => read(page, 1) },
     { keys: ["Escape"], act: () => page.hover.hide() },
-    { keys: ["t"], words: "Dark or light", act: toggleTheme },
-    { keys: ["?"], words: "This list", act: () => byId("help-dialog").showModal() },
+    { keys: ["t"], words: "Switch between dark and light", act: toggleTheme },
+    { keys: ["?"], words: "List of keys", act: () => byId("help-dialog").showModal() },
   ];
 }

@@ -1,45 +1,45 @@
-// The HTTP interface. Every failure becomes an Error with one sentence for people; a server that is away is asked again.
+// The HTTP interface. Every failure becomes an Error with one sentence for people. An unreachable server is polled.
 
 import { serverState } from "./messages.js";
 import { askToken } from "./token.js";
 
-/** A refusal of the server: its sentence and its status. */
-export class Refusal extends Error {
+/** An error response of the server. */
+export class ApiError extends Error {
   constructor(status, sentence) {
     super(sentence);
     this.status = status;
   }
 }
 
-const AWAY = "The server does not answer. Trying again…";
-const SLOW = "The server takes long to answer. Still waiting…";
-/** After so long without an answer it is told that the page waits. */
+const AWAY = "The server does not respond. Trying again…";
+const SLOW = "The server takes long to respond. Still waiting…";
+/** After this time without a response the page shows that it waits. */
 const SLOW_MS = 8000;
 let isAway = false;
-/** Requests that wait for so long. */
+/** The number of requests that have waited for this time. */
 let slow = 0;
 const waiting = new Set();
 
-/** Calls back when the server answers again after it was away. */
+/** Calls back when the server responds again after an outage. */
 export function onReturn(callback) {
   waiting.add(callback);
 }
 
-/** Whether the last request found no server. */
+/** Whether the last request did not reach the server. */
 export function serverIsAway() {
   return isAway;
 }
 
-function tellState() {
+function showServerState() {
   serverState(isAway ? AWAY : slow ? SLOW : null);
 }
 
-/** Tells when a request waits long; to be called back when it does not wait any more. */
+/** Shows when a request waits long, until the returned function is called. */
 function watchWaiting() {
   let isSlow = false;
   const count = (by) => {
     slow += by;
-    tellState();
+    showServerState();
   };
   const timer = setTimeout(() => {
     isSlow = true;
@@ -51,17 +51,17 @@ function watchWaiting() {
   };
 }
 
-/** Says that the server is away and looks for it until it is back. */
+/** Shows that the server is unreachable, and polls it until it responds. */
 export function lostServer() {
   if (isAway) return;
   isAway = true;
-  tellState();
+  showServerState();
   let delay = 500;
   const look = async () => {
     try {
       await fetch("/api/sources", { cache: "no-store" });
       isAway = false;
-      tellState();
+      showServerState();
       for (const callback of waiting) callback();
     } catch {
       delay = Math.min(delay * 1.5, 5000);
@@ -76,41 +76,41 @@ async function sentenceOf(response) {
     const { error } = await response.json();
     if (typeof error === "string" && error) return error;
   } catch {
-    // Not JSON: the status has to do.
+    // Not JSON.
   }
-  return `The server refused the request (status ${response.status}).`;
+  return `The server rejected the request (status ${response.status}).`;
 }
 
 async function request(url, options = {}) {
   for (;;) {
     let response;
-    const answered = watchWaiting();
+    const stopWatching = watchWaiting();
     try {
       response = await fetch(url, { cache: "no-store", ...options });
     } catch (error) {
       if (error.name === "AbortError") throw error;
       lostServer();
-      throw new Refusal(0, "The server does not answer.");
+      throw new ApiError(0, "The server does not respond.");
     } finally {
-      answered();
+      stopWatching();
     }
     if (response.status === 401 && url !== "/api/login") {
       await askToken(login, await sentenceOf(response));
       continue;
     }
-    if (!response.ok) throw new Refusal(response.status, await sentenceOf(response));
+    if (!response.ok) throw new ApiError(response.status, await sentenceOf(response));
     return response;
   }
 }
 
 const json = async (url, options) => (await request(url, options)).json();
 
-/** Trades a token for the cookie that later requests carry. */
+/** Exchanges a token for the cookie that later requests send. */
 export async function login(token) {
   await request("/api/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) });
 }
 
-/** `/api/NAME?...` with repeated `path`s; what is null is left out. */
+/** `/api/NAME?...` with repeated `path`s; null values are omitted. */
 export function address(name, parameters = {}) {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(parameters)) {
@@ -130,11 +130,11 @@ export const openLog = (log) =>
   json(address("sources"), { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ log }) });
 export const closeSource = (id) => request(address(of(id)), { method: "DELETE" });
 
-/** The counters of a source over a range, reduced to columns. Borders are RFC 3339 texts, or null for the whole. */
+/** The counters of a source over a range, reduced to columns. Bounds are RFC 3339 texts, or null for the whole. */
 export const series = (id, { paths, begin, end, columns }, signal) =>
   json(address(of(id, "/series"), { path: paths, begin, end, columns }), { signal });
 
-/** The file of a selection: its name and its bytes. `except` are paths of single counters that are left out. */
+/** The name and the bytes of an export. `except` are paths of single counters that are excluded. */
 export async function exported(id, { paths, except, begin, end, format }) {
   const response = await request(address(of(id, "/export"), { path: paths, except, begin, end, format }));
   const name = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
@@ -144,22 +144,22 @@ export async function exported(id, { paths, except, begin, end, format }) {
 /** The stream of live values as an EventSource. */
 export const stream = (paths, every) => new EventSource(address("stream", { path: paths, every }));
 
-/** Uploads a log; `onProgress` is told shares of 1. The answer has `promise` and `abort`. */
+/** Uploads a log; `onProgress` is called with values of 0 to 1. Returns `{promise, abort}`. */
 export function upload(file, onProgress) {
   const sending = new XMLHttpRequest();
   const promise = new Promise((resolve, reject) => {
     sending.upload.addEventListener("progress", (event) => onProgress(event.total ? event.loaded / event.total : 0));
     sending.addEventListener("load", () => {
-      let answer = null;
+      let response = null;
       try {
-        answer = JSON.parse(sending.responseText);
+        response = JSON.parse(sending.responseText);
       } catch {
-        // Told by the status below.
+        // Reported by status below.
       }
-      if (sending.status >= 200 && sending.status < 300 && answer) resolve(answer);
-      else reject(new Refusal(sending.status, answer?.error ?? `The server refused the log (status ${sending.status}).`));
+      if (sending.status >= 200 && sending.status < 300 && response) resolve(response);
+      else reject(new ApiError(sending.status, response?.error ?? `The server rejected the log (status ${sending.status}).`));
     });
-    sending.addEventListener("error", () => reject(new Refusal(0, "The upload was cut: the server does not take it, or does not answer.")));
+    sending.addEventListener("error", () => reject(new ApiError(0, "The upload was interrupted: the server rejected it or does not respond.")));
     sending.addEventListener("abort", () => reject(new DOMException("The upload was stopped.", "AbortError")));
   });
   sending.open("POST", address("upload", { name: file.name }));

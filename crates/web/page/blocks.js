@@ -1,34 +1,34 @@
-// A block is what the server tells of one source over one stretch: the columns of its counters and their statistics.
-// The chart joins the blocks of several sources on one axis of time.
+// A block is the data of a source in a time range: the columns of its counters and their statistics. The chart joins the blocks
+// of several sources on one time axis.
 
 import { keyOf } from "./state.js";
 import { seconds } from "./time.js";
 
-/** How many intervals may lie between two values that are still joined by a line. */
+/** Values that are at most this many intervals apart are joined by a line. */
 const JOINED = 1.75;
 
-/** The block of an answer of `/api/sources/ID/series`. `first` is the time of its first value, null without any. */
-export function blockOf(source, answer) {
-  const lines = answer.series.map((told) => ({ ...told, key: keyOf(source.id, told.path), source }));
+/** The block of a response of `/api/sources/ID/series`. `first` is the time of its first value, or null. */
+export function blockOf(source, response) {
+  const lines = response.series.map((series) => ({ ...series, key: keyOf(source.id, series.path), source }));
   return {
     source,
-    times: answer.times,
-    begin: answer.begin === null ? 0 : seconds(answer.begin),
-    end: answer.end === null ? 0 : seconds(answer.end),
-    first: seconds(answer.first_time),
+    times: response.times,
+    begin: response.begin === null ? 0 : seconds(response.begin),
+    end: response.end === null ? 0 : seconds(response.end),
+    first: seconds(response.first_time),
     interval: source.interval,
     lines,
-    missing: answer.missing ?? [],
+    missing: response.missing ?? [],
   };
 }
 
-/** A block whose times are that many seconds earlier: where sources are laid over each other from their starts. */
+/** A block with its times moved back by n seconds, for sources that are overlaid from their starts. */
 export function shifted(block, by) {
   if (!by) return block;
   return { ...block, times: block.times.map((time) => time - by), begin: block.begin - by, end: block.end - by };
 }
 
-/** The usual distance of values, where the source tells none. */
+/** The usual distance of values, if the source has no interval. */
 function usualDistance(times, values) {
   const distances = [];
   let previous = null;
@@ -42,29 +42,29 @@ function usualDistance(times, values) {
 }
 
 /**
- * Tells real gaps from columns that lie between two values: a column without a value stays null (the line breaks) only where
- * its neighbours are further apart than an interval; else it becomes undefined (the line goes on).
+ * Distinguishes gaps from columns between two values. A column without a value stays null (the line breaks) if its neighbours
+ * are more than an interval apart; otherwise it becomes undefined (the line continues).
  */
 export function withGaps(times, values, interval) {
   const most = JOINED * (interval ?? usualDistance(times, values));
-  const told = values.slice();
+  const filled = values.slice();
   let row = 0;
-  while (row < told.length) {
-    if (told[row] !== null) {
+  while (row < filled.length) {
+    if (filled[row] !== null) {
       row += 1;
       continue;
     }
     const from = row;
-    while (row < told.length && told[row] === null) row += 1;
-    const isJoined = from === 0 || row === told.length || times[row] - times[from - 1] <= most;
-    if (isJoined) told.fill(undefined, from, row);
+    while (row < filled.length && filled[row] === null) row += 1;
+    const isJoined = from === 0 || row === filled.length || times[row] - times[from - 1] <= most;
+    if (isJoined) filled.fill(undefined, from, row);
   }
-  return told;
+  return filled;
 }
 
 /**
- * One axis of time for the lines of all blocks: `{times, columns}` with, for each line, its average, minimum and maximum
- * times `factorOf(line)`. Where a block has no column at a moment of another, there is undefined.
+ * One time axis for the lines of all blocks: `{times, columns}` with, for each line, its average, minimum and maximum
+ * times `factorOf(line)`. The value is undefined where a block has no column.
  */
 export function joined(blocks, isShown, factorOf) {
   const times = blocks.length === 1 ? blocks[0].times : [...new Set(blocks.flatMap((block) => block.times))].sort((one, other) => one - other);
@@ -106,7 +106,7 @@ function placed(values, rows, length, factor) {
   return all;
 }
 
-/** The row of a line whose value is nearest to a moment, or -1; not further away than `most` seconds. */
+/** The row with the value nearest to a moment, at most `most` seconds away, or -1. */
 export function nearestRow(block, line, at, most) {
   const { times } = block;
   let low = 0;

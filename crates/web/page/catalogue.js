@@ -1,21 +1,21 @@
-// What can be added: counter sets, counters, instances of a source.
+// The counter sets, counters and instances of a source.
 
 import * as api from "./api.js";
 
 const sets = new Map();
 
-/** The counter sets of a source; asked for once, for live ones each time the tree opens. */
+/** The counter sets of a source. Those of logs are requested once, live ones whenever the tree opens. */
 export async function setsOf(source, fresh = false) {
   if (fresh || !sets.has(source.id)) {
-    const answer = api.sets(source.id).then((told) => told.sets.sort((one, other) => one.name.localeCompare(other.name, "en")));
-    sets.set(source.id, answer);
-    // A failure is not remembered.
-    answer.catch(() => sets.delete(source.id));
+    const loading = api.sets(source.id).then((response) => response.sets.sort((one, other) => one.name.localeCompare(other.name, "en")));
+    sets.set(source.id, loading);
+    // Failures are not cached.
+    loading.catch(() => sets.delete(source.id));
   }
   return sets.get(source.id);
 }
 
-/** The instances of a set now, `_Total` first. */
+/** The present instances of a set, `_Total` first. */
 export async function instancesOf(source, set) {
   const { instances } = await api.instances(source.id, set);
   const collator = new Intl.Collator("en", { numeric: true });

@@ -1,4 +1,4 @@
-// The line chart: a line of averages per counter, with its minimum and maximum as a band. uPlot draws lines and axes.
+// The line chart: per counter a line of averages and a min-max band. uPlot draws lines and axes.
 
 import uPlot from "./vendor/uPlot.esm.js";
 import { joined } from "./blocks.js";
@@ -10,19 +10,19 @@ import { timeMarks, valueMarks, valueRange } from "./ticks.js";
 
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 
-/** How a line is drawn: its own style, or black or white and thick where it is highlighted. */
+/** The style of a line; a highlighted one is thick and black or white. */
 export function styleOf(line) {
   const { number, isHighlighted } = entry(line.key);
   const style = lineStyle(number, theme());
   return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
 }
 
-/** The factor that a line is drawn with. */
+/** The scale factor of a line. */
 export function factorOf(line) {
   return 10 ** powerOf(entry(line.key).scale, line);
 }
 
-/** What the chart and its pictures draw: joined times, columns with styles, and both ranges. */
+/** The data of the chart and its pictures: joined times, columns with styles, and both ranges. */
 export function sceneOf(data, mostMarks) {
   const { times, columns } = joined(data.blocks, (line) => !entry(line.key).isHidden, factorOf);
   let [low, high] = [Infinity, -Infinity];
@@ -39,23 +39,23 @@ export function sceneOf(data, mostMarks) {
     take(column.minimum);
     take(column.maximum);
   }
-  // Highlighted lines lie above the others.
+  // Highlighted lines are drawn on top.
   columns.sort((one, other) => Boolean(one.style.isHighlighted) - Boolean(other.style.isHighlighted));
   const range = state.axis === "100" ? [0, 100] : valueRange(low, high, mostMarks);
   return { times, columns, low: range[0], high: range[1], begin: data.begin, end: data.end, zone: data.zone };
 }
 
-/** How opaque a band is: fainter where many lie over each other. */
+/** The opacity of bands: the more there are, the fainter. */
 export function bandOpacity(lines) {
   return Math.max(0.05, 0.24 / Math.sqrt(Math.max(1, lines / 2)));
 }
 
-/** Stretches of rows that have both a minimum and a maximum, as `[first, last]`; rows that hold undefined are passed over. */
-export function bandStretches({ minimum, maximum, average }) {
-  const stretches = [];
+/** Runs of rows that have both a minimum and a maximum; undefined rows are skipped. */
+export function bandRuns({ minimum, maximum, average }) {
+  const runs = [];
   let rows = [];
   const close = () => {
-    if (rows.length) stretches.push(rows);
+    if (rows.length) runs.push(rows);
     rows = [];
   };
   for (let row = 0; row < minimum.length; row += 1) {
@@ -63,10 +63,10 @@ export function bandStretches({ minimum, maximum, average }) {
     else if (average[row] === null) close();
   }
   close();
-  return stretches;
+  return runs;
 }
 
-/** The chart in its place on the page. */
+/** The chart element. */
 export class Chart {
   constructor(place) {
     this.place = place;
@@ -77,7 +77,7 @@ export class Chart {
     new ResizeObserver(() => this.resize()).observe(place);
   }
 
-  /** How many columns the plot is wide: as many are asked for. */
+  /** The width of the plot in columns, which is the number of requested columns. */
   columns() {
     return Math.max(50, Math.min(2000, Math.round(this.place.clientWidth - 70)));
   }
@@ -176,7 +176,7 @@ export class Chart {
     this.hooks.ready(this.plot);
   }
 
-  /** Fills between minimum and maximum. */
+  /** Draws the bands. */
   drawBands(plot) {
     const { ctx, bbox } = plot;
     const { columns, times } = this.scene;
@@ -187,7 +187,7 @@ export class Chart {
     const opacity = bandOpacity(columns.length);
     for (const column of columns) {
       ctx.fillStyle = faded(column.style.colour, opacity);
-      for (const rows of bandStretches(column)) {
+      for (const rows of bandRuns(column)) {
         ctx.beginPath();
         for (const row of rows) ctx.lineTo(plot.valToPos(times[row], "x", true), plot.valToPos(column.maximum[row], "y", true));
         for (const row of rows.reverse()) ctx.lineTo(plot.valToPos(times[row], "x", true), plot.valToPos(column.minimum[row], "y", true));
@@ -197,7 +197,7 @@ export class Chart {
     ctx.restore();
   }
 
-  /** Forgets what was drawn, so that the next drawing takes up new colours. */
+  /** Discards the drawing, so that the next one uses new colours. */
   forget() {
     this.shape = "";
   }

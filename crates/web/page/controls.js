@@ -1,4 +1,4 @@
-// The buttons and fields of the bar, and what they show.
+// The buttons and fields of the toolbar.
 
 import { areFitting, freeze, step, toggleFit, zoomBy } from "./actions.js";
 import { byId, setText } from "./element.js";
@@ -34,7 +34,7 @@ export function setUpControls(page) {
   click("help-close", () => byId("help-dialog").close());
 }
 
-/** A field for a whole number; what is out of range is told by the field and not taken. */
+/** A field for a whole number. Values out of range are marked and ignored. */
 function number(name, least, most) {
   const field = byId(`${name}-field`);
   field.addEventListener("change", () => {
@@ -62,7 +62,7 @@ export function showControls(page, liveState) {
   const button = byId("freeze-button");
   setText(button, isRunning ? "Freeze" : "Continue");
   button.classList.toggle("active", hasLive && !isRunning);
-  button.title = isRunning ? "Freeze (f)" : "Let live data go on (f)";
+  button.title = isRunning ? "Freeze (f)" : "Resume live data (f)";
   byId("step-button").disabled = isRunning;
   byId("zoom-back").disabled = !canGoBack();
   byId("zoom-forth").disabled = !canGoForth();

@@ -1,13 +1,13 @@
-// Making elements. Texts go in as text nodes only: what a log or a server says is never read as HTML, and what would turn text
-// around is written out.
+// Creating elements. Texts from logs and servers become text nodes, never HTML, and bidirectional control characters are
+// escaped.
 
 import { visible } from "./visible.js";
 
-/** Attributes that people read. */
+/** Attributes with visible text. */
 const READ = new Set(["title", "aria-label"]);
 const shown = (child) => (child instanceof Node ? child : visible(child));
 
-/** An element with attributes, listeners (`onclick: ...`), and children (elements, texts, or nothing). */
+/** Creates an element with attributes, listeners (`onclick: ...`) and children (elements, texts or null). */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -19,7 +19,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** The same for SVG; values of attributes are numbers or texts. */
+/** As `element`, for SVG. */
 export function drawing(name, attributes = {}, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) if (value !== null && value !== undefined) made.setAttribute(key, value);
@@ -32,23 +32,23 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Sets a text only when it differs, so that screen readers and selections are left alone. */
+/** Sets a text if it differs, so that screen readers and selections are not disturbed. */
 export function setText(target, text) {
   const now = visible(text);
   if (target.textContent !== now) target.textContent = now;
 }
 
-/** Sets what is shown beside the pointer. */
+/** Sets the tooltip. */
 export function setTitle(target, text) {
   target.title = visible(text);
 }
 
-/** Sets what screen readers call an element. */
+/** Sets the label for screen readers. */
 export function setLabel(target, text) {
   target.setAttribute("aria-label", visible(text));
 }
 
-/** The pattern of a counter's line as a small picture. */
+/** A sample of a counter's line. */
 export function swatch(style) {
   const line = drawing("line", {
     x1: 1, y1: 6, x2: 27, y2: 6, stroke: style.colour, "stroke-width": style.width + 1.5, "stroke-dasharray": style.dash.join(" ") || null,

@@ -1,4 +1,4 @@
-// Taking along what is shown: the selection as a log, the chart as a picture, the view as a link.
+// Saving: the selection as a log, the chart as a picture, the view as a link.
 
 import * as api from "./api.js";
 import { complain, say } from "./messages.js";
@@ -6,7 +6,7 @@ import { drawPicture, pictureSize } from "./picture.js";
 import { CanvasPen, SvgPen } from "./pens.js";
 import { entry, state } from "./state.js";
 
-/** Lets the browser save bytes under a name. */
+/** Makes the browser save bytes under a name. */
 function save(name, blob) {
   const address = URL.createObjectURL(blob);
   const link = document.createElement("a");
@@ -16,7 +16,7 @@ function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-/** Saves the counters that are shown over the visible range, a file per source. `bordersOf(source)`: RFC 3339 texts. */
+/** Saves the visible counters and range, one file per source. `bordersOf(source)` returns RFC 3339 texts. */
 export async function saveSelection(data, format, bordersOf) {
   for (const block of data.blocks) {
     const isHidden = (line) => entry(line.key).isHidden;
@@ -24,7 +24,7 @@ export async function saveSelection(data, format, bordersOf) {
     if (!shown.length) continue;
     const left = [...block.removed, ...block.lines.filter(isHidden)];
     const pathsOf = (lines) => lines.map((line) => line.path);
-    // What says the same in fewer words: addresses have a limit.
+    // The shortest equivalent selection: URLs have a maximum length.
     const selection = left.length < shown.length ? { paths: state.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
     try {
       const { name, blob } = await api.exported(block.source.id, { ...selection, ...bordersOf(block.source), format });
@@ -34,7 +34,7 @@ export async function saveSelection(data, format, bordersOf) {
       complain(problem);
     }
   }
-  if (!data.blocks.some((block) => block.lines.length)) say("There is nothing to save: no counters are on the chart.");
+  if (!data.blocks.some((block) => block.lines.length)) say("Nothing to save: the chart has no counters.");
 }
 
 /** Saves the chart as "png" or "svg". */
@@ -51,13 +51,13 @@ export async function savePicture(data, lines, format) {
   }
 }
 
-/** Puts the address of the view into the clipboard. */
+/** Copies the link to the view. */
 export async function copyLink() {
   try {
     await navigator.clipboard.writeText(location.href);
-    say("The link to this view is in the clipboard.");
+    say("Link copied to the clipboard.");
   } catch {
-    // Only allowed on secure pages: the address line has it as well.
-    say("The browser does not let the page copy. The address line holds the link to this view.");
+    // Only allowed on secure pages.
+    say("The browser does not allow copying. Copy the link from the address bar.");
   }
 }

@@ -1,6 +1,6 @@
-// Numbers and lengths of time as people read them.
+// Formatting numbers and durations.
 
-// Ties go to the even digit, as Rust formats them: the page, the terminal monitor and `tacho stats` show the same digits.
+// Ties are rounded to even, as in Rust, so that the page, the terminal monitor and `tacho stats` show the same digits.
 const threeDecimals = new Intl.NumberFormat("en-US", {
   minimumFractionDigits: 3,
   maximumFractionDigits: 3,
@@ -8,12 +8,12 @@ const threeDecimals = new Intl.NumberFormat("en-US", {
 });
 const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
 
-/** What stands where there is no value, which is not zero. */
+/** The text of a missing value, which is not zero. */
 export const NONE = "---";
 
 /**
- * Three decimals with digit grouping: `5,309.189`; more decimals where three would say 0; `---` for no value; hexadecimal for
- * counters whose `type` is. The terminal monitor writes the same.
+ * Three decimals with digit grouping: `5,309.189`; more decimals if three would be 0; `---` for a missing value; hexadecimal
+ * for hexadecimal types. The same as in the terminal monitor.
  */
 export function figure(value, type = "") {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
@@ -24,7 +24,7 @@ export function figure(value, type = "") {
   return threeDecimals.format(value);
 }
 
-/** A number for the axis of a chart: as few digits as tell the steps apart. */
+/** A number on an axis, with as few digits as distinguish the steps. */
 export function axisFigure(value, step) {
   if (value === 0) return "0";
   const size = Math.abs(value);
@@ -33,7 +33,7 @@ export function axisFigure(value, step) {
   return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** A length of time in seconds as `m:ss`, or `h:mm:ss` from an hour on; cut off, never rounded up. */
+/** A duration in seconds as `m:ss`, or `h:mm:ss` from an hour; rounded down. */
 export function duration(seconds) {
   if (seconds === null || !Number.isFinite(seconds) || seconds < 0) return NONE;
   const whole = Math.floor(seconds + 1e-7);

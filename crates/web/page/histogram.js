@@ -21,7 +21,7 @@ export function barsOf(lines, mostMarks) {
   return { bars, low, high };
 }
 
-/** Draws the view into its place. `onSelect(key)` is called for a bar that is clicked. */
+/** Draws the view. `onSelect(key)` is called when a bar is clicked. */
 export function drawHistogram(place, lines, onSelect) {
   const width = Math.max(200, place.clientWidth);
   const height = Math.max(120, place.clientHeight);
@@ -43,7 +43,7 @@ export function drawHistogram(place, lines, onSelect) {
     const x = left + across * (index + 0.5) - thick / 2;
     const group = drawing("g", { class: line.key === state.selected ? "bar selected" : "bar" });
     const title = drawing("title", {}, `${nameOf(line)}: ${figure(value, line.type)}`);
-    // All of the height takes the click, also over a short bar.
+    // The whole height is clickable, even above a short bar.
     group.append(title, drawing("rect", { class: "bar-room", x: left + across * index, y: top, width: across, height: height - top - bottom }));
     if (size !== null) {
       const [from, to] = [down(Math.max(0, low)), down(size)];

@@ -1,4 +1,4 @@
-// What the pointer, or the keys, stand on: the time and the values of all counters there, the nearest one marked.
+// The box with time and values of all counters at the pointer or key cursor; the nearest one is marked.
 
 import { nearestRow } from "./blocks.js";
 import { factorOf, styleOf } from "./chart.js";
@@ -8,7 +8,7 @@ import { entry } from "./state.js";
 import { sinceStart } from "./ticks.js";
 import { moment } from "./time.js";
 
-const MOST_ROWS = 18;
+const MAX_ROWS = 18;
 
 /** The values at a moment: per counter its row and the distance of its line from the pointer, in pixels. */
 export function valuesAt(chart, at, top) {
@@ -17,7 +17,7 @@ export function valuesAt(chart, at, top) {
   const found = [];
   for (const { line } of scene.columns) {
     const block = data.blocks.find((candidate) => candidate.lines.includes(line));
-    // Half the distance of values, and some pixels for the pointer.
+    // Half the distance of values, plus some pixels.
     const row = nearestRow(block, line, at, Math.max(8 * perPixel, (block.interval ?? 0) / 2 + perPixel));
     if (row < 0) continue;
     const y = plot.valToPos(line.average[row] * factorOf(line), "y");
@@ -45,7 +45,7 @@ export class Hover {
     this.show(plot.posToVal(left, "x"), left, top);
   }
 
-  /** Shows the values at a moment; answers them in words. */
+  /** Shows the values at a moment; returns them, or null. */
   show(at, left, top) {
     const { chart, box } = this;
     const { data, plot } = chart;
@@ -56,12 +56,12 @@ export class Hover {
     }
     const nearest = found.reduce((best, one) => (one.distance < best.distance ? one : best), found[0]);
     this.nearest = nearest.line;
-    // The nearest moment of any counter heads the box.
+    // The heading is the nearest time of any counter.
     const shownAt = found.reduce((best, one) => (Math.abs(one.at - at) < Math.abs(best - at) ? one.at : best), nearest.at);
     const time = data.zone ? moment(shownAt, data.zone) : `${sinceStart(shownAt, 0.1)} from the start`;
     const hasBand = found.some(({ line, row }) => line.minimum[row] !== line.maximum[row]);
-    const first = Math.max(0, Math.min(found.indexOf(nearest) - MOST_ROWS / 2, found.length - MOST_ROWS));
-    const rows = found.slice(first, first + MOST_ROWS).map((one) => this.row(one, one === nearest, hasBand));
+    const first = Math.max(0, Math.min(found.indexOf(nearest) - MAX_ROWS / 2, found.length - MAX_ROWS));
+    const rows = found.slice(first, first + MAX_ROWS).map((one) => this.row(one, one === nearest, hasBand));
     const heads = ["", "", hasBand ? "Average" : "Value", ...(hasBand ? ["Minimum", "Maximum"] : [])];
     const rest = found.length - rows.length;
     box.replaceChildren(
@@ -85,7 +85,7 @@ export class Hover {
     );
   }
 
-  /** Beside the pointer, on the side that has room. */
+  /** Places the box beside the pointer, on the side with room. */
   place(left) {
     const { box, chart } = this;
     const room = chart.place.clientWidth;
@@ -97,16 +97,16 @@ export class Hover {
   }
 }
 
-/** A counter in few words: counter and instance. */
+/** A short name: counter and instance. */
 export function nameOf(line) {
   const instance = line.parent ? `${line.parent}/${line.instance}` : line.instance;
   return instance === null || instance === undefined ? line.counter : `${line.counter} (${instance})`;
 }
 
-/** The counters on the chart in words, for who cannot see it. */
+/** A description of the chart for screen readers. */
 export function summaryOf(data) {
   const shown = data.blocks.flatMap((block) => block.lines).filter((line) => !entry(line.key).isHidden);
-  if (!shown.length) return "No counters are on the chart.";
+  if (!shown.length) return "The chart has no counters.";
   const lines = shown.slice(0, 40).map(({ statistics, ...line }) => {
     const of = statistics ?? {};
     return `${nameOf(line)}: average ${figure(of.average)}, minimum ${figure(of.minimum)}, maximum ${figure(of.maximum)}.`;

@@ -2,15 +2,15 @@
 
 import { byId, element } from "./element.js";
 
-/** Sets the keys up: `[{keys, words, act}]`; `keys` as in KeyboardEvent.key. */
+/** Sets up the keys: `[{keys, words, act}]`; `keys` as in KeyboardEvent.key. */
 export function setUpKeys(table) {
   const acts = new Map(table.flatMap(({ keys, act }) => keys.map((key) => [key, act])));
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.target.closest("input:not([type=checkbox]), select, textarea, dialog[open]")) return;
-    // Space presses what has the focus.
+    // Space activates the focused element.
     if (event.key === " " && event.target.closest("button, summary, input, a")) return;
-    // Arrows of menus and lists are theirs.
+    // Menus and lists handle arrows themselves.
     if (event.key.startsWith("Arrow") && event.target.closest("details.menu, #tree-panel, #legend-table")) return;
     const act = acts.get(event.key);
     if (!act) return;

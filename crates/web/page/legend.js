@@ -1,4 +1,4 @@
-// The legend: a row per counter with its style, scale and figures; to select, show and hide, scale, highlight, sort, remove.
+// The legend: a row per counter with style, scale and figures; selects, hides, scales, highlights, sorts and removes counters.
 
 import { styleOf } from "./chart.js";
 import { byId, element, setLabel, setText, setTitle, swatch } from "./element.js";
@@ -11,7 +11,7 @@ const instanceOf = (line) => line.instance ?? null;
 const words = (text) => (text === null || text === undefined || text === "" ? NONE : text);
 const scaleOf = (line) => powerOf(entry(line.key).scale, line);
 
-/** The columns in their order: what they sort by, and how a cell is made and renewed. */
+/** The columns in order: sort key, and functions that create and update a cell. */
 const COLUMNS = [
   { id: "show", title: "Show", sort: (line) => Number(entry(line.key).isHidden), make: showCell, renew: renewShow },
   { id: "colour", title: "Colour", sort: (line) => entry(line.key).number, make: swatchCell, renew: renewSwatch },
@@ -47,9 +47,9 @@ function swatchCell(row) {
 function renewSwatch(place, line) {
   setLabel(place, `Next colour of ${line.path}`);
   const style = styleOf(line);
-  const told = JSON.stringify(style);
-  if (place.dataset.style === told) return;
-  place.dataset.style = told;
+  const text = JSON.stringify(style);
+  if (place.dataset.style === text) return;
+  place.dataset.style = text;
   place.replaceChildren(swatch(style));
 }
 
@@ -68,7 +68,7 @@ function renewScale(list, line) {
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The lines in the legend's order; what has no value comes last either way. */
+/** The lines in the legend's order; missing values are last in both directions. */
 export function sorted(lines) {
   const column = COLUMNS.find(({ id }) => id === state.sort?.column);
   if (!column) return lines;
@@ -80,9 +80,9 @@ export function sorted(lines) {
   });
 }
 
-/** The legend in its table. */
+/** The legend's table. */
 export class Legend {
-  /** `onRemove(keys)` takes counters off. */
+  /** `onRemove(keys)` removes counters. */
   constructor({ onRemove }) {
     this.onRemove = onRemove;
     this.rows = new Map();
@@ -101,7 +101,7 @@ export class Legend {
     this.body.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** Up, then down, then in the order of adding again. */
+  /** Ascending, then descending, then in the order of adding. */
   sortBy(column) {
     const { sort } = state;
     if (sort?.column !== column) change({ sort: { column, isDescending: false } });
@@ -150,7 +150,7 @@ export class Legend {
       row.cells.push({ column, cell, content });
       row.element.append(cell);
     }
-    // The way to remove for mouse and finger; by key it is Delete.
+    // For mouse and touch; the key is Delete.
     const remove = element("button", { type: "button", class: "plain remove", onclick: (event) => { event.stopPropagation(); this.onRemove([key]); } }, "×");
     row.remove = remove;
     row.element.append(element("td", { "data-column": "remove" }, remove));
@@ -170,7 +170,7 @@ export class Legend {
     const average = row.cells.find(({ column }) => column.id === "average").cell;
     const isArithmetic = line.average_kind === "arithmetic";
     average.classList.toggle("arithmetic", isArithmetic);
-    setTitle(average, isArithmetic ? "Arithmetic mean of displayed values, which is all that a text log allows" : "");
+    setTitle(average, isArithmetic ? "Arithmetic mean of formatted values: the log has no raw values of this counter" : "");
     row.element.classList.toggle("hidden-line", entry(line.key).isHidden);
     row.element.classList.toggle("highlighted", entry(line.key).isHighlighted);
     row.element.setAttribute("aria-selected", String(isSelected));
@@ -179,7 +179,7 @@ export class Legend {
     setLabel(row.remove, `Remove ${line.path}`);
   }
 
-  /** Marks the row of the counter that the pointer is nearest to. */
+  /** Marks the row of the counter nearest to the pointer. */
   point(key) {
     if (key === this.pointed) return;
     this.rows.get(this.pointed)?.element.classList.remove("pointed");
@@ -187,10 +187,10 @@ export class Legend {
     this.pointed = key;
   }
 
-  /** Selects the counter `by` rows further. */
+  /** Moves the selection by n rows. */
   step(by, focus) {
     if (!this.order.length) return;
-    // Without a choice the first one counts as selected.
+    // By default the first one is selected.
     const from = Math.max(0, this.order.indexOf(state.selected));
     const to = Math.max(0, Math.min(this.order.length - 1, from + by));
     change({ selected: this.order[to] });

@@ -1,44 +1,44 @@
-// Gets what is to be shown: the blocks of all sources on the chart over the visible range.
+// Loads the blocks of all sources on the chart for the visible range.
 
 import * as api from "./api.js";
 import { blockOf, shifted } from "./blocks.js";
-import { Kept } from "./kept.js";
+import { FrozenBlocks } from "./frozen-blocks.js";
 import { change, state } from "./state.js";
 import { seconds, secondsOf, textOf, ticksOf, ticksOfSeconds, wholeMilliseconds, zoneOf } from "./time.js";
 
-/** Blocks of the shown sources; live ones come from the feed while it runs. */
+/** The blocks of the shown sources; live ones come from the feed while it runs. */
 export class Loader {
-  /** `columns()`: how wide the chart is. `onData()`, `onBusy(isBusy)`, `onProblem(error)`. */
+  /** `columns()`: the width of the chart. `onData()`, `onBusy(isBusy)`, `onProblem(error)`. */
   constructor({ sources, feed, columns, onData, onBusy, onProblem }) {
     Object.assign(this, { sources, feed, columns, onData, onBusy, onProblem });
     this.blocks = new Map();
-    this.kept = new Kept();
+    this.frozenBlocks = new FrozenBlocks();
   }
 
   /**
-   * Stops live data at the present window, or at one that ends at `end` where that is later. What is shown stays as it is until
-   * the server has told more of it.
+   * Freezes live data at the present window, or at one that ends at `end` if that is later. The chart stays unchanged until the
+   * server has responded with more data.
    */
   freeze(end = -Infinity) {
     const { begin, end: last } = this.feed.borders().seconds;
     const frozen = { begin, end: Math.max(last, end) };
     const shift = this.fromStarts() ? begin : 0;
-    this.kept.of(frozen);
-    this.blocks.set(this.feed.source.id, shifted(this.kept.take(this.feed.block), shift));
+    this.frozenBlocks.setRange(frozen);
+    this.blocks.set(this.feed.source.id, shifted(this.frozenBlocks.copy(this.feed.block), shift));
     change({ frozen, range: null });
   }
 
-  /** Whether sources are laid over each other from their starts. */
+  /** Whether sources are overlaid from their starts. */
   fromStarts() {
     return state.align === "start" && this.sources.shown().length > 1;
   }
 
-  /** Whether live values run on the chart now. */
+  /** Whether the chart shows running live values. */
   isRunning() {
     return !state.frozen && !state.range && this.sources.shown().some((source) => source.kind === "live");
   }
 
-  /** The stretch of a source on the axis, when nothing is zoomed into. */
+  /** The unzoomed time range of a source on the axis. */
   spanOf(source) {
     if (source.kind === "log") return this.spanOfLog(source);
     const span = state.frozen ?? this.feed.block;
@@ -46,7 +46,7 @@ export class Loader {
     return this.fromStarts() ? { begin: 0, end: span.end - span.begin } : { begin: span.begin, end: span.end };
   }
 
-  /** Whole milliseconds that all samples of a log lie in: what is shown of them can be asked for again, also by hand. */
+  /** The range of a log in whole milliseconds, which users can also enter by hand. */
   spanOfLog({ begin, end }) {
     if (begin === null) return null;
     const start = this.fromStarts() ? ticksOf(begin) : 0n;
@@ -54,14 +54,14 @@ export class Loader {
     return { begin: secondsOf(span[0]), end: secondsOf(span[1]) };
   }
 
-  /** All of the axis. */
+  /** The whole range of the axis. */
   whole() {
     const spans = this.sources.shown().map((source) => this.spanOf(source)).filter(Boolean);
     if (!spans.length) return null;
     return { begin: Math.min(...spans.map((span) => span.begin)), end: Math.max(...spans.map((span) => span.end)) };
   }
 
-  /** The borders of the visible range in a source's own time, as RFC 3339 texts; null for all of a log. */
+  /** The visible range in the time of a source, as RFC 3339 texts; null for the whole log. */
   bordersOf(source) {
     const isLive = source.kind === "live";
     if (isLive && this.isRunning()) {
@@ -80,14 +80,14 @@ export class Loader {
     return source.kind === "live" ? state.frozen.begin : seconds(source.begin);
   }
 
-  /** Asks for what the state shows. A later call makes an earlier one moot. */
+  /** Loads the data for the state. A call cancels earlier ones. */
   async load() {
-    this.asking?.abort();
-    const asking = (this.asking = new AbortController());
+    this.loading?.abort();
+    const loading = (this.loading = new AbortController());
     const shown = this.sources.shown().filter((source) => source.kind !== "live" || !this.isRunning());
     const busy = setTimeout(() => this.onBusy(true), 250);
     const whole = this.whole();
-    this.kept.of(state.frozen);
+    this.frozenBlocks.setRange(state.frozen);
     try {
       const blocks = await Promise.all(
         shown.map(async (source) => {
@@ -96,24 +96,24 @@ export class Loader {
           const share = state.range || !whole ? 1 : (span.end - span.begin) / Math.max(1e-6, whole.end - whole.begin);
           const columns = Math.max(20, Math.round(this.columns() * Math.min(1, share)));
           const borders = this.bordersOf(source);
-          const told = blockOf(source, await this.ask(source, borders, columns, asking.signal));
-          const block = source.kind === "live" ? await this.kept.choose(told, borders, asking.signal) : told;
+          const received = blockOf(source, await this.request(source, borders, columns, loading.signal));
+          const block = source.kind === "live" ? await this.frozenBlocks.choose(received, borders, loading.signal) : received;
           return shifted(block, this.shiftOf(source));
         }),
       );
-      if (asking.signal.aborted) return;
+      if (loading.signal.aborted) return;
       this.blocks = new Map(blocks.filter(Boolean).map((block) => [block.source.id, block]));
       this.onData();
     } catch (problem) {
-      if (!asking.signal.aborted) this.onProblem(problem);
+      if (!loading.signal.aborted) this.onProblem(problem);
     } finally {
       clearTimeout(busy);
-      if (this.asking === asking) this.onBusy(false);
+      if (this.loading === loading) this.onBusy(false);
     }
   }
 
-  /** Asks for a source's series; with fewer columns where that many series have too many values for the server. */
-  async ask(source, borders, columns, signal) {
+  /** Requests the series of a source; with fewer columns if the server rejects the number of values. */
+  async request(source, borders, columns, signal) {
     for (;;) {
       try {
         return await api.series(source.id, { paths: state.paths, ...borders, columns }, signal);
@@ -124,7 +124,7 @@ export class Loader {
     }
   }
 
-  /** What is shown now: blocks without what was removed, the visible range, the zone of its times, what was not found. */
+  /** The data to show: blocks without removed lines, the visible range, its time zone, missing paths. */
   data() {
     const blocks = [];
     for (const source of this.sources.shown()) {
@@ -143,10 +143,10 @@ export class Loader {
   }
 }
 
-/** Whether a source has what was asked for, but not in this stretch. */
+/** Whether a source has the paths, but no samples in this range. */
 const isEmpty = (block) => !block.lines.length && !block.removed.length && block.missing.length < state.paths.length;
 
-/** The paths that no source has. */
+/** Paths that no source has. */
 function missingIn(blocks) {
   if (!blocks.length) return [];
   const [first, ...rest] = blocks;

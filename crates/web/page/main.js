@@ -1,4 +1,4 @@
-// Puts the page together: state, data, and the parts that show them.
+// Assembles the page: state, data, and the components that show them.
 
 import * as api from "./api.js";
 import { Chart } from "./chart.js";
@@ -31,33 +31,32 @@ const feed = new LiveFeed({ onData: () => loader.isRunning() && !isHeld && fresh
 const loader = new Loader({ sources, feed, columns: () => chart.columns(), onData: fresh, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tree = new Tree({ sources: () => sources.ready() });
 sources.onChange = () => tree.sourcesChanged();
-/** What the parts work with. */
+/** Shared by the components. */
 const page = { sources, chart, hover, feed, loader, tree, data: loader.data(), choose, line: selectedLine };
 const presets = new Presets();
 const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
 page.legend = legend;
 
 let isReady = false;
-/** Something is dragged over the chart: live data waits. */
+/** The user drags over the chart: live data waits. */
 let isHeld = false;
 let drawing = 0;
 let liveState = "connecting";
-/** Said of frozen live data. */
-const GONE = "The server does not keep the samples of this time any more";
+const GONE = "The server no longer has the samples of this time range";
 let following = "";
 
-/** The selected counter, or else the legend's first. */
+/** The selected counter, or the first one of the legend. */
 function selectedLine() {
   return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
 }
 
-/** New data came. */
+/** Shows new data. */
 function fresh() {
   let data = loader.data();
   if (!data.lines.length && showDefaults(data)) return;
-  const left = presets.apply(data.lines);
-  if (left.length) {
-    change({ removed: new Set([...state.removed, ...left]) });
+  const excluded = presets.apply(data.lines);
+  if (excluded.length) {
+    change({ removed: new Set([...state.removed, ...excluded]) });
     data = loader.data();
   }
   page.data = data;
@@ -68,7 +67,7 @@ function fresh() {
 
 const tried = new Set();
 
-/** Where a source has none of the chosen counters, its own first ones are shown. Answers whether that happened. */
+/** If the sources have none of the selected counters, shows their defaults. Returns whether it did. */
 function showDefaults(data) {
   const shown = sources.shown();
   const names = shown.map((source) => source.id).join(" ");
@@ -83,14 +82,14 @@ function showDefaults(data) {
 
 function problemOfData(problem) {
   if (problem.status === 404 && !api.serverIsAway()) return refresh();
-  // A server that is away is told of by the line at the top.
+  // The line at the top shows that the server is unreachable.
   if (problem.status === 0) return;
   byId("chart-empty").dataset.problem = problem.message;
   complain(problem);
   draw();
 }
 
-/** Takes a stretch chosen on the chart; live data stops for it. */
+/** Zooms into a range selected on the chart; freezes live data. */
 function choose(range) {
   if (loader.isRunning()) {
     if (!range) return;
@@ -121,13 +120,13 @@ function drawNow() {
   drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
   setText(byId("range-text"), data.blocks.length ? titleOf(data) : "");
   const missing = data.missing.map(({ path, reason }) => `${path}: ${reason}`);
-  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${GONE}: what was loaded is shown, without its figures`] : []), ...missing].join("; "));
+  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
   setText(byId("chart-summary"), summaryOf(data));
-  // What the figures on the page are of, for whoever reads them by program.
+  // The range of the figures, for tests.
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
   const empty = byId("chart-empty");
   const isReading = sources.all.some((source) => source.state === "reading" && state.sources.includes(source.id));
-  const why = isReading ? "Reading the log…" : empty.dataset.problem || (data.isEmpty ? "There are no samples of this time." : state.sources.length ? "No counters are on the chart. Add some: press a." : "Open a log, or choose a source at the top.");
+  const why = isReading ? "Reading the log…" : empty.dataset.problem || (data.isEmpty ? "There are no samples in this time range." : state.sources.length ? "The chart has no counters. Press a to add some." : "Open a log, or choose a source at the top.");
   empty.hidden = data.lines.length > 0;
   setText(empty, why);
   showControls(page, liveState);
@@ -135,12 +134,12 @@ function drawNow() {
 
 function showLiveState(now) {
   liveState = now;
-  // EventSource says no reason; a request finds out whether the server is there.
+  // EventSource gives no reason; a request finds out whether the server responds.
   if (now === "away") api.sources().catch(() => {});
   draw();
 }
 
-/** Follows the live source when it is on the chart, with its paths. */
+/** Follows the live source if it is on the chart. */
 function follow() {
   const live = sources.shown().find((source) => source.kind === "live");
   const wanted = live && state.paths.length ? JSON.stringify([live.id, state.paths, state.every, state.points]) : "";
@@ -153,7 +152,7 @@ function follow() {
   }
 }
 
-/** Brings what is shown in line with the state. */
+/** Loads the data for the state. */
 function load() {
   if (!state.paths.length) {
     if (showDefaults({ missing: [] })) return;
@@ -168,7 +167,7 @@ function load() {
 }
 
 let writing = 0;
-/** Writes the view into the address: after a moment, as browsers count how often that is done; `isNow` at once. */
+/** Writes the view to the URL: delayed, because browsers limit the rate; at once if `isNow`. */
 function writeAddress(isNow = false) {
   clearTimeout(writing);
   const write = () => history.replaceState(null, "", `#${fragment()}`);
@@ -179,37 +178,37 @@ page.writeAddress = writeAddress;
 
 const fragment = () => toFragment((id) => sources.byId(id)?.name ?? "");
 
-/** Shows what a link or a saved view tells; `counters` are those of the server's view. */
+/** Shows a link or saved view; `counters` are those of the server's view. */
 function show(text, counters = []) {
-  presets.take(counters);
+  presets.set(counters);
   const idOf = (id, name) => {
     const all = sources.all;
     const found = all.find((source) => source.id === id && (!name || source.name === name)) ?? all.find((source) => source.name === name);
     return found?.id ?? null;
   };
   const { parts, missing } = fromFragment(text, idOf);
-  if (missing.length) complain(`Not open at the server any more: ${missing.join(", ")}.`);
+  if (missing.length) complain(`No longer open on the server: ${missing.join(", ")}.`);
   if (!parts.sources.length) parts.sources = firstSources();
-  // A range of live data is a frozen one.
+  // A range of live data means that it is frozen.
   const isLive = parts.sources.some((id) => sources.byId(id)?.kind === "live");
   const frozen = isLive && parts.range ? parts.range : null;
   change({ ...parts, frozen, isCleared: false });
 }
 
-/** What is shown first: the logs the server was started with, not those that somebody opened since; or the machine. */
+/** The sources that are shown first: the logs of the command line, or else this machine. */
 function firstSources() {
   const logs = sources.all.filter((source) => source.kind === "log" && source.state !== "failed" && !source.is_closable);
   const first = logs.length ? logs : sources.all.filter((source) => source.state !== "failed").slice(0, 1);
   return first.slice(0, 4).map((source) => source.id);
 }
 
-/** After the server was away, or a source is gone: looks again what there is. */
+/** Reloads the sources after an outage, or when a source has disappeared. */
 async function refresh() {
   try {
     await sources.load();
     const gone = state.sources.filter((id) => !sources.byId(id));
     if (gone.length) {
-      complain("A log is not open at the server any more.");
+      complain("A log is no longer open on the server.");
       const rest = state.sources.filter((id) => sources.byId(id));
       change({ sources: rest.length ? rest : firstSources(), range: null, frozen: null });
     } else {
@@ -217,12 +216,12 @@ async function refresh() {
       load();
     }
   } catch {
-    // Told by the line at the top.
+    // Shown by the line at the top.
   }
 }
 
 const OF_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points"];
-/** What a view is chosen by that may be chosen before the server has said what there is. */
+/** Parts of the state that users can change before the sources are loaded. */
 const OF_VIEW = ["view", "align", "zone", "axis", "figure", "every", "points", "sort"];
 const chosenEarly = new Set();
 onChange((names) => {
@@ -291,7 +290,7 @@ async function begin() {
   const { view } = sources;
   if (view && !location.hash.slice(1)) show(fragmentOf(view), view.counters);
   else show(location.hash.slice(1));
-  // What somebody was too fast with comes on top.
+  // Apply changes that were made before the sources were loaded.
   if (chosenEarly.size) change(early);
   if (paths.length) addPaths(paths);
   announce("Ready.");

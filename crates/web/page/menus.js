@@ -1,4 +1,4 @@
-// Menus that open below their button: one at a time, closed by Escape and by a click elsewhere.
+// Menus: one is open at a time; Escape and a click elsewhere close it.
 
 /** Sets up every `<details class="menu">`. */
 export function setUpMenus() {

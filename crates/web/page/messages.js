@@ -1,17 +1,17 @@
-// What the page says: politely to screen readers, visibly where something went wrong.
+// Messages: announcements for screen readers, visible errors.
 
 import { byId, element, setText } from "./element.js";
 
-/** So long an announcement is kept: until the slowest reader has come to it. */
+/** Announcements are kept this long, for slow screen readers. */
 const ANNOUNCED_MS = 10_000;
 
 let silence = null;
 
-/** Tells screen readers without showing anything. What is told shortly after does not take its place: both are read. */
+/** Announces a text to screen readers. Later announcements do not replace it. */
 export function announce(text) {
-  const told = element("p", {}, text);
-  byId("announcements").append(told);
-  setTimeout(() => told.remove(), ANNOUNCED_MS);
+  const item = element("p", {}, text);
+  byId("announcements").append(item);
+  setTimeout(() => item.remove(), ANNOUNCED_MS);
 }
 
 /** Shows a sentence for some seconds. */
@@ -19,7 +19,7 @@ export function say(text) {
   show(text, "note", 6000);
 }
 
-/** Shows what went wrong until it is dismissed. */
+/** Shows an error until it is dismissed. */
 export function complain(problem) {
   show(problem instanceof Error ? problem.message : String(problem), "error", null);
 }
@@ -35,7 +35,7 @@ function show(text, kind, milliseconds) {
   if (milliseconds) setTimeout(() => item.remove(), milliseconds);
 }
 
-/** The lasting state of the server in one sentence, or null when it answers. */
+/** Shows the state of the server, or nothing if `text` is null. */
 export function serverState(text) {
   const banner = byId("server-state");
   banner.hidden = text === null;

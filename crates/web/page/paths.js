@@ -1,9 +1,9 @@
-// Counter paths: what they say without their machine, and which counters they select.
+// Counter paths: removing the machine, matching.
 
-/** A counter path without the machine that it may begin with. */
+/** A counter path without its machine. */
 export const withoutMachine = (path) => path.replace(/^\\\\[^\\]+/, "");
 
-/** Whether a counter path, which may have `*` and `?`, selects the counter of this full path. One without a machine means any. */
+/** Whether a counter path, which can have `*` and `?`, matches a full path. Without a machine it matches any. */
 export function selects(pattern, path) {
   const text = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*/g, ".*").replace(/\?/g, ".");
   return new RegExp(`^${text}$`, "is").test(pattern.startsWith("\\\\") ? path : withoutMachine(path));

@@ -1,4 +1,4 @@
-// What pictures are drawn with: one pen writes SVG, the other draws on a canvas. Both know lines, areas, boxes and texts.
+// Drawing pictures: one pen writes SVG, the other draws on a canvas. Both draw lines, areas, boxes and texts.
 
 import { visible } from "./visible.js";
 
@@ -6,7 +6,7 @@ const FONT = "system-ui, Segoe UI, Roboto, Cantarell, sans-serif";
 
 const escaped = (text) =>
   visible(text)
-    // What XML cannot hold.
+    // Characters that XML does not allow.
     // eslint-disable-next-line no-control-regex
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
     .toWellFormed()
@@ -23,9 +23,9 @@ export class SvgPen {
     this.parts.push(`<rect x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" fill="${fill}"/>`);
   }
 
-  /** Lines through points; each stretch of points is a line of its own. */
-  lines(stretches, { colour, width, dash = [] }) {
-    const path = stretches.map((points) => `M${points.map(([x, y]) => `${short(x)} ${short(y)}`).join("L")}`).join("");
+  /** Draws polylines. */
+  lines(polylines, { colour, width, dash = [] }) {
+    const path = polylines.map((points) => `M${points.map(([x, y]) => `${short(x)} ${short(y)}`).join("L")}`).join("");
     if (!path) return;
     const dashes = dash.length ? ` stroke-dasharray="${dash.join(" ")}"` : "";
     this.parts.push(`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${width}" stroke-linejoin="round" stroke-linecap="${dash.length ? "butt" : "round"}"${dashes}/>`);
@@ -39,7 +39,7 @@ export class SvgPen {
     this.parts.push(`<text x="${short(x)}" y="${short(y)}" fill="${colour}" font-size="${size}" font-weight="${weight}" text-anchor="${align}">${escaped(text)}</text>`);
   }
 
-  /** Keeps what `draw` draws inside of a box. */
+  /** Clips the drawing of `draw` to a box. */
   within(x, y, width, height, draw) {
     const id = `inside${(this.clips += 1)}`;
     this.parts.push(`<clipPath id="${id}"><rect x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}"/></clipPath><g clip-path="url(#${id})">`);
@@ -54,7 +54,7 @@ export class SvgPen {
   }
 }
 
-/** Draws on a canvas, `ratio` dots to a unit. */
+/** Draws on a canvas with `ratio` pixels per unit. */
 export class CanvasPen {
   constructor(width, height, ratio) {
     this.canvas = document.createElement("canvas");
@@ -74,12 +74,12 @@ export class CanvasPen {
     points.forEach(([x, y], index) => (index ? this.context.lineTo(x, y) : this.context.moveTo(x, y)));
   }
 
-  lines(stretches, { colour, width, dash = [] }) {
+  lines(polylines, { colour, width, dash = [] }) {
     const { context } = this;
     Object.assign(context, { strokeStyle: colour, lineWidth: width, lineCap: dash.length ? "butt" : "round" });
     context.setLineDash(dash);
     context.beginPath();
-    for (const points of stretches) this.trace(points);
+    for (const points of polylines) this.trace(points);
     context.stroke();
     context.setLineDash([]);
   }
@@ -110,6 +110,6 @@ export class CanvasPen {
   }
 
   blob() {
-    return new Promise((resolve, reject) => this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser could not make the picture."))), "image/png"));
+    return new Promise((resolve, reject) => this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser could not create the picture."))), "image/png"));
   }
 }

@@ -1,7 +1,6 @@
-// The chart as a picture of its own: title, axes, bands and lines, and the legend with its figures below. Drawn from the data,
-// with a pen, so that SVG and PNG show the same.
+// The chart as a picture: title, axes, bands, lines, and the legend with its figures. A pen draws it, so SVG and PNG are equal.
 
-import { bandOpacity, bandStretches, sceneOf, styleOf } from "./chart.js";
+import { bandOpacity, bandRuns, sceneOf, styleOf } from "./chart.js";
 import { duration, figure, NONE } from "./figures.js";
 import { barsOf } from "./histogram.js";
 import { nameOf } from "./hover.js";
@@ -15,15 +14,15 @@ import { figureTitle } from "./values.js";
 const WIDTH = 1200;
 const PLOT = { left: 70, top: 44, width: WIDTH - 70 - 20, height: 420 };
 const ROW = 20;
-const MOST_ROWS = 60;
+const MAX_ROWS = 60;
 
-/** How high the picture is with so many counters in its legend. */
+/** The height of the picture with n counters in its legend. */
 export function pictureSize(lines) {
-  const rows = Math.min(lines.length, MOST_ROWS) + (lines.length > MOST_ROWS ? 1 : 0);
+  const rows = Math.min(lines.length, MAX_ROWS) + (lines.length > MAX_ROWS ? 1 : 0);
   return { width: WIDTH, height: PLOT.top + PLOT.height + 62 + ROW * (rows + 1) + 12 };
 }
 
-/** Draws the picture of the present view. `lines` are those of the legend, in its order. */
+/** Draws the picture of the view. `lines` are those of the legend, in its order. */
 export function drawPicture(pen, data, lines, size) {
   const ink = { colour: colour("ink"), soft: colour("ink-soft"), grid: colour("grid") };
   pen.box(0, 0, size.width, size.height, colour("surface"));
@@ -34,7 +33,7 @@ export function drawPicture(pen, data, lines, size) {
   drawLegend(pen, shown, ink, PLOT.top + PLOT.height + 66);
 }
 
-/** Sources, and the stretch that is shown. */
+/** The title: sources and time range. */
 export function titleOf(data) {
   const sources = data.blocks.map((block) => block.source.name).join(" + ");
   const length = duration(data.end - data.begin);
@@ -64,24 +63,24 @@ function drawLines(pen, data, ink) {
   }
   pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => {
     for (const column of columns) {
-      for (const rows of bandStretches(column)) {
+      for (const rows of bandRuns(column)) {
         const above = rows.map((row) => [across(times[row]), down(column.maximum[row])]);
         const below = rows.map((row) => [across(times[row]), down(column.minimum[row])]).reverse();
         pen.area([...above, ...below], column.style.colour, bandOpacity(columns.length));
       }
     }
     for (const { average, style } of columns) {
-      const stretches = [];
+      const runs = [];
       let points = null;
       average.forEach((value, row) => {
         if (value === null) points = null;
         if (value === null || value === undefined) return;
-        if (!points) stretches.push((points = []));
+        if (!points) runs.push((points = []));
         points.push([across(times[row]), down(value)]);
       });
-      // A value alone between gaps is a point.
-      for (const alone of stretches) if (alone.length === 1) alone.push([alone[0][0] + 0.01, alone[0][1]]);
-      pen.lines(stretches, style);
+      // A single value between gaps is a point.
+      for (const run of runs) if (run.length === 1) run.push([run[0][0] + 0.01, run[0][1]]);
+      pen.lines(runs, style);
     }
   });
   pen.lines([[[PLOT.left, PLOT.top], [PLOT.left, PLOT.top + PLOT.height], [PLOT.left + PLOT.width, PLOT.top + PLOT.height]]], { colour: ink.soft, width: 1 });
@@ -109,7 +108,7 @@ function drawLegend(pen, shown, ink, top) {
   for (const [title, , right] of figures) pen.text(right, top, title, { ...head, align: "end" });
   pen.text(1000, top, "Scale", { ...head, align: "end" });
   pen.text(1016, top, "Computer", head);
-  shown.slice(0, MOST_ROWS).forEach((line, index) => {
+  shown.slice(0, MAX_ROWS).forEach((line, index) => {
     const y = top + ROW * (index + 1);
     pen.lines([[[28, y - 4], [58, y - 4]]], { ...styleOf(line), width: 3 });
     const name = `${line.set} · ${nameOf(line)}`;
@@ -118,5 +117,5 @@ function drawLegend(pen, shown, ink, top) {
     pen.text(1000, y, factorText(powerOf(entry(line.key).scale, line)), { colour: ink.colour, align: "end" });
     pen.text(1016, y, line.machine ? `\\\\${line.machine}`.slice(0, 24) : NONE, { colour: ink.colour });
   });
-  if (shown.length > MOST_ROWS) pen.text(PLOT.left, top + ROW * (MOST_ROWS + 1), `and ${shown.length - MOST_ROWS} more`, { colour: ink.soft });
+  if (shown.length > MAX_ROWS) pen.text(PLOT.left, top + ROW * (MAX_ROWS + 1), `and ${shown.length - MAX_ROWS} more`, { colour: ink.soft });
 }

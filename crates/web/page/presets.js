@@ -1,4 +1,4 @@
-// The view that the server was started with: the first of its paths that selects a counter says how it is shown.
+// The view of the server: the first path that selects a counter defines how it is shown.
 
 import { selects, withoutMachine } from "./paths.js";
 import { entry } from "./state.js";
@@ -11,40 +11,40 @@ export function fragmentOf(view) {
   return text.toString();
 }
 
-/** How the counters of the view are shown. Each is told once: what is chosen on the page later holds. */
+/** How the counters of the view are shown. Applied once per counter, so that later changes on the page persist. */
 export class Presets {
   constructor() {
-    this.take([]);
+    this.set([]);
   }
 
-  /** Takes the counters of another view. */
-  take(counters) {
+  /** Sets the counters of a view. */
+  set(counters) {
     this.counters = counters;
-    this.told = new Set();
+    this.applied = new Set();
     this.coloured = new Set();
   }
 
-  /** Shows lines as the view says, those that are new; answers the keys of those that it leaves out. */
+  /** Applies the view to new lines; returns the keys of excluded ones. */
   apply(lines) {
-    const left = [];
+    const excluded = [];
     for (const { key, path } of this.counters.length ? lines : []) {
-      if (this.told.has(key)) continue;
-      this.told.add(key);
+      if (this.applied.has(key)) continue;
+      this.applied.add(key);
       const counter = this.counters.find((one) => selects(one.path, path));
       if (!counter) continue;
       if (counter.except.some((one) => one.toLowerCase() === withoutMachine(path).toLowerCase() || one.toLowerCase() === path.toLowerCase())) {
-        left.push(key);
+        excluded.push(key);
         continue;
       }
       const parts = { isHidden: !counter.is_shown, isHighlighted: counter.is_highlighted };
       if (counter.scale !== null) parts.scale = String(counter.scale);
-      // Of a path with wildcards the colour is that of the first instance.
+      // With wildcards, the colour applies to the first instance.
       if (counter.colour !== null && !this.coloured.has(counter)) {
         this.coloured.add(counter);
         Object.assign(parts, { number: counter.colour - 1, isColoured: true });
       }
       Object.assign(entry(key), parts);
     }
-    return left;
+    return excluded;
   }
 }

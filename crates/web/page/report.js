@@ -1,13 +1,13 @@
-// The report view: tables of figures, one per counter set of a machine, counters down and instances across.
+// The report view: a table per counter set of a machine, with a row per counter and a column per instance.
 
 import { element } from "./element.js";
 import { figure } from "./figures.js";
 import { entry, state } from "./state.js";
 import { figureTitle, shownValue } from "./values.js";
 
-const MOST_ACROSS = 24;
+const MAX_ACROSS = 24;
 
-/** The sets in their order: `[{title, lines}]`. */
+/** The sets in order, each with its lines. */
 function setsOf(lines) {
   const sets = new Map();
   for (const line of lines) {
@@ -23,14 +23,14 @@ const instanceOf = (line) => (line.parent ? `${line.parent}/${line.instance}` : 
 /** Draws the view. `severalSources` names the source of each table. */
 export function drawReport(place, lines, severalSources, onSelect) {
   const shown = lines.filter((line) => !entry(line.key).isHidden);
-  const tables = setsOf(shown).flatMap((told) => {
-    const instances = [...new Set(told.lines.map(instanceOf))];
-    const counters = [...new Set(told.lines.map((line) => line.counter))];
-    const found = new Map(told.lines.map((line) => [`${line.counter}\n${instanceOf(line)}`, line]));
-    const unit = new Map(told.lines.map((line) => [line.counter, line.unit]));
-    const caption = [severalSources ? told.source.name : null, told.machine ? `\\\\${told.machine}` : null, told.set].filter(Boolean).join("  ›  ");
-    // Many instances go down, where there is room for them.
-    const isDown = instances.length > MOST_ACROSS;
+  const tables = setsOf(shown).flatMap((set) => {
+    const instances = [...new Set(set.lines.map(instanceOf))];
+    const counters = [...new Set(set.lines.map((line) => line.counter))];
+    const found = new Map(set.lines.map((line) => [`${line.counter}\n${instanceOf(line)}`, line]));
+    const unit = new Map(set.lines.map((line) => [line.counter, line.unit]));
+    const caption = [severalSources ? set.source.name : null, set.machine ? `\\\\${set.machine}` : null, set.set].filter(Boolean).join("  ›  ");
+    // Many instances become rows.
+    const isDown = instances.length > MAX_ACROSS;
     const [across, down] = isDown ? [counters, instances] : [instances, counters];
     const cell = (row, column) => {
       const line = isDown ? found.get(`${column}\n${row}`) : found.get(`${row}\n${column}`);
@@ -55,6 +55,6 @@ export function drawReport(place, lines, severalSources, onSelect) {
     );
     return [element("table", { class: "report" }, element("caption", {}, caption), head, element("tbody", {}, rows))];
   });
-  const kind = element("p", { class: "hint" }, shown.length ? `Shown: ${figureTitle(shown)} of the visible range.` : "No counters to report.");
+  const kind = element("p", { class: "hint" }, shown.length ? `Shown: ${figureTitle(shown)} of the visible range.` : "No counters to show.");
   place.replaceChildren(kind, ...tables);
 }

@@ -1,4 +1,4 @@
-// Views that are kept in this browser under a name.
+// Views that are saved in this browser.
 
 import { byId, element } from "./element.js";
 import { complain, say } from "./messages.js";
@@ -7,36 +7,36 @@ const KEY = "tachograph.views";
 
 function all() {
   try {
-    const told = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-    return Object.entries(told).filter(([, fragment]) => typeof fragment === "string");
+    const stored = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    return Object.entries(stored).filter(([, fragment]) => typeof fragment === "string");
   } catch {
     return [];
   }
 }
 
-function keep(views) {
+function store(views) {
   try {
     localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(views)));
     return true;
   } catch {
-    complain("This browser keeps no data of the page, so views cannot be saved. A link can.");
+    complain("This browser does not store data of the page, so views cannot be saved. Copy the link instead.");
     return false;
   }
 }
 
-/** Sets up the list of views. `fragment()` is that of the present view; `open(fragment)` shows one. */
+/** Sets up the list of views. `fragment()` is that of the current view; `open(fragment)` shows one. */
 export function setUpViews({ fragment, open }) {
   const list = byId("view-list");
   const draw = () => {
     const views = all();
     byId("view-none").hidden = views.length > 0;
     list.replaceChildren(
-      ...views.map(([name, told]) =>
+      ...views.map(([name, fragment]) =>
         element(
           "li",
           {},
-          element("button", { type: "button", class: "view-name", onclick: () => open(told) }, name),
-          element("button", { type: "button", class: "plain", "aria-label": `Forget ${name}`, onclick: () => { if (keep(all().filter(([other]) => other !== name))) draw(); } }, "×"),
+          element("button", { type: "button", class: "view-name", onclick: () => open(fragment) }, name),
+          element("button", { type: "button", class: "plain", "aria-label": `Delete ${name}`, onclick: () => { if (store(all().filter(([other]) => other !== name))) draw(); } }, "×"),
         ),
       ),
     );
@@ -45,7 +45,7 @@ export function setUpViews({ fragment, open }) {
     event.preventDefault();
     const name = byId("view-field").value.trim();
     if (!name) return;
-    if (!keep([...all().filter(([other]) => other !== name), [name, fragment()]])) return;
+    if (!store([...all().filter(([other]) => other !== name), [name, fragment()]])) return;
     byId("view-field").value = "";
     say(`Saved the view “${name}”.`);
     draw();

@@ -1,14 +1,14 @@
-// The factor that a counter's line is drawn with. It changes the picture only, never a figure.
+// The scale factor of a counter's line. It never changes a figure.
 
-/** The powers of ten that can be chosen. */
+/** The selectable powers of ten. */
 export const POWERS = Array.from({ length: 19 }, (_, index) => index - 9);
 
-/** How a power of ten is written: `0.001`, `1.0`, `1000.0`. */
+/** The text of a power of ten: `0.001`, `1.0`, `1000.0`. */
 export function factorText(power) {
   return power < 0 ? (10 ** power).toFixed(-power) : `${10 ** power}.0`;
 }
 
-/** The largest power of ten, of those that can be chosen, that keeps the greatest value at or below 100. */
+/** The largest selectable power of ten that keeps the maximum at or below 100. */
 export function fittingPower(maximum) {
   const size = Math.abs(maximum ?? 0);
   if (!(size > 0)) return 0;
@@ -16,7 +16,7 @@ export function fittingPower(maximum) {
   return -9;
 }
 
-/** The power of ten in force for a choice: "default", "fit", or a power. */
+/** The power of ten of a setting: "default", "fit", or a power. */
 export function powerOf(choice, line) {
   if (choice === "fit") return fittingPower(Math.max(Math.abs(line.statistics?.maximum ?? 0), Math.abs(line.statistics?.minimum ?? 0)));
   if (choice === "default" || choice === undefined) return Math.max(-9, Math.min(9, line.default_scale ?? 0));

@@ -1,8 +1,8 @@
-// The search in what can be added.
+// The search for counters.
 
 /**
- * The counters that all words of `text` are found in, with their set; the best first: those whose own name has all the words,
- * then the set's and its own name together, then their help.
+ * The counters that contain all words of `text`, with their set; the best first: in the counter's name, then in the names of
+ * set and counter, then in the help.
  */
 export function search(all, text, most) {
   const words = text.toLowerCase().split(/[\s\\()*]+/).filter(Boolean);

@@ -1,4 +1,4 @@
-// Where values come from: this machine and logs. Opening, uploading, laying over each other, closing; what is wrong with them.
+// The sources: this machine and logs. Opening, uploading, overlaying, closing; their problems.
 
 import * as api from "./api.js";
 import { byId, element, setText } from "./element.js";
@@ -17,10 +17,10 @@ export class Sources {
     this.all = [];
     this.logs = [];
     this.maxUpload = null;
-    /** What the page opens with, where the server was told. */
+    /** The server's view, if any. */
     this.view = null;
     this.onChange = () => {};
-    /** Fulfilled once the page shows what it opens with: a log that is dropped before waits, or that would hide it. */
+    /** Fulfilled when the page shows its first view. Logs that are dropped earlier wait, or that view would replace them. */
     this.begun = new Promise((resolve) => (this.begin = resolve));
     byId("open-file").addEventListener("click", () => byId("file-field").click());
     byId("file-field").addEventListener("change", (event) => {
@@ -30,13 +30,13 @@ export class Sources {
     this.watchDrops();
   }
 
-  /** Asks the server for all sources and logs. */
+  /** Loads the sources and logs of the server. */
   async load() {
-    const told = await api.sources();
-    this.all = told.sources;
-    this.logs = told.logs ?? [];
-    this.maxUpload = told.max_upload_bytes ?? null;
-    this.view = told.view ?? null;
+    const response = await api.sources();
+    this.all = response.sources;
+    this.logs = response.logs ?? [];
+    this.maxUpload = response.max_upload_bytes ?? null;
+    this.view = response.view ?? null;
     this.draw();
     for (const source of this.all) if (source.state === "reading") this.follow(source.id);
   }
@@ -49,7 +49,7 @@ export class Sources {
     return this.all.filter((source) => source.state === "ready");
   }
 
-  /** The sources on the chart, in their order. */
+  /** The sources on the chart, in order. */
   shown() {
     return state.sources.map((id) => this.byId(id)).filter((source) => source?.state === "ready");
   }
@@ -61,7 +61,7 @@ export class Sources {
     this.draw();
   }
 
-  /** Waits until a log is read, showing how far it is; answers the source, or null when it failed or is gone. */
+  /** Waits until a log is read, with a progress bar; returns the source, or null if it failed or was closed. */
   async follow(id) {
     for (;;) {
       let source;
@@ -83,34 +83,34 @@ export class Sources {
     }
   }
 
-  /** Shows a source alone. */
+  /** Shows only this source. */
   showOnly(id) {
     forgetZooms();
     change({ sources: [id], range: null, frozen: null });
   }
 
-  /** Puts a source on the chart beside the others, or takes it off. */
+  /** Adds a source to the chart or removes it. */
   overlay(id, isShown) {
     const rest = state.sources.filter((other) => other !== id);
     forgetZooms();
     change({ sources: isShown ? [...rest, id] : rest, range: null });
   }
 
-  async take(opening, beside = false) {
+  async show(opening, isOverlaid = false) {
     this.replace(opening);
     const source = opening.state === "ready" ? opening : await this.follow(opening.id);
     if (!source) {
       if (opening.state === "failed") complain(opening.error ?? `${opening.name} could not be read.`);
       return;
     }
-    if (beside) this.overlay(source.id, true);
+    if (isOverlaid) this.overlay(source.id, true);
     else this.showOnly(source.id);
     announce(`${source.name} is open.`);
   }
 
   async open(log) {
     try {
-      await this.take(await api.openLog(log));
+      await this.show(await api.openLog(log));
     } catch (problem) {
       complain(problem);
     }
@@ -127,24 +127,24 @@ export class Sources {
     if (state.sources.includes(id)) this.overlay(id, false);
   }
 
-  /** Uploads logs one after the other; several at once are laid over each other. */
+  /** Uploads logs in sequence; several are overlaid. */
   async uploadAll(files) {
     await this.begun;
     let isFirst = true;
     for (const file of files) {
       if (!KNOWN.test(file.name)) {
-        complain(`${file.name} is not a log: names of logs end in .blg, .csv or .tsv.`);
+        complain(`${file.name} is not a log: the extension must be .blg, .csv or .tsv.`);
         continue;
       }
       if (this.maxUpload !== null && file.size > this.maxUpload) {
-        complain(`${file.name} has ${fileSize(file.size)}; the server takes up to ${fileSize(this.maxUpload)}.`);
+        complain(`${file.name} is too large (${fileSize(file.size)}); the maximum is ${fileSize(this.maxUpload)}.`);
         continue;
       }
       if (await this.upload(file, !isFirst)) isFirst = false;
     }
   }
 
-  async upload(file, beside) {
+  async upload(file, isOverlaid) {
     const bar = element("progress", { max: 1, value: 0, "aria-label": `Upload of ${file.name}` });
     const share = element("span", { class: "number" }, "0 %");
     const stop = element("button", { type: "button" }, "Stop");
@@ -158,7 +158,7 @@ export class Sources {
     try {
       const source = await sending.promise;
       row.remove();
-      await this.take(source, beside);
+      await this.show(source, isOverlaid);
       return true;
     } catch (problem) {
       row.remove();
@@ -213,9 +213,9 @@ export class Sources {
     const isShown = state.sources.includes(source.id);
     const isReady = source.state === "ready";
     const name = source.kind === "live" ? `${source.name} (live)` : source.name;
-    const box = element("input", { type: "checkbox", "data-focus": `box ${source.id}`, disabled: !isReady, "aria-label": `Lay ${name} over the others`, title: "On the chart, beside the others", onchange: (event) => this.overlay(source.id, event.target.checked) });
+    const box = element("input", { type: "checkbox", "data-focus": `box ${source.id}`, disabled: !isReady, "aria-label": `Overlay ${name}`, title: "Overlay on the chart", onchange: (event) => this.overlay(source.id, event.target.checked) });
     box.checked = isShown;
-    const only = element("button", { type: "button", class: "source-name", "data-focus": `only ${source.id}`, disabled: !isReady, title: "Show only this one", "data-closes": true, onclick: () => this.showOnly(source.id) }, name);
+    const only = element("button", { type: "button", class: "source-name", "data-focus": `only ${source.id}`, disabled: !isReady, title: "Show only this source", "data-closes": true, onclick: () => this.showOnly(source.id) }, name);
     const close = source.is_closable ? element("button", { type: "button", class: "plain", "aria-label": `Close ${name}`, onclick: () => this.close(source.id) }, "×") : null;
     const reading = source.state === "reading" ? element("progress", { max: 1, value: source.progress ?? 0, "aria-label": `Reading ${name}` }) : null;
     const problems = source.problems.length
@@ -234,6 +234,6 @@ function factsOf(source) {
   if (source.samples !== null && source.samples !== undefined) facts.push(count(source.samples, "sample"));
   if (source.interval) facts.push(`every ${Number(source.interval.toPrecision(3))} s`);
   if (source.machines?.length > 1) facts.push(count(source.machines.length, "machine"));
-  if (source.is_formatted) facts.push("a text log: averages are arithmetic");
+  if (source.is_formatted) facts.push("formatted values: averages are arithmetic");
   return facts.join(", ");
 }

@@ -1,18 +1,18 @@
-// What is shown: everything that a link or a saved view brings back, and how it is written into the address.
+// The state of the page: everything that a link or a saved view restores, and its form in the URL.
 
 import { selects } from "./paths.js";
 
-/** The state of the page. Change it through `change`, so that whoever shows a part of it is told. */
+/** The state of the page. Change it only with `change`, which notifies the listeners. */
 export const state = {
   /** "line", "histogram" or "report". */
   view: "line",
-  /** Ids of the sources on the chart, in their order. */
+  /** Ids of the sources on the chart, in order. */
   sources: [],
-  /** Counter paths, with wildcards, that are looked for in each of these sources. */
+  /** The requested counter paths, which can have wildcards. */
   paths: [],
-  /** Keys of counters that were taken out of what the paths select. */
+  /** Keys of counters that the paths select but users have removed. */
   removed: new Set(),
-  /** The stretch zoomed into, in seconds of the time axis; null for the whole. */
+  /** The zoomed range, in seconds of the time axis; null for the whole. */
   range: null,
   /** The window at which live data was frozen; null while it runs. */
   frozen: null,
@@ -22,27 +22,27 @@ export const state = {
   zone: "log",
   /** "auto" or "100": the vertical axis. */
   axis: "auto",
-  /** Which value bars and reports show: "default", "last", "average", "minimum" or "maximum". */
+  /** The value of bars and reports: "default", "last", "average", "minimum" or "maximum". */
   figure: "default",
-  /** Live: every n-th collection, and how many points are shown. */
+  /** Live: every n-th collection, and the number of points. */
   every: 1,
   points: 100,
-  /** What was chosen in the legend, by key: `{number, scale, isHidden, isHighlighted, isColoured}`. */
+  /** The settings of the legend, by key: `{number, scale, isHidden, isHighlighted, isColoured}`. */
   legend: new Map(),
   /** The key of the selected counter. */
   selected: null,
-  /** The legend's order: a column and a direction; null for the order of adding. */
+  /** The sort order of the legend: column and direction; null for the order of adding. */
   sort: null,
 };
 
 const listeners = [];
 
-/** Calls `callback(changed)` with the names of what changed. */
+/** Calls `callback(names)` with the names of the changed parts. */
 export function onChange(callback) {
   listeners.push(callback);
 }
 
-/** Sets parts of the state and tells the listeners. */
+/** Changes parts of the state and notifies the listeners. */
 export function change(parts) {
   Object.assign(state, parts);
   const names = new Set(Object.keys(parts));
@@ -54,7 +54,7 @@ export function keyOf(source, path) {
   return `${source} ${path.toLowerCase()}`;
 }
 
-/** The path in a key, in small letters. */
+/** The path of a key, in lower case. */
 const pathOf = (key) => key.slice(key.indexOf(" ") + 1);
 
 /** The keys of the counters on the chart. */
@@ -67,7 +67,7 @@ function freeNumber() {
   return number;
 }
 
-/** What was chosen in the legend for a key; a new counter gets the first colour that no other on the chart has. */
+/** The settings of a counter; a new counter gets the first unused colour. */
 export function entry(key) {
   let found = state.legend.get(key);
   if (!found) {
@@ -79,8 +79,8 @@ export function entry(key) {
 }
 
 /**
- * Takes up which counters are on the chart. Others for which nothing was chosen are forgotten; of two that come together with
- * one colour, the later one gets another, unless it was chosen.
+ * Sets the counters on the chart. Default settings of other counters are dropped; if two new counters have the same colour,
+ * the later one gets another, unless a user chose it.
  */
 export function setPresent(keys) {
   for (const [key, { scale, isHidden, isHighlighted, isColoured }] of state.legend) {
@@ -95,15 +95,14 @@ export function setPresent(keys) {
   }
 }
 
-/** Changes what was chosen for keys. */
+/** Changes the settings of counters. */
 export function changeEntries(keys, parts) {
   for (const key of keys) Object.assign(entry(key), parts);
   change({ legend: state.legend });
 }
 
 /**
- * Adds paths; those that are there already stay where they are. What was removed of what they select comes back. Answers whether
- * they bring anything.
+ * Adds paths; known ones keep their position. Removed counters that they select return. Returns whether anything was added.
  */
 export function addPaths(paths) {
   const known = new Set(state.paths.map((path) => path.toLowerCase()));
@@ -114,7 +113,7 @@ export function addPaths(paths) {
   return isMore;
 }
 
-/** The state as the text of a link's fragment. `nameOf` gives the name of a source. */
+/** The state as a URL fragment. `nameOf` returns the name of a source. */
 export function toFragment(nameOf) {
   const text = new URLSearchParams();
   const put = (key, value, usual) => value !== usual && value !== null && text.set(key, String(value));
@@ -138,7 +137,7 @@ export function toFragment(nameOf) {
   return text.toString();
 }
 
-/** The parts of the state that a fragment tells. Nothing in it is trusted. `idOf` finds a source by id and name, or null. */
+/** Parses a fragment, which is not trusted. `idOf` finds a source by id and name, or null. */
 export function fromFragment(fragment, idOf) {
   const text = new URLSearchParams(fragment);
   const one = (key, allowed, usual) => (allowed.includes(text.get(key)) ? text.get(key) : usual);
@@ -148,22 +147,22 @@ export function fromFragment(fragment, idOf) {
   };
   const missing = [];
   const renamed = new Map();
-  const sources = text.getAll("source").flatMap((told) => {
-    const cut = told.indexOf("~");
-    const [id, name] = cut < 0 ? [told, ""] : [told.slice(0, cut), told.slice(cut + 1)];
+  const sources = text.getAll("source").flatMap((source) => {
+    const cut = source.indexOf("~");
+    const [id, name] = cut < 0 ? [source, ""] : [source.slice(0, cut), source.slice(cut + 1)];
     const found = idOf(id, name);
     if (found === null) missing.push(name || id);
     else renamed.set(id, found);
     return found === null ? [] : [found];
   });
-  // Keys start with the id of a source, which may be another one today.
+  // Keys start with the id of a source, which can have changed.
   const keyToday = (key) => {
     const cut = key.indexOf(" ");
     return `${renamed.get(key.slice(0, cut)) ?? key.slice(0, cut)}${key.slice(cut)}`;
   };
   const legend = new Map();
-  for (const told of text.getAll("line")) {
-    const [place, scale, flags, ...key] = told.split("~");
+  for (const line of text.getAll("line")) {
+    const [place, scale, flags, ...key] = line.split("~");
     const known = scale === "fit" || scale === "default" || (/^-?\d$/.test(scale) && Math.abs(Number(scale)) <= 9);
     if (!known || !/^\d{1,4}$/.test(place) || !key.length) continue;
     const [isHidden, isHighlighted, isColoured] = ["h", "b", "c"].map((flag) => flags.includes(flag));

@@ -1,4 +1,4 @@
-// Dark and light: what the system prefers until somebody chooses; the choice is remembered.
+// The theme: the system's preference until users choose; the choice is stored.
 
 import { byId } from "./element.js";
 
@@ -18,40 +18,40 @@ export function theme() {
   return document.documentElement.dataset.theme || (system.matches ? "dark" : "light");
 }
 
-/** Turns to the other theme. */
+/** Switches to the other theme. */
 export function toggleTheme() {
   const next = theme() === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = next;
   try {
     localStorage.setItem(KEY, next);
   } catch {
-    // A browser that remembers nothing still has the theme until it is closed.
+    // Without storage, the theme lasts until the page is closed.
   }
 }
 
-/** The value of a CSS variable, for what is drawn on canvas. */
+/** The value of a CSS variable, for drawing on canvas. */
 export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-/** Sets the theme up; `onChange` is called whenever it changes. */
+/** Sets up the theme; `onChange` is called whenever it changes. */
 export function setUpTheme(onChange) {
   const choice = remembered();
   if (choice === "dark" || choice === "light") document.documentElement.dataset.theme = choice;
   const button = byId("theme-button");
-  const tell = () => {
+  const updateButton = () => {
     const other = theme() === "dark" ? "light" : "dark";
     button.setAttribute("aria-label", `Use the ${other} theme`);
     button.title = `Use the ${other} theme (t)`;
   };
-  tell();
+  updateButton();
   button.addEventListener("click", toggleTheme);
   system.addEventListener("change", () => {
-    tell();
+    updateButton();
     onChange();
   });
   new MutationObserver(() => {
-    tell();
+    updateButton();
     onChange();
   }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 }

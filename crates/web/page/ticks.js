@@ -1,4 +1,4 @@
-// Where the marks of an axis stand, for the chart and for its pictures alike.
+// The ticks of axes, for the chart and its pictures.
 
 import { axisFigure } from "./figures.js";
 import { clock } from "./time.js";
@@ -8,7 +8,7 @@ const STEPS_OF_TIME = [
   10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000,
 ];
 
-/** A round step (1, 2 or 5 times a power of ten) that cuts `length` into at most `most` parts. */
+/** A round step (1, 2 or 5 times a power of ten) that divides `length` into at most `most` parts. */
 export function roundStep(length, most) {
   const least = length / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(least));
@@ -16,12 +16,12 @@ export function roundStep(length, most) {
   return 10 * power;
 }
 
-/** The marks of an axis of values: `{at, label}` each. */
+/** The ticks of a value axis: `{at, label}` each. */
 export function valueMarks(low, high, most) {
   if (!(high > low)) return [];
   const step = roundStep(high - low, most);
   const first = Math.ceil(low / step - 1e-9);
-  // Numbers that cannot tell one step from the next have no marks.
+  // Doubles that cannot distinguish the steps have no ticks.
   if (!Number.isSafeInteger(first + most)) return [];
   const marks = [];
   for (let index = first; index * step <= high + step * 1e-9 && index <= first + most; index += 1) {
@@ -30,7 +30,7 @@ export function valueMarks(low, high, most) {
   return marks;
 }
 
-/** The range of an axis of values: round borders around what is drawn, with zero in it where all is positive. */
+/** The range of a value axis: round bounds, zero included. */
 export function valueRange(low, high, most) {
   if (!(high >= low)) return [0, 100];
   const bottom = Math.min(0, low);
@@ -40,7 +40,7 @@ export function valueRange(low, high, most) {
   return [Math.floor(bottom / step + 1e-9) * step, Math.ceil(top / step - 1e-9) * step];
 }
 
-/** The moment at which a zone's clock shows `local`, in seconds; its clock is `ahead` at about that time. */
+/** The time at which a zone's clock shows `local`, in seconds; `ahead` is its offset around then. */
 function momentOf(local, ahead, zone) {
   const at = local - ahead;
   const now = zone.offsetAt(at) * 60;
@@ -48,7 +48,7 @@ function momentOf(local, ahead, zone) {
   return now !== ahead && zone.offsetAt(changed) * 60 === now ? changed : at;
 }
 
-/** The marks of an axis of time. `zone` is null where it counts seconds from the start. */
+/** The ticks of a time axis. `zone` is null if the axis counts seconds from the start. */
 export function timeMarks(begin, end, most, zone) {
   if (!(end > begin)) return [];
   const least = (end - begin) / Math.max(1, most);
@@ -61,7 +61,7 @@ export function timeMarks(begin, end, most, zone) {
   for (let index = first; index <= first + most; index += 1) {
     const at = zone ? momentOf(index * step, ahead, zone) : index * step;
     if (at > end) break;
-    // An hour that the clock leaves out has no marks of its own.
+    // Skipped hours have no ticks.
     if (marks.length && at <= marks.at(-1).at) continue;
     if (zone) ahead = zone.offsetAt(at) * 60;
     if (!zone) {
@@ -76,7 +76,7 @@ export function timeMarks(begin, end, most, zone) {
   return marks;
 }
 
-/** Seconds from the start as `m:ss`, `h:mm:ss`, or `d+h:mm` where marks are days apart. */
+/** Seconds from the start as `m:ss`, `h:mm:ss`, or `d+h:mm` if ticks are days apart. */
 export function sinceStart(at, step = 1) {
   const sign = at < 0 ? "-" : "";
   const size = Math.abs(at);

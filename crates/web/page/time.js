@@ -1,6 +1,6 @@
-// Moments: RFC 3339 texts with seven digits, units of 100 ns, seconds for charts; and the zones they are shown in.
+// Times: RFC 3339 texts with seven decimals, units of 100 ns, seconds for charts; time zones.
 
-/** Units of 100 ns since 1970 of an RFC 3339 text in UTC, to the last digit. */
+/** Units of 100 ns since 1970 of an RFC 3339 text in UTC, exact. */
 export function ticksOf(text) {
   const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,7})\d*)?Z$/.exec(text);
   if (!parts) return BigInt(Date.parse(text)) * 10000n;
@@ -15,7 +15,7 @@ export function textOf(ticks) {
   return new Date(Number(milliseconds)).toISOString().replace("Z", `${rest}Z`);
 }
 
-/** Units of 100 ns of seconds, at a whole millisecond: what a border drawn by hand is rounded to. */
+/** Seconds in units of 100 ns, rounded to milliseconds. */
 export function ticksOfSeconds(seconds) {
   return BigInt(Math.round(seconds * 1000)) * 10000n;
 }
@@ -25,7 +25,7 @@ export function secondsOf(ticks) {
   return Number(ticks) / 1e7;
 }
 
-/** The whole milliseconds that a stretch between two moments lies in, in units of 100 ns: `[begin, end]`. */
+/** A range rounded outward to whole milliseconds, in units of 100 ns: `[begin, end]`. */
 export function wholeMilliseconds(begin, end) {
   const below = (ticks) => ticks - (((ticks % 10000n) + 10000n) % 10000n);
   return [below(begin), -below(-end)];
@@ -37,8 +37,8 @@ export function seconds(text) {
 }
 
 /**
- * The zone that times are shown in. `choice` is "log", "local" or "utc"; `source` is the log whose zone counts.
- * `offsetAt` is how many minutes its clock is ahead of UTC at a moment, `nameAt` what that time is called.
+ * The time zone of displayed times. `choice` is "log", "local" or "utc"; `source` is the log for "log". `offsetAt` is the UTC
+ * offset at a moment in minutes, `nameAt` its name.
  */
 export function zoneOf(choice, source) {
   if (choice === "utc") return { offsetAt: () => 0, nameAt: () => "UTC" };
@@ -56,7 +56,7 @@ function offsetName(minutes) {
   return `UTC${minutes < 0 ? "-" : "+"}${String(Math.floor(size / 60)).padStart(2, "0")}:${String(size % 60).padStart(2, "0")}`;
 }
 
-/** The clock's text in a zone: date, time and milliseconds apart. */
+/** Date, time and milliseconds of a moment in a zone. */
 export function clock(at, zone) {
   const moved = new Date(Math.round(at * 1000) + zone.offsetAt(at) * 60000);
   if (Number.isNaN(moved.getTime())) return { date: "", time: "", milliseconds: "" };
@@ -65,7 +65,7 @@ export function clock(at, zone) {
   return { date, time: time.slice(0, 8), milliseconds: time.slice(8, 12) };
 }
 
-/** A moment in words: `2013-02-19 18:50:17.844`. */
+/** The text of a moment: `2013-02-19 18:50:17.844`. */
 export function moment(at, zone) {
   const { date, time, milliseconds } = clock(at, zone);
   return `${date} ${time}${milliseconds}`;

@@ -1,10 +1,10 @@
-// The form that asks for the token when the server wants one.
+// The login form.
 
 import { byId, setText } from "./element.js";
 
 let asking = null;
 
-/** Shows the form until `login` takes the token. All requests that were refused meanwhile wait for the same answer. */
+/** Shows the form until `login` accepts the token. All rejected requests wait for it. */
 export function askToken(login, reason) {
   asking ??= new Promise((resolve) => {
     const dialog = byId("token-dialog");
@@ -28,7 +28,7 @@ export function askToken(login, reason) {
       }
     };
     form.addEventListener("submit", submit);
-    // Without a token there is nothing behind the form.
+    // The page does not work without a token.
     dialog.addEventListener("cancel", (event) => event.preventDefault());
     dialog.showModal();
     field.focus();

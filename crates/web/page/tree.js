@@ -1,4 +1,4 @@
-// The tree to add counters: sets, their counters, their instances; works by keyboard as trees do.
+// The tree of sets, counters and instances, with the keys of an ARIA tree.
 
 import { addPaths, change, onChange, state } from "./state.js";
 import { series } from "./api.js";
@@ -8,9 +8,9 @@ import { count } from "./figures.js";
 import { announce, complain, say } from "./messages.js";
 import { search } from "./search.js";
 
-const MOST_FOUND = 150;
+const MAX_FOUND = 150;
 
-/** The panel with the tree. `sources()` are those that are ready. */
+/** The panel with the tree. `sources()` returns the ready sources. */
 export class Tree {
   constructor({ sources }) {
     this.sources = sources;
@@ -36,8 +36,8 @@ export class Tree {
     });
     this.tree.addEventListener("keydown", (event) => this.key(event));
     this.tree.addEventListener("click", (event) => this.click(event));
-    this.tree.addEventListener("focusin", (event) => this.tell(event.target.closest("[role=treeitem]")));
-    this.tree.addEventListener("pointerover", (event) => this.tell(event.target.closest("[role=treeitem]")));
+    this.tree.addEventListener("focusin", (event) => this.showHelp(event.target.closest("[role=treeitem]")));
+    this.tree.addEventListener("pointerover", (event) => this.showHelp(event.target.closest("[role=treeitem]")));
     byId("path-form").addEventListener("submit", (event) => this.addTyped(event));
     this.panel.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.close();
@@ -56,7 +56,7 @@ export class Tree {
     this.sourcesChanged();
   }
 
-  /** Takes up which sources there are, when the tree is open. Unless somebody chose one, it is the first on the chart. */
+  /** Updates the list of sources if the tree is open. The default is the first source on the chart. */
   sourcesChanged() {
     if (this.panel.hidden) return;
     const ready = this.sources();
@@ -66,7 +66,7 @@ export class Tree {
     this.list.replaceChildren(...ready.map((source) => element("option", { value: source.id }, source.name)));
     const chosen = ready.find((source) => source.id === this.chosen);
     const shown = ready.find((source) => state.sources.includes(source.id));
-    // What is on the chart may still be read: then nothing else stands in for it.
+    // A source on the chart that is still being read has no substitute.
     const source = chosen ?? shown ?? (state.sources.length ? null : ready[0]) ?? null;
     this.list.value = source?.id ?? "";
     byId("tree-source-row").hidden = ready.length < 2;
@@ -85,7 +85,7 @@ export class Tree {
     if (!this.source) {
       this.sets = null;
       this.tree.replaceChildren();
-      setText(byId("tree-state"), state.sources.length ? "The log is being read…" : "There is no source to choose counters from.");
+      setText(byId("tree-state"), state.sources.length ? "The log is being read…" : "No source is open.");
       return;
     }
     setText(byId("tree-state"), "Reading the counters…");
@@ -103,27 +103,27 @@ export class Tree {
     }
   }
 
-  /** Draws all sets, or what the search finds. */
+  /** Draws all sets, or the results of the search. */
   draw() {
     const text = this.search.value.trim();
     if (!text) {
       this.tree.replaceChildren(...(this.sets ?? []).map((set) => this.setItem(set)));
       setText(byId("tree-state"), count(this.sets?.length ?? 0, "counter set"));
     } else {
-      const { found, total } = search(this.sets ?? [], text, MOST_FOUND);
-      // Grouped under their sets, in the order in which the best of each was found.
+      const { found, total } = search(this.sets ?? [], text, MAX_FOUND);
+      // Grouped by set, in the order of the best result of each.
       const groups = new Map();
       for (const { set, counter } of found) groups.set(set, [...(groups.get(set) ?? []), counter]);
       this.tree.replaceChildren(...[...groups].map(([set, counters]) => this.setItem(set, counters)));
-      const rest = total > found.length ? `, the best ${found.length} are shown` : "";
-      setText(byId("tree-state"), total ? `${count(total, "counter")} found${rest}. Enter adds the first.` : "No counter has all of these words.");
+      const rest = total > found.length ? `, showing the best ${found.length}` : "";
+      setText(byId("tree-state"), total ? `${count(total, "counter")} found${rest}. Enter adds the first.` : "No counter contains all of these words.");
     }
     const first = this.tree.querySelector("[role=treeitem]");
     if (first) first.tabIndex = 0;
     this.mark();
   }
 
-  /** A row of the tree, with the place for what is below it. */
+  /** A row of the tree, with a group for its children. */
   item(node, name, level) {
     const id = `tree-group-${(this.made = (this.made ?? 0) + 1)}`;
     const group = node.children ? element("ul", { role: "group", id, hidden: true }) : null;
@@ -192,7 +192,7 @@ export class Tree {
     item.nextElementSibling.hidden = true;
   }
 
-  /** The items that can be seen, from top to bottom. */
+  /** The visible items, from top to bottom. */
   visible() {
     return [...this.tree.querySelectorAll("[role=treeitem]")].filter((item) => !item.closest("ul[hidden]"));
   }
@@ -226,7 +226,7 @@ export class Tree {
       event.stopPropagation();
       act();
     } else if (event.key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey && /\S/.test(event.key)) {
-      // A letter goes to the next item that begins with it.
+      // A letter moves to the next item that begins with it.
       event.stopPropagation();
       const begins = (other) => this.nodes.get(other).title && other.querySelector(".tree-name").textContent.toLowerCase().startsWith(event.key.toLowerCase());
       this.focus([...all.slice(at + 1), ...all.slice(0, at)].find(begins));
@@ -255,23 +255,23 @@ export class Tree {
     this.show([node.path]);
   }
 
-  /** Adds paths, and the source they are of to the chart when nothing of it is shown. */
+  /** Adds paths, and their source if it is not on the chart. */
   show(paths) {
     if (this.source && !state.sources.includes(this.source.id)) change({ sources: [...state.sources, this.source.id] });
     if (addPaths(paths)) announce(`Added ${paths.join(", ")}`);
-    else say(`${paths.join(", ")} is on the chart already.`);
+    else say(`${paths.join(", ")} is already on the chart.`);
   }
 
-  /** Adds what was typed, unless the server says that it is no path. */
+  /** Adds the entered path, unless the server rejects it. */
   async addTyped(event) {
     event.preventDefault();
     const field = byId("path-field");
     const path = field.value.trim();
-    let problem = path.startsWith("\\") ? null : "A counter path begins with \\, as in \\Memory\\Available Bytes.";
+    let problem = path.startsWith("\\") ? null : "A counter path begins with \\, for example \\Memory\\Available Bytes.";
     try {
       if (!problem && this.source) await series(this.source.id, { paths: [path], begin: null, end: null, columns: 1 });
-    } catch (refusal) {
-      problem = refusal.message;
+    } catch (error) {
+      problem = error.message;
     }
     setText(byId("path-error"), problem ?? "");
     field.setAttribute("aria-invalid", String(Boolean(problem)));
@@ -280,7 +280,7 @@ export class Tree {
     if (field.value.trim() === path) field.value = "";
   }
 
-  /** Marks what is on the chart. */
+  /** Marks the counters on the chart. */
   mark() {
     const known = new Set(state.paths.map((path) => path.toLowerCase()));
     for (const item of this.tree.querySelectorAll("[role=treeitem]")) {
@@ -289,11 +289,11 @@ export class Tree {
     }
   }
 
-  /** Shows the help of the item that has the focus or the pointer. */
-  tell(item) {
+  /** Shows the help of an item. */
+  showHelp(item) {
     const node = item && this.nodes.get(item);
     if (!node) return;
     setText(byId("tree-help-title"), node.unit ? `${node.title} (${node.unit})` : node.title);
-    setText(byId("tree-help-text"), node.help || "There is no help for this counter.");
+    setText(byId("tree-help-text"), node.help || "No help available.");
   }
 }

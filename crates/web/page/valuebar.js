@@ -1,10 +1,10 @@
-// The value bar: last, average, minimum, maximum of the selected counter over the visible range, and the range's length.
+// The value bar: statistics of the selected counter over the visible range, and its duration.
 
 import { byId, setText, setTitle } from "./element.js";
 import { duration, figure, NONE } from "./figures.js";
 import { nameOf } from "./hover.js";
 
-/** Shows the figures of `line`, null for none, over `seconds`. */
+/** Shows the statistics of `line` (or null) over `seconds`. */
 export function drawValueBar(line, seconds) {
   const statistics = line?.statistics ?? {};
   setText(byId("value-last"), figure(statistics.last, line?.type));

@@ -1,14 +1,13 @@
-// Choosing a stretch of time: dragging with mouse, pen or finger, pinching, the wheel with Ctrl, and steps by key. Keeps the
-// stretches one came from, to go back to and forward again.
+// Selecting a time range: dragging with mouse, pen or finger, pinching, the wheel with Ctrl, and keys. Keeps a history.
 
 import { change, state } from "./state.js";
 
 const back = [];
 const forth = [];
-/** The shortest stretch. */
+/** The shortest range. */
 const SHORTEST_MS = 2;
 
-/** Goes to a stretch, null for the whole; the one before can be gone back to. */
+/** Zooms to a range, null for the whole, and adds the previous one to the history. */
 export function zoomTo(range) {
   if (same(range, state.range)) return;
   back.push(state.range);
@@ -19,14 +18,14 @@ export function zoomTo(range) {
 
 const same = (one, other) => one === other || (one && other && one.begin === other.begin && one.end === other.end);
 
-/** Goes back to the stretch before. */
+/** Goes back in the history. */
 export function zoomBack() {
   if (!back.length) return;
   forth.push(state.range);
   change({ range: back.pop() });
 }
 
-/** Goes forward again. */
+/** Goes forward in the history. */
 export function zoomForth() {
   if (!forth.length) return;
   back.push(state.range);
@@ -36,45 +35,45 @@ export function zoomForth() {
 export const canGoBack = () => back.length > 0;
 export const canGoForth = () => forth.length > 0;
 
-/** Forgets where one was: other sources have other times. */
+/** Clears the history: other sources have other times. */
 export function forgetZooms() {
   back.length = 0;
   forth.length = 0;
 }
 
-/** Whole milliseconds, inside of those of `whole`, so that its last sample can be within; null where that is all of it. */
+/** A range in whole milliseconds inside `whole`; null if it is all of it. */
 export function withinWhole(range, whole) {
   const all = inMilliseconds(whole);
-  const asked = inMilliseconds(range);
-  const length = Math.min(Math.max(asked.end - asked.begin, SHORTEST_MS), all.end - all.begin);
+  const requested = inMilliseconds(range);
+  const length = Math.min(Math.max(requested.end - requested.begin, SHORTEST_MS), all.end - all.begin);
   if (length >= (all.end - all.begin) * 0.9999) return null;
   const begin = Math.round((range.begin + range.end) * 500 - length / 2);
   const from = Math.max(all.begin, Math.min(begin, all.end - length));
   return { begin: from / 1000, end: (from + length) / 1000 };
 }
 
-/** The whole milliseconds that a stretch lies in. */
+/** Rounds a range outward to whole milliseconds. */
 function inMilliseconds({ begin, end }) {
-  // Seconds since 1970 have no digits beyond this.
+  // The precision of doubles for seconds since 1970.
   const noise = 0.001;
   return { begin: Math.floor(begin * 1000 + noise), end: Math.ceil(end * 1000 - noise) };
 }
 
-/** The stretch `factor` times as long around the share `at` (0 to 1) of it. */
+/** A range `factor` times as long, around the position `at` (0 to 1) in it. */
 export function zoomed({ begin, end }, factor, at = 0.5) {
   const held = begin + (end - begin) * at;
   return { begin: held - (held - begin) * factor, end: held + (end - held) * factor };
 }
 
-/** The stretch moved by a share of its length, in whole milliseconds, so that the length stays. */
+/** A range moved by a part of its length, in whole milliseconds. */
 export function moved({ begin, end }, share) {
   const by = Math.round((end - begin) * share * 1000) / 1000;
   return { begin: begin + by, end: end + by };
 }
 
 /**
- * Watches the plot's surface. `view()` is the stretch shown, `whole()` all there is; `onClick(left, top)` a click that chooses
- * nothing; `onChoose(range)` takes a stretch; `onHold(isHeld)`: the chart is to stay where it is while something is dragged.
+ * Handles pointers on the plot. `view()` is the visible range, `whole()` the whole one; `onClick(left, top)`: a click;
+ * `onChoose(range)`: a selected range; `onHold(isHeld)`: the chart must not move during a drag.
  */
 export function watchPointer(plot, { view, whole, onChoose, onClick, onHold }) {
   const surface = plot.over;
@@ -91,11 +90,11 @@ export function watchPointer(plot, { view, whole, onChoose, onClick, onHold }) {
     if (event.pointerType === "mouse" && event.button !== 0) return;
     pointers.set(event.pointerId, leftOf(event));
     onHold(true);
-    // So that the drag goes on outside of the plot.
+    // The drag continues outside the plot.
     try {
       surface.setPointerCapture(event.pointerId);
     } catch {
-      // The pointer is gone already.
+      // The pointer has ended.
     }
     if (pointers.size === 1) {
       from = leftOf(event);
@@ -117,7 +116,7 @@ export function watchPointer(plot, { view, whole, onChoose, onClick, onHold }) {
     const left = leftOf(event);
     pointers.set(event.pointerId, left);
     if (pinch && pointers.size === 2) {
-      // The moments under both fingers stay under them.
+      // The times under both fingers stay there.
       const width = surface.clientWidth;
       const { begin, end } = pinch.view;
       const at = pinch.lefts.map((x) => begin + ((end - begin) * x) / width);

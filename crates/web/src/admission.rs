@@ -1,17 +1,19 @@
-//! Which connections are open: how many of all clients and of each, and which of them wait for a request.
+//! Limits of open connections: in total, per client, and per client without a request.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use tachograph_counters::IgnorePoison;
 use tokio::sync::Notify;
 
-/// How long a connection may wait for a request before it can be closed in favour of others. The handshake and the header
-/// of an honest client are there long before that.
-const MIN_WAIT: Duration = Duration::from_secs(1);
+/// Connections that have been idle for this time can be closed in favour of others. Honest clients finish the handshake and
+/// send a header much sooner.
+const MIN_IDLE: Duration = Duration::from_secs(1);
 
-/// A client, as limits count it: an IPv4 address, or the /64 network of an IPv6 address, all of which one host can use.
+/// What the limits regard as one client: an IPv4 address, or an IPv6 /64 network, because one host can use all its
+/// addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Client(IpAddr);
 
@@ -35,15 +37,15 @@ impl std::fmt::Display for Client {
     }
 }
 
-/// How many connections there may be.
+/// Maximum numbers of connections.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     /// Of all clients.
-    open: usize,
+    total: usize,
     /// Of one client.
     of_client: usize,
-    /// Of one client, that wait for a request for more than [`MIN_WAIT`].
-    waiting: usize,
+    /// Of one client, idle for more than [`MIN_IDLE`].
+    idle: usize,
 }
 
 /// The open connections.
@@ -56,64 +58,69 @@ pub(crate) struct Admission {
 struct State {
     open: usize,
     clients: HashMap<Client, Connections>,
-    /// The number of the last connection that began to wait.
-    last: u64,
+    /// The id that was last given to an idle connection.
+    last_id: u64,
 }
 
 /// The connections of one client.
 #[derive(Default)]
 struct Connections {
     open: usize,
-    /// Those that wait for a request, the one that waits longest first.
-    waiting: BTreeMap<u64, Waiting>,
+    /// Connections without a request, by id, so the longest idle ones come first.
+    idle: BTreeMap<u64, IdleConnection>,
 }
 
-struct Waiting {
+struct IdleConnection {
     since: Instant,
     close: Arc<Notify>,
 }
 
-/// An open connection; it is counted until this is dropped.
-pub(crate) struct Seat {
+/// An open connection. It counts toward the limits until this is dropped.
+pub(crate) struct ConnectionPermit {
     admission: Arc<Admission>,
     client: Client,
     close: Arc<Notify>,
-    /// Its number among those that wait, unless it has a request.
-    waits: Mutex<Option<u64>>,
+    /// The connection's id among the idle ones; `None` during a request.
+    idle_id: Mutex<Option<u64>>,
 }
 
-/// A request that is answered on a connection. When this is dropped, after the answer was flushed, the connection waits for the
-/// next one.
-pub(crate) struct Turn(Arc<Seat>);
+/// A request in progress. When this is dropped, after the response is flushed, the connection becomes idle.
+pub(crate) struct ActiveRequest(Arc<ConnectionPermit>);
 
 impl Admission {
-    /// Room for `open` connections: a client has at most three quarters of it, and an eighth for connections that only wait.
-    pub(crate) fn new(open: usize) -> Arc<Self> {
-        let limits = Limits { open, of_client: (open - open / 4).max(1), waiting: (open / 8).max(1) };
+    /// Admits up to `total` connections. One client can have up to three quarters of them, and up to an eighth of them
+    /// idle.
+    pub(crate) fn new(total: usize) -> Arc<Self> {
+        let limits = Limits { total, of_client: (total - total / 4).max(1), idle: (total / 8).max(1) };
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
-    /// Counts a connection that a client has opened; `None` where it is to be closed at once. Others that wait for a request
-    /// without sending one are closed in its favour.
-    pub(crate) fn enter(self: &Arc<Self>, client: Client) -> Option<Arc<Seat>> {
+    /// Counts a new connection of a client; `None` if it must be closed at once. Long idle connections are closed to
+    /// make room.
+    pub(crate) fn admit(self: &Arc<Self>, client: Client) -> Option<Arc<ConnectionPermit>> {
         let close = Arc::default();
-        let waits = self.lock().enter(self.limits, client, &close, Instant::now())?;
-        Some(Arc::new(Seat { admission: Arc::clone(self), client, close, waits: Mutex::new(Some(waits)) }))
+        let id = self.lock().admit(self.limits, client, &close, Instant::now())?;
+        Some(Arc::new(ConnectionPermit {
+            admission: Arc::clone(self),
+            client,
+            close,
+            idle_id: Mutex::new(Some(id)),
+        }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 }
 
 impl State {
-    /// The number under which the new connection waits, where there is room for it.
-    fn enter(&mut self, limits: Limits, client: Client, close: &Arc<Notify>, now: Instant) -> Option<u64> {
-        let Connections { open, waiting } = self.clients.entry(client).or_default();
-        // What is closed is counted until it has ended: only its waiting ends at once.
+    /// The idle id of the new connection; `None` if it exceeds a limit.
+    fn admit(&mut self, limits: Limits, client: Client, close: &Arc<Notify>, now: Instant) -> Option<u64> {
+        let Connections { open, idle } = self.clients.entry(client).or_default();
+        // Connections that are being closed still count as open.
         let (mut own, mut all) = (*open, self.open);
-        while waiting.len() >= limits.waiting || own >= limits.of_client {
-            if !close_oldest(waiting, now) {
+        while idle.len() >= limits.idle || own >= limits.of_client {
+            if !close_oldest(idle, now) {
                 break;
             }
             own = own.saturating_sub(1);
@@ -122,103 +129,103 @@ impl State {
         if own >= limits.of_client {
             return None;
         }
-        if all >= limits.open {
-            // A client whose connections are all fresh must not shield those of others that have waited for long.
-            let has_waited = |connections: &&mut Connections| {
-                let oldest = connections.waiting.first_key_value();
-                oldest.is_some_and(|(_, waiting)| now.saturating_duration_since(waiting.since) >= MIN_WAIT)
+        if all >= limits.total {
+            // Only clients with a connection that has been idle for long, so that a client with fresh ones does not
+            // shield others.
+            let has_old = |connections: &&mut Connections| {
+                let oldest = connections.idle.first_key_value();
+                oldest.is_some_and(|(_, idle)| now.saturating_duration_since(idle.since) >= MIN_IDLE)
             };
-            let most = self.clients.values_mut().filter(has_waited);
-            let most = most.max_by_key(|connections| connections.waiting.len());
-            if !most.is_some_and(|connections| close_oldest(&mut connections.waiting, now)) {
-                self.forget(client);
+            let candidates = self.clients.values_mut().filter(has_old);
+            let longest = candidates.max_by_key(|connections| connections.idle.len());
+            if !longest.is_some_and(|connections| close_oldest(&mut connections.idle, now)) {
+                self.forget_unconnected(client);
                 return None;
             }
         }
         self.open += 1;
         self.clients.entry(client).or_default().open += 1;
-        Some(self.wait(client, close, now))
+        Some(self.add_idle(client, close, now))
     }
 
-    fn wait(&mut self, client: Client, close: &Arc<Notify>, now: Instant) -> u64 {
-        self.last += 1;
-        let waiting = Waiting { since: now, close: Arc::clone(close) };
-        self.clients.entry(client).or_default().waiting.insert(self.last, waiting);
-        self.last
+    fn add_idle(&mut self, client: Client, close: &Arc<Notify>, now: Instant) -> u64 {
+        self.last_id += 1;
+        let idle = IdleConnection { since: now, close: Arc::clone(close) };
+        self.clients.entry(client).or_default().idle.insert(self.last_id, idle);
+        self.last_id
     }
 
-    fn stop_waiting(&mut self, client: Client, number: u64) {
+    fn remove_idle(&mut self, client: Client, id: u64) {
         if let Some(connections) = self.clients.get_mut(&client) {
-            connections.waiting.remove(&number);
+            connections.idle.remove(&id);
         }
     }
 
-    fn leave(&mut self, client: Client) {
+    fn release(&mut self, client: Client) {
         self.open = self.open.saturating_sub(1);
         if let Some(connections) = self.clients.get_mut(&client) {
             connections.open = connections.open.saturating_sub(1);
         }
-        self.forget(client);
+        self.forget_unconnected(client);
     }
 
-    /// Forgets a client without connections.
-    fn forget(&mut self, client: Client) {
+    fn forget_unconnected(&mut self, client: Client) {
         if self.clients.get(&client).is_some_and(|connections| connections.open == 0) {
             self.clients.remove(&client);
         }
     }
 }
 
-/// Closes the connection that has waited longest, if it has waited for long enough.
-fn close_oldest(waiting: &mut BTreeMap<u64, Waiting>, now: Instant) -> bool {
-    let Some(oldest) = waiting.first_entry() else { return false };
-    if now.saturating_duration_since(oldest.get().since) < MIN_WAIT {
+/// Closes the longest idle connection, if it has been idle for [`MIN_IDLE`].
+fn close_oldest(idle: &mut BTreeMap<u64, IdleConnection>, now: Instant) -> bool {
+    let Some(oldest) = idle.first_entry() else { return false };
+    if now.saturating_duration_since(oldest.get().since) < MIN_IDLE {
         return false;
     }
     oldest.remove().close.notify_one();
     true
 }
 
-impl Seat {
+impl ConnectionPermit {
     pub(crate) fn client(&self) -> Client {
         self.client
     }
 
-    /// Returns when the connection is to be closed in favour of others.
+    /// Returns when the connection must be closed in favour of others.
     pub(crate) async fn closed(&self) {
         self.close.notified().await;
     }
 
-    /// A request has come.
-    pub(crate) fn begin(self: &Arc<Self>) -> Turn {
-        let number = self.waits().take();
-        if let Some(number) = number {
-            self.admission.lock().stop_waiting(self.client, number);
+    /// Marks the connection as busy with a request.
+    pub(crate) fn begin_request(self: &Arc<Self>) -> ActiveRequest {
+        let id = self.idle_id().take();
+        if let Some(id) = id {
+            self.admission.lock().remove_idle(self.client, id);
         }
-        Turn(Arc::clone(self))
+        ActiveRequest(Arc::clone(self))
     }
 
-    fn waits(&self) -> MutexGuard<'_, Option<u64>> {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let Seat { admission, client, close, .. } = &*self.0;
-        let number = admission.lock().wait(*client, close, Instant::now());
-        *self.0.waits() = Some(number);
+    fn idle_id(&self) -> MutexGuard<'_, Option<u64>> {
+        self.idle_id.lock().ignore_poison()
     }
 }
 
-impl Drop for Seat {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        let number = self.waits().take();
+        let ConnectionPermit { admission, client, close, .. } = &*self.0;
+        let id = admission.lock().add_idle(*client, close, Instant::now());
+        *self.0.idle_id() = Some(id);
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        let id = self.idle_id().take();
         let mut state = self.admission.lock();
-        if let Some(number) = number {
-            state.stop_waiting(self.client, number);
+        if let Some(id) = id {
+            state.remove_idle(self.client, id);
         }
-        state.leave(self.client);
+        state.release(self.client);
     }
 }
 
@@ -226,67 +233,67 @@ impl Drop for Seat {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { open: 100, of_client: 75, waiting: 10 };
+    const LIMITS: Limits = Limits { total: 100, of_client: 75, idle: 10 };
 
-    fn client(number: u8) -> Client {
-        IpAddr::from([192, 0, 2, number]).into()
+    fn client(last: u8) -> Client {
+        IpAddr::from([192, 0, 2, last]).into()
     }
 
-    /// A connection that only waits.
-    fn enter(state: &mut State, from: u8, now: Instant) -> Option<u64> {
-        state.enter(LIMITS, client(from), &Arc::default(), now)
+    /// An idle connection.
+    fn admit(state: &mut State, from: u8, now: Instant) -> Option<u64> {
+        state.admit(LIMITS, client(from), &Arc::default(), now)
     }
 
     #[test]
-    fn one_address_leaves_places_to_others() {
+    fn one_address_cannot_use_all_connections() {
         let (mut state, now) = (State::default(), Instant::now());
-        assert_eq!((0..200).filter(|_| enter(&mut state, 1, now).is_some()).count(), LIMITS.of_client);
-        let others = (2..200).filter(|&from| enter(&mut state, from, now).is_some()).count();
-        assert_eq!(others, LIMITS.open - LIMITS.of_client);
-        // Nobody is kept out for longer than the others may wait.
+        assert_eq!((0..200).filter(|_| admit(&mut state, 1, now).is_some()).count(), LIMITS.of_client);
+        let others = (2..200).filter(|&from| admit(&mut state, from, now).is_some()).count();
+        assert_eq!(others, LIMITS.total - LIMITS.of_client);
+        // After MIN_IDLE, new clients are admitted.
         for from in 200..=255 {
-            assert!(enter(&mut state, from, now + MIN_WAIT).is_some(), "address {from}");
+            assert!(admit(&mut state, from, now + MIN_IDLE).is_some(), "address {from}");
         }
     }
 
     #[test]
-    fn those_that_wait_longest_are_closed_first() {
+    fn the_longest_idle_connections_are_closed_first() {
         let (mut state, now) = (State::default(), Instant::now());
-        let closes: Vec<Arc<Notify>> = (0..LIMITS.waiting).map(|_| Arc::default()).collect();
+        let closes: Vec<Arc<Notify>> = (0..LIMITS.idle).map(|_| Arc::default()).collect();
         for close in &closes {
-            assert!(state.enter(LIMITS, client(1), close, now).is_some());
+            assert!(state.admit(LIMITS, client(1), close, now).is_some());
         }
-        // An honest client sends its request at once, however many of its connections come at the same time.
-        assert!(enter(&mut state, 1, now).is_some());
+        // Fresh connections are not closed: an honest client may open many at once.
+        assert!(admit(&mut state, 1, now).is_some());
         let is_closed = |close: &Arc<Notify>| {
             let notified = std::pin::pin!(close.notified());
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             notified.poll(&mut context).is_ready()
         };
         assert!(!closes.iter().any(is_closed));
-        assert!(enter(&mut state, 1, now + MIN_WAIT).is_some());
+        assert!(admit(&mut state, 1, now + MIN_IDLE).is_some());
         assert!(is_closed(&closes[0]) && is_closed(&closes[1]) && !is_closed(&closes[2]));
-        // Another address is of no concern to it.
-        assert!(enter(&mut state, 2, now + MIN_WAIT).is_some());
+        // Connections of other addresses do not matter.
+        assert!(admit(&mut state, 2, now + MIN_IDLE).is_some());
         assert!(!is_closed(&closes[2]));
     }
 
     #[test]
-    fn a_connection_with_a_request_is_never_closed_and_all_are_forgotten() {
+    fn connections_with_a_request_are_never_closed_and_clients_are_forgotten() {
         let admission = Admission::new(8);
-        let seats: Vec<_> = (0..6).map(|_| admission.enter(client(1)).expect("a place")).collect();
-        let turns: Vec<_> = seats.iter().map(Seat::begin).collect();
-        assert!(admission.enter(client(1)).is_none(), "three quarters of all places");
-        assert_eq!(admission.lock().clients[&client(1)].waiting.len(), 0);
-        drop(turns);
-        assert_eq!(admission.lock().clients[&client(1)].waiting.len(), 6);
-        drop(seats);
+        let permits: Vec<_> = (0..6).map(|_| admission.admit(client(1)).expect("a connection")).collect();
+        let requests: Vec<_> = permits.iter().map(ConnectionPermit::begin_request).collect();
+        assert!(admission.admit(client(1)).is_none(), "three quarters of all connections");
+        assert_eq!(admission.lock().clients[&client(1)].idle.len(), 0);
+        drop(requests);
+        assert_eq!(admission.lock().clients[&client(1)].idle.len(), 6);
+        drop(permits);
         let state = admission.lock();
         assert_eq!((state.open, state.clients.len()), (0, 0));
     }
 
     #[test]
-    fn a_host_is_one_client_at_all_of_its_addresses() {
+    fn all_addresses_of_a_host_are_one_client() {
         let of = |text: &str| Client::from(text.parse::<IpAddr>().expect("an address"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
         assert_eq!(of("2001:db8:0:1::1"), of("2001:db8:0:1:ffff::2"));

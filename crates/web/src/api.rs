@@ -1,4 +1,4 @@
-//! The HTTP interface: one table of what there is, described in `openapi.json`.
+//! The HTTP interface: the table of routes, which `openapi.json` describes.
 
 mod charts;
 mod live;
@@ -15,45 +15,45 @@ use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
 use tachograph_logs::ReadOptions;
 use tachograph_monitor::View;
+use tokio::sync::Semaphore;
 
-use crate::answer::Refusal;
 use crate::guard::{Guard, guard};
 use crate::hub::Hub;
 use crate::metrics::MetricsOptions;
 use crate::options::{LineLog, ServeError, ServeOptions};
+use crate::response::ApiError;
 use crate::sources::Sources;
 use crate::tls;
-use crate::work::{Places, Work};
+use crate::workers::Workers;
 
-/// Threads that read logs.
+/// Number of threads that read logs.
 const READING_THREADS: usize = 3;
-/// Threads for what the ring of live samples answers.
+/// Number of threads for requests about this machine.
 const LIVE_THREADS: usize = 2;
-/// Downloads that are written or sent at a time.
+/// Maximum number of concurrent downloads.
 const MAX_DOWNLOADS: usize = 8;
 
-/// What all handlers share.
+/// The state that all handlers share.
 pub(crate) type Web = Arc<Shared>;
 
 pub(crate) struct Shared {
     pub(crate) guard: Guard,
     pub(crate) hub: Arc<Hub>,
     pub(crate) sources: Sources,
-    /// The downloads that are written or sent at a time: their files lie on the disk until somebody has taken them.
-    pub(crate) downloads: Places,
-    /// The threads for live values.
-    pub(crate) live: Work,
-    /// The thread for scrapes, one after another.
-    pub(crate) scrapes: Work,
-    pub(crate) exporters: metrics::Exporters,
-    /// What the page opens with.
+    /// Limits concurrent downloads: their files take disk space until they are sent.
+    pub(crate) downloads: Arc<Semaphore>,
+    /// Threads for requests about this machine.
+    pub(crate) live_workers: Workers,
+    /// One thread: scrapes run one after another.
+    pub(crate) scrape_worker: Workers,
+    pub(crate) exporters: metrics::ExporterCache,
+    /// The view that the page opens with.
     pub(crate) view: Option<View>,
     pub(crate) metrics: MetricsOptions,
     pub(crate) log: Option<LineLog>,
 }
 
 impl Shared {
-    /// What answers on a port.
     pub(crate) fn new(port: u16, is_tls: bool, options: ServeOptions) -> Result<Web, ServeError> {
         let ServeOptions {
             token,
@@ -70,23 +70,34 @@ impl Shared {
             ..
         } = options;
         let reading = ReadOptions { budget: memory, encoding, ..ReadOptions::default() };
-        let sources = Sources::new(&logs, uploads, reading, notices.clone(), Work::new(READING_THREADS))?;
+        let sources = Sources::new(&logs, uploads, reading, notices.clone(), Workers::new(READING_THREADS))?;
         let guard = Guard::new(port, is_tls, hosts, token, tls::secret()?, notices);
         let hub = Arc::new(Hub::start(live)?);
-        let (live, scrapes, exporters) =
-            (Work::new(LIVE_THREADS), Work::new(1), metrics::Exporters::default());
-        let downloads = Places::new(MAX_DOWNLOADS);
-        Ok(Arc::new(Self { guard, hub, sources, downloads, live, scrapes, exporters, view, metrics, log }))
+        let (live_workers, scrape_worker, exporters) =
+            (Workers::new(LIVE_THREADS), Workers::new(1), metrics::ExporterCache::default());
+        let downloads = Arc::new(Semaphore::new(MAX_DOWNLOADS));
+        Ok(Arc::new(Self {
+            guard,
+            hub,
+            sources,
+            downloads,
+            live_workers,
+            scrape_worker,
+            exporters,
+            view,
+            metrics,
+            log,
+        }))
     }
 
-    /// Ends the collection, and closes all logs.
+    /// Stops the collection and closes all logs.
     pub(crate) fn close(&self) {
         self.hub.stop();
         self.sources.close_all();
     }
 }
 
-/// The paths with what each answers. `{...}` is a part that varies.
+/// All routes.
 pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
     vec![
         ("/", get(page::index)),
@@ -114,22 +125,22 @@ pub(crate) fn router(web: Web) -> Router {
         router = router.route(path, methods);
     }
     router
-        .fallback(nothing_there)
-        .method_not_allowed_fallback(wrong_method)
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard))
         .with_state(web)
 }
 
-async fn nothing_there(uri: Uri) -> Response {
+async fn not_found(uri: Uri) -> Response {
     match uri.path() {
         "/favicon.ico" => StatusCode::NO_CONTENT.into_response(),
-        _ => Refusal::unknown("there is no such page; /api/openapi.json says what there is").into_response(),
+        _ => ApiError::not_found("no such page; /api/openapi.json lists all paths").into_response(),
     }
 }
 
-async fn wrong_method() -> Refusal {
-    Refusal::new(
+async fn method_not_allowed() -> ApiError {
+    ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "this is not to be asked for in this way; see /api/openapi.json",
+        "this path does not support the method; see /api/openapi.json",
     )
 }

@@ -1,15 +1,15 @@
-//! The page and its parts, as they were when the library was built.
+//! The static files of the web monitor, which are built into the library.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::answer::{Refusal, typed};
+use crate::response::{ApiError, with_content_type};
 
-/// A file of the page.
+/// A static file.
 struct Asset {
-    /// Its name under `/assets/`.
+    /// The name under `/assets/`.
     name: &'static str,
-    /// Its media type.
+    /// The media type.
     kind: &'static str,
     etag: &'static str,
     bytes: &'static [u8],
@@ -18,38 +18,37 @@ struct Asset {
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// The page itself.
 pub(crate) const PAGE: &str = "index.html";
 
-/// A file of the page, compressed where the browser takes that, or nothing where it has it already.
+/// The response for a static file: compressed if the client accepts that, 304 if the client has it.
 pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
-        return Refusal::unknown("the page has no such part").into_response();
+        return ApiError::not_found("no such file").into_response();
     };
-    let has_it = |value: &HeaderValue| {
+    let is_current = |value: &HeaderValue| {
         value.to_str().is_ok_and(|known| {
             known.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == asset.etag)
         })
     };
-    let mut response = if headers.get_all(header::IF_NONE_MATCH).iter().any(has_it) {
+    let mut response = if headers.get_all(header::IF_NONE_MATCH).iter().any(is_current) {
         StatusCode::NOT_MODIFIED.into_response()
-    } else if takes_gzip(headers) && asset.gzip.len() < asset.bytes.len() {
-        let mut response = typed(asset.kind, asset.gzip);
+    } else if accepts_gzip(headers) && asset.gzip.len() < asset.bytes.len() {
+        let mut response = with_content_type(asset.kind, asset.gzip);
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         response
     } else {
-        typed(asset.kind, asset.bytes)
+        with_content_type(asset.kind, asset.bytes)
     };
     let headers = response.headers_mut();
     headers.insert(header::ETAG, HeaderValue::from_static(asset.etag));
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    // Asked for again each time: a newer server has another page.
+    // Revalidated each time: a newer server can serve a different version.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
 }
 
-/// Whether a browser takes what is compressed: `gzip`, unless with the weight 0.
-fn takes_gzip(headers: &HeaderMap) -> bool {
+/// Whether `Accept-Encoding` contains `gzip` with a weight above 0.
+fn accepts_gzip(headers: &HeaderMap) -> bool {
     let names = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     names.flat_map(|value| value.split(',')).any(|coding| {
         let mut parts = coding.split(';').map(str::trim);

@@ -1,4 +1,4 @@
-//! One connection.
+//! Serving one connection.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,51 +15,51 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::net::sockopt;
+use tachograph_counters::IgnorePoison;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
-use crate::admission::{Seat, Turn};
-use crate::unsent::{FlushedStream, Unsent};
+use crate::admission::{ActiveRequest, ConnectionPermit};
+use crate::flush::{FlushedStream, UnflushedRequest};
 
-/// How long the header of a request, or the wait for the next one, may take.
-const HEADER_TIME: Duration = Duration::from_secs(15);
-/// How long the agreement on keys may take.
-const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
-/// How long a client may not take what was sent; the kernel then ends the connection.
-const UNREAD_TIME: Duration = Duration::from_secs(30);
-/// Bytes that the kernel holds for a client that does not take them (it takes twice as many).
+/// Time limit for receiving the header of a request, including the wait for its first byte.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
+/// Time limit for the TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The kernel closes the connection if sent data is not acknowledged for this time.
+const USER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Size of the kernel's send buffer (the kernel doubles it).
 const SEND_BUFFER: usize = 256 << 10;
-/// Longest header of a request, all its lines.
+/// Maximum length of a request's header.
 const MAX_HEADER: usize = 64 << 10;
-/// Most lines of a header.
 const MAX_HEADER_LINES: usize = 64;
 
-/// Ends the connection of a request at once: its reader is too slow.
+/// Closes the connection of a stream whose reader is too slow.
 #[derive(Clone)]
 pub(crate) struct Overrun(pub(crate) Arc<Notify>);
 
-/// Serves a connection to its end.
+/// Serves a connection until it is closed.
 pub(crate) async fn serve(
     stream: TcpStream,
-    seat: Arc<Seat>,
+    permit: Arc<ConnectionPermit>,
     tls: Option<TlsAcceptor>,
     router: Router,
     stopping: watch::Receiver<bool>,
 ) {
-    // Small events go out at once. Where a kernel does not know an option, the connection works without.
+    // Small events are sent at once. Errors are ignored, because the server also works without these three options.
     let _ = stream.set_nodelay(true);
     let _ = sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
-    let _ = sockopt::set_tcp_user_timeout(&stream, UNREAD_TIME.as_millis() as u32);
-    let closing = Arc::clone(&seat);
+    let _ = sockopt::set_tcp_user_timeout(&stream, USER_TIMEOUT.as_millis() as u32);
+    let closing = Arc::clone(&permit);
     let work = async {
         match tls {
-            None => speak(stream, seat, router, stopping).await,
+            None => serve_http(stream, permit, router, stopping).await,
             Some(tls) => {
-                if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
-                    speak(stream, seat, router, stopping).await;
+                if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
+                    serve_http(stream, permit, router, stopping).await;
                 }
             }
         }
@@ -70,37 +70,42 @@ pub(crate) async fn serve(
     }
 }
 
-async fn speak<S: AsyncRead + AsyncWrite + Unpin>(
+async fn serve_http<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
-    seat: Arc<Seat>,
+    permit: Arc<ConnectionPermit>,
     router: Router,
     mut stopping: watch::Receiver<bool>,
 ) {
     let overrun = Overrun(Arc::default());
-    let mine = overrun.clone();
-    let unsent = Unsent::default();
-    let stream = FlushedStream::new(stream, unsent.clone());
+    let of_requests = overrun.clone();
+    let unflushed = UnflushedRequest::default();
+    let stream = FlushedStream::new(stream, unflushed.clone());
     let service = service_fn(move |request: Request<Incoming>| {
-        // A client that sends requests in a row: the answer before this one may not be flushed yet.
-        let turn = unsent.take().unwrap_or_else(|| seat.begin());
-        let unsent = unsent.clone();
+        // With pipelined requests, the previous response may not be flushed yet.
+        let last = unflushed.lock().ignore_poison().take();
+        let active = last.unwrap_or_else(|| permit.begin_request());
+        let unflushed = unflushed.clone();
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(mine.clone());
-        request.extensions_mut().insert(seat.client());
-        let answer = router.clone().oneshot(request);
-        async { answer.await.map(|answer| answer.map(|body| Answered { body, turn: Some(turn), unsent })) }
+        request.extensions_mut().insert(of_requests.clone());
+        request.extensions_mut().insert(permit.client());
+        let response = router.clone().oneshot(request);
+        async {
+            response
+                .await
+                .map(|response| response.map(|body| ResponseBody { body, active: Some(active), unflushed }))
+        }
     });
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
+        .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(MAX_HEADER)
         .max_header_size(MAX_HEADER)
         .max_headers(MAX_HEADER_LINES);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
-        // What goes wrong on a connection is its client's affair.
+        // Errors of a connection concern only its client.
         _ = connection.as_mut() => return,
         () = overrun.0.notified() => return,
         _ = stopping.wait_for(|is_stopping| *is_stopping) => {}
@@ -109,20 +114,21 @@ async fn speak<S: AsyncRead + AsyncWrite + Unpin>(
     let _ = connection.await;
 }
 
-/// The body of an answer. It is dropped when its last bytes are in the write buffer; the turn ends when they are flushed.
-struct Answered {
+/// The body of a response. It is dropped when its last bytes are in the write buffer; the request ends when these are
+/// flushed.
+struct ResponseBody {
     body: Body,
-    turn: Option<Turn>,
-    unsent: Unsent,
+    active: Option<ActiveRequest>,
+    unflushed: UnflushedRequest,
 }
 
-impl Drop for Answered {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.turn.take().into_iter().for_each(|turn| self.unsent.put(turn));
+        *self.unflushed.lock().ignore_poison() = self.active.take();
     }
 }
 
-impl http_body::Body for Answered {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 

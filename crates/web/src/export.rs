@@ -1,4 +1,4 @@
-//! Logs written for download, as `tacho relog` writes them.
+//! Exports: logs written for download, the same as `tacho relog` writes.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -13,16 +13,16 @@ use tachograph_logs::Format as LogFormat;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_perflib::FREQUENCY;
 
-use crate::answer::Refusal;
 use crate::options::LiveOptions;
-use crate::work::{Cancel, Cancellable, Watch};
+use crate::response::ApiError;
+use crate::workers::{Cancel, CancelCheck, Cancellable};
 
-/// Longest log that is written for download.
+/// Maximum size of a download.
 const MAX_BYTES: u64 = 4 << 30;
-/// Longest name of a download, in bytes.
+/// Maximum length of a download's name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// What is written.
+/// The format of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Blg,
@@ -31,12 +31,12 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    pub(crate) fn parse(text: Option<&str>) -> Result<Self, Refusal> {
+    pub(crate) fn parse(text: Option<&str>) -> Result<Self, ApiError> {
         match text {
             Some("blg") => Ok(Self::Blg),
             None | Some("csv") => Ok(Self::Csv),
             Some("tsv") => Ok(Self::Tsv),
-            Some(_) => Err(Refusal::bad("format: blg, csv or tsv")),
+            Some(_) => Err(ApiError::bad_request("format: must be blg, csv or tsv")),
         }
     }
 
@@ -49,7 +49,7 @@ impl Format {
         }
     }
 
-    /// The name of a download of a source of this name: letters that every system takes.
+    /// The file name of a download, with characters that every system allows.
     pub(crate) fn file_name(self, source: &str) -> String {
         let last = source.rsplit('/').next().unwrap_or_default();
         let stem = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
@@ -68,15 +68,15 @@ impl Format {
     }
 }
 
-/// What a log says of its machine, beside the samples.
-pub(crate) struct Facts {
+/// The facts about a machine in the header of a log.
+pub(crate) struct MachineFacts {
     zone: TimeZone,
     boot_time: Option<FileTime>,
     performance_frequency: Option<i64>,
 }
 
-impl Facts {
-    pub(crate) fn of_machine(options: &LiveOptions) -> Self {
+impl MachineFacts {
+    pub(crate) fn of_this_machine(options: &LiveOptions) -> Self {
         Self {
             zone: options.zone.clone(),
             boot_time: Some(options.boot_time).filter(|time| time.0 != 0),
@@ -87,14 +87,14 @@ impl Facts {
 
 /// Why a download was not written.
 pub(crate) enum ExportError {
-    /// It would be longer than [`MAX_BYTES`].
-    TooLong,
-    /// The file cannot be made or written.
-    NoRoom,
+    /// The download exceeds [`MAX_BYTES`].
+    TooLarge,
+    /// The file cannot be created or written.
+    DiskFull,
     /// The samples could not be read.
     Samples(FlowError),
-    /// They are more than is given.
-    Refused(Refusal),
+    /// The request exceeds a limit.
+    Rejected(ApiError),
 }
 
 impl From<FlowError> for ExportError {
@@ -103,81 +103,82 @@ impl From<FlowError> for ExportError {
     }
 }
 
-/// How a download is written.
+/// Writes downloads.
 pub(crate) struct Export<'a> {
     pub(crate) format: Format,
-    /// Where the file is that is being written.
+    /// The folder for temporary files.
     pub(crate) folder: &'a Path,
     pub(crate) cancel: &'a Cancel,
 }
 
 impl Export<'_> {
-    /// Writes what a query selects of logs; `None` where there is no sample.
+    /// Exports logs; `None` if the query selects no samples.
     pub(crate) fn log(&self, query: &LogQuery) -> Result<Option<File>, ExportError> {
         let mut query = query.clone();
         if self.format == Format::Blg {
             query.selection = query.selection.with_identities();
         }
-        let mut watch = Watch::new(self.cancel);
-        // How many values its samples have is not told here.
-        let (scan, pipeline) = query.table(|_| watch.note(0))?;
+        let mut check = CancelCheck::new(self.cancel);
+        // The number of values is unknown here.
+        let (scan, pipeline) = query.table(|_| check.check(0))?;
         let Some(report) = pipeline.reports.first().filter(|_| scan.samples() > 0) else { return Ok(None) };
         let known = report.facts();
-        let facts = Facts {
+        let facts = MachineFacts {
             zone: known.zone.clone(),
             boot_time: known.boot_time,
             performance_frequency: known.performance_frequency,
         };
-        // As relog writes them: with 20 digits where the log has them.
+        // Like `tacho relog`: 20 digits if the log has them.
         let form = TextForm { digits: report.digits(), ..TextForm::default() };
         self.write(pipeline.source, &scan, &facts, form).map(Some)
     }
 
-    /// Writes samples of this machine, which come twice: once to learn what there is; `None` where there is none.
+    /// Exports samples of this machine, which are read twice: the first pass finds the columns. `None` if there are no
+    /// samples.
     pub(crate) fn live(
         &self,
         first: impl Source,
-        again: impl Source,
-        facts: &Facts,
+        second: impl Source,
+        facts: &MachineFacts,
     ) -> Result<Option<File>, ExportError> {
         let mut scan = UnionScan::default();
         run(&mut Cancellable::new(first, self.cancel), &mut scan, || {})?;
         if scan.samples() == 0 || scan.groups().is_empty() {
             return Ok(None);
         }
-        self.write(Union::scanned(again, &scan), &scan, facts, TextForm::default()).map(Some)
+        self.write(Union::scanned(second, &scan), &scan, facts, TextForm::default()).map(Some)
     }
 
-    /// Writes samples into a file without a name, which is gone when it is closed.
+    /// Writes samples to an unnamed file, which is deleted when it is closed.
     fn write(
         &self,
         source: impl Source,
         scan: &UnionScan,
-        facts: &Facts,
+        facts: &MachineFacts,
         form: TextForm,
     ) -> Result<File, ExportError> {
-        let file = tempfile::tempfile_in(self.folder).map_err(|_| ExportError::NoRoom)?;
+        let file = tempfile::tempfile_in(self.folder).map_err(|_| ExportError::DiskFull)?;
         let source = Cancellable::new(source, self.cancel);
-        let mut out = Bounded { file: BufWriter::with_capacity(1 << 16, file), at: 0, failure: None };
+        let mut out =
+            LimitedFile { file: BufWriter::with_capacity(1 << 16, file), position: 0, failure: None };
         let outcome = write_samples(self.format, &mut out, source, scan, facts, form);
-        // What is wrong with the file tells more than the error that the sink made of it.
+        // Returns the cause instead of the sink's error.
         match (out.failure, outcome) {
             (Some(failure), Err(_)) => return Err(failure),
             (_, outcome) => outcome?,
         }
-        let mut file = out.file.into_inner().map_err(|_| ExportError::NoRoom)?;
-        file.seek(SeekFrom::Start(0)).map_err(|_| ExportError::NoRoom)?;
+        let mut file = out.file.into_inner().map_err(|_| ExportError::DiskFull)?;
+        file.seek(SeekFrom::Start(0)).map_err(|_| ExportError::DiskFull)?;
         Ok(file)
     }
 }
 
-/// Writes samples as a log.
 fn write_samples(
     format: Format,
-    out: &mut Bounded,
+    out: &mut LimitedFile,
     mut source: impl Source,
     scan: &UnionScan,
-    facts: &Facts,
+    facts: &MachineFacts,
     form: TextForm,
 ) -> Result<(), FlowError> {
     match format {
@@ -198,47 +199,47 @@ fn write_samples(
     }
 }
 
-/// A file that does not become too long.
-struct Bounded {
+/// A file that cannot become longer than [`MAX_BYTES`].
+struct LimitedFile {
     file: BufWriter<File>,
-    at: u64,
-    /// Why it could not be written on.
+    position: u64,
+    /// Why writing failed.
     failure: Option<ExportError>,
 }
 
-impl Bounded {
-    /// Takes note of a failure of the file.
-    fn note<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
+impl LimitedFile {
+    /// Records a failure of the file.
+    fn record<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
         if outcome.is_err() {
-            self.failure = Some(ExportError::NoRoom);
+            self.failure = Some(ExportError::DiskFull);
         }
         outcome
     }
 }
 
-impl Write for Bounded {
+impl Write for LimitedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.at + bytes.len() as u64 > MAX_BYTES {
-            self.failure = Some(ExportError::TooLong);
+        if self.position + bytes.len() as u64 > MAX_BYTES {
+            self.failure = Some(ExportError::TooLarge);
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let written = self.file.write(bytes);
-        let written = self.note(written)?;
-        self.at += written as u64;
+        let written = self.record(written)?;
+        self.position += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = self.file.flush();
-        self.note(flushed)
+        self.record(flushed)
     }
 }
 
-impl Seek for Bounded {
+impl Seek for LimitedFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let at = self.file.seek(to);
-        self.at = self.note(at)?;
-        Ok(self.at)
+        let position = self.file.seek(to);
+        self.position = self.record(position)?;
+        Ok(self.position)
     }
 }
 
@@ -247,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn downloads_have_plain_names() {
+    fn names_of_downloads_have_only_plain_characters() {
         assert_eq!(Format::Csv.file_name("dir/server 1.blg"), "server_1.csv");
         assert_eq!(Format::Blg.file_name("a\"\r\nb"), "a___b.blg");
         assert_eq!(Format::Tsv.file_name("../.."), "log.tsv");

@@ -1,4 +1,4 @@
-//! Who may ask: the name that the server was called by, the site that a request comes from, and the token.
+//! Access checks of every request: the Host header, the origin, and the token.
 
 use std::net::IpAddr;
 
@@ -10,19 +10,19 @@ use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 
 use crate::admission::Client;
-use crate::answer::Refusal;
 use crate::api::Web;
-use crate::guesses::Guesses;
 use crate::options::{LineLog, Token};
+use crate::response::ApiError;
+use crate::token_throttle::TokenThrottle;
 
-/// Longest path and query of a request, in bytes.
+/// Maximum length of a URL's path and query.
 const MAX_URI: usize = 48 << 10;
 
-/// Nothing is loaded from elsewhere, and nobody may frame the page.
+/// The page loads nothing from other sites and cannot be framed.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What every answer says to browsers.
+/// Headers of every response.
 const HEADERS: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -32,14 +32,14 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// What is checked of every request.
+/// Checks every request.
 pub(crate) struct Guard {
     port: u16,
     is_tls: bool,
     hosts: Vec<String>,
     token: Option<Token>,
-    guesses: Guesses,
-    /// What stands for the token in the cookie of a browser, for as long as the server runs.
+    throttle: TokenThrottle,
+    /// The value of the cookie that browsers send instead of the token; random, new at each start.
     session: String,
     cookie: String,
 }
@@ -53,14 +53,14 @@ impl Guard {
         session: String,
         notices: Option<LineLog>,
     ) -> Self {
-        // Cookies are of a host, whatever its ports: two servers must not take each other's.
+        // Browsers send cookies to all ports of a host, so two servers need different cookie names.
         let prefix = if is_tls { "__Host-" } else { "" };
         let cookie = format!("{prefix}tacho-{port}");
-        Self { port, is_tls, hosts, token, guesses: Guesses::new(notices), session, cookie }
+        Self { port, is_tls, hosts, token, throttle: TokenThrottle::new(notices), session, cookie }
     }
 
-    /// The cookie that stands for a token, where the token is right.
-    pub(crate) async fn log_in(&self, client: Client, token: &str) -> Result<Option<HeaderValue>, Refusal> {
+    /// Checks a token; returns the cookie that browsers send instead of it from then on.
+    pub(crate) async fn log_in(&self, client: Client, token: &str) -> Result<Option<HeaderValue>, ApiError> {
         if self.token.is_none() {
             return Ok(None);
         }
@@ -70,16 +70,15 @@ impl Guard {
         HeaderValue::from_str(&cookie).map(Some).map_err(|_| unauthorized())
     }
 
-    /// The name that the server was called by must be its own: a page of another site whose name was made to lead here
-    /// (DNS rebinding) is not answered.
-    fn check_host(&self, request: &Request) -> Result<Authority, Refusal> {
+    /// Checks the Host header against DNS rebinding: another site's name that resolves to this server is refused.
+    fn check_host(&self, request: &Request) -> Result<Authority, ApiError> {
         let wrong = || {
             let status = StatusCode::MISDIRECTED_REQUEST;
-            Refusal::new(status, "the server is not known by this name; --host NAME makes it known")
+            ApiError::new(status, "unknown host name; start the server with --host NAME to allow it")
         };
         let mut names = request.headers().get_all(header::HOST).iter();
         let (Some(name), None) = (names.next(), names.next()) else {
-            return Err(Refusal::bad("one Host header is needed"));
+            return Err(ApiError::bad_request("exactly one Host header is required"));
         };
         let host: Authority = name.to_str().ok().and_then(|name| name.parse().ok()).ok_or_else(wrong)?;
         let is_of_target = request.uri().authority().is_none_or(|target| *target == host);
@@ -97,116 +96,111 @@ impl Guard {
         let default = if self.is_tls { 443 } else { 80 };
         let is_port = host.port_u16().unwrap_or(default) == self.port;
         let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-        // An address cannot be made to lead elsewhere.
+        // DNS rebinding is not possible with addresses.
         is_port && (name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok())
     }
 
-    /// Whether the server is called by a name of `--host`.
+    /// Whether the host is one of the names given with `--host`.
     fn is_named(&self, host: &Authority) -> bool {
         self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host.host()))
     }
 
-    /// A page of another site can send requests from the browser of somebody who may look: none of them is answered, but
-    /// for those that only show the page.
-    fn check_site(&self, headers: &HeaderMap, host: &Authority, is_page: bool) -> Result<(), Refusal> {
-        let foreign = || Refusal::new(StatusCode::FORBIDDEN, "requests of other sites are refused");
+    /// Refuses requests that pages of other sites send from a user's browser, except those for the page itself.
+    fn check_site(&self, headers: &HeaderMap, host: &Authority, is_page: bool) -> Result<(), ApiError> {
+        let foreign = || ApiError::new(StatusCode::FORBIDDEN, "cross-site requests are refused");
         for site in headers.get_all("sec-fetch-site") {
             if !is_page && !matches!(site.as_bytes(), b"same-origin" | b"none") {
                 return Err(foreign());
             }
         }
-        // Behind a name there may be a proxy that speaks TLS for a server that does not. The other way round there is none: who
-        // sits on the way of plain HTTP can make a page of that name.
+        // A proxy that terminates TLS can be in front of a server without TLS. The reverse is refused: anyone who can intercept
+        // plain HTTP could serve a page of that name.
         let schemes: &[&str] = match self.is_tls {
             true => &["https"],
             false if self.is_named(host) => &["http", "https"],
             false => &["http"],
         };
-        let is_own = |origin: &HeaderValue| {
-            let is_of =
+        let is_same_origin = |origin: &HeaderValue| {
+            let is_with =
                 |scheme| origin.as_bytes().eq_ignore_ascii_case(format!("{scheme}://{host}").as_bytes());
-            schemes.iter().any(is_of)
+            schemes.iter().any(is_with)
         };
-        if !headers.get_all(header::ORIGIN).iter().all(is_own) {
+        if !headers.get_all(header::ORIGIN).iter().all(is_same_origin) {
             return Err(foreign());
         }
         Ok(())
     }
 
-    /// Compares a token with the right one, where there is one.
-    async fn compare(&self, client: Client, token: &[u8]) -> Result<(), Refusal> {
+    /// Compares a token with the configured one, if any.
+    async fn compare(&self, client: Client, token: &[u8]) -> Result<(), ApiError> {
         let Some(right) = &self.token else { return Ok(()) };
-        self.guesses.compare(client, unauthorized, || is_same(token, right.bytes())).await
+        self.throttle.compare(client, unauthorized, || is_same(token, right.bytes())).await
     }
 
-    /// What a request shows instead of a token, or the token that is still to be compared.
-    fn claim(&self, headers: &HeaderMap) -> Result<Claim, Refusal> {
+    /// Checks the cookie of a request, or returns its token, which must still be compared.
+    fn token_of(&self, headers: &HeaderMap) -> Result<Option<Vec<u8>>, ApiError> {
         if self.token.is_none() {
-            return Ok(Claim::Granted);
+            return Ok(None);
         }
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         if let Some(given) = given.next() {
             let token = given.as_bytes().split_at_checked(7);
             let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
-            return token.map(|(_, token)| Claim::Token(token.to_vec())).ok_or_else(unauthorized);
+            return token.map(|(_, token)| Some(token.to_vec())).ok_or_else(unauthorized);
         }
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies =
             cookies.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-        // A session is a random number of 256 bits: it cannot be guessed, and one of an earlier server is no attempt to.
+        // Wrong cookies are not counted: 256 random bits cannot be guessed, and browsers send cookies from before a
+        // restart.
         let is_right = |(name, value): (&str, &str)| {
             name == self.cookie && is_same(value.as_bytes(), self.session.as_bytes())
         };
-        if cookies.any(is_right) { Ok(Claim::Granted) } else { Err(unauthorized()) }
+        if cookies.any(is_right) { Ok(None) } else { Err(unauthorized()) }
     }
 
-    fn check(&self, request: &Request) -> Result<Claim, Refusal> {
+    /// Checks everything except the token, which it returns if one must be compared.
+    fn check(&self, request: &Request) -> Result<Option<Vec<u8>>, ApiError> {
         let uri = request.uri();
         if uri.path_and_query().is_some_and(|target| target.as_str().len() > MAX_URI) {
-            return Err(Refusal::new(StatusCode::URI_TOO_LONG, format!("a URL has at most {MAX_URI} bytes")));
+            return Err(ApiError::new(
+                StatusCode::URI_TOO_LONG,
+                format!("a URL has at most {MAX_URI} bytes"),
+            ));
         }
         let host = self.check_host(request)?;
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_page = is_read && (uri.path() == "/" || uri.path().starts_with("/assets/"));
         self.check_site(request.headers(), &host, is_page)?;
         let is_open = is_page || matches!(uri.path(), "/api/login" | "/favicon.ico");
-        if is_open { Ok(Claim::Granted) } else { self.claim(request.headers()) }
+        if is_open { Ok(None) } else { self.token_of(request.headers()) }
     }
 }
 
-/// What a request is answered for.
-enum Claim {
-    /// It needs no token, or has a session.
-    Granted,
-    /// This token, if it is right.
-    Token(Vec<u8>),
-}
-
-/// Compares secrets in a time that tells nothing but their length.
+/// Compares secrets in a time that depends only on their length.
 fn is_same(given: &[u8], right: &[u8]) -> bool {
     given.ct_eq(right).into()
 }
 
-fn unauthorized() -> Refusal {
-    Refusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
+fn unauthorized() -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
 }
 
-/// Lets through what may ask, and says to browsers what they may do with the answer.
+/// The middleware: checks requests, adds [`HEADERS`] to responses, and logs each request with its status.
 pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
-    // Neither the query nor a header: they can hold what is nobody's business.
+    // The query and headers are not logged: they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
     let client = request.extensions().get().copied();
-    let claim = web.guard.check(&request);
-    let checked = match (claim, client) {
-        (Ok(Claim::Token(token)), Some(client)) => web.guard.compare(client, &token).await,
-        // Every connection has a client.
-        (Ok(Claim::Token(_)), None) => Err(unauthorized()),
-        (Ok(Claim::Granted), _) => Ok(()),
-        (Err(refusal), _) => Err(refusal),
+    let checked = match (web.guard.check(&request), client) {
+        (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token).await,
+        // Not reached: every connection has a client.
+        (Ok(Some(_)), None) => Err(unauthorized()),
+        (Ok(None), _) => Ok(()),
+        (Err(error), _) => Err(error),
     };
     let mut response = match checked {
         Ok(()) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+        Err(error) => error.into_response(),
     };
     let headers = response.headers_mut();
     for (name, value) in HEADERS {

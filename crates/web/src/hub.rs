@@ -1,43 +1,45 @@
-//! The one collection of this machine for all who look.
+//! Collects the counters of this machine, once for all clients.
 //!
-//! A thread takes a sample at `start + k * interval` of everything that any stream or lease wants, and keeps the last
-//! ones. A sample never changes once it was taken, so that whoever reads the ring holds up neither the collection nor
-//! each other. Each group of streams that want the same gets its text made once. Nobody is waited for: a stream whose
-//! queue is full is closed. When nobody wants anything, nothing is collected.
+//! A thread samples all counters that any stream or lease requests, at `start + k * interval`, and keeps the last
+//! samples in a ring. Samples are immutable, so readers of the ring block neither the collection nor each other.
+//! Streams with the same selection share the text of their events. A stream whose queue is full is closed. Without
+//! requests, nothing is collected.
 
 mod collector;
 mod layout;
+mod requested_paths;
 mod ring;
 mod streams;
-mod wanted;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::LiveReport;
+use tachograph_logs::io_error_text;
 use tachograph_perflib::Registry;
 use tokio::sync::{Notify, mpsc, watch};
 
-use crate::answer::Refusal;
 use crate::options::{LiveOptions, ServeError};
+use crate::response::ApiError;
 pub(crate) use layout::Layout;
+use requested_paths::RequestedPaths;
 pub(crate) use ring::{RingSource, RingWindow};
-use streams::{Arriving, queue_of};
-use wanted::{Held, Wanted};
+use streams::{NewSubscriber, queue_length};
 
-/// Most streams at a time.
+/// Maximum number of concurrent streams.
 pub(crate) const MAX_STREAMS: usize = 512;
-/// How long a counter is collected after it was last asked for.
+/// How long a counter is collected after the last request for it.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
-/// How old what is known of the machine's counter sets may be.
-const REGISTRY_AGE: Duration = Duration::from_secs(1);
+/// How long a registry is used before it is replaced by the current one.
+const MAX_REGISTRY_AGE: Duration = Duration::from_secs(1);
 
 /// The collection of this machine.
 pub(crate) struct Hub {
@@ -45,23 +47,23 @@ pub(crate) struct Hub {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread and the handlers share.
+/// The state that the thread and the handlers share.
 struct Shared {
     options: LiveOptions,
     state: Mutex<State>,
     changed: Condvar,
-    /// The state's progress, for handlers that wait.
+    /// Notifies handlers that wait for the thread.
     progress: watch::Sender<Progress>,
     streams: AtomicUsize,
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
 }
 
-/// How far the thread is.
+/// The progress of the thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// The number of the last change of wants that was taken in.
-    wants: u64,
-    /// How many samples were taken so far.
+    /// The last version of the requested paths that the thread has applied.
+    requests_version: u64,
+    /// The number of samples so far.
     samples: u64,
     is_over: bool,
 }
@@ -69,55 +71,56 @@ struct Progress {
 #[derive(Default)]
 struct State {
     is_stopped: bool,
-    /// Goes up with every change of what is wanted.
-    wants: u64,
-    wanted: Wanted,
-    arriving: Vec<Arriving>,
-    live: Live,
+    /// Incremented with every change of `requested`.
+    requests_version: u64,
+    requested: RequestedPaths,
+    new_subscribers: Vec<NewSubscriber>,
+    live: LiveSnapshot,
 }
 
-/// What is known of the last samples.
+/// The last samples, and the state of each path.
 #[derive(Clone, Default)]
-pub(crate) struct Live {
+pub(crate) struct LiveSnapshot {
     /// The last samples, oldest first.
     pub(crate) samples: Vec<Arc<Sample>>,
-    /// For each path that is collected, by its text: how many samples had been taken when it was taken in, and why it
-    /// selects nothing.
+    /// The state of each collected path, by its text.
     paths: Arc<HashMap<String, PathState>>,
-    /// How many samples were taken so far.
+    /// The number of samples so far.
     count: u64,
-    /// What could not be read.
+    /// Counters that could not be read.
     pub(crate) report: LiveReport,
-    /// How many intervals are kept.
+    /// The number of intervals that are kept.
     pub(crate) points: usize,
 }
 
 #[derive(Clone, Debug)]
 struct PathState {
+    /// The number of samples that were taken before the path was added.
     since: u64,
+    /// Why the path selects nothing; `None` if it selects something.
     missing: Option<String>,
 }
 
-/// The reading end of a stream.
-pub(crate) struct Reader {
+/// The receiving end of a stream.
+pub(crate) struct StreamReader {
     pub(crate) events: mpsc::Receiver<Bytes>,
-    _place: Place,
+    _subscription: Subscription,
 }
 
-/// A place among the streams and the paths that it holds, given back when it is dropped. Not to be dropped where the state is
-/// locked.
-struct Place {
+/// Counts a stream and holds its paths until it is dropped. Dropping locks the state, so it must not happen under the
+/// lock.
+struct Subscription {
     shared: Arc<Shared>,
-    held: Option<Held>,
+    held: Option<Vec<String>>,
 }
 
-impl Drop for Place {
+impl Drop for Subscription {
     fn drop(&mut self) {
         self.shared.streams.fetch_sub(1, Ordering::AcqRel);
-        let Some(held) = self.held.take() else { return };
+        let Some(held) = &self.held else { return };
         let mut state = self.shared.lock();
-        state.wanted.release(held);
-        state.wants += 1;
+        state.requested.release(held);
+        state.requests_version += 1;
         self.shared.changed.notify_all();
     }
 }
@@ -132,11 +135,13 @@ impl Hub {
             streams: AtomicUsize::new(0),
             registry: Mutex::default(),
         });
-        let mine = Arc::clone(&shared);
+        let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("collect".to_owned())
-            .spawn(move || collector::run(&mine))
-            .map_err(|error| ServeError::work(format!("no thread can be had: {error}")))?;
+            .spawn(move || collector::run(&of_thread))
+            .map_err(|error| {
+                ServeError::failure(format!("cannot start a thread: {}", io_error_text(&error)))
+            })?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
@@ -144,52 +149,49 @@ impl Hub {
         &self.shared.options
     }
 
-    /// The counter sets of the machine; at most a second old.
+    /// The counter sets of the machine, at most a second old.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         self.shared.registry()
     }
 
-    /// What a path means on this machine.
-    fn here(&self, path: &PathPattern) -> PathPattern {
+    fn resolve_path(&self, path: &PathPattern) -> PathPattern {
         let registry = self.registry();
-        let names_it = |machine: &String| eq_ignore_case(machine, registry.machine());
-        match path.path().machine.as_ref().is_some_and(names_it) {
-            true => registry.path_here(&CounterPath { machine: None, ..path.path().clone() }.into()),
-            false => registry.path_here(path),
+        let is_this_machine = |machine: &String| eq_ignore_case(machine, registry.machine());
+        match path.path().machine.as_ref().is_some_and(is_this_machine) {
+            true => registry.resolve_path(&CounterPath { machine: None, ..path.path().clone() }.into()),
+            false => registry.resolve_path(path),
         }
     }
 
-    /// What these paths mean on this machine. May look at the machine: not for threads of the runtime.
-    pub(crate) fn paths_here(&self, paths: &[PathPattern]) -> Vec<PathPattern> {
-        paths.iter().map(|path| self.here(path)).collect()
+    /// Resolves paths for this machine. This may read the machine's counter sets, so it must not run on a thread of the
+    /// runtime.
+    pub(crate) fn resolve_paths(&self, paths: &[PathPattern]) -> Vec<PathPattern> {
+        paths.iter().map(|path| self.resolve_path(path)).collect()
     }
 
-    /// Has these paths collected for a while.
-    pub(crate) fn lease(&self, paths: &[PathPattern]) -> Result<u64, Refusal> {
+    /// Requests the collection of paths for [`LEASE`]; returns the version for [`wait_until_applied`](Self::wait_until_applied).
+    pub(crate) fn lease(&self, paths: &[PathPattern]) -> Result<u64, ApiError> {
         let mut state = self.shared.lock();
         if state.is_stopped {
-            return Err(ended());
+            return Err(shutting_down());
         }
-        if state.wanted.lease(paths, Instant::now() + LEASE)? {
-            state.wants += 1;
+        if state.requested.lease(paths, Instant::now() + LEASE)? {
+            state.requests_version += 1;
             self.shared.changed.notify_all();
         }
-        Ok(state.wants)
+        Ok(state.requests_version)
     }
 
-    /// Waits until what was wanted is looked up, so that it is known what selects nothing; not for long.
-    pub(crate) async fn looked_up(&self, wants: u64) -> Result<(), Refusal> {
+    /// Waits until the thread has applied this version of the requested paths. Then the paths that select nothing are
+    /// known.
+    pub(crate) async fn wait_until_applied(&self, version: u64) -> Result<(), ApiError> {
         let mut progress = self.shared.progress.subscribe();
-        let waited = progress.wait_for(|progress| progress.wants >= wants || progress.is_over);
-        match tokio::time::timeout(Duration::from_secs(20), waited).await {
-            Ok(Ok(progress)) if !progress.is_over => Ok(()),
-            Ok(_) => Err(ended()),
-            Err(_) => Err(Refusal::busy("this machine's counters are not collected in time; try again")),
-        }
+        let waited = progress.wait_for(|progress| progress.requests_version >= version || progress.is_over);
+        self.finish_wait(Duration::from_secs(20), waited).await
     }
 
-    /// Waits until every one of the paths has two samples, from which any value can be made.
-    pub(crate) async fn collected(&self, paths: &[PathPattern]) -> Result<Live, Refusal> {
+    /// Waits until all paths have two samples, which is enough to compute any value.
+    pub(crate) async fn wait_for_values(&self, paths: &[PathPattern]) -> Result<LiveSnapshot, ApiError> {
         let since = {
             let state = self.shared.lock();
             let since = |path: &PathPattern| Some(state.live.paths.get(&path.to_string())?.since);
@@ -197,16 +199,25 @@ impl Hub {
         };
         let mut progress = self.shared.progress.subscribe();
         let waited = progress.wait_for(|progress| progress.samples >= since + 2 || progress.is_over);
-        let patience = self.options().interval.saturating_mul(3) + Duration::from_secs(20);
-        match tokio::time::timeout(patience, waited).await {
-            Ok(Ok(progress)) if !progress.is_over => Ok(self.live()),
-            Ok(_) => Err(ended()),
-            Err(_) => Err(Refusal::busy("this machine's counters are not collected in time; try again")),
+        let limit = self.options().interval.saturating_mul(3) + Duration::from_secs(20);
+        self.finish_wait(limit, waited).await?;
+        Ok(self.live())
+    }
+
+    async fn finish_wait(
+        &self,
+        limit: Duration,
+        waited: impl Future<Output = Result<watch::Ref<'_, Progress>, watch::error::RecvError>>,
+    ) -> Result<(), ApiError> {
+        match tokio::time::timeout(limit, waited).await {
+            Ok(Ok(progress)) if !progress.is_over => Ok(()),
+            Ok(_) => Err(shutting_down()),
+            Err(_) => Err(ApiError::unavailable("timeout while collecting counters; try again")),
         }
     }
 
     /// The last samples.
-    pub(crate) fn live(&self) -> Live {
+    pub(crate) fn live(&self) -> LiveSnapshot {
         let mut live = self.shared.lock().live.clone();
         if live.points == 0 {
             live.points = self.options().points;
@@ -214,50 +225,52 @@ impl Hub {
         live
     }
 
-    /// A stream of what these paths select, every n-th collection. `overrun` is told when the reader is too slow.
+    /// Opens a stream with one event per `every` collections. `overrun` is notified if the reader is too slow.
     pub(crate) fn subscribe(
         &self,
         paths: Vec<PathPattern>,
         every: usize,
         overrun: Arc<Notify>,
-    ) -> Result<Reader, Refusal> {
+    ) -> Result<StreamReader, ApiError> {
         let shared = &self.shared;
         if shared.streams.fetch_add(1, Ordering::AcqRel) >= MAX_STREAMS {
             shared.streams.fetch_sub(1, Ordering::AcqRel);
-            return Err(Refusal::too_many(format!("there are {MAX_STREAMS} streams already")));
+            return Err(ApiError::too_many_requests(format!(
+                "the limit of {MAX_STREAMS} streams is reached"
+            )));
         }
-        // Before the lock: where this fails, the lock goes first.
-        let mut place = Place { shared: Arc::clone(shared), held: None };
-        let (sender, events) = mpsc::channel(queue_of(every, self.options().interval));
+        // Created before locking, so that an early return releases the lock first.
+        let mut subscription = Subscription { shared: Arc::clone(shared), held: None };
+        let (sender, events) = mpsc::channel(queue_length(every, self.options().interval));
         let mut state = shared.lock();
         if state.is_stopped {
-            return Err(ended());
+            return Err(shutting_down());
         }
-        place.held = Some(state.wanted.hold(&paths)?);
-        state.wants += 1;
-        state.arriving.push(Arriving { paths, every, sender, overrun });
+        subscription.held = Some(state.requested.hold(&paths)?);
+        state.requests_version += 1;
+        state.new_subscribers.push(NewSubscriber { paths, every, sender, overrun });
         shared.changed.notify_all();
         drop(state);
-        Ok(Reader { events, _place: place })
+        Ok(StreamReader { events, _subscription: subscription })
     }
 
-    /// Ends the collection and every stream.
+    /// Stops the collection and closes all streams.
     pub(crate) fn stop(&self) {
         self.shared.lock().is_stopped = true;
         self.shared.changed.notify_all();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // A provider may hold the thread up: who ends the server does not wait for it.
+        let thread = self.thread.lock().ignore_poison().take();
+        // Not joined: a provider can block the thread.
         drop(thread);
     }
 }
 
-impl Live {
-    /// Why each of these paths selects nothing, where that is known.
+impl LiveSnapshot {
+    /// The paths that select nothing, each with the reason.
     pub(crate) fn missing(&self, paths: &[PathPattern]) -> Vec<(String, String)> {
         let missing = |path: &PathPattern| {
             let text = path.to_string();
-            let why = self.paths.get(&text)?.missing.clone()?;
-            Some((text, why))
+            let reason = self.paths.get(&text)?.missing.clone()?;
+            Some((text, reason))
         };
         paths.iter().filter_map(missing).collect()
     }
@@ -265,13 +278,13 @@ impl Live {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
     fn registry(&self) -> Arc<Registry> {
-        let mut known = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.registry.lock().ignore_poison();
         match &*known {
-            Some((at, registry)) if at.elapsed() < REGISTRY_AGE => Arc::clone(registry),
+            Some((at, registry)) if at.elapsed() < MAX_REGISTRY_AGE => Arc::clone(registry),
             _ => {
                 let registry = (self.options.registry)();
                 *known = Some((Instant::now(), Arc::clone(&registry)));
@@ -281,6 +294,6 @@ impl Shared {
     }
 }
 
-fn ended() -> Refusal {
-    Refusal::busy("the server ends")
+fn shutting_down() -> ApiError {
+    ApiError::unavailable("the server is shutting down")
 }

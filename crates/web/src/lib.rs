@@ -1,7 +1,7 @@
 //! The web monitor: a page built into the library, its HTTP interface (`openapi.json`), and `/metrics`.
 //!
-//! A [`Server`] is bound and then run until it is told to stop. Live values come from one collection for all who
-//! look, on a thread of its own; logs are read by a bounded number of threads; handlers only wait and hand out.
+//! A [`Server`] is bound and then run until it is stopped. One thread collects live values for all clients, a bounded number
+//! of threads reads logs, and handlers only wait for results.
 //!
 //! ```text
 //! LiveSource -> hub (a ring of raw samples) -> streams, series, statistics, export
@@ -11,26 +11,26 @@
 #![forbid(unsafe_code)]
 
 mod admission;
-mod answer;
 mod api;
 mod assets;
+mod bodies;
 mod connection;
-mod download;
 mod export;
+mod flush;
+mod folders;
 mod guard;
-mod guesses;
 mod hub;
-mod listing;
 pub mod metrics;
 mod options;
 mod parameters;
+mod response;
 mod secret_file;
 mod series;
 mod server;
 mod sources;
 mod tls;
-mod unsent;
-mod work;
+mod token_throttle;
+mod workers;
 
 pub use options::{
     LineLog, LiveOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Token, Uploads,

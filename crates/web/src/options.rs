@@ -1,4 +1,4 @@
-//! What a server is told at its start.
+//! The options of a server.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -14,81 +14,81 @@ use tachograph_logs::{Budget, TextEncoding};
 use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
-/// Gives the counter sets of the machine as they are now; the same object as before where they are the same.
+/// Returns the current counter sets of the machine; the same object as before if nothing changed.
 pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
 
-/// Takes lines of text, each when there is one to tell.
+/// Receives log lines.
 pub type LineLog = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Gives freed memory back to the system.
+/// Returns freed memory to the system.
 pub type ReleaseMemory = Arc<dyn Fn() + Send + Sync>;
 
-/// What a server is told at its start.
+/// The options of a server.
 pub struct ServeOptions {
-    /// Where to listen; port 0 takes a free one.
+    /// The address to listen on; port 0 chooses a free one.
     pub address: SocketAddr,
-    /// The certificate and its key, PEM files, for TLS.
+    /// Enables TLS: PEM files of the certificate and its key.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// What a client has to show.
+    /// The token that clients must send.
     pub token: Option<Token>,
-    /// Names, beside those of loopback and addresses, under which clients may call the server.
+    /// Allowed names in the Host header, in addition to `localhost` and addresses.
     pub hosts: Vec<String>,
-    /// The machine.
+    /// How this machine's counters are collected.
     pub live: LiveOptions,
-    /// What the page opens with, where it is not told by its address.
+    /// The view that the page opens with, unless its URL contains one.
     pub view: Option<View>,
-    /// What `/metrics` has where a request selects nothing.
+    /// The counters of `/metrics` if a request selects none.
     pub metrics: MetricsOptions,
-    /// Logs that are opened at the start, and folders whose logs clients may open.
+    /// Logs to open at the start, and folders whose logs clients can open.
     pub logs: Vec<PathBuf>,
-    /// What clients may upload.
+    /// Limits of uploads.
     pub uploads: Uploads,
     /// The memory that all open logs share.
     pub memory: Budget,
-    /// How the characters of text logs are encoded; `None` where that is to be detected.
+    /// The encoding of text logs; `None` detects it.
     pub encoding: Option<TextEncoding>,
-    /// Gives freed memory back to the system, where the allocator does not do so by itself: called soon after a log was
-    /// closed or statistics of one were made, on a thread of its own.
+    /// Returns freed memory to the system if the allocator does not do so itself. Called on a separate thread, soon after a log
+    /// was closed or its statistics were computed.
     pub release: Option<ReleaseMemory>,
-    /// Called with a line for every request, where that is wanted. It holds no secrets.
+    /// Called with a line for every request. The lines contain no secrets.
     pub log: Option<LineLog>,
-    /// Called with a line for each log of the command line that cannot be read, which names the file, and for each address
-    /// that sends wrong tokens.
+    /// Called with a line for each log named on the command line that cannot be read, and for each address that sends
+    /// wrong tokens.
     pub notices: Option<LineLog>,
 }
 
-/// The machine and how its counters are collected.
+/// How the counters of this machine are collected.
 #[derive(Clone)]
 pub struct LiveOptions {
-    /// Its counter sets.
+    /// This machine's counter sets.
     pub registry: RegistryNow,
-    /// From one collection to the next.
+    /// The time between two collections.
     pub interval: Duration,
-    /// How many intervals are kept.
+    /// The number of intervals that are kept.
     pub points: usize,
-    /// The zone of local times that are written, with the bias in force.
+    /// The time zone for logs that are written, with the current bias.
     pub zone: TimeZone,
-    /// When the machine was started, UTC; 0 where unknown.
+    /// When the machine was booted, UTC; 0 if unknown.
     pub boot_time: FileTime,
-    /// What is shown first.
+    /// The counters that the page shows first.
     pub default_paths: Vec<String>,
 }
 
-/// What clients may upload.
+/// Limits of uploads.
 #[derive(Clone, Debug)]
 pub struct Uploads {
-    /// Where they are kept while they are open.
+    /// The folder for uploaded logs.
     pub folder: PathBuf,
-    /// Bytes of one log.
+    /// Maximum size of a log.
     pub max_bytes: u64,
-    /// Logs at a time.
+    /// Maximum number of uploaded logs that are open.
     pub max_count: usize,
-    /// An uploaded log that nobody looks at for so long is closed.
+    /// An uploaded log that is not viewed for this time is closed.
     pub max_idle: Duration,
 }
 
 impl Default for Uploads {
-    /// In the folder for temporary files; 512 MB each, 16 at a time, an hour.
+    /// The folder for temporary files; 512 MiB, 16 logs, an hour.
     fn default() -> Self {
         Self {
             folder: std::env::temp_dir(),
@@ -99,39 +99,39 @@ impl Default for Uploads {
     }
 }
 
-/// A secret that clients show. It is never printed.
+/// The secret that clients send. It is never printed.
 #[derive(Clone)]
 pub struct Token(Vec<u8>);
 
 impl Token {
-    /// The fewest characters of a token.
+    /// The minimum length of a token.
     pub const MIN_LENGTH: usize = 16;
 
-    /// A token of at least [`MIN_LENGTH`](Self::MIN_LENGTH) printable characters without blanks.
+    /// A token of at least [`MIN_LENGTH`](Self::MIN_LENGTH) printable ASCII characters, without spaces.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, without its text.
+    /// A message, which does not contain the token.
     pub fn new(text: &str) -> Result<Self, String> {
         if text.len() < Self::MIN_LENGTH {
-            return Err(format!("a token has at least {} characters", Self::MIN_LENGTH));
+            return Err(format!("a token must have at least {} characters", Self::MIN_LENGTH));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("a token has printable ASCII characters only, and no blanks".to_owned());
+            return Err("a token must consist of printable ASCII characters without spaces".to_owned());
         }
         Ok(Self(text.as_bytes().to_vec()))
     }
 
-    /// The token of a file: its first line, without blanks around it.
+    /// Reads a token from a file: its first line, trimmed.
     ///
     /// # Errors
     ///
-    /// When it cannot be read, others of this machine can read or change it, or it is no token.
+    /// If the file cannot be read, if other users can read or write it, or if it contains no valid token.
     pub fn read(file: &Path) -> Result<Self, ServeError> {
-        let failed = |why: &str| ServeError::work(format!("{}: {why}", file.display()));
+        let failed = |error: &str| ServeError::failure(format!("{}: {error}", file.display()));
         let bytes = secret_file::read(file)?;
-        let text = str::from_utf8(&bytes).map_err(|_| failed("this is not text; a token is expected"))?;
-        Self::new(text.lines().next().unwrap_or_default().trim()).map_err(|why| failed(&why))
+        let text = str::from_utf8(&bytes).map_err(|_| failed("not UTF-8; the first line must be a token"))?;
+        Self::new(text.lines().next().unwrap_or_default().trim()).map_err(|error| failed(&error))
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -153,7 +153,7 @@ pub struct ServeError {
 }
 
 impl ServeError {
-    pub(crate) fn work(message: impl Into<String>) -> Self {
+    pub(crate) fn failure(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_usage: false }
     }
 
@@ -161,7 +161,7 @@ impl ServeError {
         Self { message: message.into(), is_usage: true }
     }
 
-    /// Whether it was asked for something that it does not do.
+    /// Whether the options are invalid.
     pub fn is_usage(&self) -> bool {
         self.is_usage
     }

@@ -1,49 +1,48 @@
-//! What a request's path and what follows its `?` say.
+//! The variable part of a URL's path, and its query parameters.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::{CounterPath, PathPattern};
 
-use crate::answer::Refusal;
+use crate::response::ApiError;
 
-/// Most counter paths of a request.
+/// Maximum number of counter paths in a request.
 pub(crate) const MAX_PATHS: usize = 256;
-/// Most counters of a request that are left out of what its paths select.
+/// Maximum number of excluded counters in a request.
 const MAX_EXCEPTIONS: usize = 1024;
-/// Longest counter path, in bytes.
 const MAX_PATH_BYTES: usize = 2048;
 
-/// The part of a request's path that varies, decoded.
+/// The variable part of a URL's path, decoded.
 #[derive(Debug)]
 pub(crate) struct PathPart(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathPart {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match Path::from_request_parts(parts, state).await {
             Ok(Path(part)) => Ok(Self(part)),
-            Err(_) => Err(Refusal::bad("the path of the URL is no UTF-8")),
+            Err(_) => Err(ApiError::bad_request("the path of the URL is not UTF-8")),
         }
     }
 }
 
-/// The parameters of a request, each a name and a value.
+/// The query parameters of a request: names and values.
 #[derive(Debug)]
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads a query text whose names are all among these.
-    pub(crate) fn parse(query: Option<&str>, names: &[&str]) -> Result<Self, Refusal> {
+    /// Parses a query string; only these names are allowed.
+    pub(crate) fn parse(query: Option<&str>, names: &[&str]) -> Result<Self, ApiError> {
         let mut pairs = Vec::new();
         for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let (name, value) = (decoded(name)?, decoded(value)?);
+            let (name, value) = (percent_decode(name)?, percent_decode(value)?);
             if !names.contains(&name.as_str()) {
-                return Err(Refusal::bad(match names {
-                    [] => "this takes no parameters".to_owned(),
-                    names => format!("unknown parameter; there are {}", names.join(", ")),
+                return Err(ApiError::bad_request(match names {
+                    [] => "this path has no parameters".to_owned(),
+                    names => format!("unknown parameter; the parameters are {}", names.join(", ")),
                 }));
             }
             pairs.push((name, value));
@@ -51,23 +50,22 @@ impl Parameters {
         Ok(Self(pairs))
     }
 
-    /// A parameter that stands once or not at all.
-    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, Refusal> {
+    /// The value of a parameter that must not be repeated.
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let mut values = self.0.iter().filter(|(known, _)| known == name);
         let first = values.next();
         if values.next().is_some() {
-            return Err(Refusal::bad(format!("'{name}' is given twice")));
+            return Err(ApiError::bad_request(format!("'{name}' appears more than once")));
         }
         Ok(first.map(|(_, value)| value.as_str()))
     }
 
-    /// The counter paths.
-    pub(crate) fn paths(&self) -> Result<Vec<PathPattern>, Refusal> {
+    pub(crate) fn paths(&self) -> Result<Vec<PathPattern>, ApiError> {
         let texts = self.path_texts("path", MAX_PATHS)?;
         let mut paths = Vec::with_capacity(texts.len());
         for text in texts {
-            let path =
-                PathPattern::parse(text).map_err(|error| Refusal::bad(format!("'{text}': {error}")))?;
+            let path = PathPattern::parse(text)
+                .map_err(|error| ApiError::bad_request(format!("'{text}': {error}")))?;
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -75,71 +73,76 @@ impl Parameters {
         Ok(paths)
     }
 
-    /// The paths of single counters that are left out of what the others select.
-    pub(crate) fn exceptions(&self) -> Result<Vec<CounterPath>, Refusal> {
+    /// The paths of single counters that are excluded from the selection.
+    pub(crate) fn exceptions(&self) -> Result<Vec<CounterPath>, ApiError> {
         let texts = self.path_texts("except", MAX_EXCEPTIONS)?;
         let parse = |text: &str| {
-            CounterPath::parse(text).map_err(|error| Refusal::bad(format!("except: '{text}': {error}")))
+            CounterPath::parse(text)
+                .map_err(|error| ApiError::bad_request(format!("except: '{text}': {error}")))
         };
         texts.into_iter().map(parse).collect()
     }
 
-    /// The values of a parameter that may be repeated so often, each a counter path that is not too long.
-    fn path_texts(&self, name: &str, most: usize) -> Result<Vec<&str>, Refusal> {
+    /// The values of a parameter that appears at most `max` times, each no longer than [`MAX_PATH_BYTES`].
+    fn path_texts(&self, name: &str, max: usize) -> Result<Vec<&str>, ApiError> {
         let texts: Vec<_> =
             self.0.iter().filter(|(known, _)| known == name).map(|(_, text)| text.as_str()).collect();
-        if texts.len() > most {
-            return Err(Refusal::bad(format!("{name}: at most {most} counter paths at a time")));
+        if texts.len() > max {
+            return Err(ApiError::bad_request(format!("{name}: more than {max} counter paths")));
         }
         match texts.iter().any(|text| text.len() > MAX_PATH_BYTES) {
-            true => Err(Refusal::bad(format!("a counter path has at most {MAX_PATH_BYTES} bytes"))),
+            true => Err(ApiError::bad_request(format!(
+                "{name}: a counter path is longer than {MAX_PATH_BYTES} bytes"
+            ))),
             false => Ok(texts),
         }
     }
 
-    /// The counter paths, of which there must be one.
-    pub(crate) fn some_paths(&self) -> Result<Vec<PathPattern>, Refusal> {
+    /// The counter paths; at least one is required.
+    pub(crate) fn required_paths(&self) -> Result<Vec<PathPattern>, ApiError> {
         let paths = self.paths()?;
         match paths.is_empty() {
-            true => Err(Refusal::bad(r"no counter path: give path=\Set(instance)\Counter, encoded for URLs")),
+            true => Err(ApiError::bad_request(
+                r"the parameter path=\Set(instance)\Counter is required, percent-encoded",
+            )),
             false => Ok(paths),
         }
     }
 
-    /// A time with its zone.
-    pub(crate) fn time(&self, name: &str) -> Result<Option<FileTime>, Refusal> {
+    /// An RFC 3339 time with its UTC offset.
+    pub(crate) fn time(&self, name: &str) -> Result<Option<FileTime>, ApiError> {
         let Some(text) = self.one(name)? else { return Ok(None) };
         match TimeArgument::parse(text) {
             Ok(TimeArgument::Utc(time)) => Ok(Some(time)),
-            Ok(TimeArgument::Local(_)) => {
-                Err(Refusal::bad(format!("{name}: a zone is needed, as in 2013-02-19T18:50:17.844-08:00")))
-            }
-            Err(error) => Err(Refusal::bad(format!("{name}: {error}"))),
+            Ok(TimeArgument::Local(_)) => Err(ApiError::bad_request(format!(
+                "{name}: the UTC offset is missing; example: 2013-02-19T18:50:17.844-08:00"
+            ))),
+            Err(error) => Err(ApiError::bad_request(format!("{name}: {error}"))),
         }
     }
 
-    /// Begin and end of a stretch of time, either of which may be left open.
-    pub(crate) fn window(&self) -> Result<(Option<FileTime>, Option<FileTime>), Refusal> {
+    /// The time range; begin, end or both can be absent.
+    pub(crate) fn window(&self) -> Result<(Option<FileTime>, Option<FileTime>), ApiError> {
         let (begin, end) = (self.time("begin")?, self.time("end")?);
         if let (Some(begin), Some(end)) = (begin, end)
             && begin >= end
         {
-            return Err(Refusal::bad("begin is not before end, so that no time is left between them"));
+            return Err(ApiError::bad_request("begin is not before end"));
         }
         Ok((begin, end))
     }
 
-    /// A whole number from 1 to `most`.
-    pub(crate) fn count(&self, name: &str, default: usize, most: usize) -> Result<usize, Refusal> {
+    /// A whole number from 1 to `max`.
+    pub(crate) fn count(&self, name: &str, default: usize, max: usize) -> Result<usize, ApiError> {
         let Some(text) = self.one(name)? else { return Ok(default) };
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let count = text.parse::<usize>().ok().filter(|count| digits && (1..=most).contains(count));
-        count.ok_or_else(|| Refusal::bad(format!("{name}: a whole number from 1 to {most}")))
+        let count = text.parse::<usize>().ok().filter(|count| digits && (1..=max).contains(count));
+        count.ok_or_else(|| ApiError::bad_request(format!("{name}: must be a whole number from 1 to {max}")))
     }
 }
 
-/// A part of a query as text: `+` is a blank, `%` with two hexadecimal digits a byte.
-fn decoded(part: &str) -> Result<String, Refusal> {
+/// Decodes a part of a query string: `+` is a space, `%` with two hexadecimal digits is a byte.
+fn percent_decode(part: &str) -> Result<String, ApiError> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.bytes();
     while let Some(byte) = rest.next() {
@@ -150,8 +153,8 @@ fn decoded(part: &str) -> Result<String, Refusal> {
                 match (digit(), digit()) {
                     (Some(high), Some(low)) => (high * 16 + low) as u8,
                     _ => {
-                        return Err(Refusal::bad(
-                            "a '%' of the URL is not followed by two hexadecimal digits",
+                        return Err(ApiError::bad_request(
+                            "a '%' in the URL is not followed by two hexadecimal digits",
                         ));
                     }
                 }
@@ -159,14 +162,14 @@ fn decoded(part: &str) -> Result<String, Refusal> {
             byte => byte,
         });
     }
-    String::from_utf8(bytes).map_err(|_| Refusal::bad("a parameter of the URL is no UTF-8"))
+    String::from_utf8(bytes).map_err(|_| ApiError::bad_request("a parameter of the URL is not UTF-8"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(query: &str) -> Result<Parameters, Refusal> {
+    fn parse(query: &str) -> Result<Parameters, ApiError> {
         Parameters::parse(Some(query), &["path", "begin", "end", "columns"])
     }
 
@@ -182,11 +185,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn invalid_parameters_are_refused() {
         for query in
             ["path=%", "path=%4", "path=%zz", "path=%ff", "wrong=1", "%=1", "path=Memory", "path=%5C"]
         {
-            assert!(parse(query).and_then(|read| read.some_paths()).is_err(), "{query}");
+            assert!(parse(query).and_then(|read| read.required_paths()).is_err(), "{query}");
         }
         for query in
             ["columns=0", "columns=-1", "columns=1e3", "columns=4001", "columns=", "columns=1&columns=1"]

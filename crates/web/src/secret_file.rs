@@ -1,35 +1,36 @@
-//! Files that hold a secret: the token, the key of a certificate.
+//! Files with a secret: a token or a private key.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use tachograph_logs::io_error_text;
+
 use crate::options::ServeError;
 
-/// Longest file of a secret, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The bytes of a file that others of this machine can neither read nor change.
+/// Reads a file that other users can neither read nor write.
 ///
 /// # Errors
 ///
-/// When it cannot be read, is no file, is too long, or others can read or write it.
+/// If the file cannot be read, is a folder or too long, or if other users can read or write it.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ServeError> {
-    let failed = |what: &dyn std::fmt::Display| ServeError::work(format!("{}: {what}", path.display()));
-    let file = File::open(path).map_err(|error| failed(&error))?;
-    // Of the file that is open: its name may lead to another one by now.
-    let metadata = file.metadata().map_err(|error| failed(&error))?;
+    let failed = |what: &dyn std::fmt::Display| ServeError::failure(format!("{}: {what}", path.display()));
+    let file = File::open(path).map_err(|error| failed(&io_error_text(&error)))?;
+    // Metadata of the open file, because the path may refer to another file by now.
+    let metadata = file.metadata().map_err(|error| failed(&io_error_text(&error)))?;
     if metadata.is_dir() {
-        return Err(failed(&"this is a folder; a file is needed"));
+        return Err(failed(&"is a folder; a file is required"));
     }
     if metadata.mode() & 0o006 != 0 {
-        return Err(failed(&"everybody on this machine can read or change it; 'chmod o-rw' it first"));
+        return Err(failed(&"other users can read or write this file; run 'chmod o-rw' on it"));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&io_error_text(&error)))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(failed(&format_args!("a secret has at most {MAX_BYTES} bytes")));
+        return Err(failed(&format_args!("longer than {MAX_BYTES} bytes")));
     }
     Ok(bytes)
 }

@@ -1,4 +1,4 @@
-//! Series as the interface describes them.
+//! Series in responses: names, statistics, charts, and limits on their number.
 
 use serde::Serialize;
 use tachograph_counters::AverageKind;
@@ -6,35 +6,31 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 use tachograph_monitor::{Reduced, ReducedSeries};
 
-use crate::answer::Refusal;
+use crate::response::ApiError;
 
-/// Most columns of all series together, which are a few hundred bytes each while they are made.
+/// Maximum number of columns in a chart, all series together; each takes a few hundred bytes while it is computed.
 const MAX_CELLS: usize = 500_000;
 
-/// Most series of a source that are worked on at a time.
+/// Maximum number of series in a chart or in statistics.
 const MAX_SERIES: usize = 50_000;
 
-/// Refuses more series than are worked on at a time.
-pub(crate) fn check_series(series: usize) -> Result<(), Refusal> {
+pub(crate) fn check_series(series: usize) -> Result<(), ApiError> {
     match series > MAX_SERIES {
-        true => Err(Refusal::too_large(format!(
-            "more than {MAX_SERIES} counters at a time: choose fewer, by path"
-        ))),
+        true => Err(ApiError::too_large(format!("more than {MAX_SERIES} counters: select fewer"))),
         false => Ok(()),
     }
 }
 
-/// Refuses what would take too much memory.
-pub(crate) fn check_cells(series: usize, columns: usize) -> Result<(), Refusal> {
+pub(crate) fn check_cells(series: usize, columns: usize) -> Result<(), ApiError> {
     match series.saturating_mul(columns) > MAX_CELLS {
-        true => Err(Refusal::too_large(format!(
-            "{series} series of {columns} columns are too much at a time: choose fewer counters or columns"
+        true => Err(ApiError::too_large(format!(
+            "{series} series with {columns} columns exceed the limit of {MAX_CELLS}: select fewer counters or columns"
         ))),
         false => Ok(()),
     }
 }
 
-/// What a series is.
+/// The identity of a series.
 #[derive(Serialize)]
 pub(crate) struct SeriesName<'a> {
     path: &'a str,
@@ -51,7 +47,7 @@ pub(crate) struct SeriesName<'a> {
 }
 
 impl<'a> SeriesName<'a> {
-    /// The name of a counter of an instance; `instance` is left aside for sets that have none.
+    /// `instance` is ignored for sets without instances.
     pub(crate) fn of(
         path: &'a str,
         set: &'a CounterSet,
@@ -66,7 +62,7 @@ impl<'a> SeriesName<'a> {
             machine: Some(&*set.machine).filter(|machine| !machine.is_empty()),
             set: &set.name,
             parent,
-            // Without the parent, which stands before it with a '/'.
+            // Without `parent/`.
             instance: label.map(|label| parent.map_or(label, |parent| &label[parent.len() + 1..])),
             counter: &counter.name,
             counter_type: counter.counter_type.to_string(),
@@ -77,9 +73,9 @@ impl<'a> SeriesName<'a> {
     }
 }
 
-/// The figures of a stretch of time.
+/// The statistics of a time range.
 #[derive(Serialize)]
-struct Figures {
+struct Statistics {
     values: u64,
     errors: u64,
     last: Option<f64>,
@@ -92,7 +88,7 @@ struct Figures {
 struct Chart<'a> {
     #[serde(flatten)]
     name: SeriesName<'a>,
-    statistics: Figures,
+    statistics: Statistics,
     average: Vec<Option<f64>>,
     minimum: Vec<Option<f64>>,
     maximum: Vec<Option<f64>>,
@@ -107,7 +103,7 @@ impl<'a> Chart<'a> {
         }
         Self {
             name,
-            statistics: Figures {
+            statistics: Statistics {
                 values: summary.values,
                 errors: summary.errors,
                 last: summary.last,
@@ -124,13 +120,13 @@ impl<'a> Chart<'a> {
 
 /// A path that selects nothing.
 #[derive(Serialize)]
-struct Missing<'a> {
+struct MissingPath<'a> {
     path: &'a str,
     reason: &'a str,
 }
 
-/// The answer to a request for series.
-#[derive(Serialize)]
+/// The response to a request for series.
+#[derive(Default, Serialize)]
 pub(crate) struct Charts<'a> {
     begin: Option<String>,
     end: Option<String>,
@@ -139,11 +135,10 @@ pub(crate) struct Charts<'a> {
     first_time: Option<String>,
     last_time: Option<String>,
     series: Vec<Chart<'a>>,
-    missing: Vec<Missing<'a>>,
+    missing: Vec<MissingPath<'a>>,
 }
 
 impl<'a> Charts<'a> {
-    /// What a reduced span shows.
     pub(crate) fn of(reduced: &'a Reduced, missing: &'a [(String, String)]) -> Self {
         let covered = reduced.covered();
         Self {
@@ -154,27 +149,18 @@ impl<'a> Charts<'a> {
             first_time: covered.map(|(first, _)| rfc3339(first.utc)),
             last_time: covered.map(|(_, last)| rfc3339(last.utc)),
             series: reduced.series.iter().map(Chart::of).collect(),
-            missing: named(missing),
+            missing: missing_paths(missing),
         }
     }
 
-    /// Where there is no sample at all yet.
+    /// The response before the first sample.
     pub(crate) fn empty(missing: &'a [(String, String)]) -> Self {
-        Self {
-            begin: None,
-            end: None,
-            columns: 0,
-            times: Vec::new(),
-            first_time: None,
-            last_time: None,
-            series: Vec::new(),
-            missing: named(missing),
-        }
+        Self { missing: missing_paths(missing), ..Self::default() }
     }
 }
 
-fn named(missing: &[(String, String)]) -> Vec<Missing<'_>> {
-    missing.iter().map(|(path, reason)| Missing { path, reason }).collect()
+fn missing_paths(missing: &[(String, String)]) -> Vec<MissingPath<'_>> {
+    missing.iter().map(|(path, reason)| MissingPath { path, reason }).collect()
 }
 
 /// Seconds since 1970, UTC.
@@ -182,7 +168,8 @@ pub(crate) fn unix_seconds(time: FileTime) -> f64 {
     time.since(FileTime::UNIX_EPOCH) as f64 / FileTime::PER_SECOND as f64
 }
 
-/// The time as RFC 3339 in UTC with seven digits of a second. What is beyond the years 0 to 9999 becomes their end.
+/// The time in RFC 3339, UTC, with seven decimals. Times outside the years 0 to 9999 become the first or the last
+/// moment of this range.
 pub(crate) fn rfc3339(time: FileTime) -> String {
     let Some(civil) = time.to_civil() else {
         return match time > FileTime::UNIX_EPOCH {

@@ -1,4 +1,4 @@
-//! The server: where it listens, and how it ends.
+//! The server: listening, accepting connections, shutting down.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
+use tachograph_logs::io_error_text;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -15,18 +16,17 @@ use crate::api::{self, Shared, Web};
 use crate::options::{ReleaseMemory, ServeError, ServeOptions};
 use crate::{connection, tls};
 
-/// Most connections at a time.
 const MAX_CONNECTIONS: usize = 1024;
-/// How long the end may take.
-const END_TIME: Duration = Duration::from_millis(700);
-/// How often it is looked for logs that nobody looks at.
+/// Connections that take longer than this to close at shutdown are aborted.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(700);
+/// How often to check for idle logs and exporters.
 const IDLE_CHECK: Duration = Duration::from_secs(30);
-/// From one time that memory is given back to the next.
+/// Minimum time between two releases of memory.
 const RELEASE_INTERVAL: Duration = Duration::from_secs(1);
-/// The wait after a connection could not be taken.
+/// Minimum and maximum wait after a failed `accept`.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
 
-/// A server that listens and can be run.
+/// A listening server; see [`run`](Self::run).
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -36,29 +36,29 @@ pub struct Server {
     stop: watch::Sender<bool>,
 }
 
-/// Ends a server from elsewhere.
+/// Stops a server from another thread.
 #[derive(Clone, Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
 impl Stopper {
-    /// Ends the server: [`Server::run`] comes back within a second.
+    /// Stops the server: [`Server::run`] returns within a second.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
 }
 
 impl Server {
-    /// Listens, and looks at the logs and folders that were named.
+    /// Starts listening, and checks that the logs and folders in `options` exist.
     ///
     /// # Errors
     ///
-    /// When the address is not to be had, asks for more safety than was given (an address of others than this machine
-    /// without token and without TLS), or a file cannot be read.
+    /// If the address is not available, if it is reachable from other machines while neither token nor TLS is set, or if a
+    /// file cannot be read.
     pub fn bind(options: ServeOptions) -> Result<Self, ServeError> {
         let address = options.address;
         if !address.ip().is_loopback() && options.token.is_none() && options.tls.is_none() {
             return Err(ServeError::usage(format!(
-                "{address} can be reached from other machines: that needs --token-file, or --tls-cert with --tls-key"
+                "{address} is reachable from other machines: --token-file is required, or --tls-cert with --tls-key"
             )));
         }
         let tls =
@@ -71,36 +71,36 @@ impl Server {
         };
         let (listener, address) = listen().map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => {
-                ServeError::work(format!("port {} is in use; --port takes another one", address.port()))
+                ServeError::failure(format!("port {} is in use; choose another with --port", address.port()))
             }
-            _ => ServeError::work(format!("{address}: {error}")),
+            _ => ServeError::failure(format!("{address}: {}", io_error_text(&error))),
         })?;
         let release = options.release.clone();
         let web = Shared::new(address.port(), tls.is_some(), options)?;
         Ok(Self { listener, address, tls, web, release, stop: watch::Sender::new(false) })
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What to open in a browser.
+    /// The URL of the page.
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}/", self.address)
     }
 
-    /// Ends it from elsewhere.
+    /// A handle that stops the server.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
     }
 
-    /// Serves until it is stopped.
+    /// Serves until the server is stopped.
     ///
     /// # Errors
     ///
-    /// When the threads that it needs are not to be had.
+    /// If the threads cannot be started, or if the runtime cannot use the listening socket.
     pub fn run(self) -> Result<(), ServeError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -108,24 +108,26 @@ impl Server {
             .thread_name("serve")
             .enable_all()
             .build()
-            .map_err(|error| ServeError::work(format!("no threads can be had: {error}")))?;
+            .map_err(|error| {
+                ServeError::failure(format!("cannot start threads: {}", io_error_text(&error)))
+            })?;
         let web = self.web.clone();
         let outcome = runtime.block_on(self.serve());
         web.close();
-        // Threads that still read a log end with the process.
+        // Threads that are still reading a log are abandoned.
         runtime.shutdown_timeout(Duration::from_millis(100));
         outcome
     }
 
     async fn serve(self) -> Result<(), ServeError> {
         let listener = tokio::net::TcpListener::from_std(self.listener)
-            .map_err(|error| ServeError::work(format!("{}: {error}", self.address)))?;
+            .map_err(|error| ServeError::failure(format!("{}: {}", self.address, io_error_text(&error))))?;
         self.web.sources.read_named();
         if let Some(release) = self.release.clone() {
-            tokio::spawn(release_memory(release, Arc::clone(&self.web.sources.work.freed)));
+            tokio::spawn(release_memory(release, Arc::clone(&self.web.sources.workers.freed)));
         }
         let router = api::router(self.web.clone());
-        let admission = Admission::new(places());
+        let admission = Admission::new(max_connections());
         let mut stopping = self.stop.subscribe();
         let mut connections = JoinSet::new();
         let mut idle_check = tokio::time::interval(IDLE_CHECK);
@@ -136,7 +138,7 @@ impl Server {
                 accepted = listener.accept() => accepted,
                 _ = idle_check.tick() => {
                     self.web.sources.close_idle();
-                    self.web.exporters.forget_idle();
+                    self.web.exporters.remove_idle();
                     continue;
                 }
                 Some(_) = connections.join_next() => continue,
@@ -144,12 +146,12 @@ impl Server {
             match accepted {
                 Ok((stream, from)) => {
                     wait = BACK_OFF.0;
-                    // One that comes when all places are taken is closed at once.
-                    let Some(seat) = admission.enter(from.ip().into()) else { continue };
+                    // Over the limit, the connection is closed at once.
+                    let Some(permit) = admission.admit(from.ip().into()) else { continue };
                     let (tls, router, stopping) = (self.tls.clone(), router.clone(), self.stop.subscribe());
-                    connections.spawn(connection::serve(stream, seat, tls, router, stopping));
+                    connections.spawn(connection::serve(stream, permit, tls, router, stopping));
                 }
-                // No more file descriptors, mostly. The queue of the kernel waits as well.
+                // Usually we are out of file descriptors; pending connections stay in the kernel's queue.
                 Err(_) => {
                     tokio::select! {
                         _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
@@ -161,27 +163,25 @@ impl Server {
         drop(listener);
         self.web.hub.stop();
         let all = async { while connections.join_next().await.is_some() {} };
-        // Whoever takes longer is cut off.
-        let _ = tokio::time::timeout(END_TIME, all).await;
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, all).await;
         Ok(())
     }
 }
 
-/// Gives memory back when work with logs has freed some, at most every [`RELEASE_INTERVAL`].
+/// Returns memory to the system after log readers have freed some, at most every [`RELEASE_INTERVAL`].
 async fn release_memory(release: ReleaseMemory, freed: Arc<Notify>) {
     loop {
         freed.notified().await;
-        // What is freed meanwhile comes along.
         tokio::time::sleep(RELEASE_INTERVAL).await;
         let release = Arc::clone(&release);
-        // It takes milliseconds; a panic of it would end nothing else.
+        // On a thread of its own, since it takes milliseconds. A panic in it affects nothing else.
         let _ = tokio::task::spawn_blocking(move || release()).await;
     }
 }
 
-/// How many connections there may be. Where few files may be open beside those that are, half of them are left to logs and
-/// counters: otherwise idle connections would keep those that are there from being answered.
-fn places() -> usize {
+/// The maximum number of connections. If the limit on open files is low, half of the remaining descriptors are reserved
+/// for logs and counters; otherwise idle connections could use them all.
+fn max_connections() -> usize {
     let Some(files) = getrlimit(Resource::Nofile).current else { return MAX_CONNECTIONS };
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let left = usize::try_from(files).unwrap_or(usize::MAX).saturating_sub(open);

@@ -1,103 +1,118 @@
-//! The logs that are open.
+//! The open logs.
 
+mod chart_board;
 mod log;
 mod upload;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use tachograph_logs::ReadOptions;
+use tachograph_counters::IgnorePoison;
+use tachograph_logs::{ReadOptions, io_error_text};
 
-use crate::answer::Refusal;
-use crate::listing::Folders;
+use crate::folders::Folders;
 use crate::options::{LineLog, ServeError, Uploads};
-use crate::work::Work;
+use crate::response::ApiError;
+use crate::workers::Workers;
 pub(crate) use log::{Log, LogState};
 
-/// Most logs that are open at a time.
+/// Maximum number of logs that are open at a time.
 const MAX_OPEN: usize = 64;
-/// Most files that make up one source.
+/// Maximum number of files in one source.
 const MAX_FILES: usize = 64;
 
-/// The least memory for which a log is opened.
+/// A log is opened only if this much memory is left.
 const MIN_LOG_BYTES: u64 = 1 << 20;
 
 /// Where a log comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The command line.
+    /// It is named on the command line.
     Named,
-    /// A folder of the command line.
+    /// It is in a folder that is named on the command line.
     Listed,
-    /// A client.
+    /// A client uploaded it.
     Uploaded,
 }
 
-/// All logs that are open, and the folders from which more can be opened.
+/// All open logs, and the folders from which clients can open more.
 pub(crate) struct Sources {
     folders: Folders,
     open: Mutex<Open>,
     uploads: Uploads,
-    /// How logs are read, with the memory of all of them.
+    /// How logs are read. All logs share its memory budget.
     reading: ReadOptions,
-    /// Told of logs of the command line that cannot be read.
+    /// Called for each log named on the command line that cannot be read.
     notices: Option<LineLog>,
     /// The threads that read logs.
-    pub(crate) work: Work,
+    pub(crate) workers: Workers,
 }
 
 #[derive(Default)]
 struct Open {
     logs: BTreeMap<u64, Arc<Log>>,
-    last: u64,
+    last_id: u64,
     /// Uploads that are being received.
-    arriving: usize,
+    receiving: usize,
 }
 
 impl Sources {
-    /// The files and folders that the command line names. Files are read when [`read_named`](Self::read_named) is called.
+    /// Adds the files and folders named on the command line. [`read_named`](Self::read_named) reads the files.
     pub(crate) fn new(
         paths: &[PathBuf],
         uploads: Uploads,
         reading: ReadOptions,
         notices: Option<LineLog>,
-        work: Work,
+        workers: Workers,
     ) -> Result<Self, ServeError> {
         let mut folders = Vec::new();
         let mut open = Open::default();
         for path in paths {
-            let metadata = fs::metadata(path)
-                .map_err(|error| ServeError::work(format!("{}: {error}", path.display())))?;
-            let path = fs::canonicalize(path)
-                .map_err(|error| ServeError::work(format!("{}: {error}", path.display())))?;
+            let failed =
+                |error| ServeError::failure(format!("{}: {}", path.display(), io_error_text(&error)));
+            let metadata = fs::metadata(path).map_err(failed)?;
+            let path = fs::canonicalize(path).map_err(failed)?;
             if metadata.is_dir() {
                 folders.push(path);
             } else {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                open.last += 1;
-                let log =
-                    Log::new(open.last, Origin::Named, vec![(name, path)], None, reading.clone(), &work);
-                open.logs.insert(open.last, Arc::new(log));
+                open.last_id += 1;
+                let log = Log::new(
+                    open.last_id,
+                    Origin::Named,
+                    vec![(name, path)],
+                    None,
+                    reading.clone(),
+                    &workers,
+                );
+                open.logs.insert(open.last_id, Arc::new(log));
             }
         }
         if open.logs.len() > MAX_OPEN / 2 {
             return Err(ServeError::usage(format!(
-                "at most {} logs are opened at the start; name their folder, from which any can be opened",
+                "more than {} logs; name their folder instead, and open them on the page",
                 MAX_OPEN / 2
             )));
         }
-        Ok(Self { folders: Folders::new(folders), open: Mutex::new(open), uploads, reading, notices, work })
+        Ok(Self {
+            folders: Folders::new(folders),
+            open: Mutex::new(open),
+            uploads,
+            reading,
+            notices,
+            workers,
+        })
     }
 
-    /// Begins to read the logs of the command line.
+    /// Starts to read the logs named on the command line.
     pub(crate) fn read_named(&self) {
-        self.all().iter().for_each(|log| log.read(&self.work, self.notices.clone()));
+        self.all().iter().for_each(|log| log.read(&self.workers, self.notices.clone()));
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().ignore_poison()
     }
 
     pub(crate) fn folders(&self) -> &Folders {
@@ -113,38 +128,35 @@ impl Sources {
         self.lock().logs.values().cloned().collect()
     }
 
-    /// An open log.
-    pub(crate) fn get(&self, id: &str) -> Result<Arc<Log>, Refusal> {
-        let number =
-            Some(id).filter(|id| id.bytes().all(|byte| byte.is_ascii_digit())).and_then(|id| id.parse().ok());
-        let log = number.and_then(|number: u64| self.lock().logs.get(&number).cloned());
-        let log = log.ok_or_else(|| Refusal::unknown("there is no such source"))?;
+    pub(crate) fn get(&self, id: &str) -> Result<Arc<Log>, ApiError> {
+        let id = Some(id).filter(|id| id.bytes().all(|byte| byte.is_ascii_digit()));
+        let id = id.and_then(|id| id.parse::<u64>().ok());
+        let log = id.and_then(|id| self.lock().logs.get(&id).cloned());
+        let log = log.ok_or_else(|| ApiError::not_found("no such source"))?;
         log.touch();
         Ok(log)
     }
 
-    /// Opens logs of the folders as one source. May look at the disk: not for threads of the runtime.
-    pub(crate) fn find_listed(&self, names: &[String]) -> Result<Vec<(String, PathBuf)>, Refusal> {
+    /// Finds logs in the folders by name. This reads the disk, so it must not run on a thread of the runtime.
+    pub(crate) fn find_listed(&self, names: &[String]) -> Result<Vec<(String, PathBuf)>, ApiError> {
         if names.is_empty() || names.len() > MAX_FILES {
-            return Err(Refusal::bad(format!("from 1 to {MAX_FILES} logs make up a source")));
+            return Err(ApiError::bad_request(format!("a source consists of 1 to {MAX_FILES} logs")));
         }
         let mut files = Vec::new();
         for (name, path) in names.iter().zip(self.folders.find(names)) {
-            let path = path.ok_or_else(|| {
-                Refusal::unknown("there is no such log in the folders that the server was given")
-            })?;
+            let path = path.ok_or_else(|| ApiError::not_found("no such log in the folders of the server"))?;
             if files.iter().any(|(_, known)| *known == path) {
-                return Err(Refusal::bad("a log is named twice"));
+                return Err(ApiError::bad_request("a log appears twice"));
             }
             files.push((name.clone(), path));
         }
         Ok(files)
     }
 
-    /// Opens these files and begins to read them.
-    pub(crate) fn open_listed(&self, files: Vec<(String, PathBuf)>) -> Result<Arc<Log>, Refusal> {
+    /// Opens these files as one source and starts to read them.
+    pub(crate) fn open_listed(&self, files: Vec<(String, PathBuf)>) -> Result<Arc<Log>, ApiError> {
         let log = self.insert(Origin::Listed, files, None)?;
-        log.read(&self.work, None);
+        log.read(&self.workers, None);
         Ok(log)
     }
 
@@ -153,31 +165,34 @@ impl Sources {
         origin: Origin,
         files: Vec<(String, PathBuf)>,
         uploaded: Option<File>,
-    ) -> Result<Arc<Log>, Refusal> {
+    ) -> Result<Arc<Log>, ApiError> {
         self.check_memory()?;
         let mut open = self.lock();
         if open.logs.len() >= MAX_OPEN {
-            return Err(Refusal::too_many(format!("{MAX_OPEN} logs are open already; close one")));
+            return Err(ApiError::too_many_requests(format!(
+                "the limit of {MAX_OPEN} open logs is reached; close one"
+            )));
         }
-        open.last += 1;
-        let log = Arc::new(Log::new(open.last, origin, files, uploaded, self.reading.clone(), &self.work));
-        let id = open.last;
+        open.last_id += 1;
+        let log =
+            Arc::new(Log::new(open.last_id, origin, files, uploaded, self.reading.clone(), &self.workers));
+        let id = open.last_id;
         open.logs.insert(id, Arc::clone(&log));
         Ok(log)
     }
 
-    /// Refuses another log where there is no memory for even a small one.
-    fn check_memory(&self) -> Result<(), Refusal> {
-        self.reading.budget.reserve(MIN_LOG_BYTES).map(drop).map_err(Refusal::no_memory)
+    /// Refuses another log if there is no memory for even a small one.
+    fn check_memory(&self) -> Result<(), ApiError> {
+        self.reading.budget.reserve(MIN_LOG_BYTES).map(drop).map_err(ApiError::memory_full)
     }
 
-    /// Closes a log that a client has opened.
-    pub(crate) fn close(&self, id: &str) -> Result<(), Refusal> {
+    /// Closes a log that a client opened.
+    pub(crate) fn close(&self, id: &str) -> Result<(), ApiError> {
         let log = self.get(id)?;
         if !log.is_closable() {
-            return Err(Refusal::new(
+            return Err(ApiError::new(
                 axum::http::StatusCode::FORBIDDEN,
-                "this source was given to the server at its start, and stays",
+                "sources of the command line cannot be closed",
             ));
         }
         log.close();
@@ -185,11 +200,11 @@ impl Sources {
         Ok(())
     }
 
-    /// Closes the logs of clients that nobody has looked at for long.
+    /// Closes logs that clients opened and have not used for long.
     pub(crate) fn close_idle(&self) {
-        let most = self.uploads.max_idle;
+        let max_idle = self.uploads.max_idle;
         self.lock().logs.retain(|_, log| {
-            let is_idle = log.is_closable() && log.idle() > most;
+            let is_idle = log.is_closable() && log.idle() > max_idle;
             if is_idle {
                 log.close();
             }
@@ -197,7 +212,7 @@ impl Sources {
         });
     }
 
-    /// Ends all reading, and removes what was uploaded.
+    /// Stops all reading and closes all logs; uploads are deleted.
     pub(crate) fn close_all(&self) {
         let logs = std::mem::take(&mut self.lock().logs);
         logs.values().for_each(|log| log.close());

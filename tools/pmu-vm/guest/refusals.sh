@@ -44,7 +44,7 @@ columns() {
 }
 echo 0 >/sys/devices/system/cpu/cpu1/online
 columns "tacho cpi, a processor is offline" "System CPU0"
-says "tacho cpi names a processor that is offline" 0 "offline, and left out: CPU1" ./tacho cpi -r 0.2
+says "tacho cpi names a processor that is offline" 0 "not measured, because offline: CPU1" ./tacho cpi -r 0.2
 echo 1 >/sys/devices/system/cpu/cpu1/online
 columns "tacho cpi, it is online again" "System CPU0 CPU1"
 

@@ -6,7 +6,7 @@ ok() { echo "@ok $1: $2"; }
 # failed NAME FOUND
 failed() { echo "@FAILED $1: $2"; }
 
-# within NAME FOUND EXPECTED PERCENT: a number is another one but for so many percent at most.
+# within NAME FOUND EXPECTED PERCENT: FOUND equals EXPECTED within PERCENT.
 within() {
     if awk -v found="$2" -v expected="$3" -v percent="$4" \
         'BEGIN { d = found - expected; exit !(found ~ /^[0-9.]+$/ && (d < 0 ? -d : d) * 100 <= expected * percent) }'; then

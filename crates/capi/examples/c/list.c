@@ -1,5 +1,5 @@
 /*
- * Goes from a counter set's name to its GUID and ids at run time, and prints results of all five kinds.
+ * Looks up the GUID and the ids of a counter set by its name, and prints results of all five types.
  *
  *     gcc -std=c17 list.c -o list $(pkg-config --cflags --libs tachograph)
  *     ./list "Processor Information"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints a text of 16-bit characters. */
+/* Prints UTF-16 text. */
 static void print(const WCHAR *text)
 {
     for (; *text; text++) {
@@ -29,13 +29,13 @@ static int fail(const char *what, ULONG code)
     return 1;
 }
 
-/* A registration's answer to a request; the caller frees it. Null on failure. */
+/* Returns a part of a set's registration, which the caller frees; null on failure. */
 static void *registration(const GUID *set, PerfRegInfoType request)
 {
     DWORD size = 0, actual = 0;
     BYTE *bytes = NULL;
     ULONG code;
-    /* What there is may grow between two calls. */
+    /* The required size can grow between two calls. */
     while ((code = PerfQueryCounterSetRegistrationInfo(NULL, set, request, 0, bytes, size, &actual)) ==
            ERROR_NOT_ENOUGH_MEMORY) {
         BYTE *larger = realloc(bytes, actual);
@@ -52,7 +52,7 @@ static void *registration(const GUID *set, PerfRegInfoType request)
     return bytes;
 }
 
-/* Whether a text of 16-bit characters is this one of ASCII, letters in either case. */
+/* Compares UTF-16 text with ASCII text, ignoring case. */
 static int is_text(const WCHAR *text, const char *wanted)
 {
     for (; *text && *wanted; text++, wanted++) {
@@ -65,7 +65,7 @@ static int is_text(const WCHAR *text, const char *wanted)
     return *text == 0 && *wanted == 0;
 }
 
-/* The set of this name. */
+/* Finds the set with this name. */
 static int find(const char *wanted, GUID *set)
 {
     DWORD room = 0, count = 0, i;
@@ -91,7 +91,7 @@ static int find(const char *wanted, GUID *set)
     return found;
 }
 
-/* Adds one query: the name of an instance or a pattern, a counter or all. */
+/* Adds an identifier: the name of an instance or a pattern, a counter or all counters. */
 static ULONG add(HANDLE query, const GUID *set, const WCHAR *name, ULONG counter)
 {
     struct {
@@ -108,13 +108,13 @@ static ULONG add(HANDLE query, const GUID *set, const WCHAR *name, ULONG counter
     wanted.head.CounterSetGuid = *set;
     wanted.head.CounterId = counter;
     wanted.head.InstanceId = PERF_WILDCARD_COUNTER;
-    /* With the name and its zero, where there is one, and a multiple of 8. */
+    /* The size includes the name and its final zero, and is a multiple of 8. */
     wanted.head.Size = (ULONG)(sizeof wanted.head + (length ? ((length + 1) * sizeof(WCHAR) + 7) / 8 * 8 : 0));
     code = PerfAddCounters(query, &wanted.head, wanted.head.Size);
     return code == ERROR_SUCCESS ? wanted.head.Status : code;
 }
 
-/* Prints a value and returns where the next one begins. */
+/* Prints a value and returns the address of the next one. */
 static const BYTE *value(const BYTE *at)
 {
     const PERF_COUNTER_DATA *const data = (const PERF_COUNTER_DATA *)at;
@@ -147,7 +147,7 @@ static void instances(const BYTE *at, DWORD count)
     }
 }
 
-/* Prints a result by its kind. */
+/* Prints a result by its type. */
 static void result(const PERF_COUNTER_HEADER *head)
 {
     const BYTE *at = (const BYTE *)(head + 1);
@@ -232,7 +232,7 @@ int main(int count, char **arguments)
         name = first ? (const WCHAR *)(first + 1) : everything;
     }
 
-    /* The first instance by name gives the kinds for one, a pattern those for several. */
+    /* The name of the first instance results in single values, a pattern in lists. */
     code = PerfOpenQueryHandle(NULL, &query);
     if (code != ERROR_SUCCESS) {
         return fail("PerfOpenQueryHandle", code);
@@ -250,8 +250,8 @@ int main(int count, char **arguments)
     if (code != ERROR_SUCCESS) {
         return fail("PerfAddCounters", code);
     }
-    /* What cannot be added has a status of its own. */
-    printf("  a counter that there is not: %u\n", (unsigned)add(query, &set, has_instances ? nobody : none, 0xFFFFFFFE));
+    /* An identifier that could not be added has a status of its own. */
+    printf("  a counter that does not exist: %u\n", (unsigned)add(query, &set, has_instances ? nobody : none, 0xFFFFFFFE));
 
     size = 0;
     while ((code = PerfQueryCounterData(query, block, size, &actual)) == ERROR_NOT_ENOUGH_MEMORY) {

@@ -1,10 +1,10 @@
 /*
- * A log by paths: pdh_log LOG [PATH...] prints what is in it, sample by sample, and what the values come to.
+ * Prints a log sample by sample, and the statistics of its counters: pdh_log LOG [PATH...]
  *
  *     gcc -std=c17 pdh_log.c -o pdh_log $(pkg-config --cflags --libs tachograph)
  *     ./pdh_log server.blg '\PhysicalDisk(_Total)\Avg. Disk sec/Read'
  *
- * Without a path: all that there are.
+ * Without a path: all counters of the log.
  */
 #include <pdh.h>
 #include <perfutil.h>
@@ -26,7 +26,7 @@ static int fail(const char *what, PDH_STATUS status)
     return 1;
 }
 
-/* Adds what a pattern takes to a list: each text ends in a zero, and the list in one more. */
+/* Appends the paths that match a pattern to a list: each text ends in a zero, the list in one more. */
 static PDH_STATUS add_paths(const char *log, const char *pattern, char **list, size_t *used)
 {
     DWORD size = 0;
@@ -45,7 +45,7 @@ static PDH_STATUS add_paths(const char *log, const char *pattern, char **list, s
     return status;
 }
 
-/* All paths of a log: those of sets with instances, and those of sets without. */
+/* Lists all paths of a log, of sets with and without instances. */
 static char *all_paths(const char *log)
 {
     char *list = NULL;
@@ -88,7 +88,7 @@ static PDH_STATUS read_log(PDH_HQUERY query, struct column *columns, int count)
         for (n = 0; n < count; n++) {
             PDH_FMT_COUNTERVALUE value;
             PDH_RAW_COUNTER raw;
-            /* The first value of most types, and of an instance that is absent, is none. */
+            /* Most types have no value in the first sample; absent instances have none. */
             if (PdhGetFormattedCounterValue(columns[n].counter, PDH_FMT_DOUBLE | PDH_FMT_NOCAP100, NULL,
                                             &value) == 0) {
                 printf("\t%.17g", value.doubleValue);

@@ -12,7 +12,7 @@
 #include <threads.h>
 #include <time.h>
 
-#define MOST_PATHS 64
+#define MAX_PATHS 64
 
 static int fail(const char *what, PDH_STATUS status)
 {
@@ -26,7 +26,7 @@ static int print_values(const char *path, PDH_HCOUNTER counter)
     DWORD size = 0, count = 0, n;
     PDH_FMT_COUNTERVALUE_ITEM_A *items = NULL;
     PDH_STATUS status = PdhGetFormattedCounterArrayA(counter, PDH_FMT_DOUBLE, &size, &count, NULL);
-    /* Instances come and go: what was needed a moment ago may not be enough. */
+    /* The number of instances, and so the required size, can grow between two calls. */
     while ((DWORD)status == PDH_MORE_DATA) {
         PDH_FMT_COUNTERVALUE_ITEM_A *larger = (PDH_FMT_COUNTERVALUE_ITEM_A *)realloc(items, size);
         if (!larger) {
@@ -58,8 +58,8 @@ int main(int argc, char **argv)
 {
     static const char *const usual[] = {"\\Processor Information(_Total)\\% Processor Time",
                                         "\\Memory\\Available Bytes"};
-    const char *paths[MOST_PATHS];
-    PDH_HCOUNTER counters[MOST_PATHS];
+    const char *paths[MAX_PATHS];
+    PDH_HCOUNTER counters[MAX_PATHS];
     PDH_HQUERY query;
     PDH_STATUS status;
     int used = 0, samples = 3, n, sample;
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     for (n = 1; n < argc; n++) {
         if (strcmp(argv[n], "-n") == 0 && n + 1 < argc) {
             samples = atoi(argv[++n]);
-        } else if (used < MOST_PATHS) {
+        } else if (used < MAX_PATHS) {
             paths[used++] = argv[n];
         }
     }

@@ -1,6 +1,6 @@
 /*
- * Publishes a counter set: while it runs, `tacho list` shows it and `tacho query` reads it. Names come from a registered
- * manifest (tacho manifest register); without one the set is called by its GUID.
+ * Publishes a counter set: while it runs, `tacho list` lists it and `tacho query` reads it. Names come from a
+ * registered manifest (tacho manifest register); without one, the set is named after its GUID.
  *
  *     gcc -std=c17 provider.c -o provider $(pkg-config --cflags --libs tachograph)
  *     ./provider 60
@@ -15,7 +15,7 @@ static GUID provider_guid = {0x8f0c1d7a, 0x53a2, 0x4b4e, {0x9d, 0x6b, 0x20, 0x71
 
 enum { REQUESTS = 1, OPEN = 2, TIME = 3, TIME_BASE = 4 };
 
-/* The set: its description, and one for each counter. */
+/* The template of the set: its description, and one entry per counter. */
 static struct {
     PERF_COUNTERSET_INFO set;
     PERF_COUNTER_INFO counters[4];
@@ -30,7 +30,7 @@ static struct {
         {REQUESTS, PERF_COUNTER_BULK_COUNT, 0, 8, PERF_DETAIL_NOVICE, 0, 0},
         {OPEN, PERF_COUNTER_LARGE_RAWCOUNT, 0, 8, PERF_DETAIL_NOVICE, 0, 0},
         {TIME, PERF_AVERAGE_BULK, 0, 8, PERF_DETAIL_NOVICE, 0, 0},
-        /* The base of a counter comes after it. */
+        /* The base of a counter follows it. */
         {TIME_BASE, PERF_AVERAGE_BASE, PERF_ATTRIB_NO_DISPLAYABLE, 4, PERF_DETAIL_NOVICE, 0, 0},
     },
 };

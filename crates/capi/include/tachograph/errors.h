@@ -1,6 +1,6 @@
 /*
- * tachograph/errors.h: the Win32 codes that the functions of perflib.h return and that their blocks carry.
- * perflib.h includes it by itself. The numbers are those of Windows.
+ * tachograph/errors.h: the Win32 error codes of perflib.h, which includes this header. Functions return them, and
+ * results and identifiers carry them as statuses. The values are those of Windows.
  */
 #ifndef TACHO_ERRORS_H
 #define TACHO_ERRORS_H

@@ -1,9 +1,9 @@
 /*
- * tachograph/types.h: the few types of Windows that perflib.h, winperf.h and pdh.h speak in, with Windows'
- * widths on 64-bit Linux: a LONG has 32 bits, a WCHAR 16.
+ * tachograph/types.h: the Windows types that perflib.h, winperf.h and pdh.h use, with their widths on Windows: a
+ * LONG has 32 bits, a WCHAR 16.
  *
- * perflib.h, winperf.h and pdh.h include it by themselves, so that programs of Linux need no windows.h. The
- * compatibility folder's windows.h, for programs of Windows, builds on it. C99 and later, C++11 and later.
+ * perflib.h, winperf.h and pdh.h include this header, so Linux programs need no windows.h. The windows.h of the
+ * compatibility folder builds on it. C99 and later, C++11 and later.
  */
 #ifndef TACHO_TYPES_H
 #define TACHO_TYPES_H
@@ -15,7 +15,7 @@
 #error "Tachograph's C interface is for 64-bit Linux: long and pointers have 64 bits there."
 #endif
 
-/* ---- Words of Windows compilers: on Linux there is one way to call ---- */
+/* ---- Calling conventions of Windows compilers: empty on Linux ---- */
 
 #ifndef __cdecl
 #define __cdecl
@@ -57,7 +57,7 @@ typedef uint64_t UINT64;
 #define TRUE 1
 #endif
 
-/* ---- 64-bit numbers in halves ---- */
+/* ---- 64-bit integers as two halves ---- */
 
 typedef union _LARGE_INTEGER {
     __extension__ struct {
@@ -85,9 +85,7 @@ typedef union _ULARGE_INTEGER {
 
 /* ---- Characters ---- */
 
-/*
- * UTF-16. With -fshort-wchar it is wchar_t and L"..." are such texts; without, they are written u"...".
- */
+/* A UTF-16 code unit. With -fshort-wchar it is wchar_t, and literals are L"..."; otherwise they are u"...". */
 #if __SIZEOF_WCHAR_T__ == 2
 typedef wchar_t WCHAR;
 #define TACHO_W(text) L##text
@@ -126,7 +124,7 @@ typedef ULONGLONG *PULONGLONG;
 typedef DWORD_PTR *PDWORD_PTR;
 typedef SIZE_T *PSIZE_T;
 
-/* A number that the library gives out, in the shape of an address that is never followed. */
+/* A number issued by the library. Never an address, and never dereferenced. */
 typedef void *HANDLE;
 typedef HANDLE *PHANDLE, *LPHANDLE;
 
@@ -143,7 +141,7 @@ typedef const GUID *LPCGUID;
 
 /* ---- Times ---- */
 
-/* 100 ns since 1601, in two halves. */
+/* 100 ns since 1601-01-01, as two halves. */
 typedef struct _FILETIME {
     DWORD dwLowDateTime;
     DWORD dwHighDateTime;

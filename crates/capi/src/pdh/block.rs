@@ -1,72 +1,71 @@
-//! What is handed out in a buffer of the program: structures, with the texts that they point to behind them.
+//! The contents of a program's buffer: structures, followed by the texts that they point to.
 
 use tachograph_pdh::{PdhStatus, Result};
 
 use super::boundary::{Out, Plain};
-use super::character::{Character, ended};
+use super::character::{Character, terminated};
 
 /// Bytes for a buffer, with pointers into that buffer.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// Where the buffer is.
+    /// The address of the buffer.
     base: usize,
     bytes: Vec<u8>,
 }
 
 impl Block {
-    /// Zeros for the structures; texts will follow. `base` is the address of the buffer, 0 while none is there.
+    /// Creates a block with zeros for the structures. `base` is the address of the buffer, 0 if it is null.
     pub(super) fn new(base: usize, structures: usize) -> Self {
         Self { base, bytes: vec![0; structures] }
     }
 
-    /// Puts bytes of a structure at an offset.
-    pub(super) fn put(&mut self, offset: usize, bytes: &[u8]) {
+    /// Writes bytes of a structure at an offset.
+    pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset + bytes.len();
-        debug_assert!(end <= self.bytes.len(), "a member lies in its structure");
-        if let Some(place) = self.bytes.get_mut(offset..end) {
-            place.copy_from_slice(bytes);
+        debug_assert!(end <= self.bytes.len(), "members are inside the structure");
+        if let Some(member) = self.bytes.get_mut(offset..end) {
+            member.copy_from_slice(bytes);
         }
     }
 
-    /// Puts a number of 32 bits.
-    pub(super) fn put_u32(&mut self, offset: usize, number: u32) {
-        self.put(offset, &number.to_ne_bytes());
+    /// Writes a 32-bit number.
+    pub(super) fn write_u32(&mut self, offset: usize, number: u32) {
+        self.write(offset, &number.to_ne_bytes());
     }
 
-    /// Puts a number of 64 bits, or an address.
-    pub(super) fn put_u64(&mut self, offset: usize, number: u64) {
-        self.put(offset, &number.to_ne_bytes());
+    /// Writes a 64-bit number.
+    pub(super) fn write_u64(&mut self, offset: usize, number: u64) {
+        self.write(offset, &number.to_ne_bytes());
     }
 
-    /// Adds a text behind, and puts its address at an offset.
-    pub(super) fn text<C: Character>(&mut self, offset: usize, text: &str) {
+    /// Appends a text, and writes its address at an offset.
+    pub(super) fn write_text<C: Character>(&mut self, offset: usize, text: &str) {
         let address = self.base.wrapping_add(self.bytes.len());
-        for character in ended::<C>(text) {
+        for character in terminated::<C>(text) {
             character.append(&mut self.bytes);
         }
-        self.put(offset, &address.to_ne_bytes());
+        self.write(offset, &address.to_ne_bytes());
     }
 
-    /// As [`Block::text`]; null where there is none.
-    pub(super) fn optional_text<C: Character>(&mut self, offset: usize, text: Option<&str>) {
+    /// Like [`Block::write_text`]; `None` becomes a null pointer.
+    pub(super) fn write_optional_text<C: Character>(&mut self, offset: usize, text: Option<&str>) {
         if let Some(text) = text {
-            self.text::<C>(offset, text);
+            self.write_text::<C>(offset, text);
         }
     }
 
-    /// The bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Hands values out by the protocol of sizes: the size says how many fit, and afterwards how many there are.
+/// Writes values to a buffer, and their number to `size`, which contains the buffer's capacity on entry.
 ///
 /// # Errors
 ///
-/// `PDH_MORE_DATA` where they do not fit: nothing is written but the size. `PDH_INVALID_ARGUMENT` for a null
-/// size, and for a null buffer with a size.
-pub(super) fn hand_out<T: Plain>(values: &[T], buffer: Out<T>, size: Out<u32>) -> Result<()> {
+/// `PDH_MORE_DATA` if they do not fit: only the size is written. `PDH_INVALID_ARGUMENT` for a null size, and for a null
+/// buffer with a capacity.
+pub(super) fn write_out<T: Plain>(values: &[T], buffer: Out<T>, size: Out<u32>) -> Result<()> {
     let needed = u32::try_from(values.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
     let capacity = capacity(buffer, size)?;
     size.set(needed);
@@ -77,7 +76,7 @@ pub(super) fn hand_out<T: Plain>(values: &[T], buffer: Out<T>, size: Out<u32>) -
     Ok(())
 }
 
-/// How many values fit; refuses null pointers as [`hand_out`] says.
+/// The capacity of a buffer; checks pointers like [`write_out`].
 pub(super) fn capacity<T>(buffer: Out<T>, size: Out<u32>) -> Result<u32> {
     let capacity = size.get()?;
     if capacity > 0 {
@@ -91,11 +90,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_lie_behind_the_structures_and_are_pointed_to() {
+    fn texts_follow_the_structures_that_point_to_them() {
         let mut block = Block::new(0x1000, 24);
-        block.put_u32(0, 7);
-        block.text::<u16>(8, "ab");
-        block.optional_text::<u8>(16, None);
+        block.write_u32(0, 7);
+        block.write_text::<u16>(8, "ab");
+        block.write_optional_text::<u8>(16, None);
         assert_eq!(block.bytes()[..4], 7_u32.to_ne_bytes());
         assert_eq!(block.bytes()[8..16], 0x1018_usize.to_ne_bytes());
         assert_eq!(block.bytes()[16..24], [0; 8]);

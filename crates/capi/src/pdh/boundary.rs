@@ -1,7 +1,7 @@
-//! Pointers that C passes: what a function of pdh.h has as an argument.
+//! Pointers that C passes: the argument types of the functions of pdh.h.
 //!
-//! Each is a pointer and nothing else, so the functions take them as C passes them. A null pointer is
-//! `PDH_INVALID_ARGUMENT` where something is read or written through it. Nothing is taken to be aligned.
+//! Each type is a transparent pointer, so functions accept it as C passes it. Reading or writing through a null pointer is
+//! `PDH_INVALID_ARGUMENT`. Pointers may be unaligned.
 
 #![allow(unsafe_code, reason = "pointers of C")]
 
@@ -18,17 +18,17 @@ use super::structures::{
     FileTimeHalves, FormattedBlock, PathElementsBlock, RawCounterBlock, StatisticsBlock, TimeInfoBlock,
 };
 
-/// The longest text or list that is read, in characters: a text without an end is noticed there, mostly.
-const LONGEST: usize = 1 << 20;
+/// The maximum length of a text or list in characters. It usually catches unterminated texts.
+const MAX_CHARACTERS: usize = 1 << 20;
 
-/// What may be read as it lies in a program's memory, and be copied into it.
+/// A type that can be copied from and to a program's memory.
 ///
 /// # Safety
 ///
-/// Any bits are a value.
+/// Any bit pattern is a valid value.
 pub(super) unsafe trait Plain: Copy {}
 
-// SAFETY: here and below: numbers and pointers, of which any bits are a value.
+// SAFETY: here and below: numbers and pointers, for which any bits are a valid value.
 unsafe impl Plain for u8 {}
 // SAFETY: as above.
 unsafe impl Plain for u16 {}
@@ -51,40 +51,41 @@ unsafe impl Plain for TimeInfoBlock {}
 // SAFETY: as above.
 unsafe impl<C: Character> Plain for PathElementsBlock<C> {}
 
-/// A text that ends in a zero, or null. The program promises that it ends, and stays as it is during the call.
+/// A zero-terminated text, or null. The program guarantees that the text is terminated, and does not change during the
+/// call.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<C>(*const C);
 
-/// The number of characters before the first `zeros` zeros in a row.
+/// The number of characters before the first sequence of `zeros` zeros.
 ///
 /// # Safety
 ///
-/// `start` is a text with such an end.
+/// `start` points to a text that contains such a sequence.
 unsafe fn length<C: Character>(start: *const C, zeros: usize) -> Result<usize> {
     let mut found = 0;
-    for place in 0..LONGEST {
-        // SAFETY: the end was not reached, so by the condition of this function this character is there.
-        let is_end = unsafe { start.add(place).read_unaligned() }.is_end();
+    for index in 0..MAX_CHARACTERS {
+        // SAFETY: the end was not reached, so by the condition of this function this character exists.
+        let is_end = unsafe { start.add(index).read_unaligned() }.is_end();
         found = if is_end { found + 1 } else { 0 };
         if found == zeros {
-            return Ok(place + 1 - zeros);
+            return Ok(index + 1 - zeros);
         }
     }
     Err(PdhStatus::INVALID_ARGUMENT)
 }
 
-/// `count` values from a pointer on.
+/// Copies `count` values.
 ///
 /// # Safety
 ///
-/// They are there.
+/// `start` points to `count` values.
 unsafe fn copy_in<T: Plain>(start: *const T, count: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     values.try_reserve_exact(count).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
-    for place in 0..count {
-        // SAFETY: by the condition of this function, and any bits are a value.
-        values.push(unsafe { start.add(place).read_unaligned() });
+    for index in 0..count {
+        // SAFETY: by the condition of this function; any bits are a valid value.
+        values.push(unsafe { start.add(index).read_unaligned() });
     }
     Ok(values)
 }
@@ -95,7 +96,7 @@ impl<C: Character + Plain> Text<C> {
         if self.0.is_null() {
             return Ok(None);
         }
-        // SAFETY: not null, so it is a text that ends in a zero: the program's promise.
+        // SAFETY: not null, so it is a zero-terminated text: the program guarantees it.
         unsafe { copy_in(self.0, length(self.0, 1)?) }.map(Some)
     }
 
@@ -109,25 +110,26 @@ impl<C: Character + Plain> Text<C> {
         self.optional()?.ok_or(PdhStatus::INVALID_ARGUMENT)
     }
 
-    /// The text as the name of a file; `None` for null.
+    /// The text as a file name; `None` for null.
     pub(super) fn optional_path(self) -> Result<Option<PathBuf>> {
         Ok(self.characters()?.map(|characters| C::path(&characters)))
     }
 }
 
-/// Texts that each end in a zero, with a zero more at the end; or null. The promise is as for [`Text`].
+/// A list of zero-terminated texts, followed by one more zero; or null. The program gives the same guarantees as for
+/// [`Text`].
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextList<C>(*const C);
 
 impl<C: Character + Plain> TextList<C> {
-    /// The texts as names of files; `None` for null.
+    /// The texts as file names; `None` for null.
     pub(super) fn optional_paths(self) -> Result<Option<Vec<PathBuf>>> {
         if self.0.is_null() {
             return Ok(None);
         }
-        // SAFETY: not null, so it is a list with its end: the program's promise. One zero alone is an empty
-        // list, and nothing behind it is read.
+        // SAFETY: not null, so it is a list with its end: the program guarantees it. A single zero is an empty list, and
+        // nothing after it is read.
         let characters = unsafe {
             if self.0.read_unaligned().is_end() { Vec::new() } else { copy_in(self.0, length(self.0, 2)?)? }
         };
@@ -136,34 +138,34 @@ impl<C: Character + Plain> TextList<C> {
     }
 }
 
-/// Something that is read, or null. The program promises that it is there.
+/// A pointer to a value that is read, or null. The program guarantees that the value exists.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct In<T>(*const T);
 
 impl<T: Plain> In<T> {
-    /// It.
+    /// The value.
     pub(super) fn get(self) -> Result<T> {
         self.optional().ok_or(PdhStatus::INVALID_ARGUMENT)
     }
 
-    /// It; `None` for null.
+    /// The value; `None` for null.
     pub(super) fn optional(self) -> Option<T> {
-        // SAFETY: not null, so it is there: the program's promise; and any bits are a value.
+        // SAFETY: not null, so the value exists: the program guarantees it; any bits are a valid value.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
     }
 
-    /// So many from here on.
-    pub(super) fn several(self, count: u32) -> Result<Vec<T>> {
+    /// An array of `count` values.
+    pub(super) fn array(self, count: u32) -> Result<Vec<T>> {
         if self.0.is_null() {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
-        // SAFETY: not null, so as many are there as the program says: its promise.
+        // SAFETY: not null, so the array has `count` values: the program guarantees it.
         unsafe { copy_in(self.0, count as usize) }
     }
 }
 
-/// A place that is written, and read first where it says so; or null. The program promises that it has room.
+/// A pointer to memory that is written (some functions read it first), or null. The program guarantees its size.
 #[repr(transparent)]
 #[derive(Debug)]
 pub(super) struct Out<T>(*mut T);
@@ -177,50 +179,50 @@ impl<T> Clone for Out<T> {
 impl<T> Copy for Out<T> {}
 
 impl<T> Out<T> {
-    /// Refuses null, before anything is done.
+    /// Returns an error for null.
     pub(super) fn check(self) -> Result<Self> {
         if self.0.is_null() { Err(PdhStatus::INVALID_ARGUMENT) } else { Ok(self) }
     }
 
-    /// Where it is, as a number to make pointers of for the program.
+    /// The address, for pointers into the program's buffer.
     pub(super) fn address(self) -> usize {
         self.0.expose_provenance()
     }
 }
 
 impl<T: Plain> Out<T> {
-    /// What is there.
+    /// The current value.
     pub(super) fn get(self) -> Result<T> {
         In(self.0.cast_const()).get()
     }
 
-    /// Writes it, unless it is null.
+    /// Writes the value, unless the pointer is null.
     pub(super) fn set(self, value: T) {
         self.set_all(&[value]);
     }
 
-    /// Writes these one after the other, unless it is null. The program promises room for all of them, by the
-    /// size that it passed.
+    /// Writes values one after the other, unless the pointer is null. The program guarantees the space by passing its
+    /// size.
     pub(super) fn set_all(self, values: &[T]) {
         if self.0.is_null() {
             return;
         }
-        // SAFETY: not null, so there is room for the values: the program's promise. They are the library's own
-        // memory, so that the two do not overlap; bytes need no alignment.
+        // SAFETY: not null, so there is space for the values: the program guarantees it. The values are in the library's
+        // memory, so they do not overlap; bytes need no alignment.
         unsafe {
             self.0.cast::<u8>().copy_from_nonoverlapping(values.as_ptr().cast::<u8>(), size_of_val(values));
         }
     }
 }
 
-/// A file of this number under another number that is the library's own.
-pub(super) fn duplicate(number: i32) -> io::Result<File> {
-    // SAFETY: the call takes any number, and tells where it is no file's.
-    let own = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 0) };
+/// Duplicates a file descriptor.
+pub(super) fn duplicate(descriptor: i32) -> io::Result<File> {
+    // SAFETY: the call accepts any number, and fails if it is not a descriptor.
+    let own = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0) };
     if own < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the system has just given this number to the library.
+    // SAFETY: the system has just returned this descriptor, which nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(own) }.into())
 }
 
@@ -231,18 +233,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn null_is_an_argument_that_is_not_valid() {
+    fn a_null_pointer_is_an_invalid_argument() {
         assert_eq!(Text::<u16>(null()).get(), Err(PdhStatus::INVALID_ARGUMENT));
         assert_eq!(Text::<u8>(null()).optional(), Ok(None));
         assert_eq!(TextList::<u8>(null()).optional_paths(), Ok(None));
         assert_eq!(In::<u32>(null()).get(), Err(PdhStatus::INVALID_ARGUMENT));
-        assert_eq!(In::<u32>(null()).several(0), Err(PdhStatus::INVALID_ARGUMENT));
+        assert_eq!(In::<u32>(null()).array(0), Err(PdhStatus::INVALID_ARGUMENT));
         assert!(Out::<u32>(null_mut()).check().is_err() && Out::<u32>(null_mut()).get().is_err());
         Out::<u32>(null_mut()).set(1);
     }
 
     #[test]
-    fn lists_end_at_two_zeros_and_an_empty_one_at_its_first() {
+    fn a_list_ends_at_two_zeros_and_an_empty_list_at_the_first() {
         let paths =
             |bytes: &[u8]| TextList(bytes.as_ptr()).optional_paths().expect("a list").expect("not null");
         assert_eq!(paths(b"a\0bc\0\0d\0\0"), [PathBuf::from("a"), PathBuf::from("bc")]);
@@ -253,24 +255,24 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_does_not_end_is_refused() {
-        let endless = vec![b'a'; LONGEST];
+    fn a_text_without_an_end_is_an_error() {
+        let endless = vec![b'a'; MAX_CHARACTERS];
         assert_eq!(Text(endless.as_ptr()).get(), Err(PdhStatus::INVALID_ARGUMENT));
     }
 
     #[test]
-    fn nothing_needs_to_be_aligned() {
+    fn pointers_may_be_unaligned() {
         let mut bytes = [0_u8; 64];
         for start in 0..8 {
-            let place: *mut RawCounterBlock = bytes[start..].as_mut_ptr().cast();
-            Out(place).set(RawCounterBlock { first: 7, multi_count: 9, ..RawCounterBlock::default() });
-            let read = In(place.cast_const()).get().expect("there");
+            let raw: *mut RawCounterBlock = bytes[start..].as_mut_ptr().cast();
+            Out(raw).set(RawCounterBlock { first: 7, multi_count: 9, ..RawCounterBlock::default() });
+            let read = In(raw.cast_const()).get().expect("not null");
             assert_eq!((read.first, read.multi_count), (7, 9));
         }
     }
 
     #[test]
-    fn a_number_that_is_no_file_is_told() {
+    fn duplicating_an_invalid_descriptor_fails() {
         assert!(duplicate(-1).is_err() && duplicate(i32::MAX).is_err());
     }
 }

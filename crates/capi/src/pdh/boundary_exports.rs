@@ -1,4 +1,4 @@
-//! The symbols of pdh.h: their names and arguments. What they do is in the modules beside.
+//! The exported symbols of pdh.h: their names and arguments. The sibling modules implement them.
 
 #![allow(unsafe_code, reason = "symbols of C")]
 #![allow(non_snake_case, reason = "names of the C interface")]
@@ -10,11 +10,11 @@ use super::structures::{
 };
 use super::{call, logs, names, queries, values};
 
-/// A function of one form.
+/// Exports functions that have one form.
 macro_rules! functions {
     ($($name:ident($($argument:ident: $type:ty),* $(,)?) = $body:expr;)*) => {
         $(
-            // SAFETY: no other symbol has this name. The arguments are as C passes them: see `boundary`.
+            // SAFETY: no other symbol has this name. The argument types are transparent: see `boundary`.
             #[unsafe(no_mangle)]
             extern "C" fn $name($($argument: $type),*) -> i32 {
                 call(|| $body)
@@ -23,7 +23,7 @@ macro_rules! functions {
     };
 }
 
-/// Functions of two forms: for texts of 16-bit characters and for texts of bytes. `Char` is the character.
+/// Exports functions that have two forms, for 16-bit characters and for bytes. `Char` is the character type.
 macro_rules! text_functions {
     ($($wide:ident $bytes:ident $arguments:tt = $body:expr;)*) => {
         /// The W functions.

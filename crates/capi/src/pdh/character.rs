@@ -1,24 +1,24 @@
-//! Texts of C: 16-bit characters of the W functions, bytes of the A functions.
+//! C texts: 16-bit characters in the W functions, bytes in the A functions.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A character of a text of C. A text ends at the first one that is 0.
+/// A character of a C text, which ends at the first 0.
 pub(super) trait Character: Copy + Default + PartialEq + 'static {
-    /// The characters of a text without its end. A zero within, which would end it early, is left out.
+    /// Encodes a text without its final zero. Zeros within the text, which would end it, are removed.
     fn encode(text: &str) -> Vec<Self>;
 
-    /// The text of these characters; what is no character is replaced by U+FFFD.
+    /// Decodes a text; invalid characters become U+FFFD.
     fn decode(characters: &[Self]) -> String;
 
-    /// The same as the name of a file.
+    /// Decodes a file name.
     fn path(characters: &[Self]) -> PathBuf;
 
-    /// Adds the character to bytes as they lie in memory.
+    /// Appends the character to bytes, as stored in memory.
     fn append(self, bytes: &mut Vec<u8>);
 
-    /// Whether the text ends here.
+    /// Whether this is the final zero.
     fn is_end(self) -> bool {
         self == Self::default()
     }
@@ -43,7 +43,7 @@ impl Character for u16 {
     }
 }
 
-/// UTF-8. Names of files are passed on as they are.
+/// UTF-8. File names are used unchanged.
 impl Character for u8 {
     fn encode(text: &str) -> Vec<Self> {
         text.bytes().filter(|byte| *byte != 0).collect()
@@ -63,14 +63,14 @@ impl Character for u8 {
 }
 
 /// A text with its final zero.
-pub(super) fn ended<C: Character>(text: &str) -> Vec<C> {
+pub(super) fn terminated<C: Character>(text: &str) -> Vec<C> {
     let mut characters = C::encode(text);
     characters.push(C::default());
     characters
 }
 
-/// A list as C has it: texts that each end in a zero, and a zero more; an empty list is two zeros. An empty
-/// text would end the list, so it is left out.
+/// A list as C expects it: zero-terminated texts, followed by one more zero; an empty list is two zeros. Empty texts, which
+/// would end the list, are removed.
 pub(super) fn list<C: Character>(texts: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<C> {
     let mut characters = Vec::new();
     for text in texts {
@@ -92,25 +92,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_go_and_come_back() {
+    fn texts_are_the_same_after_encoding_and_decoding() {
         for text in ["", "a", "Grüße, \u{1F600}", r"\\host\Set(instance#1)\% Counter"] {
             assert_eq!(u16::decode(&u16::encode(text)), text);
             assert_eq!(u8::decode(&u8::encode(text)), text);
-            assert_eq!(ended::<u16>(text).last(), Some(&0));
+            assert_eq!(terminated::<u16>(text).last(), Some(&0));
         }
         assert_eq!(u16::encode("\u{1F600}"), [0xD83D, 0xDE00]);
     }
 
     #[test]
-    fn what_is_no_character_is_replaced() {
+    fn invalid_characters_are_replaced() {
         assert_eq!(u16::decode(&[0x61, 0xD83D, 0x62]), "a\u{FFFD}b");
         assert_eq!(u8::decode(b"a\xFFb"), "a\u{FFFD}b");
         assert_eq!(<u8 as Character>::path(b"/\xFF").as_os_str().as_bytes(), b"/\xFF");
     }
 
     #[test]
-    fn zeros_neither_end_a_text_nor_a_list_early() {
-        assert_eq!(ended::<u8>("a\0b"), b"ab\0");
+    fn zeros_and_empty_texts_do_not_end_a_list_early() {
+        assert_eq!(terminated::<u8>("a\0b"), b"ab\0");
         assert_eq!(list::<u8>(["a\0b", "", "\0", "c"]), b"ab\0c\0\0");
         assert_eq!(list::<u16>([""; 0]), [0, 0]);
         assert_eq!(list::<u8>([""]), [0, 0]);

@@ -1,4 +1,4 @@
-//! Events: what `PdhCollectQueryDataEx` sets at each sample. compat/tacho_event.h makes them of Linux' eventfd.
+//! Events, which `PdhCollectQueryDataEx` sets after each sample. compat/tacho_event.h implements them with eventfd.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,32 +8,32 @@ use tachograph_pdh::{PdhStatus, Result};
 use super::boundary::duplicate;
 use super::objects::Handle;
 
-/// An event of the program, under a number of the library's own: the program may close its handle at any time.
+/// An event, held by a descriptor that belongs to the library, since the program may close its own at any time.
 #[derive(Debug)]
 pub(super) struct Event(File);
 
 impl Event {
-    /// The event of a handle: the number of its file * 4, with bit 0 set. Bit 1 says how waiting resets it,
-    /// which is no matter to who sets it.
+    /// The event of a handle, which is the descriptor times 4, with bit 0 set. Bit 1 says how waiting resets the event,
+    /// and is ignored here.
     ///
     /// # Errors
     ///
-    /// `PDH_INVALID_HANDLE` for what is no eventfd: nothing else is ever written to.
+    /// `PDH_INVALID_HANDLE` if it is not an eventfd: other files are never written to.
     pub(super) fn of_handle(handle: Handle) -> Result<Self> {
-        let number = handle.0;
-        let file = i32::try_from(number >> 2).ok().filter(|_| number & 1 == 1);
-        let file = file.and_then(|file| duplicate(file).ok()).ok_or(PdhStatus::INVALID_HANDLE)?;
+        let bits = handle.0;
+        let descriptor = i32::try_from(bits >> 2).ok().filter(|_| bits & 1 == 1);
+        let file = descriptor.and_then(|file| duplicate(file).ok()).ok_or(PdhStatus::INVALID_HANDLE)?;
         if is_eventfd(&file) { Ok(Self(file)) } else { Err(PdhStatus::INVALID_HANDLE) }
     }
 
-    /// Sets it.
+    /// Sets the event.
     pub(super) fn set(&self) {
-        // It fails only where the event is set 2^64 times over.
+        // This fails only if the event has been set 2^64 times.
         let _ = (&self.0).write(&1_u64.to_ne_bytes());
     }
 }
 
-/// Whether the system calls it an eventfd.
+/// Whether a file is an eventfd.
 fn is_eventfd(file: &File) -> bool {
     use std::os::fd::AsRawFd;
 
@@ -48,16 +48,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_event_is_refused_and_not_written_to() {
+    fn a_handle_that_is_no_eventfd_is_rejected_and_not_written_to() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         let file = File::create(&path).expect("a file");
-        let number = usize::try_from(file.as_raw_fd()).expect("not negative");
-        for number in
-            [0, 1, 3, number, number << 2, number << 2 | 1, number << 2 | 3, usize::MAX, usize::MAX >> 1]
-        {
-            // 1 and 3 are handles of file 0, which is no event.
-            assert_eq!(Event::of_handle(Handle(number)).err(), Some(PdhStatus::INVALID_HANDLE));
+        let descriptor = usize::try_from(file.as_raw_fd()).expect("not negative");
+        for bits in [
+            0,
+            1,
+            3,
+            descriptor,
+            descriptor << 2,
+            descriptor << 2 | 1,
+            descriptor << 2 | 3,
+            usize::MAX,
+            usize::MAX >> 1,
+        ] {
+            // 1 and 3 are handles of descriptor 0, which is not an event.
+            assert_eq!(Event::of_handle(Handle(bits)).err(), Some(PdhStatus::INVALID_HANDLE));
         }
         assert_eq!(std::fs::read(&path).expect("read"), b"");
     }

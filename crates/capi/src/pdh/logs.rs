@@ -1,22 +1,23 @@
-//! Logs: bound as data sources, written, read record by record.
+//! Logs: binding them as data sources, writing them, and reading single records.
 
 use std::mem::offset_of;
 use std::sync::Mutex;
 
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::civil::FileTime;
 use tachograph_pdh::{LogHandle, PdhStatus, Result};
 
-use super::block::{Block, capacity, hand_out};
+use super::block::{Block, capacity, write_out};
 use super::boundary::{Out, Plain, Text, TextList};
 use super::character::Character;
-use super::objects::{self, Handle, LogObject, Source, lock};
+use super::objects::{self, Handle, LogObject, Source};
 use super::structures::{FileTimeHalves, RawLogRecordBlock, TimeInfoBlock};
 
 /// `PDH_FLAGS_CLOSE_QUERY`.
 const CLOSE_QUERY: u32 = 1;
 
 pub(super) fn bind<C: Character + Plain>(source: Out<Handle>, names: TextList<C>) -> Result<()> {
-    source.check()?.set(Handle::REALTIME);
+    source.check()?.set(Handle::NULL);
     let bound = match names.optional_paths()? {
         Some(paths) => tachograph_pdh::DataSource::of_logs(paths)?,
         None => Source::<C>::MACHINE.open()?,
@@ -51,17 +52,17 @@ pub(super) fn open<C: Character + Plain>(
     (query, max_size, caption): (Handle, u32, Text<C>),
     log: Out<Handle>,
 ) -> Result<()> {
-    log.check()?.set(Handle::REALTIME);
-    let wanted_type = log_type.get()?;
+    log.check()?.set(Handle::NULL);
+    let requested_type = log_type.get()?;
     let path = name.optional_path()?.ok_or(PdhStatus::INVALID_ARGUMENT)?;
     let caption = caption.optional()?;
-    let query = (query != Handle::REALTIME).then_some(query);
-    let open = |query| LogHandle::open(&path, access, wanted_type, query, max_size, caption.as_deref());
+    let query = (query != Handle::NULL).then_some(query);
+    let open = |query| LogHandle::open(&path, access, requested_type, query, max_size, caption.as_deref());
     let opened = match query {
         Some(query) => open(Some(&objects::query(query)?.query()))?,
         None => open(None)?,
     };
-    log_type.set(opened.log_type().number());
+    log_type.set(opened.log_type().code());
     let source = opened.source().cloned();
     log.set(objects::add_log(LogObject { source, log: Mutex::new(Some(opened)), query })?);
     Ok(())
@@ -70,14 +71,14 @@ pub(super) fn open<C: Character + Plain>(
 pub(super) fn update<C: Character + Plain>(log: Handle, text: Text<C>) -> Result<()> {
     let log = objects::log(log)?;
     let text = text.optional()?;
-    // A log that is read has none.
+    // A log opened for reading has no query.
     let query = objects::query(log.query.ok_or(PdhStatus::INVALID_HANDLE)?)?;
     let mut query = query.query();
-    let mut opened = lock(&log.log);
+    let mut opened = log.log.lock().ignore_poison();
     opened.as_mut().ok_or(PdhStatus::INVALID_HANDLE)?.update(&mut query, text.as_deref())
 }
 
-/// No log of Tachograph has a catalog.
+/// Tachograph's logs have no catalog.
 pub(super) fn update_catalog(log: Handle) -> Result<()> {
     objects::log(log)?;
     Err(PdhStatus::UNKNOWN_LOG_FORMAT)
@@ -86,7 +87,7 @@ pub(super) fn update_catalog(log: Handle) -> Result<()> {
 pub(super) fn size(log: Handle, size: Out<i64>) -> Result<()> {
     size.check()?;
     let log = objects::log(log)?;
-    let bytes = match (&*lock(&log.log), &log.source) {
+    let bytes = match (&*log.log.lock().ignore_poison(), &log.source) {
         (Some(opened), _) => opened.size()?,
         (None, Some(source)) => source.file_bytes()?,
         (None, None) => return Err(PdhStatus::INVALID_HANDLE),
@@ -104,12 +105,12 @@ pub(super) fn read_record(log: Handle, at: FileTimeHalves, buffer: Out<u8>, size
     let length = (start + record.bytes.len()).max(size_of::<RawLogRecordBlock>());
     let written = u32::try_from(length).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
     let mut block = Block::new(buffer.address(), length);
-    block.put_u32(offset_of!(RawLogRecordBlock, structure_size), written);
-    block.put_u32(offset_of!(RawLogRecordBlock, record_type), record.record_type.number());
-    block
-        .put_u32(offset_of!(RawLogRecordBlock, items), u32::try_from(record.bytes.len()).unwrap_or(u32::MAX));
-    block.put(start, &record.bytes);
-    hand_out(block.bytes(), buffer, size)
+    block.write_u32(offset_of!(RawLogRecordBlock, structure_size), written);
+    block.write_u32(offset_of!(RawLogRecordBlock, record_type), record.record_type.code());
+    let items = u32::try_from(record.bytes.len()).unwrap_or(u32::MAX);
+    block.write_u32(offset_of!(RawLogRecordBlock, items), items);
+    block.write(start, &record.bytes);
+    write_out(block.bytes(), buffer, size)
 }
 
 pub(super) fn close(log: Handle, flags: u32) -> Result<()> {
@@ -117,10 +118,10 @@ pub(super) fn close(log: Handle, flags: u32) -> Result<()> {
         return Err(PdhStatus::INVALID_ARGUMENT);
     }
     let log = objects::remove_log(log)?;
-    let opened = lock(&log.log).take();
+    let opened = log.log.lock().ignore_poison().take();
     let closed = opened.map_or(Ok(()), LogHandle::close);
     match log.query {
-        // The query may be closed already.
+        // The query may have been closed before.
         Some(query) if flags & CLOSE_QUERY != 0 => closed.and(objects::remove_query(query)),
         _ => closed,
     }

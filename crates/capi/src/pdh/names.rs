@@ -1,32 +1,32 @@
-//! Names: paths, instances, what a data source has.
+//! Names: paths, instances, the contents of a data source.
 
 use std::mem::offset_of;
 
 use tachograph_pdh::{PathElements, Result, make_counter_path, parse_counter_path, parse_instance_name};
 
-use super::block::{Block, capacity, hand_out};
+use super::block::{Block, capacity, write_out};
 use super::boundary::{In, Out, Plain, Text};
-use super::character::{Character, ended, list};
+use super::character::{Character, list, terminated};
 use super::objects::Source;
 use super::structures::PathElementsBlock;
 
-/// `PERF_DETAIL_WIZARD`: every counter.
+/// `PERF_DETAIL_WIZARD`: all counters.
 const DETAIL_ALL: u32 = 400;
 
-/// What Windows' programs pass as the index of an instance that has none: -1.
+/// The index that Windows programs pass for an instance without an index: -1.
 const NO_INDEX: u32 = u32::MAX;
 
-/// Puts the parts of a path at an offset of a block.
-pub(super) fn put_elements<C: Character>(block: &mut Block, at: usize, elements: &PathElements) {
+/// Writes the parts of a path at an offset of a block.
+pub(super) fn write_elements<C: Character>(block: &mut Block, at: usize, elements: &PathElements) {
     type Elements = PathElementsBlock<u8>;
-    // As on Windows, a machine is called by its backslashes too.
+    // As on Windows, the name of a machine includes its backslashes.
     let machine = elements.machine.as_ref().map(|name| format!(r"\\{name}"));
-    block.optional_text::<C>(at + offset_of!(Elements, machine), machine.as_deref());
-    block.text::<C>(at + offset_of!(Elements, object), &elements.object);
-    block.optional_text::<C>(at + offset_of!(Elements, instance), elements.instance.as_deref());
-    block.optional_text::<C>(at + offset_of!(Elements, parent), elements.parent.as_deref());
-    block.put_u32(at + offset_of!(Elements, index), elements.index);
-    block.text::<C>(at + offset_of!(Elements, counter), &elements.counter);
+    block.write_optional_text::<C>(at + offset_of!(Elements, machine), machine.as_deref());
+    block.write_text::<C>(at + offset_of!(Elements, object), &elements.object);
+    block.write_optional_text::<C>(at + offset_of!(Elements, instance), elements.instance.as_deref());
+    block.write_optional_text::<C>(at + offset_of!(Elements, parent), elements.parent.as_deref());
+    block.write_u32(at + offset_of!(Elements, index), elements.index);
+    block.write_text::<C>(at + offset_of!(Elements, counter), &elements.counter);
 }
 
 pub(super) fn validate<C: Character + Plain>(source: Source<C>, path: Text<C>) -> Result<()> {
@@ -44,8 +44,8 @@ pub(super) fn parse_path<C: Character + Plain>(
     capacity(elements, size)?;
     let parsed = parse_counter_path(&path, flags)?;
     let mut block = Block::new(elements.address(), size_of::<PathElementsBlock<C>>());
-    put_elements::<C>(&mut block, 0, &parsed);
-    hand_out(block.bytes(), elements, size)
+    write_elements::<C>(&mut block, 0, &parsed);
+    write_out(block.bytes(), elements, size)
 }
 
 pub(super) fn make_path<C: Character + Plain>(
@@ -56,7 +56,7 @@ pub(super) fn make_path<C: Character + Plain>(
 ) -> Result<()> {
     let elements = elements.get()?;
     capacity(buffer, size)?;
-    // Programs fill the members that they have nothing for with empty texts too.
+    // Programs also pass empty texts for absent parts.
     let name = |text: Text<C>| text.optional().map(|name| name.filter(|name| !name.is_empty()));
     let elements = PathElements {
         machine: elements.machine.optional()?,
@@ -66,7 +66,7 @@ pub(super) fn make_path<C: Character + Plain>(
         index: if elements.index == NO_INDEX { 0 } else { elements.index },
         counter: elements.counter.get()?,
     };
-    hand_out(&ended(&make_counter_path(&elements, flags)?), buffer, size)
+    write_out(&terminated(&make_counter_path(&elements, flags)?), buffer, size)
 }
 
 pub(super) fn parse_instance<C: Character + Plain>(
@@ -80,12 +80,12 @@ pub(super) fn parse_instance<C: Character + Plain>(
     capacity(parent, parent_size)?;
     index.check()?;
     let elements = parse_instance_name(&text)?;
-    let handed_out = [
-        hand_out(&ended(&elements.name), name, name_size),
-        hand_out(&ended(elements.parent.as_deref().unwrap_or_default()), parent, parent_size),
+    let results = [
+        write_out(&terminated(&elements.name), name, name_size),
+        write_out(&terminated(elements.parent.as_deref().unwrap_or_default()), parent, parent_size),
     ];
     index.set(elements.index);
-    handed_out.into_iter().collect()
+    results.into_iter().collect()
 }
 
 pub(super) fn expand<C: Character + Plain>(
@@ -97,10 +97,10 @@ pub(super) fn expand<C: Character + Plain>(
 ) -> Result<()> {
     let path = path.get()?;
     capacity(buffer, size)?;
-    hand_out(&list(source.open()?.expand_wild_card_path(&path, flags)?), buffer, size)
+    write_out(&list(source.open()?.expand_wild_card_path(&path, flags)?), buffer, size)
 }
 
-/// Whether a machine is this one: no other is reached.
+/// Succeeds for this machine only.
 pub(super) fn connect<C: Character + Plain>(machine: Text<C>) -> Result<()> {
     let machine = machine.optional()?;
     Source::<C>::MACHINE.open()?.objects(machine.as_deref(), DETAIL_ALL).map(drop)
@@ -112,7 +112,7 @@ pub(super) fn machines<C: Character + Plain>(
     size: Out<u32>,
 ) -> Result<()> {
     capacity(buffer, size)?;
-    hand_out(&list(source.open()?.machines()?), buffer, size)
+    write_out(&list(source.open()?.machines()?), buffer, size)
 }
 
 pub(super) fn sets<C: Character + Plain>(
@@ -124,10 +124,10 @@ pub(super) fn sets<C: Character + Plain>(
 ) -> Result<()> {
     capacity(buffer, size)?;
     let sets = source.open()?.objects(machine.optional()?.as_deref(), detail_level)?;
-    hand_out(&list(sets), buffer, size)
+    write_out(&list(sets), buffer, size)
 }
 
-/// A list that fits is handed out although the other does not.
+/// Each list is written if it fits, even if the other does not.
 pub(super) fn items<C: Character + Plain>(
     source: Source<C>,
     (machine, set): (Text<C>, Text<C>),
@@ -139,13 +139,13 @@ pub(super) fn items<C: Character + Plain>(
     capacity(counters, counters_size)?;
     capacity(instances, instances_size)?;
     let items = source.open()?.object_items(machine.optional()?.as_deref(), &set, detail_level)?;
-    // A set without instances has a list of length 0, and one that has none now an empty list.
+    // For a set that cannot have instances, the length is 0; for one that currently has none, the list is empty.
     let names = items.instances.map(list).unwrap_or_default();
-    let handed_out = [
-        hand_out(&list(items.counters), counters, counters_size),
-        hand_out(&names, instances, instances_size),
+    let results = [
+        write_out(&list(items.counters), counters, counters_size),
+        write_out(&names, instances, instances_size),
     ];
-    handed_out.into_iter().collect()
+    results.into_iter().collect()
 }
 
 pub(super) fn default_set<C: Character + Plain>(
@@ -156,7 +156,7 @@ pub(super) fn default_set<C: Character + Plain>(
 ) -> Result<()> {
     capacity(buffer, size)?;
     let name = source.open()?.default_object(machine.optional()?.as_deref())?;
-    hand_out(&ended(&name), buffer, size)
+    write_out(&terminated(&name), buffer, size)
 }
 
 pub(super) fn default_counter<C: Character + Plain>(
@@ -168,5 +168,5 @@ pub(super) fn default_counter<C: Character + Plain>(
     let set = set.get()?;
     capacity(buffer, size)?;
     let name = source.open()?.default_counter(machine.optional()?.as_deref(), &set)?;
-    hand_out(&ended(&name), buffer, size)
+    write_out(&terminated(&name), buffer, size)
 }

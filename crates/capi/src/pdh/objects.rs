@@ -1,25 +1,26 @@
-//! What handles of pdh.h refer to: queries, counters, logs and data sources.
+//! The objects of pdh.h handles: queries, counters, logs and data sources.
 
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use tachograph_counters::IgnorePoison;
 use tachograph_pdh::{Collector, CounterId, DataSource, LogHandle, PdhStatus, Query, Result};
 
 use super::boundary::{Plain, Text};
 use super::character::Character;
 use crate::handles::{HANDLES, HandleError, HandleKind};
 
-/// `PDH_HQUERY`, `PDH_HCOUNTER` or `PDH_HLOG`, or an event: to C a pointer, here the number in its place.
+/// `PDH_HQUERY`, `PDH_HCOUNTER`, `PDH_HLOG` or an event: a pointer in C, a number here.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle(pub(super) usize);
 
 impl Handle {
-    /// `H_REALTIME_DATASOURCE`; where a handle is handed out, none.
-    pub(super) const REALTIME: Self = Self(0);
+    /// A null handle. As a data source, it is `H_REALTIME_DATASOURCE`.
+    pub(super) const NULL: Self = Self(0);
 
-    /// As the table takes it.
+    /// The handle as the table expects it.
     fn pointer(self) -> *mut c_void {
         without_provenance_mut(self.0)
     }
@@ -28,28 +29,28 @@ impl Handle {
 /// An open query.
 pub(super) struct QueryObject {
     query: Arc<Mutex<Query>>,
-    /// The thread of `PdhCollectQueryDataEx`.
+    /// The thread that `PdhCollectQueryDataEx` started.
     collector: Mutex<Option<Collector>>,
-    /// The handles of its counters; `None` once the query is closed.
+    /// The handles of the query's counters; `None` after the query is closed.
     counters: Mutex<Option<Vec<Handle>>>,
 }
 
 impl QueryObject {
-    /// The query, for this thread alone.
+    /// Locks the query.
     pub(super) fn query(&self) -> MutexGuard<'_, Query> {
-        lock(&self.query)
+        self.query.lock().ignore_poison()
     }
 
-    /// Has the query collected by a thread, in place of one that did before.
-    pub(super) fn collect_by(
+    /// Starts a thread that collects the query, and stops the previous one.
+    pub(super) fn set_collector(
         &self,
         start: impl FnOnce(&Arc<Mutex<Query>>) -> Result<Collector>,
     ) -> Result<()> {
-        let mut collector = lock(&self.collector);
-        // One that is at work gets done first.
+        let mut collector = self.collector.lock().ignore_poison();
+        // Dropping the previous collector waits for its current collection.
         *collector = None;
-        // A query that was closed meanwhile has no thread started that nobody would end.
-        if lock(&self.counters).is_none() {
+        // A query that was closed meanwhile must not get a thread that nothing would stop.
+        if self.counters.lock().ignore_poison().is_none() {
             return Err(PdhStatus::INVALID_HANDLE);
         }
         *collector = Some(start(&self.query)?);
@@ -64,7 +65,7 @@ pub(super) struct CounterObject {
 }
 
 impl CounterObject {
-    /// Its query, for this thread alone.
+    /// Locks the counter's query.
     pub(super) fn query(&self) -> MutexGuard<'_, Query> {
         self.of.query()
     }
@@ -72,11 +73,11 @@ impl CounterObject {
 
 /// A log that was opened, or a data source that was bound.
 pub(super) struct LogObject {
-    /// What can be read.
+    /// The data source, if the log can be read.
     pub(super) source: Option<DataSource>,
     /// The log of `PdhOpenLog`, until it is closed.
     pub(super) log: Mutex<Option<LogHandle>>,
-    /// The query whose samples are written.
+    /// The query that is written to the log.
     pub(super) query: Option<Handle>,
 }
 
@@ -93,11 +94,6 @@ impl HandleKind for CounterObject {
 impl HandleKind for LogObject {
     const NAME: &'static str = "a handle of a PDH log or data source";
     const FUNCTIONS: [&'static str; 2] = ["PdhOpenLog or PdhBindInputDataSource", "PdhCloseLog"];
-}
-
-/// Locks. That another thread panicked in the midst of its work is no reason to refuse what comes after.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn status(error: HandleError) -> PdhStatus {
@@ -141,7 +137,7 @@ pub(super) fn add_query(query: Query) -> Result<Handle> {
 
 /// A handle for a counter that was added to a query.
 pub(super) fn add_counter(query: &Arc<QueryObject>, id: CounterId) -> Result<Handle> {
-    let mut counters = lock(&query.counters);
+    let mut counters = query.counters.lock().ignore_poison();
     let handles = counters.as_mut().ok_or(PdhStatus::INVALID_HANDLE)?;
     let handle = add(CounterObject { of: Arc::clone(query), id })?;
     handles.push(handle);
@@ -153,61 +149,61 @@ pub(super) fn add_log(log: LogObject) -> Result<Handle> {
     add(log)
 }
 
-/// Ends the handle of a counter, and the counter.
+/// Removes a counter, and closes its handle.
 pub(super) fn remove_counter(handle: Handle) -> Result<()> {
     let counter: Arc<CounterObject> = remove(handle)?;
-    if let Some(handles) = lock(&counter.of.counters).as_mut() {
+    if let Some(handles) = counter.of.counters.lock().ignore_poison().as_mut() {
         handles.retain(|of_query| *of_query != handle);
     }
     counter.query().remove_counter(counter.id)
 }
 
-/// Ends a query with its thread and its counters.
+/// Closes a query, its counters and its thread.
 pub(super) fn remove_query(handle: Handle) -> Result<()> {
     let query: Arc<QueryObject> = remove(handle)?;
-    let counters = lock(&query.counters).take();
+    let counters = query.counters.lock().ignore_poison().take();
     for counter in counters.into_iter().flatten() {
-        // One that another thread is just removing is gone.
+        // Another thread may have just removed the counter.
         let _ = remove::<CounterObject>(counter);
     }
-    let collector = lock(&query.collector).take();
+    let collector = query.collector.lock().ignore_poison().take();
     drop(collector);
     Ok(())
 }
 
-/// Ends the handle of a log or data source, and returns it.
+/// Closes the handle of a log or data source, and returns the object.
 pub(super) fn remove_log(handle: Handle) -> Result<Arc<LogObject>> {
     remove(handle)
 }
 
-/// A data source as functions name it.
+/// A data source, in the ways in which functions can specify it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<C> {
     /// The name of a log; null for this machine.
     Name(Text<C>),
-    /// Logs that were bound, or a log that is read; `H_REALTIME_DATASOURCE` for this machine.
+    /// Bound logs, or a log opened for reading; `H_REALTIME_DATASOURCE` for this machine.
     Handle(Handle),
 }
 
 impl<C: Character + Plain> Source<C> {
     /// This machine.
-    pub(super) const MACHINE: Self = Self::Handle(Handle::REALTIME);
+    pub(super) const MACHINE: Self = Self::Handle(Handle::NULL);
 
-    /// The data source.
+    /// Opens the data source.
     pub(super) fn open(self) -> Result<DataSource> {
         match self {
             Self::Name(name) => match name.optional_path()? {
                 Some(path) => DataSource::of_logs(vec![path]),
-                None => of_machine(),
+                None => machine(),
             },
-            Self::Handle(Handle::REALTIME) => of_machine(),
+            Self::Handle(Handle::NULL) => machine(),
             Self::Handle(handle) => log(handle)?.source.clone().ok_or(PdhStatus::INVALID_HANDLE),
         }
     }
 }
 
-/// The counters of this machine, with those that programs publish now or later.
-fn of_machine() -> Result<DataSource> {
+/// The counters of this machine, including those that programs publish now or later.
+fn machine() -> Result<DataSource> {
     let machine = crate::perflib::machine::machine().map_err(|_| PdhStatus::CANNOT_READ_NAME_STRINGS)?;
     Ok(DataSource::of_changing_machine(move || machine.refresh()))
 }

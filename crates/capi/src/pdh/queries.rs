@@ -1,4 +1,4 @@
-//! Queries: opened, filled with counters, collected.
+//! Queries: opening, adding counters, collecting.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(super) fn open<C: Character + Plain>(
     user_data: usize,
     query: Out<Handle>,
 ) -> Result<()> {
-    query.check()?.set(Handle::REALTIME);
+    query.check()?.set(Handle::NULL);
     query.set(objects::add_query(Query::open(&source.open()?, user_data))?);
     Ok(())
 }
@@ -38,7 +38,7 @@ pub(super) fn close(query: Handle) -> Result<()> {
     objects::remove_query(query)
 }
 
-/// `BOOL`: a query that is none is not of this machine.
+/// Returns a `BOOL`: false if the handle is invalid.
 pub(super) fn is_real_time(query: Handle) -> i32 {
     let mut is_real_time = false;
     let is_known = call_with(
@@ -59,14 +59,14 @@ pub(super) fn set_default_source(source: u32) -> Result<()> {
     }
 }
 
-/// Adds a counter by what the query has for it.
+/// Adds a counter with a function of the query.
 fn add<C: Character + Plain>(
     query: Handle,
     path: Text<C>,
     counter: Out<Handle>,
     add: impl FnOnce(&mut Query, &str) -> Result<CounterId>,
 ) -> Result<()> {
-    counter.check()?.set(Handle::REALTIME);
+    counter.check()?.set(Handle::NULL);
     let path = path.get()?;
     let query = objects::query(query)?;
     let id = add(&mut query.query(), &path)?;
@@ -113,7 +113,7 @@ pub(super) fn collect_by_thread(query: Handle, seconds: u32, event: Handle) -> R
         return Err(PdhStatus::INVALID_ARGUMENT);
     }
     let event = Event::of_handle(event)?;
-    query.collect_by(|query| {
+    query.set_collector(|query| {
         Collector::start(query, Duration::from_secs(u64::from(seconds)), move |_| event.set())
     })
 }

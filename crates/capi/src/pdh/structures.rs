@@ -2,7 +2,7 @@
 
 use super::boundary::Text;
 
-/// `FILETIME`: 100 ns since 1601 in two halves.
+/// `FILETIME`: units of 100 ns since 1601, in two halves.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileTimeHalves {
@@ -11,13 +11,13 @@ pub(super) struct FileTimeHalves {
 }
 
 impl FileTimeHalves {
-    /// The halves of a number of 100 ns.
+    /// Splits 100 ns units into halves.
     pub(super) fn new(ticks: i64) -> Self {
         let bits = ticks.cast_unsigned();
         Self { low: bits as u32, high: (bits >> 32) as u32 }
     }
 
-    /// The number of 100 ns.
+    /// The 100 ns units.
     pub(super) fn ticks(self) -> i64 {
         (u64::from(self.high) << 32 | u64::from(self.low)).cast_signed()
     }
@@ -90,7 +90,7 @@ pub(super) struct PathElementsBlock<C> {
     pub(super) counter: Text<C>,
 }
 
-/// `PDH_COUNTER_INFO_W` and `_A`, to know where its members lie.
+/// `PDH_COUNTER_INFO_W` and `_A`, for the offsets of its members.
 #[repr(C)]
 pub(super) struct CounterInfoBlock {
     pub(super) length: u32,
@@ -102,13 +102,13 @@ pub(super) struct CounterInfoBlock {
     pub(super) user_data: usize,
     pub(super) query_user_data: usize,
     pub(super) full_path: usize,
-    /// The union; its longest member.
+    /// The longest member of the union.
     pub(super) elements: PathElementsBlock<u8>,
     pub(super) explain_text: usize,
     pub(super) data: [u32; 1],
 }
 
-/// `PDH_RAW_LOG_RECORD`, to know where its members lie.
+/// `PDH_RAW_LOG_RECORD`, for the offsets of its members.
 #[repr(C)]
 pub(super) struct RawLogRecordBlock {
     pub(super) structure_size: u32,
@@ -123,9 +123,9 @@ mod tests {
 
     use super::*;
 
-    /// The numbers that tests/c/pdh_header.c asserts of the C structures.
+    /// The numbers that tests/c/pdh_header.c asserts for the C structures.
     #[test]
-    fn the_layout_is_windows() {
+    fn the_layout_is_that_of_windows() {
         assert_eq!(size_of::<RawCounterBlock>(), 40);
         assert_eq!(offset_of!(RawCounterBlock, time_stamp), 4);
         assert_eq!(offset_of!(RawCounterBlock, first), 16);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn times_go_into_halves_and_come_back() {
+    fn times_are_the_same_after_splitting_and_joining() {
         for ticks in [0, 1, -1, i64::MAX, i64::MIN, 0x01CE_0000_8000_0001] {
             assert_eq!(FileTimeHalves::new(ticks).ticks(), ticks);
         }

@@ -1,4 +1,4 @@
-//! Values of counters: formatted, raw, and computed from raw ones.
+//! Values of counters: formatted, raw, and computed from raw values.
 
 use std::mem::offset_of;
 
@@ -8,7 +8,7 @@ use tachograph_pdh::{
     calculate_from_raw, compute_statistics, format_from_raw,
 };
 
-use super::block::{Block, capacity, hand_out};
+use super::block::{Block, capacity, write_out};
 use super::boundary::{In, Out};
 use super::character::Character;
 use super::objects::{self, Handle};
@@ -17,7 +17,7 @@ use super::structures::{
     StatisticsBlock,
 };
 
-/// A value as `PDH_FMT_COUNTERVALUE` has it: the union is filled from its start.
+/// A value as `PDH_FMT_COUNTERVALUE`; shorter members are at the start of the union.
 impl From<FormattedValue> for FormattedBlock {
     fn from(formatted: FormattedValue) -> Self {
         let mut union = [0; 8];
@@ -54,7 +54,7 @@ impl From<RawCounterBlock> for RawCounter {
     }
 }
 
-/// What is written where there is no raw value.
+/// The raw value that is written for a missing value.
 const NO_RAW_VALUE: RawCounterBlock = RawCounterBlock {
     status: PdhStatus::CSTATUS_INVALID_DATA.0,
     time_stamp: FileTimeHalves { low: 0, high: 0 },
@@ -63,15 +63,15 @@ const NO_RAW_VALUE: RawCounterBlock = RawCounterBlock {
     multi_count: 0,
 };
 
-/// Writes a value, or the status of the value that there is not.
-fn write(formatted: std::result::Result<FormattedValue, NoValue>, place: Out<FormattedBlock>) -> Result<()> {
+/// Writes a value, or the status of a missing value.
+fn write(formatted: std::result::Result<FormattedValue, NoValue>, value: Out<FormattedBlock>) -> Result<()> {
     match formatted {
         Ok(formatted) => {
-            place.set(formatted.into());
+            value.set(formatted.into());
             Ok(())
         }
         Err(none) => {
-            place.set(FormattedBlock { status: none.value_status.0, value: 0 });
+            value.set(FormattedBlock { status: none.value_status.0, value: 0 });
             Err(none.status)
         }
     }
@@ -101,24 +101,24 @@ pub(super) fn raw(counter: Handle, counter_type: Out<u32>, value: Out<RawCounter
     raw.map(drop)
 }
 
-/// Hands items out: structures of one size after the other, then their names.
-fn hand_out_items<T>(
+/// Writes an array: structures of one size, followed by their names. `write` writes one structure.
+fn write_items<T>(
     items: &[T],
     structure: usize,
-    put: impl Fn(&mut Block, usize, &T),
+    write: impl Fn(&mut Block, usize, &T),
     buffer: Out<u8>,
     (size, count): (Out<u32>, Out<u32>),
 ) -> Result<()> {
     let items_count = u32::try_from(items.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
     let mut block = Block::new(buffer.address(), items.len().saturating_mul(structure));
-    for (place, item) in items.iter().enumerate() {
-        put(&mut block, place * structure, item);
+    for (index, item) in items.iter().enumerate() {
+        write(&mut block, index * structure, item);
     }
     count.set(items_count);
-    hand_out(block.bytes(), buffer, size)
+    write_out(block.bytes(), buffer, size)
 }
 
-/// Checks the arguments of a function that hands items out, before anything is done.
+/// Checks the arguments of a function that returns an array.
 fn check_items(buffer: Out<u8>, size: Out<u32>, count: Out<u32>) -> Result<()> {
     count.check()?;
     capacity(buffer, size).map(drop)
@@ -135,14 +135,14 @@ pub(super) fn formatted_array<C: Character>(
     let format = Format::from_flags(format)?;
     let counter = objects::counter(counter)?;
     let items = counter.query().formatted_array(counter.id, format)?;
-    let put = |block: &mut Block, at: usize, item: &FormattedItem| {
+    let write = |block: &mut Block, at: usize, item: &FormattedItem| {
         let value = FormattedBlock::from(item.value);
         let start = at + offset_of!(FormattedItemBlock, value);
-        block.text::<C>(at + offset_of!(FormattedItemBlock, name), &item.name);
-        block.put_u32(start + offset_of!(FormattedBlock, status), value.status);
-        block.put_u64(start + offset_of!(FormattedBlock, value), value.value);
+        block.write_text::<C>(at + offset_of!(FormattedItemBlock, name), &item.name);
+        block.write_u32(start + offset_of!(FormattedBlock, status), value.status);
+        block.write_u64(start + offset_of!(FormattedBlock, value), value.value);
     };
-    hand_out_items(&items, size_of::<FormattedItemBlock>(), put, buffer, (size, count))
+    write_items(&items, size_of::<FormattedItemBlock>(), write, buffer, (size, count))
 }
 
 pub(super) fn raw_array<C: Character>(
@@ -154,19 +154,19 @@ pub(super) fn raw_array<C: Character>(
     check_items(buffer, size, count)?;
     let counter = objects::counter(counter)?;
     let items = counter.query().raw_array(counter.id)?;
-    let put = |block: &mut Block, at: usize, item: &RawItem| {
+    let write = |block: &mut Block, at: usize, item: &RawItem| {
         let value = RawCounterBlock::from(&item.value);
         let start = at + offset_of!(RawItemBlock, value);
-        block.text::<C>(at + offset_of!(RawItemBlock, name), &item.name);
-        block.put_u32(start + offset_of!(RawCounterBlock, status), value.status);
+        block.write_text::<C>(at + offset_of!(RawItemBlock, name), &item.name);
+        block.write_u32(start + offset_of!(RawCounterBlock, status), value.status);
         let time = start + offset_of!(RawCounterBlock, time_stamp);
-        block.put_u32(time + offset_of!(FileTimeHalves, low), value.time_stamp.low);
-        block.put_u32(time + offset_of!(FileTimeHalves, high), value.time_stamp.high);
-        block.put_u64(start + offset_of!(RawCounterBlock, first), value.first.cast_unsigned());
-        block.put_u64(start + offset_of!(RawCounterBlock, second), value.second.cast_unsigned());
-        block.put_u32(start + offset_of!(RawCounterBlock, multi_count), value.multi_count);
+        block.write_u32(time + offset_of!(FileTimeHalves, low), value.time_stamp.low);
+        block.write_u32(time + offset_of!(FileTimeHalves, high), value.time_stamp.high);
+        block.write_u64(start + offset_of!(RawCounterBlock, first), value.first.cast_unsigned());
+        block.write_u64(start + offset_of!(RawCounterBlock, second), value.second.cast_unsigned());
+        block.write_u32(start + offset_of!(RawCounterBlock, multi_count), value.multi_count);
     };
-    hand_out_items(&items, size_of::<RawItemBlock>(), put, buffer, (size, count))
+    write_items(&items, size_of::<RawItemBlock>(), write, buffer, (size, count))
 }
 
 pub(super) fn calculate(
@@ -211,7 +211,7 @@ pub(super) fn statistics(
     let flags = Format::from_flags(format)?;
     let counter = objects::counter(counter)?;
     let kind = counter.query().kind(counter.id)?;
-    let entries: Vec<RawCounter> = entries.several(count)?.into_iter().map(RawCounter::from).collect();
+    let entries: Vec<RawCounter> = entries.array(count)?.into_iter().map(RawCounter::from).collect();
     let computed = compute_statistics(&kind, flags, first as usize, &entries)?;
     statistics.set(StatisticsBlock {
         format,
@@ -233,20 +233,20 @@ pub(super) fn info<C: Character>(
     let counter = objects::counter(counter)?;
     let info = counter.query().info(counter.id)?;
     let mut block = Block::new(buffer.address(), size_of::<CounterInfoBlock>());
-    block.put_u32(offset_of!(CounterInfoBlock, counter_type), info.counter_type.0);
-    block.put_u32(offset_of!(CounterInfoBlock, version), info.version);
-    block.put_u32(offset_of!(CounterInfoBlock, status), info.status.0);
-    block.put_u32(offset_of!(CounterInfoBlock, scale), info.scale.cast_unsigned());
-    block.put_u32(offset_of!(CounterInfoBlock, default_scale), info.default_scale.cast_unsigned());
-    block.put(offset_of!(CounterInfoBlock, user_data), &info.user_data.to_ne_bytes());
-    block.put(offset_of!(CounterInfoBlock, query_user_data), &info.query_user_data.to_ne_bytes());
-    block.text::<C>(offset_of!(CounterInfoBlock, full_path), &info.full_path);
-    super::names::put_elements::<C>(&mut block, offset_of!(CounterInfoBlock, elements), &info.elements);
+    block.write_u32(offset_of!(CounterInfoBlock, counter_type), info.counter_type.0);
+    block.write_u32(offset_of!(CounterInfoBlock, version), info.version);
+    block.write_u32(offset_of!(CounterInfoBlock, status), info.status.0);
+    block.write_u32(offset_of!(CounterInfoBlock, scale), info.scale.cast_unsigned());
+    block.write_u32(offset_of!(CounterInfoBlock, default_scale), info.default_scale.cast_unsigned());
+    block.write(offset_of!(CounterInfoBlock, user_data), &info.user_data.to_ne_bytes());
+    block.write(offset_of!(CounterInfoBlock, query_user_data), &info.query_user_data.to_ne_bytes());
+    block.write_text::<C>(offset_of!(CounterInfoBlock, full_path), &info.full_path);
+    super::names::write_elements::<C>(&mut block, offset_of!(CounterInfoBlock, elements), &info.elements);
     let explain_text = with_explain_text.then_some(info.explain_text.as_str());
-    block.optional_text::<C>(offset_of!(CounterInfoBlock, explain_text), explain_text);
+    block.write_optional_text::<C>(offset_of!(CounterInfoBlock, explain_text), explain_text);
     let length = u32::try_from(block.bytes().len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
-    block.put_u32(offset_of!(CounterInfoBlock, length), length);
-    hand_out(block.bytes(), buffer, size)
+    block.write_u32(offset_of!(CounterInfoBlock, length), length);
+    write_out(block.bytes(), buffer, size)
 }
 
 pub(super) fn set_scale(counter: Handle, factor: i32) -> Result<()> {
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_fills_the_union_from_its_start() {
+    fn shorter_values_are_at_the_start_of_the_union() {
         let block =
             |value| FormattedBlock::from(FormattedValue { status: PdhStatus(1), value }).value.to_ne_bytes();
         assert_eq!(block(Value::Double(0.15)), 0.15_f64.to_ne_bytes());
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_values_go_and_come_back() {
+    fn raw_values_are_the_same_after_conversion_and_back() {
         let raw = RawCounter {
             status: PdhStatus(1),
             time_stamp: FileTime(0x1234_5678_9ABC_DEF0),

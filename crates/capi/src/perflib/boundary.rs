@@ -1,4 +1,4 @@
-//! The consumer functions of perflib.h. Each looks at its pointers, and hands over.
+//! The consumer functions of perflib.h: they check pointers, and call the modules that do the work.
 
 #![allow(unsafe_code, reason = "symbols and pointers of C")]
 #![allow(non_snake_case, reason = "names of the C interface")]
@@ -7,10 +7,10 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
+use super::api_error::{last_code, set_last_code};
 use super::consumer::{Change, OpenQuery, enumerate, instances, registration};
-use super::memory::{Room, bytes_at, guid_at, put, put_bytes, text_at};
-use super::refusal::{last_code, set_last_code};
-use super::{Refusal, call};
+use super::memory::{OutputBuffer, read_bytes, read_guid, read_text, write, write_bytes};
+use super::{ApiError, call};
 use crate::handles::{HANDLES, HandleKind};
 
 impl HandleKind for OpenQuery {
@@ -18,16 +18,16 @@ impl HandleKind for OpenQuery {
     const FUNCTIONS: [&'static str; 2] = ["PerfOpenQueryHandle", "PerfCloseQueryHandle"];
 }
 
-fn query(handle: *mut c_void) -> Result<Arc<OpenQuery>, Refusal> {
-    HANDLES.find(handle).map_err(|error| Refusal::handle::<OpenQuery>(error, "hQuery"))
+fn query(handle: *mut c_void) -> Result<Arc<OpenQuery>, ApiError> {
+    HANDLES.find(handle).map_err(|error| ApiError::handle::<OpenQuery>(error, "hQuery"))
 }
 
-/// The GUIDs of all counter sets.
+/// Writes the GUIDs of all counter sets.
 ///
 /// # Safety
 ///
-/// `szMachine` is null or a text that ends with a zero; `pCounterSetIds` has room for `cCounterSetIds` GUIDs and
-/// `pcCounterSetIdsActual` for a number, where they are not null.
+/// `szMachine` is null or zero-terminated; `pCounterSetIds` is null or has room for `cCounterSetIds` GUIDs;
+/// `pcCounterSetIdsActual` is null or has room for a number.
 // SAFETY: here and below: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfEnumerateCounterSet(
@@ -36,27 +36,27 @@ pub unsafe extern "C" fn PerfEnumerateCounterSet(
     cCounterSetIds: u32,
     pcCounterSetIdsActual: *mut u32,
 ) -> u32 {
-    let room = Room {
+    let output = OutputBuffer {
         to: pCounterSetIds.cast(),
         capacity: cCounterSetIds,
         actual: pcCounterSetIdsActual,
         argument: "pCounterSetIds",
     };
     call(|| {
-        room.check()?;
+        output.check()?;
         // SAFETY: by the condition of this function.
-        let machine = unsafe { text_at(szMachine, "szMachine")? };
+        let machine = unsafe { read_text(szMachine, "szMachine")? };
         // SAFETY: by the condition of this function.
-        unsafe { room.fill(&enumerate(machine.as_deref())?, 16) }
+        unsafe { output.fill(&enumerate(machine.as_deref())?, 16) }
     })
 }
 
-/// What is registered of a counter set.
+/// Writes a part of a counter set's registration.
 ///
 /// # Safety
 ///
-/// `szMachine` is null or a text that ends with a zero, `pCounterSetId` null or a GUID; `pbRegInfo` has room for `cbRegInfo`
-/// bytes and `pcbRegInfoActual` for a number, where they are not null.
+/// `szMachine` is null or zero-terminated; `pCounterSetId` is null or points to a GUID; `pbRegInfo` is null or has room for
+/// `cbRegInfo` bytes; `pcbRegInfoActual` is null or has room for a number.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfQueryCounterSetRegistrationInfo(
@@ -68,24 +68,25 @@ pub unsafe extern "C" fn PerfQueryCounterSetRegistrationInfo(
     cbRegInfo: u32,
     pcbRegInfoActual: *mut u32,
 ) -> u32 {
-    let room = Room { to: pbRegInfo, capacity: cbRegInfo, actual: pcbRegInfoActual, argument: "pbRegInfo" };
+    let output =
+        OutputBuffer { to: pbRegInfo, capacity: cbRegInfo, actual: pcbRegInfoActual, argument: "pbRegInfo" };
     call(|| {
-        room.check()?;
+        output.check()?;
         // SAFETY: by the condition of this function.
-        let machine = unsafe { text_at(szMachine, "szMachine")? };
+        let machine = unsafe { read_text(szMachine, "szMachine")? };
         // SAFETY: by the condition of this function.
-        let set = unsafe { guid_at(pCounterSetId, "pCounterSetId")? };
+        let set = unsafe { read_guid(pCounterSetId, "pCounterSetId")? };
         // SAFETY: by the condition of this function.
-        unsafe { room.fill(&registration(machine.as_deref(), set, requestCode, requestLangId)?, 1) }
+        unsafe { output.fill(&registration(machine.as_deref(), set, requestCode, requestLangId)?, 1) }
     })
 }
 
-/// The instances that a counter set has now.
+/// Writes the instances that a counter set has now.
 ///
 /// # Safety
 ///
-/// `szMachine` is null or a text that ends with a zero, `pCounterSetId` null or a GUID; `pInstances` has room for `cbInstances`
-/// bytes and `pcbInstancesActual` for a number, where they are not null.
+/// `szMachine` is null or zero-terminated; `pCounterSetId` is null or points to a GUID; `pInstances` is null or has room for
+/// `cbInstances` bytes; `pcbInstancesActual` is null or has room for a number.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfEnumerateCounterSetInstances(
@@ -95,70 +96,74 @@ pub unsafe extern "C" fn PerfEnumerateCounterSetInstances(
     cbInstances: u32,
     pcbInstancesActual: *mut u32,
 ) -> u32 {
-    let room =
-        Room { to: pInstances, capacity: cbInstances, actual: pcbInstancesActual, argument: "pInstances" };
+    let output = OutputBuffer {
+        to: pInstances,
+        capacity: cbInstances,
+        actual: pcbInstancesActual,
+        argument: "pInstances",
+    };
     call(|| {
-        room.check()?;
+        output.check()?;
         // SAFETY: by the condition of this function.
-        let machine = unsafe { text_at(szMachine, "szMachine")? };
+        let machine = unsafe { read_text(szMachine, "szMachine")? };
         // SAFETY: by the condition of this function.
-        let set = unsafe { guid_at(pCounterSetId, "pCounterSetId")? };
+        let set = unsafe { read_guid(pCounterSetId, "pCounterSetId")? };
         // SAFETY: by the condition of this function.
-        unsafe { room.fill(&instances(machine.as_deref(), set)?, 1) }
+        unsafe { output.fill(&instances(machine.as_deref(), set)?, 1) }
     })
 }
 
-/// Opens a handle without queries.
+/// Creates an empty query.
 ///
 /// # Safety
 ///
-/// `szMachine` is null or a text that ends with a zero; `phQuery` is null or has room for a handle.
+/// `szMachine` is null or zero-terminated; `phQuery` is null or has room for a handle.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfOpenQueryHandle(szMachine: *const u16, phQuery: *mut *mut c_void) -> u32 {
     call(|| {
         // SAFETY: by the condition of this function.
-        unsafe { put(phQuery, null_mut(), "phQuery")? };
+        unsafe { write(phQuery, null_mut(), "phQuery")? };
         // SAFETY: by the condition of this function.
-        let machine = unsafe { text_at(szMachine, "szMachine")? };
+        let machine = unsafe { read_text(szMachine, "szMachine")? };
         let open = OpenQuery::new(machine.as_deref())?;
-        let handle = HANDLES.add(open).map_err(|error| Refusal::handle::<OpenQuery>(error, "hQuery"))?;
+        let handle = HANDLES.add(open).map_err(|error| ApiError::handle::<OpenQuery>(error, "hQuery"))?;
         // SAFETY: by the condition of this function.
-        unsafe { put(phQuery, handle, "phQuery") }
+        unsafe { write(phQuery, handle, "phQuery") }
     })
 }
 
-/// Ends a handle.
+/// Closes a query.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfCloseQueryHandle(hQuery: *mut c_void) -> u32 {
     call(|| {
         let removed = HANDLES.remove::<OpenQuery>(hQuery);
-        removed.map(drop).map_err(|error| Refusal::handle::<OpenQuery>(error, "hQuery"))
+        removed.map(drop).map_err(|error| ApiError::handle::<OpenQuery>(error, "hQuery"))
     })
 }
 
-/// Adds or deletes the identifiers at an address.
+/// Adds or deletes identifiers.
 ///
 /// # Safety
 ///
-/// `identifiers` is null or the address of `size` bytes.
+/// `identifiers` is null or points to `size` bytes.
 unsafe fn change(handle: *mut c_void, identifiers: *mut u8, size: u32, change: Change) -> u32 {
     call(|| {
         let query = query(handle)?;
         // SAFETY: by the condition of this function.
-        let mut bytes = unsafe { bytes_at(identifiers, size as usize, "pCounters")? };
+        let mut bytes = unsafe { read_bytes(identifiers, size as usize, "pCounters")? };
         query.change(&mut bytes, change)?;
-        // SAFETY: by the condition of this function: it is where they came from.
-        unsafe { put_bytes(identifiers, &bytes, "pCounters") }
+        // SAFETY: by the condition of this function: the bytes were read from there.
+        unsafe { write_bytes(identifiers, &bytes, "pCounters") }
     })
 }
 
-/// Adds queries to a handle.
+/// Adds identifiers to a query.
 ///
 /// # Safety
 ///
-/// `pCounters` is null or the address of `cbCounters` bytes.
+/// `pCounters` is null or points to `cbCounters` bytes.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfAddCounters(hQuery: *mut c_void, pCounters: *mut u8, cbCounters: u32) -> u32 {
@@ -166,11 +171,11 @@ pub unsafe extern "C" fn PerfAddCounters(hQuery: *mut c_void, pCounters: *mut u8
     unsafe { change(hQuery, pCounters, cbCounters, Change::Add) }
 }
 
-/// Deletes queries of a handle.
+/// Deletes identifiers of a query.
 ///
 /// # Safety
 ///
-/// `pCounters` is null or the address of `cbCounters` bytes.
+/// `pCounters` is null or points to `cbCounters` bytes.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfDeleteCounters(hQuery: *mut c_void, pCounters: *mut u8, cbCounters: u32) -> u32 {
@@ -178,11 +183,11 @@ pub unsafe extern "C" fn PerfDeleteCounters(hQuery: *mut c_void, pCounters: *mut
     unsafe { change(hQuery, pCounters, cbCounters, Change::Delete) }
 }
 
-/// The queries of a handle.
+/// Writes the identifiers of a query.
 ///
 /// # Safety
 ///
-/// `pCounters` has room for `cbCounters` bytes and `pcbCountersActual` for a number, where they are not null.
+/// `pCounters` is null or has room for `cbCounters` bytes; `pcbCountersActual` is null or has room for a number.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfQueryCounterInfo(
@@ -191,19 +196,24 @@ pub unsafe extern "C" fn PerfQueryCounterInfo(
     cbCounters: u32,
     pcbCountersActual: *mut u32,
 ) -> u32 {
-    let room = Room { to: pCounters, capacity: cbCounters, actual: pcbCountersActual, argument: "pCounters" };
+    let output = OutputBuffer {
+        to: pCounters,
+        capacity: cbCounters,
+        actual: pcbCountersActual,
+        argument: "pCounters",
+    };
     call(|| {
-        room.check()?;
+        output.check()?;
         // SAFETY: by the condition of this function.
-        unsafe { room.fill(&query(hQuery)?.identifiers()?, 1) }
+        unsafe { output.fill(&query(hQuery)?.identifiers()?, 1) }
     })
 }
 
-/// Collects the queries of a handle.
+/// Collects all counters of a query.
 ///
 /// # Safety
 ///
-/// `pCounterBlock` has room for `cbCounterBlock` bytes and `pcbCounterBlockActual` for a number, where they are not null.
+/// `pCounterBlock` is null or has room for `cbCounterBlock` bytes; `pcbCounterBlockActual` is null or has room for a number.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfQueryCounterData(
@@ -212,28 +222,28 @@ pub unsafe extern "C" fn PerfQueryCounterData(
     cbCounterBlock: u32,
     pcbCounterBlockActual: *mut u32,
 ) -> u32 {
-    let room = Room {
+    let output = OutputBuffer {
         to: pCounterBlock,
         capacity: cbCounterBlock,
         actual: pcbCounterBlockActual,
         argument: "pCounterBlock",
     };
     call(|| {
-        room.check()?;
+        output.check()?;
         // SAFETY: by the condition of this function.
-        query(hQuery)?.collect(|block| unsafe { room.fill(block, 1) })
+        query(hQuery)?.collect(|block| unsafe { output.fill(block, 1) })
     })
 }
 
-/// The code that the calling thread's last `PerfCreateInstance` or `PerfQueryInstance` failed with, or that
-/// `TachoSetLastError` kept.
+/// The code of the calling thread's last failed `PerfCreateInstance` or `PerfQueryInstance`, or the code that
+/// `TachoSetLastError` stored.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoGetLastError() -> u32 {
     last_code()
 }
 
-/// Keeps a code for the calling thread.
+/// Stores a code for the calling thread.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoSetLastError(code: u32) {

@@ -1,4 +1,4 @@
-//! What consumers ask: registrations, instances, queries.
+//! Functions for consumers: registrations, instances, queries.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -6,45 +6,45 @@ use tachograph_perflib::block::{Identifier, decode_identifiers, write_statuses};
 use tachograph_perflib::registration::Request;
 use tachograph_perflib::{ErrorCode, Guid, Query, Registry};
 
-use super::{Refusal, machine};
+use super::{ApiError, machine};
 
-/// Whether a machine of this name is the one that is asked.
+/// Checks that a name is the name of this machine.
 ///
 /// # Errors
 ///
-/// [`ErrorCode::BAD_NETWORK_PATH`] for another.
-fn check_machine(registry: &std::sync::Arc<Registry>, machine: Option<&str>) -> Result<(), Refusal> {
+/// [`ErrorCode::BAD_NETWORK_PATH`] for another machine.
+fn check_machine(registry: &std::sync::Arc<Registry>, machine: Option<&str>) -> Result<(), ApiError> {
     Query::open(registry, machine).map(drop).map_err(|code| {
         let name = machine.unwrap_or_default();
-        Refusal::new(code, format!("The machine '{name}' cannot be asked: only this one can (pass null)."))
+        ApiError::new(code, format!("The machine '{name}' cannot be read: pass null for this machine."))
     })
 }
 
 /// The GUIDs of all counter sets, 16 bytes each.
-pub(super) fn enumerate(machine: Option<&str>) -> Result<Vec<u8>, Refusal> {
+pub(super) fn enumerate(machine: Option<&str>) -> Result<Vec<u8>, ApiError> {
     let registry = machine::registry()?;
     check_machine(&registry, machine)?;
     Ok(registry.enumerate().flat_map(Guid::to_bytes).collect())
 }
 
-/// What is registered of a set.
+/// A part of a set's registration.
 pub(super) fn registration(
     machine: Option<&str>,
     set: Guid,
     request: u32,
     argument: u32,
-) -> Result<Vec<u8>, Refusal> {
+) -> Result<Vec<u8>, ApiError> {
     let registry = machine::registry()?;
     check_machine(&registry, machine)?;
     let request = Request::from_number(request, argument)
-        .ok_or_else(|| Refusal::argument(format!("The request code is {request}, and there are 1 to 10.")))?;
+        .ok_or_else(|| ApiError::argument(format!("The request code {request} is invalid: pass 1 to 10.")))?;
     let mut bytes = Vec::new();
     registry.registration_info(set, request, &mut bytes)?;
     Ok(bytes)
 }
 
-/// The instances that a set has now.
-pub(super) fn instances(machine: Option<&str>, set: Guid) -> Result<Vec<u8>, Refusal> {
+/// The instances that a set currently has.
+pub(super) fn instances(machine: Option<&str>, set: Guid) -> Result<Vec<u8>, ApiError> {
     let registry = machine::registry()?;
     check_machine(&registry, machine)?;
     let mut bytes = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn instances(machine: Option<&str>, set: Guid) -> Result<Vec<u8>, Ref
     Ok(bytes)
 }
 
-/// What is done with identifiers.
+/// A change of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Add,
@@ -69,33 +69,33 @@ pub(super) struct OpenQuery {
 struct State {
     query: Query,
     block: Vec<u8>,
-    /// Whether the block was collected and not handed out yet, since the caller's buffer was too small for it.
-    is_waiting: bool,
+    /// Whether the block has not been returned yet, because the caller's buffer was too small.
+    is_pending: bool,
 }
 
 impl OpenQuery {
-    pub(super) fn new(machine: Option<&str>) -> Result<Self, Refusal> {
+    pub(super) fn new(machine: Option<&str>) -> Result<Self, ApiError> {
         let registry = machine::registry()?;
         check_machine(&registry, machine)?;
         let query = Query::open(&registry, None)?;
-        Ok(Self { state: Mutex::new(State { query, block: Vec::new(), is_waiting: false }) })
+        Ok(Self { state: Mutex::new(State { query, block: Vec::new(), is_pending: false }) })
     }
 
-    fn state(&self) -> Result<MutexGuard<'_, State>, Refusal> {
+    fn state(&self) -> Result<MutexGuard<'_, State>, ApiError> {
         self.state.lock().map_err(|_| {
-            Refusal::new(
+            ApiError::new(
                 ErrorCode::INTERNAL_ERROR,
-                "A call for this handle broke down (ERROR_INTERNAL_ERROR): close it.",
+                "An earlier call for this handle failed (ERROR_INTERNAL_ERROR): close it.",
             )
         })
     }
 
-    /// Adds or deletes identifiers, and writes the status of each into them.
-    pub(super) fn change(&self, bytes: &mut [u8], change: Change) -> Result<(), Refusal> {
+    /// Adds or deletes identifiers, and writes the status of each.
+    pub(super) fn change(&self, bytes: &mut [u8], change: Change) -> Result<(), ApiError> {
         let decoded =
-            decode_identifiers(bytes).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+            decode_identifiers(bytes).map_err(|error| ApiError::new(error.code(), error.to_string()))?;
         if bytes.is_empty() {
-            return Err(Refusal::argument("There is no identifier: cbCounters is 0."));
+            return Err(ApiError::argument("No identifiers were passed: cbCounters is 0."));
         }
         let mut statuses = Vec::new();
         let mut good: Vec<Identifier> = Vec::new();
@@ -109,11 +109,11 @@ impl OpenQuery {
             }
         }
         let mut state = self.state()?;
-        // What was collected is of other queries.
-        state.is_waiting = false;
+        // A pending block belongs to the previous identifiers.
+        state.is_pending = false;
         match change {
             Change::Add => {
-                // Of sets that were published since, too.
+                // The newer registry has sets that were published since the query was opened.
                 state.query.adopt(&machine::registry()?);
                 state.query.add(&mut good);
             }
@@ -124,29 +124,29 @@ impl OpenQuery {
             .into_iter()
             .map(|bad| bad.or_else(|| changed.next()).unwrap_or_default())
             .collect::<Vec<_>>();
-        write_statuses(bytes, statuses).map_err(|error| Refusal::new(error.code(), error.to_string()))
+        write_statuses(bytes, statuses).map_err(|error| ApiError::new(error.code(), error.to_string()))
     }
 
-    /// The identifiers of the handle, each with the place of its result.
-    pub(super) fn identifiers(&self) -> Result<Vec<u8>, Refusal> {
+    /// The identifiers of the query, each with the index of its result.
+    pub(super) fn identifiers(&self) -> Result<Vec<u8>, ApiError> {
         let mut bytes = Vec::new();
         for identifier in self.state()?.query.identifiers() {
-            identifier.push(&mut bytes).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+            identifier.push(&mut bytes).map_err(|error| ApiError::new(error.code(), error.to_string()))?;
         }
         Ok(bytes)
     }
 
-    /// Collects, and hands the block to `fill`. A block that did not fit is the next one that is handed out: what shows
-    /// only between two collections that follow each other, as that an instance was absent, would be lost with it.
-    pub(super) fn collect(&self, fill: impl FnOnce(&[u8]) -> Result<(), Refusal>) -> Result<(), Refusal> {
+    /// Collects, and passes the block to `fill`. A block that does not fit is returned by the next call: discarding it
+    /// would lose events between two collections, such as the absence of an instance.
+    pub(super) fn collect(&self, fill: impl FnOnce(&[u8]) -> Result<(), ApiError>) -> Result<(), ApiError> {
         let mut state = self.state()?;
-        let State { query, block, is_waiting } = &mut *state;
-        if !*is_waiting {
+        let State { query, block, is_pending } = &mut *state;
+        if !*is_pending {
             query.collect();
             query.data(block)?;
         }
         let filled = fill(block);
-        *is_waiting = filled.as_ref().is_err_and(|refusal| refusal.code == ErrorCode::NOT_ENOUGH_MEMORY);
+        *is_pending = filled.as_ref().is_err_and(|error| error.code == ErrorCode::NOT_ENOUGH_MEMORY);
         filled
     }
 }

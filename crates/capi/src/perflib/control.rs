@@ -1,12 +1,12 @@
-//! Requests of consumers as a provider's callback gets them.
+//! Requests from consumers, encoded for a provider's callback.
 
 use tachograph_publish::dynamic::{Request, RequestKind};
 
-/// `PERF_COUNTER_IDENTITY` without its texts.
+/// Size of `PERF_COUNTER_IDENTITY` without its texts.
 const IDENTITY_BYTES: usize = 40;
 
-/// The buffer of a request: who is concerned (`PERF_COUNTER_IDENTITY` with the names of machine and instance), or the
-/// machine's name. In words, so that it stands at a multiple of 8; beside them its length in bytes.
+/// The buffer of a request: `PERF_COUNTER_IDENTITY` with the names of machine and instance, or the name of the machine.
+/// Returned as words, so that it is aligned to 8 bytes, with its length in bytes.
 pub(super) fn buffer(request: &Request<'_>) -> (Vec<u64>, u32) {
     let mut bytes = Vec::new();
     match request.kind {
@@ -16,7 +16,7 @@ pub(super) fn buffer(request: &Request<'_>) -> (Vec<u64>, u32) {
             let machine_offset = IDENTITY_BYTES;
             let name_offset = machine_offset + machine.len();
             bytes.extend(request.set.to_bytes());
-            // Texts are of at most a thousand characters each.
+            // A text has at most a thousand characters.
             let numbers = [
                 (name_offset + instance.len()) as u32,
                 request.counter_id,
@@ -37,7 +37,7 @@ pub(super) fn buffer(request: &Request<'_>) -> (Vec<u64>, u32) {
     (words.collect(), length)
 }
 
-/// A text in 16-bit characters with its zero.
+/// UTF-16 with its final zero.
 fn text(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
@@ -48,7 +48,7 @@ mod tests {
     use tachograph_shm::Guid;
 
     #[test]
-    fn an_identity_has_its_names_behind_it() {
+    fn the_names_follow_an_identity() {
         let mut request = Request {
             kind: RequestKind::AddCounter,
             set: Guid::from_u128(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef),

@@ -1,4 +1,4 @@
-//! An instance as its program sees it: a block in the layout of `PERF_COUNTERSET_INSTANCE`.
+//! An instance as the program sees it: a block in the layout of `PERF_COUNTERSET_INSTANCE`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -7,15 +7,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use tachograph_publish::dynamic::Instance;
 use tachograph_shm::{Description, Guid};
 
-/// Words of the fixed part, which is 32 bytes long.
+/// Size of the fixed part, 32 bytes, in words.
 const HEAD_WORDS: usize = 4;
 
-/// An instance and its block, whose address the program has. The values in the block are copies for the program to look at;
-/// what is published is the [`Instance`]'s.
+/// An instance and its block, whose address the program has. The values in the block are copies for the program to read; the
+/// published values are those of the [`Instance`].
 #[derive(Debug)]
 pub(super) struct InstanceBlock {
     words: Box<[AtomicU64]>,
-    /// The set's counters in the order of their values.
+    /// Ids of the set's counters, in the order of their values.
     ids: Arc<[u32]>,
     pub(super) instance: Arc<Instance>,
     pub(super) set: Guid,
@@ -23,20 +23,21 @@ pub(super) struct InstanceBlock {
     pub(super) id: u32,
 }
 
-/// The ids of a set's counters, in the order of the template.
+/// Ids of a set's counters, in the order of the template.
 pub(super) fn ids_of(description: &Description) -> Arc<[u32]> {
     description.counters.iter().map(|counter| counter.id).collect()
 }
 
 impl InstanceBlock {
-    /// The block of an instance: the fixed part, 8 bytes for each counter, the name with its zero; a multiple of 8.
+    /// Creates the block: the fixed part, 8 bytes per counter, and the zero-terminated name, padded to a multiple of 8
+    /// bytes.
     pub(super) fn new(set: Guid, name: String, id: u32, ids: Arc<[u32]>, instance: Arc<Instance>) -> Self {
         let text: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
         let name_offset = (HEAD_WORDS + ids.len()) * 8;
         let size = (name_offset + text.len()).next_multiple_of(8);
         let mut bytes = Vec::with_capacity(size);
         bytes.extend(set.to_bytes());
-        // At most 65,536 counters and 1,024 characters.
+        // There are at most 65,536 counters and 1,024 characters, so these fit.
         for number in [size as u32, id, name_offset as u32, text.len() as u32] {
             bytes.extend(number.to_le_bytes());
         }
@@ -54,17 +55,22 @@ impl InstanceBlock {
         self.words.as_ptr()
     }
 
-    /// Shows the program a counter's value, or its address.
-    pub(super) fn show(&self, counter_id: u32, value: u64) {
-        if let Some(place) = self.ids.iter().position(|id| *id == counter_id) {
-            self.words[HEAD_WORDS + place].store(value, Relaxed);
+    /// Copies a counter's value, or the address of a counter by reference, to the block.
+    pub(super) fn set(&self, counter_id: u32, value: u64) {
+        if let Some(word) = self.word(counter_id) {
+            word.store(value, Relaxed);
         }
     }
 
-    /// Shows the program that a counter's value grew by this much.
-    pub(super) fn show_more(&self, counter_id: u32, amount: u64) {
-        if let Some(place) = self.ids.iter().position(|id| *id == counter_id) {
-            self.words[HEAD_WORDS + place].fetch_add(amount, Relaxed);
+    /// Adds to the copy of a counter's value.
+    pub(super) fn add(&self, counter_id: u32, amount: u64) {
+        if let Some(word) = self.word(counter_id) {
+            word.fetch_add(amount, Relaxed);
         }
+    }
+
+    fn word(&self, counter_id: u32) -> Option<&AtomicU64> {
+        let index = self.ids.iter().position(|id| *id == counter_id)?;
+        self.words.get(HEAD_WORDS + index)
     }
 }

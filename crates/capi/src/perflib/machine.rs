@@ -1,21 +1,22 @@
-//! The counter sets of this machine, which all handles share.
+//! The counter sets of this machine, shared by all handles.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use tachograph_counters::IgnorePoison;
 use tachograph_machine::Machine;
 use tachograph_perflib::{ErrorCode, Registry};
 
-use super::Refusal;
+use super::ApiError;
 
-/// The machine, from its first use on.
+/// The machine, created at its first use.
 static MACHINE: Mutex<Option<Arc<Machine>>> = Mutex::new(None);
 
-/// The counter sets that this machine has now, those that programs have published since included.
+/// The counter sets that this machine has now, including published ones.
 ///
 /// # Errors
 ///
-/// When the machine's own sets contradict each other.
-pub(crate) fn registry() -> Result<Arc<Registry>, Refusal> {
+/// [`ErrorCode::INTERNAL_ERROR`] if the machine's own sets contradict each other.
+pub(crate) fn registry() -> Result<Arc<Registry>, ApiError> {
     Ok(machine()?.refresh())
 }
 
@@ -23,13 +24,13 @@ pub(crate) fn registry() -> Result<Arc<Registry>, Refusal> {
 ///
 /// # Errors
 ///
-/// As [`registry`].
-pub(crate) fn machine() -> Result<Arc<Machine>, Refusal> {
-    let mut known = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(machine) = &*known {
+/// Same as [`registry`].
+pub(crate) fn machine() -> Result<Arc<Machine>, ApiError> {
+    let mut machine = MACHINE.lock().ignore_poison();
+    if let Some(machine) = &*machine {
         return Ok(Arc::clone(machine));
     }
-    let made = Machine::of_this_machine()
-        .map_err(|refused| Refusal::new(ErrorCode::INTERNAL_ERROR, refused.to_string()))?;
-    Ok(Arc::clone(known.insert(Arc::new(made))))
+    let created = Machine::of_this_machine()
+        .map_err(|error| ApiError::new(ErrorCode::INTERNAL_ERROR, error.to_string()))?;
+    Ok(Arc::clone(machine.insert(Arc::new(created))))
 }

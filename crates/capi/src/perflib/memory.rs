@@ -1,59 +1,70 @@
-//! The caller's memory: texts, GUIDs and buffers at its addresses.
+//! Access to the caller's memory: texts, GUIDs and buffers.
 
 #![allow(unsafe_code, reason = "pointers of C")]
 
 use tachograph_perflib::{ErrorCode, Guid};
 
-use super::Refusal;
-use super::text::{MAX_UNITS, decode, too_long};
+use super::ApiError;
 
-/// The text at an address, `None` at null.
+/// The maximum length of a machine's or an instance's name, in 16-bit characters including the final zero.
+///
+/// Source: `PERF_MAX_INSTANCE_NAME` of perflib.h.
+const MAX_UNITS: usize = 1024;
+
+/// Reads a UTF-16 text; `None` if it is null. Unpaired surrogates are replaced.
 ///
 /// # Safety
 ///
-/// `text` is null or a text of 16-bit characters that ends with a zero or has [`MAX_UNITS`] characters.
-pub(super) unsafe fn text_at(text: *const u16, argument: &str) -> Result<Option<String>, Refusal> {
+/// `text` is null, zero-terminated, or has [`MAX_UNITS`] characters.
+pub(super) unsafe fn read_text(text: *const u16, argument: &str) -> Result<Option<String>, ApiError> {
     if text.is_null() {
         return Ok(None);
     }
     let mut units = Vec::new();
-    for place in 0..MAX_UNITS {
-        // SAFETY: no zero came before this place, so it belongs to the text, by the condition of this function. A text
-        // inside of a block of C may stand at any address.
-        match unsafe { text.add(place).read_unaligned() } {
-            0 => return Ok(Some(decode(&units))),
+    for index in 0..MAX_UNITS {
+        // SAFETY: no zero came before this index, so it belongs to the text, by the condition of this function. A text within
+        // a C structure may be unaligned.
+        match unsafe { text.add(index).read_unaligned() } {
+            0 => return Ok(Some(String::from_utf16_lossy(&units))),
             unit => units.push(unit),
         }
     }
-    Err(too_long(argument))
+    Err(ApiError::argument(format!(
+        "The argument {argument} is a text of more than {} characters, or not zero-terminated.",
+        MAX_UNITS - 1
+    )))
 }
 
-/// The GUID at an address.
+/// Reads a GUID.
 ///
 /// # Safety
 ///
-/// `guid` is null or the address of a GUID.
-pub(super) unsafe fn guid_at(guid: *const [u8; 16], argument: &str) -> Result<Guid, Refusal> {
+/// `guid` is null or points to a GUID.
+pub(super) unsafe fn read_guid(guid: *const [u8; 16], argument: &str) -> Result<Guid, ApiError> {
     if guid.is_null() {
-        return Err(Refusal::null(argument));
+        return Err(ApiError::null(argument));
     }
-    // SAFETY: not null, so a GUID is there, by the condition of this function; bytes have no alignment.
+    // SAFETY: not null, so it points to a GUID, by the condition of this function; bytes have no alignment.
     Ok(Guid::from_bytes(unsafe { guid.read() }))
 }
 
-/// What the caller has at an address, copied: others may change it meanwhile.
+/// Copies bytes of the caller, which other threads may change meanwhile.
 ///
 /// # Safety
 ///
-/// `bytes` is null or the address of `length` bytes.
-pub(super) unsafe fn bytes_at(bytes: *const u8, length: usize, argument: &str) -> Result<Vec<u8>, Refusal> {
+/// `bytes` is null or points to `length` bytes.
+pub(super) unsafe fn read_bytes(
+    bytes: *const u8,
+    length: usize,
+    argument: &str,
+) -> Result<Vec<u8>, ApiError> {
     if bytes.is_null() {
-        return Err(Refusal::null(argument));
+        return Err(ApiError::null(argument));
     }
     let mut copy = Vec::new();
     copy.try_reserve_exact(length).map_err(|_| ErrorCode::OUT_OF_MEMORY)?;
-    // SAFETY: not null, so there are `length` bytes, by the condition of this function; the copy has room for as many, and
-    // they are what it is made of then.
+    // SAFETY: not null, so there are `length` bytes, by the condition of this function; `copy` has capacity for them,
+    // and they are initialized before `set_len`.
     unsafe {
         bytes.copy_to_nonoverlapping(copy.as_mut_ptr(), length);
         copy.set_len(length);
@@ -61,79 +72,79 @@ pub(super) unsafe fn bytes_at(bytes: *const u8, length: usize, argument: &str) -
     Ok(copy)
 }
 
-/// Writes a value to an address.
+/// Writes a value to the caller's memory.
 ///
 /// # Safety
 ///
 /// `to` is null or has room for the value.
-pub(super) unsafe fn put<T>(to: *mut T, value: T, argument: &str) -> Result<(), Refusal> {
+pub(super) unsafe fn write<T>(to: *mut T, value: T, argument: &str) -> Result<(), ApiError> {
     if to.is_null() {
-        return Err(Refusal::null(argument));
+        return Err(ApiError::null(argument));
     }
     // SAFETY: not null, so there is room, by the condition of this function.
     unsafe { to.write_unaligned(value) };
     Ok(())
 }
 
-/// Writes bytes to an address.
+/// Writes bytes to the caller's memory.
 ///
 /// # Safety
 ///
-/// `to` is null or has room for as many bytes.
-pub(super) unsafe fn put_bytes(to: *mut u8, bytes: &[u8], argument: &str) -> Result<(), Refusal> {
+/// `to` is null or has room for the bytes.
+pub(super) unsafe fn write_bytes(to: *mut u8, bytes: &[u8], argument: &str) -> Result<(), ApiError> {
     if to.is_null() {
-        return Err(Refusal::null(argument));
+        return Err(ApiError::null(argument));
     }
-    // SAFETY: not null, so there is room, by the condition of this function. The bytes are the library's, so they do not
-    // overlap the caller's room.
+    // SAFETY: not null, so there is room, by the condition of this function. The bytes belong to the library, so they do not
+    // overlap the caller's buffer.
     unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(())
 }
 
-/// A buffer of the caller: its room in items, and where the number of items that there are goes.
+/// A buffer of the caller: its capacity in items, and the address to which the number of items is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct OutputBuffer {
     pub(super) to: *mut u8,
     pub(super) capacity: u32,
     pub(super) actual: *mut u32,
-    /// The argument that `to` is, for errors.
+    /// The name of the argument `to`, for errors.
     pub(super) argument: &'static str,
 }
 
-impl Room {
-    /// Whether the pointers may be null as they are.
+impl OutputBuffer {
+    /// Checks the pointers.
     ///
     /// # Errors
     ///
-    /// Null for what is written in any case, or for a buffer that should have room.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    /// A null pointer for `actual`, or for a buffer with a capacity.
+    pub(super) fn check(&self) -> Result<(), ApiError> {
         if self.actual.is_null() {
-            return Err(Refusal::null("for the size that there is"));
+            return Err(ApiError::null("for the actual size"));
         }
         if self.to.is_null() && self.capacity != 0 {
-            return Err(Refusal::null(self.argument));
+            return Err(ApiError::null(self.argument));
         }
         Ok(())
     }
 
-    /// Hands over what fits, as items of `item` bytes; [`ErrorCode::NOT_ENOUGH_MEMORY`] with the number that there are
-    /// where they do not fit.
+    /// Writes items of `item` bytes if they fit, and their number; [`ErrorCode::NOT_ENOUGH_MEMORY`] with the required number
+    /// if not.
     ///
     /// # Safety
     ///
-    /// `to` has room for `capacity` items where it is not null, `actual` for a number.
-    pub(super) unsafe fn fill(&self, bytes: &[u8], item: usize) -> Result<(), Refusal> {
+    /// `to` is null or has room for `capacity` items, `actual` is null or has room for a number.
+    pub(super) unsafe fn fill(&self, bytes: &[u8], item: usize) -> Result<(), ApiError> {
         self.check()?;
         let count = u32::try_from(bytes.len() / item).map_err(|_| ErrorCode::OUT_OF_MEMORY)?;
         // SAFETY: it was checked for null, and has room by the condition of this function.
-        unsafe { put(self.actual, count, "for the size that there is")? };
+        unsafe { write(self.actual, count, "for the actual size")? };
         if count > self.capacity {
             return Err(ErrorCode::NOT_ENOUGH_MEMORY.into());
         }
         if count == 0 {
             return Ok(());
         }
-        // SAFETY: there is room for `capacity` items by the condition of this function, and there are not more.
-        unsafe { put_bytes(self.to, bytes, self.argument) }
+        // SAFETY: there is room for `capacity` items by the condition of this function, and there are no more.
+        unsafe { write_bytes(self.to, bytes, self.argument) }
     }
 }

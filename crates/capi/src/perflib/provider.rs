@@ -1,20 +1,21 @@
-//! What providers do: declare sets, make instances, change values.
+//! Functions for providers: declare sets, create instances, change values.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
+use tachograph_counters::IgnorePoison;
 use tachograph_perflib::ErrorCode;
 use tachograph_publish::PublishError;
 use tachograph_publish::dynamic::{ControlCallback, Options, Provider};
 use tachograph_shm::Guid;
 
-use super::Refusal;
+use super::ApiError;
 use super::instance_block::{InstanceBlock, ids_of};
 use super::template::description;
 
-impl From<PublishError> for Refusal {
+impl From<PublishError> for ApiError {
     fn from(error: PublishError) -> Self {
         Self::new(ErrorCode(error.code()), error.to_string())
     }
@@ -24,20 +25,20 @@ impl From<PublishError> for Refusal {
 #[derive(Debug)]
 pub(super) struct OpenProvider {
     provider: Provider,
-    sets: Mutex<HashMap<Guid, SetOf>>,
-    /// The blocks of live instances by their addresses: what a program passes is looked up, and never followed.
+    sets: Mutex<HashMap<Guid, SetLayout>>,
+    /// The blocks of live instances by their addresses, which are looked up and never dereferenced.
     blocks: RwLock<BTreeMap<usize, Arc<InstanceBlock>>>,
 }
 
-/// What blocks of a declared set are made of.
+/// The counters of a declared set.
 #[derive(Debug)]
-struct SetOf {
+struct SetLayout {
     ids: Arc<[u32]>,
     /// The counters whose type has 64 bits.
     wide: Arc<[u32]>,
 }
 
-/// How a value is changed.
+/// A change of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Update {
     Set(u64),
@@ -46,21 +47,21 @@ pub(super) enum Update {
 }
 
 impl OpenProvider {
-    pub(super) fn start(guid: Guid, control: Option<ControlCallback>) -> Result<Self, Refusal> {
+    pub(super) fn start(guid: Guid, control: Option<ControlCallback>) -> Result<Self, ApiError> {
         let provider = Provider::start(guid, Options { control, ..Options::default() })?;
         Ok(Self { provider, sets: Mutex::default(), blocks: RwLock::default() })
     }
 
-    fn sets(&self) -> MutexGuard<'_, HashMap<Guid, SetOf>> {
-        // Each change is one call of the map's.
-        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sets(&self) -> MutexGuard<'_, HashMap<Guid, SetLayout>> {
+        // A panic cannot leave the map inconsistent: each change is one call.
+        self.sets.lock().ignore_poison()
     }
 
-    /// Declares a set by its template.
-    pub(super) fn declare(&self, template: &[u8]) -> Result<(), Refusal> {
+    /// Declares the set of a template.
+    pub(super) fn declare(&self, template: &[u8]) -> Result<(), ApiError> {
         let description = description(template)?;
         let wide = description.counters.iter().filter(|counter| counter.counter_type.0 & 0x300 == 0x100);
-        let set = SetOf { ids: ids_of(&description), wide: wide.map(|counter| counter.id).collect() };
+        let set = SetLayout { ids: ids_of(&description), wide: wide.map(|counter| counter.id).collect() };
         let guid = description.guid;
         let mut sets = self.sets();
         self.provider.register(description)?;
@@ -68,42 +69,42 @@ impl OpenProvider {
         Ok(())
     }
 
-    /// Makes an instance, and gives the address of its block.
-    pub(super) fn create(&self, set: Guid, name: String, id: u32) -> Result<*const AtomicU64, Refusal> {
+    /// Creates an instance, and returns the address of its block.
+    pub(super) fn create(&self, set: Guid, name: String, id: u32) -> Result<*const AtomicU64, ApiError> {
         let ids = self.sets().get(&set).map(|set| Arc::clone(&set.ids)).ok_or_else(|| undeclared(set))?;
         let instance = self.provider.create_instance(set, &name, id)?;
         let block = InstanceBlock::new(set, name, id, ids, instance);
         let address = block.address();
-        self.blocks.write().unwrap_or_else(PoisonError::into_inner).insert(address.addr(), Arc::new(block));
+        self.blocks.write().ignore_poison().insert(address.addr(), Arc::new(block));
         Ok(address)
     }
 
     /// The address of the block of an instance.
-    pub(super) fn find(&self, set: Guid, name: &str, id: u32) -> Result<*const AtomicU64, Refusal> {
+    pub(super) fn find(&self, set: Guid, name: &str, id: u32) -> Result<*const AtomicU64, ApiError> {
         if !self.sets().contains_key(&set) {
             return Err(undeclared(set));
         }
-        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        let blocks = self.blocks.read().ignore_poison();
         let found = blocks.values().find(|block| block.set == set && block.id == id && block.name == name);
         found.map(|block| block.address()).ok_or_else(|| {
-            Refusal::new(ErrorCode::NOT_FOUND, format!("The set has no instance '{name}' with id {id}."))
+            ApiError::new(ErrorCode::NOT_FOUND, format!("The set has no instance '{name}' with id {id}."))
         })
     }
 
     /// The instance of a block.
-    fn block(&self, block: *const c_void) -> Result<Arc<InstanceBlock>, Refusal> {
+    fn block(&self, block: *const c_void) -> Result<Arc<InstanceBlock>, ApiError> {
         if block.is_null() {
-            return Err(Refusal::null("Instance"));
+            return Err(ApiError::null("Instance"));
         }
-        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        let blocks = self.blocks.read().ignore_poison();
         blocks.get(&block.addr()).cloned().ok_or_else(unknown_block)
     }
 
-    /// Takes an instance out of its set; its block is given back.
-    pub(super) fn delete(&self, block: *const c_void) -> Result<(), Refusal> {
+    /// Removes an instance from its set, and frees its block.
+    pub(super) fn delete(&self, block: *const c_void) -> Result<(), ApiError> {
         let found = self.block(block)?;
-        let blocks = || self.blocks.write().unwrap_or_else(PoisonError::into_inner);
-        // First the address: who passes it a second time must not end an instance that has got the name since.
+        let blocks = || self.blocks.write().ignore_poison();
+        // The address is removed first: a second call with it must not delete a newer instance with the same name.
         if blocks().remove(&block.addr()).is_none() {
             return Err(unknown_block());
         }
@@ -119,53 +120,55 @@ impl OpenProvider {
         block: *const c_void,
         counter_id: u32,
         update: Update,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let block = self.block(block)?;
         match update {
             Update::Set(value) => {
                 block.instance.set(counter_id, value)?;
-                block.show(counter_id, value);
+                block.set(counter_id, value);
             }
             Update::Add(amount) => {
                 block.instance.add(counter_id, amount)?;
-                block.show_more(counter_id, amount);
+                block.add(counter_id, amount);
             }
             Update::Subtract(amount) => {
                 block.instance.subtract(counter_id, amount)?;
-                block.show_more(counter_id, amount.wrapping_neg());
+                block.add(counter_id, amount.wrapping_neg());
             }
         }
         Ok(())
     }
 
-    /// Says where a counter has its value. `read` reads a value of 64 bits, or with `false` one of 32.
-    pub(super) fn refer(
+    /// Sets how a counter by reference is read: `read(true)` reads 64 bits, `read(false)` 32.
+    pub(super) fn set_reference(
         &self,
         block: *const c_void,
         counter_id: u32,
         address: usize,
         read: impl Fn(bool) -> u64 + Send + Sync + 'static,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let block = self.block(block)?;
         let is_wide = self.sets().get(&block.set).is_some_and(|set| set.wide.contains(&counter_id));
-        block.instance.refer(counter_id, Box::new(move || read(is_wide)))?;
-        block.show(counter_id, address as u64);
+        block.instance.set_reference(counter_id, Box::new(move || read(is_wide)))?;
+        block.set(counter_id, address as u64);
         Ok(())
     }
 
-    /// Ends the provider.
+    /// Stops the provider.
     pub(super) fn stop(&self) {
         self.provider.stop();
     }
 }
 
-fn unknown_block() -> Refusal {
-    Refusal::argument("The instance is none of this provider: pass what PerfCreateInstance returned.")
+fn unknown_block() -> ApiError {
+    ApiError::argument(
+        "The instance does not belong to this provider: pass the result of PerfCreateInstance.",
+    )
 }
 
-fn undeclared(set: Guid) -> Refusal {
-    Refusal::new(
+fn undeclared(set: Guid) -> ApiError {
+    ApiError::new(
         ErrorCode::NOT_FOUND,
-        format!("The set {set} is not declared: PerfSetCounterSetInfo does that first."),
+        format!("The set {set} is not declared: call PerfSetCounterSetInfo first."),
     )
 }

@@ -1,4 +1,4 @@
-//! The provider functions of perflib.h. Each looks at its pointers, and hands over.
+//! The provider functions of perflib.h: they check pointers, and call the modules that do the work.
 
 #![allow(unsafe_code, reason = "symbols and pointers of C")]
 #![allow(non_snake_case, reason = "names of the C interface")]
@@ -9,14 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use tachograph_publish::dynamic::{ControlCallback, Request};
-use tachograph_shm::Guid;
 
+use super::api_error::{call_or_else, set_last_code};
 use super::control::buffer;
-use super::memory::{bytes_at, guid_at, put, text_at};
+use super::memory::{read_bytes, read_guid, read_text, write};
 use super::provider::{OpenProvider, Update};
-use super::refusal::{call_or_else, set_last_code};
 use super::template::{SET_BYTES, length};
-use super::{Refusal, call};
+use super::{ApiError, call};
 use crate::handles::{HANDLES, HandleError, HandleKind};
 
 impl HandleKind for OpenProvider {
@@ -27,7 +26,7 @@ impl HandleKind for OpenProvider {
 /// `PERFLIBREQUEST` of C.
 type Callback = unsafe extern "C" fn(request: u32, buffer: *mut c_void, size: u32) -> u32;
 
-/// `PERF_PROVIDER_CONTEXT`. What allocates memory is not called: it is the library's own.
+/// `PERF_PROVIDER_CONTEXT`. Its allocation functions are never called.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ProviderContext {
@@ -45,30 +44,20 @@ pub struct ProviderContext {
     pub argument: usize,
 }
 
-fn bad_handle(error: HandleError) -> Refusal {
-    Refusal::handle::<OpenProvider>(error, "Provider")
+fn bad_handle(error: HandleError) -> ApiError {
+    ApiError::handle::<OpenProvider>(error, "Provider")
 }
 
-fn provider(handle: *mut c_void) -> Result<Arc<OpenProvider>, Refusal> {
+fn provider(handle: *mut c_void) -> Result<Arc<OpenProvider>, ApiError> {
     HANDLES.find(handle).map_err(bad_handle)
 }
 
-/// The GUID at an address, as those who publish have it.
-///
-/// # Safety
-///
-/// `guid` is null or the address of a GUID.
-unsafe fn set_at(guid: *const [u8; 16], argument: &str) -> Result<Guid, Refusal> {
-    // SAFETY: by the condition of this function.
-    unsafe { guid_at(guid, argument) }.map(|guid| Guid::from_bytes(guid.to_bytes()))
-}
-
-/// A program's callback as the library calls it.
+/// Wraps a program's callback.
 fn control(callback: Callback) -> ControlCallback {
     Arc::new(move |request: &Request<'_>| {
         let (mut words, length) = buffer(request);
-        // SAFETY: the program gave its function for this, and it stays as long as the provider; the buffer has `length`
-        // bytes, and is the callback's to change while it runs.
+        // SAFETY: the program passed its function for this, and it is valid until the provider is stopped; the buffer has
+        // `length` bytes, which the callback may change.
         let code = unsafe { callback(request.kind as u32, words.as_mut_ptr().cast(), length) };
         if code == 0 { Ok(()) } else { Err(code) }
     })
@@ -78,29 +67,29 @@ fn control(callback: Callback) -> ControlCallback {
 ///
 /// # Safety
 ///
-/// `guid` is null or the address of a GUID, `out` null or has room for a handle.
+/// `guid` is null or points to a GUID, `out` is null or has room for a handle.
 unsafe fn start(
     guid: *const [u8; 16],
     callback: Option<Callback>,
     out: *mut *mut c_void,
-) -> Result<(), Refusal> {
+) -> Result<(), ApiError> {
     // SAFETY: by the condition of this function.
-    let guid = unsafe { set_at(guid, "ProviderGuid")? };
+    let guid = unsafe { read_guid(guid, "ProviderGuid")? };
     if out.is_null() {
-        return Err(Refusal::null("phProvider"));
+        return Err(ApiError::null("phProvider"));
     }
     let open = OpenProvider::start(guid, callback.map(control))?;
     let handle = HANDLES.add(open).map_err(bad_handle)?;
     // SAFETY: by the condition of this function.
-    unsafe { put(out, handle, "phProvider") }
+    unsafe { write(out, handle, "phProvider") }
 }
 
 /// Starts a provider.
 ///
 /// # Safety
 ///
-/// `ProviderGuid` is null or the address of a GUID, `phProvider` null or has room for a handle; the callback may be called
-/// until the provider is stopped.
+/// `ProviderGuid` is null or points to a GUID, `phProvider` is null or has room for a handle; the callback is valid until the
+/// provider is stopped.
 // SAFETY: here and below: no other symbol has this name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfStartProvider(
@@ -116,7 +105,7 @@ pub unsafe extern "C" fn PerfStartProvider(
 ///
 /// # Safety
 ///
-/// As `PerfStartProvider`; `ProviderContext` is null or the address of a context of as many bytes as its first number says.
+/// As for `PerfStartProvider`; `ProviderContext` is null or points to a context of the size in its first member.
 // SAFETY: as at `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfStartProviderEx(
@@ -127,12 +116,12 @@ pub unsafe extern "C" fn PerfStartProviderEx(
     call(|| {
         let mut callback = None;
         if !ProviderContext.is_null() {
-            // SAFETY: not null, so a size is there, by the condition of this function.
+            // SAFETY: not null, so the size can be read, by the condition of this function.
             let size = unsafe { (&raw const (*ProviderContext).size).read_unaligned() };
             if (size as usize) < size_of::<ProviderContext>() {
-                return Err(Refusal::argument(format!("ContextSize is {size}, and a context has 40 bytes.")));
+                return Err(ApiError::argument(format!("ContextSize is {size}: a context has 40 bytes.")));
             }
-            // SAFETY: its size says that a whole context is there.
+            // SAFETY: by its size, the context is complete.
             callback = unsafe { (&raw const (*ProviderContext).callback).read_unaligned() };
         }
         // SAFETY: by the condition of this function.
@@ -140,7 +129,7 @@ pub unsafe extern "C" fn PerfStartProviderEx(
     })
 }
 
-/// Ends a provider.
+/// Stops a provider.
 // SAFETY: as at `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfStopProvider(ProviderHandle: *mut c_void) -> u32 {
@@ -155,7 +144,7 @@ pub extern "C" fn PerfStopProvider(ProviderHandle: *mut c_void) -> u32 {
 ///
 /// # Safety
 ///
-/// `Template` is null or the address of `TemplateSize` bytes.
+/// `Template` is null or points to `TemplateSize` bytes.
 // SAFETY: as at `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfSetCounterSetInfo(
@@ -165,22 +154,22 @@ pub unsafe extern "C" fn PerfSetCounterSetInfo(
 ) -> u32 {
     call(|| {
         let provider = provider(ProviderHandle)?;
-        let given = TemplateSize as usize;
-        if given < SET_BYTES {
-            return Err(Refusal::argument(format!(
-                "TemplateSize is {given}, and a template has more than 40 bytes."
+        let size = TemplateSize as usize;
+        if size < SET_BYTES {
+            return Err(ApiError::argument(format!(
+                "TemplateSize is {size}: a template has more than {SET_BYTES} bytes."
             )));
         }
-        // SAFETY: as many bytes are there, by the condition of this function.
-        let head = unsafe { bytes_at(Template, SET_BYTES, "Template")? };
-        let whole = length(&head, given)?;
-        // SAFETY: these are not more than are there, by the condition of this function.
-        provider.declare(&unsafe { bytes_at(Template, whole, "Template")? })
+        // SAFETY: `size` is at least `SET_BYTES`, so the bytes exist by the condition of this function.
+        let head = unsafe { read_bytes(Template, SET_BYTES, "Template")? };
+        let whole = length(&head, size)?;
+        // SAFETY: `whole` is at most `TemplateSize`, so the bytes exist by the condition of this function.
+        provider.declare(&unsafe { read_bytes(Template, whole, "Template")? })
     })
 }
 
-/// Runs a function that gives the address of a block: null where it fails, with the code kept as the thread's last.
-fn block_or_null(body: impl FnOnce() -> Result<*const AtomicU64, Refusal>) -> *mut c_void {
+/// Runs a function that returns the address of a block. On failure, stores the code for the thread and returns null.
+fn block_or_null(body: impl FnOnce() -> Result<*const AtomicU64, ApiError>) -> *mut c_void {
     let failed = |code| {
         set_last_code(code);
         std::ptr::null()
@@ -188,11 +177,11 @@ fn block_or_null(body: impl FnOnce() -> Result<*const AtomicU64, Refusal>) -> *m
     call_or_else(failed, body).cast_mut().cast()
 }
 
-/// Makes an instance.
+/// Creates an instance.
 ///
 /// # Safety
 ///
-/// `CounterSetGuid` is null or the address of a GUID, `Name` null or a text that ends with a zero.
+/// `CounterSetGuid` is null or points to a GUID, `Name` is null or zero-terminated.
 // SAFETY: as at `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfCreateInstance(
@@ -204,18 +193,18 @@ pub unsafe extern "C" fn PerfCreateInstance(
     block_or_null(|| {
         let provider = provider(ProviderHandle)?;
         // SAFETY: by the condition of this function.
-        let set = unsafe { set_at(CounterSetGuid, "CounterSetGuid")? };
+        let set = unsafe { read_guid(CounterSetGuid, "CounterSetGuid")? };
         // SAFETY: by the condition of this function.
-        let name = unsafe { text_at(Name, "Name")? }.ok_or_else(|| Refusal::null("Name"))?;
+        let name = unsafe { read_text(Name, "Name")? }.ok_or_else(|| ApiError::null("Name"))?;
         provider.create(set, name, Id)
     })
 }
 
-/// The block of an instance.
+/// Finds the block of an instance.
 ///
 /// # Safety
 ///
-/// As `PerfCreateInstance`.
+/// As for `PerfCreateInstance`.
 // SAFETY: as at `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfQueryInstance(
@@ -227,14 +216,14 @@ pub unsafe extern "C" fn PerfQueryInstance(
     block_or_null(|| {
         let provider = provider(ProviderHandle)?;
         // SAFETY: by the condition of this function.
-        let set = unsafe { set_at(CounterSetGuid, "CounterSetGuid")? };
+        let set = unsafe { read_guid(CounterSetGuid, "CounterSetGuid")? };
         // SAFETY: by the condition of this function.
-        let name = unsafe { text_at(Name, "Name")? }.ok_or_else(|| Refusal::null("Name"))?;
+        let name = unsafe { read_text(Name, "Name")? }.ok_or_else(|| ApiError::null("Name"))?;
         provider.find(set, &name, Id)
     })
 }
 
-/// Takes an instance out of its set.
+/// Removes an instance from its set.
 // SAFETY: as at `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfDeleteInstance(Provider: *mut c_void, InstanceBlock: *mut c_void) -> u32 {
@@ -246,83 +235,42 @@ fn update(handle: *mut c_void, instance: *mut c_void, id: u32, update: Update) -
     call(|| provider(handle)?.update(instance, id, update))
 }
 
-/// Sets a value of 32 bits.
-// SAFETY: as at `PerfStartProvider`.
-#[unsafe(no_mangle)]
-pub extern "C" fn PerfSetULongCounterValue(
-    Provider: *mut c_void,
-    Instance: *mut c_void,
-    CounterId: u32,
-    Value: u32,
-) -> u32 {
-    update(Provider, Instance, CounterId, Update::Set(Value.into()))
+macro_rules! update_functions {
+    ($(#[doc = $doc:literal] $name:ident($value:ty) = $update:ident;)*) => {$(
+        #[doc = $doc]
+        // SAFETY: as at `PerfStartProvider`.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name(
+            Provider: *mut c_void,
+            Instance: *mut c_void,
+            CounterId: u32,
+            Value: $value,
+        ) -> u32 {
+            update(Provider, Instance, CounterId, Update::$update(Value.into()))
+        }
+    )*};
 }
 
-/// Sets a value of 64 bits.
-// SAFETY: as at `PerfStartProvider`.
-#[unsafe(no_mangle)]
-pub extern "C" fn PerfSetULongLongCounterValue(
-    Provider: *mut c_void,
-    Instance: *mut c_void,
-    CounterId: u32,
-    Value: u64,
-) -> u32 {
-    update(Provider, Instance, CounterId, Update::Set(Value))
+update_functions! {
+    /// Sets a value of 32 bits.
+    PerfSetULongCounterValue(u32) = Set;
+    /// Sets a value of 64 bits.
+    PerfSetULongLongCounterValue(u64) = Set;
+    /// Adds to a value of 32 bits.
+    PerfIncrementULongCounterValue(u32) = Add;
+    /// Adds to a value of 64 bits.
+    PerfIncrementULongLongCounterValue(u64) = Add;
+    /// Subtracts from a value of 32 bits.
+    PerfDecrementULongCounterValue(u32) = Subtract;
+    /// Subtracts from a value of 64 bits.
+    PerfDecrementULongLongCounterValue(u64) = Subtract;
 }
 
-/// Adds to a value of 32 bits.
-// SAFETY: as at `PerfStartProvider`.
-#[unsafe(no_mangle)]
-pub extern "C" fn PerfIncrementULongCounterValue(
-    Provider: *mut c_void,
-    Instance: *mut c_void,
-    CounterId: u32,
-    Value: u32,
-) -> u32 {
-    update(Provider, Instance, CounterId, Update::Add(Value.into()))
-}
-
-/// Adds to a value of 64 bits.
-// SAFETY: as at `PerfStartProvider`.
-#[unsafe(no_mangle)]
-pub extern "C" fn PerfIncrementULongLongCounterValue(
-    Provider: *mut c_void,
-    Instance: *mut c_void,
-    CounterId: u32,
-    Value: u64,
-) -> u32 {
-    update(Provider, Instance, CounterId, Update::Add(Value))
-}
-
-/// Subtracts from a value of 32 bits.
-// SAFETY: as at `PerfStartProvider`.
-#[unsafe(no_mangle)]
-pub extern "C" fn PerfDecrementULongCounterValue(
-    Provider: *mut c_void,
-    Instance: *mut c_void,
-    CounterId: u32,
-    Value: u32,
-) -> u32 {
-    update(Provider, Instance, CounterId, Update::Subtract(Value.into()))
-}
-
-/// Subtracts from a value of 64 bits.
-// SAFETY: as at `PerfStartProvider`.
-#[unsafe(no_mangle)]
-pub extern "C" fn PerfDecrementULongLongCounterValue(
-    Provider: *mut c_void,
-    Instance: *mut c_void,
-    CounterId: u32,
-    Value: u64,
-) -> u32 {
-    update(Provider, Instance, CounterId, Update::Subtract(Value))
-}
-
-/// Says where a counter by reference has its value.
+/// Sets the address of a counter by reference.
 ///
 /// # Safety
 ///
-/// A value of the counter's width is at `Address` until the instance is deleted or the provider is stopped.
+/// `Address` is valid for a value of the counter's width until the instance is deleted or the provider is stopped.
 // SAFETY: as at `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfSetCounterRefValue(
@@ -333,31 +281,31 @@ pub unsafe extern "C" fn PerfSetCounterRefValue(
 ) -> u32 {
     call(|| {
         if Address.is_null() {
-            return Err(Refusal::null("Address"));
+            return Err(ApiError::null("Address"));
         }
         let address = Address.expose_provenance();
-        // SAFETY: a value is there as long as the library reads it, by the condition of this function.
+        // SAFETY: the value is valid while the library reads it, by the condition of this function.
         let read = move |is_wide| unsafe { value_at(address, is_wide) };
-        provider(Provider)?.refer(Instance, CounterId, address, read)
+        provider(Provider)?.set_reference(Instance, CounterId, address, read)
     })
 }
 
-/// The value at an address, which the program may be changing: one of 64 or of 32 bits.
+/// Reads a value of 64 or 32 bits, which the program may be changing.
 ///
 /// # Safety
 ///
-/// Such a value is there.
+/// The address is valid for the value.
 unsafe fn value_at(address: usize, is_wide: bool) -> u64 {
     let wide = with_exposed_provenance::<u64>(address);
     let narrow = with_exposed_provenance::<u32>(address);
     if !is_wide && narrow.is_aligned() {
-        // SAFETY: a value of 32 bits is there by the condition of this function. What changes meanwhile is one load.
+        // SAFETY: a value of 32 bits is there by the condition of this function. An aligned load is not torn.
         return unsafe { narrow.read_volatile() }.into();
     }
     if is_wide && wide.is_aligned() {
         // SAFETY: as above, of 64 bits.
         return unsafe { wide.read_volatile() };
     }
-    // SAFETY: as above; the compiler makes no use of the value but this.
+    // SAFETY: as above; an unaligned load may be torn.
     if is_wide { unsafe { wide.read_unaligned() } } else { unsafe { narrow.read_unaligned() }.into() }
 }

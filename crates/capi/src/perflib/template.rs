@@ -1,4 +1,4 @@
-//! The description of a counter set as providers hand it over: `PERF_COUNTERSET_INFO` with its counters.
+//! The template of a counter set: `PERF_COUNTERSET_INFO` with its counters.
 
 use std::collections::HashSet;
 
@@ -6,9 +6,9 @@ use tachograph_perflib::manifest::registered;
 use tachograph_perflib::registration::{Attributes, CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{ErrorCode, Guid};
 
-use super::Refusal;
+use super::ApiError;
 
-/// Bytes of `PERF_COUNTERSET_INFO`, and of each `PERF_COUNTER_INFO` behind it.
+/// Sizes of `PERF_COUNTERSET_INFO` and of each `PERF_COUNTER_INFO` after it, in bytes.
 pub(super) const SET_BYTES: usize = 40;
 const COUNTER_BYTES: usize = 32;
 
@@ -25,46 +25,47 @@ fn guid_of(bytes: &[u8]) -> [u8; 16] {
     bytes.get(..16).and_then(|guid| guid.try_into().ok()).unwrap_or_default()
 }
 
-/// How many bytes a template has, told by its fixed part.
+/// The size of a template in bytes, from its fixed part. `size` is the size that the caller passed.
 ///
 /// # Errors
 ///
-/// It has no counters, or the caller's size is smaller.
-pub(super) fn length(head: &[u8], given: usize) -> Result<usize, Refusal> {
+/// The template has no counters or too many, or `size` is too small.
+pub(super) fn length(head: &[u8], size: usize) -> Result<usize, ApiError> {
     let count = u32_at(head, 32) as usize;
     if count == 0 || count > CounterSetInfo::MAX_COUNTERS {
-        return Err(Refusal::argument(format!(
-            "The template has {count} counters, and a set has 1 to 65536."
+        return Err(ApiError::argument(format!(
+            "The template has {count} counters: a set has 1 to {}.",
+            CounterSetInfo::MAX_COUNTERS
         )));
     }
     let needed = SET_BYTES + count * COUNTER_BYTES;
-    if given < needed {
-        return Err(Refusal::argument(format!(
-            "TemplateSize is {given}, and a template of {count} counters has {needed} bytes."
+    if size < needed {
+        return Err(ApiError::argument(format!(
+            "TemplateSize is {size}: a template of {count} counters has {needed} bytes."
         )));
     }
     Ok(needed)
 }
 
-/// The description that a template gives. Companions, which a template does not name, come from the set's registered
-/// manifest; without one, the base of a counter is the one that follows it.
+/// Decodes a template. Companions, which a template does not contain, come from the set's registered manifest; without one,
+/// the base of a counter is the next counter of a suitable type.
 ///
 /// # Errors
 ///
-/// Why no consumer could show the set.
-pub(super) fn description(bytes: &[u8]) -> Result<CounterSetInfo, Refusal> {
+/// If no consumer could display the set; the error says why.
+pub(super) fn description(bytes: &[u8]) -> Result<CounterSetInfo, ApiError> {
     let number = u32_at(bytes, 36);
     let instance_type = match InstanceType::from_number(number) {
         Some(InstanceType::InstanceAggregate) => {
-            return Err(Refusal::new(
+            return Err(ApiError::new(
                 ErrorCode::NOT_SUPPORTED,
                 "PERF_COUNTERSET_INSTANCE_AGGREGATE is not supported: PERF_COUNTERSET_MULTI_AGGREGATE is.",
             ));
         }
         Some(known) => known,
         None => {
-            return Err(Refusal::argument(format!(
-                "The instance type is {number}, which is none of perflib.h."
+            return Err(ApiError::argument(format!(
+                "The instance type {number} is unknown: pass one of PERF_COUNTERSET_*."
             )));
         }
     };
@@ -73,7 +74,7 @@ pub(super) fn description(bytes: &[u8]) -> Result<CounterSetInfo, Refusal> {
         bytes.get(SET_BYTES..).unwrap_or_default().chunks_exact(COUNTER_BYTES).map(counter).collect();
     let registered = registered();
     match registered.sets.iter().find(|known| known.info.guid == description.guid) {
-        Some(known) => take_companions(&mut description, &known.info),
+        Some(known) => copy_companions(&mut description, &known.info),
         None => find_bases(&mut description.counters),
     }
     check(&description)?;
@@ -83,13 +84,13 @@ pub(super) fn description(bytes: &[u8]) -> Result<CounterSetInfo, Refusal> {
 fn counter(bytes: &[u8]) -> CounterInfo {
     let mut counter = CounterInfo::new(u32_at(bytes, 0), "", u32_at(bytes, 4));
     counter.attributes = Attributes(u64_at(bytes, 8));
-    // V2 has two levels.
+    // PerfLib V2 has two detail levels.
     counter.detail_level = if u32_at(bytes, 20) > 100 { 200 } else { 100 };
     counter.default_scale = u32_at(bytes, 24).cast_signed();
     counter
 }
 
-fn take_companions(description: &mut CounterSetInfo, known: &CounterSetInfo) {
+fn copy_companions(description: &mut CounterSetInfo, known: &CounterSetInfo) {
     let ids: HashSet<u32> = description.counters.iter().map(|counter| counter.id).collect();
     for counter in &mut description.counters {
         let Some(known) = known.counters.iter().find(|known| known.id == counter.id) else { continue };
@@ -98,27 +99,27 @@ fn take_companions(description: &mut CounterSetInfo, known: &CounterSetInfo) {
     }
 }
 
-/// Gives each counter the next one behind it that is a base of the type that it needs.
+/// Sets the base of each counter: the next counter of the required type.
 fn find_bases(counters: &mut [CounterInfo]) {
-    for place in 0..counters.len() {
-        let [wanted, ..] = counters[place].counter_type.companions();
-        let base = wanted.and_then(|wanted| {
-            counters[place + 1..].iter().find(|base| base.counter_type == wanted).map(|base| base.id)
+    for index in 0..counters.len() {
+        let [required, ..] = counters[index].counter_type.companions();
+        let base = required.and_then(|required| {
+            counters[index + 1..].iter().find(|base| base.counter_type == required).map(|base| base.id)
         });
-        counters[place].base_id = base;
+        counters[index].base_id = base;
     }
 }
 
-/// Checks what consumers will: a set that breaks the rules is refused here and now, and not left out there.
-fn check(description: &CounterSetInfo) -> Result<(), Refusal> {
+/// Checks the rules for sets; consumers would ignore a set that breaks them.
+fn check(description: &CounterSetInfo) -> Result<(), ApiError> {
     if !description.counters.iter().any(|counter| counter.counter_type.formula().is_some()) {
-        return Err(Refusal::argument(
-            "The template cannot be shown: no counter has a type with a value of its own.",
+        return Err(ApiError::argument(
+            "The template cannot be displayed: no counter has a type with a displayed value.",
         ));
     }
-    // A template has no name.
+    // A template has no name, so the GUID serves as one.
     let named = CounterSetInfo { name: description.guid.to_string().into(), ..description.clone() };
-    named.check().map_err(|error| Refusal::argument(format!("The template cannot be shown: {error}.")))
+    named.check().map_err(|error| ApiError::argument(format!("The template is invalid: {error}.")))
 }
 
 #[cfg(test)]
@@ -146,10 +147,10 @@ mod tests {
     fn a_template_becomes_a_description() {
         let bytes = template(2, &[(1, CounterType::BULK_COUNT), (2, CounterType::RAWCOUNT)]);
         assert_eq!(length(&bytes, bytes.len()), Ok(104));
-        let made = description(&bytes).expect("a description");
-        assert_eq!(made.instance_type, InstanceType::Multiple);
-        assert_eq!(made.guid.to_bytes(), [0x5A; 16]);
-        let counters: Vec<_> = made
+        let decoded = description(&bytes).expect("a description");
+        assert_eq!(decoded.instance_type, InstanceType::Multiple);
+        assert_eq!(decoded.guid.to_bytes(), [0x5A; 16]);
+        let counters: Vec<_> = decoded
             .counters
             .iter()
             .map(|counter| (counter.id, counter.counter_type.0, counter.default_scale))
@@ -166,18 +167,18 @@ mod tests {
             (8, CounterType::AVERAGE_BASE),
             (9, CounterType::LARGE_RAW_BASE),
         ];
-        let made = description(&template(0, &counters)).expect("a description");
-        let bases: Vec<_> = made.counters.iter().map(|counter| counter.base_id).collect();
+        let decoded = description(&template(0, &counters)).expect("a description");
+        let bases: Vec<_> = decoded.counters.iter().map(|counter| counter.base_id).collect();
         assert_eq!(bases, [Some(8), Some(8), Some(9), None, None]);
         let without = description(&template(0, &counters[..3])).expect_err("no base");
         assert_eq!(without.code, ErrorCode::INVALID_PARAMETER);
     }
 
     #[test]
-    fn what_no_template_can_be_is_refused() {
+    fn invalid_templates_are_rejected() {
         let good = template(2, &[(1, CounterType::BULK_COUNT)]);
-        for given in 0..good.len() {
-            assert!(length(&good, given).is_err(), "{given}");
+        for size in 0..good.len() {
+            assert!(length(&good, size).is_err(), "{size}");
         }
         assert!(length(&template(2, &[]), 40).is_err());
         let mut many = good.clone();
@@ -199,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_of_a_template_may_be_wrong() {
+    fn any_flipped_bit_of_a_template_is_handled() {
         let good = template(2, &[(1, CounterType::AVERAGE_BULK), (2, CounterType::AVERAGE_BASE)]);
         for bit in 0..good.len() * 8 {
             let mut bytes = good.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             if length(&bytes, good.len()).is_ok() {
-                // Nothing but that it returns: some bits change nothing of what is looked at.
+                // Any result is acceptable: some bits have no effect.
                 let _ = description(&bytes);
             }
         }

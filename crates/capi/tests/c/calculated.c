@@ -1,7 +1,7 @@
 /*
- * A function in the manner of the article "Calculating Counter Values": it prints the value of two raw samples by
- * their counter type, with that article's integer arithmetic. Written anew, so that what it needs of winperf.h and
- * windows.h is held, and that its results can be compared with the library's.
+ * A function like the one in the article "Calculating Counter Values": prints the displayed value of two raw samples
+ * by their counter type, with that article's integer arithmetic. It checks that winperf.h and windows.h support such
+ * code, and its results are compared with the library's.
  *
  * Each line of input: type, data, time and multiplier of the older and of the newer sample, frequency.
  */
@@ -31,7 +31,7 @@ static BOOL DisplayCalculatedValue(RAW_DATA *pSample0, RAW_DATA *pSample1)
         /* One sample is enough for these types. */
         pSample1 = pSample0;
     } else if (pSample0->Data > pSample1->Data) {
-        /* Every sample that is smaller than the one before is refused. */
+        /* A sample that is smaller than the previous one is rejected. */
         fSuccess = FALSE;
         goto cleanup;
     }

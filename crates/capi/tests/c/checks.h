@@ -1,4 +1,4 @@
-/* Checks of the C tests: a program prints what is not so, and ends with 1. */
+/* Checks of the C tests: a program prints each failed check, and exits with 1. */
 #ifndef CHECKS_H
 #define CHECKS_H
 
@@ -27,7 +27,7 @@ static inline void check(int line, const char *what, int holds)
 
 #define RETURNS(call, code) check_code(__LINE__, #call, call, code)
 #define HOLDS(condition) check(__LINE__, #condition, !!(condition))
-/* The last error's text has these words. */
-#define TELLS(words) check(__LINE__, TachoLastErrorText(), strstr(TachoLastErrorText(), words) != NULL)
+/* Checks that the text of the last error contains these words. */
+#define LAST_ERROR_HAS(words) check(__LINE__, TachoLastErrorText(), strstr(TachoLastErrorText(), words) != NULL)
 
 #endif

@@ -1,4 +1,4 @@
-/* The compatibility folder in C and C++, before and after other headers. Argument: a text beyond ASCII. */
+/* The compatibility folder in C and C++, before and after other headers. Argument: a non-ASCII text. */
 #ifdef AFTER
 #include <windows.h>
 #endif

@@ -1,4 +1,4 @@
-/* The rules of the compatibility folder's functions, one by one. */
+/* The documented behaviour of the compatibility folder's functions. */
 #include <windows.h>
 #include <tchar.h>
 #include <strsafe.h>
@@ -76,13 +76,13 @@ static void prints(void)
     HOLDS(swprintf_s(wide, 4, W("%d"), 12345) == -1 && wide[0] == 0);
     HOLDS(_snwprintf_s(wide, 4, _TRUNCATE, W("%d"), 12345) == -1 && wcscmp(wide, W("123")) == 0);
     HOLDS(swprintf(wide, 16, W("%hs"), "\xC3\xBC\xF0\x9F\x98\x80") == 3 && wide[0] == 0xFC && wide[1] == 0xD83D);
-    /* Halves of characters, and bytes that are no UTF-8, are replaced. */
+    /* Unpaired surrogates and invalid UTF-8 are replaced. */
     wide[0] = 0xD83D;
     wide[1] = 'a';
     wide[2] = 0;
     HOLDS(snprintf(narrow, sizeof narrow, "%ls", wide) == 4 && strcmp(narrow, "\xEF\xBF\xBD" "a") == 0);
     HOLDS(swprintf(wide, 16, W("%hs"), "\xFF") == 1 && wide[0] == 0xFFFD);
-    /* A long of Windows has 32 bits. */
+    /* A long has 32 bits on Windows. */
     snprintf(narrow, sizeof narrow, "%ld %lu %I64d %llx", (LONG)-1, (ULONG)4294967295u, (LONGLONG)-5, 255ULL);
     HOLDS(strcmp(narrow, "-1 4294967295 -5 ff") == 0);
     snprintf(narrow, sizeof narrow, "%*d|%-*d|%.*f|%05d|%+d", 4, 1, 4, 2, 2, 1.005, 42, 3);
@@ -90,7 +90,7 @@ static void prints(void)
     HOLDS(snprintf(narrow, sizeof narrow, "%s", (char *)NULL) == 6 && strcmp(narrow, "(null)") == 0);
     HOLDS(snprintf(narrow, sizeof narrow, "%100d", 1) == 100 && narrow[62] == ' ' && narrow[63] == 0);
     HOLDS(snprintf(narrow, sizeof narrow, "%600d", 1) == 600);
-    /* What writes, and what is no conversion, is refused. */
+    /* %n and invalid conversions are rejected. */
     HOLDS(snprintf(narrow, sizeof narrow, "a%nb", (int *)NULL) == -1);
     HOLDS(snprintf(narrow, sizeof narrow, "a%yb", 1) == -1);
 }
@@ -128,7 +128,7 @@ static void clocks(void)
 }
 
 #ifndef __cplusplus
-/* Strict C modes hide it. */
+/* Declared here since strict C modes hide it. */
 int setenv(const char *name, const char *value, int replaces);
 #endif
 

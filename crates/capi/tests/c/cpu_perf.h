@@ -1,5 +1,5 @@
-// A class in the manner of the article "Using the PerfLib Functions to Consume Counter Data", written anew: it reads
-// Processor Information by its GUID. It includes what such code includes, in an order of its own.
+// A class like the one in the article "Using the PerfLib Functions to Consume Counter Data": it reads Processor Information by its
+// GUID, and includes the same headers as such code, in the same order.
 #pragma once
 #include <sal.h>
 
@@ -14,7 +14,7 @@ struct CpuCounters {
     unsigned __int64 PercentProcessorTime;
     unsigned __int64 PercentUserTime;
     unsigned __int32 InterruptsPerSec;
-    // How many of the counters 0 to 30 were there.
+    // How many of the counters 0 to 30 exist.
     unsigned __int8 Known;
 };
 

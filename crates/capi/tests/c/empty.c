@@ -1,2 +1,2 @@
-/* Nothing: what is included first has to stand alone. */
+/* Empty: tests that a header compiles when it is included first. */
 typedef int tacho_empty;

@@ -1,4 +1,4 @@
-/* A trace that the environment asks for and that cannot be made. */
+/* A trace that TACHO_CPI_TRACE names and that cannot be created. */
 #include "checks.h"
 #include "made.h"
 
@@ -8,9 +8,9 @@ int main(void)
 
     TachoMadeMachine(1);
     RETURNS(CpiInit(CPI_TYPE_RAW, &handle), PU_ERR_FILE_ERROR);
-    TELLS("TACHO_CPI_TRACE");
+    LAST_ERROR_HAS("TACHO_CPI_TRACE");
     HOLDS(handle == NULL);
-    /* It is told again, until it can be made. */
+    /* The error is reported again by each call until the file can be created. */
     RETURNS(CpiInit(CPI_TYPE_RAW, &handle), PU_ERR_FILE_ERROR);
     RETURNS(CpiStart(&handle), PU_ERR_NOT_INITIALIZED);
     return failed;

@@ -1,6 +1,6 @@
 /*
- * A child that was forked measures itself, with handles of its own, and has a trace of its own: its parent's thread, pages and
- * trace are left alone. The argument is a folder; TACHO_CPI_TRACE names a file with %p in it.
+ * A forked child measures itself with handles of its own, and has a trace of its own; its parent's thread, pages and
+ * trace are not affected. The argument is a folder; TACHO_CPI_TRACE names a file with %p in it.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ static void measure(void *handle, const char *label)
     HOLDS(cd != NULL && cd->thread_cpi > 0 && cd->tid > 0);
 }
 
-/* The labels of a trace are there, or not. */
+/* Whether a trace contains a label. */
 static int holds(const char *folder, long process, const char *label)
 {
     static char text[1 << 20];
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     measure(handle, "parent-1");
     child = fork();
     if (child == 0) {
-        /* Where the parent has a counter's page, the child has memory of its own. */
+        /* The addresses of the parent's counter pages are other memory in the child. */
         char *pages = (char *)mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         HOLDS(pages != (char *)MAP_FAILED);
         RETURNS(CpiInit(CPI_TYPE_ONTHREAD, &own), PU_SUCCESS);

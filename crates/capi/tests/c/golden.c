@@ -1,7 +1,6 @@
 /*
- * Traces every combination of kinds, hooks, label and way of tracing over the made machine. Arguments: the
- * number of processors; the file, unless the environment names it. Each case takes two readings: CpiInit's
- * and the get's.
+ * Traces every combination of kinds, hooks, label and way of tracing on the fake machine. Arguments: the number of
+ * processors; the file, unless TACHO_CPI_TRACE names it. Each case takes two readings: of CpiInit and of the get.
  */
 #include <stdlib.h>
 #include "checks.h"
@@ -13,7 +12,7 @@ static const UINT32 all_hooks[] = {0, CPI_TYPE_TRACE_SUMMARY, CPI_TYPE_TRACE_DET
                                    CPI_TYPE_TRACE_EVERYTHING};
 static const char *const all_labels[] = {NULL, "region \xc3\xa9"};
 
-/* One case; the way is which calls and flags say what is traced. */
+/* One case. `way` selects the calls and flags that determine what is traced. */
 static void trace(UINT32 kinds, UINT32 hooks, const char *label, int way, int minor_code)
 {
     static const UINT32 on_get[] = {CPI_TYPE_TRACE_ON_GET, CPI_TYPE_TRACE_ONLY_ON_GET, 0, 0};

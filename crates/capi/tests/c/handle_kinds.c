@@ -1,5 +1,5 @@
-/* A handle of each kind, given to the functions of every other kind: an error, and the handle stays open. Over the made
- * machine, which has CPI handles everywhere. */
+/* Passes a handle of each kind to the functions of all other kinds: an error, and the handle stays open. On the fake machine, which
+* always has CPI handles. */
 #include "perflib_checks.h"
 #include "pdh.h"
 #include "perfutil.h"
@@ -12,7 +12,7 @@ static const char *const NAMES[KINDS] = {
     "a handle of a PDH log or data source",
 };
 
-/* The text of the last error names what the handle is. */
+/* Checks that the text of the last error names the kind of the handle. */
 static void check_names(int line, int kind)
 {
     if (strstr(TachoLastErrorText(), NAMES[kind]) == NULL) {
@@ -24,7 +24,7 @@ static void check_names(int line, int kind)
 #define NAMES_IT(kind) check_names(__LINE__, kind)
 #define PDH_RETURNS(call) RETURNS((ULONG)(call), PDH_INVALID_HANDLE)
 
-/* Every function that could close or change the object of a handle, as far as the handle is not of its kind. */
+/* Calls every function that could close or change an object of another kind. */
 static void give_to_others(void *handle, int kind)
 {
     const CPI_DATA *data;
@@ -37,7 +37,7 @@ static void give_to_others(void *handle, int kind)
     if (kind != CPI) {
         RETURNS((ULONG)CpiStart(handle), (ULONG)PU_ERROR_INVALID_PARAMETER);
         NAMES_IT(kind);
-        TELLS("CpiInit");
+        LAST_ERROR_HAS("CpiInit");
         RETURNS((ULONG)CpiGet(handle, &data), (ULONG)PU_ERROR_INVALID_PARAMETER);
         RETURNS((ULONG)CpiTerminate(handle), (ULONG)PU_ERROR_INVALID_PARAMETER);
         NAMES_IT(kind);
@@ -48,20 +48,20 @@ static void give_to_others(void *handle, int kind)
         RETURNS(PerfQueryCounterData(handle, NULL, 0, &bytes), ERROR_INVALID_HANDLE);
         RETURNS(PerfCloseQueryHandle(handle), ERROR_INVALID_HANDLE);
         NAMES_IT(kind);
-        TELLS("PerfOpenQueryHandle");
+        LAST_ERROR_HAS("PerfOpenQueryHandle");
     }
     if (kind != PROVIDER) {
         HOLDS(PerfCreateInstance(handle, &PROCESSORS, identifier.name, 0) == NULL);
         HOLDS(TachoGetLastError() == ERROR_INVALID_HANDLE);
         RETURNS(PerfStopProvider(handle), ERROR_INVALID_HANDLE);
         NAMES_IT(kind);
-        TELLS("PerfStartProvider");
+        LAST_ERROR_HAS("PerfStartProvider");
     }
     if (kind != PDH_QUERY) {
         PDH_RETURNS(PdhAddCounterA(handle, "\\Memory\\Available Bytes", 0, &counter));
         PDH_RETURNS(PdhCollectQueryData(handle));
         PDH_RETURNS(PdhCloseQuery(handle));
-        TELLS("PDH_INVALID_HANDLE");
+        LAST_ERROR_HAS("PDH_INVALID_HANDLE");
     }
     if (kind != PDH_COUNTER) {
         PDH_RETURNS(PdhGetFormattedCounterValue(handle, PDH_FMT_DOUBLE, NULL, &value));
@@ -72,7 +72,7 @@ static void give_to_others(void *handle, int kind)
         PDH_RETURNS(PdhOpenQueryH(handle, 0, &counter));
         PDH_RETURNS(PdhCloseLog(handle, 0));
     }
-    /* Not 0: that is the size that the query needs. */
+    /* Not 0, but the size that the query needs. */
     HOLDS(bytes == 0);
 }
 
@@ -85,13 +85,13 @@ int main(int argc, char **argv)
     PDH_FMT_COUNTERVALUE value;
     ULONG bytes = 0;
     DWORD entries = 0, size = 0;
-    /* A list of files: two zeros end it. */
+    /* A list of files, ended by two zeros. */
     char logs[4096] = {0};
 
     HOLDS(argc == 2);
     strncpy(logs, argv[1], sizeof logs - 2);
     HOLDS(TachoMadeMachine(2) == 0);
-    /* Without any CPI handle, one of another kind is not the first of all either. */
+    /* Without any CPI handle, a handle of another kind is not taken for the first one either. */
     RETURNS(PerfOpenQueryHandle(NULL, &handles[PERFLIB_QUERY]), ERROR_SUCCESS);
     RETURNS((ULONG)CpiStart(handles[PERFLIB_QUERY]), (ULONG)PU_ERROR_INVALID_PARAMETER);
     RETURNS((ULONG)CpiInit(CPI_TYPE_RAW, &handles[CPI]), 0);
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
     for (one = 0; one < KINDS; one++) {
         give_to_others(handles[one], one);
     }
-    /* All are open, and their own functions take them. */
+    /* All handles are open, and valid for their own functions. */
     RETURNS((ULONG)CpiStart(handles[CPI]), 0);
     RETURNS((ULONG)CpiGet(handles[CPI], &data), 0);
     RETURNS(PerfQueryCounterData(handles[PERFLIB_QUERY], NULL, 0, &bytes), ERROR_NOT_ENOUGH_MEMORY);

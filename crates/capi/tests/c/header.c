@@ -1,15 +1,15 @@
 /*
- * What perfutil.h promises, checked where it is compiled: numbers, layout, prototypes. With -DOTHER_MAX_CPUS
- * the layout alone, for another MAX_CPUS. It prints the offsets of CPI_DATA.
+ * Compile-time checks of perfutil.h: values, layout, prototypes. With -DOTHER_MAX_CPUS only the layout, for another
+ * MAX_CPUS. Prints the offsets of CPI_DATA.
  */
 #include "perfutil.h"
-#include "perfutil.h" /* a second time is harmless */
+#include "perfutil.h" /* including it twice is harmless */
 #include <stddef.h>
 #include <stdio.h>
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
-/* Fails to compile where it is not so: C99 has no static assertion. */
+/* Does not compile if the condition is false: C99 has no static assertions. */
 #define SO(condition) extern char JOIN(line_, __LINE__)[(condition) ? 1 : -1]
 
 SO(sizeof(UINT32) == 4);
@@ -80,7 +80,7 @@ IS_AT(thread_cpi, 24616);
 SO(sizeof(CPI_DATA) == 24624);
 #endif
 
-/* A pointer takes a function only where the types are the same. */
+/* A function pointer can only be initialized with a function of the same type. */
 #ifndef OTHER_MAX_CPUS
 int (*const get)(void *, const CPI_DATA **) = CpiGet;
 int (*const get_and_trace)(void *, int, UINT32, const char *, const CPI_DATA **) = CpiGetAndTrace;

@@ -1,7 +1,7 @@
 /*
- * What the library leaves alone in the process that uses it: the limit of open files, most of what it allows and the low
- * numbers, signal handlers but that of SIGBUS, the signal mask, the folder, the locale. Over more processes than files may
- * stay open of.
+ * What the library does not change in its process: the limit of open files, most of the available descriptors and
+ * the low ones, signal handlers except that of SIGBUS, the signal mask, the folder, the locale. There are more
+ * processes than files that may stay open.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,7 +18,7 @@ enum { LIMIT = 256, CHILDREN = 150, FREE = 128, LOW = 64, ROUNDS = 3, SIGNALS = 
 
 static pid_t children[CHILDREN];
 
-/* Children that wait until their parent is gone. */
+/* Starts children that wait until their parent ends. */
 static void start_children(void)
 {
     int ends[2], i;
@@ -92,7 +92,7 @@ static void check_same(const STATE *before)
     HOLDS(now.priority == before->priority);
 }
 
-/* Low numbers are free, and many of them. */
+/* Checks that low descriptors, and many of them, are free. */
 static void open_files(void)
 {
     int files[FREE], i;
@@ -113,7 +113,7 @@ static void open_files(void)
     }
 }
 
-/* Each of the children has a value, whether its files stay open or not. */
+/* Checks that each child has a value, whether its files stay open or not. */
 static void check_values(PDH_HCOUNTER ids, PDH_HCOUNTER others)
 {
     PDH_FMT_COUNTERVALUE_ITEM_A *items;
@@ -140,7 +140,7 @@ static void check_values(PDH_HCOUNTER ids, PDH_HCOUNTER others)
         found += items[i].FmtValue.CStatus == 0 && items[i].FmtValue.largeValue > 0;
     }
     free(items);
-    /* Processes of the kernel have no memory. */
+    /* Kernel threads have no memory. */
     HOLDS(found >= CHILDREN);
 }
 

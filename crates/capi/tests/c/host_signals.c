@@ -1,7 +1,7 @@
 /*
- * Handlers of SIGBUS that the program installs before and between calls of the library: they get what is theirs, and the
- * library what is its own, a published file that is cut while it is read. The test gives the program a runtime folder of
- * its own.
+ * Handlers of SIGBUS that the program installs before and between calls of the library: they receive the program's
+ * signals, and the library those of its own reads, such as of a published file that is truncated while it is read.
+ * The test sets a runtime folder for this program only.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -16,7 +16,7 @@ static GUID set_guid = {0x5ab1fe47, 0x3d15, 0x4c7d, {0x8e, 0x3b, 0x0f, 0x1c, 0x4
 
 static const WCHAR NAME[] = {'o', 'n', 'e', 0};
 
-/* Publishes a set until its parent is gone. */
+/* Publishes a set until the parent ends. */
 static void publish(int ready, int end)
 {
     struct {
@@ -38,7 +38,7 @@ static void publish(int ready, int end)
     HOLDS(PerfCreateInstance(provider, &set_guid, NAME, 1) != NULL);
     fflush(stdout);
     HOLDS(write(ready, &byte, 1) == 1);
-    /* Not by the provider's own end: its memory is cut. */
+    /* Does not stop the provider: its memory is truncated. */
     _exit(read(end, &byte, 1) == 0 ? failed : 1);
 }
 
@@ -69,7 +69,7 @@ static void end_publisher(void)
     HOLDS(waitpid(publisher, &status, 0) == publisher && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Collects the published set; gives the number of its instances. */
+/* Collects the published set; returns the number of its instances. */
 static DWORD collect(HANDLE query)
 {
     static BYTE block[65536];
@@ -92,7 +92,7 @@ static HANDLE open_query(void)
     return query;
 }
 
-/* Cuts the published file behind its header. */
+/* Truncates the published file after its header. */
 static void cut(void)
 {
     const char *const folder = getenv("TACHO_RUNTIME_DIR");
@@ -137,7 +137,7 @@ static void plain(int signal)
     siglongjmp(back, 1);
 }
 
-/* Calls the handler that was there before it. */
+/* Calls the previously installed handler. */
 static void chaining(int signal, siginfo_t *info, void *context)
 {
     note('c');
@@ -169,7 +169,7 @@ static void install(void (*handler)(int), int flags, int blocked, struct sigacti
     HOLDS(sigaction(SIGBUS, &action, before) == 0);
 }
 
-/* Reads memory of the program's own whose file was cut; the handlers that ran are in `order`. */
+/* Reads the program's own memory of a truncated file; `order` records the handlers that ran. */
 static void fault(void)
 {
     FILE *const file = tmpfile();
@@ -189,7 +189,7 @@ static void fault(void)
     fclose(file);
 }
 
-/* Installs `chaining`; `found` is what was there before. */
+/* Installs `chaining`; `found` is the previous handler. */
 static void chain(void)
 {
     struct sigaction action;
@@ -200,8 +200,8 @@ static void chain(void)
     HOLDS(sigaction(SIGBUS, &action, &found) == 0);
 }
 
-/* A handler that was installed twice calls itself by way of the library's. Without another one before it, the default ends
- * the process. */
+/* A handler that was installed twice calls itself through the library's. Without another previous handler, the default action ends
+* the process. */
 static void end_by_default(int is_raised)
 {
     const pid_t child = fork();
@@ -245,7 +245,7 @@ int main(void)
     HOLDS(strcmp(order, "p") == 0);
     HOLDS(sigismember(&masked, SIGUSR1) == 1 && sigismember(&masked, SIGBUS) == 1);
 
-    /* Between two calls, with one that calls the handler before it. */
+    /* Between two calls, a handler that calls its predecessor. */
     chain();
     for (i = 0; i < 3; i++) {
         HOLDS(collect(query) == 1);
@@ -265,7 +265,7 @@ int main(void)
         HOLDS(strcmp(order, "cp") == 0);
     }
 
-    /* A file that is cut is the library's, whatever was installed meanwhile. */
+    /* A truncated published file is handled by the library, whatever was installed meanwhile. */
     install(plain, 0, 0, NULL);
     cut();
     HOLDS(collect(query) == 0);
@@ -274,7 +274,7 @@ int main(void)
     RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
     end_publisher();
 
-    /* One that is for one signal only, and none. */
+    /* A handler for a single signal, and none. */
     start_publisher();
     query = open_query();
     install(once, (int)SA_RESETHAND, 0, NULL);

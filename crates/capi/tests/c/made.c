@@ -1,10 +1,10 @@
-/* Live handles, over the made machine: values, errors, no allocation. Argument: a folder to write in. */
+/* Live handles, on the fake machine: values, errors, no allocation. Argument: a folder to write in. */
 #include <stdlib.h>
 #include <sys/resource.h>
 #include "checks.h"
 #include "made.h"
 
-/* Every call of the allocator is counted: these stand in the place of the C library's own. */
+/* Counting allocation functions, which replace those of the C library. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *at, size_t size);
@@ -48,7 +48,7 @@ static int is_near(double value, double wanted)
     return difference <= wanted * 1e-9 && difference >= -wanted * 1e-9;
 }
 
-/* What the formula gives of the first `processors` processors. */
+/* Checks the values of the first `processors` processors against the formula. */
 static void check_values(const CPI_DATA *cd, int processors, int is_scaled, int is_on_thread)
 {
     double instructions = 0, scaled = 0, busy = 0;
@@ -88,7 +88,7 @@ static void values(int processors)
         RETURNS(CpiGet(handle, &first), PU_SUCCESS);
         HOLDS(first->elapsed_cycles == 1000000);
         check_values(first, processors, kinds & CPI_TYPE_SCALED, kinds & CPI_TYPE_ONTHREAD);
-        /* The interval goes on. */
+        /* The interval continues. */
         RETURNS(CpiGet(handle, &second), PU_SUCCESS);
         HOLDS(second->elapsed_cycles == 2000000);
         check_values(second, processors, kinds & CPI_TYPE_SCALED, kinds & CPI_TYPE_ONTHREAD);
@@ -111,7 +111,7 @@ static void dead_and_foreign(void)
     HOLDS(dead != live && dead != NULL && live != NULL);
     RETURNS(CpiTerminate(dead), PU_SUCCESS);
     RETURNS(CpiTerminate(dead), PU_ERROR_INVALID_PARAMETER);
-    TELLS("closed");
+    LAST_ERROR_HAS("closed");
     RETURNS(CpiStart(dead), PU_ERROR_INVALID_PARAMETER);
     RETURNS(CpiGet(dead, &cd), PU_ERROR_INVALID_PARAMETER);
     HOLDS(cd == NULL);
@@ -119,7 +119,7 @@ static void dead_and_foreign(void)
     RETURNS(CpiSetTraceHookId(dead, 0, NULL), PU_ERROR_INVALID_PARAMETER);
     HOLDS(CpiGetCurrentMode(dead) == 0);
     RETURNS(CpiStart(&foreign), PU_ERROR_INVALID_PARAMETER);
-    TELLS("never");
+    LAST_ERROR_HAS("never");
     RETURNS(CpiTerminate(&foreign), PU_ERROR_INVALID_PARAMETER);
     RETURNS(CpiGet(live, &cd), PU_SUCCESS);
     RETURNS(CpiGet(live, NULL), PU_ERR_NULL_PTR);
@@ -140,9 +140,9 @@ static void tracing(const char *folder)
     RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_TRACE_ON_GET | CPI_TYPE_TRACE_SUMMARY, &handle), PU_SUCCESS);
     RETURNS(CpiSetTraceHookId(handle, -1, NULL), PU_ERROR_INVALID_PARAMETER);
     RETURNS(CpiSetTraceHookId(handle, 256, NULL), PU_ERROR_INVALID_PARAMETER);
-    TELLS("256");
+    LAST_ERROR_HAS("256");
     RETURNS(CpiSetTraceHookId(handle, 255, "label"), PU_SUCCESS);
-    /* No trace: the data is there. */
+    /* Without a trace, data is returned nevertheless. */
     cd = NULL;
     RETURNS(CpiGet(handle, &cd), PU_ERROR_NO_BUFFER);
     HOLDS(cd != NULL && cd->num_cpus == 2 && cd->elapsed_cycles == 1000000);
@@ -184,7 +184,7 @@ static void many_processors(void)
     TachoMadeMachine(1025);
     RETURNS(CpiInit(CPI_TYPE_RAW, &handle), PU_SUCCESS);
     RETURNS(CpiGet(handle, &cd), PU_ERROR_INSUFFICIENT_BUFFER);
-    TELLS("MAX_CPUS");
+    LAST_ERROR_HAS("MAX_CPUS");
     HOLDS(cd == NULL);
     RETURNS(CpiTerminate(handle), PU_SUCCESS);
 }
@@ -201,7 +201,7 @@ static void nothing_is_allocated(const char *folder)
     RETURNS(TachoTraceOpen(path), PU_SUCCESS);
     before = allocations;
     RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD, &handle), PU_SUCCESS);
-    /* The count counts. */
+    /* The counter works. */
     HOLDS(allocations > before);
     RETURNS(CpiGet(handle, &cd), PU_SUCCESS);
     RETURNS(CpiGetAndTrace(handle, 1, CPI_TYPE_TRACE_EVERYTHING, "label", &cd), PU_SUCCESS);
@@ -225,7 +225,7 @@ int main(int count, char **arguments)
     if (count != 2) {
         return 2;
     }
-    /* The made machine holds a file for each counter, two per processor. */
+    /* The fake machine has an open file per counter, two per processor. */
     HOLDS(getrlimit(RLIMIT_NOFILE, &files) == 0);
     files.rlim_cur = files.rlim_max;
     HOLDS(setrlimit(RLIMIT_NOFILE, &files) == 0);

@@ -1,4 +1,4 @@
-/* The made machine of the library that is built for tests: see tachograph-cpi's module `made`. */
+/* The fake machine in the library that is built for tests: see tachograph-cpi. */
 #ifndef MADE_H
 #define MADE_H
 #include <stdint.h>

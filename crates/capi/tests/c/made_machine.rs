@@ -1,14 +1,14 @@
-//! The library with one more function, which puts a made machine in the place of this one: for programs of these tests.
-//! Not declared in perfutil.h.
+//! The library with one more function, which replaces this machine by a fake one; for test programs. Not declared in
+//! perfutil.h.
 
 #![allow(unsafe_code, reason = "a symbol for C")]
 
-// All its functions are in the static library, too.
+// All its functions must be in the static library, too.
 extern crate tachograph as _;
 
 use std::ffi::c_int;
 
-/// Puts a machine by formula with this many processors in the place of this one, for the whole process. Always 0.
+/// Replaces this machine by a fake one with this number of processors, for the whole process. Returns 0.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "names of the C interface")]

@@ -1,6 +1,6 @@
 /*
- * Null for every pointer, handles that are none, and the status codes of paths and names. Its argument is a log:
- * tests/pdh/logs.rs says what is in it.
+ * Null for every pointer, invalid handles, and the status codes of paths and names. The argument is a log, described
+ * in tests/c_interface/pdh/logs.rs.
  */
 #include "pdh_checks.h"
 
@@ -51,7 +51,7 @@ static void null_where_something_is_read_or_written(void)
     RETURNS(PdhGetRawCounterArrayW(counter, &size, NULL, NULL), PDH_INVALID_ARGUMENT);
     RETURNS(PdhGetRawCounterArrayA(counter, NULL, &count, NULL), PDH_INVALID_ARGUMENT);
     RETURNS(PdhGetRawCounterArrayA(counter, &size, NULL, NULL), PDH_INVALID_ARGUMENT);
-    size = 1000; /* a size, and no buffer */
+    size = 1000; /* a size without a buffer */
     RETURNS(PdhGetFormattedCounterArrayW(counter, PDH_FMT_DOUBLE, &size, &count, NULL), PDH_INVALID_ARGUMENT);
     RETURNS(PdhGetRawCounterArrayA(counter, &size, &count, NULL), PDH_INVALID_ARGUMENT);
     RETURNS(PdhGetCounterInfoW(counter, TRUE, &size, NULL), PDH_INVALID_ARGUMENT);
@@ -90,12 +90,12 @@ static void null_where_something_is_read_or_written(void)
         RETURNS(PdhMakeCounterPathA(&elements, buffer, NULL, 0), PDH_INVALID_ARGUMENT);
         SUCCEEDS(PdhMakeCounterPathA(&elements, buffer, &size2, 0));
         HOLDS(strcmp(buffer, "\\O(I)\\C") == 0 && size2 == 8);
-        /* -1 is no index. */
+        /* -1 means no index. */
         elements.dwInstanceIndex = (DWORD)-1;
         size2 = sizeof buffer;
         SUCCEEDS(PdhMakeCounterPathA(&elements, buffer, &size2, 0));
         HOLDS(strcmp(buffer, "\\O(I)\\C") == 0 && size2 == 8);
-        /* An empty name is none. */
+        /* An empty name is treated as absent. */
         elements.dwInstanceIndex = 1;
         elements.szParentInstance = empty;
         size2 = sizeof buffer;
@@ -106,7 +106,7 @@ static void null_where_something_is_read_or_written(void)
         size2 = sizeof buffer;
         SUCCEEDS(PdhMakeCounterPathA(&elements, buffer, &size2, 0));
         HOLDS(strcmp(buffer, "\\O\\C") == 0);
-        /* Parentheses that do not balance. */
+        /* Unbalanced parentheses. */
         elements.szInstanceName = odd;
         size2 = sizeof buffer;
         SUCCEEDS(PdhMakeCounterPathA(&elements, buffer, &size2, 0));
@@ -174,7 +174,7 @@ static void null_where_something_is_read_or_written(void)
     SUCCEEDS(PdhCloseQuery(other));
 }
 
-/* Every function that takes a handle, with one that is none: null, an address, of another kind, closed. */
+/* Every function that has a handle, with an invalid one: null, an address, of another kind, closed. */
 static void is_no_handle(HANDLE none, int is_query, int is_counter, int is_log)
 {
     PDH_HCOUNTER added;
@@ -231,7 +231,7 @@ static void is_no_handle(HANDLE none, int is_query, int is_counter, int is_log)
     }
 }
 
-/* Codes of paths, as the pages of the functions and Wine's tests have them. */
+/* Status codes of paths, as in the documentation of the functions and in Wine's tests. */
 static void codes_of_paths(void)
 {
     PDH_HCOUNTER added;
@@ -286,7 +286,7 @@ static void formats_and_scales(void)
     RETURNS(PdhSetCounterScaleFactor(counter, 8), PDH_INVALID_ARGUMENT);
     RETURNS(PdhSetCounterScaleFactor(counter, -8), PDH_INVALID_ARGUMENT);
     SUCCEEDS(PdhSetCounterScaleFactor(counter, 0));
-    /* Nothing was collected. */
+    /* Nothing was collected yet. */
     RETURNS(PdhGetFormattedCounterValue(counter, PDH_FMT_DOUBLE, NULL, &value), PDH_INVALID_DATA);
     HOLDS(value.CStatus == PDH_CSTATUS_ITEM_NOT_VALIDATED || value.CStatus == PDH_CSTATUS_INVALID_DATA);
 }

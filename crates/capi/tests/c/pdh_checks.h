@@ -1,4 +1,4 @@
-/* Checks of the C tests of pdh.h: a program prints what is not so, and ends with 1. */
+/* Checks of the C tests of pdh.h: a program prints each failed check, and exits with 1. */
 #ifndef PDH_CHECKS_H
 #define PDH_CHECKS_H
 
@@ -31,7 +31,7 @@ static inline void check(int line, const char *what, int holds)
 #define SUCCEEDS(call) RETURNS(call, 0)
 #define HOLDS(condition) check(__LINE__, #condition, !!(condition))
 
-/* A text of 16-bit characters as bytes, of ASCII alone; good until the eighth call from now. */
+/* ASCII text of 16-bit characters as bytes; valid until the eighth call from now. */
 static inline const char *plain(const WCHAR *text)
 {
     static char buffers[8][1024];
@@ -45,7 +45,7 @@ static inline const char *plain(const WCHAR *text)
     return buffer;
 }
 
-/* A text of bytes as 16-bit characters, of ASCII alone; good until the eighth call from now. */
+/* ASCII text of bytes as 16-bit characters; valid until the eighth call from now. */
 static inline const WCHAR *wide(const char *text)
 {
     static WCHAR buffers[8][1024];

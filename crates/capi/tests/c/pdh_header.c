@@ -1,12 +1,11 @@
 /*
- * What pdh.h and pdhmsg.h promise, checked where they are compiled: numbers, the layout of Windows' 64-bit
- * structures, prototypes.
+ * Compile-time checks of pdh.h and pdhmsg.h: values, the layout of Windows' 64-bit structures, prototypes.
  */
 #ifdef WITH_WINDOWS_H
 #include <windows.h>
 #endif
 #include "pdh.h"
-#include "pdh.h" /* a second time is harmless */
+#include "pdh.h" /* including it twice is harmless */
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -126,7 +125,7 @@ SO(IsErrorSeverity(PDH_INVALID_PATH) && !IsErrorSeverity(PDH_MORE_DATA));
 SO(IsWarningSeverity(PDH_MORE_DATA) && IsSuccessSeverity(PDH_CSTATUS_NEW_DATA));
 SO(!IsInformationalSeverity(PDH_NO_DATA));
 
-/* A pointer takes a function only where the types are the same. */
+/* A function pointer can only be initialized with a function of the same type. */
 PDH_STATUS (*const open_query)(LPCWSTR, DWORD_PTR, PDH_HQUERY *) = PdhOpenQueryW;
 PDH_STATUS (*const add_counter)(PDH_HQUERY, LPCSTR, DWORD_PTR, PDH_HCOUNTER *) = PdhAddCounterA;
 PDH_STATUS (*const formatted)(PDH_HCOUNTER, DWORD, LPDWORD, PPDH_FMT_COUNTERVALUE) = PdhGetFormattedCounterValue;

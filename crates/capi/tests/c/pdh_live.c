@@ -1,6 +1,6 @@
 /*
- * This machine, as programs of Windows read it: open, add, collect, wait, collect, format. By windows.h of the
- * compatibility folder, with its events; and many threads on one query.
+ * This machine, as Windows programs read it: open, add, collect, wait, collect, format. With windows.h of the
+ * compatibility folder and its events; and many threads on one query.
  */
 #include <windows.h>
 #include "pdh_checks.h"
@@ -24,7 +24,7 @@ static void twice(void)
     SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Processor Information(_Total)\\% Processor Time"), 1, &total));
     SUCCEEDS(PdhAddEnglishCounterW(query, TEXT_OF("\\Memory\\Available Bytes"), 2, &memory));
     SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Processor Information(*)\\% Processor Time"), 3, &every));
-    /* An instance that is not there may appear. */
+    /* An instance that does not exist yet may appear later. */
     SUCCEEDS(PdhAddCounterW(query, TEXT_OF("\\Process(no such process)\\% Processor Time"), 4, &appears));
     SUCCEEDS(PdhCollectQueryDataWithTime(query, &before));
     RETURNS(PdhGetFormattedCounterValue(total, PDH_FMT_DOUBLE, NULL, &value), PDH_INVALID_DATA);
@@ -76,7 +76,7 @@ static void by_events(void)
     SUCCEEDS(PdhAddCounterA(query, "\\Memory\\Available Bytes", 0, &memory));
     RETURNS(PdhCollectQueryDataEx(query, 0, event), PDH_INVALID_ARGUMENT);
     RETURNS(PdhCollectQueryDataEx(query, 1, NULL), PDH_INVALID_HANDLE);
-    /* The number of a file that is no event. */
+    /* A descriptor that is not an event. */
     RETURNS(PdhCollectQueryDataEx(query, 1, (HANDLE)(intptr_t)5), PDH_INVALID_HANDLE);
     SUCCEEDS(PdhCollectQueryDataEx(query, 1, event));
     for (n = 0; n < 2; n++) {
@@ -84,7 +84,7 @@ static void by_events(void)
         SUCCEEDS(PdhGetFormattedCounterValue(memory, PDH_FMT_LARGE, NULL, &value));
         HOLDS(value.largeValue > 1000000);
     }
-    /* Another event takes the place of the first, which may be closed at any time. */
+    /* Another event replaces the first, which may be closed at any time. */
     {
         HANDLE manual = CreateEvent(NULL, TRUE, FALSE, NULL);
         SUCCEEDS(PdhCollectQueryDataEx(query, 1, manual));
@@ -97,7 +97,7 @@ static void by_events(void)
     }
 }
 
-/* A child that was forked has no thread that collects: it closes what it inherited, and opens queries of its own. */
+/* A forked child has no collecting thread: it closes inherited queries and opens its own. */
 static void forked(void)
 {
     PDH_HQUERY query, own;
@@ -108,7 +108,7 @@ static void forked(void)
     pid_t child;
     SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
     SUCCEEDS(PdhAddCounterA(query, "\\Memory\\Available Bytes", 0, &memory));
-    /* The thread waits for so long that it holds nothing at the fork. */
+    /* The interval of the thread is so long that it holds no lock at the fork. */
     SUCCEEDS(PdhCollectQueryDataEx(query, 1000000, event));
     fflush(stdout);
     child = fork();
@@ -126,7 +126,7 @@ static void forked(void)
         _exit(failed);
     }
     HOLDS(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    /* The parent's goes on. */
+    /* The parent's thread continues. */
     SUCCEEDS(PdhCollectQueryData(query));
     SUCCEEDS(PdhCloseQuery(query));
     HOLDS(CloseHandle(event));
@@ -153,7 +153,7 @@ static void *collect(void *unused)
     return NULL;
 }
 
-/* Threads add, collect and remove on one query, which is closed under them. */
+/* Threads add, collect and remove on one query, which is closed meanwhile. */
 static void by_threads(void)
 {
     pthread_t threads[4];

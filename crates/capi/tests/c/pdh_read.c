@@ -1,13 +1,13 @@
 /*
- * Reading a log, as programs of Windows do: open, add, collect to the end, format; raw values and statistics.
- * Its arguments are logs of the same samples: tests/pdh/logs.rs says what is in them.
+ * Reading a log, as Windows programs do: open, add, collect to the end, format; raw values and statistics. The
+ * arguments are logs of the same samples, described in tests/c_interface/pdh/logs.rs.
  *
- * The reads of the disk are those of the article on averages: one read of 150 ms, then nine samples without any.
+ * The disk has the reads of the article on averages: one read of 150 ms, then nine samples without any.
  */
 #include "pdh_checks.h"
 
 #define SAMPLES 11
-/* 2013-02-19 12:00:00, in 100 ns: local time of the log. */
+/* 2013-02-19 12:00:00, in 100 ns, local time of the log. */
 #define START 130057488000000000LL
 #define SECOND 10000000LL
 
@@ -50,7 +50,7 @@ static void forward(const char *log)
         HOLDS(n == 0 || value.longValue == 10);
         SUCCEEDS(PdhGetFormattedCounterValue(free_bytes, PDH_FMT_LARGE, &type, &value));
         HOLDS(type == PERF_COUNTER_LARGE_RAWCOUNT && value.largeValue == 1000 * (LONGLONG)n + 5000000000LL);
-        /* Three processors' worth of time: capped, and not. */
+        /* Three processors' worth of time: capped and uncapped. */
         if (n) {
             HOLDS(status_of(busy, PDH_FMT_DOUBLE, &value) == 0 && value.doubleValue == 100);
             HOLDS(status_of(busy, PDH_FMT_DOUBLE | PDH_FMT_NOCAP100, &value) == 0 && value.doubleValue == 300);
@@ -68,13 +68,13 @@ static void forward(const char *log)
     SUCCEEDS(PdhGetCounterTimeBase(reads, &base));
     HOLDS(base == 14318180);
 
-    /* The average of the article: 0.15 s per read, and not the 0.015 of an average of averages. */
+    /* The average of the article: 0.15 s per read, not the 0.015 of an average of averages. */
     SUCCEEDS(PdhComputeCounterStatistics(reads, PDH_FMT_DOUBLE, 0, SAMPLES, raw, &statistics));
     HOLDS(statistics.dwFormat == PDH_FMT_DOUBLE && statistics.count >= SAMPLES - 1);
     HOLDS(statistics.mean.CStatus <= PDH_CSTATUS_NEW_DATA);
     HOLDS(statistics.mean.doubleValue == 2147727.0 / 14318180.0);
     HOLDS(statistics.max.doubleValue == 2147727.0 / 14318180.0 && statistics.min.doubleValue == 0);
-    /* The same out of a ring whose oldest is in the middle. */
+    /* The same from a ring whose oldest entry is in the middle. */
     {
         PDH_RAW_COUNTER ring[SAMPLES];
         for (n = 0; n < SAMPLES; n++) {
@@ -103,7 +103,7 @@ static void forward(const char *log)
     SUCCEEDS(PdhCloseQuery(query));
 }
 
-/* A stretch of the log, and how far it reaches. */
+/* A part of the log, and its time range. */
 static void range(const char *log)
 {
     PDH_HQUERY query;
@@ -134,7 +134,7 @@ static void range(const char *log)
     SUCCEEDS(PdhCloseQuery(query));
 }
 
-/* What is not in the log. */
+/* Instances and counters that the log does not have. */
 static void absent(const char *log)
 {
     PDH_HQUERY query;
@@ -149,7 +149,7 @@ static void absent(const char *log)
     SUCCEEDS(PdhCloseQuery(query));
 }
 
-/* The W functions and the H functions give the same. */
+/* The W and H functions return the same. */
 static void wide_characters(const char *log)
 {
     WCHAR names[1100];
@@ -169,7 +169,7 @@ static void wide_characters(const char *log)
     SUCCEEDS(PdhOpenQueryH(source, 0, &query));
     SUCCEEDS(PdhAddCounterW(query, TACHO_W("\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read"), 0, &counter));
     SUCCEEDS(PdhValidatePathExW(source, TACHO_W("\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read")));
-    /* The query lives on without the source. */
+    /* The query outlives the data source. */
     SUCCEEDS(PdhCloseLog(source, 0));
     SUCCEEDS(PdhCollectQueryData(query));
     SUCCEEDS(PdhCollectQueryData(query));

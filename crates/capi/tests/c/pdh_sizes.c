@@ -1,6 +1,6 @@
 /*
- * The protocol of sizes: every function that fills a buffer, with every capacity from 0 to what is needed and 8
- * more, in a piece of memory that is just as long and is followed by bytes that must stay. Its argument is a log.
+ * The protocol of sizes: every function that fills a buffer, with every capacity from 0 to the required size plus 8,
+ * in memory of exactly this size, followed by bytes that must not change. The argument is a log.
  */
 #include "pdh_checks.h"
 
@@ -12,7 +12,7 @@ static char *log_name;
 static PDH_HLOG source;
 static PDH_HCOUNTER counter;
 
-/* A call with a buffer of `size` units; 0 units are no buffer. */
+/* A call with a buffer of `size` units; the buffer is null for 0 units. */
 typedef PDH_STATUS (*Fill)(void *buffer, DWORD *size);
 
 static void fill(const char *what, Fill call, size_t unit)
@@ -145,7 +145,7 @@ static PDH_STATUS make_a(void *buffer, DWORD *size)
     return PdhMakeCounterPathA(&elements, CHARS, size, 0);
 }
 
-/* What the arrays and structures hold: names behind the items, and pointers into the buffer. */
+/* The contents of arrays and structures: names after the items, and pointers into the buffer. */
 static void contents(void)
 {
     PDH_FMT_COUNTERVALUE_ITEM_W *formatted;
@@ -164,7 +164,7 @@ static void contents(void)
     }
     HOLDS(count == 2 && strcmp(plain(formatted[0].szName), "0 C:") == 0);
     HOLDS(count == 2 && strcmp(plain(formatted[1].szName), "_Total") == 0);
-    /* 2147727 ticks of a clock of 14318180 Hz for one read. */
+    /* One read took 2147727 ticks of a clock of 14318180 Hz. */
     HOLDS(count == 2 && formatted[0].FmtValue.doubleValue == 2147727.0 / 14318180.0);
     free(formatted);
 
@@ -207,7 +207,7 @@ static void contents(void)
     free(elements);
 }
 
-/* Lists of the items of sets: with instances, without. */
+/* Lists of the items of sets with and without instances. */
 static void lists(void)
 {
     char counters[256], instances[256];
@@ -216,7 +216,7 @@ static void lists(void)
                                  PERF_DETAIL_WIZARD, 0));
     HOLDS(size == 17 && memcmp(counters, "Available Bytes\0", 17) == 0);
     HOLDS(size2 == 0);
-    /* No room for instances is enough for a set without. */
+    /* A set without instances needs no space for them. */
     size = sizeof counters;
     size2 = 0;
     SUCCEEDS(PdhEnumObjectItemsA(log_name, NULL, "Memory", counters, &size, NULL, &size2, PERF_DETAIL_WIZARD, 0));
@@ -228,7 +228,7 @@ static void lists(void)
     size2 = sizeof instances;
     SUCCEEDS(PdhEnumMachinesA(log_name, instances, &size2));
     HOLDS(size2 == 7 && memcmp(instances, "\\\\BOX\0", 7) == 0);
-    /* A list that fits comes although the other does not. */
+    /* A list that fits is written even if the other does not. */
     memset(counters, 1, sizeof counters);
     size = sizeof counters;
     size2 = 1;

@@ -91,17 +91,17 @@ static void writes(const char *path, DWORD type)
     }
     SUCCEEDS(PdhGetLogFileSize(log, &bytes));
     HOLDS(bytes > 0);
-    /* The log is not a source while it is written. */
+    /* The log is not a data source while it is written. */
     RETURNS(PdhEnumMachinesHA(log, NULL, &again), PDH_INVALID_ARGUMENT);
     again = 0;
     RETURNS(PdhEnumMachinesHA(log, NULL, &again), PDH_INVALID_HANDLE);
-    /* With the flag, the query goes with its log. */
+    /* With the flag, the query is closed with its log. */
     SUCCEEDS(PdhCloseLog(log, PDH_FLAGS_CLOSE_QUERY));
     RETURNS(PdhCollectQueryData(query), PDH_INVALID_HANDLE);
     RETURNS(PdhUpdateLogA(log, NULL), PDH_INVALID_HANDLE);
     reads_back(path, type, ROWS);
 
-    /* Once more, on a query that is closed before its log. */
+    /* Again, with a query that is closed before its log. */
     again = type;
     SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
     SUCCEEDS(PdhAddCounterA(query, AVAILABLE, 0, &counter));
@@ -116,7 +116,7 @@ static void writes(const char *path, DWORD type)
     reads_back(path, type, 1);
 }
 
-/* What cannot be opened. */
+/* Logs that cannot be opened. */
 static void refused(const char *folder)
 {
     PDH_HQUERY query;

@@ -1,4 +1,4 @@
-/* Checks of the tests of perflib.h: a program prints what is not so, and ends with 1. */
+/* Checks of the C tests of perflib.h: a program prints each failed check, and exits with 1. */
 #ifndef PERFLIB_CHECKS_H
 #define PERFLIB_CHECKS_H
 
@@ -29,13 +29,13 @@ static inline void check(int line, const char *what, int holds)
 
 #define RETURNS(call, code) check_code(__LINE__, #call, call, code)
 #define HOLDS(condition) check(__LINE__, #condition, !!(condition))
-/* The last error's text has these words. */
-#define TELLS(words) check(__LINE__, TachoLastErrorText(), strstr(TachoLastErrorText(), words) != NULL)
+/* Checks that the text of the last error contains these words. */
+#define LAST_ERROR_HAS(words) check(__LINE__, TachoLastErrorText(), strstr(TachoLastErrorText(), words) != NULL)
 
-/* A set with several instances, and one without names; both are there on every Linux. */
+/* A set with several instances, and one without names; both exist on every Linux. */
 static const GUID PROCESSORS = {0xb4fc721a, 0x0378, 0x476f, {0x89, 0xba, 0xa5, 0xa7, 0x9f, 0x81, 0x0b, 0x36}};
 
-/* An identifier with room for a name. */
+/* An identifier with space for a name. */
 typedef struct {
     PERF_COUNTER_IDENTIFIER head;
     WCHAR name[12];

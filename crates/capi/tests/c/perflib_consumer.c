@@ -1,10 +1,10 @@
-/* The consumer functions of perflib.h over this machine: codes, sizes, statuses, all five kinds of results. */
+/* The consumer functions of perflib.h over this machine: codes, sizes, statuses, all five types of results. */
 #include "perflib_checks.h"
 
 #define ROOM 1048576
 static BYTE *room;
 
-/* What a function writes into a buffer of this capacity, and the size that there is. */
+/* A function that fills a buffer of this capacity, and returns the actual size. */
 typedef ULONG (*CALL)(void *buffer, DWORD capacity, DWORD *actual);
 
 static ULONG enumerate(void *buffer, DWORD capacity, DWORD *actual)
@@ -36,7 +36,7 @@ static ULONG data(void *buffer, DWORD capacity, DWORD *actual)
     return PerfQueryCounterData(handle, (PERF_DATA_HEADER *)buffer, capacity, actual);
 }
 
-/* Every capacity from 0 to what is needed and 8 more. */
+/* Every capacity from 0 to the required size plus 8. */
 static void every_capacity(int line, CALL call, DWORD item)
 {
     DWORD needed = 0xA5A5A5A5, capacity, actual;
@@ -49,7 +49,7 @@ static void every_capacity(int line, CALL call, DWORD item)
         actual = 0xA5A5A5A5;
         check_code(line, "a capacity", call(room, capacity, &actual),
                    capacity < needed ? ERROR_NOT_ENOUGH_MEMORY : ERROR_SUCCESS);
-        check(line, "the size is told", actual == needed);
+        check(line, "the size is reported", actual == needed);
         for (i = capacity < needed ? 0 : (size_t)needed * item; i < bytes + 16; i++) {
             touched += room[i] != 0xA5;
         }
@@ -76,7 +76,7 @@ static void nulls(void)
     HANDLE made = &actual;
     RETURNS(PerfEnumerateCounterSet(NULL, (GUID *)room, 1, NULL), ERROR_INVALID_PARAMETER);
     RETURNS(PerfEnumerateCounterSet(NULL, NULL, 1, &actual), ERROR_INVALID_PARAMETER);
-    TELLS("pCounterSetIds");
+    LAST_ERROR_HAS("pCounterSetIds");
     RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, NULL, PERF_REG_PROVIDER_GUID, 0, room, 16, &actual),
             ERROR_INVALID_PARAMETER);
     RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, set, PERF_REG_PROVIDER_GUID, 0, NULL, 16, &actual),
@@ -89,7 +89,7 @@ static void nulls(void)
     RETURNS(PerfEnumerateCounterSetInstances(NULL, set, (PERF_INSTANCE_HEADER *)room, ROOM, NULL),
             ERROR_INVALID_PARAMETER);
     RETURNS(PerfOpenQueryHandle(NULL, NULL), ERROR_INVALID_PARAMETER);
-    TELLS("phQuery");
+    LAST_ERROR_HAS("phQuery");
     RETURNS(PerfCloseQueryHandle(NULL), ERROR_INVALID_PARAMETER);
     RETURNS(PerfAddCounters(NULL, &wanted.head, wanted.head.Size), ERROR_INVALID_PARAMETER);
     RETURNS(PerfDeleteCounters(NULL, &wanted.head, wanted.head.Size), ERROR_INVALID_PARAMETER);
@@ -115,7 +115,7 @@ static void codes(void)
     HANDLE made = room;
     unknown.Data1++;
     RETURNS(PerfEnumerateCounterSet(other, NULL, 0, &actual), ERROR_BAD_NETPATH);
-    TELLS("nobody");
+    LAST_ERROR_HAS("nobody");
     RETURNS(PerfEnumerateCounterSet(here, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
     RETURNS(PerfEnumerateCounterSetInstances(other, &PROCESSORS, NULL, 0, &actual), ERROR_BAD_NETPATH);
     RETURNS(PerfEnumerateCounterSetInstances(NULL, &unknown, NULL, 0, &actual), ERROR_WMI_GUID_NOT_FOUND);
@@ -141,7 +141,7 @@ static void codes(void)
     RETURNS(PerfCloseQueryHandle(room), ERROR_INVALID_HANDLE);
     RETURNS(PerfQueryCounterData(room, NULL, 0, &actual), ERROR_INVALID_HANDLE);
     RETURNS(PerfOpenQueryHandle(here, &made), ERROR_SUCCESS);
-    /* A handle without queries: no identifiers, and a header alone. */
+    /* An empty query: no identifiers, and only a header. */
     actual = 77;
     RETURNS(PerfQueryCounterInfo(made, NULL, 0, &actual), ERROR_SUCCESS);
     HOLDS(actual == 0);
@@ -149,7 +149,7 @@ static void codes(void)
     HOLDS(actual == 48 && ((PERF_DATA_HEADER *)room)->dwNumCounters == 0);
     RETURNS(PerfCloseQueryHandle(made), ERROR_SUCCESS);
     RETURNS(PerfCloseQueryHandle(made), ERROR_INVALID_HANDLE);
-    TELLS("PerfOpenQueryHandle");
+    LAST_ERROR_HAS("PerfOpenQueryHandle");
     RETURNS(PerfAddCounters(made, (PERF_COUNTER_IDENTIFIER *)room, 40), ERROR_INVALID_HANDLE);
 }
 
@@ -192,7 +192,7 @@ static void statuses(void)
     RETURNS(PerfCloseQueryHandle(handle), ERROR_SUCCESS);
 }
 
-/* Identifier blocks that are cut, and with every byte of their heads changed. */
+/* Truncated identifier blocks, and blocks with every byte of their heads changed. */
 static void hostile(void)
 {
     const NAMED good = named(&PROCESSORS, "_Total", 0);
@@ -201,7 +201,7 @@ static void hostile(void)
     DWORD size, at, flip, none;
     RETURNS(PerfOpenQueryHandle(NULL, &handle), ERROR_SUCCESS);
     for (size = 0; size <= good.head.Size; size++) {
-        /* Only so many bytes are there: valgrind sees what is read beyond. */
+        /* Only this number of bytes exists: valgrind detects reads beyond. */
         BYTE *cut = (BYTE *)malloc(size ? size : 1);
         ULONG code;
         memcpy(cut, bytes, size);
@@ -223,7 +223,7 @@ static void hostile(void)
             }
         }
     }
-    /* A name without an end is its own identifier's error. */
+    /* A name without an end is an error of its own identifier only. */
     bad = good;
     for (at = 0; at < 12; at++) {
         bad.name[at] = 'x';
@@ -236,7 +236,7 @@ static void hostile(void)
     RETURNS(PerfCloseQueryHandle(handle), ERROR_SUCCESS);
 }
 
-/* The results of a block, one after the other. */
+/* Returns a result of the block by its index. */
 static const PERF_COUNTER_HEADER *result(DWORD index)
 {
     const PERF_DATA_HEADER *const head = (const PERF_DATA_HEADER *)room;
@@ -283,7 +283,7 @@ static void kinds(void)
     HOLDS(result(3)->dwType == PERF_COUNTERSET);
     HOLDS(result(3)->dwStatus == ERROR_SUCCESS);
 
-    /* A sample that did not fit is not lost: the next call hands it out, and the one after it is new. */
+    /* A sample that did not fit is not lost: the next call returns it, and the one after collects a new one. */
     first_time = head->PerfTimeStamp;
     every_capacity(__LINE__, data, 1);
     RETURNS(PerfQueryCounterData(handle, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
@@ -294,7 +294,7 @@ static void kinds(void)
     RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_SUCCESS);
     HOLDS(head->PerfTimeStamp > first_time);
 
-    /* A change of the handle is seen at once, also after a sample that did not fit. */
+    /* A change of the query takes effect at once, also after a sample that did not fit. */
     RETURNS(PerfQueryCounterData(handle, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
     again = of[3];
     RETURNS(PerfDeleteCounters(handle, &again.head, again.head.Size), ERROR_SUCCESS);

@@ -1,4 +1,4 @@
-/* perflib.h and winperf.h: layouts of Windows on 64 bits. Prints every size and offset. */
+/* perflib.h and winperf.h: the layouts of 64-bit Windows. Prints every size and offset. */
 #include <stddef.h>
 #include <stdio.h>
 #include <perflib.h>

@@ -1,6 +1,6 @@
 /*
- * The provider functions of perflib.h, and what a consumer in the same process gets of what they publish. The test
- * gives the program a runtime folder of its own.
+ * The provider functions of perflib.h, and how a consumer in the same process sees the published values. The test
+ * sets a runtime folder for this program only.
  */
 #include <pthread.h>
 #include <sys/select.h>
@@ -25,7 +25,7 @@ static TEMPLATE template_of(const GUID *set, ULONG counters, ULONG instance_type
     TEMPLATE made;
     memset(&made, 0, sizeof made);
     made.set.CounterSetGuid = *set;
-    /* The template's provider need not be the one that was started. */
+    /* The provider in the template may differ from the started one. */
     made.set.ProviderGuid = *set;
     made.set.NumCounters = counters;
     made.set.InstanceType = instance_type;
@@ -39,7 +39,7 @@ static void counter(TEMPLATE *of, ULONG place, ULONG id, ULONG type, ULONGLONG a
     made->Type = type;
     made->Attrib = attributes;
     made->DetailLevel = PERF_DETAIL_NOVICE;
-    /* Neither is looked at. */
+    /* Both are ignored. */
     made->Size = sizeof *made;
     made->Offset = 0xDEADBEEF;
 }
@@ -54,7 +54,7 @@ static ULONG declare(HANDLE provider, TEMPLATE *set)
     return PerfSetCounterSetInfo(provider, &set->set, template_size(set));
 }
 
-/* The values of one counter of all instances that fit a name; returns how many there are. */
+/* Reads the values of one counter of all instances that match a name; returns their number. */
 static DWORD values_of(const GUID *set, const char *name, ULONG id, ULONGLONG *values, DWORD *status)
 {
     static BYTE block[65536];
@@ -100,7 +100,7 @@ static ULONGLONG value_of(const GUID *set, const char *name, ULONG id)
     return values[0];
 }
 
-/* What Wine's tests of these functions hold, which run on Windows too. */
+/* The behaviour that Wine's tests of these functions check, which also run on Windows. */
 static void as_on_windows(void)
 {
     PERF_PROVIDER_CONTEXT context[2];
@@ -132,7 +132,7 @@ static void as_on_windows(void)
     context->ContextSize = sizeof *context;
     RETURNS(PerfStartProviderEx(&provider_guid, context, &first), ERROR_SUCCESS);
 
-    /* No counters; twice the same set; a set that is not declared. */
+    /* No counters; the same set twice; an undeclared set. */
     RETURNS(declare(first, &set), ERROR_INVALID_PARAMETER);
     set = template_of(&set_guid, 2, PERF_COUNTERSET_MULTI_INSTANCES);
     counter(&set, 0, 1, PERF_COUNTER_COUNTER, PERF_ATTRIB_BY_REFERENCE);
@@ -165,7 +165,7 @@ static void as_on_windows(void)
     RETURNS(PerfSetCounterRefValue(first, instance, 1, &here), ERROR_SUCCESS);
     HOLDS(*(ULONGLONG **)((BYTE *)instance + 32) == &here);
 
-    /* Values are read where they are at collection; a reference that was never set is no data. */
+    /* References are read at collection; a reference that was never set has no data. */
     HOLDS(value_of(&set_guid, "11", 1) == 1);
     here = 5;
     HOLDS(value_of(&set_guid, "11", 1) == 5);
@@ -225,7 +225,7 @@ static void values(void)
     HOLDS(PerfQueryInstance(provider, &set_guid, NULL, 1) == NULL);
     HOLDS(PerfQueryInstance(NULL, &set_guid, ELEVEN, 1) == NULL);
 
-    /* The set is there for consumers that began before it was. */
+    /* Consumers that were opened before the set was published find it. */
     RETURNS(PerfEnumerateCounterSet(NULL, guids, 512, &actual), ERROR_SUCCESS);
     for (i = 0; i < (int)actual; i++) {
         found += memcmp(&guids[i], &set_guid, 16) == 0;
@@ -246,14 +246,14 @@ static void values(void)
     RETURNS(PerfSetULongLongCounterValue(provider, second, 7, 40), ERROR_SUCCESS);
     HOLDS(values_of(&set_guid, "*", 7, all, &status) == 2 && all[1] == 40);
 
-    /* What is no counter, no instance, no provider. */
+    /* Invalid counters, instances and providers. */
     RETURNS(PerfSetULongCounterValue(provider, first, 6, 1), ERROR_NOT_FOUND);
     RETURNS(PerfIncrementULongLongCounterValue(provider, first, 0xFFFFFFFF, 1), ERROR_NOT_FOUND);
     RETURNS(PerfSetULongCounterValue(provider, NULL, 7, 1), ERROR_INVALID_PARAMETER);
     memcpy(foreign, first, sizeof foreign);
     RETURNS(PerfSetULongCounterValue(provider, (PERF_COUNTERSET_INSTANCE *)foreign, 7, 1), ERROR_INVALID_PARAMETER);
     RETURNS(PerfSetULongCounterValue(provider, (PERF_COUNTERSET_INSTANCE *)16, 7, 1), ERROR_INVALID_PARAMETER);
-    TELLS("PerfCreateInstance");
+    LAST_ERROR_HAS("PerfCreateInstance");
     RETURNS(PerfSetULongCounterValue(NULL, first, 7, 1), ERROR_INVALID_PARAMETER);
     RETURNS(PerfSetULongCounterValue((HANDLE)foreign, first, 7, 1), ERROR_INVALID_HANDLE);
     RETURNS(PerfSetCounterRefValue(provider, first, 7, all), ERROR_INVALID_PARAMETER);
@@ -278,7 +278,7 @@ static ULONGLONG calls;
 
 static char machine[256];
 
-/* Whether a text of a block is this one, of ASCII. */
+/* Whether a text in a block equals an ASCII text. */
 static int is_text(const void *block, ULONG offset, const char *text)
 {
     const WCHAR *const found = (const WCHAR *)((const BYTE *)block + offset);
@@ -305,14 +305,14 @@ static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
         last_id = identity->CounterId;
         seen_of_all[request] += last_id == 0xFFFFFFFF;
     } else if (request == PERF_COLLECT_START) {
-        /* The last chance to refresh a value. */
+        /* The last moment to refresh a value. */
         RETURNS(PerfSetULongLongCounterValue(controlled, controlled_instance, 1, ++calls), ERROR_SUCCESS);
     }
     pthread_mutex_unlock(&lock);
     return code;
 }
 
-/* Whether a request is counted within some seconds. */
+/* Waits up to some seconds for a request to be counted. */
 static int comes(const ULONG *requests)
 {
     int round, has_come = 0;
@@ -348,14 +348,14 @@ static void callback(void)
     controlled_instance = PerfCreateInstance(controlled, &control_guid, ELEVEN, 1);
     HOLDS(controlled_instance != NULL);
     HOLDS(value_of(&control_guid, "11", 1) == 1);
-    /* Nobody waits for the end of a collection. */
+    /* Consumers do not wait for the answer to COLLECT_END. */
     HOLDS(comes(&seen[PERF_COLLECT_END]) && comes(&seen[PERF_COLLECT_START]) && comes(&seen[PERF_ADD_COUNTER]));
     pthread_mutex_lock(&lock);
     HOLDS(last_id == 1 && seen_of_all[PERF_ADD_COUNTER] == 0);
     seen[PERF_ADD_COUNTER] = 0;
     pthread_mutex_unlock(&lock);
 
-    /* All counters are one request, as they are one identifier. */
+    /* All counters are one request, since they are one identifier. */
     {
         NAMED every = named(&control_guid, "11", 0xFFFFFFFF);
         static BYTE block[65536];
@@ -391,7 +391,7 @@ static void single(void)
     counter(&set, 0, 1, PERF_AVERAGE_TIMER, 0);
     counter(&set, 1, 2, PERF_COUNTER_LARGE_RAWCOUNT, 0);
     RETURNS(PerfStartProvider(&provider_guid, NULL, &provider), ERROR_SUCCESS);
-    /* No consumer could show an average without its base. */
+    /* An average without a base could not be displayed. */
     RETURNS(declare(provider, &set), ERROR_INVALID_PARAMETER);
     counter(&set, 1, 2, PERF_AVERAGE_BASE, PERF_ATTRIB_NO_DISPLAYABLE);
     RETURNS(declare(provider, &set), ERROR_SUCCESS);

@@ -1,4 +1,4 @@
-/* Many threads at once over handles of their own and over one that all share and that is closed meanwhile. */
+/* Many threads at once, with handles of their own and with a shared one that is closed meanwhile. */
 #include <pthread.h>
 #include "perflib_checks.h"
 

@@ -1,4 +1,4 @@
-/* What every machine refuses. Arguments: a folder to write in; the code of CpiInit on this machine. */
+/* Errors on every machine. Arguments: a folder to write in; the code that CpiInit returns on this machine. */
 #include <stdlib.h>
 #include "checks.h"
 
@@ -21,7 +21,7 @@ int main(int count, char **arguments)
 
     /* Before any CpiInit. */
     RETURNS(CpiStart(&foreign), PU_ERR_NOT_INITIALIZED);
-    TELLS("CpiInit");
+    LAST_ERROR_HAS("CpiInit");
     cd = &never;
     RETURNS(CpiGet(&foreign, &cd), PU_ERR_NOT_INITIALIZED);
     HOLDS(cd == NULL);
@@ -34,25 +34,25 @@ int main(int count, char **arguments)
 
     /* Null pointers. */
     RETURNS(CpiInit(CPI_TYPE_RAW, NULL), PU_ERR_NULL_PTR);
-    TELLS("handle");
+    LAST_ERROR_HAS("handle");
     RETURNS(CpiStart(NULL), PU_ERR_NULL_PTR);
     RETURNS(CpiTerminate(NULL), PU_ERR_NULL_PTR);
     cd = &never;
     RETURNS(CpiGet(NULL, &cd), PU_ERR_NULL_PTR);
     HOLDS(cd == NULL);
     RETURNS(CpiGet(&foreign, NULL), PU_ERR_NULL_PTR);
-    TELLS("cd");
+    LAST_ERROR_HAS("cd");
     RETURNS(CpiGet(NULL, NULL), PU_ERR_NULL_PTR);
     RETURNS(CpiGetAndTrace(NULL, 0, 0, "label", &cd), PU_ERR_NULL_PTR);
     RETURNS(CpiGetAndTrace(&foreign, 0, 0, "label", NULL), PU_ERR_NULL_PTR);
     RETURNS(CpiSetTraceHookId(NULL, 0, NULL), PU_ERR_NULL_PTR);
     HOLDS(CpiGetCurrentMode(NULL) == 0);
     RETURNS(TachoTraceOpen(NULL), PU_ERR_NULL_PTR);
-    TELLS("path");
+    LAST_ERROR_HAS("path");
 
     /* Modes. */
     RETURNS(CpiInit(0x80, &handle), PU_ERROR_INVALID_PARAMETER);
-    TELLS("0x80");
+    LAST_ERROR_HAS("0x80");
     HOLDS(handle == NULL);
     RETURNS(CpiInit(0xFFFFFFFF, &handle), PU_ERROR_INVALID_PARAMETER);
     handle = &foreign;
@@ -70,12 +70,12 @@ int main(int count, char **arguments)
     RETURNS(TachoTraceClose(), PU_ERROR_NO_BUFFER);
     snprintf(path, sizeof path, "%s/no such folder/trace.nrm2", arguments[1]);
     RETURNS(TachoTraceOpen(path), PU_ERR_FILE_ERROR);
-    TELLS("no such folder");
+    LAST_ERROR_HAS("no such folder");
     RETURNS(TachoTraceOpen("/dev/full"), PU_ERR_FILE_ERROR);
     snprintf(path, sizeof path, "%s/trace.nrm2", arguments[1]);
     RETURNS(TachoTraceOpen(path), PU_SUCCESS);
     RETURNS(TachoTraceOpen(path), PU_ERROR_INCORRECT_STATE);
-    TELLS("TachoTraceClose");
+    LAST_ERROR_HAS("TachoTraceClose");
     RETURNS(TachoTraceClose(), PU_SUCCESS);
     RETURNS(TachoTraceClose(), PU_ERROR_NO_BUFFER);
 

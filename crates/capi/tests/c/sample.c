@@ -1,6 +1,6 @@
 /*
- * The call sequence of the CPI facility's published sample: CPI, raw and while busy, of the system and of
- * each processor over a loop of library calls. -DROUNDS=n -DCALLS=n make the loop shorter.
+ * The call sequence of the CPI facility's published sample: raw and busy CPI of the system and of each processor,
+ * over a loop of library calls. -DROUNDS=n -DCALLS=n make the loop shorter.
  */
 #include <stdio.h>
 #include <windows.h>

@@ -1,4 +1,4 @@
-/* The sample, unchanged, over a made machine with as many processors as this one has. */
+/* The unchanged sample, on a fake machine with as many processors as this one. */
 #define main sample
 #include "sample.c"
 #undef main

@@ -1,4 +1,4 @@
-/* What compat/windows.h promises. */
+/* Checks of compat/windows.h. */
 #include <windows.h>
 #include <stdio.h>
 

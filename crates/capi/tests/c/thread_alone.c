@@ -1,6 +1,6 @@
 /*
- * CPI_TYPE_ONTHREAD alone takes what the machine allows: processors and the thread, or the thread alone where
- * processors may not be counted. It prints which, or the code where nothing can be counted.
+ * CPI_TYPE_ONTHREAD alone measures what the machine allows: processors and the thread, or only the thread. Prints
+ * which, or the code if nothing can be counted.
  */
 #include "checks.h"
 
@@ -30,7 +30,7 @@ int main(void)
         void *both;
         HOLDS(CpiGetCurrentMode(handle) == CPI_TYPE_ONTHREAD);
         HOLDS(cd->num_cpus == 0 && cd->raw_sys_cpi == 0);
-        /* Asked for by name, processors are an error. */
+        /* Explicitly requested processors are an error. */
         RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_ONTHREAD, &both), processors);
         RETURNS(CpiInit(CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD, &both), processors);
         printf("the thread alone\n");

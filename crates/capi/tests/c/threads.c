@@ -1,6 +1,6 @@
 /*
- * Many threads at once: each with handles of its own, and all with handles that any of them ends and makes
- * anew. Arguments: a folder to write in; the code of CpiInit.
+ * Many threads at once: each with handles of its own, and all with shared handles that any of them closes and
+ * replaces. Arguments: a folder to write in; the code that CpiInit returns.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,7 +23,7 @@ static _Atomic(void *) shared[SHARED];
 static atomic_uint gets, ends;
 static atomic_bool is_done;
 
-/* The code is that of a live handle, or of one that another thread has ended. */
+/* The code of a live handle, or of one that another thread has closed. */
 #define RETURNS_IF_LIVE(call) returns_if_live(__LINE__, #call, call)
 
 static int dead(void)
@@ -32,8 +32,8 @@ static int dead(void)
 }
 
 /*
- * The made machine goes a step on with every thread's readings, so that its clocks differ by what others did
- * between: then counters seem to have stood still, and there is no CPI.
+ * Each reading of any thread advances the fake machine, so its clocks differ by the readings of other threads in
+ * between: counters may seem to be unchanged, so that there is no CPI.
  */
 static int is_data(int rc)
 {
@@ -58,7 +58,7 @@ static void *work(void *number)
         void *handle, *other;
         int rc;
 
-        /* Its own. */
+        /* The thread's own handle. */
         RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD, &handle), here);
         if (here == PU_SUCCESS) {
             RETURNS(CpiStart(handle), PU_SUCCESS);
@@ -68,7 +68,7 @@ static void *work(void *number)
         }
         RETURNS(CpiTerminate(handle), dead());
 
-        /* Everybody's: who takes a handle out ends it, while others may use it. */
+        /* A shared handle: the thread that removes it closes it, while others may use it. */
         state = state * 1664525u + 1013904223u;
         other = atomic_load(&shared[state / 65536 % SHARED]);
         if (is_data(RETURNS_IF_LIVE(CpiGet(other, &cd)))) {
@@ -90,13 +90,13 @@ static void *work(void *number)
     return NULL;
 }
 
-/* Opens and closes the trace until the others are done. */
+/* Opens and closes the trace until the other threads end. */
 static void *trace(void *unused)
 {
     (void)unused;
     do {
         RETURNS(TachoTraceOpen(path), PU_SUCCESS);
-        /* Others get a turn, also where threads take turns on one slow processor. */
+        /* Yields, so that others run even on one slow processor. */
         Sleep(1);
         RETURNS(TachoTraceClose(), PU_SUCCESS);
     } while (!atomic_load(&is_done));

@@ -8,16 +8,16 @@ use tempfile::TempDir;
 
 use crate::library::{built, crate_folder};
 
-/// What the header has to be clean under.
+/// The warnings that the headers must not cause.
 pub(crate) const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
 
-/// What a static library of Rust takes from the system, as tachograph.pc has it for `--static`.
+/// The system libraries that a static Rust library requires, as in tachograph.pc for `--static`.
 const SYSTEM_LIBRARIES: [&str; 7] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
-/// Every standard of C and C++ that the header is for.
+/// The C and C++ standards that the header supports.
 pub(crate) const STANDARDS: [&str; 7] = ["c99", "c11", "c17", "c++11", "c++14", "c++17", "c++20"];
 
-/// Where a program gets the library from.
+/// The library that a program is linked with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Link<'a> {
     /// The shared library of these tests.
@@ -28,7 +28,7 @@ pub(crate) enum Link<'a> {
     This(&'a Path),
 }
 
-/// The compiler for a standard, set to it, with the header on its path.
+/// The compiler for a standard, with the header on its path.
 pub(crate) fn compiler(standard: &str) -> Command {
     let program = if standard.contains("++") { "c++" } else { "cc" };
     let mut command = Command::new(program);
@@ -44,7 +44,7 @@ pub(crate) fn source(name: &str) -> PathBuf {
     crate_folder().join("tests/c").join(name)
 }
 
-/// Runs a command to its end, whatever that is.
+/// Runs a command and waits for it, whatever its status.
 pub(crate) fn output(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| {
         panic!(
@@ -54,7 +54,7 @@ pub(crate) fn output(command: &mut Command) -> Output {
     })
 }
 
-/// Runs a command that has to succeed, and returns what it printed.
+/// Runs a command that must succeed, and returns its output.
 pub(crate) fn succeed(command: &mut Command) -> String {
     let output = output(command);
     assert!(
@@ -79,7 +79,7 @@ impl Program {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = compiler(standard);
         command.arg("-I").arg(crate_folder().join("compat")).args(options).arg(source(name));
-        // From here on files are what their names say.
+        // "-x none": the extensions of the following files determine their language.
         command.args(["-x", "none", "-o"]).arg(folder.path().join("program"));
         match link {
             Link::Shared => {
@@ -98,12 +98,12 @@ impl Program {
         Self { folder }
     }
 
-    /// A folder to write in.
+    /// A folder that the program may write to.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The program, to be run in an environment that has nothing of ours.
+    /// The program, with an environment without variables of Tachograph.
     pub(crate) fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(self.folder.path().join("program"));
         command.args(arguments).env_remove("TACHO_CPI_TRACE").env_remove("TACHO_RUNTIME_DIR");

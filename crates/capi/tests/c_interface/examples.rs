@@ -25,7 +25,7 @@ fn a_set_is_listed_by_its_name() {
     );
     for part in [
         "\n  0 % Processor Time\n",
-        "\n  a counter that there is not: 4202\n",
+        "\n  a counter that does not exist: 4202\n",
         "\n  one counter: ",
         "\n  counters: ",
         "\n  one counter of all instances:\n    ",
@@ -67,10 +67,10 @@ fn a_published_set_is_listed_while_its_program_runs() {
     let printed = printed.expect("it was published");
     assert!(printed.contains(": 4 counters\n"), "{printed}");
     assert!(printed.contains("one counter of all instances:\n    checkout: 1"), "{printed}");
-    assert!(is_there().is_none(), "it is gone with its program");
+    assert!(is_there().is_none(), "the set disappears with its program");
 }
 
-/// Whether the tool is installed; else the test says that it was left out.
+/// Whether a tool is installed; if not, prints that the test is skipped.
 fn has(tool: &str) -> bool {
     let is_there = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
     if !is_there {
@@ -80,7 +80,7 @@ fn has(tool: &str) -> bool {
 }
 
 #[test]
-fn neither_errors_nor_leaks_under_valgrind() {
+fn valgrind_finds_neither_errors_nor_leaks() {
     if !has("valgrind") {
         return;
     }
@@ -107,7 +107,7 @@ fn neither_errors_nor_leaks_under_valgrind() {
 }
 
 #[test]
-fn manual_pages_are_in_order() {
+fn manual_pages_have_no_errors() {
     if !has("man") {
         return;
     }

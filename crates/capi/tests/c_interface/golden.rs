@@ -1,5 +1,5 @@
-//! Traces written by a C program, byte by byte: put together here from the made machine's formula and the
-//! format's page.
+//! Traces written by a C program, compared byte by byte with traces constructed from the fake machine's formula and the
+//! documentation of the format.
 
 use crate::compiler::{Link, Program, succeed};
 use crate::library::with_made_machine;
@@ -7,11 +7,11 @@ use crate::library::with_made_machine;
 const SUMMARY: u32 = 0x20;
 const DETAILED: u32 = 0x40;
 
-/// Ticks of a step of time, and so of every interval: elapsed cycles.
+/// Ticks per step of time, and so of every interval: the elapsed cycles.
 const STEP: u64 = 1_000_000;
 const LABEL: &str = "region \u{e9}";
 
-/// What the formula gives of a processor, or summed over some, in one step.
+/// The result of the formula for a processor, or the sum of some, in one step.
 #[derive(Clone, Copy, Default)]
 struct Made {
     instructions: u64,
@@ -62,7 +62,7 @@ impl Words {
         self.word(value >> 32).word(value & 0xFFFF_FFFF)
     }
 
-    /// `numerator / denominator`: the integral part, and ten-thousandths rounded to the nearest.
+    /// `numerator / denominator`: the integral part, and ten-thousandths, rounded.
     fn ratio(self, numerator: u64, denominator: u64) -> Self {
         let parts = (numerator * 10_000 + denominator / 2) / denominator;
         self.word(parts / 10_000).word(parts % 10_000)
@@ -78,8 +78,7 @@ impl Words {
     }
 }
 
-/// A record: type and length, major code C0, minor code, time stamp, integers; of type 2 also their count and
-/// a string.
+/// A record: type and length, major code C0, minor code, time stamp, integers; for type 2 also their count and a string.
 fn record(kind: u32, minor: u8, time_stamp: u64, words: &Words, text: Option<&str>) -> Vec<u8> {
     let mut body = Vec::new();
     if text.is_some() {
@@ -102,7 +101,7 @@ fn record(kind: u32, minor: u8, time_stamp: u64, words: &Words, text: Option<&st
     record
 }
 
-/// What is measured and traced in a case.
+/// A case: what is measured and traced.
 #[derive(Clone, Copy)]
 struct Case {
     processors: u64,
@@ -196,9 +195,9 @@ fn file(cases: &[Case]) -> Vec<u8> {
     [&header[..], &records].concat()
 }
 
-/// Words of a hook as the format's page counts them, for `n` processors.
+/// The length of a hook in words for `n` processors, according to the documentation of the format.
 #[test]
-fn the_expected_hooks_have_the_lengths_of_the_page() {
+fn the_expected_hooks_have_the_documented_lengths() {
     for n in [1_usize, 64] {
         for case in cases(n as u64).into_iter().filter(|case| case.label.is_none()) {
             let mut lengths = Vec::new();
@@ -224,7 +223,7 @@ fn the_expected_hooks_have_the_lengths_of_the_page() {
 }
 
 #[test]
-fn every_combination_by_call_and_by_environment() {
+fn every_combination_is_traced_by_call_and_by_environment() {
     let program = Program::compile("golden.c", "c99", Link::This(&with_made_machine()), &[]);
     for processors in [1, 64] {
         let expected = file(&cases(processors));

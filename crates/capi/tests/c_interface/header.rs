@@ -1,4 +1,4 @@
-//! The headers and the Rust side say the same.
+//! The headers agree with the Rust side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
@@ -11,7 +11,7 @@ use crate::compiler::{Link, Program, STANDARDS, compiler, output, source, succee
 use crate::library::{built, crate_folder};
 
 #[test]
-fn it_is_clean_and_keeps_its_promises_in_every_standard() {
+fn perfutil_h_compiles_without_warnings_in_every_standard() {
     for standard in STANDARDS {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = compiler(standard);
@@ -30,7 +30,7 @@ fn another_max_cpus_has_another_layout() {
 }
 
 #[test]
-fn calls_with_another_max_cpus_are_refused_with_the_way_out() {
+fn calls_with_another_max_cpus_do_not_compile() {
     for standard in ["c99", "c++17"] {
         let folder = tempfile::tempdir().expect("a folder");
         let object = folder.path().join("sample.o");
@@ -50,7 +50,7 @@ fn calls_with_another_max_cpus_are_refused_with_the_way_out() {
     }
 }
 
-/// The Rust side lays the data out as the C compiler does.
+/// The Rust side has the same layout as the C compiler.
 #[test]
 fn the_layout_is_that_of_the_c_compiler() {
     let program = Program::compile("header.c", "c99", Link::Shared, &[]);
@@ -74,7 +74,7 @@ fn the_layout_is_that_of_the_c_compiler() {
     assert_eq!(size_of::<CpiDataBlock>(), 24_624);
 }
 
-/// The constants of the Rust side by their names in C.
+/// The constants of the Rust side by their C names.
 fn constants() -> BTreeMap<String, i64> {
     let mut all: BTreeMap<String, i64> = code::ALL
         .iter()
@@ -118,8 +118,7 @@ fn every_constant_is_in_both_with_the_same_value() {
     assert_eq!(in_header, constants());
 }
 
-/// The functions that a header declares: what stands before the parenthesis of each declaration after
-/// preprocessing.
+/// The functions that a header declares, found by the word before the parenthesis of each declaration after preprocessing.
 fn declared_in(name: &str) -> BTreeSet<String> {
     let header = crate_folder().join("include").join(name);
     let mut is_header = false;
@@ -141,18 +140,18 @@ fn declared_in(name: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Those of all headers, but for pdh.h, which has tests of its own.
+/// The functions of all headers except pdh.h, which has tests of its own.
 fn declared() -> BTreeSet<String> {
     let perfutil = declared_in("perfutil.h");
     assert_eq!(perfutil.len(), 15);
     let perflib = declared_in("perflib.h");
-    // The consumers' 9, the providers' 14, and 3 of Tachograph's.
+    // 9 for consumers, 14 for providers, 3 of Tachograph.
     assert_eq!(perflib.len(), 26, "{perflib:?}");
     perfutil.into_iter().chain(perflib).collect()
 }
 
 #[test]
-fn the_shared_library_exports_what_the_headers_declare_and_no_more() {
+fn the_shared_library_exports_exactly_the_declared_functions() {
     let symbols = succeed(std::process::Command::new("nm").args(["-D", "--defined-only"]).arg(built("so")));
     let exported: BTreeSet<String> = symbols
         .lines()
@@ -164,7 +163,7 @@ fn the_shared_library_exports_what_the_headers_declare_and_no_more() {
 }
 
 #[test]
-fn the_shared_library_knows_its_name() {
+fn the_shared_library_has_its_soname() {
     let dynamic = succeed(std::process::Command::new("readelf").arg("-d").arg(built("so")));
     assert!(dynamic.contains("Library soname: [libtachograph.so.0]"), "{dynamic}");
 }

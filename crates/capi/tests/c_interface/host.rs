@@ -1,10 +1,10 @@
-//! What the library leaves alone in the process that uses it.
+//! What the library does not change in its process.
 
 use crate::compiler::{Link, Program, succeed};
 use crate::perflib::private_folder;
 
 #[test]
-fn limits_handlers_and_low_numbers_of_the_host_stay() {
+fn limits_handlers_and_low_descriptors_are_unchanged() {
     for link in [Link::Shared, Link::Static] {
         let program = Program::compile("host_process.c", "c17", link, &[]);
         succeed(&mut program.command(&[""; 0]));
@@ -12,7 +12,7 @@ fn limits_handlers_and_low_numbers_of_the_host_stay() {
 }
 
 #[test]
-fn handlers_of_sigbus_get_what_is_theirs() {
+fn handlers_of_sigbus_receive_the_program_s_signals() {
     for link in [Link::Shared, Link::Static] {
         let program = Program::compile("host_signals.c", "c17", link, &[]);
         let folder = private_folder();

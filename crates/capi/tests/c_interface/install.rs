@@ -1,4 +1,4 @@
-//! `make install`, and a program that is built with what it installs.
+//! `make install`, and programs that are built with the installed files.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ fn libraries(folder: &Path) {
 fn make(libraries: &Path, variables: &[String], goal: &str) -> Command {
     let mut command = Command::new("make");
     command.arg("-C").arg(crate_folder()).arg(goal).arg(format!("LIBRARIES={}", libraries.display()));
-    // Of a make that runs these tests, nothing is for this one.
+    // Variables of a make that runs these tests must not affect this one.
     command.args(variables).env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
     command
 }
@@ -46,13 +46,13 @@ fn a_program_is_built_by_pkg_config_and_runs() {
         command.arg("-I").arg(crate_folder().join("compat")).arg(source("sample.c"));
         succeed(command.args(pkg_config(arguments)).arg("-o").arg(&program));
         let run = output(Command::new(&program).env("LD_LIBRARY_PATH", to.join("lib")));
-        // 1: this machine has no counters, and the program says so.
+        // 1: this machine has no hardware counters, which the program reports.
         assert!(matches!(run.status.code(), Some(0 | 1)) && !run.stdout.is_empty(), "{run:?}");
     }
     let without = output(Command::new(&program).env_remove("LD_LIBRARY_PATH"));
     assert_eq!(without.status.code(), Some(127), "it is the installed library that ran: {without:?}");
 
-    // A program of Windows, by the line of the page.
+    // A Windows program, with the command in the documentation.
     let mut command = Command::new("g++");
     command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-DSAMPLES=2", "-DPAUSE=20"]);
     command.args([source("cpu_perf.cpp"), source("cpu_perf_main.cpp")]);
@@ -79,7 +79,7 @@ fn a_program_is_built_by_pkg_config_and_runs() {
 }
 
 #[test]
-fn a_staged_install_names_where_it_will_be() {
+fn a_staged_install_contains_the_final_paths() {
     let folder = tempfile::tempdir().expect("a folder");
     let (from, stage) = (folder.path().join("built"), folder.path().join("stage"));
     std::fs::create_dir(&from).expect("a folder");
@@ -117,7 +117,7 @@ fn libraries_are_installed_without_debug_symbols() {
         ["so.0", "a"].map(|extension| size_and_symbols(&to.join(format!("lib/libtachograph.{extension}"))))
     };
     let built = ["so", "a"].map(|extension| size_and_symbols(&built(extension)));
-    // A build without debug information has those of the standard library, in the archive.
+    // A build without debug information has that of the standard library, in the archive.
     assert!(built.iter().any(|(_, had_symbols)| *had_symbols), "{built:?}");
     let stripped = installed("stripped", &[]);
     for ((size, has_symbols), (of_all, _)) in stripped.iter().zip(&built) {
@@ -126,9 +126,9 @@ fn libraries_are_installed_without_debug_symbols() {
     assert_eq!(installed("whole", &["SYMBOLS=yes".into()]), built);
 }
 
-/// Both lines of the page that build a program of Windows, as they are, from the folder of a repository.
+/// Both commands in the documentation that build a Windows program, unchanged, from the folder of a repository.
 #[test]
-fn the_lines_of_the_page_build_programs_that_run() {
+fn the_commands_in_the_documentation_build_programs_that_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let release = folder.path().join("target/release");
     std::fs::create_dir_all(&release).expect("a folder");
@@ -160,7 +160,7 @@ fn the_lines_of_the_page_build_programs_that_run() {
         build.args(["-c", line]).current_dir(folder.path());
         succeed(build.env("PKG_CONFIG_PATH", to.join("lib/pkgconfig")));
         let mut run = Command::new(&program);
-        // As ldconfig does for what is installed.
+        // As ldconfig does after installation.
         match line.contains("pkg-config") {
             true => run.env("LD_LIBRARY_PATH", to.join("lib")),
             false => run.env_remove("LD_LIBRARY_PATH"),
@@ -171,7 +171,7 @@ fn the_lines_of_the_page_build_programs_that_run() {
 }
 
 #[test]
-fn nothing_built_is_told() {
+fn a_missing_build_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let variables = [format!("PREFIX={}", folder.path().join("installed").display())];
     let refused = output(&mut make(folder.path(), &variables, "install"));

@@ -1,4 +1,4 @@
-//! The libraries that were built: with these tests, and one with the made machine.
+//! The built libraries: with these tests, and one with the fake machine.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ pub(crate) fn crate_folder() -> &'static Path {
 
 /// The shared library, or with `.a` the static one, that cargo built with these tests.
 ///
-/// It is beside the test or a folder above, depending on what was built last: the newer one is taken.
+/// It is in the folder of the test or one above, depending on the last build: the newer one is used.
 pub(crate) fn built(extension: &str) -> PathBuf {
     built_as(&format!("libtachograph.{extension}"), "`cargo build -p tachograph-capi`")
 }
@@ -27,7 +27,7 @@ fn built_as(name: &str, by: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is neither beside {} nor a folder above: run {by}", test.display()))
 }
 
-/// The static library with the made machine, which cargo builds with all tests of this crate.
+/// The static library with the fake machine, which cargo builds with all tests of this crate.
 pub(crate) fn with_made_machine() -> PathBuf {
     built_as("examples/libmade_machine.a", "`cargo test -p tachograph-capi --no-run`")
 }

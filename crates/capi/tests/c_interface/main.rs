@@ -1,4 +1,4 @@
-//! The C interface as C programs see it: compiled with the compilers of this machine, linked both ways, run.
+//! The C interface as C programs use it: compiled with this machine's compilers, linked both ways, run.
 
 mod compiler;
 mod examples;

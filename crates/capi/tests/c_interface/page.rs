@@ -41,7 +41,7 @@ fn it_has_every_code_with_its_number() {
 fn it_has_every_code_of_perflib_with_its_number() {
     let page = page();
     let codes = crate::perflib::numbers_of("tachograph/errors.h", "ERROR_");
-    // What only results and identifiers' decoders of consumers carry is not returned.
+    // Codes that only results and identifiers carry are not returned.
     for (name, number) in codes.into_iter().filter(|(name, _)| name != "ERROR_INVALID_DATA") {
         assert!(page.contains(&format!("`{name}` | {number} |")), "{name}");
     }

@@ -1,5 +1,5 @@
-//! pdh.h as C programs see it: compiled with the compilers of this machine, linked both ways, run over logs that are
-//! made here and over this machine.
+//! pdh.h as C programs use it: compiled with this machine's compilers, linked both ways, run over generated logs and over
+//! this machine.
 
 mod examples;
 mod header;

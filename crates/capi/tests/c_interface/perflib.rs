@@ -1,4 +1,4 @@
-//! perflib.h and winperf.h, and programs that check what the functions return.
+//! perflib.h and winperf.h, and programs that check the functions' results.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use tachograph_counters::CounterType;
 use crate::compiler::{Link, Program, STANDARDS, compiler, succeed};
 use crate::library::crate_folder;
 
-/// The option with which a wide character has 16 bits.
+/// The option that makes wide characters 16 bits wide.
 pub(crate) const SHORT_WCHAR: &str = "-fshort-wchar";
 
 #[test]
@@ -45,7 +45,7 @@ fn the_types_are_those_of_the_library() {
             named += 1;
         }
     }
-    // All that Windows names.
+    // All types that Windows defines.
     assert_eq!(named, 40);
 }
 
@@ -55,7 +55,7 @@ fn the_codes_are_those_of_the_library() {
     assert_eq!(in_header.len(), 23);
     for (name, code) in in_header {
         let known = tachograph_perflib::ErrorCode(code).name();
-        // Success is no error, and a handle that is none is known to the C interface alone.
+        // Success is not an error, and only the C interface has the code of an invalid handle.
         assert!(
             known == Some(&*name) || ["ERROR_SUCCESS", "ERROR_INVALID_HANDLE"].contains(&&*name),
             "{name}"
@@ -63,7 +63,7 @@ fn the_codes_are_those_of_the_library() {
     }
 }
 
-/// What publishing fails with: the table is at the function that gives the codes.
+/// The errors of publishing; the table is in the documentation of the function that returns the codes.
 #[test]
 fn the_codes_of_publishing_have_names() {
     let source = std::fs::read_to_string(crate_folder().join("../publish/src/error.rs")).expect("the source");
@@ -93,7 +93,7 @@ fn many_consuming_threads_at_once() {
 }
 
 #[test]
-fn providers_and_who_consumes_them() {
+fn providers_and_their_consumers() {
     for (standard, link, options) in [("c17", Link::Static, &[][..]), ("c++17", Link::Shared, &[SHORT_WCHAR])]
     {
         let program = Program::compile("perflib_provider.c", standard, link, options);
@@ -101,7 +101,7 @@ fn providers_and_who_consumes_them() {
             let folder = private_folder();
             succeed(program.command(&[part]).env("TACHO_RUNTIME_DIR", folder.path()));
             let left = std::fs::read_dir(folder.path()).expect("the folder").count();
-            assert_eq!(left, 0, "{part}: what was published is gone");
+            assert_eq!(left, 0, "{part}: published files are removed");
         }
     }
 }

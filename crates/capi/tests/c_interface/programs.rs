@@ -1,4 +1,4 @@
-//! C programs that check the interface themselves: they print what is not so, and end with 1.
+//! C programs that check the interface: they print each failed check, and exit with 1.
 
 use std::ptr::null_mut;
 
@@ -9,11 +9,11 @@ use crate::compiler::{Link, Program, succeed};
 use crate::library::{crate_folder, with_made_machine};
 use crate::pdh::log_for;
 
-/// The code of `CpiInit` on this machine, as its own library has it.
+/// The code that the Rust side's `CpiInit` returns on this machine.
 #[allow(unsafe_code, reason = "the call takes a pointer")]
 fn code_here() -> i32 {
     let mut handle = null_mut();
-    // SAFETY: there is room for a pointer.
+    // SAFETY: `handle` has room for a pointer.
     let code = unsafe { tachograph::boundary::CpiInit(3, &mut handle) };
     if code == 0 {
         assert_eq!(tachograph::boundary::CpiTerminate(handle), 0);
@@ -23,7 +23,7 @@ fn code_here() -> i32 {
 }
 
 #[test]
-fn what_every_machine_refuses() {
+fn errors_on_every_machine() {
     let here = code_here();
     assert!(here == 0 || IsCpiSupported() == 0, "a machine without counters is not supported");
     for link in [Link::Static, Link::Shared] {
@@ -36,7 +36,7 @@ fn what_every_machine_refuses() {
 }
 
 #[test]
-fn the_thread_takes_what_the_machine_allows() {
+fn a_thread_alone_measures_what_the_machine_allows() {
     let program = Program::compile("thread_alone.c", "c99", Link::Static, &[]);
     let printed = succeed(&mut program.command(&[""; 0]));
     let is_code = code::ALL.iter().any(|(_, name)| name.to_str() == Ok(printed.trim()));
@@ -49,13 +49,13 @@ fn the_thread_takes_what_the_machine_allows() {
 }
 
 #[test]
-fn live_handles_over_the_made_machine() {
+fn live_handles_on_the_fake_machine() {
     let program = Program::compile("made.c", "gnu11", Link::This(&with_made_machine()), &[]);
     succeed(&mut program.command(&[program.folder()]));
 }
 
 #[test]
-fn a_trace_of_the_environment_that_cannot_be_made() {
+fn a_trace_that_cannot_be_created_is_an_error() {
     let program = Program::compile("environment.c", "c99", Link::This(&with_made_machine()), &[]);
     succeed(
         program.command(&[""; 0]).env("TACHO_CPI_TRACE", program.folder().join("no such folder/trace.nrm2")),
@@ -70,7 +70,7 @@ fn many_threads_at_once() {
 }
 
 #[test]
-fn many_threads_at_once_over_the_made_machine() {
+fn many_threads_at_once_on_the_fake_machine() {
     let program = Program::compile("threads.c", "c11", Link::This(&with_made_machine()), &["-DMADE"]);
     let folder = program.folder().to_str().expect("UTF-8").to_owned();
     succeed(&mut program.command(&[folder, "0".to_owned()]));

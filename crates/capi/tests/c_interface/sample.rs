@@ -22,7 +22,7 @@ fn check_table(printed: &str) {
 
 #[test]
 fn it_compiles_without_a_warning_and_runs() {
-    // Where there are no counters, the sample has a path of its own: it prints code and name, and ends.
+    // Without hardware counters, the sample prints the code with its name, and ends.
     let is_supported = IsCpiSupported() == 1;
     for (standard, link) in [
         ("c99", Link::Static),
@@ -54,7 +54,7 @@ fn it_compiles_without_a_warning_and_runs() {
 
 /// The other path of the sample, on every machine.
 #[test]
-fn it_prints_its_table_over_the_made_machine() {
+fn it_prints_its_table_on_the_fake_machine() {
     let made = with_made_machine();
     let options = ["-DROUNDS=2", "-DCALLS=10"];
     let program = Program::compile("sample_made.c", "c99", Link::This(&made), &options);

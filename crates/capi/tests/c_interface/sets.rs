@@ -31,7 +31,7 @@ fn the_header_is_current() {
 }
 
 #[test]
-fn it_compiles_by_itself() {
+fn it_compiles_when_included_alone() {
     for standard in STANDARDS {
         for option in ["-fno-short-wchar", SHORT_WCHAR] {
             let mut command = compiler(standard);

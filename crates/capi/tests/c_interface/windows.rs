@@ -1,5 +1,5 @@
-//! Programs of Windows: the compatibility folder, a consumer in the manner of the published sample, a calculation in the
-//! manner of the published function.
+//! Windows programs: the compatibility folder, a consumer like the published sample, a calculation like the published
+//! function.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -11,14 +11,14 @@ use crate::compiler::{Link, Program, compiler, source, succeed};
 use crate::library::crate_folder;
 use crate::perflib::{SHORT_WCHAR, numbers_of};
 
-/// A text beyond ASCII and beyond 16 bits.
+/// A text with non-ASCII characters, one of them beyond 16 bits.
 const TEXT: &str = "Zürich😀";
 
-/// Of `#pragma comment`; g++ before 13 cannot be told otherwise.
+/// For `#pragma comment`; g++ before 13 has no other option.
 const PRAGMAS: &str = "-Wno-unknown-pragmas";
 
 #[test]
-fn the_folder_before_and_after_other_headers() {
+fn the_folder_can_be_included_before_and_after_other_headers() {
     let mut printed = Vec::new();
     for standard in ["c17", "c++11", "c++17", "c++20"] {
         for options in [&[PRAGMAS][..], &[PRAGMAS, SHORT_WCHAR], &[PRAGMAS, SHORT_WCHAR, "-DAFTER"]] {
@@ -28,7 +28,7 @@ fn the_folder_before_and_after_other_headers() {
                 text.contains("Zürich😀|Zürich😀|  Zürich😀|Zürich😀  |Zü|n\n"),
                 "{standard} {options:?}: {text}"
             );
-            // What C++ prints more comes last.
+            // C++ prints additional lines at the end.
             printed.push(text.lines().take(9).map(str::to_owned).collect::<Vec<_>>());
         }
     }
@@ -36,7 +36,7 @@ fn the_folder_before_and_after_other_headers() {
 }
 
 #[test]
-fn each_rule_of_the_folder() {
+fn the_folder_behaves_as_documented() {
     for (standard, options) in [
         ("c17", &[][..]),
         ("c17", &[SHORT_WCHAR]),
@@ -50,7 +50,7 @@ fn each_rule_of_the_folder() {
     }
 }
 
-/// Each `_Total` that the consumer printed: the share, and how many counters it knew.
+/// Each `_Total` that the consumer printed: the share, and the number of counters.
 fn totals(printed: &str) -> Vec<(f64, usize)> {
     let words = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     words
@@ -64,7 +64,7 @@ fn totals(printed: &str) -> Vec<(f64, usize)> {
 }
 
 #[test]
-fn a_consumer_as_it_is_written_for_windows() {
+fn a_consumer_written_for_windows_compiles_and_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let main = source("cpu_perf_main.cpp");
     let main = main.to_str().expect("UTF-8");
@@ -81,11 +81,11 @@ fn a_consumer_as_it_is_written_for_windows() {
 }
 
 #[test]
-fn headers_of_windows_code_stand_alone() {
+fn each_header_can_be_included_alone() {
     for header in std::fs::read_dir(crate_folder().join("compat")).expect("the folder") {
         let header = header.expect("an entry").path();
         let name = header.file_name().expect("its name").to_string_lossy().into_owned();
-        // Those that others are made of are in these.
+        // These are included by the others.
         let is_for_cpp = ["regex", "windows.h", "guiddef.h", "strsafe.h"].contains(&&*name);
         let standards = [(name.contains('.'), "c17"), (is_for_cpp, "c++17")];
         for (_, standard) in standards.into_iter().filter(|(is_wanted, _)| *is_wanted) {
@@ -96,7 +96,7 @@ fn headers_of_windows_code_stand_alone() {
     }
 }
 
-/// Runs the calculation over cases: type, first, second and multiplier of the older and of the newer, time base.
+/// Calculates cases: type, first, second and multiplier of the older and of the newer value, time base.
 fn calculated(cases: &[Case]) -> Vec<String> {
     let program = Program::compile("calculated.c", "c17", Link::Shared, &[SHORT_WCHAR]);
     let mut command = program.command(&[""; 0]);
@@ -128,7 +128,7 @@ fn by_the_library((counter_type, older, newer, base): &Case) -> Option<f64> {
     Calculator::new(*counter_type, *base).format(Some(&raw(*older)), &raw(*newer), &options).ok()
 }
 
-/// The number in front of a suffix.
+/// The number before a suffix.
 fn number(text: &str) -> Option<f64> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().map(|number| number as f64);
@@ -137,8 +137,7 @@ fn number(text: &str) -> Option<f64> {
     text[..end].trim_end_matches('e').parse().ok()
 }
 
-/// Where the published function differs from the library on purpose, by the numbers of the list of disagreements
-/// in the reference.
+/// Intended differences between the published function and the library, by the numbers of the list in the reference.
 const DEVIATIONS: &[(CounterType, &str)] = &[
     (CounterType::COUNTER_COUNTER, "1: rates are cut to whole numbers"),
     (CounterType::BULK_COUNT, "1: rates are cut to whole numbers"),
@@ -147,11 +146,11 @@ const DEVIATIONS: &[(CounterType, &str)] = &[
 ];
 
 #[test]
-fn every_type_is_calculated_as_the_library_does_but_for_what_is_named() {
+fn every_type_is_calculated_as_by_the_library_except_for_known_differences() {
     let older = [1_000_003, 20_000_017, 4];
     let newer = [1_700_010, 50_000_023, 4];
     let base = 10_000_000;
-    // All types with a number that the header names.
+    // All types with a number that the header defines.
     let types: BTreeSet<CounterType> = numbers_of("winperf.h", "PERF_")
         .keys()
         .filter_map(|name| CounterType::from_name(name))
@@ -182,16 +181,16 @@ fn every_type_is_calculated_as_the_library_does_but_for_what_is_named() {
 }
 
 #[test]
-fn what_else_the_published_function_does_otherwise() {
+fn the_published_function_has_other_known_differences() {
     let cases = [
-        // 12: a smaller value is refused, also where that is normal.
+        // 12: a smaller value is rejected, also if that is normal.
         (CounterType::RAWCOUNT, [9, 0, 1], [8, 0, 1], 100),
         (CounterType::RAW_FRACTION, [9, 10, 1], [8, 10, 1], 100),
         // 7: an interval below a second.
         (CounterType::COUNTER_MULTI_TIMER, [0, 0, 1], [10, 50, 1], 100),
-        // 1: a third of an event a second.
+        // 1: a third of an event per second.
         (CounterType::COUNTER_COUNTER, [0, 0, 1], [1, 300, 1], 100),
-        // Not in the list: nothing happened, and the function divides all the same.
+        // Not in the list: nothing happened, and the function divides nevertheless.
         (CounterType::TIMER_INV_100NS, [5, 7, 1], [5, 7, 1], 100),
     ];
     let printed = calculated(&cases);
@@ -204,7 +203,7 @@ fn what_else_the_published_function_does_otherwise() {
 }
 
 #[test]
-fn every_form_of_the_entry() {
+fn every_form_of_wmain_works() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("entry.c");
     let check = "{ return argc == 2 && argv[1][0] == 'Z' && argv[1][1] == 0xFC && !argv[2] ? 0 : 1; }";

@@ -1,10 +1,10 @@
-//! A time as a person writes it.
+//! Times in command-line arguments.
 
 use std::fmt;
 
 use super::{FileTime, from_fields};
 
-/// A time as a person writes it on a command line.
+/// A time in a command-line argument.
 ///
 /// ```
 /// use tachograph_counters::civil::{FileTime, TimeArgument};
@@ -16,24 +16,26 @@ use super::{FileTime, from_fields};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimeArgument {
-    /// A local time, of the log or the machine that it is held against.
+    /// A local time, in the time zone of the log or machine.
     Local(FileTime),
-    /// A time in UTC: the text said its offset.
+    /// A time in UTC, from a text with an offset.
     Utc(FileTime),
 }
 
 impl TimeArgument {
-    /// Reads a time in one of two forms, blanks around it left aside:
+    /// Parses a time in one of two forms, ignoring surrounding blanks:
     ///
-    /// * `M/D/YYYY` or `M/D/YY` and, after blanks, `HH:MM[:SS[.fff]]` and `AM` or `PM` (relog's form): a local time;
-    /// * `YYYY-MM-DD` and, after `T` or a blank, `HH:MM[:SS[.fff]]` (ISO 8601): a local time; with `Z`, `+hh:mm` or
-    ///   `-hh:mm` after it: UTC.
+    /// * `M/D/YYYY` or `M/D/YY`, optionally followed by blanks and `HH:MM[:SS[.fff]]`, with or without `AM` or `PM`
+    ///   (relog's form). This is a local time.
+    /// * `YYYY-MM-DD`, optionally followed by `T` or a blank and `HH:MM[:SS[.fff]]` (ISO 8601). This is a local time, or
+    ///   UTC if `Z`, `+hh:mm` or `-hh:mm` follows the time of day.
     ///
-    /// A year of two digits is one of 1950 to 2049, as on Windows. Without a time of day it is midnight. A fraction has one to nine digits, cut to 100 ns.
+    /// A two-digit year means a year from 1950 to 2049, as in Windows. The default time of day is midnight. A fraction
+    /// has one to nine digits and is truncated to 100 ns.
     ///
     /// # Errors
     ///
-    /// [`TimeArgumentError`], where the text has neither form, or there is no such date or time.
+    /// [`TimeArgumentError`] if the text has neither form, or the date or time does not exist.
     pub fn parse(text: &str) -> Result<Self, TimeArgumentError> {
         let trimmed = text.trim_ascii();
         if trimmed.is_empty() {
@@ -53,8 +55,8 @@ impl TimeArgument {
         }
     }
 
-    /// Reads a time of day alone, `HH:MM[:SS[.fff]]` and `AM` or `PM`: 100 ns units after midnight. `None` where the text
-    /// has another form.
+    /// Parses a time of day, `HH:MM[:SS[.fff]]` with or without `AM` or `PM`. Returns the 100 ns units since midnight,
+    /// or `None` if the text does not have this form.
     ///
     /// ```
     /// use tachograph_counters::civil::TimeArgument;
@@ -64,7 +66,7 @@ impl TimeArgument {
     ///
     /// # Errors
     ///
-    /// [`TimeArgumentError`], where there is no such time of day.
+    /// [`TimeArgumentError`] if the time of day does not exist.
     pub fn parse_time_of_day(text: &str) -> Option<Result<i64, TimeArgumentError>> {
         let mut scan = Scan::new(text.trim_ascii().as_bytes());
         let read = of_day(&mut scan)?;
@@ -80,10 +82,10 @@ impl std::str::FromStr for TimeArgument {
     }
 }
 
-/// Outer `None`: the text does not have this form, from where the scan stands.
-type Read = Option<Result<TimeArgument, TimeArgumentError>>;
+/// `None` if the text does not have the expected form. The scan is then at the first unexpected byte.
+type Parsed = Option<Result<TimeArgument, TimeArgumentError>>;
 
-fn month_first(scan: &mut Scan<'_>) -> Read {
+fn month_first(scan: &mut Scan<'_>) -> Parsed {
     let month = scan.number(1, 2)?;
     scan.expect(b'/')?;
     let day = scan.number(1, 2)?;
@@ -97,12 +99,12 @@ fn month_first(scan: &mut Scan<'_>) -> Read {
     Some(of_day(scan)?.and_then(|clock| together(date, clock)).map(TimeArgument::Local))
 }
 
-/// The year that two digits mean on Windows.
+/// The full year for a two-digit year, as in Windows.
 fn full_year(two_digits: u32) -> u32 {
     two_digits + if two_digits < 50 { 2000 } else { 1900 }
 }
 
-/// `HH:MM[:SS[.fff]]` and `AM` or `PM`. The fields are not checked but for the latter.
+/// Parses `HH:MM[:SS[.fff]]` with or without `AM` or `PM`. Checks only that an hour before `AM` or `PM` is 1 to 12.
 fn of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> {
     let mut clock = clock(scan, 1)?;
     scan.blanks();
@@ -118,7 +120,7 @@ fn of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> {
     Some(Ok(clock))
 }
 
-fn iso(scan: &mut Scan<'_>) -> Read {
+fn iso(scan: &mut Scan<'_>) -> Parsed {
     let date = scan.date(b'-', [4, 2, 2], [4, 2, 2])?;
     if scan.is_at_end() {
         return Some(together(date, Clock::default()).map(TimeArgument::Local));
@@ -168,7 +170,7 @@ impl Clock {
         Ok(self)
     }
 
-    /// 100 ns units after midnight.
+    /// The 100 ns units since midnight.
     fn units(self) -> i64 {
         let seconds = i64::from(self.hour * 3600 + self.minute * 60 + self.second);
         seconds * FileTime::PER_SECOND + i64::from(self.fraction)
@@ -198,18 +200,18 @@ fn together(date: [u32; 3], clock: Clock) -> Result<FileTime, TimeArgumentError>
     })
 }
 
-/// Why a text is no time. The message says what was wrong and shows both forms.
+/// The error of an invalid time. The message shows examples of both forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeArgumentError {
-    /// There is no text.
+    /// The text is empty.
     Empty,
     /// The text has neither of the two forms.
     Form {
-        /// From where it does not, in bytes from its start.
+        /// The offset of the first unexpected byte.
         offset: usize,
     },
-    /// There is no such day in the calendar.
+    /// The date does not exist.
     Date {
         /// The year of the text.
         year: u32,
@@ -218,7 +220,7 @@ pub enum TimeArgumentError {
         /// The day of the text.
         day: u32,
     },
-    /// There is no such time of day.
+    /// The time of day does not exist.
     TimeOfDay {
         /// The hour of the text.
         hour: u32,
@@ -227,16 +229,16 @@ pub enum TimeArgumentError {
         /// The second of the text.
         second: u32,
     },
-    /// An hour with AM or PM is not from 1 to 12.
+    /// The hour before AM or PM is not 1 to 12.
     TwelveHours {
         /// The hour of the text.
         hour: u32,
     },
-    /// There is no such offset from UTC.
+    /// The offset from UTC is out of range.
     Offset {
-        /// The offset's hours.
+        /// The hours of the offset.
         hours: u32,
-        /// The offset's minutes.
+        /// The minutes of the offset.
         minutes: u32,
     },
 }
@@ -264,7 +266,7 @@ impl fmt::Display for TimeArgumentError {
 
 impl std::error::Error for TimeArgumentError {}
 
-/// A text being read from left to right. What cannot be read is not consumed.
+/// A text that is parsed from left to right. A function that fails stops at the first part that does not match.
 pub(super) struct Scan<'a> {
     text: &'a [u8],
     offset: usize,
@@ -283,7 +285,7 @@ impl<'a> Scan<'a> {
         self.text.get(self.offset..).unwrap_or_default()
     }
 
-    /// The digits that come next, at most `most` of them.
+    /// Parses `least` to `most` digits.
     fn digits(&mut self, least: usize, most: usize) -> Option<&'a [u8]> {
         let rest = self.rest();
         let length = rest.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
@@ -294,20 +296,21 @@ impl<'a> Scan<'a> {
         Some(&rest[..length])
     }
 
-    /// A decimal number of at most nine digits.
+    /// Parses a decimal number of `least` to `most` digits. `most` must not exceed 9.
     pub(super) fn number(&mut self, least: usize, most: usize) -> Option<u32> {
         let digits = self.digits(least, most)?;
         Some(digits.iter().fold(0, |number, byte| number * 10 + u32::from(byte - b'0')))
     }
 
-    /// The digits after the decimal point as 100 ns units; further ones are cut off.
+    /// Parses the digits after the decimal point of the seconds. Returns 100 ns units, truncated.
     pub(super) fn fraction(&mut self, most_digits: usize) -> Option<u32> {
         let digits = self.digits(1, most_digits)?;
         let units = (0..7).map(|place| digits.get(place).map_or(0, |byte| u32::from(byte - b'0')));
         Some(units.fold(0, |number, digit| number * 10 + digit))
     }
 
-    /// The three numbers of a date, in their order in the text, each with its least and greatest number of digits.
+    /// Parses the three numbers of a date, in the order of the text. `least` and `most` are their minimum and maximum
+    /// numbers of digits.
     pub(super) fn date(&mut self, separator: u8, least: [usize; 3], most: [usize; 3]) -> Option<[u32; 3]> {
         let first = self.number(least[0], most[0])?;
         self.expect(separator)?;
@@ -316,7 +319,7 @@ impl<'a> Scan<'a> {
         Some([first, second, self.number(least[2], most[2])?])
     }
 
-    /// A time of day with seconds, and up to seven digits of their fraction, on a date (year, month, day).
+    /// Parses a time of day with seconds and an optional fraction of up to seven digits. `date` is year, month and day.
     pub(super) fn time_on(&mut self, date: [u32; 3], least_hour_digits: usize) -> Option<FileTime> {
         let hour = self.number(least_hour_digits, 2)?;
         self.expect(b':')?;
@@ -336,7 +339,7 @@ impl<'a> Scan<'a> {
         while self.expect(b' ').is_some() {}
     }
 
-    /// A letter in either case.
+    /// Parses a letter in either case.
     fn letter(&mut self, upper_case: u8) -> Option<()> {
         self.expect(upper_case).or_else(|| self.expect(upper_case.to_ascii_lowercase()))
     }

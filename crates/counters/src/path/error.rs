@@ -1,4 +1,4 @@
-//! Why a text is no counter path, and how to write it instead.
+//! Errors of invalid counter paths.
 
 use std::fmt;
 
@@ -31,59 +31,59 @@ impl PathPart {
     }
 }
 
-/// Why a text is no counter path. Offsets are bytes from the start of the text.
+/// The error of an invalid counter path. Offsets are in bytes from the start of the text.
 ///
-/// The message is one sentence and says what to write. Where it can guess what a shell made of the path (an unquoted
-/// backslash is eaten, a parenthesis ends a word), it shows the quoted form to use.
+/// The message shows what to write. If a shell has probably removed backslashes or parentheses from the path, the
+/// message shows the path that was probably meant, in quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathError {
-    /// There is no text.
+    /// The text is empty.
     Empty,
     /// The path or a name in it is longer than Windows allows.
     TooLong {
-        /// What is too long.
+        /// The part that is too long.
         part: PathPart,
         /// Its length in UTF-16 units.
         length: usize,
-        /// The greatest length, in UTF-16 units.
+        /// The maximum length in UTF-16 units.
         limit: usize,
     },
-    /// The text begins neither with `\` nor with `/`.
+    /// The text does not begin with `\` or `/`.
     NoLeadingSeparator {
         /// The path that was probably meant, if it can be guessed.
         meant: Option<String>,
     },
-    /// A name that a path cannot do without is empty.
+    /// A required name is empty.
     EmptyName {
-        /// Whose name.
+        /// The part with the empty name.
         part: PathPart,
-        /// Where it should stand.
+        /// The offset of the empty name.
         offset: usize,
     },
-    /// The text ends before a separator and a counter.
+    /// The separator and the counter are missing.
     MissingCounter {
-        /// Where the text ends.
+        /// The offset of the end of the text.
         offset: usize,
         /// The path that was probably meant, if it can be guessed.
         meant: Option<String>,
     },
-    /// A parenthesis has no partner.
+    /// A parenthesis is unbalanced.
     Unbalanced {
-        /// Where the parenthesis stands.
+        /// The offset of the parenthesis.
         offset: usize,
         /// The path that was probably meant, if it can be guessed.
         meant: Option<String>,
     },
-    /// A backslash that separates nothing, outside parentheses.
+    /// There is a backslash in the counter, outside parentheses.
     StrayBackslash {
-        /// Where it stands.
+        /// The offset of the backslash.
         offset: usize,
     },
 }
 
 impl PathError {
-    /// Adds the path that was probably meant, where the error has a place for it.
+    /// Guesses the path that was probably meant, if the variant has a field for it.
     pub(super) fn with_guess(mut self, text: &str) -> Self {
         if let Self::NoLeadingSeparator { meant }
         | Self::MissingCounter { meant, .. }
@@ -94,7 +94,7 @@ impl PathError {
         self
     }
 
-    /// Where in the text the fault is, in bytes from its start.
+    /// The offset of the error in the text.
     #[must_use]
     pub fn offset(&self) -> usize {
         match *self {
@@ -107,8 +107,8 @@ impl PathError {
     }
 }
 
-/// The path that a damaged one was probably made from: backslashes put back at the start and after a `)`, or a `)` put
-/// back before the last separator. Nothing is suggested that is no path.
+/// Guesses the valid path that was probably meant, by adding a backslash at the start, a backslash after a `)`, or a
+/// `)` before the last separator.
 fn guess(text: &str) -> Option<String> {
     let separators = ['\\', '/'];
     let start = text.trim_start_matches(separators);
@@ -118,7 +118,7 @@ fn guess(text: &str) -> Option<String> {
     if !text.starts_with(separators) && is_path(&led) {
         return Some(led);
     }
-    // Names with more groups than this are not worth guessing at.
+    // Names with more than 8 groups are rare.
     for (close, _) in start.match_indices(')').take(8) {
         let (set, counter) = start.split_at(close + 1);
         let parted = format!(r"\{set}\{}", counter.trim_start_matches(separators));
@@ -132,7 +132,8 @@ fn guess(text: &str) -> Option<String> {
     is_path(&closed).then_some(closed)
 }
 
-/// A text between single quotes as a shell takes it. Control characters are not passed on to a terminal.
+/// Displays a text in single quotes for a shell. Control characters are replaced, so that they do not reach the
+/// terminal.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -158,11 +159,11 @@ impl fmt::Display for PathError {
         match self {
             Self::Empty => f.write_str(r"the counter path is empty; write one as '\Set(Instance)\Counter'"),
             Self::TooLong { part, length, limit } => {
-                write!(f, "the {} has {length} characters, and at most {limit} are allowed", part.name())
+                write!(f, "the {} has {length} characters; the maximum is {limit}", part.name())
             }
             Self::NoLeadingSeparator { meant } => {
                 f.write_str(
-                    r"a counter path begins with '\', and a shell takes the backslashes out of an unquoted one; ",
+                    r"a counter path begins with '\'; a shell removes the backslashes of unquoted text; ",
                 )?;
                 quote_it(f, meant)
             }
@@ -176,18 +177,18 @@ impl fmt::Display for PathError {
             Self::MissingCounter { offset, meant } => {
                 write!(
                     f,
-                    r"the counter path ends at offset {offset} before a '\' and the counter's name, and a shell takes the backslashes out of an unquoted one; "
+                    r"the counter path ends at offset {offset} before a '\' and the counter's name; a shell removes the backslashes of unquoted text; "
                 )?;
                 quote_it(f, meant)
             }
             Self::Unbalanced { offset, meant } => {
-                write!(f, "the parenthesis at offset {offset} has no partner; ")?;
+                write!(f, "the parenthesis at offset {offset} is not matched; ")?;
                 quote_it(f, meant)
             }
             Self::StrayBackslash { offset } => {
                 write!(
                     f,
-                    r"the backslash at offset {offset} is one too many; write the path as '\Set(Instance)\Counter', with a machine as '\\Machine\Set(Instance)\Counter'"
+                    r"unexpected backslash at offset {offset}; write the path as '\Set(Instance)\Counter', with a machine as '\\Machine\Set(Instance)\Counter'"
                 )
             }
         }

@@ -6,19 +6,21 @@ use std::str::FromStr;
 use super::{CounterPath, InstanceName, PathError, split_index};
 use crate::wildcard::{Pattern, eq_ignore_case};
 
-/// A path that selects counters: `*` and `?` stand in the set, the instance and the counter.
+/// A path that selects counters. The set, the instance and the counter can contain the wildcards `*` and `?`.
 ///
-/// All parts compare without case. The rules:
+/// Case is ignored. The rules are:
 ///
-/// * **Machine**: literal; left out, it selects every machine.
-/// * **Instance** left out: only sets without instances. Present: sets with instances, and where neither the set nor the
-///   instance has a wildcard also a set without instances whose whole name is `set(instance)`.
-/// * The instance's text is compared with the *display form* of a candidate (`parent/name#index`, `#index` from 1 on) as
-///   a whole: `svchost` selects the first only, `svchost#2` the third (or the first that is named so), `svchost*` all of
-///   them, `*` every instance with any parent and index. `*` goes across `/` and `#`.
-/// * A pattern that ends in `#` and an index or wildcards for one also selects a candidate without an index
-///   ([`split_index`](super::split_index)) as if it ended in `#0`: `svchost#*` selects `svchost` and `svchost#1`; `svchost#0` selects `svchost`.
-/// * A `/` in the pattern needs one in the candidate: `*/*#*` selects `explorer/7`, not `svchost`.
+/// * The machine has no wildcards. A path without a machine selects every machine.
+/// * A path without an instance selects only sets without instances. A path with an instance selects sets with instances.
+///   If neither the set nor the instance has a wildcard, it also selects a set without instances whose name is
+///   `set(instance)`.
+/// * The instance is compared with the whole *displayed name* of a candidate, `parent/name#index`, in which an index of 0
+///   is omitted. `svchost` selects only the first instance, `svchost#2` the third one (or one whose name is `svchost#2`),
+///   `svchost*` all of them, and `*` every instance with any parent and index. `*` also matches `/` and `#`.
+/// * If a pattern ends in `#` and an index, or in `#` and wildcards, a candidate without an index
+///   ([`split_index`](super::split_index)) is also treated as if it ended in `#0`: `svchost#*` selects `svchost` and
+///   `svchost#1`, and `svchost#0` selects `svchost`.
+/// * A `/` in the pattern must match a `/` in the candidate: `*/*#*` selects `explorer/7`, but not `svchost`.
 ///
 /// ```
 /// use tachograph_counters::path::PathPattern;
@@ -33,7 +35,7 @@ use crate::wildcard::{Pattern, eq_ignore_case};
 pub struct PathPattern {
     path: CounterPath,
     set: Pattern,
-    /// `set(instance)`, where neither has a wildcard: the name of a set without instances may look like that.
+    /// `set(instance)`, if neither has a wildcard. This can be the name of a set without instances.
     set_with_instance: Option<Box<str>>,
     instance: Option<InstancePattern>,
     counter: Pattern,
@@ -42,7 +44,7 @@ pub struct PathPattern {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct InstancePattern {
     whole: Pattern,
-    /// What comes before the `#`, where what follows selects index 0.
+    /// The text before the last `#`, if the text after it matches index 0.
     first_of: Option<Pattern>,
 }
 
@@ -64,22 +66,22 @@ impl InstancePattern {
 }
 
 impl PathPattern {
-    /// Reads a path and compiles its wildcards.
+    /// Parses a path and compiles its wildcards.
     ///
     /// # Errors
     ///
-    /// As [`CounterPath::parse`].
+    /// See [`CounterPath::parse`].
     pub fn parse(text: &str) -> Result<Self, PathError> {
         CounterPath::parse(text).map(Self::from)
     }
 
-    /// The path as it was given.
+    /// The path.
     #[must_use]
     pub fn path(&self) -> &CounterPath {
         &self.path
     }
 
-    /// Whether no part has a wildcard, so that at most one counter of a machine is selected.
+    /// Whether no part has a wildcard. Then at most one counter of a machine is selected.
     #[must_use]
     pub fn is_literal(&self) -> bool {
         self.set.is_literal()
@@ -87,25 +89,25 @@ impl PathPattern {
             && self.instance.as_ref().is_none_or(|instance| instance.whole.is_literal())
     }
 
-    /// The set's part.
+    /// The pattern of the set.
     #[must_use]
     pub fn set(&self) -> &Pattern {
         &self.set
     }
 
-    /// The instance's part; `None` where only sets without instances are selected.
+    /// The pattern of the instance; `None` if only sets without instances are selected.
     #[must_use]
     pub fn instance(&self) -> Option<&Pattern> {
         self.instance.as_ref().map(|instance| &instance.whole)
     }
 
-    /// The counter's part.
+    /// The pattern of the counter.
     #[must_use]
     pub fn counter(&self) -> &Pattern {
         &self.counter
     }
 
-    /// Whether a machine is selected. The name is taken with or without its two backslashes.
+    /// Whether the pattern selects a machine, whose name can begin with two backslashes.
     #[must_use]
     pub fn matches_machine(&self, machine: &str) -> bool {
         self.path
@@ -114,13 +116,14 @@ impl PathPattern {
             .is_none_or(|wanted| eq_ignore_case(wanted, machine.strip_prefix(r"\\").unwrap_or(machine)))
     }
 
-    /// Whether the path's set is of this name, without regard to instances: for advice about a path that selects nothing.
+    /// Whether the name of a set matches, whether or not the set has instances. For suggestions about a path that
+    /// selects nothing.
     #[must_use]
     pub fn matches_set_name(&self, set: &str) -> bool {
         self.set.matches(set)
     }
 
-    /// Whether a counter set of this name is selected, which has instances or has none.
+    /// Whether the pattern selects a counter set with this name.
     #[must_use]
     pub fn matches_set(&self, set: &str, has_instances: bool) -> bool {
         if self.instance.is_some() == has_instances {
@@ -130,8 +133,8 @@ impl PathPattern {
         !has_instances && self.set_with_instance.as_deref().is_some_and(is_whole_name)
     }
 
-    /// Whether an instance of a [selected set](Self::matches_set) is selected, given in its display form; `None` for a set
-    /// without instances.
+    /// Whether the pattern selects an instance of a [selected set](Self::matches_set). `instance` is its displayed
+    /// name, or `None` for a set without instances.
     #[must_use]
     pub fn matches_instance(&self, instance: Option<&str>) -> bool {
         match (&self.instance, instance) {
@@ -142,14 +145,14 @@ impl PathPattern {
         }
     }
 
-    /// Whether a counter of this name is selected.
+    /// Whether the pattern selects a counter with this name.
     #[must_use]
     pub fn matches_counter(&self, counter: &str) -> bool {
         self.counter.matches(counter)
     }
 
-    /// Whether all parts are selected: machine, set, instance (in its display form; `None` for a set without instances)
-    /// and counter.
+    /// Whether the pattern selects a counter with these parts. `instance` is the displayed name, or `None` for a set
+    /// without instances.
     #[must_use]
     pub fn matches(&self, machine: &str, set: &str, instance: Option<&str>, counter: &str) -> bool {
         self.matches_set(set, instance.is_some())

@@ -1,16 +1,15 @@
-//! Following instances from one list to the next.
+//! Finding the rows of the same instances in two samples.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Instance;
 
-/// For each instance of `now`, its row in `before`, found by label; `None` for one that was absent. Labels are distinct
-/// within a list.
+/// For each instance of `now`, returns its row in `before`, found by label, or `None` if it was absent. Labels must be
+/// distinct within a list.
 ///
-/// This is how state that is kept per row follows its instances. Work and memory grow with the two lists alone, however
-/// many other instances a source has met: state that is indexed by [`Instance::id`] would grow with every process that
-/// ever ran.
+/// This is used to move state that is stored per row to the rows of the next sample. The size of such state depends
+/// only on the current instances; state indexed by [`Instance::id`] would grow with every process that ever ran.
 ///
 /// ```
 /// use tachograph_counters::set::{InstanceTable, rows_before};
@@ -20,7 +19,7 @@ use super::Instance;
 /// assert_eq!(rows_before(&[a.clone(), b.clone()], &[b, c, a]), [Some(1), None, Some(0)]);
 /// ```
 pub fn rows_before(before: &[Arc<Instance>], now: &[Arc<Instance>]) -> Vec<Option<usize>> {
-    // Instances usually keep their order, so the next row is tried first; labels are hashed only when a list differs.
+    // Instances usually keep their order, so the next row is tried first. Labels are hashed only if that fails.
     let mut next = 0;
     let mut by_label: Option<HashMap<&str, usize>> = None;
     now.iter()
@@ -56,7 +55,7 @@ mod tests {
         assert_eq!(rows_before(&before, &list(&["d", "x", "a", "b"])), [Some(3), None, Some(0), Some(1)]);
         assert_eq!(rows_before(&[], &before), [None; 4]);
         assert_eq!(rows_before(&before, &[]), []);
-        // Another table has other objects for the same names.
+        // Another table has different objects for the same names.
         let mut other = InstanceTable::default();
         let moved = ["c", "A", "a"].map(|name| other.intern(None, name, 0));
         assert_eq!(rows_before(&before, &moved), [Some(2), None, Some(0)]);

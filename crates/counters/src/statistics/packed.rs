@@ -1,4 +1,4 @@
-//! Statistics of a short stretch in little room.
+//! A compact form of the statistics of a short time range.
 
 use std::num::NonZeroU32;
 
@@ -6,53 +6,54 @@ use super::sums::PlainSums;
 use super::{Intervals, Statistics};
 use crate::civil::{FileTime, Moment};
 
-/// The [`Statistics`] of a short stretch without anything out of the ordinary, in 64 bytes instead of 300: for the many
-/// stretches that a long log is cut into. What all of them share is kept once, in the [`Packing`] that made it.
+/// The [`Statistics`] of a short time range in 64 bytes instead of 300, for the many time ranges of a long log. The
+/// state that they have in common is in a [`Packing`].
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStatistics {
-    /// Of sums of differences the numerator and the denominator; of other sums the bits of the sum and of its rest.
+    /// For sums of differences, the numerator and the denominator; for other sums, the bits of the sum and of its
+    /// rounding error.
     sums: [u64; 2],
     minimum: f64,
     maximum: f64,
     last: f64,
     first_time: FileTime,
     last_time: FileTime,
-    /// How many values there were.
+    /// The number of values.
     values: NonZeroU32,
     first_bias: i16,
     last_bias: i16,
 }
 
-/// What the states of one counter's stretches have in common.
+/// The state that the time ranges of one counter have in common.
 #[derive(Clone, Debug)]
 pub struct Packing {
-    /// A state to which nothing was added.
+    /// An empty state.
     empty: Statistics,
     time_base: i64,
     multi_count: u32,
 }
 
 impl Packing {
-    /// A packing for states like this one: of the same counter.
+    /// A packing for statistics of the same counter as `state`.
     pub fn of(state: &Statistics) -> Self {
         let (time_base, multi_count) = state.sums.key();
         Self { empty: state.emptied(), time_base, multi_count }
     }
 
-    /// The state in little room, from which it can be had [back](Self::unpack) as it is. `None` where it holds what has
-    /// no place there: quantiles, errors, no value at all, another clock, sums beyond 64 bits.
+    /// Packs a state without loss; see [`unpack`](Self::unpack). `None` if the state has quantiles, errors, no values,
+    /// a different clock, a bias of more than 16 bits, or sums of more than 64 bits.
     pub fn pack(&self, state: &Statistics) -> Option<PackedStatistics> {
         let sums = state.sums.plain(state.formula)?;
         let (first, last) = (state.first_time?, state.last_time?);
-        let is_like_others = (state.formula, state.intervals) == (self.empty.formula, self.empty.intervals)
+        let matches_packing = (state.formula, state.intervals) == (self.empty.formula, self.empty.intervals)
             && state.quantiles.is_off()
             && (sums.time_base, sums.multi_count) == (self.time_base, self.multi_count)
             && state.last_machine == self.empty.last_machine;
-        let is_ordinary = state.errors == 0
+        let is_complete = state.errors == 0
             && state.values == sums.count
             && state.last_value_at == last.utc.0
             && state.intervals == Intervals::All;
-        if !is_like_others || !is_ordinary {
+        if !matches_packing || !is_complete {
             return None;
         }
         Some(PackedStatistics {
@@ -75,7 +76,7 @@ impl Packing {
         state
     }
 
-    /// Adds what was packed to a state of the same counter: [`Statistics::merge`] of the same, without the way back.
+    /// Merges a packed state into a state of the same counter, like [`Statistics::merge`].
     #[inline]
     pub fn merge(&self, state: &mut Statistics, packed: &PackedStatistics) {
         let values = u64::from(packed.values.get());
@@ -87,12 +88,12 @@ impl Packing {
         };
         state.sums.merge_plain(state.formula, &sums);
         let [first, last] = packed.times();
-        state.take_last(packed.last, last.utc.0, &self.empty.last_machine);
+        state.replace_last(packed.last, last.utc.0, &self.empty.last_machine);
         state.values += values;
         state.minimum = state.minimum.min(packed.minimum);
         state.maximum = state.maximum.max(packed.maximum);
-        state.reach(first);
-        state.reach(last);
+        state.extend_to(first);
+        state.extend_to(last);
     }
 }
 

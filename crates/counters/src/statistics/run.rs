@@ -1,106 +1,166 @@
-//! Many consecutive samples of one counter at once.
+//! Adding many consecutive samples of one counter at once.
 
 use tachograph_schema::Formula;
 
-use super::{Intervals, Series, Statistics};
+use super::{Intervals, Series};
 use crate::civil::Moment;
 use crate::formula::{Calculator, evaluate};
 use crate::raw::RawValue;
 
+/// Maximum number of values that are added together.
+const MAX_BATCH: usize = 32;
+
 impl Series {
-    /// Takes consecutive raw values of one [origin](crate::Origin): the same as [`add`](Self::add) for each of them, and faster,
-    /// since sums stay in registers while nothing is out of the ordinary.
+    /// Adds consecutive raw values of the same [origin](crate::Origin), each with its time. Equivalent to calling
+    /// [`add`](Self::add) for each of them, but faster: batches without errors or other special cases are added
+    /// together.
     pub fn add_run<'a>(
         &mut self,
         calculator: &Calculator,
-        run: impl Iterator<Item = (&'a RawValue, Moment)>,
+        raws: impl Iterator<Item = &'a RawValue> + Clone,
+        times: &[Moment],
     ) {
-        // One loop per formula, each with its formula known when it is compiled.
+        // One loop per formula, so that the compiler knows the formula in each of them.
         match calculator.formula() {
-            Some(Formula::Rate) => self.add_ordinary::<{ Formula::Rate as u8 }>(calculator, run),
-            Some(Formula::Ratio) => self.add_ordinary::<{ Formula::Ratio as u8 }>(calculator, run),
-            Some(Formula::Percent) => self.add_ordinary::<{ Formula::Percent as u8 }>(calculator, run),
+            Some(Formula::Rate) => self.add_batches::<{ Formula::Rate as u8 }>(calculator, raws, times),
+            Some(Formula::Ratio) => self.add_batches::<{ Formula::Ratio as u8 }>(calculator, raws, times),
+            Some(Formula::Percent) => self.add_batches::<{ Formula::Percent as u8 }>(calculator, raws, times),
             Some(Formula::InversePercent) => {
-                self.add_ordinary::<{ Formula::InversePercent as u8 }>(calculator, run);
+                self.add_batches::<{ Formula::InversePercent as u8 }>(calculator, raws, times);
             }
             Some(Formula::AverageTime) => {
-                self.add_ordinary::<{ Formula::AverageTime as u8 }>(calculator, run)
+                self.add_batches::<{ Formula::AverageTime as u8 }>(calculator, raws, times);
             }
-            Some(Formula::Value) => self.add_ordinary::<{ Formula::Value as u8 }>(calculator, run),
-            Some(Formula::Fraction) => self.add_ordinary::<{ Formula::Fraction as u8 }>(calculator, run),
-            Some(Formula::Elapsed) => self.add_ordinary::<{ Formula::Elapsed as u8 }>(calculator, run),
-            _ => {
-                for (raw, at) in run {
-                    self.add(calculator, raw, at);
-                }
+            Some(Formula::Value) => self.add_batches::<{ Formula::Value as u8 }>(calculator, raws, times),
+            Some(Formula::Fraction) => {
+                self.add_batches::<{ Formula::Fraction as u8 }>(calculator, raws, times);
+            }
+            Some(Formula::Elapsed) => self.add_batches::<{ Formula::Elapsed as u8 }>(calculator, raws, times),
+            _ => self.add_each(calculator, raws, times),
+        }
+    }
+
+    fn add_each<'a>(
+        &mut self,
+        calculator: &Calculator,
+        raws: impl Iterator<Item = &'a RawValue>,
+        times: &[Moment],
+    ) {
+        for (raw, at) in raws.zip(times) {
+            self.add(calculator, raw, *at);
+        }
+    }
+
+    fn add_batches<'a, const FORMULA: u8>(
+        &mut self,
+        calculator: &Calculator,
+        mut raws: impl Iterator<Item = &'a RawValue> + Clone,
+        mut times: &[Moment],
+    ) {
+        while !times.is_empty() {
+            let opens_interval = self.pairer.previous.is_some_and(|previous| previous.status.is_good());
+            let needs_opening = formula_of(FORMULA).needs_two_samples() && !opens_interval;
+            let len = if needs_opening { 1 } else { times.len().min(MAX_BATCH) };
+            let (batch_times, later) = times.split_at(len);
+            if needs_opening || !self.add_batch::<FORMULA>(calculator, raws.clone(), batch_times) {
+                self.add_each(calculator, raws.clone(), batch_times);
+            }
+            times = later;
+            if !times.is_empty() {
+                raws.nth(len - 1);
             }
         }
     }
 
-    fn add_ordinary<'a, const FORMULA: u8>(
+    /// Adds a raw value for each of up to [`MAX_BATCH`] times. If there is an error or another special case, changes
+    /// nothing and returns false.
+    #[inline(always)]
+    fn add_batch<'a, const FORMULA: u8>(
         &mut self,
         calculator: &Calculator,
-        run: impl Iterator<Item = (&'a RawValue, Moment)>,
-    ) {
+        raws: impl Iterator<Item = &'a RawValue>,
+        times: &[Moment],
+    ) -> bool {
         let formula = formula_of(FORMULA);
         let time_base = calculator.time_base() as f64;
-        // What the loop below does not do: leave intervals out, and refuse a time base.
-        let is_plain = self.statistics.intervals == Intervals::All
+        let statistics = &mut self.statistics;
+        let is_usual = statistics.intervals == Intervals::All
+            && statistics.formula == Some(formula)
             && (!formula.uses_time_base() || calculator.time_base() > 0)
-            && self.statistics.formula == Some(formula);
-        let has_quantiles = !self.statistics.quantiles.is_off();
-        let before = self.pairer.previous;
-        let mut previous = before.as_ref();
-        let mut sums = RunSums::from(previous);
-        for (raw, at) in run {
-            let ordinary = match previous {
-                _ if !is_plain || raw.status.is_error() => None,
-                // The clock was set back, or stood: which value is the last is seen to below.
-                _ if sums.count > 0 && at.utc <= sums.last_time.utc => None,
-                _ if !formula.needs_two_samples() => one_sample(formula, raw, time_base),
-                Some(previous) if previous.status.is_error() => None,
-                Some(previous) => two_samples(formula, previous, raw, time_base),
-                None => None,
-            };
-            let Some(formatted) = ordinary else {
-                sums.give(&mut self.statistics, calculator, previous);
-                self.pairer.previous = previous.copied();
-                self.add(calculator, raw, at);
-                previous = self.pairer.previous.is_some().then_some(raw);
-                sums = RunSums::from(previous);
-                continue;
-            };
-            previous = Some(raw);
-            if formula == Formula::Fraction {
-                self.statistics.sums.add_formatted(formatted);
+            // If the clock was set back, the last value is not the latest one.
+            && times.is_sorted_by(|one, next| one.utc < next.utc);
+        let (true, [first_time, ..], [.., last_time]) = (is_usual, times, times) else { return false };
+        let opening = self.pairer.previous.unwrap_or_default();
+        let mut last = &opening;
+        let mut values = [0.0; MAX_BATCH];
+        let values = &mut values[..times.len()];
+        let (mut firsts, mut count) = (0, 0);
+        for (value, raw) in values.iter_mut().zip(raws) {
+            if raw.status.is_error() {
+                return false;
             }
+            let usual = match formula.needs_two_samples() {
+                true => two_samples(formula, last, raw, time_base),
+                false => one_sample(formula, raw, time_base),
+            };
+            let Some(usual) = usual else { return false };
+            *value = usual;
             if formula == Formula::Value {
-                sums.firsts += i128::from(raw.first);
+                firsts += i128::from(raw.first);
             }
-            sums.add(formatted, at);
-            if has_quantiles {
-                self.statistics.quantiles.add(formatted);
-            }
+            last = raw;
+            count += 1;
         }
-        sums.give(&mut self.statistics, calculator, previous);
-        self.pairer.previous = previous.copied();
+        if count < times.len() {
+            return false;
+        }
+        let values = &*values;
+        let (numerator, denominator) = match formula {
+            Formula::Value => (firsts, 0),
+            Formula::Fraction => {
+                values.iter().for_each(|&value| statistics.sums.add_formatted(value));
+                (0, 0)
+            }
+            // The sum of all differences is the last raw value minus the opening one.
+            _ if formula.needs_two_samples() => (
+                i128::from(last.first) - i128::from(opening.first),
+                i128::from(last.second) - i128::from(opening.second),
+            ),
+            _ => (0, 0),
+        };
+        let count = values.len() as u64;
+        statistics.sums.add_many(formula, numerator, denominator, count, calculator.time_base());
+        statistics.values += count;
+        let (mut minimum, mut maximum) = (statistics.minimum, statistics.maximum);
+        for &value in values {
+            // Values are never NaN, so plain comparisons are enough, and they are cheaper than `min` and `max`.
+            minimum = if value < minimum { value } else { minimum };
+            maximum = if value > maximum { value } else { maximum };
+        }
+        (statistics.minimum, statistics.maximum) = (minimum, maximum);
+        statistics.quantiles.add_all(values);
+        statistics.replace_own_last(values[values.len() - 1], last_time.utc.0);
+        statistics.extend_to(*first_time);
+        statistics.extend_to(*last_time);
+        self.pairer.previous = Some(*last);
+        true
     }
 }
 
-/// What a two-sample formula makes of two ordinary raw values.
+/// The value of a two-sample formula; `None` if the interval is a special case.
 #[inline(always)]
 fn two_samples(formula: Formula, older: &RawValue, newer: &RawValue, time_base: f64) -> Option<f64> {
     let (n, d) = (newer.first.wrapping_sub(older.first), newer.second.wrapping_sub(older.second));
-    // Not ordinary: what went back, and differences beyond 63 bits, which differ in sign.
+    // Raw values that decreased, and differences of more than 63 bits, which wrap to negative numbers.
     if newer.first < older.first || newer.second < older.second || (n | d) < 0 {
         return None;
     }
-    // A numerator without a denominator is formatted, but measures nothing.
+    // If the numerator increased but the denominator did not, the value is not meaningful.
     (d != 0 || n == 0).then(|| evaluate(formula, n as f64, d as f64, time_base, 1))
 }
 
-/// What a one-sample formula makes of an ordinary raw value.
-#[inline]
+/// The value of a one-sample formula; `None` if the raw value is a special case.
+#[inline(always)]
 fn one_sample(formula: Formula, raw: &RawValue, time_base: f64) -> Option<f64> {
     match formula {
         Formula::Fraction if raw.second > 0 => Some((raw.first as f64 / raw.second as f64) * 100.0),
@@ -112,8 +172,8 @@ fn one_sample(formula: Formula, raw: &RawValue, time_base: f64) -> Option<f64> {
     }
 }
 
-/// The formula of a number that [`Series::add_run`] gave.
-const fn formula_of(number: u8) -> Formula {
+/// The formula with this discriminant, which must be one that [`Series::add_run`] passes to `add_batches`.
+const fn formula_of(discriminant: u8) -> Formula {
     const RATE: u8 = Formula::Rate as u8;
     const RATIO: u8 = Formula::Ratio as u8;
     const PERCENT: u8 = Formula::Percent as u8;
@@ -121,7 +181,7 @@ const fn formula_of(number: u8) -> Formula {
     const AVERAGE_TIME: u8 = Formula::AverageTime as u8;
     const FRACTION: u8 = Formula::Fraction as u8;
     const ELAPSED: u8 = Formula::Elapsed as u8;
-    match number {
+    match discriminant {
         RATE => Formula::Rate,
         RATIO => Formula::Ratio,
         PERCENT => Formula::Percent,
@@ -130,71 +190,5 @@ const fn formula_of(number: u8) -> Formula {
         FRACTION => Formula::Fraction,
         ELAPSED => Formula::Elapsed,
         _ => Formula::Value,
-    }
-}
-
-/// What ordinary values that follow one another add up to.
-struct RunSums<'a> {
-    /// The raw value that opens the first interval: the differences of all intervals add up to that of last and first.
-    opening: Option<&'a RawValue>,
-    /// Of plain counts the sum.
-    firsts: i128,
-    count: u64,
-    minimum: f64,
-    maximum: f64,
-    last: f64,
-    /// They are in the order of time.
-    first_time: Moment,
-    last_time: Moment,
-}
-
-impl<'a> RunSums<'a> {
-    fn from(opening: Option<&'a RawValue>) -> Self {
-        Self {
-            opening,
-            firsts: 0,
-            count: 0,
-            minimum: f64::INFINITY,
-            maximum: f64::NEG_INFINITY,
-            last: 0.0,
-            first_time: Moment::default(),
-            last_time: Moment::default(),
-        }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, formatted: f64, at: Moment) {
-        if formatted < self.minimum {
-            self.minimum = formatted;
-        }
-        if formatted > self.maximum {
-            self.maximum = formatted;
-        }
-        self.last = formatted;
-        if self.count == 0 {
-            self.first_time = at;
-        }
-        self.last_time = at;
-        self.count += 1;
-    }
-
-    /// Adds them to the statistics; `last` is the last raw value.
-    fn give(&self, statistics: &mut Statistics, calculator: &Calculator, last: Option<&RawValue>) {
-        let (Some(formula), 1..) = (calculator.formula(), self.count) else { return };
-        let difference = |of: fn(&RawValue) -> i64| {
-            i128::from(last.map_or(0, of)) - i128::from(self.opening.map_or(0, of))
-        };
-        let (numerator, denominator) = match formula {
-            Formula::Value => (self.firsts, 0),
-            _ if formula.needs_two_samples() => (difference(|raw| raw.first), difference(|raw| raw.second)),
-            _ => (0, 0),
-        };
-        statistics.sums.add_many(formula, numerator, denominator, self.count, calculator.time_base());
-        statistics.values += self.count;
-        statistics.minimum = statistics.minimum.min(self.minimum);
-        statistics.maximum = statistics.maximum.max(self.maximum);
-        statistics.take_own_last(self.last, self.last_time.utc.0);
-        statistics.reach(self.first_time);
-        statistics.reach(self.last_time);
     }
 }

@@ -1,4 +1,4 @@
-//! From consecutive samples of one counter to its statistics.
+//! The statistics of consecutive raw values of one counter.
 
 use super::Statistics;
 use tachograph_schema::Formula;
@@ -9,7 +9,8 @@ use crate::pairing::{Origin, Pairer};
 use crate::raw::RawValue;
 use crate::status::Status;
 
-/// One counter of one instance through time: remembers the raw value before, and adds each interval to its statistics.
+/// One counter of one instance over time: pairs each raw value with the previous one and adds the interval to the
+/// statistics.
 #[derive(Clone, Debug)]
 pub struct Series {
     pub(super) pairer: Pairer,
@@ -17,23 +18,23 @@ pub struct Series {
 }
 
 impl Series {
-    /// A series without a sample yet, over an empty state.
+    /// A series without samples. `statistics` must be empty.
     pub fn new(statistics: Statistics) -> Self {
         Self { pairer: Pairer::default(), statistics }
     }
 
-    /// Takes the next raw value. Where the interval that it ends is an error, returns why: the status of the raw value that
-    /// cannot be used, else that of the result.
+    /// Adds the next raw value. If its interval is an error, returns the status of the invalid raw value; if both raw
+    /// values are valid, returns the status of the result.
     #[inline]
     pub fn add(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment) -> Option<Status> {
         let older = self.pairer.pair(raw);
         if raw.status == Status::NO_INSTANCE {
-            // Absent: neither a value nor an error.
+            // An absent instance is neither a value nor an error.
             return None;
         }
         let two = calculator.formula().is_some_and(Formula::needs_two_samples);
         if two && older.is_none() {
-            // Nothing to compare with: neither a value nor an error.
+            // The first raw value is neither a value nor an error.
             self.open(raw, at);
             return None;
         }
@@ -46,7 +47,7 @@ impl Series {
         error.map(unusable)
     }
 
-    /// Takes a raw value that only opens the first interval: counted nowhere.
+    /// Adds a raw value that only opens the first interval and is not counted.
     pub fn add_baseline(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment) {
         if calculator.formula().is_some_and(Formula::needs_two_samples) {
             self.open(raw, at);
@@ -54,17 +55,17 @@ impl Series {
         self.pairer.pair(raw);
     }
 
-    /// Says where the next raw values are from: no interval reaches across [origins](Origin).
+    /// Sets the origin of the next raw values. Values of different [origins](Origin) are not paired.
     pub fn follow(&mut self, origin: Origin) {
         self.pairer.follow(origin);
     }
 
-    /// Forgets the raw value before: the instance was absent from a sample.
+    /// Forgets the previous raw value, because the instance was absent from a sample.
     pub fn interrupt(&mut self) {
         self.pairer.interrupt();
     }
 
-    /// Whether the next interval has a raw value to begin at.
+    /// Whether there is a raw value that opens the next interval.
     pub fn has_previous(&self) -> bool {
         self.pairer.has_previous()
     }
@@ -74,7 +75,7 @@ impl Series {
         &self.statistics
     }
 
-    /// Takes the statistics so far out; the next interval still begins at the raw value before.
+    /// Returns the statistics so far and resets them. The next interval still begins at the previous raw value.
     #[must_use]
     pub fn cut(&mut self) -> Statistics {
         self.statistics.take()
@@ -82,7 +83,7 @@ impl Series {
 
     fn open(&mut self, raw: &RawValue, at: Moment) {
         if raw.status.is_good() {
-            self.statistics.reach(at);
+            self.statistics.extend_to(at);
         }
     }
 }

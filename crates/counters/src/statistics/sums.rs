@@ -1,22 +1,23 @@
-//! The sums from which an average is made.
+//! The sums from which averages are computed.
 
 use tachograph_schema::Formula;
 
 use crate::formula::{Terms, evaluate, not_negative};
 
-/// Sums of what the intervals contributed. Differences are exact integers, kept apart by time base and multiplier where
-/// the formula uses them; a log of one machine has one such pair.
+/// Sums over the intervals. Sums of differences are exact integers, separate for each time base and multiplier if the
+/// formula uses them. A log of one machine usually has only one of each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     main: Differences,
-    /// Differences on other clocks, sorted by key: after a merge of machines, or a reboot onto another clock.
+    /// Sums for other time bases and multipliers, sorted by key. Needed after machines were merged, or if the clock
+    /// changed at a reboot.
     others: Vec<Differences>,
-    /// Sum of formatted values times [`DOWN`], for formulas that average arithmetically without being integers.
+    /// The sum of displayed values times [`DOWN`], for formulas that average displayed values that are not integers.
     formatted: Compensated,
 }
 
-/// Doubles of a text log can be so large that two of them overflow: they are summed scaled down, by a power of two so
-/// that nothing is rounded (what that pushes below the smallest double is below 1e-288).
+/// The sum of two doubles of a text log can overflow, so they are scaled down. Scaling by a power of two is exact,
+/// except for magnitudes below 1e-288.
 const DOWN: f64 = 1.0 / UP;
 const UP: f64 = (1u128 << 64) as f64;
 
@@ -41,29 +42,29 @@ impl Differences {
     }
 }
 
-/// Sums of one clock, in 64 bits each.
+/// Sums for a single time base and multiplier, in 64 bits each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlainSums {
     pub(super) time_base: i64,
     pub(super) multi_count: u32,
     pub(super) count: u64,
-    /// Of sums of differences the numerator and the denominator; of sums of formatted values the bits of the sum and of
-    /// its rest.
+    /// For sums of differences, the numerator and the denominator; for sums of displayed values, the bits of the sum
+    /// and of its rounding error.
     pub(super) words: [u64; 2],
 }
 
-/// Whether the average of a formula is that of formatted values which are no integers.
+/// Whether a formula averages displayed values that are not integers.
 fn sums_formatted(formula: Option<Formula>) -> bool {
     matches!(formula, Some(Formula::Double | Formula::Fraction))
 }
 
 impl Sums {
-    /// The clock and the multiplier of most of what was added.
+    /// The time base and the multiplier of the first addend.
     pub(super) fn key(&self) -> (i64, u32) {
         self.main.key()
     }
 
-    /// The sums in 64 bits each; `None` where they are of several clocks, or too large.
+    /// The sums in 64 bits each; `None` if there are several time bases or multipliers, or a sum is too large.
     pub(super) fn plain(&self, formula: Option<Formula>) -> Option<PlainSums> {
         let Self { main, others, formatted } = self;
         let word = |sum: i128| i64::try_from(sum).map(|word| word as u64).ok();
@@ -75,7 +76,7 @@ impl Sums {
         others.is_empty().then_some(PlainSums { time_base, multi_count, count, words })
     }
 
-    /// Adds what [`plain`](Self::plain) gave, of the same formula.
+    /// Adds the result of [`plain`](Self::plain) for the same formula.
     #[inline]
     pub(super) fn merge_plain(&mut self, formula: Option<Formula>, plain: &PlainSums) {
         let PlainSums { time_base, multi_count, count, words: [first, second] } = *plain;
@@ -114,13 +115,13 @@ impl Sums {
         }
     }
 
-    /// Adds a value of a formula that averages arithmetically without being whole numbers.
+    /// Adds a displayed value, for formulas that average displayed values.
     #[inline]
     pub(super) fn add_formatted(&mut self, formatted: f64) {
         self.formatted.add(formatted * DOWN);
     }
 
-    /// Adds the summed differences of `count` intervals of a formula that uses no multiplier.
+    /// Adds the sums of `count` intervals, for a formula that does not use the multiplier.
     pub(super) fn add_many(
         &mut self,
         formula: Formula,
@@ -154,7 +155,7 @@ impl Sums {
         }
     }
 
-    /// The formula over the sums; `None` when nothing was added.
+    /// Applies the formula to the sums. `None` if nothing was added.
     pub(super) fn average(&self, formula: Formula) -> Option<f64> {
         let mut parts: Vec<_> = std::iter::once(self.main).chain(self.others.iter().copied()).collect();
         parts.sort_by_key(Differences::key);
@@ -184,7 +185,7 @@ impl Sums {
     }
 }
 
-/// The same formulas where time base or multiplier differ between the parts: each part enters with its own.
+/// Applies the formula to parts with different time bases or multipliers. Each part contributes with its own.
 fn over_several_clocks(formula: Formula, parts: &[Differences], numerator: f64, denominator: f64) -> f64 {
     let sources: i128 = parts.iter().map(|part| part.denominator * i128::from(part.multi_count)).sum();
     match formula {
@@ -203,7 +204,7 @@ fn over_several_clocks(formula: Formula, parts: &[Differences], numerator: f64, 
     }
 }
 
-/// A sum that carries its rounding error along (Knuth's two-sum), so that order and grouping change its value by about
+/// A sum with its rounding error (Knuth's two-sum). The order and grouping of addends affect the total by only about
 /// one part in 1e30.
 #[derive(Clone, Copy, Debug, Default)]
 struct Compensated {

@@ -1,16 +1,16 @@
-//! Windows' English names of the time zones, by the number of their string in `tzres.dll`.
+//! Windows' English names of time zones, by the ids of their strings in `tzres.dll`.
 //!
-//! A log's time zone block mostly names its zone by such a number (`@tzres.dll,-212`). The numbers and names are facts of
-//! Windows up to version 8, carried over from the list in Plaso (`plaso/winnt/time_zones.py`, release 20191203); only the
-//! names of standard and daylight time are kept. The numbers of Wine's own `tzres.dll` are different ones.
+//! Logs usually refer to their zone by such an id (`@tzres.dll,-212`). The ids and names are those of Windows up to
+//! version 8. They are from the list in Plaso (`plaso/winnt/time_zones.py`, release 20191203), which also has other
+//! names that are omitted here. Wine's `tzres.dll` has different ids.
 
-/// The English name of a string number of `tzres.dll`, if it is the name of a standard or daylight time.
-pub(super) fn name_of(number: u16) -> Option<&'static str> {
-    let found = NAMES.binary_search_by_key(&number, |&(known, _)| known).ok()?;
+/// The English name with this id, of standard or daylight time in some zone.
+pub(super) fn name_of(id: u16) -> Option<&'static str> {
+    let found = NAMES.binary_search_by_key(&id, |&(known, _)| known).ok()?;
     Some(NAMES[found].1)
 }
 
-/// Ascending by number.
+/// Sorted by id.
 const NAMES: &[(u16, &str)] = &[
     (11, "Azores Daylight Time"),
     (12, "Azores Standard Time"),

@@ -1,4 +1,4 @@
-//! Laws of formulas and statistics, over every counter type that has a formula and raw values of any kind.
+//! Laws of formulas and statistics, for every counter type with a formula and arbitrary raw values.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn counter_type() -> impl Strategy<Value = CounterType> {
     prop::sample::select(kinds)
 }
 
-/// Raw numbers: everyday ones, any, and the ends of the range.
+/// Raw numbers: ordinary ones, any, and the ends of the range.
 fn number() -> impl Strategy<Value = i64> {
     prop_oneof![
         4 => -3i64..1000,
@@ -61,10 +61,10 @@ fn intervals() -> impl Strategy<Value = Intervals> {
     prop::sample::select(vec![Intervals::All, Intervals::Active])
 }
 
-/// What a series meets at one moment.
+/// One step of a series.
 #[derive(Clone, Debug)]
 enum Event {
-    /// A sample, from a clock of `time_base` ticks a second; of another instance than the one before, or of the same.
+    /// A sample of a clock with `time_base` ticks per second, of the same instance as before or of another one.
     Sample { raw: RawValue, time_base: i64, is_other: bool },
     /// The instance was absent.
     Absent,
@@ -79,7 +79,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Events of which the most go forward, so that most intervals are good.
+/// Events with usually increasing numbers, so that most intervals are valid.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     (prop::collection::vec(event(), 0..70), any::<bool>(), positive_time_base()).prop_map(
         |(mut events, wild, base)| {
@@ -112,13 +112,13 @@ fn moment(at: usize) -> Moment {
     Moment { utc: FileTime(1000 + 10 * at as i64), bias_minutes: 480 }
 }
 
-/// A clock that stands now and then, and is set back.
+/// A clock that sometimes stops and is set back.
 fn disturbed_moment(at: usize) -> Moment {
     let ticks = (at - usize::from(at % 5 == 3)) as i64 - 9 * (at / 13) as i64;
     Moment { utc: FileTime(1000 + 10 * ticks), bias_minutes: 480 }
 }
 
-/// The statistics of `events[from..to]`, with the sample before as the one that opens the first interval.
+/// The statistics of `events[from..to]`; the sample before them opens the first interval.
 fn part(kind: CounterType, intervals: Intervals, events: &[Event], from: usize, to: usize) -> Statistics {
     part_by(moment, kind, intervals, events, [from, to])
 }
@@ -152,7 +152,7 @@ fn whole(kind: CounterType, intervals: Intervals, events: &[Event]) -> Statistic
     part(kind, intervals, events, 0, events.len())
 }
 
-/// Merges until one is left, taking the pairs as `choices` say: any order, any grouping.
+/// Merges pairs until one state is left, in any order and grouping (`choices`).
 fn merge_all(mut states: Vec<Statistics>, choices: &[prop::sample::Index]) -> Statistics {
     let mut choices = choices.iter().cycle();
     while states.len() > 1 {
@@ -163,8 +163,7 @@ fn merge_all(mut states: Vec<Statistics>, choices: &[prop::sample::Index]) -> St
     states.pop().expect("at least one state")
 }
 
-/// Equal to the last bit; averages of fractions and doubles, which are sums of rounded numbers, to 1e-12 of the largest
-/// of them.
+/// Equal bits, except averages of fractions and doubles, which are sums of rounded numbers: within 1e-12 of the largest.
 fn same(kind: CounterType, one: &Summary, other: &Summary) -> Result<(), TestCaseError> {
     let without_average = |summary: &Summary| Summary { average: None, ..summary.clone() };
     prop_assert_eq!(without_average(one), without_average(other));
@@ -227,9 +226,9 @@ proptest! {
         prop_assert!(low <= high);
     }
 
-    /// Nothing went back: the average is the formula over the first and the last raw values.
+    /// If nothing decreased, the average is the formula over the first and the last raw values.
     #[test]
-    fn the_average_is_that_of_first_and_last(
+    fn the_average_depends_only_on_the_first_and_last_raw_values(
         kind in counter_type(),
         intervals in intervals(),
         time_base in positive_time_base(),
@@ -275,7 +274,7 @@ proptest! {
                 let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
                 let mean: f64 = values.iter().map(|value| value / count).sum();
                 prop_assert_eq!(summary.average.is_some(), !values.is_empty());
-                // Of doubles below 1e-288 the sums keep no more.
+                // Sums do not hold smaller doubles.
                 let rounding = largest * 0.5e-12 + 1e-288;
                 prop_assert!((summary.average.unwrap_or(0.0) / 2.0 - mean / 2.0).abs() <= rounding);
             }
@@ -289,7 +288,7 @@ proptest! {
         prop_assert_eq!(summary.average_kind, kind_of_average);
     }
 
-    /// Any cuts, any order and grouping of the merges, empty states in between.
+    /// For any cuts and any order and grouping of merges, with empty states in between.
     #[test]
     fn splitting_and_merging_changes_nothing(
         kind in counter_type(),
@@ -310,7 +309,7 @@ proptest! {
         same(kind, &part(0, events.len()).summary(), &merged)?;
     }
 
-    /// What is packed comes back, and merges as what it was; what cannot be packed says so.
+    /// A packed state can be unpacked and merged like the original.
     #[test]
     fn packing_changes_nothing(
         kind in counter_type(),
@@ -336,7 +335,7 @@ proptest! {
         }
     }
 
-    /// Several machines (and several instances of one machine), on clocks and in time zones of their own.
+    /// Several machines, and several instances of one machine, each with its own clock and time zone.
     #[test]
     fn the_order_of_machines_does_not_matter(
         kind in counter_type(),
@@ -392,7 +391,7 @@ proptest! {
     }
 
     #[test]
-    fn a_sample_in_error_adds_to_errors_only(
+    fn a_sample_with_an_error_only_increments_the_errors(
         kind in counter_type(),
         intervals in intervals(),
         events in events(),
@@ -407,9 +406,9 @@ proptest! {
         same(kind, &expected, &after.summary())?;
     }
 
-    /// An interval in which nothing happened counts as a 0 among the values, and not at all in the average.
+    /// An interval without activity is a value of 0, and does not count in the average.
     #[test]
-    fn an_empty_interval_does_not_move_the_average(
+    fn an_empty_interval_does_not_change_the_average(
         kind in counter_type(),
         intervals in intervals(),
         events in events(),
@@ -443,7 +442,7 @@ proptest! {
     }
 
     #[test]
-    fn leaving_out_inactive_intervals_changes_neither_average_nor_last(
+    fn omitting_inactive_intervals_changes_neither_average_nor_last(
         kind in counter_type(),
         events in events(),
     ) {
@@ -461,8 +460,8 @@ proptest! {
         }
     }
 
-    /// While the denominator moves in every interval, the average is a weighted mean of the values, so it lies between
-    /// the smallest and the largest, on any mixture of clocks and multipliers.
+    /// If the denominator increases in every interval, the average is a weighted mean of the values, so it lies between the
+    /// minimum and the maximum for any mix of clocks and multipliers.
     #[test]
     fn the_average_lies_between_minimum_and_maximum(
         kind in counter_type(),
@@ -482,7 +481,7 @@ proptest! {
         else {
             return Err(TestCaseError::fail(format!("{summary:?}")));
         };
-        // 900 is the most that an inverse multi-timer subtracts from here.
+        // An inverse multi timer subtracts at most 900.
         let rounding = maximum.abs().max(900.0 * f64::from(u8::from(kind.is_inverse()))) * 1e-12;
         prop_assert!(minimum - rounding <= average && average <= maximum + rounding, "{:?}", summary);
     }

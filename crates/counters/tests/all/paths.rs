@@ -1,5 +1,5 @@
 //! Counter paths and wildcards: the vectors of the reference ("Paths, logs and tools of the PDH world", 1.1 to 1.3), and
-//! what must hold for every text.
+//! laws for any text.
 
 use proptest::prelude::*;
 use tachograph_counters::path::{
@@ -84,11 +84,11 @@ const ACCEPTED: &[Row] = &[
         "# Keys",
     ),
     (r"\PhysicalDisk(0 C:)\Avg. Disk Bytes/Read", None, "PhysicalDisk", Some("0 C:"), "Avg. Disk Bytes/Read"),
-    // A `/` is no separator here, and an instance may be without a name.
+    // `/` is not a separator here, and an instance can have an empty name.
     (r"\O/X\C", None, "O/X", None, "C"),
     (r"\O()\C", None, "O", Some(""), "C"),
     (r"\O(a)b(c)\C", None, "O(a)b", Some("c"), "C"),
-    // Instances whose parentheses do not balance.
+    // Instances with unbalanced parentheses.
     (r"\Process((abc)\ID Process", None, "Process", Some("(abc"), "ID Process"),
     (r"\Process(abc))\ID Process", None, "Process", Some("abc)"), "ID Process"),
     (r"\\CM\O(()\CT", Some("CM"), "O", Some("("), "CT"),
@@ -149,7 +149,7 @@ const REJECTED: &[&str] = &[
 ];
 
 #[test]
-fn paths_are_read_from_the_outside_in() {
+fn paths_are_parsed_from_the_outside_in() {
     for &(text, machine, set, instance, counter) in ACCEPTED {
         let path = CounterPath::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let instance_text = path.instance.as_ref().map(InstanceName::as_str);
@@ -163,7 +163,7 @@ fn paths_are_read_from_the_outside_in() {
 }
 
 #[test]
-fn what_is_no_path_is_rejected() {
+fn invalid_paths_are_rejected() {
     for text in REJECTED {
         let error = CounterPath::parse(text).expect_err(text);
         assert!(error.offset() <= text.len(), "{text}: {error:?}");
@@ -173,7 +173,7 @@ fn what_is_no_path_is_rejected() {
 }
 
 #[test]
-fn a_slash_may_lead_and_then_separates_where_no_backslash_does() {
+fn a_path_that_begins_with_a_slash_can_have_slashes_as_separators() {
     for (text, printed) in [
         ("/Processor(_Total)/% Processor Time", r"\Processor(_Total)\% Processor Time"),
         ("//WEB1/PhysicalDisk(0 C:)/Disk Reads/sec", r"\\WEB1\PhysicalDisk(0 C:)\Disk Reads/sec"),
@@ -199,7 +199,7 @@ fn a_slash_may_lead_and_then_separates_where_no_backslash_does() {
 }
 
 #[test]
-fn an_error_shows_what_to_quote() {
+fn an_error_shows_the_quoted_path() {
     let set_form = r"quote it: '\Set(Instance)\Counter'";
     for (text, offset, ending) in [
         ("Processor(_Total)% Processor Time", 0, r"quote it: '\Processor(_Total)\% Processor Time'"),
@@ -225,13 +225,13 @@ fn an_error_shows_what_to_quote() {
     }
     assert_eq!(
         CounterPath::parse("Processor(_Total)% Processor Time").unwrap_err().to_string(),
-        r"a counter path begins with '\', and a shell takes the backslashes out of an unquoted one; quote it: '\Processor(_Total)\% Processor Time'"
+        r"a counter path begins with '\'; a shell removes the backslashes of unquoted text; quote it: '\Processor(_Total)\% Processor Time'"
     );
     assert_eq!(CounterPath::parse(r"\CM\O\C"), Err(PathError::StrayBackslash { offset: 5 }));
 }
 
 #[test]
-fn names_and_paths_have_a_greatest_length() {
+fn names_and_paths_have_a_maximum_length() {
     let name = |length: usize| "ä".repeat(length);
     let path = |set: usize, instance: usize, counter: usize| {
         CounterPath::parse(&format!(r"\{}({})\{}", name(set), name(instance), name(counter)))
@@ -250,7 +250,7 @@ fn names_and_paths_have_a_greatest_length() {
 }
 
 #[test]
-fn instance_names_split() {
+fn instance_names_are_split() {
     for (text, with_parent, without) in [
         ("svchost", (None, "svchost", 0), (None, "svchost", 0)),
         ("svchost#2", (None, "svchost", 2), (None, "svchost", 2)),
@@ -275,7 +275,7 @@ fn instance_names_split() {
 }
 
 #[test]
-fn paths_are_equal_without_case() {
+fn paths_are_compared_case_insensitively() {
     let path = |text: &str| CounterPath::parse(text).unwrap();
     let (one, other) =
         (path(r"\\WEB1\Process(SvcHost)\Handle Count"), path(r"\\web1\process(svchost)\handle count"));
@@ -287,7 +287,7 @@ fn paths_are_equal_without_case() {
 }
 
 #[test]
-fn instance_patterns_select_display_forms() {
+fn instance_patterns_select_displayed_names() {
     let rows: &[(&str, &[&str], &[&str])] = &[
         ("svchost", &["svchost", "SVCHOST"], &["svchost#1", "x/svchost", "svchosts"]),
         ("svchost#2", &["svchost#2"], &["svchost", "svchost#22"]),
@@ -332,14 +332,14 @@ fn path_patterns_select_by_every_part() {
     let anywhere = PathPattern::parse(r"\System\System Up Time").unwrap();
     assert!(anywhere.matches("WEB1", "SYSTEM", None, "system up time"));
     assert!(anywhere.is_literal());
-    // The machine is no pattern.
+    // The machine is not a pattern.
     let star = PathPattern::parse(r"\\*\System\System Up Time").unwrap();
     assert!(!star.matches_machine("WEB1") && star.matches_machine("*"));
     assert_eq!(star.to_string(), r"\\*\System\System Up Time");
 }
 
 #[test]
-fn a_set_without_instances_whose_name_ends_in_parentheses_is_selected_by_its_printed_path() {
+fn a_set_without_instances_and_with_parentheses_in_its_name_is_selected_by_its_printed_path() {
     let pattern = PathPattern::parse(r"\\WEB1\Cache (L2)\Hits").expect("a path");
     assert!(pattern.matches("WEB1", "cache (l2)", None, "Hits"));
     assert!(pattern.matches("WEB1", "Cache ", Some("L2"), "Hits"), "the set may have instances as well");
@@ -382,14 +382,14 @@ fn wildcards_match() {
 }
 
 #[test]
-fn a_hostile_pattern_takes_no_time() {
-    // Backtracking into every `*` would take longer than the universe is old.
+fn a_pattern_with_many_wildcards_is_fast() {
+    // Backtracking into every `*` would take exponential time.
     let pattern = Pattern::new(&format!("{}b", "a*".repeat(500)));
     assert!(!pattern.matches(&"a".repeat(1024)));
 }
 
 #[test]
-fn near_misses_are_found() {
+fn the_closest_name_is_found() {
     let sets = ["Processor", "Processor Information", "Process", "PhysicalDisk", "Memory"];
     for (wanted, found) in [
         ("processor", Some("Processor")),
@@ -402,12 +402,12 @@ fn near_misses_are_found() {
     ] {
         assert_eq!(closest(wanted, sets.into_iter()), found, "{wanted}");
     }
-    // Of equals the first; one letter may differ in a short name.
+    // The first of equal distances; one letter can differ in a short name.
     assert_eq!(closest("c", ["ab", "a", "b"].into_iter()), Some("a"));
     assert_eq!(closest("ab", ["ba"].into_iter()), Some("ba"));
 }
 
-/// The definition of a wildcard match, taken literally.
+/// A wildcard match, directly by its definition.
 fn naive(pattern: &[char], name: &[char]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (None, None) => true,
@@ -420,7 +420,7 @@ fn naive(pattern: &[char], name: &[char]) -> bool {
     }
 }
 
-/// A text whose parentheses balance, with backslashes inside them only.
+/// A text with balanced parentheses, and backslashes only inside them.
 fn balanced() -> impl Strategy<Value = String> {
     let plain = "[A-Za-z0-9 %#/.:,*?äÖ]{0,6}";
     let inside = plain.prop_recursive(3, 12, 3, |inner| {
@@ -435,14 +435,14 @@ fn balanced() -> impl Strategy<Value = String> {
     })
 }
 
-/// Text of the characters that matter most to the reader.
+/// A text of the characters that are special in paths.
 fn path_like() -> impl Strategy<Value = String> {
     prop_oneof![r"[\\/()#ab*]{0,24}", r"\\{1,2}[\\()aé#/ ]{0,24}", any::<String>()]
 }
 
 proptest! {
     #[test]
-    fn reading_never_panics_and_printing_gives_the_text_back(text in path_like()) {
+    fn parsing_never_panics_and_printing_restores_the_text(text in path_like()) {
         match CounterPath::parse(&text) {
             Ok(path) if text.starts_with('\\') => prop_assert_eq!(path.to_string(), text),
             Ok(path) => {
@@ -453,7 +453,7 @@ proptest! {
             Err(error) => {
                 prop_assert!(text.is_char_boundary(error.offset()));
                 let message = error.to_string();
-                // What is suggested is a path.
+                // The suggestion is a path.
                 if let Some((_, quoted)) = message.split_once("quote it: ") {
                     let meant = quoted[1..quoted.len() - 1].replace(r"'\''", "'");
                     prop_assert!(CounterPath::parse(&meant).is_ok(), "{}", message);
@@ -463,7 +463,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_that_were_printed_are_read_back(
+    fn printed_parts_are_parsed(
         machine in proptest::option::of("[A-Za-z0-9.()-]{1,8}"),
         set in balanced().prop_filter("a set has a name and does not end in a group", |set| {
             !set.is_empty() && !set.ends_with(')')
@@ -476,7 +476,7 @@ proptest! {
     }
 
     #[test]
-    fn every_name_of_an_instance_can_be_meant(instance in r"[ab()/# ]{0,12}|[^\\]{0,12}") {
+    fn every_instance_can_be_selected(instance in r"[ab()/# ]{0,12}|[^\\]{0,12}") {
         let path = CounterPath {
             machine: None,
             set: "Process".to_owned(),
@@ -491,7 +491,7 @@ proptest! {
             lowest = lowest.min(depth);
         }
         if (depth, lowest) == (0, -1) {
-            // The path of another set: `?` selects the instance.
+            // It is parsed as a path of another set; `?` selects the instance.
             prop_assert_ne!(read.map(|read| read.set), Ok(path.set));
             let masked = instance.replace(['(', ')'], "?");
             let pattern = PathPattern::parse(&format!(r"\Process({masked})\Bytes (in)")).unwrap();
@@ -502,7 +502,7 @@ proptest! {
     }
 
     #[test]
-    fn instance_parts_are_split_again(
+    fn joined_instance_parts_are_split(
         parent in proptest::option::of("[a-z ]{1,6}"),
         name in "[a-z/ ]{0,5}[a-z/]",
         index in any::<u32>(),
@@ -513,7 +513,7 @@ proptest! {
     }
 
     #[test]
-    fn an_index_that_was_split_off_is_written_back(text in "[a/ #019]{0,8}") {
+    fn split_instance_names_are_joined(text in "[a/ #019]{0,8}") {
         let (name, index) = split_index(&text);
         prop_assert_eq!(InstanceName::from_parts(None, name, index), InstanceName::from(text.as_str()));
         for has_parent in [false, true] {
@@ -524,13 +524,13 @@ proptest! {
     }
 
     #[test]
-    fn wildcards_agree_with_their_definition(pattern in "[abAé*?]{0,8}", name in "[abBÉ]{0,10}") {
+    fn wildcards_match_by_their_definition(pattern in "[abAé*?]{0,8}", name in "[abBÉ]{0,10}") {
         let letters = |text: &str| text.chars().collect::<Vec<_>>();
         prop_assert_eq!(Pattern::new(&pattern).matches(&name), naive(&letters(&pattern), &letters(&name)));
     }
 
     #[test]
-    fn a_literal_pattern_is_equality(a in any::<String>(), b in any::<String>()) {
+    fn a_pattern_without_wildcards_matches_equal_names(a in any::<String>(), b in any::<String>()) {
         prop_assert!(eq_ignore_case(&a, &a));
         prop_assert_eq!(eq_ignore_case(&a, &b), fold_case(&a) == fold_case(&b));
         let pattern = Pattern::new(&a);
@@ -539,7 +539,7 @@ proptest! {
     }
 
     #[test]
-    fn the_closest_of_names_that_hold_the_wanted_is_itself(names in proptest::collection::vec("[a-c]{1,6}", 1..6)) {
+    fn the_closest_name_to_a_candidate_is_itself(names in proptest::collection::vec("[a-c]{1,6}", 1..6)) {
         for name in &names {
             let found = closest(name, names.iter().map(String::as_str));
             prop_assert_eq!(found, Some(name.as_str()));

@@ -1,4 +1,4 @@
-//! Adding a run of raw values at once is the same as adding them one by one.
+//! Adding a run of raw values equals adding them one by one.
 
 use proptest::prelude::*;
 use tachograph_counters::civil::{FileTime, Moment};
@@ -11,7 +11,7 @@ fn kinds() -> impl Strategy<Value = CounterType> {
     prop::sample::select(kinds)
 }
 
-/// Mostly rising numbers, as counters have them; now and then a step back, an error, an absence, a standstill.
+/// Usually increasing numbers, as of counters; sometimes a decrease, an error, an absent instance or no change.
 fn raws() -> impl Strategy<Value = Vec<RawValue>> {
     let status = prop_oneof![
         12 => Just(Status::VALID_DATA),
@@ -34,9 +34,9 @@ fn raws() -> impl Strategy<Value = Vec<RawValue>> {
     })
 }
 
-fn at(number: usize, wobble: &[i8]) -> Moment {
-    let wobble = wobble.get(number % wobble.len().max(1)).copied().unwrap_or_default();
-    Moment { utc: FileTime(1_000_000 + 100 * number as i64 + i64::from(wobble)), bias_minutes: 60 }
+fn at(index: usize, wobble: &[i8]) -> Moment {
+    let wobble = wobble.get(index % wobble.len().max(1)).copied().unwrap_or_default();
+    Moment { utc: FileTime(1_000_000 + 100 * index as i64 + i64::from(wobble)), bias_minutes: 60 }
 }
 
 fn summary(series: &Series) -> Summary {
@@ -52,7 +52,7 @@ proptest! {
         time_base in prop_oneof![4 => Just(10_000_000i64), 1 => -1i64..=1],
         intervals in prop::sample::select(vec![Intervals::All, Intervals::Active]),
         raws in raws(),
-        // Two at one moment, too.
+        // Also two raw values at the same time.
         wobble in prop::collection::vec(prop_oneof![any::<i8>(), Just(50), Just(-50)], 1..9),
         run_lengths in prop::collection::vec(1usize..40, 1..9),
         breaks in prop::collection::vec(any::<bool>(), 1..9),
@@ -61,15 +61,15 @@ proptest! {
         let new = || Series::new(Statistics::new(kind.formula(), intervals, None));
         let (mut one_by_one, mut in_runs) = (new(), new());
         let mut from = 0;
-        for (number, length) in run_lengths.iter().cycle().enumerate() {
+        for (index, length) in run_lengths.iter().cycle().enumerate() {
             let to = (from + length).min(raws.len());
-            let run = || raws[from..to].iter().zip(from..).map(|(raw, number)| (raw, at(number, &wobble)));
-            if breaks[number % breaks.len()] {
+            let times: Vec<_> = (from..to).map(|index| at(index, &wobble)).collect();
+            if breaks[index % breaks.len()] {
                 in_runs.interrupt();
                 one_by_one.interrupt();
             }
-            in_runs.add_run(&calculator, run());
-            for (raw, at) in run() {
+            in_runs.add_run(&calculator, raws[from..to].iter(), &times);
+            for (raw, at) in raws[from..to].iter().zip(times) {
                 one_by_one.add(&calculator, raw, at);
             }
             from = to;

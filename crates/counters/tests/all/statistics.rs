@@ -1,4 +1,4 @@
-//! Statistics where a series is not whole: interruptions, new logs, errors in between; and what the figures say then.
+//! Statistics of interrupted series: absences, restarts, errors.
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
@@ -8,12 +8,12 @@ use tachograph_counters::{
 
 const BAD: RawValue = RawValue::error(Status::NO_MACHINE);
 
-/// 2026-03-01 or so; `second` counts from there.
+/// A time in 2026, plus `second`.
 fn at(second: i64) -> Moment {
     Moment { utc: FileTime(134_000_000_000_000_000 + second * 10_000_000), bias_minutes: -60 }
 }
 
-/// A series of a rate per second on a clock of 1000 ticks, one sample a second.
+/// A series of a rate per second, with a clock of 1000 ticks per second and one sample per second.
 struct Rates {
     calculator: Calculator,
     series: Series,
@@ -39,12 +39,12 @@ impl Rates {
         self
     }
 
-    /// A good sample.
+    /// A valid sample.
     fn count(&mut self, first: i64) -> &mut Self {
         self.raw(RawValue::new(first, self.second * 1000))
     }
 
-    /// A good sample after a restart of the machine.
+    /// A valid sample after a restart of the machine.
     fn across(&mut self, first: i64) -> &mut Self {
         self.series.follow(Origin { boot_time: FileTime(2 + self.second), ..Origin::default() });
         self.count(first)
@@ -65,13 +65,13 @@ impl Rates {
     }
 }
 
-/// Values and errors.
+/// The numbers of values and errors.
 fn counts(summary: &Summary) -> (u64, u64) {
     (summary.values, summary.errors)
 }
 
 #[test]
-fn no_sample_is_no_figure() {
+fn without_samples_there_are_no_results() {
     assert_eq!(Rates::new().summary(), Summary::default());
     let doubles = Rates::of(CounterType::DOUBLE_RAW).summary();
     assert_eq!(doubles, Summary { average_kind: AverageKind::Arithmetic, ..Summary::default() });
@@ -87,7 +87,7 @@ fn one_sample_opens_a_rate_and_is_a_count() {
 }
 
 #[test]
-fn a_baseline_opens_the_first_interval_and_is_no_value() {
+fn a_baseline_opens_the_first_interval_and_is_not_a_value() {
     for (kind, values, first_time) in [(CounterType::BULK_COUNT, 1, at(0)), (CounterType::RAWCOUNT, 1, at(1))]
     {
         let mut rates = Rates::of(kind);
@@ -100,7 +100,7 @@ fn a_baseline_opens_the_first_interval_and_is_no_value() {
 }
 
 #[test]
-fn a_bad_baseline_puts_the_first_interval_in_error() {
+fn the_interval_after_an_invalid_baseline_is_an_error() {
     let mut rates = Rates::new();
     rates.series.add_baseline(&rates.calculator, &BAD, at(0));
     rates.second = 1;
@@ -110,7 +110,7 @@ fn a_bad_baseline_puts_the_first_interval_in_error() {
 }
 
 #[test]
-fn good_bad_good_is_two_intervals_in_error() {
+fn an_invalid_sample_makes_two_intervals_errors() {
     let summary = Rates::new().count(0).bad().count(100).summary();
     assert_eq!(counts(&summary), (0, 2));
     assert_eq!((summary.last, summary.average, summary.minimum), (None, None, None));
@@ -118,7 +118,7 @@ fn good_bad_good_is_two_intervals_in_error() {
 }
 
 #[test]
-fn an_error_in_between_leaves_its_intervals_out_of_the_average() {
+fn intervals_with_errors_are_not_in_the_average() {
     let summary = Rates::new().count(0).count(10).bad().count(1000).count(1030).summary();
     assert_eq!(counts(&summary), (2, 2));
     assert_eq!((summary.minimum, summary.average, summary.maximum), (Some(10.0), Some(20.0), Some(30.0)));
@@ -140,21 +140,21 @@ fn errors_at_both_ends() {
 }
 
 #[test]
-fn a_counter_that_went_back_is_an_error_once() {
+fn a_counter_that_decreased_is_one_error() {
     let summary = Rates::new().count(50).count(60).count(5).count(25).summary();
     assert_eq!(counts(&summary), (2, 1));
     assert_eq!((summary.minimum, summary.average, summary.maximum), (Some(10.0), Some(15.0), Some(20.0)));
 }
 
 #[test]
-fn the_last_value_before_an_error_stays_the_last() {
+fn an_error_does_not_replace_the_last_value() {
     let summary = Rates::new().count(0).count(7).count(3).summary();
     assert_eq!((summary.last, summary.errors), (Some(7.0), 1));
     assert_eq!(summary.last_time, Some(at(2)), "the raw value was good all the same");
 }
 
 #[test]
-fn an_absence_is_neither_value_nor_error() {
+fn an_absent_instance_is_neither_a_value_nor_an_error() {
     let summary = Rates::new().count(0).count(10).absent().count(500).count(520).summary();
     assert_eq!(counts(&summary), (2, 0));
     assert_eq!((summary.average, summary.maximum), (Some(15.0), Some(20.0)));
@@ -165,7 +165,7 @@ fn an_absence_is_neither_value_nor_error() {
 }
 
 #[test]
-fn the_status_of_an_absent_instance_is_an_absence() {
+fn the_status_no_instance_is_an_absence() {
     let absent = RawValue::error(Status::NO_INSTANCE);
     let mut rates = Rates::new();
     rates.series.add_baseline(&rates.calculator, &absent, at(0));
@@ -181,13 +181,13 @@ fn the_status_of_an_absent_instance_is_an_absence() {
 }
 
 #[test]
-fn an_absence_hides_the_error_before_it() {
+fn an_absence_discards_the_error_before_it() {
     let summary = Rates::new().count(0).bad().absent().count(9).summary();
     assert_eq!(counts(&summary), (0, 1));
 }
 
 #[test]
-fn no_interval_reaches_across_a_restart() {
+fn values_before_and_after_a_restart_are_not_paired() {
     let forward = Rates::new().count(0).count(10).across(500).count(520).summary();
     assert_eq!(counts(&forward), (2, 0));
     assert_eq!((forward.average, forward.maximum), (Some(15.0), Some(20.0)));
@@ -198,16 +198,16 @@ fn no_interval_reaches_across_a_restart() {
 }
 
 #[test]
-fn types_without_a_number_have_only_errors() {
+fn types_without_a_formula_have_only_errors() {
     let summary = Rates::of(CounterType::TEXT).count(1).count(2).summary();
     assert_eq!(counts(&summary), (0, 2));
     assert_eq!((summary.last, summary.average, summary.quantiles), (None, None, None));
 }
 
-/// Time that passes without an operation is formatted as 0 but measures none: it is a value, in the average, and
-/// neither minimum nor quantile.
+/// Time without an operation has the value 0, which measures nothing: it counts as a value and in the average, not in the
+/// extremes and quantiles.
 #[test]
-fn a_numerator_that_moves_alone() {
+fn a_numerator_that_increases_without_its_denominator() {
     let calculator = Calculator::new(CounterType::AVERAGE_BULK, 1);
     let mut series = Series::new(Statistics::new(calculator.formula(), Intervals::All, None));
     for (second, (bytes, operations)) in [(0, 0), (400, 4), (500, 4), (1000, 6)].into_iter().enumerate() {
@@ -221,7 +221,7 @@ fn a_numerator_that_moves_alone() {
 }
 
 #[test]
-fn machines_on_different_clocks() {
+fn machines_with_different_clocks() {
     let rate = |machine: &str, time_base: i64, per_second: i64, seconds: i64| {
         let calculator = Calculator::new(CounterType::BULK_COUNT, time_base);
         let statistics = Statistics::new(calculator.formula(), Intervals::All, Some(machine.into()));
@@ -242,9 +242,9 @@ fn machines_on_different_clocks() {
     assert_eq!((summary.minimum, summary.maximum), (Some(10.0), Some(70.0)));
 }
 
-/// What the stretches of an ordinary log are: all of them have room in little.
+/// The time ranges of an ordinary log can all be packed.
 #[test]
-fn ordinary_stretches_are_packed() {
+fn ordinary_time_ranges_are_packed() {
     assert_eq!(size_of::<PackedStatistics>(), 64);
     for kind in [
         CounterType::BULK_COUNT,
@@ -281,9 +281,8 @@ fn ordinary_stretches_are_packed() {
     }
 }
 
-/// What has no room in little is not packed as something else.
 #[test]
-fn extraordinary_stretches_are_not_packed() {
+fn states_that_do_not_fit_are_not_packed() {
     let calculator = Calculator::new(CounterType::BULK_COUNT, 1000);
     let rate = |from: i64, to: i64, time_base: i64| {
         let state = Statistics::new(calculator.formula(), Intervals::All, None).without_quantiles();
@@ -317,7 +316,7 @@ fn extraordinary_stretches_are_not_packed() {
 #[test]
 fn multi_timers_of_several_multipliers() {
     for (kind, average) in [
-        // 3000 of 1000 * 4 + 1000 * 1, and what is missing of it per unit of time.
+        // 3000 of 1000 * 4 + 1000 * 1, and the remainder per unit of time.
         (CounterType::MULTI_TIMER_100NS, 60.0),
         (CounterType::MULTI_TIMER_INV_100NS, 100.0),
     ] {
@@ -335,8 +334,8 @@ fn multi_timers_of_several_multipliers() {
 }
 
 #[test]
-fn first_and_last_time_are_those_of_the_whole_fleet() {
-    let stretch = |from: i64, to: i64, bias_minutes: i32| {
+fn first_and_last_time_include_all_machines() {
+    let range = |from: i64, to: i64, bias_minutes: i32| {
         let calculator = Calculator::new(CounterType::RAWCOUNT, 1);
         let mut statistics = Statistics::new(calculator.formula(), Intervals::All, None);
         for second in from..=to {
@@ -345,7 +344,7 @@ fn first_and_last_time_are_those_of_the_whole_fleet() {
         }
         statistics
     };
-    let parts = [stretch(5, 9, 480), stretch(2, 6, -60), stretch(2, 9, 0)];
+    let parts = [range(5, 9, 480), range(2, 6, -60), range(2, 9, 0)];
     for [one, two, three] in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
         let mut merged = parts[one].clone();
         merged.merge(&parts[two]).expect("one formula");
@@ -357,7 +356,7 @@ fn first_and_last_time_are_those_of_the_whole_fleet() {
 }
 
 #[test]
-fn huge_doubles_have_a_mean() {
+fn huge_doubles_have_an_average() {
     let doubles = |values: &[f64]| {
         let calculator = Calculator::new(CounterType::DOUBLE_RAW, 1);
         let mut statistics = Statistics::new(calculator.formula(), Intervals::All, None);
@@ -382,7 +381,7 @@ fn nearest_rank(values: &[f64], quantile: f64) -> f64 {
 #[test]
 fn quantiles_lie_within_one_percent_of_the_nearest_rank() {
     const ASKED: [f64; 7] = [0.0, 0.01, 0.5, 0.9, 0.95, 0.99, 1.0];
-    // Where a rank falls between two values far apart, one rank off is far off.
+    // Between two distant values, an error of one rank is a large error.
     let steps = |count: usize| (0..count).map(move |at| 1.1f64.powi(at as i32 % 97) * 3.0);
     let signed = |count: usize| steps(count).enumerate().map(|(at, step)| [step, 0.0, -step, step][at % 4]);
     for count in (1..140).chain([199, 200, 201, 999, 1000, 1001]) {

@@ -1,5 +1,5 @@
 //! Times and time zones: values of the reference logs ("The Windows Performance Monitor binary log", 3.3, 10 and 14), the
-//! seconds around every change of a zone, and what must hold for every number.
+//! seconds around changes of a zone, and laws for any number.
 
 use jiff::civil::{DateTime, date};
 use proptest::prelude::*;
@@ -61,7 +61,7 @@ impl WithBias for TimeZone {
 }
 
 #[test]
-fn log_times_are_written_and_read() {
+fn log_times_are_written_and_parsed() {
     for (units, text) in [
         (0, "01/01/1601 00:00:00.000"),
         (-1, "12/31/1600 23:59:59.999"),
@@ -109,7 +109,7 @@ fn calendar_and_system_times_convert() {
     assert_eq!(FileTime(1).to_civil(), Some(date(1601, 1, 1).at(0, 0, 0, 100)));
     assert_eq!(FileTime(i64::MAX).to_civil(), None);
     assert_eq!(FileTime(i64::MIN).to_civil(), None);
-    // The ends of the calendar itself.
+    // The ends of the calendar.
     assert_eq!(FileTime::from_civil(DateTime::MAX).to_log_time(), "12/31/9999 23:59:59.999");
     assert!(FileTime::from_civil(DateTime::MIN) < FileTime(-505_227_456_000_000_000));
 
@@ -126,7 +126,7 @@ fn calendar_and_system_times_convert() {
 }
 
 #[test]
-fn moments_are_shown_with_their_offset() {
+fn moments_are_written_with_their_offset() {
     let local = FileTime(130_057_734_178_449_999);
     for (bias_minutes, text) in [
         (480, "2013-02-19T18:50:17.844-08:00"),
@@ -142,7 +142,7 @@ fn moments_are_shown_with_their_offset() {
     for (utc, bias_minutes, text) in [
         (i64::MAX, 0, "filetime:9223372036854775807"),
         (i64::MIN, 480, "filetime:-9223372036854775808"),
-        // The last minutes of 9999 in UTC are in a year of five digits to the east.
+        // East of UTC, the last minutes of 9999 in UTC are in the year 10000.
         (2_650_467_743_999_999_999, -60, "filetime:2650467743999999999"),
         (2_650_467_743_999_999_999, 60, "9999-12-31T22:59:59.999-01:00"),
     ] {
@@ -186,7 +186,7 @@ fn time_arguments_have_two_forms() {
 }
 
 #[test]
-fn years_of_two_digits_are_those_of_windows() {
+fn two_digit_years_are_those_of_windows() {
     for (text, year) in [
         ("2/19/13", 2013),
         ("2/19/00", 2000),
@@ -200,7 +200,7 @@ fn years_of_two_digits_are_those_of_windows() {
 }
 
 #[test]
-fn times_of_day_stand_alone() {
+fn times_of_day_without_a_date() {
     let minute = FileTime::PER_MINUTE;
     for (text, units) in [
         ("18:55", (18 * 60 + 55) * minute),
@@ -217,7 +217,7 @@ fn times_of_day_stand_alone() {
 }
 
 #[test]
-fn a_time_argument_error_says_what_is_wrong() {
+fn messages_of_time_argument_errors() {
     use TimeArgumentError::{Date, Empty, Form, Offset, TimeOfDay, TwelveHours};
     for (text, error, message) in [
         (" ", Empty, "the time is empty"),
@@ -273,7 +273,7 @@ fn the_zones_of_the_reference_logs() {
     assert_eq!(b.bias_minutes, 180);
 }
 
-/// Local time, the moment before it in the log (UTC), bias.
+/// Local time, the previous time in the log (UTC), bias.
 fn check(zone: &TimeZone, rows: &[(&str, Option<&str>, i32)]) {
     for &(local, previous_utc, bias_minutes) in rows {
         let moment = zone.local_to_moment(time(local), previous_utc.map(time));
@@ -330,7 +330,7 @@ fn the_changes_in_the_northern_hemisphere() {
 }
 
 #[test]
-fn the_changes_within_a_stretch_are_listed() {
+fn the_changes_within_a_time_range_are_listed() {
     let changes = |zone: TimeZone, begin: &str, end: &str, most: usize| {
         let found = zone.changes(time(begin), time(end), most);
         found.iter().map(|moment| (moment.utc, moment.bias_minutes)).collect::<Vec<_>>()
@@ -371,7 +371,7 @@ fn the_changes_in_the_southern_hemisphere() {
 
 #[test]
 fn unusual_rules() {
-    // Dates with a year happen once; before the first of them the other time was in force.
+    // Dates with a year occur once; before the first one, the other season was in force.
     let once = zone(0, [2013, 10, 0, 27, 2, 0, 0, 0], [2013, 3, 0, 31, 1, 0, 0, 0], -60);
     check(
         &once,
@@ -393,7 +393,7 @@ fn unusual_rules() {
             ("07/01/2020 00:00:00.000", None, -60),
         ],
     );
-    // Winter time that is "daylight" with the greater bias: the hour repeats where it begins.
+    // Winter time as daylight time with the larger bias: the hour repeats when it begins.
     let greater = zone(0, [0, 3, 0, 5, 1, 0, 0, 0], [0, 10, 0, 5, 2, 0, 0, 0], 60);
     check(
         &greater,
@@ -404,7 +404,7 @@ fn unusual_rules() {
             ("10/27/2024 01:30:00.000", Some("10/27/2024 01:30:00.000"), 60),
         ],
     );
-    // A change as the year ends, in either direction.
+    // A change at the end of the year, in either direction.
     let new_year = zone(0, [0, 1, 6, 1, 0, 0, 0, 0], [0, 12, 5, 5, 23, 59, 59, 999], -60);
     for local in ["12/31/2021 12:00:00.000", "01/01/2022 12:00:00.000", "06/01/2022 00:00:00.000"] {
         assert_eq!(new_year.local_to_moment(time(local), None).local(), time(local));
@@ -412,7 +412,7 @@ fn unusual_rules() {
 }
 
 #[test]
-fn a_rule_that_means_nothing_is_none() {
+fn an_invalid_rule_is_ignored() {
     let good = [0, 3, 0, 2, 2, 0, 0, 0];
     for bad in [
         [0; 8],
@@ -474,7 +474,7 @@ fn indirect_names_are_resolved() {
     ] {
         assert_eq!(resolve_name(name), resolved);
     }
-    // The table is searched by halves: every number of it is found only if it ascends.
+    // Binary search finds every id only if the table is sorted.
     let known = (0..=u16::MAX).filter(|number| {
         let name = format!("@tzres.dll,-{number}");
         resolve_name(&name) != name
@@ -511,7 +511,7 @@ fn any_time() -> impl Strategy<Value = i64> {
 
 proptest! {
     #[test]
-    fn between_the_changes_the_bias_stays(
+    fn the_bias_is_constant_between_changes(
         zone in any_zone().prop_filter("biases of a day", |zone| {
             let biases = [zone.bias_minutes, zone.standard_bias_minutes, zone.daylight_bias_minutes];
             biases.iter().all(|minutes| minutes.unsigned_abs() < 24 * 60)
@@ -532,7 +532,7 @@ proptest! {
     }
 
     #[test]
-    fn a_local_time_stays_what_it_is(zone in any_zone(), local in any_time(), previous in any::<Option<i64>>()) {
+    fn a_local_time_is_preserved(zone in any_zone(), local in any_time(), previous in any::<Option<i64>>()) {
         let moment = zone.local_to_moment(FileTime(local), previous.map(FileTime));
         prop_assert_eq!(moment.local(), FileTime(local));
         prop_assert!(!moment.rfc3339().is_empty() && !zone.name_at(&moment).is_empty());
@@ -541,13 +541,13 @@ proptest! {
     }
 
     #[test]
-    fn rising_local_times_give_rising_utc(
+    fn ascending_local_times_have_ascending_utc(
         is_northern in any::<bool>(),
         start in 0..400 * 366 * 24_i64,
         step_minutes in 1_i64..20_000,
     ) {
         let zone = if is_northern { pacific() } else { sydney() };
-        // The local hours that a change may skip or repeat give way to the ones after them.
+        // Hours that a change can skip or repeat are replaced by the ones after them.
         let clear = |local: FileTime| {
             let civil = local.to_civil().unwrap();
             let is_unclear = [3, 4, 10, 11].contains(&civil.month()) && (1..3).contains(&civil.hour());
@@ -557,13 +557,13 @@ proptest! {
         let second = clear(first.saturating_add(step_minutes * FileTime::PER_MINUTE));
         let (earlier, later) = (zone.local_to_moment(first, None), zone.local_to_moment(second, None));
         prop_assert!(earlier.utc < later.utc);
-        // There and back again.
+        // The conversion is reversible.
         prop_assert_eq!(zone.utc_to_moment(later.utc), later);
     }
 
     #[test]
-    fn the_repeated_hour_rises_too(minutes in proptest::collection::btree_set(0_i64..180, 2..40)) {
-        // What a log holds around the end of daylight time: rising moments, as local times.
+    fn the_repeated_hour_has_ascending_utc(minutes in proptest::collection::btree_set(0_i64..180, 2..40)) {
+        // A log around the end of daylight time: ascending moments, as local times.
         let zone = pacific();
         let start = time("11/03/2013 07:30:00.000");
         let mut previous = None;
@@ -571,7 +571,7 @@ proptest! {
             let utc = start.saturating_add(minute * FileTime::PER_MINUTE);
             let read = zone.local_to_moment(zone.utc_to_moment(utc).local(), previous);
             prop_assert!(previous.is_none_or(|previous| previous < read.utc));
-            // Where the first occurrence is still possible it is taken, so a read time is never too late.
+            // The first occurrence is preferred, so a parsed time is never too late.
             prop_assert!(read.utc <= utc);
             previous = Some(read.utc);
         }
@@ -601,7 +601,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in prop_oneof!["[0-9/:. TZAPM+-]{0,30}", any::<String>()]) {
+    fn any_text_is_parsed_or_rejected(text in prop_oneof!["[0-9/:. TZAPM+-]{0,30}", any::<String>()]) {
         let _ = FileTime::parse_log_time(text.as_bytes());
         if let Err(error) = TimeArgument::parse(&text) {
             prop_assert!(error.to_string().contains("write '2/19/2013"));

@@ -1,4 +1,4 @@
-//! The formulas against checked-in vectors: `vectors/formulas.tsv` says where each comes from.
+//! The formulas, checked by the vectors of `vectors/formulas.tsv`, which names the source of each.
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
@@ -10,7 +10,7 @@ const FORMULAS: &str = include_str!("../vectors/formulas.tsv");
 const COLUMNS: &str = "id\twhat\ttype\ttime_base\tolder_first\tolder_second\tnewer_first\tnewer_second\t\
                        multiplier\tresult\tremark";
 
-/// How many vectors each origin has: numbered from 1, without a gap.
+/// The number of vectors of each origin. Their ids are consecutive from 1.
 const ORIGINS: [(char, usize); 6] = [('O', 29), ('X', 4), ('S', 3), ('N', 2), ('R', 21), ('H', 54)];
 
 /// One line of the table.
@@ -20,7 +20,7 @@ struct Vector {
     calculator: Calculator,
     older: Option<RawValue>,
     newer: RawValue,
-    /// A number or the name of a status, as it is written.
+    /// The text of a number or of the name of a status.
     result: &'static str,
 }
 
@@ -62,7 +62,7 @@ impl Vector {
         self.calculator.format(self.older.as_ref(), &self.newer, options)
     }
 
-    /// What is wrong, if anything, with the value that the calculator makes.
+    /// A message if the calculator returns another value.
     fn failure(&self) -> Option<String> {
         let got = self.format(&FormatOptions::default());
         let agrees = match (&got, self.result.parse::<f64>()) {
@@ -93,7 +93,7 @@ fn vector(id: &str) -> Vector {
 }
 
 #[test]
-fn the_table_is_whole() {
+fn the_table_is_complete() {
     let expected: Vec<String> = ORIGINS
         .iter()
         .flat_map(|&(origin, count)| (1..=count).map(move |number| format!("{origin}{number:02}")))
@@ -119,10 +119,9 @@ fn formulas() {
     assert!(failures.is_empty(), "{} of 113:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// The order of operations that agrees with Windows to the last bit is not the only one that comes close: the vectors
-/// of origin O must be able to tell.
+/// Only one order of operations agrees with Windows to the last bit. The vectors of origin O must detect others.
 #[test]
-fn other_orders_of_operations_would_be_noticed() {
+fn other_orders_of_operations_are_detected() {
     type Order = fn(f64, f64, f64) -> f64;
     let others: [(CounterType, Order); 6] = [
         (CounterType::BULK_COUNT, |n, d, base| n * base / d),
@@ -149,7 +148,7 @@ fn other_orders_of_operations_would_be_noticed() {
 }
 
 #[test]
-fn h02_is_shown_in_hexadecimal() {
+fn h02_is_displayed_in_hexadecimal() {
     let vector = vector("H02");
     assert!(vector.calculator.counter_type().is_hexadecimal());
     let shown = vector.format(&FormatOptions::default()).map(|value| format!("{:#x}", value as u64));
@@ -157,7 +156,7 @@ fn h02_is_shown_in_hexadecimal() {
 }
 
 #[test]
-fn h14_is_16_where_32_bits_are_unwrapped() {
+fn h14_is_16_if_32_bits_are_unwrapped() {
     let unwrap = FormatOptions { unwrap_32_bit: true, ..FormatOptions::default() };
     let mut vector = vector("H14");
     assert_eq!(vector.format(&unwrap), Err(Status::NEGATIVE_VALUE), "data of 64 bits does not roll over");
@@ -167,7 +166,7 @@ fn h14_is_16_where_32_bits_are_unwrapped() {
 }
 
 #[test]
-fn unwrapping_applies_to_differences_that_went_back_and_once() {
+fn unwrapping_applies_once_to_negative_differences() {
     let unwrap = FormatOptions { unwrap_32_bit: true, ..FormatOptions::default() };
     let delta = Calculator::new(CounterType::DELTA, 1).with_32_bit_data(true);
     let format =
@@ -187,7 +186,7 @@ fn h19_and_h36_are_100_with_the_cap() {
         assert_eq!(vector(id).format(&cap), Ok(100.0), "{id}");
         assert_eq!(vector(id).format(&FormatOptions::default()), Ok(150.0), "{id}");
     }
-    // Only percentages: a rate above 100 stays.
+    // Only percentages are capped.
     assert_eq!(vector("H10").format(&cap), Ok(1e7));
 }
 
@@ -209,13 +208,13 @@ fn scale_and_times_1000() {
 }
 
 #[test]
-fn the_cap_comes_before_the_scale() {
+fn the_cap_is_applied_before_the_scale() {
     let options = FormatOptions { cap_at_100: true, scale: 1, ..FormatOptions::default() };
     assert_eq!(vector("H19").format(&options), Ok(1000.0));
 }
 
 #[test]
-fn a_double_that_scaling_carries_away_is_invalid() {
+fn a_double_that_overflows_by_scaling_is_invalid() {
     let double = Calculator::new(CounterType::DOUBLE_RAW, 1);
     let options = FormatOptions { scale: 7, ..FormatOptions::default() };
     assert_eq!(double.format(None, &RawValue::from_double(1e305), &options), Err(Status::INVALID_DATA));
@@ -231,7 +230,7 @@ fn the_order_of_the_checks() {
     let bad = RawValue::error(Status::NO_INSTANCE);
     let good = RawValue::new(1, 1);
     let rate = Calculator::new(CounterType::BULK_COUNT, 0);
-    // A sample in error, before a type without a number.
+    // A sample with an error, before a type without a value.
     let base = Calculator::new(CounterType::AVERAGE_BASE, 1);
     assert_eq!(base.format(Some(&good), &bad, &plain), Err(Status::INVALID_DATA));
     // A type without a formula, before a missing sample.
@@ -246,7 +245,7 @@ fn the_order_of_the_checks() {
     // The counter, before the denominator of 0.
     let timer = Calculator::new(CounterType::TIMER_100NS, 10_000_000);
     assert_eq!(timer.format(Some(&RawValue::new(9, 1)), &good, &plain), Err(Status::NEGATIVE_VALUE));
-    // A status that is not an error does not hinder.
+    // A status that is not an error is ignored.
     let new_data = RawValue { status: Status::NEW_DATA, ..RawValue::new(3, 1) };
     assert_eq!(timer.format(Some(&RawValue::new(1, 0)), &new_data, &plain), Ok(200.0));
 }
@@ -277,7 +276,7 @@ fn the_article_by_series() {
     assert_eq!(active.last, Some(0.0));
 }
 
-/// The average of a real log, from its first and last raw values alone.
+/// The average of a real log, from only its first and last raw values.
 #[test]
 fn the_average_of_a_real_log() {
     let calculator = Calculator::new(CounterType::AVERAGE_BULK, 2_725_536);

@@ -1,4 +1,4 @@
-//! The group by system calls alone: what a reading costs at least.
+//! The group with system calls alone: the minimum cost of a reading.
 
 #![allow(
     unsafe_code,
@@ -23,7 +23,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Opens it; it does not count yet.
+    /// Opens it, without starting it.
     pub(crate) fn open() -> Self {
         let leader = counter(PERF_COUNT_SW_TASK_CLOCK, None);
         let member = counter(PERF_COUNT_SW_PAGE_FAULTS, Some(&leader));
@@ -50,7 +50,7 @@ impl Bare {
 
     /// The two counts.
     pub(crate) fn read(&mut self) -> [u64; 2] {
-        // How many, time enabled, time running, counts.
+        // Number of counters, time enabled, time running, counts.
         let mut bytes = [0; 40];
         assert_eq!(self.leader.read(&mut bytes).expect("read"), 40);
         let count =
@@ -75,6 +75,6 @@ fn counter(config: u32, leader: Option<&File>) -> File {
     // It asks for counting only: the kernel writes no memory of ours later.
     let opened = unsafe { perf_event_open(&mut attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC.into()) };
     assert!(opened >= 0, "{}", Error::last_os_error());
-    // SAFETY: the call has just made this descriptor, and nobody else knows it.
+    // SAFETY: the call has just created this descriptor, which has no other owner.
     unsafe { File::from_raw_fd(opened) }
 }

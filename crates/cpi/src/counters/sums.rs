@@ -1,8 +1,8 @@
-//! What was measured of each processor, summed up over the intervals.
+//! Totals of each processor's measurements over all intervals.
 
 use crate::{CpiData, Measured, ProcessorState};
 
-/// The sums of a processor, or of several. None of them ever falls.
+/// Running totals of one or more processors. They never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Sums {
     pub(super) instructions: u64,
@@ -13,38 +13,40 @@ pub(super) struct Sums {
     pub(super) core_cycles: u64,
     pub(super) enabled_ns: u64,
     pub(super) running_ns: u64,
-    /// Cycles scaled to busy.
+    /// Elapsed cycles scaled by the busy share.
     pub(super) busy_cycles: u64,
     /// The instructions that belong to `busy_cycles`.
     pub(super) busy_instructions: u64,
-    /// What no busy share is known of yet.
-    waiting: Waiting,
-    /// What no elapsed cycles are known of yet.
-    unseen: Unseen,
+    /// Counts whose busy share is not known yet.
+    waiting: WithoutBusyShare,
+    /// Counts whose elapsed cycles are not known yet.
+    unseen: WithoutElapsed,
 }
 
-/// Counts of intervals of a processor whose cycle counter halts in idle, and which was not seen busy: their elapsed cycles are
-/// made with those of the interval that ends them, so that they are right over any stretch of time.
+/// Counts of intervals in which a processor's cycle counter halted in idle and no busy time was observed. Their elapsed
+/// cycles are computed together with the next interval that has busy time, so that totals are right over any time
+/// range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-struct Unseen {
+struct WithoutElapsed {
     core_cycles: u64,
     instructions: u64,
     elapsed_ticks: u64,
 }
 
-/// Counts of intervals in which no busy time was seen, though instructions were executed: too short for the account of busy
-/// time, or idle but for less than a step of it. They are told with the interval that ends them, by the share of all their time.
+/// Counts of intervals in which instructions were executed but no busy time was accounted: the interval, or its busy
+/// time, was shorter than one accounting step. They are added together with the next interval that has busy time,
+/// scaled by the busy share of the combined time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-struct Waiting {
+struct WithoutBusyShare {
     cycles: u64,
     instructions: u64,
     elapsed_ticks: u64,
-    /// Of those of which not even that is known how long they were in the account of busy time.
+    /// Enabled time of the intervals whose total time is unknown too.
     enabled_ns: u64,
 }
 
-/// An interval longer than this is not too short for a busy share: the machine does not tell it.
-const MOST_WAITING_NS: u64 = 1_000_000_000;
+/// If no busy share is known after this much time, the machine does not provide one.
+const MAX_WAITING_NS: u64 = 1_000_000_000;
 
 impl Sums {
     fn add_interval(&mut self, measured: &Measured) {
@@ -54,7 +56,7 @@ impl Sums {
         add(&mut self.running_ns, measured.running_ns);
         self.add_elapsed(measured);
         if measured.cycles_scaled == 0 && measured.instructions > 0 {
-            self.waiting.add(&Waiting {
+            self.waiting.add(&WithoutBusyShare {
                 cycles: measured.cycles,
                 instructions: measured.instructions,
                 elapsed_ticks: measured.elapsed_ticks,
@@ -62,11 +64,11 @@ impl Sums {
             });
             return;
         }
-        let Waiting { cycles, instructions, elapsed_ticks, .. } = std::mem::take(&mut self.waiting);
+        let WithoutBusyShare { cycles, instructions, elapsed_ticks, .. } = std::mem::take(&mut self.waiting);
         let scaled = match instructions {
             0 => measured.cycles_scaled,
             _ => {
-                // All of them by the share of all their time.
+                // Scale all cycles by the busy share of the combined time.
                 let cycles = u128::from(cycles) + u128::from(measured.cycles);
                 let elapsed = u128::from(elapsed_ticks) + u128::from(measured.elapsed_ticks);
                 let scaled = cycles.saturating_mul(measured.busy_ticks.into()) / elapsed.max(1);
@@ -112,7 +114,7 @@ impl Sums {
     }
 }
 
-impl Waiting {
+impl WithoutBusyShare {
     fn add(&mut self, other: &Self) {
         add(&mut self.cycles, other.cycles);
         add(&mut self.instructions, other.instructions);
@@ -128,55 +130,55 @@ fn add(sum: &mut u64, value: u64) {
 /// The sums of all processors.
 #[derive(Debug, Default)]
 pub(super) struct ProcessorSums {
-    /// By processor number.
+    /// Indexed by processor id.
     processors: Vec<Processor>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Processor {
-    /// As of the last interval.
+    /// State in the last interval.
     state: ProcessorState,
     sums: Sums,
 }
 
-/// What is to be told of some processors.
+/// Totals over a set of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Totals {
     pub(super) sums: Sums,
-    /// Why there are no counts up to now, if so.
+    /// Why counts are missing in the last interval, if any are.
     pub(super) no_counts: Option<NoCounts>,
-    /// Whether a busy share is known.
+    /// Whether the busy shares of all these processors are known.
     pub(super) has_busy_share: bool,
 }
 
 /// Why a processor has no counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoCounts {
-    /// Its counters did not run.
+    /// The counters of a processor did not run.
     NeverRan,
-    /// It has none.
+    /// A processor has no counters.
     NoCounters,
 }
 
 impl ProcessorSums {
-    /// Takes the processors as they are at the begin of the first interval: nothing is added up.
+    /// Records the state of the processors at the start of the first interval; adds no counts.
     pub(super) fn begin(&mut self, data: &CpiData) {
-        self.see(data, false);
+        self.update(data, false);
     }
 
-    /// Adds an interval. Of processors whose counters never ran in it nothing is added: the next one covers both.
+    /// Adds an interval. Processors whose counters never ran are skipped; the next interval covers both.
     pub(super) fn add(&mut self, data: &CpiData) {
-        self.see(data, true);
+        self.update(data, true);
     }
 
-    fn see(&mut self, data: &CpiData, adds: bool) {
+    fn update(&mut self, data: &CpiData, adds: bool) {
         if self.processors.len() < data.processors.len() {
             self.processors.resize_with(data.processors.len(), Processor::default);
         }
         for (number, processor) in self.processors.iter_mut().enumerate() {
             let now = data.processors.get(number).copied().unwrap_or_default();
             processor.state = match now.state {
-                // What is told at the begin is 0, which holds whether or not the counters run.
+                // Before the first interval all totals are 0, so counters that have not run yet are not an error.
                 ProcessorState::NeverRan if !adds => ProcessorState::Measured,
                 state => state,
             };
@@ -186,7 +188,7 @@ impl ProcessorSums {
         }
     }
 
-    /// The numbers of the processors that are online.
+    /// The ids of the online processors.
     pub(super) fn online(&self) -> impl Iterator<Item = u32> {
         let processors = (0..).zip(&self.processors);
         processors
@@ -194,22 +196,22 @@ impl ProcessorSums {
             .map(|(number, _)| number)
     }
 
-    /// The sums over the processors of these numbers, those included that are offline now.
-    pub(super) fn over(&self, numbers: &[u32]) -> Told {
-        let mut told = Told { sums: Sums::default(), no_counts: None, has_busy_share: true };
+    /// Totals over the given processors, including any that are now offline.
+    pub(super) fn over(&self, numbers: &[u32]) -> Totals {
+        let mut totals = Totals { sums: Sums::default(), no_counts: None, has_busy_share: true };
         for &number in numbers {
             let Some(Processor { state, sums }) = self.processors.get(number as usize) else { continue };
-            told.sums.add_other(sums);
+            totals.sums.add_other(sums);
             match state {
-                ProcessorState::Measured => told.has_busy_share &= sums.waiting.enabled_ns < MOST_WAITING_NS,
-                ProcessorState::NeverRan => told.no_counts = Some(NoCounts::NeverRan),
+                ProcessorState::Measured => totals.has_busy_share &= sums.waiting.enabled_ns < MAX_WAITING_NS,
+                ProcessorState::NeverRan => totals.no_counts = Some(NoCounts::NeverRan),
                 ProcessorState::NoCounters => {
-                    told.no_counts.get_or_insert(NoCounts::NoCounters);
+                    totals.no_counts.get_or_insert(NoCounts::NoCounters);
                 }
                 ProcessorState::Offline => {}
             }
         }
-        told
+        totals
     }
 }
 
@@ -242,8 +244,8 @@ mod tests {
         sums.online().collect()
     }
 
-    /// 2 GHz, one cycle per instruction, busy for 4 ms of each second, which the kernel sees as a tick of 10 ms in two of
-    /// five seconds.
+    /// A 2 GHz processor, one cycle per instruction, busy for 4 ms of each second. The kernel accounts this as one 10
+    /// ms tick in two of every five seconds.
     #[test]
     fn elapsed_cycles_of_a_processor_that_is_hardly_busy() {
         let mut sums = Sums::default();
@@ -261,17 +263,17 @@ mod tests {
             });
         }
         let cpi = sums.cycles as f64 / sums.elapsed_instructions as f64;
-        // As right as ticks of 10 ms are, and not 100, which the seen intervals alone would give.
+        // As accurate as 10 ms ticks allow. Counting only intervals with busy time would give 100.
         assert!((240.0..265.0).contains(&cpi), "{cpi}: 250 cycles elapse per instruction");
         assert_eq!((sums.busy_cycles, sums.busy_instructions), (8_000_000_000, 8_000_000_000));
     }
 
     #[test]
-    fn the_begin_adds_nothing_and_fails_nothing() {
+    fn the_first_reading_adds_nothing_and_reports_no_error() {
         let mut sums = ProcessorSums::default();
         sums.begin(&data(&[(Ran, measured(7)), (NeverRan, measured(7)), (Offline, measured(7))]));
-        let told = sums.over(&[0, 1, 2]);
-        assert_eq!(told, Told { sums: Sums::default(), no_counts: None, has_busy_share: true });
+        let totals = sums.over(&[0, 1, 2]);
+        assert_eq!(totals, Totals { sums: Sums::default(), no_counts: None, has_busy_share: true });
         assert_eq!(online(&sums), [0, 1]);
     }
 
@@ -304,12 +306,12 @@ mod tests {
     }
 
     #[test]
-    fn a_processor_that_goes_keeps_its_part_of_the_total() {
+    fn an_offline_processor_keeps_its_part_of_the_total() {
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, measured(1)), (Ran, measured(1)), (NoCounters, Measured::default())]));
         assert_eq!(online(&sums), [0, 1, 2]);
         assert_eq!(sums.over(&[0, 2]).no_counts, Some(NoCounts::NoCounters));
-        // The list may become shorter as well.
+        // The list can become shorter too.
         for gone in [data(&[(Ran, measured(1)), (Offline, measured(5))]), data(&[(Ran, measured(1))])] {
             sums.add(&gone);
             assert_eq!(online(&sums), [0]);
@@ -319,23 +321,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_for_a_busy_share_takes_that_of_the_next_interval() {
+    fn intervals_too_short_for_a_busy_share_get_that_of_the_next_interval() {
         let short = Measured { busy_ticks: 0, elapsed_ticks: 0, cycles_scaled: 0, ..measured(2) };
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, short)]));
         sums.add(&data(&[(Ran, short)]));
-        let told = sums.over(&[0]);
-        assert_eq!((told.sums.cycles, told.sums.instructions), (12_000, 4000));
-        assert_eq!((told.sums.busy_cycles, told.sums.busy_instructions), (0, 0));
-        assert!(told.has_busy_share);
+        let totals = sums.over(&[0]);
+        assert_eq!((totals.sums.cycles, totals.sums.instructions), (12_000, 4000));
+        assert_eq!((totals.sums.busy_cycles, totals.sums.busy_instructions), (0, 0));
+        assert!(totals.has_busy_share);
         let next = Measured { busy_ticks: 1, elapsed_ticks: 4, cycles_scaled: 750, ..measured(1) };
         sums.add(&data(&[(Ran, next)]));
-        let told = sums.over(&[0]).sums;
-        assert_eq!((told.busy_cycles, told.busy_instructions), (3000 + 750, 5000));
+        let totals = sums.over(&[0]).sums;
+        assert_eq!((totals.busy_cycles, totals.busy_instructions), (3000 + 750, 5000));
     }
 
     #[test]
-    fn a_second_without_a_busy_share_is_no_short_interval() {
+    fn a_second_without_a_busy_share_is_not_too_short() {
         let half = Measured { elapsed_ticks: 0, cycles_scaled: 0, enabled_ns: 500_000_000, ..measured(1) };
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, half), (Ran, measured(1))]));

@@ -15,10 +15,10 @@ const BUSY_BASE: u32 = 8;
 const ENABLED_BASE: u32 = 9;
 const ELAPSED_BASE: u32 = 10;
 
-/// What has a value of its own.
+/// The counters with a value of their own (all except the bases).
 pub(super) const SHOWN: [u32; 6] = [CPI, CPI_WHILE_BUSY, CORE_CPI, INSTRUCTIONS, CORE_CYCLES, RUNNING];
 
-/// The set. The name is not one of Windows', so the ids are dense.
+/// The counter set. Windows has no set of this name, so the counter ids are simply consecutive.
 pub(super) const PROCESSOR_CPI: SetTable = SetTable {
     name: "Processor CPI",
     guid: 0x3723d365_8949_58a1_90a0_8f2f9ca64136,

@@ -1,7 +1,7 @@
-//! What holds for the tables of this crate, and the page that lists the counters of all crates.
+//! Checks this crate's counter tables, and `docs/counters.md`, which lists the counters of all crates.
 //!
-//! `TACHO_UPDATE=1 cargo test -p tachograph-cpi tables_tests` adds new counters to `frozen.tsv` and writes
-//! `docs/counters.md` anew.
+//! `TACHO_UPDATE=1 cargo test -p tachograph-cpi tables_tests` adds new counters to `frozen.tsv` and rewrites
+//! `docs/counters.md`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// The tables of this machine, this crate's last.
+/// All counter tables; this crate's are last.
 fn all() -> Vec<&'static SetTable> {
     tachograph_system::tables().chain(TABLES.iter().copied()).collect()
 }
@@ -32,7 +32,7 @@ fn registrations_are_valid() {
 }
 
 #[test]
-fn nothing_is_there_twice() {
+fn nothing_is_defined_twice() {
     conformance::check_unique(&all());
 }
 

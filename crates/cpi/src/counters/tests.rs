@@ -1,10 +1,10 @@
-//! What is told of hand-made data.
+//! Tests of the provider with constructed data.
 
 use std::fs;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::{Calculator, FormatOptions, Formula, RawValue, Status};
-use tachograph_perflib::{FREQUENCY, InstanceFilter, Moments};
+use tachograph_perflib::{FREQUENCY, InstanceFilter, Timestamps};
 use tempfile::TempDir;
 
 use super::*;
@@ -31,7 +31,7 @@ fn machine() -> (TempDir, Roots) {
     (folder, roots)
 }
 
-/// An interval in which each processor executed so many instructions in so many cycles, busy for a quarter of the time.
+/// An interval with the given instructions and cycles per processor, each busy for a quarter of the time.
 fn data(processors: [(ProcessorState, u64, u64); 3]) -> CpiData {
     let processor = |(state, instructions, cycles): (ProcessorState, u64, u64)| ProcessorData {
         state,
@@ -49,11 +49,11 @@ fn data(processors: [(ProcessorState, u64, u64); 3]) -> CpiData {
     CpiData { processors: processors.map(processor).into(), ..CpiData::default() }
 }
 
-fn told(set: &mut ProcessorCpi, seconds: i64) -> Rows {
-    let mut rows = Rows::of_everything(Arc::clone(set.info()));
-    rows.clear(Moments { ticks: seconds * FREQUENCY, system_time: FileTime(0), wall: FileTime(0) });
-    set.look().expect("processors");
-    set.tell(&mut rows);
+fn collect(set: &mut ProcessorCpi, seconds: i64) -> Rows {
+    let mut rows = Rows::unfiltered(Arc::clone(set.info()));
+    rows.clear(Timestamps { ticks: seconds * FREQUENCY, system_time: FileTime(0), wall: FileTime(0) });
+    set.update_online().expect("processors");
+    set.report(&mut rows);
     rows
 }
 
@@ -78,15 +78,15 @@ fn formatted(older: &Rows, newer: &Rows, instance: &str, id: u32) -> f64 {
 fn ratios_are_of_sums() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
-    let first = told(&mut set, 0);
+    let first = collect(&mut set, 0);
     assert_eq!(names(&first), ["_Total", "0,_Total", "0,0", "0,1", "1,_Total", "1,0"]);
     assert!(first.all_values().iter().all(|raw| raw.status.is_good() && raw.first == 0));
-    // Numbers beyond 32 bits.
+    // Values beyond 32 bits.
     const G: u64 = 10_000_000_000;
     set.sums.add(&data([(Ran, G, 8 * G), (Ran, 3 * G, 12 * G), (Ran, 4 * G, 4 * G)]));
-    let second = told(&mut set, 10);
+    let second = collect(&mut set, 10);
     set.sums.add(&data([(Ran, 9 * G, 12 * G), (Ran, G, 4 * G), (Ran, G, 36 * G)]));
-    let third = told(&mut set, 20);
+    let third = collect(&mut set, 20);
 
     let of = |instance, id| {
         let both = [formatted(&first, &second, instance, id), formatted(&second, &third, instance, id)];
@@ -115,7 +115,7 @@ fn counters_that_never_ran_are_an_error_of_their_processor_and_its_totals() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     set.sums.add(&data([(Ran, 1, 4), (Ran, 1, 4), (NeverRan, 0, 0)]));
-    let rows = told(&mut set, 1);
+    let rows = collect(&mut set, 1);
     for (instance, is_good) in [
         ("_Total", false),
         ("0,_Total", false),
@@ -130,61 +130,61 @@ fn counters_that_never_ran_are_an_error_of_their_processor_and_its_totals() {
         }
     }
     // One cause for each counter, three values each.
-    assert_eq!(rows.troubles().len(), SHOWN.len());
-    assert!(rows.troubles().iter().all(|trouble| trouble.count == 3
+    assert_eq!(rows.errors().len(), SHOWN.len());
+    assert!(rows.errors().iter().all(|trouble| trouble.count == 3
         && trouble.reason.starts_with("the counters of a processor never ran in the interval")));
     set.sums.add(&data([(Ran, 1, 4), (Ran, 1, 4), (Ran, 2, 8)]));
-    assert!(told(&mut set, 2).troubles().is_empty());
+    assert!(collect(&mut set, 2).errors().is_empty());
 }
 
 #[test]
-fn a_busy_share_that_nobody_tells_is_an_error() {
+fn an_unknown_busy_share_is_an_error() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     let mut data = data([(Ran, 1, 4), (Ran, 1, 4), (Ran, 1, 4)]);
     data.processors[1].measured.elapsed_ticks = 0;
     data.processors[1].measured.cycles_scaled = 0;
     set.sums.add(&data);
-    let rows = told(&mut set, 1);
+    let rows = collect(&mut set, 1);
     let is_good = |instance| raw(&rows, instance, CPI_WHILE_BUSY).status.is_good();
     assert_eq!(["_Total", "0,_Total", "1,0"].map(is_good), [false, true, false]);
     assert!(raw(&rows, "_Total", CPI).status.is_good());
 }
 
 #[test]
-fn a_processor_that_went_is_no_instance_and_stays_in_the_total() {
+fn an_offline_processor_is_no_instance_and_stays_in_the_total() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     set.sums.add(&data([(Ran, 1, 4), (Ran, 2, 4), (Ran, 4, 4)]));
-    told(&mut set, 1);
+    collect(&mut set, 1);
     set.sums.add(&data([(Ran, 1, 4), (Offline, 0, 0), (Ran, 1, 4)]));
     fs::write(roots.proc.join("stat"), "cpu0 1 1 1 1 1 1 1\ncpu2 1 1 1 1 1 1 1\n").expect("written");
-    let rows = told(&mut set, 2);
+    let rows = collect(&mut set, 2);
     assert_eq!(names(&rows), ["_Total", "0,_Total", "0,0", "0,1"]);
     assert_eq!(raw(&rows, "_Total", INSTRUCTIONS).first, 9);
-    assert!(rows.troubles().is_empty());
+    assert!(rows.errors().is_empty());
 }
 
-/// As without permission: the set is there, and every value says why it is not.
+/// For example without permission: the set exists, and every value reports why it is missing.
 #[test]
 fn counters_that_cannot_be_opened_are_an_error_of_every_value() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     set.counting = Counting::Refused;
-    set.reasons.keep(&Error::new(ErrorKind::AccessDenied, "not allowed: be root"));
-    let mut rows = Rows::of_everything(Arc::clone(set.info()));
+    set.reasons.record(&Error::new(ErrorKind::AccessDenied, "not allowed: be root"));
+    let mut rows = Rows::unfiltered(Arc::clone(set.info()));
     let mut reasons = Vec::new();
     for _ in 0..2 {
-        rows.clear(Moments::default());
+        rows.clear(Timestamps::default());
         set.collect(&mut rows).expect("collected");
         assert_eq!(rows.instances().len(), 6);
         assert!(rows.all_values().iter().all(|raw| raw.status == Status::CSTATUS_INVALID_DATA));
-        reasons.extend(rows.troubles().iter().map(|trouble| Arc::clone(&trouble.reason)));
+        reasons.extend(rows.errors().iter().map(|trouble| Arc::clone(&trouble.reason)));
     }
     assert_eq!(&*reasons[0], "not allowed: be root");
-    assert!(reasons.iter().all(|reason| Arc::ptr_eq(reason, &reasons[0])), "made once, so told once");
+    assert!(reasons.iter().all(|reason| Arc::ptr_eq(reason, &reasons[0])), "created once, so reported once");
     // The same error again is the same cause.
-    set.reasons.keep(&Error::new(ErrorKind::AccessDenied, "not allowed: be root"));
+    set.reasons.record(&Error::new(ErrorKind::AccessDenied, "not allowed: be root"));
     assert!(set.reasons.error.as_ref().is_some_and(|reason| Arc::ptr_eq(reason, &reasons[0])));
 }
 
@@ -193,16 +193,16 @@ fn instances_alone_open_no_counters() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     let mut rows = Rows::new(Arc::clone(set.info()));
-    rows.want([], vec![InstanceFilter::new("1,*", None)]);
+    rows.select([], vec![InstanceFilter::new("1,*", None)]);
     set.collect(&mut rows).expect("collected");
     assert!(names(&rows).contains(&"1,0"), "{:?}", names(&rows));
     assert!(matches!(set.counting, Counting::Closed));
     fs::remove_dir_all(&roots.proc).expect("removed");
-    assert!(ProcessorCpi::new(&roots).collect(&mut rows).is_err(), "nobody tells who is online");
+    assert!(ProcessorCpi::new(&roots).collect(&mut rows).is_err(), "the online processors are unknown");
 }
 
 #[test]
-fn what_is_an_absence() {
+fn errors_that_mean_absence() {
     for in_virtual_machine in [false, true] {
         assert!(is_absence(ErrorKind::EventNotSupported { in_virtual_machine }));
     }
@@ -214,12 +214,12 @@ fn what_is_an_absence() {
         ErrorKind::Blocked,
         ErrorKind::EventNotSupported { in_virtual_machine: true },
     ] {
-        assert!(!may_pass(kind), "{kind:?}");
+        assert!(!is_transient(kind), "{kind:?}");
     }
 }
 
 #[test]
-fn known() {
+fn known_sets_are_complete() {
     let sets: Vec<_> = known_sets().collect();
     assert_eq!(sets.len(), 1);
     assert_eq!(&*sets[0].name, "Processor CPI");

@@ -1,13 +1,13 @@
-//! Every answer of the kernel has a kind and a text with the cause and the way out.
+//! Every kernel error has a kind, and a text with the cause and the remedy.
 
 use std::sync::Arc;
 
 use super::*;
-use crate::made_machine::Made;
+use crate::fake_machine::FakeMachine;
 use crate::{Cpi, Mode, Options};
 
-fn refusal(errno: Errno, mode: Mode, change: impl FnOnce(&Made)) -> Error {
-    let machine = Arc::new(Made::new(2));
+fn refusal(errno: Errno, mode: Mode, change: impl FnOnce(&FakeMachine)) -> Error {
+    let machine = Arc::new(FakeMachine::new(2));
     for event in ["cycles", "instructions"] {
         machine.state().refused.insert(event, errno);
     }
@@ -16,11 +16,11 @@ fn refusal(errno: Errno, mode: Mode, change: impl FnOnce(&Made)) -> Error {
 }
 
 #[test]
-fn every_answer() {
+fn every_error() {
     let table = [
         (Errno::ACCESS, ErrorKind::AccessDenied, "'sysctl kernel.perf_event_paranoid=0'"),
         (Errno::PERM, ErrorKind::Blocked, "start a container with CAP_PERFMON and a seccomp profile"),
-        (Errno::NOSYS, ErrorKind::NoSystemCall, "there is no system call perf_event_open here (ENOSYS)"),
+        (Errno::NOSYS, ErrorKind::NoSystemCall, "this kernel has no system call perf_event_open (ENOSYS)"),
         (Errno::OPNOTSUPP, ErrorKind::NotSupported, "cannot count cycles of processor 0"),
         (Errno::INVAL, ErrorKind::Refused, "refuses to count cycles of processor 0 (EINVAL)"),
         (Errno::MFILE, ErrorKind::TooManyFiles, "takes 6 of them, 3 per processor"),
@@ -43,7 +43,7 @@ fn every_answer() {
     }
 }
 
-/// The setting in force, what it forbids, and what is needed.
+/// The message has the current setting, what it forbids, and the remedy.
 #[test]
 fn privilege() {
     let text = |mode, paranoid| {
@@ -61,14 +61,14 @@ fn privilege() {
     }
     let thread = text(Mode::ON_THREAD, 3);
     assert!(thread.contains("forbids counting at all") && thread.contains("paranoid=2"), "{thread}");
-    // The setting allows it, so it is not what is in the way.
+    // The setting allows it, so something else forbids it.
     let other = text(Mode::RAW, -1);
     assert!(other.contains("by a security module of the kernel"), "{other}");
 }
 
 #[test]
 fn a_unit_without_instructions() {
-    let machine = Arc::new(Made::new(1));
+    let machine = Arc::new(FakeMachine::new(1));
     machine.state().refused.insert("instructions", Errno::NOENT);
     let unit = crate::kernel::CoreUnit { name: "cpu".to_owned(), kind: 4, processors: vec![0] };
     machine.state().units.push(unit);

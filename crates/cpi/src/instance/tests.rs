@@ -1,26 +1,26 @@
-//! Instances on a made machine.
+//! Tests of instances on a fake machine.
 
 use rustix::io::Errno;
 
 use super::*;
 use crate::data::{Measured, ProcessorData};
+use crate::fake_machine::FakeMachine;
 use crate::kernel::CoreUnit;
-use crate::made_machine::Made;
 
-fn machine_of(processors: u32) -> Arc<Made> {
-    Arc::new(Made::new(processors))
+fn machine_of(processors: u32) -> Arc<FakeMachine> {
+    Arc::new(FakeMachine::new(processors))
 }
 
-fn instance(machine: &Arc<Made>, mode: Mode) -> Cpi {
-    Cpi::on(Arc::<Made>::clone(machine), mode.into()).expect("counted")
+fn instance(machine: &Arc<FakeMachine>, mode: Mode) -> Cpi {
+    Cpi::on(Arc::<FakeMachine>::clone(machine), mode.into()).expect("counted")
 }
 
-const BOTH: Mode = Mode::SCALED;
+const RAW_AND_SCALED: Mode = Mode::SCALED;
 
 #[test]
 fn one_step() {
     let machine = machine_of(2);
-    let mut cpi = instance(&machine, BOTH | Mode::ON_THREAD);
+    let mut cpi = instance(&machine, RAW_AND_SCALED | Mode::ON_THREAD);
     assert_eq!(cpi.mode(), Mode::RAW | Mode::SCALED | Mode::ON_THREAD);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
@@ -56,16 +56,16 @@ fn one_step() {
 }
 
 #[test]
-fn an_interval_runs_from_the_last_start() {
+fn an_interval_starts_at_the_last_start() {
     let machine = machine_of(1);
     let mut cpi = instance(&machine, Mode::ON_THREAD);
     let instructions = |data: &CpiData| data.thread.map(|thread| thread.instructions);
-    // From the making on, and on and on.
+    // Without a start, intervals begin at the creation.
     assert_eq!(cpi.get().map(instructions), Ok(Some(300_000)));
     assert_eq!(cpi.get().map(instructions), Ok(Some(600_000)));
     cpi.start().expect("started");
     assert_eq!(cpi.get().map(instructions), Ok(Some(300_000)));
-    // Each at the end of the one before.
+    // Each starts at the end of the one before.
     let mut sum = 300_000;
     cpi.start().expect("started");
     for _ in 0..3 {
@@ -102,9 +102,9 @@ fn one_group_per_processor_and_one_reading_per_start() {
 }
 
 #[test]
-fn turns_are_scaled_and_told() {
+fn multiplexed_counts_are_scaled_and_reported() {
     let machine = machine_of(2);
-    let mut cpi = instance(&machine, BOTH | Mode::ON_THREAD);
+    let mut cpi = instance(&machine, RAW_AND_SCALED | Mode::ON_THREAD);
     machine.state().running_quarters = 1;
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
@@ -115,27 +115,27 @@ fn turns_are_scaled_and_told() {
 }
 
 #[test]
-fn what_never_ran_is_an_error() {
+fn counters_that_never_ran_are_an_error() {
     let machine = machine_of(1);
     machine.state().running_quarters = 0;
     let mut cpi = instance(&machine, Mode::ON_THREAD);
     let error = cpi.get().expect_err("nothing counted");
     assert_eq!(error.kind(), ErrorKind::NeverRan);
     assert!(error.to_string().contains("never ran in this interval of 1.000 ms"), "{error}");
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     assert_eq!(cpi.get().expect_err("nothing counted").kind(), ErrorKind::NeverRan);
     let data = cpi.last();
     assert_eq!(data.processors[0].state, ProcessorState::NeverRan);
     assert_eq!(data.system.cpi(), None);
-    // Shares of time are known all the same.
+    // Shares of time are known in any case.
     assert_eq!(data.system.busy_percent(), Some(50.0));
 }
 
 #[test]
-fn what_never_ran_keeps_its_start() {
+fn counters_that_never_ran_keep_their_start() {
     let machine = machine_of(1);
     machine.state().running_quarters = 0;
-    let mut cpi = instance(&machine, BOTH | Mode::ON_THREAD);
+    let mut cpi = instance(&machine, RAW_AND_SCALED | Mode::ON_THREAD);
     cpi.get_and_start().expect_err("nothing counted");
     machine.state().running_quarters = 4;
     let data = cpi.get_and_start().expect("measured");
@@ -158,7 +158,7 @@ fn cores_of_two_kinds() {
     machine.state().units = units();
     machine.state().thread_unit = Some(4);
     let mut cpi = instance(&machine, Mode::RAW | Mode::ON_THREAD);
-    // A group per processor, of its own unit; two of the thread.
+    // One group per processor, of its own unit; two for the thread.
     assert_eq!(machine.state().open_counters(), 2 * 6);
     for number in 0..4 {
         let kinds = machine.state().units_of(Target::Processor(number));
@@ -168,13 +168,13 @@ fn cores_of_two_kinds() {
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     let thread = data.thread.expect("the thread");
-    // What ran on one kind is not scaled by the other's standing still.
+    // The counts of one kind are not scaled by the halted time of the other.
     assert_eq!((thread.instructions, thread.running_share()), (300_000, Some(1.0)));
     assert_eq!(data.processors.len(), 4);
 }
 
 #[test]
-fn a_kernel_that_knows_no_units_in_generic_events() {
+fn a_kernel_without_units_in_generic_events() {
     let machine = machine_of(4);
     machine.state().units = units();
     machine.state().refuses_units = true;
@@ -186,17 +186,17 @@ fn a_kernel_that_knows_no_units_in_generic_events() {
 #[test]
 fn a_processor_goes_offline_and_comes_back() {
     let machine = machine_of(3);
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
-    machine.state().take_offline(1);
+    machine.state().set_offline(1);
     let data = cpi.get().expect("measured");
     let states = |data: &CpiData| -> Vec<_> { data.processors.iter().map(|data| data.state).collect() };
     use ProcessorState::{Measured, Offline};
     assert_eq!(states(data), [Measured, Offline, Measured]);
     assert_eq!(data.system.instructions, 400_000 + 402_000);
 
-    machine.state().take_online(1);
-    // It was not there all the time.
+    machine.state().set_online(1);
+    // Processor 1 was not online for the whole interval.
     assert_eq!(cpi.get().map(states), Ok(vec![Measured, Offline, Measured]));
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
@@ -207,12 +207,12 @@ fn a_processor_goes_offline_and_comes_back() {
 #[test]
 fn a_processor_that_was_offline_between_two_readings() {
     let machine = machine_of(2);
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
-    machine.state().take_offline(1);
-    machine.state().take_online(1);
+    machine.state().set_offline(1);
+    machine.state().set_online(1);
     machine.state().advance(20);
-    // Nothing tells but that its counters stand still.
+    // The only sign is that its counters were halted.
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors.len(), 1);
     assert_eq!(data.processors[0].state, ProcessorState::Measured);
@@ -223,21 +223,21 @@ fn a_processor_that_was_offline_between_two_readings() {
     assert_eq!(data.processors[1].measured.instructions, 21 * 401_000);
 }
 
-/// As a kernel does when a processor goes offline: the leader stands alone.
+/// When a processor goes offline, the kernel splits its group; the leader remains without members.
 #[test]
-fn a_group_that_was_taken_apart() {
+fn a_group_that_was_split() {
     let machine = machine_of(2);
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
-    machine.state().take_apart(1);
+    machine.state().split_group(1);
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors.len(), 1);
     assert_eq!(data.system.instructions, 400_000);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors[1].measured.instructions, 401_000);
-    // Also when it shows at a start.
-    machine.state().take_apart(1);
+    // The same if `start` is the first to notice.
+    machine.state().split_group(1);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors[1].measured.instructions, 401_000);
@@ -246,8 +246,8 @@ fn a_group_that_was_taken_apart() {
 #[test]
 fn a_processor_comes_up_later() {
     let machine = machine_of(1);
-    let mut cpi = instance(&machine, BOTH);
-    machine.state().take_online(3);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
+    machine.state().set_online(3);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors.len(), 4);
@@ -259,38 +259,38 @@ fn a_processor_comes_up_later() {
 fn a_cycle_counter_that_halts_in_idle() {
     let machine = machine_of(1);
     machine.state().clock_counts_cycles = false;
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
     cpi.get().expect("measured");
-    // The made processors are never idle enough to tell.
-    assert!(cpi.notes()[0].contains("taken as halting"), "{:?}", cpi.notes());
+    // The fake processors are never idle enough to decide.
+    assert!(cpi.notes()[0].contains("assumed to halt"), "{:?}", cpi.notes());
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     let measured = data.processors[0].measured;
-    // Busy for half of the time: twice as many cycles have elapsed.
+    // The processor was busy half of the time, so twice the counted cycles have elapsed.
     assert_eq!(
         (measured.cycles, measured.cycles_scaled, measured.core_cycles),
         (1_200_000, 600_000, 600_000)
     );
-    // Raw alone needs the share too, and does not tell it.
+    // `RAW` alone needs the busy share too, but does not report it.
     let mut raw = instance(&machine, Mode::RAW);
     raw.start().expect("started");
     let data = raw.get().expect("measured");
     assert_eq!((data.system.cycles, data.system.busy_percent()), (1_200_000, None));
-    // It was looked for once.
+    // The idle behaviour was probed only once.
     assert_eq!(machine.state().slept, 1);
 }
 
 #[test]
-fn no_busy_time_seen_where_the_counter_halts() {
+fn no_busy_time_with_a_counter_that_halts_in_idle() {
     let machine = machine_of(2);
     machine.state().clock_counts_cycles = false;
     machine.in_idle().store(InIdle::Halts as u8, std::sync::atomic::Ordering::Relaxed);
     machine.state().accounts_busy_of = Some(1);
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
-    // Processor 1 took 601,000 cycles in 51 of 100 ticks; of processor 0 only cycles are known, and that 100 ticks went by.
+    // Processor 1 had 601,000 cycles in 51 of 100 ticks; of processor 0 only the cycles are known, and that 100 ticks elapsed.
     let [idle, busy] = [data.processors[0].measured, data.processors[1].measured];
     assert_eq!((busy.cycles, busy.cycles_scaled), (1_178_431, 601_000));
     assert_eq!((idle.cycles, idle.cycles_scaled, idle.busy_ticks), (1_178_431, 600_000, 0));
@@ -304,10 +304,10 @@ fn no_busy_time_seen_where_the_counter_halts() {
 }
 
 #[test]
-fn a_clock_that_goes_back_tells_nothing() {
+fn a_clock_that_goes_back_yields_no_length() {
     let machine = machine_of(2);
     machine.state().clock_offset = 10_000_000;
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
     machine.state().clock_offset = 0;
     let data = cpi.get().expect("measured");
@@ -319,10 +319,10 @@ fn a_clock_that_goes_back_tells_nothing() {
 #[test]
 fn busy_time_of_one_unit() {
     let machine = machine_of(2);
-    // The third counter is to be had for the first processor only.
+    // Only the first processor has the third counter.
     machine.state().refused.clear();
     machine.state().refused_on = Some(("ref-cycles", 1));
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     assert_eq!(data.system.busy_percent(), Some(50.5));
@@ -330,27 +330,27 @@ fn busy_time_of_one_unit() {
 }
 
 #[test]
-fn a_processor_that_cannot_be_opened_anew_takes_nothing_from_the_others() {
+fn a_processor_that_cannot_be_reopened_does_not_affect_the_others() {
     let machine = machine_of(2);
     let mut cpi = instance(&machine, Mode::RAW);
     cpi.start().expect("started");
-    machine.state().take_offline(1);
-    machine.state().take_online(1);
+    machine.state().set_offline(1);
+    machine.state().set_online(1);
     machine.state().advance(20);
     machine.state().refused.insert("cycles", Errno::BUSY);
     let data = cpi.get_and_start().expect("measured");
     assert_eq!(data.system.instructions, 21 * 400_000);
-    // What is missing is told by the next reading, and nothing is lost by that.
+    // The next reading reports what is missing, and loses nothing.
     assert_eq!(cpi.get_and_start().expect_err("busy").kind(), ErrorKind::Busy);
     machine.state().refused.remove("cycles");
     assert_eq!(cpi.get_and_start().map(|data| data.system.instructions), Ok(2 * 400_000));
 }
 
 #[test]
-fn a_cycle_counter_that_goes_on_in_idle() {
+fn a_cycle_counter_that_runs_in_idle() {
     let machine = machine_of(1);
     machine.state().clock_counts_cycles = false;
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     machine.in_idle().store(InIdle::Counts as u8, std::sync::atomic::Ordering::Relaxed);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
@@ -358,10 +358,10 @@ fn a_cycle_counter_that_goes_on_in_idle() {
 }
 
 #[test]
-fn unhalted_reference_cycles_tell_busy_time() {
+fn unhalted_reference_cycles_are_busy_time() {
     let machine = machine_of(2);
     machine.state().refused.clear();
-    let mut cpi = instance(&machine, BOTH);
+    let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     let measured = data.processors[1].measured;
@@ -373,10 +373,11 @@ fn unhalted_reference_cycles_tell_busy_time() {
 fn shares_alone() {
     let machine = machine_of(2);
     machine.state().refused.insert("cycles", Errno::NOENT);
-    let refused = Cpi::on(Arc::<Made>::clone(&machine), BOTH.into()).expect_err("no counters");
+    let refused =
+        Cpi::on(Arc::<FakeMachine>::clone(&machine), RAW_AND_SCALED.into()).expect_err("no counters");
     assert_eq!(refused.kind(), ErrorKind::EventNotSupported { in_virtual_machine: false });
-    let options = Options { mode: BOTH, or_shares_only: true, ..Options::default() };
-    let mut cpi = Cpi::on(Arc::<Made>::clone(&machine), options).expect("shares");
+    let options = Options { mode: RAW_AND_SCALED, or_shares_only: true, ..Options::default() };
+    let mut cpi = Cpi::on(Arc::<FakeMachine>::clone(&machine), options).expect("shares");
     assert_eq!(cpi.why_no_cpi(), Some(&refused));
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
@@ -386,12 +387,12 @@ fn shares_alone() {
 }
 
 #[test]
-fn hardware_that_cannot_leave_the_kernel_out() {
+fn hardware_that_cannot_exclude_the_kernel() {
     let machine = machine_of(1);
     machine.state().cannot_exclude = true;
     for mode in [Mode::RAW, Mode::ON_THREAD, Mode::RAW | Mode::ON_THREAD] {
         let options = Options { mode, user_only: true, ..Options::default() };
-        let cpi = Cpi::on(Arc::<Made>::clone(&machine), options).expect("counted");
+        let cpi = Cpi::on(Arc::<FakeMachine>::clone(&machine), options).expect("counted");
         assert!(cpi.notes()[0].contains("cannot count user code alone"), "{:?}", cpi.notes());
         assert!(!cpi.last().is_user_only);
     }
@@ -401,7 +402,7 @@ fn hardware_that_cannot_leave_the_kernel_out() {
 fn too_many_files_are_an_error_with_the_number_needed() {
     let machine = machine_of(8);
     machine.state().file_limit = 5;
-    let error = Cpi::on(Arc::<Made>::clone(&machine), Mode::RAW.into()).expect_err("too many");
+    let error = Cpi::on(Arc::<FakeMachine>::clone(&machine), Mode::RAW.into()).expect_err("too many");
     assert_eq!(error.kind(), ErrorKind::TooManyFiles);
     assert!(error.to_string().contains("takes 24 of them, 3 per processor"), "{error}");
     machine.state().file_limit = 16;

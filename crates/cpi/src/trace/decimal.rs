@@ -1,8 +1,8 @@
-//! Numbers to four places, as hooks hold them.
+//! Numbers with four decimal places, as used in hooks.
 
 use std::fmt;
 
-/// A number to four places: an integral part and ten-thousandths.
+/// A number with four decimal places: an integral part and ten-thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Decimal {
     /// The integral part.
@@ -12,18 +12,18 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// The greatest: what does not fit is written as this.
+    /// The largest number; larger values are written as this one.
     pub const MAX: Self = Self { integral: u32::MAX, fraction: Self::PARTS - 1 };
 
     /// Parts of one.
     pub(super) const PARTS: u32 = 10_000;
 
-    /// A value rounded to the nearest ten-thousandth (halves away from zero) and then split, so that 1.99996
-    /// is 2 and 0. What is too great is [`MAX`](Self::MAX); a value without meaning (none, negative, not a
-    /// number) is 0 and 0.
+    /// Rounds a value to the nearest ten-thousandth (halves away from zero) and then splits it, so 1.99996 becomes 2
+    /// and 0. Values that are too large become [`MAX`](Self::MAX); undefined ones (`None`, negative, NaN) become 0 and
+    /// 0.
     pub fn of(value: Option<f64>) -> Self {
         let parts = (value.unwrap_or(0.0) * f64::from(Self::PARTS)).round();
-        // A product beyond 64 bits, and infinity, saturate; NaN and what is negative become 0.
+        // Values beyond 64 bits, and infinity, saturate; NaN and negative values become 0.
         let parts = parts as u64;
         match u32::try_from(parts / u64::from(Self::PARTS)) {
             Ok(integral) => Self { integral, fraction: (parts % u64::from(Self::PARTS)) as u32 },
@@ -39,7 +39,7 @@ impl Decimal {
     }
 }
 
-/// With four places: `1.0300`. A precision cuts nothing: it rounds, as numbers do.
+/// With four places, `1.0300`, or rounded to the requested precision.
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match f.precision() {

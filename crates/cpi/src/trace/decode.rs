@@ -1,17 +1,17 @@
-//! A record's data as a hook.
+//! Decodes a record's data.
 
 use super::hook::{
     DetailedScaled, DetailedValues, HookKind, Kinds, Label, Processors, Summary, SummaryScaled,
     SummaryValues, System, Thread,
 };
 use super::raw::{INTEGERS, INTEGERS_AND_STRINGS, kind};
-use super::{Decimal, TraceProblem};
+use super::{Decimal, Problem};
 
-/// Bytes of an integer.
+/// Size of an integer in bytes.
 const INTEGER: usize = 8;
 
-/// The hook of a record of this facility. `offset` is that of the data, which follows the record's header.
-pub(super) fn hook(record_type: u16, minor: u32, data: &[u8], offset: u64) -> Result<HookKind, TraceProblem> {
+/// Decodes a CPI hook. `offset` is the offset of the data, which follows the record's header.
+pub(super) fn hook(record_type: u16, minor: u32, data: &[u8], offset: u64) -> Result<HookKind, Problem> {
     let hook_kind = minor >> 28;
     let is_label = match hook_kind {
         kind::LABEL_START | kind::LABEL_END => true,
@@ -23,7 +23,7 @@ pub(super) fn hook(record_type: u16, minor: u32, data: &[u8], offset: u64) -> Re
     }
     let expected = if is_label { INTEGERS_AND_STRINGS } else { INTEGERS };
     if record_type != expected {
-        return Err(TraceProblem::new(offset - 16, "the hook has another type; it is left out")
+        return Err(Problem::new(offset - 16, "the hook has another type; it is ignored")
             .found(record_type, expected.to_string()));
     }
     if is_label {
@@ -32,7 +32,7 @@ pub(super) fn hook(record_type: u16, minor: u32, data: &[u8], offset: u64) -> Re
         return Ok(if is_start { HookKind::LabelStart(label) } else { HookKind::LabelEnd(label) });
     }
     if !data.len().is_multiple_of(INTEGER) {
-        return Err(TraceProblem::new(offset, "the hook's data is cut inside a word; it is left out")
+        return Err(Problem::new(offset, "the hook's data is cut inside a word; it is ignored")
             .found(format!("{} bytes", data.len()), "a multiple of 8"));
     }
     let mut words = Words { data, offset };
@@ -44,12 +44,12 @@ pub(super) fn hook(record_type: u16, minor: u32, data: &[u8], offset: u64) -> Re
     })
 }
 
-fn unknown_minor(minor: u32, offset: u64) -> TraceProblem {
-    TraceProblem::new(offset - 12, "no hook of CPI has this minor code; it is left out")
+fn unknown_minor(minor: u32, offset: u64) -> Problem {
+    Problem::new(offset - 12, "no hook of CPI has this minor code; it is ignored")
         .found(format!("{minor:#010x}"), "0x000000mm, 0x1..., 0x2..., 0x4..., 0x8... or 0xf...")
 }
 
-/// The words of a hook that are not read yet.
+/// The unread words of a hook.
 struct Words<'a> {
     data: &'a [u8],
     offset: u64,
@@ -60,35 +60,35 @@ impl Words<'_> {
         (self.data.len() / INTEGER) as u64
     }
 
-    /// There are this many words.
-    fn expect(&self, words: u64) -> Result<(), TraceProblem> {
+    /// Checks that exactly this many words are left.
+    fn expect(&self, words: u64) -> Result<(), Problem> {
         if self.left() == words {
             return Ok(());
         }
-        Err(TraceProblem::new(self.offset, "the hook has another number of words; it is left out")
+        Err(Problem::new(self.offset, "the hook has an unexpected number of words; it is ignored")
             .found(self.left(), words.to_string()))
     }
 
-    /// There are so many words at least: those that say how many there are.
-    fn expect_at_least(&self, words: u64) -> Result<(), TraceProblem> {
+    /// Checks that at least this many words are left.
+    fn expect_at_least(&self, words: u64) -> Result<(), Problem> {
         if self.left() >= words {
             return Ok(());
         }
-        Err(TraceProblem::new(self.offset, "the hook has too few words; it is left out")
+        Err(Problem::new(self.offset, "the hook has too few words; it is ignored")
             .found(self.left(), format!("at least {words}")))
     }
 
-    /// The word at this place from here on.
-    fn word_at(&self, place: usize) -> Result<u32, TraceProblem> {
-        let offset = self.offset + (INTEGER * place) as u64;
-        let integer = integer(self.data.get(INTEGER * place..).unwrap_or_default(), offset)?;
+    /// The word at this position after the current one.
+    fn word_at(&self, index: usize) -> Result<u32, Problem> {
+        let offset = self.offset + (INTEGER * index) as u64;
+        let integer = integer(self.data.get(INTEGER * index..).unwrap_or_default(), offset)?;
         u32::try_from(integer).map_err(|_| {
-            TraceProblem::new(offset, "a word has more than 32 bits; the hook is left out")
+            Problem::new(offset, "a word has more than 32 bits; the hook is ignored")
                 .found(format!("{integer:#x}"), "at most 0xffffffff")
         })
     }
 
-    fn word(&mut self) -> Result<u32, TraceProblem> {
+    fn word(&mut self) -> Result<u32, Problem> {
         let word = self.word_at(0)?;
         self.data = &self.data[INTEGER..];
         self.offset += INTEGER as u64;
@@ -96,35 +96,35 @@ impl Words<'_> {
     }
 
     /// A 64-bit value: its high word, then its low word.
-    fn long(&mut self) -> Result<u64, TraceProblem> {
+    fn long(&mut self) -> Result<u64, Problem> {
         let high = self.word()?;
         let low = self.word()?;
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 
-    fn decimal(&mut self) -> Result<Decimal, TraceProblem> {
+    fn decimal(&mut self) -> Result<Decimal, Problem> {
         let integral = self.word()?;
         let offset = self.offset;
         let fraction = self.word()?;
         if fraction < Decimal::PARTS {
             return Ok(Decimal { integral, fraction });
         }
-        Err(TraceProblem::new(offset, "a fraction is not below one; the hook is left out")
+        Err(Problem::new(offset, "a fraction is not below one; the hook is ignored")
             .found(fraction, "at most 9999"))
     }
 
-    /// The word at this place as kinds.
-    fn kinds_at(&self, place: usize, known: u32) -> Result<Kinds, TraceProblem> {
-        let bits = self.word_at(place)?;
+    /// The word at this position, decoded as [`Kinds`]; an error if it has bits other than `known`.
+    fn kinds_at(&self, index: usize, known: u32) -> Result<Kinds, Problem> {
+        let bits = self.word_at(index)?;
         if bits & !known == 0 {
             return Ok(Kinds::of_bits(bits));
         }
-        let offset = self.offset + (INTEGER * place) as u64;
-        Err(TraceProblem::new(offset, "the hook has unknown kinds of data; it is left out")
+        let offset = self.offset + (INTEGER * index) as u64;
+        Err(Problem::new(offset, "the hook has unknown kinds of data; it is ignored")
             .found(format!("{bits:#x}"), format!("bits of {known:#x}")))
     }
 
-    fn detailed(&mut self, is_scaled: bool) -> Result<DetailedValues, TraceProblem> {
+    fn detailed(&mut self, is_scaled: bool) -> Result<DetailedValues, Problem> {
         let (instructions, cycles, cpi) = (self.long()?, self.long()?, self.decimal()?);
         let scaled = if is_scaled {
             let (cycles, cpi, busy_percent) = (self.long()?, self.decimal()?, self.decimal()?);
@@ -136,7 +136,7 @@ impl Words<'_> {
     }
 }
 
-fn summary(words: &mut Words<'_>) -> Result<Summary, TraceProblem> {
+fn summary(words: &mut Words<'_>) -> Result<Summary, Problem> {
     words.expect_at_least(6)?;
     let kinds = words.kinds_at(0, Kinds::RAW | Kinds::SCALED | Kinds::THREAD)?;
     let count = words.word_at(1)?;
@@ -162,7 +162,7 @@ fn summary(words: &mut Words<'_>) -> Result<Summary, TraceProblem> {
     Ok(Summary { kinds, elapsed_cycles, processors, system, thread_cpi })
 }
 
-fn system(words: &mut Words<'_>) -> Result<System, TraceProblem> {
+fn system(words: &mut Words<'_>) -> Result<System, Problem> {
     words.expect_at_least(9)?;
     let kinds = words.kinds_at(0, Kinds::RAW | Kinds::SCALED)?;
     words.expect(if kinds.scaled { 15 } else { 9 })?;
@@ -170,7 +170,7 @@ fn system(words: &mut Words<'_>) -> Result<System, TraceProblem> {
     Ok(System { kinds, elapsed_cycles: words.long()?, values: words.detailed(kinds.scaled)? })
 }
 
-fn processors(words: &mut Words<'_>) -> Result<Processors, TraceProblem> {
+fn processors(words: &mut Words<'_>) -> Result<Processors, Problem> {
     words.expect_at_least(4)?;
     let kinds = words.kinds_at(0, Kinds::RAW | Kinds::SCALED)?;
     let count = words.word_at(1)?;
@@ -186,7 +186,7 @@ fn processors(words: &mut Words<'_>) -> Result<Processors, TraceProblem> {
     Ok(Processors { kinds, elapsed_cycles, processors })
 }
 
-fn thread(words: &mut Words<'_>) -> Result<Thread, TraceProblem> {
+fn thread(words: &mut Words<'_>) -> Result<Thread, Problem> {
     words.expect(9)?;
     Ok(Thread {
         tid: words.word()?,
@@ -197,32 +197,32 @@ fn thread(words: &mut Words<'_>) -> Result<Thread, TraceProblem> {
     })
 }
 
-/// A count of integers (2), those, the length of a string, its bytes, padding.
-fn label(data: &[u8], offset: u64) -> Result<Label, TraceProblem> {
+/// Decodes a label: the number of integers (2), the integers, the length of a string, its bytes, padding.
+fn label(data: &[u8], offset: u64) -> Result<Label, Problem> {
     let count = integer(data, offset)?;
     if count != 2 {
-        return Err(TraceProblem::new(offset, "the label has another number of integers; it is left out")
+        return Err(Problem::new(offset, "the label has an unexpected number of integers; it is ignored")
             .found(count, "2"));
     }
-    let place = INTEGER * 3;
-    let length_offset = offset + place as u64;
-    let text = data.get(place..).unwrap_or_default();
+    let index = INTEGER * 3;
+    let length_offset = offset + index as u64;
+    let text = data.get(index..).unwrap_or_default();
     let length = integer(text, length_offset)?;
-    let elapsed_cycles = Words { data: &data[INTEGER..place], offset: offset + INTEGER as u64 }.long()?;
+    let elapsed_cycles = Words { data: &data[INTEGER..index], offset: offset + INTEGER as u64 }.long()?;
     let text = &text[INTEGER..];
     let padded = length.checked_next_multiple_of(INTEGER as u64);
     if padded != Some(text.len() as u64) {
-        return Err(TraceProblem::new(length_offset, "the label does not fill its record; it is left out")
+        return Err(Problem::new(length_offset, "the label does not fill its record; it is ignored")
             .found(format!("a length of {length} bytes"), format!("one that pads to {}", text.len())));
     }
     Ok(Label { elapsed_cycles, bytes: text[..length as usize].into() })
 }
 
-/// The integer that these bytes begin with.
-fn integer(data: &[u8], offset: u64) -> Result<u64, TraceProblem> {
+/// The first integer of these bytes.
+fn integer(data: &[u8], offset: u64) -> Result<u64, Problem> {
     match data.first_chunk() {
         Some(bytes) => Ok(u64::from_le_bytes(*bytes)),
-        None => Err(TraceProblem::new(offset, "the hook ends before its data does; it is left out")
+        None => Err(Problem::new(offset, "the hook ends before its data; it is ignored")
             .found(format!("{} bytes", data.len()), "8")),
     }
 }

@@ -1,4 +1,4 @@
-//! The hooks of a get as records.
+//! Encodes the hooks of a `get` as records.
 
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{U16, U32, U64};
@@ -6,16 +6,16 @@ use zerocopy::little_endian::{U16, U32, U64};
 use super::Decimal;
 use super::hook::Kinds;
 use super::raw::{
-    INTEGERS, INTEGERS_AND_STRINGS, MAJOR, MOST_LABEL_BYTES, MOST_RECORD_BYTES, RECORD_HEADER_BYTES,
+    INTEGERS, INTEGERS_AND_STRINGS, MAJOR, MAX_LABEL_BYTES, MAX_RECORD_BYTES, RECORD_HEADER_BYTES,
     RecordHeader, kind,
 };
 use crate::{Counts, CpiData, Error, ErrorKind, Measured, Mode};
 
-/// Bytes of an integer.
+/// Size of an integer in bytes.
 const INTEGER: usize = 8;
 
-/// Writes the hooks of one get, in order, in place of what is in `records`. In an error what is there is of
-/// no use.
+/// Encodes the hooks of one `get`, in order, replacing the content of `records`. After an error the content is
+/// undefined.
 pub(super) fn hooks(
     records: &mut Vec<u8>,
     data: &CpiData,
@@ -24,9 +24,8 @@ pub(super) fn hooks(
     label: Option<&str>,
 ) -> Result<(), Error> {
     records.clear();
-    // For every kind of hook and the longest label, so that a later get with more of them allocates nothing
-    // either.
-    records.reserve(most_bytes(data.processors.len()));
+    // Space for every kind of hook and the longest label, so that a later `get` with more hooks does not allocate.
+    records.reserve(max_bytes(data.processors.len()));
     let of = |kind: u32| (kind << 28) | u32::from(minor);
     if let Some(label) = label {
         write_label(records, data, of(kind::LABEL_START), label)?;
@@ -35,7 +34,7 @@ pub(super) fn hooks(
         write_summary(records, data, of(kind::SUMMARY))?;
     }
     if flags.has(Mode::TRACE_DETAILED) {
-        // What was not measured has no hook: a hook of zeros would be a value.
+        // Data that was not measured gets no hook: zeros would look like a measurement.
         if !data.processors.is_empty() {
             write_system(records, data, of(kind::SYSTEM))?;
             write_processors(records, data, of(kind::PROCESSORS))?;
@@ -50,14 +49,14 @@ pub(super) fn hooks(
     Ok(())
 }
 
-/// Bytes of the hooks of a get over this many processors, with all there can be.
-fn most_bytes(processors: usize) -> usize {
-    let label = 4 * INTEGER + MOST_LABEL_BYTES;
+/// Maximum size of the hooks of a `get` over this number of processors, in bytes.
+fn max_bytes(processors: usize) -> usize {
+    let label = 4 * INTEGER + MAX_LABEL_BYTES;
     let words = (12 + 6 * processors) + 15 + (4 + 12 * processors) + 9;
     6 * RECORD_HEADER_BYTES + 2 * label + INTEGER * words
 }
 
-/// A record that is being written at the end of others.
+/// A record under construction, after other records.
 struct Record<'a> {
     records: &'a mut Vec<u8>,
     start: usize,
@@ -104,7 +103,7 @@ impl<'a> Record<'a> {
         self.records.extend_from_slice(&[0; INTEGER][..padding]);
     }
 
-    /// Counts of a processor, or their sums.
+    /// The counts of a processor, or their sums.
     fn detailed(&mut self, measured: &Measured, is_scaled: bool) {
         self.long(measured.instructions);
         self.long(measured.cycles);
@@ -116,15 +115,15 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Ends the record: now its length is known.
+    /// Ends the record: checks its length and stores it in the header.
     fn end(self, processors: usize) -> Result<(), Error> {
         let bytes = self.records.len() - self.start;
-        if bytes > MOST_RECORD_BYTES {
+        if bytes > MAX_RECORD_BYTES {
             return Err(Error::new(
                 ErrorKind::HookTooLong,
                 format!(
                     "a hook over {processors} processors is {bytes} bytes long, and its length field holds at most \
-                     {MOST_RECORD_BYTES}: trace the summary without details, or without busy shares"
+                     {MAX_RECORD_BYTES}: trace the summary without details, or without busy shares"
                 ),
             ));
         }
@@ -135,7 +134,7 @@ impl<'a> Record<'a> {
 }
 
 fn write_label(records: &mut Vec<u8>, data: &CpiData, minor: u32, label: &str) -> Result<(), Error> {
-    let label = &label[..label.floor_char_boundary(MOST_LABEL_BYTES)];
+    let label = &label[..label.floor_char_boundary(MAX_LABEL_BYTES)];
     let mut record = Record::new(records, INTEGERS_AND_STRINGS, minor, data.ended_at);
     record.integer(2);
     record.long(data.elapsed_cycles);
@@ -194,12 +193,12 @@ fn write_thread(records: &mut Vec<u8>, data: &CpiData, thread: &Counts, minor: u
     record.end(data.processors.len())
 }
 
-/// What there is of processors.
+/// The kinds of data measured on processors.
 fn kinds(data: &CpiData) -> Kinds {
     Kinds { raw: !data.processors.is_empty(), scaled: data.is_scaled, thread: false }
 }
 
-/// How many processors: the highest number plus one. Beyond 32 bits the hook is too long anyway.
+/// The number of processors: the highest id plus one. A number above 32 bits would make the hook too long anyway.
 fn count(data: &CpiData) -> u32 {
     u32::try_from(data.processors.len()).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Hooks, as they are read from a trace.
+//! Hooks read from a trace.
 
 use std::borrow::Cow;
 
@@ -7,48 +7,47 @@ use super::Decimal;
 /// One record of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// Where the record starts in the file.
+    /// Offset of the record in the file.
     pub offset: u64,
-    /// Processor of the section that it stands in. Traces of this library have one section for all, of
-    /// processor 0.
+    /// The processor of the section. This library writes the hooks of all processors to sections of processor 0.
     pub processor: u32,
-    /// When it was written, in ticks of the [clock](crate::clock_ticks) of the machine that wrote it. 0 where
-    /// the section says that records of its type have none.
+    /// The time, in ticks of the [clock](crate::clock_ticks) of the machine that wrote the record. 0 if the section's
+    /// header says that records of this type have no time stamp.
     pub time_stamp: u64,
-    /// The caller's minor code: the low byte of the record's. Of records of other tools, their low byte too.
+    /// The caller's minor code: the low byte of the record's minor code, also for records of other tools.
     pub minor: u8,
-    /// What it is, with its data.
+    /// The kind of hook, with its data.
     pub kind: HookKind,
 }
 
-/// What a hook is, with its data.
+/// The kind of a hook, with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HookKind {
-    /// The first hook of a labelled get.
+    /// The first hook of a labelled `get`.
     LabelStart(Label),
-    /// What a get measured, in short.
+    /// The summary of a `get`.
     Summary(Summary),
     /// Sums over the processors.
     System(System),
     /// The counts of each processor.
     Processors(Processors),
-    /// The counts of the thread that made the instance.
+    /// The counts of the thread that created the instance.
     Thread(Thread),
-    /// The last hook of a labelled get.
+    /// The last hook of a labelled `get`.
     LabelEnd(Label),
-    /// A record of another tool (another major code): its data is skipped.
+    /// A record of another tool (with another major code), without its data.
     Other(Other),
 }
 
-/// Which kinds of data a hook holds.
+/// The kinds of data in a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Kinds {
-    /// Raw: processors were measured. The words of raw values are there in any case.
+    /// Raw values of processors. Their words are present even if processors were not measured.
     pub raw: bool,
-    /// Scaled to busy, and busy shares.
+    /// CPI while busy, and busy shares.
     pub scaled: bool,
-    /// Of the thread. In summaries only: the thread has a detailed hook of its own.
+    /// Values of the thread. Only in summaries: the thread has a detailed hook of its own.
     pub thread: bool,
 }
 
@@ -60,14 +59,14 @@ impl Kinds {
     /// The bit of the thread's data.
     pub(super) const THREAD: u32 = 4;
 
-    /// The word of a hook.
+    /// The kinds as the word stored in a hook.
     pub const fn bits(self) -> u32 {
         (if self.raw { Self::RAW } else { 0 })
             | (if self.scaled { Self::SCALED } else { 0 })
             | (if self.thread { Self::THREAD } else { 0 })
     }
 
-    /// The kinds of a word; other bits are the caller's to check.
+    /// The kinds in a word; the caller checks for unknown bits.
     pub(super) const fn of_bits(bits: u32) -> Self {
         Self {
             raw: bits & Self::RAW != 0,
@@ -77,60 +76,59 @@ impl Kinds {
     }
 }
 
-/// A label around the hooks of a get.
+/// A label around the hooks of a `get`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Label {
-    /// Length of the interval in ticks of the clock; start and end hold the same.
+    /// Length of the interval in ticks of the clock; the same in the start hook and the end hook.
     pub elapsed_cycles: u64,
-    /// The label's bytes. This library writes UTF-8 of at most 2048 bytes.
+    /// The label's bytes. This library writes up to 2048 bytes of UTF-8.
     pub bytes: Box<[u8]>,
 }
 
 impl Label {
-    /// The label; what is not UTF-8 is replaced by U+FFFD. It may hold any character: escape it before a
-    /// terminal sees it.
+    /// The label, with U+FFFD for invalid UTF-8. It can contain any character: escape it before printing it to a terminal.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.bytes)
     }
 }
 
-/// What a get measured, in short.
+/// The summary of a `get`.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// Which values are there.
+    /// Which values are present.
     pub kinds: Kinds,
     /// Length of the interval in ticks of the clock.
     pub elapsed_cycles: u64,
-    /// Of each processor, by number; zeros where it has no data. Empty where processors were not measured.
+    /// Indexed by processor id; zeros for a processor without data. Empty if processors were not measured.
     pub processors: Vec<SummaryValues>,
-    /// Of the system.
+    /// Values of the system.
     pub system: SummaryValues,
-    /// CPI of the thread that made the instance, where it was measured.
+    /// CPI of the thread that created the instance, if it was measured.
     pub thread_cpi: Option<Decimal>,
 }
 
 /// CPI and busy share of a processor, or of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SummaryValues {
-    /// Elapsed cycles per instruction. 0 where it has no meaning.
+    /// Elapsed cycles per instruction. 0 if undefined.
     pub raw_cpi: Decimal,
-    /// Where busy shares were measured.
+    /// Present if busy shares were measured.
     pub scaled: Option<SummaryScaled>,
 }
 
 /// CPI while busy, and busy share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SummaryScaled {
-    /// Cycles per instruction while busy. 0 where it has no meaning.
+    /// Cycles per instruction while busy. 0 if undefined.
     pub cpi: Decimal,
-    /// Busy share in percent. 0 where it has no meaning.
+    /// Busy share in percent. 0 if undefined.
     pub busy_percent: Decimal,
 }
 
 /// Sums over the processors.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct System {
-    /// Which values are there.
+    /// Which values are present.
     pub kinds: Kinds,
     /// Length of the interval in ticks of the clock.
     pub elapsed_cycles: u64,
@@ -141,11 +139,11 @@ pub struct System {
 /// The counts of each processor.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Processors {
-    /// Which values are there.
+    /// Which values are present.
     pub kinds: Kinds,
     /// Length of the interval in ticks of the clock.
     pub elapsed_cycles: u64,
-    /// Of each processor, by number; zeros where it has no data.
+    /// Indexed by processor id; zeros for a processor without data.
     pub processors: Vec<DetailedValues>,
 }
 
@@ -156,44 +154,44 @@ pub struct DetailedValues {
     pub instructions: u64,
     /// Elapsed cycles.
     pub cycles: u64,
-    /// `cycles / instructions`. 0 where it has no meaning.
+    /// `cycles / instructions`. 0 if undefined.
     pub cpi: Decimal,
-    /// Where busy shares were measured.
+    /// Present if busy shares were measured.
     pub scaled: Option<DetailedScaled>,
 }
 
-/// Cycles scaled to busy, CPI while busy, and busy share.
+/// Cycles scaled by the busy share, CPI while busy, and the busy share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DetailedScaled {
-    /// Elapsed cycles scaled to busy.
+    /// Elapsed cycles scaled by the busy share.
     pub cycles: u64,
-    /// Cycles per instruction while busy. 0 where it has no meaning.
+    /// Cycles per instruction while busy. 0 if undefined.
     pub cpi: Decimal,
-    /// Busy share in percent. 0 where it has no meaning.
+    /// Busy share in percent. 0 if undefined.
     pub busy_percent: Decimal,
 }
 
-/// The counts of the thread that made the instance.
+/// The counts of the thread that created the instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Thread {
-    /// Its number.
+    /// The id of the thread.
     pub tid: u32,
     /// Length of the interval in ticks of the clock.
     pub elapsed_cycles: u64,
     /// Instructions executed.
     pub instructions: u64,
-    /// Cycles while it ran.
+    /// Cycles while the thread ran.
     pub cycles: u64,
-    /// `cycles / instructions`. 0 where it has no meaning.
+    /// `cycles / instructions`. 0 if undefined.
     pub cpi: Decimal,
 }
 
 /// A record of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Other {
-    /// Type of the record: 0 integers, 2 integers and strings, 3 extended; 1 is not described.
+    /// Type of the record: 0 integers, 2 integers and strings, 3 extended; 1 is undocumented.
     pub record_type: u8,
-    /// Major code, 1 to 255 but not that of this facility.
+    /// Major code, 1 to 255, other than the code of CPI hooks (0xC0).
     pub major: u8,
     /// Minor code.
     pub minor: u32,

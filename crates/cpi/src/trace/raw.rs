@@ -1,39 +1,39 @@
-//! The structures of a trace file, as they lie on disk.
+//! The structures of a trace file on disk.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// What a section begins with.
+/// The first bytes of a section.
 pub(super) const MAGIC: [u8; 4] = *b"NRM2";
 /// The byte-order word of a little-endian file.
 pub(super) const BYTE_ORDER: u32 = 0x0403_0201;
-/// A line feed, which a transfer in text mode changes.
+/// A line feed, which a transfer in text mode would change.
 pub(super) const GUARD: u8 = 0x0A;
 /// Bytes of a section's header.
 pub(super) const SECTION_HEADER_BYTES: usize = 512;
-/// Where the section's header has the bytes of data.
+/// Offset of the number of data bytes in a section's header.
 pub(super) const DATA_BYTES_OFFSET: u64 = 16;
-/// Where the section's header has the time of its end.
+/// Offset of the end time in a section's header.
 pub(super) const STOP_TIME_OFFSET: u64 = 44;
 /// Operating system: 64-bit Linux.
 pub(super) const LINUX_64: u32 = 0x64;
 
-/// Major code of the CPI facility.
+/// Major code of CPI hooks.
 pub(super) const MAJOR: u16 = 0xC0;
 /// Bytes of a record's header.
 pub(super) const RECORD_HEADER_BYTES: usize = 16;
-/// Most bytes of a record: what its length field holds.
-pub(super) const MOST_RECORD_BYTES: usize = 0xFFFC;
+/// Maximum size of a record, limited by its length field.
+pub(super) const MAX_RECORD_BYTES: usize = 0xFFFC;
 /// The bits of the record's type in [`RecordHeader::type_and_bytes`].
 pub(super) const TYPE_BITS: u16 = 0b11;
 /// A record of integers.
 pub(super) const INTEGERS: u16 = 0;
-/// A record that the header's flag speaks of.
+/// A record that has no time stamp if [`SectionHeader::is_type_1_without_time`] is set.
 pub(super) const MAYBE_WITHOUT_TIME: u16 = 1;
 /// A record of integers and strings.
 pub(super) const INTEGERS_AND_STRINGS: u16 = 2;
-/// Most bytes of a label.
-pub(super) const MOST_LABEL_BYTES: usize = 2048;
+/// Maximum size of a label in bytes.
+pub(super) const MAX_LABEL_BYTES: usize = 2048;
 
 /// Header of a section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -51,20 +51,20 @@ pub(super) struct SectionHeader {
     /// Bytes of the records that follow.
     pub(super) data_bytes: U32,
     pub(super) unused: U32,
-    /// Processor of all records.
+    /// The processor of all records in the section.
     pub(super) processor: U32,
-    /// Records of type 1 have no time stamp.
+    /// Not 0 if records of type 1 have no time stamp.
     pub(super) is_type_1_without_time: U32,
-    /// Bit 0: other data at the end of the file. 1 wrap, 2 continuous.
+    /// Bit 0: other data at the end of the file. 1: wrap. 2: continuous.
     pub(super) collection_mode: U32,
-    /// Time stamp of the first record; 0 until there is one.
+    /// Time stamp of the first record; 0 if the section is empty.
     pub(super) start_time: U64,
-    /// Time stamp of the last record; 0 until the section is ended.
+    /// Time stamp of the last record; 0 until the section is complete.
     pub(super) stop_time: U64,
     pub(super) metrics: U32,
-    /// Records were lost.
+    /// Not 0 if records were lost.
     pub(super) is_overflow: U32,
-    /// How many processors have sections.
+    /// Number of processors with sections.
     pub(super) processors: U32,
     pub(super) unknown: U32,
     /// [`LINUX_64`].
@@ -75,7 +75,7 @@ pub(super) struct SectionHeader {
 const _: () = assert!(size_of::<SectionHeader>() == SECTION_HEADER_BYTES);
 
 impl SectionHeader {
-    /// The header of a new section, without data.
+    /// The header of a new, empty section.
     pub(super) fn new(start_time: u64) -> Self {
         Self {
             magic: MAGIC,
@@ -104,13 +104,13 @@ impl SectionHeader {
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct RecordHeader {
-    /// Bits 0-1 the type; with those bits 0, the bytes of the record with this header.
+    /// Bits 0 and 1: the type. With these bits cleared: the size of the record including this header.
     pub(super) type_and_bytes: U16,
     /// Major code.
     pub(super) major: U16,
     /// Minor code: the kind of hook in the top four bits, the caller's in the low byte.
     pub(super) minor: U32,
-    /// When it was written.
+    /// Time stamp of the record.
     pub(super) time_stamp: U64,
 }
 

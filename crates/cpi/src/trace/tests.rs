@@ -1,18 +1,18 @@
-//! Sections that are full, and places that fail at any byte.
+//! Tests of full sections, and of destinations that fail at any byte.
 
 use std::io;
 
-use super::write::{Place, Sections};
+use super::write::{Destination, Sections};
 use super::{Trace, TraceReader};
 use crate::{CpiData, Mode};
 
-/// Sections end before their limit: in memory and in a file.
+/// Sections end before their limit, in memory and in a file.
 #[test]
 fn a_new_section_before_the_limit() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("sections.nrm2");
     let hook = 16 + 8 * 6;
-    // Two hooks fit, with 8 bytes to spare; and a get that is longer than a section is one all the same.
+    // Two hooks fit, with 8 bytes to spare; a longer `get` has a section of its own.
     let limit = 2 * hook + 8;
     let traces = [
         Trace::create_of_sections(&path, limit).expect("a file"),
@@ -49,15 +49,15 @@ fn a_new_section_before_the_limit() {
     assert!(std::fs::read(&path).expect("readable") == traces[0].bytes());
 }
 
-/// A disk that is full after so many bytes were written, and perhaps one that cannot cut a file. As in a
-/// kernel's pages, an aligned integer is written whole or not at all.
+/// A disk that is full after a number of bytes, and possibly cannot truncate a file. As in the kernel's page cache, an
+/// aligned integer is written completely or not at all.
 struct Full {
     bytes: Vec<u8>,
     left: usize,
-    can_cut: bool,
+    can_truncate: bool,
 }
 
-impl Place for Full {
+impl Destination for Full {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let written = match bytes.len() {
             length if length <= self.left => length,
@@ -69,25 +69,25 @@ impl Place for Full {
         if written < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
-    fn cut(&mut self, length: u64) {
-        if self.can_cut {
-            self.bytes.cut(length);
+    fn truncate(&mut self, length: u64) {
+        if self.can_truncate {
+            Destination::truncate(&mut self.bytes, length);
         }
     }
 }
 
-/// Whatever byte is the last that could be written: the gets before are there, whole, and the same get goes
-/// in once there is room.
+/// Whichever byte is the last that can be written, earlier `get`s are complete, and the failed one can be written once
+/// there is space.
 #[test]
-fn a_place_that_fails_at_any_byte() {
+fn a_destination_that_fails_at_any_byte() {
     let trace = Trace::in_memory(1 << 12);
     trace.write(&CpiData::default(), 0, Mode::TRACE_SUMMARY, Some("get")).expect("room");
     let get = trace.bytes().split_off(512);
     let hooks = |bytes: &[u8]| TraceReader::new(bytes).filter(Result::is_ok).count();
-    // Sections of two gets.
+    // Sections of two `get`s.
     let limit = 2 * get.len() as u32;
     let most = {
-        let mut place = Full { bytes: Vec::new(), left: usize::MAX, can_cut: true };
+        let mut place = Full { bytes: Vec::new(), left: usize::MAX, can_truncate: true };
         let mut sections = Sections::new(limit);
         sections.begin(&mut place).expect("room");
         for time in 0..5 {
@@ -95,9 +95,9 @@ fn a_place_that_fails_at_any_byte() {
         }
         usize::MAX - place.left
     };
-    for can_cut in [true, false] {
+    for can_truncate in [true, false] {
         for left in 512..most {
-            let mut place = Full { bytes: Vec::new(), left, can_cut };
+            let mut place = Full { bytes: Vec::new(), left, can_truncate };
             let mut sections = Sections::new(limit);
             sections.begin(&mut place).expect("512 bytes");
             let mut written = 0;
@@ -105,7 +105,7 @@ fn a_place_that_fails_at_any_byte() {
                 written += 1;
             }
             assert_eq!(hooks(&place.bytes) as u64, 3 * written, "{left}");
-            if can_cut {
+            if can_truncate {
                 assert_eq!(place.bytes.len() as u64, sections.end());
             }
             place.left = usize::MAX;

@@ -1,14 +1,14 @@
-//! A region's count is its instructions and a few that the calls themselves take, always the same.
+//! A region's count is its instructions and a few of the calls themselves, always the same number.
 
 use tachograph_cpi::{Cpi, CpiData, Mode, Options};
 
 use crate::guest;
 use crate::region::{instructions, region};
 
-/// Regions, in turns of the loop.
+/// Regions, in iterations of the loop.
 const REGIONS: [u64; 6] = [1_000, 1_000_000, 1_000_000, 3_000_000, 1, 1_000_000];
 
-/// Instructions and cycles of what an instance measures.
+/// Instructions and cycles that an instance measures.
 pub(crate) type Pick = fn(&CpiData) -> (u64, u64, Option<f64>);
 
 /// Of its thread.
@@ -28,14 +28,14 @@ pub(crate) fn of_processor(data: &CpiData) -> (u64, u64, Option<f64>) {
     (measured.instructions, measured.core_cycles, measured.core_cpi())
 }
 
-/// What the calls themselves may add to a region: on the thread, which is asked of the kernel.
-const MOST_BEYOND: u64 = 100;
+/// Instructions of the calls themselves in a region, for a thread that is read through the kernel.
+const MAX_BEYOND: u64 = 100;
 
-/// The same where the program reads the pages of its counters, which is its own work and not the kernel's, and for
-/// processors, whose lock is taken and whose clock is read.
-const MOST_BEYOND_ELSE: u64 = 300;
+/// The same if the program reads the pages of its counters itself, which is not the kernel's work, and for processors, whose
+/// lock is taken and whose clock is read.
+const MAX_BEYOND_ELSE: u64 = 300;
 
-/// Measures a region. Not inlined: the compiler may take an instruction more or less for the calls elsewhere.
+/// Measures a region. Not inlined: elsewhere, the compiler can use one instruction more or less for the calls.
 #[inline(never)]
 pub(crate) fn measured(cpi: &mut Cpi, iterations: u64) -> &CpiData {
     cpi.start().expect("started");
@@ -43,12 +43,12 @@ pub(crate) fn measured(cpi: &mut Cpi, iterations: u64) -> &CpiData {
     cpi.get().expect("counted")
 }
 
-/// Measures regions of several lengths; what is counted beyond the region's loop, which is always the same.
+/// Measures regions of several lengths; returns the count beyond the region's loop, which is always the same.
 pub(crate) fn beyond_the_region(options: Options, pick: Pick, shift: u32) -> u64 {
     let asks_the_kernel = !options.mode.has_processors() && user_access() == 0;
-    let most = if asks_the_kernel { MOST_BEYOND } else { MOST_BEYOND_ELSE };
+    let most = if asks_the_kernel { MAX_BEYOND } else { MAX_BEYOND_ELSE };
     let mut cpi = Cpi::new(options).expect("counters are there");
-    // The first time memory is taken.
+    // The first call allocates.
     cpi.get().expect("counted");
     let mut beyond = [0; REGIONS.len()];
     for (iterations, here) in REGIONS.into_iter().zip(&mut beyond) {
@@ -65,14 +65,14 @@ pub(crate) fn beyond_the_region(options: Options, pick: Pick, shift: u32) -> u64
     beyond[0]
 }
 
-/// 1 where programs may read counters without the kernel.
+/// 1 if programs may read counters without the kernel.
 fn user_access() -> u32 {
     let text =
         std::fs::read_to_string("/proc/sys/kernel/perf_user_access").expect("an arm64 kernel has this file");
     text.trim().parse().expect("a number")
 }
 
-fn told(name: &str, beyond: u64, shift: u32) {
+fn print_check(name: &str, beyond: u64, shift: u32) {
     guest::same(name, beyond);
     guest::ok(
         name,
@@ -88,14 +88,14 @@ fn region_of_the_thread() {
     let Some(shift) = guest::shift() else { return };
     let beyond = beyond_the_region(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     let way = if user_access() == 1 { "read by the program itself" } else { "read by the kernel" };
-    told(&format!("region on the thread, {way}"), beyond, shift);
+    print_check(&format!("region on the thread, {way}"), beyond, shift);
 }
 
 #[test]
 fn region_of_the_processor() {
     let Some(shift) = guest::shift() else { return };
     let beyond = beyond_the_region(guest::user_code(Mode::RAW), of_processor, shift);
-    told("region on the processor", beyond, shift);
+    print_check("region on the processor", beyond, shift);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn region_of_both_at_once() {
     );
 }
 
-/// With the kernel counted, a system call in `start` or `get` would be in the count: over a thousand instructions.
+/// If the kernel is counted, a system call in `start` or `get` would add more than a thousand instructions.
 #[test]
 fn own_reads_make_no_system_call() {
     if guest::shift() != Some(0) {
@@ -129,7 +129,7 @@ fn own_reads_make_no_system_call() {
     }
     let mut cpi = Cpi::new(Mode::ON_THREAD).expect("counters are there");
     let mut least = u64::MAX;
-    // The timer's interrupt may fall into a region, but not into all.
+    // The timer's interrupt can fall into a region, but not into all.
     for _ in 0..20 {
         cpi.start().expect("started");
         region(1_000);

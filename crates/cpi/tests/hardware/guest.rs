@@ -1,4 +1,4 @@
-//! What the machine is that the tests run on.
+//! The machine that runs the tests.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(crate) const STATES: [&str; 8] = [
     "two-processors", // the second one can be switched off
 ];
 
-/// What `TACHO_PMU` says; `None` on a machine that is not for these tests.
+/// The value of `TACHO_PMU`; `None` on a machine that is not for these tests.
 pub(crate) fn state() -> Option<String> {
     let state = std::env::var("TACHO_PMU").ok()?;
     let is_known = STATES.contains(&state.as_str()) || matches!(state.as_str(), "0" | "1" | "2");
@@ -35,17 +35,17 @@ pub(crate) fn shift() -> Option<u32> {
     state()?.parse().ok()
 }
 
-/// User code only, as only that is the same in every run.
+/// User code only, because only its count is the same in every run.
 pub(crate) fn user_code(mode: Mode) -> Options {
     Options { mode, user_only: true, ..Options::default() }
 }
 
-/// A check that was passed, for the list.
+/// Prints a passed check for the list.
 pub(crate) fn ok(name: &str, found: impl fmt::Display) {
     println!("\n@ok {name}: {found}");
 }
 
-/// A value that must be the same in all machines.
+/// Prints a value that must be equal on all machines.
 pub(crate) fn same(name: &str, value: impl fmt::Display) {
     println!("\n@same {name} {value}");
 }

@@ -1,4 +1,4 @@
-//! Processors that go and come during a measurement.
+//! Processors that go offline and online during a measurement.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use tachograph_cpi::{Cpi, CpiData, ErrorKind, Mode, ProcessorState};
@@ -26,8 +26,8 @@ fn state(data: &CpiData, processor: usize) -> ProcessorState {
     data.processors.get(processor).map_or(ProcessorState::Offline, |processor| processor.state)
 }
 
-/// Instructions of a region on the second processor, as both are measured; to 0.5 %, as several emulated processors are not
-/// exact.
+/// Instructions of a region on the second processor, as measured by both instances; within 0.5 %, because several emulated
+/// processors are not exact.
 fn assert_measures_the_second(cpi: &mut Cpi) -> u64 {
     run_on(&[1]);
     cpi.start().expect("started");
@@ -101,7 +101,7 @@ fn processor_is_offline_from_the_begin() {
     );
 }
 
-/// A thread that goes from processor to processor is counted on all.
+/// A thread that moves between processors is counted on all of them.
 #[test]
 fn thread_moves_between_processors() {
     if !guest::is("two-processors") {

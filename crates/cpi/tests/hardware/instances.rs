@@ -1,4 +1,4 @@
-//! Any number of instances, nested, overlapping and in many threads, and none disturbs another.
+//! Any number of instances, nested, overlapping and in many threads, without affecting each other.
 
 use std::sync::Barrier;
 
@@ -8,7 +8,7 @@ use crate::exact::{Pick, beyond_the_region, measured, of_processor, of_thread};
 use crate::guest;
 use crate::region::{instructions, region};
 
-/// What instances measure, and how their numbers are had.
+/// What instances measure, and how to get their counts.
 fn kinds() -> [(&'static str, Options, Pick); 2] {
     [
         ("the thread", guest::user_code(Mode::ON_THREAD), of_thread),
@@ -18,7 +18,7 @@ fn kinds() -> [(&'static str, Options, Pick); 2] {
 
 fn new(options: Options) -> Cpi {
     let mut cpi = Cpi::new(options).expect("counters are there");
-    // The first time memory is taken.
+    // The first call allocates.
     cpi.get().expect("counted");
     cpi
 }
@@ -55,12 +55,12 @@ fn overlapping(options: Options, pick: Pick, regions: [u64; 3]) -> [u64; 2] {
     [first, instructions_of(&mut second, pick)]
 }
 
-/// What the calls of other instances inside an interval may differ by: they read the time and divide numbers, which takes a few
-/// instructions more or less as the numbers are.
+/// Tolerance for the calls of other instances inside an interval: they read the time and divide numbers, whose number of
+/// instructions depends on the values.
 const EVALUATION: u64 = 100;
 
-/// Asserts that counts grow as the regions do: to the instruction where nothing but the region is in the interval, else but for
-/// the evaluation of the instances that are read in it.
+/// Asserts that counts grow with the regions: exactly if only the region is in the interval, otherwise apart from the
+/// evaluation of the instances that are read in it.
 fn assert_growth<const COUNT: usize>(
     what: &str,
     short: [u64; COUNT],
@@ -92,10 +92,10 @@ fn nested_instances_count_exactly() {
         nested(options, pick, regions);
         let (short, long) = (nested(options, pick, regions), nested(options, pick, longer));
         assert_growth(name, short, long, expected, [true, true, false]);
-        // The inner one counts what it does alone.
+        // The inner one counts as much as it does alone.
         let shift = guest::shift().expect("looked at above");
         let (beyond, alone) = (short[2] - instructions(regions[2]), beyond_the_region(options, pick, shift));
-        // But for how the region is called.
+        // Apart from the call of the region.
         assert!(beyond.abs_diff(alone) <= 10, "of {name}: {beyond} beyond its region, and alone {alone}");
     }
     guest::ok("3 inside 2 inside 1", format_args!("longer by {:?} instructions", expected.map(instructions)));
@@ -137,7 +137,7 @@ fn a_second_get_covers_the_longer_time() {
         };
         rounds([1, 1, 1]);
         let (short, long) = (rounds([100, 100, 100]), rounds([1_100, 20_100, 300_100]));
-        // What the first get evaluates is inside the longer interval, what the second one does inside the next.
+        // The evaluation of the first get is inside the longer interval, that of the second inside the next.
         assert_growth(name, short, long, [1_000, 21_000, 300_000], [false, true, true]);
     }
     guest::ok("get, get_and_start, get", "the second get covers both regions, the third only the last");
@@ -153,7 +153,7 @@ fn ten_thousand_instances_leave_no_file_open() {
         return;
     }
     let both = guest::user_code(Mode::SCALED | Mode::ON_THREAD);
-    // What stays open for good (a file of /proc) is opened before.
+    // Files that stay open permanently (in /proc) are opened before.
     drop(new(both));
     let before = open_files();
     for _ in 0..5_000 {
@@ -240,7 +240,7 @@ fn the_thread_is_the_one_that_made_the_instance() {
     };
     measure(1_000, 1_000);
     let base = measure(1_000, 1_000);
-    // Making and waiting for a thread takes a few instructions, not always the same.
+    // Creating a thread and waiting for it takes a few instructions, not always the same number.
     let others_longer = measure(1_000, 5_000_000).abs_diff(base);
     assert!(others_longer < 5_000, "{others_longer} instructions of the other thread were counted");
     let own_longer = (measure(1_001_000, 1_000) - base).abs_diff(instructions(1_000_000));

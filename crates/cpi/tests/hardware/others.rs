@@ -8,18 +8,18 @@ use perf_event_open_sys::bindings::{
 };
 use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, perf_event_attr};
 
-/// Whom they count.
+/// What they count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     Thread,
     Processor,
 }
 
-/// Counters that are open, each on its own.
+/// Independent open counters.
 pub(crate) struct Others(#[allow(dead_code, reason = "open until dropped")] Vec<OwnedFd>);
 
 impl Others {
-    /// So many instruction counters, which take turns with everyone.
+    /// This number of instruction counters, which share the hardware with all others.
     pub(crate) fn in_turns(count: usize, target: Target) -> Self {
         Self(
             (0..count)
@@ -28,7 +28,7 @@ impl Others {
         )
     }
 
-    /// So many of them that never give way, which is all that the machine has: the cycle counter and six others.
+    /// This number of pinned counters; the machine has no more: the cycle counter and six others.
     pub(crate) fn that_stay(target: Target) -> Self {
         let cycles = open(PERF_COUNT_HW_CPU_CYCLES.into(), target, true).expect("opened");
         let instructions =
@@ -50,8 +50,8 @@ fn open(event: u64, target: Target, stays: bool) -> Result<OwnedFd, Error> {
         Target::Thread => (0, -1),
         Target::Processor => (-1, 0),
     };
-    // SAFETY: the structure is whole, lives during the call, and its size is told; the kernel only reads it (and writes its
-    // size back, in place, when it knows another).
+    // SAFETY: the structure is complete, lives during the call, and its size is passed; the kernel only reads it (and
+    // writes its size back if it supports another).
     let number = unsafe {
         perf_event_open_sys::perf_event_open(
             &raw mut attributes,
@@ -64,6 +64,6 @@ fn open(event: u64, target: Target, stays: bool) -> Result<OwnedFd, Error> {
     if number < 0 {
         return Err(Error::last_os_error());
     }
-    // SAFETY: the call was successful, so this is a file that was opened just now and that no one else has.
+    // SAFETY: the call succeeded, so this is a new descriptor without another owner.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }

@@ -1,4 +1,4 @@
-//! Two processes measure at once, and each counts as it does alone. A command, or a running process, is counted with its
+//! Two processes that measure at the same time count as each does alone. A command, or a running process, is counted with its
 //! children.
 
 use std::io::{BufRead, BufReader, Write};
@@ -13,10 +13,10 @@ use crate::region::{instructions, region};
 /// Set for the process that is started here.
 const ROLE: &str = "TACHO_PMU_OTHER";
 
-/// Turns of the long region in which both run: a tenth of a second and more, so that they take many turns on the processor.
+/// Iterations of the long region in which both run: at least a tenth of a second, so that they alternate on the processor often.
 const LONG: u64 = 50_000_000;
 
-/// The other process: measures when it is told to, and tells what it found.
+/// The other process: measures on request, and prints the result.
 #[test]
 fn the_other_process() {
     let (Some(shift), Ok(_)) = (guest::shift(), std::env::var(ROLE)) else { return };
@@ -24,7 +24,7 @@ fn the_other_process() {
     let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("counters are there");
     thread.get().expect("counted");
     println!("\nOTHER ready");
-    std::io::stdin().lock().read_line(&mut String::new()).expect("told to begin");
+    std::io::stdin().lock().read_line(&mut String::new()).expect("a line on standard input");
     processor.start().expect("started");
     let own = of_thread(measured(&mut thread, LONG)).0;
     let all = of_processor(processor.get().expect("counted")).0;
@@ -48,13 +48,13 @@ fn two_processes_count_as_one_alone() {
     let mut other = other(Command::new(program).args(arguments).env(ROLE, "1"));
     let mut input = other.stdin.take().expect("piped");
     let mut lines = BufReader::new(other.stdout.take().expect("piped")).lines();
-    let mut told = || loop {
-        let line = lines.next().expect("the other tells something").expect("text");
-        if let Some(told) = line.strip_prefix("OTHER ") {
-            return told.to_owned();
+    let mut next_report = || loop {
+        let line = lines.next().expect("a line of the other process").expect("text");
+        if let Some(report) = line.strip_prefix("OTHER ") {
+            return report.to_owned();
         }
     };
-    assert_eq!(told(), "ready");
+    assert_eq!(next_report(), "ready");
 
     let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("counters are there");
     let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("counters are there");
@@ -64,11 +64,11 @@ fn two_processes_count_as_one_alone() {
     let own = of_thread(measured(&mut thread, LONG)).0 - instructions(LONG);
     let all = of_processor(processor.get().expect("counted")).0;
 
-    let found: Vec<u64> = told().split(' ').map(|word| word.parse().expect("a number")).collect();
+    let found: Vec<u64> = next_report().split(' ').map(|word| word.parse().expect("a number")).collect();
     assert!(other.wait().expect("waited").success(), "the other failed");
     let [other_own, other_all, other_alone] = found[..] else { panic!("three numbers, not {found:?}") };
     assert_eq!((own, other_own, other_alone), (alone, alone, alone), "beyond the regions");
-    // Both did run at once: each saw on the processor more than its own.
+    // Both did run at once: each counted more on the processor than its own work.
     for seen in [all, other_all] {
         assert!(
             seen > instructions(LONG) * 3 / 2,
@@ -83,8 +83,8 @@ fn two_processes_count_as_one_alone() {
     );
 }
 
-/// The program whose work is known: so many turns of the region in its first thread, then in each of its further threads,
-/// of its children, and of the programs that these execute.
+/// The program with known work: this number of iterations in its first thread, then in each further thread, in its children,
+/// and in the programs that these execute.
 const WORKLOAD: &str = "./workload";
 
 fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
@@ -103,25 +103,25 @@ fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
 #[test]
 fn commands_are_counted_with_threads_and_children() {
     let Some(shift) = guest::shift() else { return };
-    // Two words of one length each, so that nothing but the regions differs.
+    // Two words of the same length each, so that only the regions differ.
     let (short, long) = (1_000_000, 3_000_000);
-    // The own process is as large as can be, and none of it is counted.
+    // The test process is as large as possible, and none of it is counted.
     region(LONG);
     for (threads, children) in [(0, 0), (3, 0), (0, 2), (2, 2)] {
         let is_alone = threads + children == 0;
-        // An interrupt in the midst of an atomic update makes the program repeat it: a few instructions more, rarely. The
-        // least of several is without.
+        // An interrupt during an atomic update repeats it, which rarely adds a few instructions. The minimum of several
+        // runs has none of these.
         let least = |turns: u64| {
             let counts = (0..if is_alone { 5 } else { 1 }).map(|_| count_workload(turns, threads, children));
             counts.min_by_key(|counts| counts.instructions).expect("one at least")
         };
         let (less, more) = (least(short), least(long));
-        // A child is forked, makes its region, and executes the program anew, which makes its own.
+        // A child is forked, runs its region, and executes the program again, which runs its own.
         let regions = u64::from(1 + threads + 2 * children);
         let expected = instructions(long - short) * regions;
         let found = more.instructions - less.instructions;
         let name = format!("command with {threads} more threads and {children} children");
-        // Waiting for threads and children takes a few instructions, not always the same.
+        // Waiting for threads and children takes a few instructions, not always the same number.
         let slack = if is_alone { 0 } else { expected / 10_000 };
         assert!(found.abs_diff(expected) <= slack, "{name}: longer by {found}, not {expected}");
         for counts in [less, more] {
@@ -155,7 +155,7 @@ fn running_process_is_counted_from_now_on() {
     let measure = |turns: u64| {
         let mut child = other(Command::new(WORKLOAD).args(["wait", &turns.to_string(), "1", "1"]));
         let mut output = BufReader::new(child.stdout.take().expect("piped"));
-        // It has done its region once, and waits: with a thread of its own, which is counted, too.
+        // It has run its region once, and waits, with a thread of its own, which is counted too.
         output.read_line(&mut String::new()).expect("it waits");
         let mut counter = ProcessCpi::attach(child.id(), true, Events::Hardware).expect("counters are there");
         counter.start().expect("started");
@@ -164,7 +164,7 @@ fn running_process_is_counted_from_now_on() {
         counter.get().expect("counted").instructions
     };
     let (short, long) = (1_000_000, 3_000_000);
-    // After it waited: the region in the first thread, in the one that was there, in a child, and in what that executes.
+    // After the wait: the region in the first thread, in the existing one, in a child, and in the program that this executes.
     let expected = instructions(long - short) * 4;
     let found = measure(long) - measure(short);
     assert!(found.abs_diff(expected) <= expected / 1_000, "longer by {found}, not {expected}");

@@ -1,4 +1,4 @@
-//! What is said where counting is refused: the cause, and the way out.
+//! Messages where counting is refused: the cause and the remedy.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -8,7 +8,7 @@ use tachograph_cpi::{Cpi, Error, ErrorKind, Events, Mode, Options, ProcessCpi};
 use crate::guest;
 use crate::region::region;
 
-/// Asserts that it was refused, as what and in which words.
+/// Asserts the kind and the words of a refusal.
 fn assert_refused<T>(name: &str, result: Result<T, Error>, kind: ErrorKind, text: &str) {
     let error = result.err().unwrap_or_else(|| panic!("{name}: not refused"));
     assert_eq!((error.kind(), error.to_string().as_str()), (kind, text), "{name}");
@@ -19,7 +19,7 @@ fn shares_only(mode: Mode) -> Options {
     Options { mode, or_shares_only: true, ..Options::default() }
 }
 
-/// Busy shares are had without counters, and why there is no more is told.
+/// Busy shares are measured without counters, and the reason why there is nothing else is reported.
 fn assert_shares_remain(name: &str, kind: ErrorKind) {
     let mut cpi = Cpi::new(shares_only(Mode::SCALED)).expect("shares need no counters");
     let why = cpi.why_no_cpi().expect("there is a reason").clone();
@@ -63,7 +63,7 @@ fn no_performance_monitoring_unit() {
     assert_shares_remain("no performance monitoring unit", kind);
 }
 
-/// The words for this setting, what it forbids, and the one that is needed.
+/// The words for this setting, for what it forbids, and for the remedy.
 fn paranoid(value: u32, forbids: &str, needed: u32) -> String {
     format!(
         "kernel.perf_event_paranoid is {value}, which forbids {forbids} to users without privilege (EACCES); run as root, or \
@@ -84,7 +84,7 @@ fn assert_processors_refused(value: u32) {
     assert_shares_remain(&format!("perf_event_paranoid {value}"), ErrorKind::AccessDenied);
 }
 
-/// Measures the thread; whether only user code was counted, and what is said of it.
+/// Measures the thread; returns whether only user code was counted, and the notes.
 fn assert_thread_counts(options: Options) -> (bool, Vec<String>) {
     let mut cpi = Cpi::new(options).expect("own user code may be counted");
     cpi.start().expect("started");
@@ -147,7 +147,7 @@ fn process_that_is_not_there() {
     assert_refused("process that is not there", attached, ErrorKind::NoSuchThread, text);
 }
 
-/// Opens files until `left` more may be opened.
+/// Opens files until only `left` more can be opened.
 fn leave_files(left: usize) -> Vec<OwnedFd> {
     let mut files = Vec::new();
     while let Ok(file) = File::open("/dev/null") {
@@ -163,7 +163,7 @@ fn too_few_files() {
     if !guest::is("few-files") {
         return;
     }
-    // Room for one processor of two, and one file that is open for a moment to look at the machine.
+    // Enough for one processor of two, and for one file that is open for a moment to examine the machine.
     let files = leave_files(3);
     let text = "too many open files (EMFILE): counting takes 4 of them, 2 per processor, beside those open already, and the \
                 limit is 16; raise it with 'ulimit -n'";

@@ -7,9 +7,8 @@ use std::ops::Range;
 #[inline(never)]
 pub(crate) fn region(iterations: u64) {
     assert!(iterations > 0, "a region has at least one turn");
-    // SAFETY: the two instructions touch nothing but the register that is given to them and the condition flags, which
-    // assembly may change unless it says otherwise. The register starts above zero and falls by one each time, so the loop
-    // ends.
+    // SAFETY: the two instructions touch only the register that is passed to them and the condition flags, which assembly may
+    // change by default. The register starts above zero and is decremented by one each time, so the loop ends.
     unsafe {
         std::arch::asm!(
             "2: subs {left}, {left}, #1",
@@ -30,7 +29,7 @@ pub(crate) fn instructions(iterations: u64) -> u64 {
     2 * iterations
 }
 
-/// Asserts that a number lies in a range, and says by how much it does not.
+/// Asserts that a number is in a range; the message has the distance.
 pub(crate) fn assert_within(what: &str, value: f64, range: Range<f64>) {
     assert!(range.contains(&value), "{what} is {value}, and not from {} to {}", range.start, range.end);
 }

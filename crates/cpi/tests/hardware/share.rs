@@ -1,4 +1,4 @@
-//! Work and sleep in known proportion: what CPI while busy is worth, and raw CPI.
+//! Work and sleep in a known proportion: checks CPI while busy, and raw CPI.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use tachograph_cpi::{Cpi, Mode};
 use crate::guest;
 use crate::region::{assert_within, region};
 
-/// A turn of work and sleep.
+/// A round of work and sleep.
 const WORK: [u64; 3] = [40, 100, 160];
 const SLEEP_MS: u64 = 100;
-/// Work for at least this long, of the machine's own time: the kernel tells what the machine was busy in hundredths of a
-/// second, and one of them more or less is to be well below a percent.
+/// Work for at least this long in the machine's own time: the kernel counts busy time in hundredths of a second, and one of
+/// them has to be well below a percent.
 const LEAST_WORK_MS: u64 = 1_600;
 
-/// Works for so long: the machine's clock goes on by a nanosecond per cycle.
+/// Works for this long: the machine's clock advances by a nanosecond per cycle.
 fn work(milliseconds: u64, shift: u32) {
     region((milliseconds * 1_000_000) >> shift >> 1);
 }

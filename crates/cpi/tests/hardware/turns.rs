@@ -1,4 +1,4 @@
-//! More counters are wanted than the machine has.
+//! Multiplexing: more counters are requested than the machine has.
 
 use tachograph_cpi::{Cpi, CpiData, ErrorKind, Mode};
 
@@ -6,13 +6,13 @@ use crate::guest;
 use crate::others::{Others, Target};
 use crate::region::{assert_within, instructions, region};
 
-/// How many others want a counter.
+/// Number of others that request a counter.
 const OTHERS: usize = 12;
-/// Turns of the loop: 0.2 s, fifty turns of the counters.
+/// Iterations of the loop: 0.2 s, fifty rotations of the counters.
 const LONG: u64 = 100_000_000;
-/// 0.1 ms; a turn of the counters takes 4 ms.
+/// 0.1 ms; a rotation of the counters takes 4 ms.
 const SHORT: u64 = 50_000;
-/// How often the short region is measured: 50 ms of it.
+/// Number of measurements of the short region: 50 ms of it.
 const TIMES: u32 = 500;
 
 struct Case {
@@ -59,7 +59,7 @@ fn counts_are_scaled_and_the_share_is_told() {
             counted as f64 / instructions(LONG) as f64,
             0.99..1.01,
         );
-        // Read by the program itself, the second one is read a few instructions after the first.
+        // If the program reads them itself, the second is read a few instructions after the first.
         assert_within("cycles against instructions", cycles as f64 / counted as f64, 0.999_99..1.000_01);
         guest::ok(
             &format!("{OTHERS} other counters, {name}"),
@@ -81,7 +81,7 @@ fn region_shorter_than_a_turn() {
         let _others = Others::in_turns(OTHERS, target);
         let mut cpi = Cpi::new(guest::user_code(mode)).expect("counters are there");
         let (mut counted, mut never) = (0, 0);
-        // Through several rounds of turns: now and then the region falls wholly between this instance's.
+        // Over several rotations: now and then the region falls completely between those of this instance.
         for _ in 0..TIMES {
             cpi.start().expect("started");
             region(SHORT);

@@ -1,4 +1,4 @@
-//! Rounding and saturation of numbers to four places.
+//! Rounding and saturation of numbers with four decimal places.
 
 use proptest::prelude::*;
 use tachograph_cpi::trace::Decimal;
@@ -20,7 +20,7 @@ fn rounding_and_saturation() {
         (Some(37.5), 37, 5000),
         (Some(100.0), 100, 0),
         (Some(0.999_95), 1, 0),
-        // A tie that binary holds exactly goes away from zero: 2.03125 is 2 + 1/32.
+        // A tie that is exact in binary rounds away from zero: 2.03125 is 2 + 1/32.
         (Some(2.03125), 2, 313),
         (Some(4_294_967_295.0), u32::MAX, 0),
         (Some(4_294_967_295.5), u32::MAX, 5000),
@@ -44,7 +44,7 @@ fn shown() {
 }
 
 proptest! {
-    /// What is stored is what is read, and the nearest double to it.
+    /// Storing and reading returns the same number, as the nearest double.
     #[test]
     fn of_its_double_is_itself(integral: u32, fraction in 0..10_000u32) {
         let decimal = Decimal { integral, fraction };
@@ -62,7 +62,7 @@ proptest! {
         if parts >= 10_000 << 32 {
             prop_assert_eq!(decimal, Decimal::MAX);
         } else {
-            // A double has 53 bits: a ratio beside a tie may fall to its other side once it needs them all.
+            // A double has 53 bits: a ratio near a tie can fall on its other side if it needs them all.
             prop_assert!(found.abs_diff(parts) <= u128::from(parts >= 1 << 30), "{} {}", found, parts);
         }
     }

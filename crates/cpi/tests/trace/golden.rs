@@ -1,12 +1,10 @@
-//! The bytes of traces, for every combination of what is traced, against files assembled word by word and
-//! checked in.
+//! The bytes of traces, for every combination of traced data, against files assembled word by word and checked in.
 //!
-//! `TACHO_UPDATE=1 cargo test -p tachograph-cpi --test trace golden` writes the files in
-//! `tests/golden` anew, from the words.
+//! `TACHO_UPDATE=1 cargo test -p tachograph-cpi --test trace golden` rewrites the files in `tests/golden` from the words.
 
 use std::path::PathBuf;
 
-use crate::made;
+use crate::fixture;
 use tachograph_cpi::trace::{HookKind, Trace, TraceReader};
 use tachograph_cpi::{CpiData, Measured, Mode, ProcessorData, ProcessorState};
 
@@ -21,7 +19,7 @@ fn flags(has_summary: bool, has_detailed: bool) -> Mode {
     flags
 }
 
-/// One combination of what is measured and traced.
+/// One combination of measured and traced data.
 #[derive(Clone, Copy, Debug)]
 struct Combination {
     label: Option<&'static str>,
@@ -47,32 +45,32 @@ impl Combination {
     }
 }
 
-/// Every combination alone, in memory; all one after another in a file, which is checked in.
+/// Every combination alone, in memory; and all of them in a file, which is checked in.
 fn check(processors: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("all.nrm2");
     let file = Trace::create(&path).expect("a file");
     let mut all = Vec::new();
     for (number, combination) in Combination::all().enumerate() {
-        let data = made::data(processors, combination.is_scaled, combination.has_thread);
+        let data = fixture::data(processors, combination.is_scaled, combination.has_thread);
         let minor = number as u8;
         let Combination { label, has_summary, has_detailed, .. } = combination;
-        let records = made::hooks(&data, minor, has_summary, has_detailed, label);
+        let records = fixture::hooks(&data, minor, has_summary, has_detailed, label);
         let trace = Trace::in_memory(1 << 20);
         trace.write(&data, minor, combination.flags(), label).expect("room");
         trace.close().expect("in memory");
-        let time = if records.is_empty() { 0 } else { made::ENDED_AT };
-        assert!(trace.bytes() == made::section(time, time, &records), "{processors}: {combination:?}");
+        let time = if records.is_empty() { 0 } else { fixture::ENDED_AT };
+        assert!(trace.bytes() == fixture::section(time, time, &records), "{processors}: {combination:?}");
 
         file.write(&data, minor, combination.flags(), label).expect("a file");
         all.extend(records);
-        // What is in the file is there at once.
+        // The content of the file is there at once.
         let now = std::fs::read(&path).expect("readable");
-        assert!(now == made::section(if all.is_empty() { 0 } else { made::ENDED_AT }, 0, &all));
+        assert!(now == fixture::section(if all.is_empty() { 0 } else { fixture::ENDED_AT }, 0, &all));
         assert!(now == file.bytes());
     }
     file.close().expect("a file");
-    let words = made::section(made::ENDED_AT, made::ENDED_AT, &all);
+    let words = fixture::section(fixture::ENDED_AT, fixture::ENDED_AT, &all);
     let written = std::fs::read(&path).expect("readable");
     assert!(written == words && file.bytes() == words);
 
@@ -95,7 +93,7 @@ fn every_combination_over_64_processors() {
     check(64);
 }
 
-/// The lengths that the format's description gives: 6 + 2n, 4n + 4, 2; 9 or 15; 4 + 6n or 4 + 12n; 9 words.
+/// The lengths in the format's description: 6 + 2n, 4n + 4, 2; 9 or 15; 4 + 6n or 4 + 12n; 9 words.
 #[test]
 fn the_order_and_the_lengths_of_all_hooks() {
     for (processors, is_scaled, words) in [
@@ -105,7 +103,7 @@ fn the_order_and_the_lengths_of_all_hooks() {
         (64, true, [6 + 128 + 256 + 4 + 2, 15, 4 + 12 * 64, 9]),
     ] {
         let trace = Trace::in_memory(1 << 20);
-        let data = made::data(processors, is_scaled, true);
+        let data = fixture::data(processors, is_scaled, true);
         trace.write(&data, 0xAB, Mode::TRACE_EVERYTHING, Some("12345678")).expect("room");
         let bytes = trace.bytes();
         let hooks: Vec<_> = TraceReader::new(bytes.as_slice()).map(|hook| hook.expect("sound")).collect();
@@ -123,21 +121,23 @@ fn the_order_and_the_lengths_of_all_hooks() {
             HookKind::LabelEnd(Default::default()),
         ];
         assert_eq!(order, expected.map(|kind| std::mem::discriminant(&kind)));
-        assert!(hooks.iter().all(|hook| hook.minor == 0xAB && hook.time_stamp == made::ENDED_AT));
+        assert!(hooks.iter().all(|hook| hook.minor == 0xAB && hook.time_stamp == fixture::ENDED_AT));
     }
 }
 
-/// Processors without data are zeros: the place is the processor's number.
+/// Processors without data are zeros: the position is the processor's id.
 #[test]
 fn holes_are_zeros() {
-    let mut data = made::data(4, true, false);
+    let mut data = fixture::data(4, true, false);
     for number in [1, 2] {
         data.processors[number] =
             ProcessorData { state: ProcessorState::Offline, measured: Measured::default() };
     }
     let trace = Trace::in_memory(1 << 16);
     trace.write(&data, 0, Mode::TRACE_EVERYTHING, None).expect("room");
-    assert!(trace.bytes() == made::section(made::ENDED_AT, 0, &made::hooks(&data, 0, true, true, None)));
+    assert!(
+        trace.bytes() == fixture::section(fixture::ENDED_AT, 0, &fixture::hooks(&data, 0, true, true, None))
+    );
     let kinds: Vec<_> =
         TraceReader::new(trace.bytes().as_slice()).map(|hook| hook.expect("sound").kind).collect();
     let HookKind::Processors(processors) = &kinds[2] else { panic!("{kinds:?}") };
@@ -151,13 +151,15 @@ fn holes_are_zeros() {
 /// The thread alone: a summary without processors, no hooks of processors.
 #[test]
 fn the_thread_alone() {
-    let data = made::data(0, false, true);
+    let data = fixture::data(0, false, true);
     let trace = Trace::in_memory(1 << 16);
     trace.write(&data, 3, Mode::TRACE_EVERYTHING, None).expect("room");
-    assert!(trace.bytes() == made::section(made::ENDED_AT, 0, &made::hooks(&data, 3, true, true, None)));
+    assert!(
+        trace.bytes() == fixture::section(fixture::ENDED_AT, 0, &fixture::hooks(&data, 3, true, true, None))
+    );
     // kinds, num_cpus, elapsed hi, lo, raw_sys_cpi and its fraction, thread_cpi and its fraction; then 9
     // words.
-    assert_eq!(trace.bytes().len(), made::HEADER + 16 + 8 * 8 + 16 + 8 * 9);
+    assert_eq!(trace.bytes().len(), fixture::HEADER + 16 + 8 * 8 + 16 + 8 * 9);
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn labels_are_cut_between_characters_and_keep_their_zero_bytes() {
         let trace = Trace::in_memory(1 << 16);
         trace.write(&data, 1, Mode::default(), Some(label)).expect("room");
         let text = &label.as_bytes()[..kept];
-        let records = [made::label(1, &data, text), made::label(0xF000_0001, &data, text)].concat();
-        assert!(trace.bytes() == made::section(5, 0, &records), "{kept}");
+        let records = [fixture::label(1, &data, text), fixture::label(0xF000_0001, &data, text)].concat();
+        assert!(trace.bytes() == fixture::section(5, 0, &records), "{kept}");
     }
 }

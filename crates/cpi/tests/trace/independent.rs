@@ -1,9 +1,9 @@
-//! The writer against a decoder that was written from the format's description alone, in Python.
+//! The writer against a decoder in Python, written from the format's description alone.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::made;
+use crate::fixture;
 use tachograph_cpi::trace::Trace;
 use tachograph_cpi::{CpiData, Measured, Mode, ProcessorData};
 
@@ -22,7 +22,7 @@ fn detailed(line: &mut Vec<String>, measured: &Measured, is_scaled: bool) {
     }
 }
 
-/// The lines that the decoder should print of a get with everything.
+/// The lines that the decoder should print for a get with everything.
 fn lines(data: &CpiData, minor: u8, label: &str) -> Vec<String> {
     let CpiData { elapsed_cycles, is_scaled, system, .. } = data;
     let elapsed = format!("elapsed={elapsed_cycles}");
@@ -78,10 +78,10 @@ fn a_decoder_of_its_own_reads_the_same() {
             .into_iter()
             .enumerate()
     {
-        let mut data = made::data(processors, is_scaled, has_thread);
+        let mut data = fixture::data(processors, is_scaled, has_thread);
         data.ended_at += minor as u64;
         if processors == 3 {
-            // Both words in use; no instructions; a hole.
+            // Both words in use; no instructions; a gap.
             data.processors[0].measured.cycles = u64::MAX;
             data.processors[1].measured.instructions = 0;
             data.processors[2] = ProcessorData::default();
@@ -93,7 +93,7 @@ fn a_decoder_of_its_own_reads_the_same() {
     }
     trace.close().expect("a file");
     let bytes = std::fs::metadata(&path).expect("a file").len() - 512;
-    let (start, stop) = (made::ENDED_AT, made::ENDED_AT + 4);
+    let (start, stop) = (fixture::ENDED_AT, fixture::ENDED_AT + 4);
     expected.insert(0, format!("section data={bytes} start={start} stop={stop}"));
 
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_independent.py");

@@ -3,9 +3,9 @@
 #[path = "../../../../fuzz/cpi_checks.rs"]
 mod checks;
 mod decimal;
+mod fixture;
 mod golden;
 mod independent;
-mod made;
 mod read;
 mod seeds;
 mod write;

@@ -1,22 +1,21 @@
-//! The reader over what the writer wrote, and over damaged files: cut at every byte, every bit flipped, every
-//! field broken.
+//! The reader with the writer's output, and with damaged files: cut at every byte, every bit flipped, every field invalid.
 
 use std::io::{self, Cursor, Read};
 
-use crate::made;
+use crate::fixture;
 use proptest::prelude::*;
 use tachograph_cpi::trace::{
-    Decimal, DetailedScaled, DetailedValues, Hook, HookKind, Kinds, Label, Processors, Summary,
-    SummaryScaled, SummaryValues, System, Thread, Trace, TraceProblem, TraceReader,
+    Decimal, DetailedScaled, DetailedValues, Hook, HookKind, Kinds, Label, Problem, Processors, Summary,
+    SummaryScaled, SummaryValues, System, Thread, Trace, TraceReader,
 };
 use tachograph_cpi::{Counts, CpiData, Measured, Mode, ProcessorData, ProcessorState};
 
-type Item = Result<Hook, TraceProblem>;
+type Item = Result<Hook, Problem>;
 
 /// All items of a file; a reader that does not end is a failure.
 fn read(bytes: &[u8]) -> Vec<Item> {
     let items: Vec<_> = TraceReader::new(bytes).take(bytes.len() / 16 + 3).collect();
-    assert!(items.len() < bytes.len() / 16 + 3, "the reader goes on and on");
+    assert!(items.len() < bytes.len() / 16 + 3, "the reader does not end");
     items
 }
 
@@ -24,7 +23,7 @@ fn hooks(bytes: &[u8]) -> Vec<Hook> {
     read(bytes).into_iter().map(|item| item.unwrap_or_else(|problem| panic!("{problem}"))).collect()
 }
 
-/// The problems of a file, as a user sees them, and how many hooks were read.
+/// The problems of a file as a user sees them, and the number of hooks.
 fn problems(bytes: &[u8]) -> (Vec<String>, usize) {
     let (hooks, problems): (Vec<_>, Vec<_>) = read(bytes).into_iter().partition(Result::is_ok);
     (
@@ -33,7 +32,7 @@ fn problems(bytes: &[u8]) -> (Vec<String>, usize) {
     )
 }
 
-/// A number to four places of a ratio.
+/// A ratio with four decimal places.
 fn ratio(numerator: u64, denominator: u64) -> Decimal {
     Decimal::of((denominator > 0).then(|| numerator as f64 / denominator as f64))
 }
@@ -61,7 +60,7 @@ fn in_detail(measured: &Measured, is_scaled: bool) -> DetailedValues {
     }
 }
 
-/// What a reader should tell of a get.
+/// The expected result of reading a get.
 fn expected(data: &CpiData, flags: Mode, label: Option<&str>) -> Vec<HookKind> {
     let CpiData { elapsed_cycles, is_scaled, .. } = *data;
     let label = label.map(|text| Label { elapsed_cycles, bytes: text.as_bytes().into() });
@@ -133,7 +132,7 @@ prop_compose! {
 }
 
 proptest! {
-    /// What was written is read: every get, in order, with its time and minor code.
+    /// Everything written is read: every get, in order, with its time and minor code.
     #[test]
     fn what_was_written_is_read(
         gets in prop::collection::vec((data(), any::<u8>(), 0..4u32, prop::option::of(".{0,40}")), 0..6),
@@ -156,30 +155,30 @@ proptest! {
         prop_assert_eq!(read, written);
     }
 
-    /// Any bytes, also behind a sound header: an end, and no panic.
+    /// Any bytes, also after a valid header: reading ends without a panic.
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..2000), is_behind_header: bool) {
         if is_behind_header {
-            read(&made::section(0, 0, &bytes));
+            read(&fixture::section(0, 0, &bytes));
         } else {
             read(&bytes);
         }
     }
 
-    /// Any words in a hook: they are a hook or a problem.
+    /// Any words in a hook: the result is a hook or a problem.
     #[test]
     fn any_words(kind in prop::sample::select(vec![0u32, 1, 2, 4, 8, 15]), words in prop::collection::vec(0..5u64, 0..40)) {
         let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let record_type = if kind % 15 == 0 { 2 } else { 0 };
-        let items = read(&made::section(0, 0, &made::record(record_type, kind << 28, 0, &data)));
+        let items = read(&fixture::section(0, 0, &fixture::record(record_type, kind << 28, 0, &data)));
         prop_assert_eq!(items.len(), 1);
     }
 }
 
-/// A file that is cut anywhere is read up to the last whole hook, and says what is left out.
+/// A file cut anywhere is read up to the last whole hook, and the rest is reported.
 #[test]
 fn cut_at_every_byte() {
-    let file = made::small_file();
+    let file = fixture::small_file();
     let all = hooks(&file);
     assert_eq!(all.len(), 6);
     let ends: Vec<_> = all.iter().skip(1).map(|hook| hook.offset as usize).chain([file.len()]).collect();
@@ -195,12 +194,12 @@ fn cut_at_every_byte() {
                 format!("offset 0x0: this is no trace (found \"{}\", expected \"NRM2\")", &"NRM2"[..length])
             }
             4..512 => format!(
-                "offset 0x0: the file ends inside the header of a section, which is left out (found {length} bytes, \
+                "offset 0x0: the file ends inside the header of a section, which is ignored (found {length} bytes, \
                  expected 512)"
             ),
             _ => format!(
-                "offset {length:#x}: the file ends inside a section; the hook that it cuts, and those after it, are left \
-                 out (found the end, expected {} bytes more)",
+                "offset {length:#x}: the file ends inside a section; the truncated hook and those after it are ignored \
+                 (found the end, expected {} bytes more)",
                 file.len() - length
             ),
         };
@@ -208,37 +207,37 @@ fn cut_at_every_byte() {
     }
 }
 
-/// A writer that is killed between the records of a get and their count leaves the gets before.
+/// A writer killed between the records of a get and their count leaves the gets before.
 #[test]
 fn killed_before_the_count() {
-    let small = made::small_file();
-    let records = &small[made::HEADER..];
+    let small = fixture::small_file();
+    let records = &small[fixture::HEADER..];
     for written in 1..=records.len() {
         let file = [&small, &records[..written]].concat();
         let (problems, count) = problems(&file);
         assert_eq!(count, 6, "{written}");
         assert_eq!(problems.len(), 1, "{written}");
         let start = format!(
-            "offset {:#x}: what follows the last counted hook is no section; it is left out (found ",
+            "offset {:#x}: no section follows the last counted hook; the rest is ignored (found ",
             small.len()
         );
         assert!(problems[0].starts_with(&start), "{}", problems[0]);
     }
     // The header of a new section, and no count yet.
-    let new = made::section(made::ENDED_AT, 0, &[]);
+    let new = fixture::section(fixture::ENDED_AT, 0, &[]);
     assert_eq!(problems(&[small.clone(), new.clone()].concat()), (vec![], 6));
     let (torn, count) = problems(&[&small, &new[..100]].concat());
     assert_eq!(count, 6);
     assert_eq!(
         torn,
-        ["offset 0x2e0: the file ends inside the header of a section, which is left out (found 100 bytes, expected 512)"
+        ["offset 0x2e0: the file ends inside the header of a section, which is ignored (found 100 bytes, expected 512)"
             .replace("0x2e0", &format!("{:#x}", small.len()))]
     );
 }
 
 #[test]
 fn every_bit_flipped() {
-    let file = made::small_file();
+    let file = fixture::small_file();
     let all = hooks(&file);
     for place in 0..file.len() {
         for bit in 0..8 {
@@ -247,9 +246,8 @@ fn every_bit_flipped() {
             let items = read(&flipped);
             let sound =
                 items.iter().filter(|item| item.as_ref().is_ok_and(|hook| all.contains(hook))).count();
-            if place >= made::HEADER {
-                // The hooks before the damage are all there; those after it where the record's length was not
-                // hit.
+            if place >= fixture::HEADER {
+                // The hooks before the damage are all present; also those after it, unless the record's length was hit.
                 let before = all.iter().skip(1).filter(|hook| hook.offset as usize <= place).count();
                 let hit = all[before].offset as usize;
                 assert!(sound >= before, "{place}");
@@ -270,20 +268,20 @@ fn with(mut file: Vec<u8>, offset: usize, field: &[u8]) -> Vec<u8> {
 /// A section with one record of integers.
 fn one(minor: u32, words: &[u64]) -> Vec<u8> {
     let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    made::section(0, 0, &made::record(0, minor, 0, &data))
+    fixture::section(0, 0, &fixture::record(0, minor, 0, &data))
 }
 
 /// A section with one label: count of integers, integers, length, and bytes.
 fn one_label(integers: [u64; 4], bytes: &[u8]) -> Vec<u8> {
     let mut data: Vec<u8> = integers.iter().flat_map(|integer| integer.to_le_bytes()).collect();
     data.extend(bytes);
-    made::section(0, 0, &made::record(2, 0, 0, &data))
+    fixture::section(0, 0, &fixture::record(2, 0, 0, &data))
 }
 
-/// One case per field that can be wrong: the text, and how many hooks are read all the same.
+/// One case per invalid field: the text, and the number of hooks that are still read.
 #[test]
 fn every_broken_field() {
-    let small = made::small_file;
+    let small = fixture::small_file;
     let label = 512;
     let summary = hooks(&small())[1].offset as usize;
     let thread = hooks(&small())[4].offset as usize;
@@ -295,198 +293,199 @@ fn every_broken_field() {
         ),
         (
             with(small(), 4, &[0, 0, 0, 0]),
-            "offset 0x4: the section has no byte order; it and what follows is left out (found 0x00000000, expected 0x04030201)",
+            "offset 0x4: the section has no valid byte order; it and the rest are ignored (found 0x00000000, expected 0x04030201)",
             0,
         ),
         (
             with(small(), 4, &[4, 3, 2, 1]),
-            "offset 0x4: the file is big-endian, which is not read (found 0x01020304, expected 0x04030201)",
+            "offset 0x4: the file is big-endian, which is not supported (found 0x01020304, expected 0x04030201)",
             0,
         ),
         (
             with(small(), 8, &[0x0D]),
-            "offset 0x8: the section went through a transfer in text mode, which damages it; it is read on (found 0x0d, expected 0x0a)",
+            "offset 0x8: the section was damaged by a transfer in text mode; reading continues (found 0x0d, expected 0x0a)",
             6,
         ),
         (
             with(small(), 12, &[0, 1]),
-            "offset 0xc: the header of a section has another size; it and what follows is left out (found 256, expected 512)",
+            "offset 0xc: the header of a section has an unknown size; it and the rest are ignored (found 256, expected 512)",
             0,
         ),
         (
             with(small(), 16, &[8, 0]),
-            "offset 0x200: the section's data ends inside the header of a record, which is left out (found 8 bytes, expected at least 16)",
+            "offset 0x200: the section's data ends inside the header of a record, which is ignored (found 8 bytes, expected at least 16)",
             0,
         ),
         (
             with(small(), 16, &[48, 0]),
-            "offset 0x200: a record is longer than what is left of its section, which is left out (found 56, expected at most 48)",
+            "offset 0x200: a record is longer than the rest of its section, which is ignored (found 56, expected at most 48)",
             0,
         ),
         (
             with(small(), label, &[8 | 2, 0]),
-            "offset 0x200: a record is shorter than its header; the rest of its section is left out (found 8, expected at least 16)",
+            "offset 0x200: a record is shorter than its header; the rest of its section is ignored (found 8, expected at least 16)",
             0,
         ),
         (
             with(small(), label, &[0xFE, 0xFF]),
-            "offset 0x200: a record is longer than what is left of its section, which is left out (found 65532, expected at most 784)",
+            "offset 0x200: a record is longer than the rest of its section, which is ignored (found 65532, expected at most 784)",
             0,
         ),
         (
             with(small(), label + 2, &[0, 0]),
-            "offset 0x202: a record has no major code; it is left out (found 0, expected 1 to 255)",
+            "offset 0x202: a record has no major code; it is ignored (found 0, expected 1 to 255)",
             5,
         ),
         (
             with(small(), label + 2, &[0xC0, 1]),
-            "offset 0x202: a record has no major code; it is left out (found 448, expected 1 to 255)",
+            "offset 0x202: a record has no major code; it is ignored (found 448, expected 1 to 255)",
             5,
         ),
         (
             with(small(), label + 5, &[1]),
-            "offset 0x204: no hook of CPI has this minor code; it is left out (found 0x00000107, expected 0x000000mm, 0x1..., 0x2..., 0x4..., 0x8... or 0xf...)",
+            "offset 0x204: no hook of CPI has this minor code; it is ignored (found 0x00000107, expected 0x000000mm, 0x1..., 0x2..., 0x4..., 0x8... or 0xf...)",
             5,
         ),
         (
             with(small(), label + 7, &[0x30]),
-            "offset 0x204: no hook of CPI has this minor code; it is left out (found 0x30000007, expected 0x000000mm, 0x1..., 0x2..., 0x4..., 0x8... or 0xf...)",
+            "offset 0x204: no hook of CPI has this minor code; it is ignored (found 0x30000007, expected 0x000000mm, 0x1..., 0x2..., 0x4..., 0x8... or 0xf...)",
             5,
         ),
         (
             with(small(), label, &[56]),
-            "offset 0x200: the hook has another type; it is left out (found 0, expected 2)",
+            "offset 0x200: the hook has another type; it is ignored (found 0, expected 2)",
             5,
         ),
         (
             with(small(), thread, &[88 | 3]),
-            "offset 0x480: the hook has another type; it is left out (found 3, expected 0)",
+            "offset 0x480: the hook has another type; it is ignored (found 3, expected 0)",
             5,
         ),
         // Labels.
         (
-            made::section(0, 0, &made::record(2, 0, 0, &[2, 0, 0, 0])),
-            "offset 0x210: the hook ends before its data does; it is left out (found 4 bytes, expected 8)",
+            fixture::section(0, 0, &fixture::record(2, 0, 0, &[2, 0, 0, 0])),
+            "offset 0x210: the hook ends before its data; it is ignored (found 4 bytes, expected 8)",
             0,
         ),
         (
-            made::section(0, 0, &made::record(2, 0, 0, &[2, 0, 0, 0, 0, 0, 0, 0])),
-            "offset 0x228: the hook ends before its data does; it is left out (found 0 bytes, expected 8)",
+            fixture::section(0, 0, &fixture::record(2, 0, 0, &[2, 0, 0, 0, 0, 0, 0, 0])),
+            "offset 0x228: the hook ends before its data; it is ignored (found 0 bytes, expected 8)",
             0,
         ),
         (
             one_label([3, 0, 0, 0], b""),
-            "offset 0x210: the label has another number of integers; it is left out (found 3, expected 2)",
+            "offset 0x210: the label has an unexpected number of integers; it is ignored (found 3, expected 2)",
             0,
         ),
         (
             one_label([2, 1 << 32, 0, 0], b""),
-            "offset 0x218: a word has more than 32 bits; the hook is left out (found 0x100000000, expected at most 0xffffffff)",
+            "offset 0x218: a word has more than 32 bits; the hook is ignored (found 0x100000000, expected at most 0xffffffff)",
             0,
         ),
         (
             one_label([2, 0, 0, 9], b"12345678"),
-            "offset 0x228: the label does not fill its record; it is left out (found a length of 9 bytes, expected one that pads to 8)",
+            "offset 0x228: the label does not fill its record; it is ignored (found a length of 9 bytes, expected one that pads to 8)",
             0,
         ),
         (
             one_label([2, 0, 0, 0], b"12345678"),
-            "offset 0x228: the label does not fill its record; it is left out (found a length of 0 bytes, expected one that pads to 8)",
+            "offset 0x228: the label does not fill its record; it is ignored (found a length of 0 bytes, expected one that pads to 8)",
             0,
         ),
         (
             one_label([2, 0, 0, u64::MAX], b""),
-            "offset 0x228: the label does not fill its record; it is left out (found a length of 18446744073709551615 bytes, expected one that pads to 0)",
+            "offset 0x228: the label does not fill its record; it is ignored (found a length of 18446744073709551615 bytes, expected one that pads to 0)",
             0,
         ),
         // Words.
         (
-            made::section(0, 0, &made::record(0, 0x1000_0000, 0, &[0; 44])),
-            "offset 0x210: the hook's data is cut inside a word; it is left out (found 44 bytes, expected a multiple of 8)",
+            fixture::section(0, 0, &fixture::record(0, 0x1000_0000, 0, &[0; 44])),
+            "offset 0x210: the hook's data is cut inside a word; it is ignored (found 44 bytes, expected a multiple of 8)",
             0,
         ),
         (
             with(small(), summary + 16 + 4, &[1]),
-            "offset 0x248: a word has more than 32 bits; the hook is left out (found 0x100000007, expected at most 0xffffffff)",
+            "offset 0x248: a word has more than 32 bits; the hook is ignored (found 0x100000007, expected at most 0xffffffff)",
             5,
         ),
         (
             with(small(), thread + 16 + 8 * 8, &10_000u32.to_le_bytes()),
-            "offset 0x4d0: a fraction is not below one; the hook is left out (found 10000, expected at most 9999)",
+            "offset 0x4d0: a fraction is not below one; the hook is ignored (found 10000, expected at most 9999)",
             5,
         ),
         (
             one(0x1000_0000, &[1, 0, 0, 0, 0]),
-            "offset 0x210: the hook has too few words; it is left out (found 5, expected at least 6)",
+            "offset 0x210: the hook has too few words; it is ignored (found 5, expected at least 6)",
             0,
         ),
         (
             one(0x1000_0000, &[8, 0, 0, 0, 0, 0]),
-            "offset 0x210: the hook has unknown kinds of data; it is left out (found 0x8, expected bits of 0x7)",
+            "offset 0x210: the hook has unknown kinds of data; it is ignored (found 0x8, expected bits of 0x7)",
             0,
         ),
         (
             one(0x1000_0000, &[1, 1, 0, 0, 0, 0]),
-            "offset 0x210: the hook has another number of words; it is left out (found 6, expected 8)",
+            "offset 0x210: the hook has an unexpected number of words; it is ignored (found 6, expected 8)",
             0,
         ),
         (
             one(0x1000_0000, &[7, 0xFFFF_FFFF, 0, 0, 0, 0]),
-            "offset 0x210: the hook has another number of words; it is left out (found 6, expected 25769803782)",
+            "offset 0x210: the hook has an unexpected number of words; it is ignored (found 6, expected 25769803782)",
             0,
         ),
         (
             one(0x2000_0000, &[0; 10]),
-            "offset 0x210: the hook has another number of words; it is left out (found 10, expected 9)",
+            "offset 0x210: the hook has an unexpected number of words; it is ignored (found 10, expected 9)",
             0,
         ),
         (
             one(0x4000_0000, &[1, 0, 0]),
-            "offset 0x210: the hook has too few words; it is left out (found 3, expected at least 4)",
+            "offset 0x210: the hook has too few words; it is ignored (found 3, expected at least 4)",
             0,
         ),
         (
             one(0x4000_0000, &[4, 0, 0, 0]),
-            "offset 0x210: the hook has unknown kinds of data; it is left out (found 0x4, expected bits of 0x3)",
+            "offset 0x210: the hook has unknown kinds of data; it is ignored (found 0x4, expected bits of 0x3)",
             0,
         ),
         (
             one(0x4000_0000, &[3, 0xFFFF_FFFF, 0, 0]),
-            "offset 0x210: the hook has another number of words; it is left out (found 4, expected 51539607544)",
+            "offset 0x210: the hook has an unexpected number of words; it is ignored (found 4, expected 51539607544)",
             0,
         ),
         (
             one(0x8000_0000, &[1; 8]),
-            "offset 0x210: the hook has too few words; it is left out (found 8, expected at least 9)",
+            "offset 0x210: the hook has too few words; it is ignored (found 8, expected at least 9)",
             0,
         ),
         (
             one(0x8000_0000, &[2; 9]),
-            "offset 0x210: the hook has another number of words; it is left out (found 9, expected 15)",
+            "offset 0x210: the hook has an unexpected number of words; it is ignored (found 9, expected 15)",
             0,
         ),
         (
             one(0x8000_0000, &[4; 9]),
-            "offset 0x210: the hook has unknown kinds of data; it is left out (found 0x4, expected bits of 0x3)",
+            "offset 0x210: the hook has unknown kinds of data; it is ignored (found 0x4, expected bits of 0x3)",
             0,
         ),
     ];
     for (file, text, count) in cases {
         let (found, hooks) = problems(file);
-        // A wrong count of the section's bytes also leaves bytes behind the section.
+        // A wrong count of the section's bytes also leaves bytes after the section.
         assert_eq!(found.first().map(String::as_str), Some(*text));
         assert!(
-            found.len() == 1 || (found.len() == 2 && found[1].contains("what follows the last counted hook"))
+            found.len() == 1
+                || (found.len() == 2 && found[1].contains("no section follows the last counted hook"))
         );
         assert_eq!(hooks, *count, "{text}");
     }
 }
 
-/// A record whose length cannot be believed costs its section, not the next.
+/// A record with an implausible length costs its section, but not the next.
 #[test]
 fn the_next_section_is_read_after_a_lost_one() {
-    let lost = with(made::small_file(), 512, &[0xFE, 0xFF]);
-    let mut next = made::small_file();
+    let lost = with(fixture::small_file(), 512, &[0xFE, 0xFF]);
+    let mut next = fixture::small_file();
     next[24] = 3;
     let (problems, count) = problems(&[lost.clone(), next.clone()].concat());
     assert_eq!((problems.len(), count), (1, 6));
@@ -494,14 +493,14 @@ fn the_next_section_is_read_after_a_lost_one() {
     assert_eq!((hook.processor, hook.offset), (3, 512 + 784 + 512));
 }
 
-/// Records of other tools are told, not decoded.
+/// Records of other tools are reported, not decoded.
 #[test]
 fn records_of_other_tools() {
-    let mut other = made::record(3, 0xDEAD_BEEF, 5, &[0xFF; 20]);
+    let mut other = fixture::record(3, 0xDEAD_BEEF, 5, &[0xFF; 20]);
     other[2] = 0x12;
-    let mut untimed = made::record(1, 1, 5, &[]);
+    let mut untimed = fixture::record(1, 1, 5, &[]);
     untimed[2] = 0x13;
-    let file = made::section(0, 0, &[other, untimed].concat());
+    let file = fixture::section(0, 0, &[other, untimed].concat());
     let shown = |file: &[u8]| {
         let shown = hooks(file).into_iter().map(|hook| match hook.kind {
             HookKind::Other(other) => {
@@ -516,7 +515,7 @@ fn records_of_other_tools() {
     assert_eq!(shown(&without_time)[1], (1, 0x13, 1, 16, 1, 0));
 }
 
-/// A label that is no UTF-8 is kept as it is.
+/// An invalid UTF-8 label is kept unchanged.
 #[test]
 fn labels_in_another_encoding() {
     let file = one_label([2, 0, 0, 8], b"M\xFCnchen\0");
@@ -524,7 +523,7 @@ fn labels_in_another_encoding() {
     assert_eq!((&*label.bytes, &*label.text()), (&b"M\xFCnchen\0"[..], "M\u{FFFD}nchen\0"));
 }
 
-/// A source that gives a byte at a time, is interrupted, and breaks at the end.
+/// An input that returns a byte at a time, is interrupted, and fails at the end.
 struct Broken<'a>(Cursor<&'a [u8]>, bool);
 
 impl Read for Broken<'_> {
@@ -542,12 +541,12 @@ impl Read for Broken<'_> {
 
 #[test]
 fn a_source_that_fails() {
-    let file = made::small_file();
+    let file = fixture::small_file();
     let mut items: Vec<_> = TraceReader::new(Broken(Cursor::new(&file), false)).collect();
     let problem = items.pop().expect("an item").expect_err("a problem").to_string();
     assert_eq!(
         problem,
-        "offset 0x510: the file cannot be read on: the disk is gone; what follows is left out"
+        "offset 0x510: the file cannot be read further: the disk is gone; the rest is ignored"
     );
     assert_eq!(items, read(&file));
 }

@@ -1,27 +1,26 @@
-//! The seeds of the fuzz target as a plain test. With TACHO_WRITE_SEEDS set, the made ones are written anew
-//! first.
+//! The seeds of the fuzz target as a plain test. If TACHO_WRITE_SEEDS is set, the generated ones are rewritten first.
 
 use crate::checks;
 
 use std::path::PathBuf;
 
-use crate::made;
+use crate::fixture;
 
-/// Every kind of hook, with and without each kind of data; sections; other tools' records; damage of each
-/// sort.
+/// Every kind of hook, with and without each kind of data; sections; records of other tools; each sort of damage.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let with = |mut file: Vec<u8>, offset: usize, field: &[u8]| {
         file[offset..][..field.len()].copy_from_slice(field);
         file
     };
-    let small = made::small_file();
-    let plain = made::hooks(&made::data(1, false, false), 0, true, true, None);
-    let alone = made::hooks(&made::data(0, false, true), 1, true, true, Some(""));
-    let mut other = made::record(3, 0xDEAD_BEEF, 5, &[0xFF; 20]);
+    let small = fixture::small_file();
+    let plain = fixture::hooks(&fixture::data(1, false, false), 0, true, true, None);
+    let alone = fixture::hooks(&fixture::data(0, false, true), 1, true, true, Some(""));
+    let mut other = fixture::record(3, 0xDEAD_BEEF, 5, &[0xFF; 20]);
     other[2] = 0x12;
     let records = [&*plain, &*other, &*alone].concat();
     let sections =
-        [made::section(1, 2, &records), made::section(3, 0, &plain), made::section(0, 0, &[])].concat();
+        [fixture::section(1, 2, &records), fixture::section(3, 0, &plain), fixture::section(0, 0, &[])]
+            .concat();
     vec![
         ("small", small.clone()),
         ("sections", sections),

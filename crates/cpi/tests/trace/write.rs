@@ -1,21 +1,21 @@
-//! Writing: from many threads, into a full buffer, onto a full disk, hooks that are too long, after the end.
+//! Writing from many threads, into a full buffer, to a full disk, hooks that are too long, and after the end.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Barrier;
 
-use crate::made;
+use crate::fixture;
 use tachograph_cpi::trace::{HookKind, Trace, TraceReader};
 use tachograph_cpi::{CpiData, ErrorKind, Mode};
 
-/// The hooks of a sound trace.
+/// The hooks of a valid trace.
 fn kinds(bytes: &[u8]) -> Vec<(u8, u64, HookKind)> {
     let hooks = TraceReader::new(bytes).map(|hook| hook.unwrap_or_else(|problem| panic!("{problem}")));
     hooks.map(|hook| (hook.minor, hook.time_stamp, hook.kind)).collect()
 }
 
-/// Many threads at once: no hook is lost, and those of a get stay together.
+/// Many threads at once: no hook is lost, and the hooks of a get stay together.
 #[test]
 fn hooks_of_a_get_stay_together() {
     const THREADS: u8 = 8;
@@ -29,7 +29,7 @@ fn hooks_of_a_get_stay_together() {
             for minor in 0..THREADS {
                 let barrier = &barrier;
                 scope.spawn(move || {
-                    let mut data = made::data(u64::from(minor) + 1, true, true);
+                    let mut data = fixture::data(u64::from(minor) + 1, true, true);
                     barrier.wait();
                     for get in 0..GETS {
                         data.ended_at = get;
@@ -49,24 +49,24 @@ fn hooks_of_a_get_stay_together() {
             let HookKind::Processors(processors) = &get[3].2 else { panic!("{:?}", get[3]) };
             assert_eq!(processors.processors.len(), usize::from(*minor) + 1);
             assert_eq!(label.bytes.len(), usize::from(*minor));
-            // Of one thread they are in order.
+            // In order for each thread.
             assert_eq!(*gets.entry(*minor).and_modify(|get| *get += 1).or_insert(0), *time);
         }
         assert!(gets.len() == usize::from(THREADS) && gets.values().all(|&last| last == GETS - 1));
     }
 }
 
-/// A full buffer takes whole gets only.
+/// A full buffer accepts whole gets only.
 #[test]
 fn a_full_buffer() {
-    let data = made::data(1, true, true);
-    let get = made::hooks(&data, 1, true, true, Some("a"));
+    let data = fixture::data(1, true, true);
+    let get = fixture::hooks(&data, 1, true, true, Some("a"));
     let trace = Trace::in_memory(2 * get.len() + get.len() - 1);
     for _ in 0..2 {
         trace.write(&data, 1, Mode::TRACE_EVERYTHING, Some("a")).expect("room");
     }
     let before = trace.bytes();
-    assert!(before == made::section(made::ENDED_AT, 0, &[get.clone(), get.clone()].concat()));
+    assert!(before == fixture::section(fixture::ENDED_AT, 0, &[get.clone(), get.clone()].concat()));
     let error = trace.write(&data, 1, Mode::TRACE_EVERYTHING, Some("a")).expect_err("full");
     assert_eq!(error.kind(), ErrorKind::TraceFull);
     let (left, limit) = (get.len() - 1, 3 * get.len() - 1);
@@ -79,7 +79,7 @@ fn a_full_buffer() {
         )
     );
     assert!(trace.bytes() == before);
-    // What fits still goes in.
+    // Shorter gets still fit.
     trace.write(&data, 2, Mode::TRACE_SUMMARY, None).expect("room");
     assert!(trace.bytes().len() > before.len());
 }
@@ -89,8 +89,8 @@ fn buffers_without_room() {
     let empty = Trace::in_memory(0);
     let error = empty.write(&CpiData::default(), 0, Mode::TRACE_SUMMARY, None).expect_err("full");
     assert_eq!(error.kind(), ErrorKind::TraceFull);
-    assert!(empty.bytes() == made::section(0, 0, &[]));
-    // Nothing to write needs no room.
+    assert!(empty.bytes() == fixture::section(0, 0, &[]));
+    // An empty get needs no space.
     empty.write(&CpiData::default(), 0, Mode::RAW, None).expect("nothing is written");
 
     let impossible = Trace::in_memory(usize::MAX);
@@ -103,9 +103,9 @@ fn buffers_without_room() {
 #[test]
 fn the_longest_hook() {
     let trace = Trace::in_memory(1 << 20);
-    trace.write(&made::data(682, true, false), 0, Mode::TRACE_DETAILED, None).expect("65,520 bytes");
+    trace.write(&fixture::data(682, true, false), 0, Mode::TRACE_DETAILED, None).expect("65,520 bytes");
     let before = trace.bytes();
-    let too_many = made::data(683, true, false);
+    let too_many = fixture::data(683, true, false);
     let error = trace.write(&too_many, 0, Mode::TRACE_EVERYTHING, Some("label")).expect_err("96 bytes more");
     assert_eq!(error.kind(), ErrorKind::HookTooLong);
     assert_eq!(
@@ -119,13 +119,20 @@ fn the_longest_hook() {
 #[test]
 fn a_closed_trace() {
     let folder = tempfile::tempdir().expect("a folder");
-    let data = made::data(1, false, false);
+    let data = fixture::data(1, false, false);
     for trace in [Trace::create(&folder.path().join("closed.nrm2")).expect("a file"), Trace::in_memory(4096)]
     {
         trace.write(&data, 0, Mode::TRACE_SUMMARY, None).expect("room");
         trace.close().expect("open");
         let bytes = trace.bytes();
-        assert!(bytes == made::section(made::ENDED_AT, made::ENDED_AT, &made::summary(0x1000_0000, &data)));
+        assert!(
+            bytes
+                == fixture::section(
+                    fixture::ENDED_AT,
+                    fixture::ENDED_AT,
+                    &fixture::summary(0x1000_0000, &data)
+                )
+        );
         trace.close().expect("closed before");
         let error = trace.write(&data, 0, Mode::TRACE_SUMMARY, None).expect_err("closed");
         assert_eq!(
@@ -141,11 +148,11 @@ fn files_that_cannot_be_made() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("no folder/trace.nrm2");
     for (path, text) in [
-        (path.as_path(), "No such file or directory (os error 2); make the folder first, or give another"),
+        (path.as_path(), "No such file or directory (os error 2); create the folder first, or use another"),
         (folder.path(), "Is a directory (os error 21); give another file"),
         (
             Path::new("/dev/full"),
-            "No space left on device (os error 28); make room, or give a file elsewhere",
+            "No space left on device (os error 28); free some space, or use a file elsewhere",
         ),
     ] {
         let error = Trace::create(path).expect_err("no file");
@@ -154,25 +161,25 @@ fn files_that_cannot_be_made() {
     }
 }
 
-/// One of the name is overwritten, also a longer one.
+/// An existing file is overwritten, even a longer one.
 #[test]
 fn a_file_of_this_name() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.nrm2");
     std::fs::write(&path, [b'x'; 10_000]).expect("a file");
     let trace = Trace::create(&path).expect("a file");
-    assert!(std::fs::read(&path).expect("a file") == made::section(0, 0, &[]));
-    assert!(trace.bytes() == made::section(0, 0, &[]));
+    assert!(std::fs::read(&path).expect("a file") == fixture::section(0, 0, &[]));
+    assert!(trace.bytes() == fixture::section(0, 0, &[]));
 }
 
-/// The variable that names the file to the process with a limit.
+/// The variable with the file name for the process with a limit.
 const LIMITED: &str = "TACHO_TEST_LIMITED_TRACE";
 
-/// A file that may not grow beyond 8 KiB holds the whole gets below it, also after the writer went on trying.
-/// (The limit is one of a process, so the test runs itself again under a shell that sets it.)
+/// A file limited to 8 KiB contains the whole gets below it, also after further attempts to write. (Limits belong to a process,
+/// so the test runs itself under a shell that sets it.)
 #[test]
 fn a_file_that_may_not_grow() {
-    let data = made::data(4, true, true);
+    let data = fixture::data(4, true, true);
     let flags = Mode::TRACE_EVERYTHING;
     if let Some(path) = std::env::var_os(LIMITED) {
         let trace = Trace::create(Path::new(&path)).expect("a file");
@@ -186,14 +193,14 @@ fn a_file_that_may_not_grow() {
         assert_eq!(error.kind(), ErrorKind::TraceFile);
         assert!(error.to_string().contains("File too large"), "{error}");
         trace.write(&data, 99, flags, Some("label")).expect_err("as before");
-        // What is shorter still fits, and follows the last whole get.
+        // A shorter get still fits, and follows the last whole one.
         trace.write(&CpiData::default(), 100, Mode::TRACE_SUMMARY, None).expect("64 bytes");
         trace.close().expect("the header is there");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("limited.nrm2");
-    // Into pipes: standard output may be a file that is longer already.
+    // Into pipes, because standard output can be a file that is longer already.
     let limited = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact write::a_file_that_may_not_grow"])
         .arg(std::env::current_exe().expect("this test"))
@@ -202,7 +209,7 @@ fn a_file_that_may_not_grow() {
         .expect("sh");
     assert!(limited.status.success(), "{}", String::from_utf8_lossy(&limited.stdout));
     let bytes = std::fs::read(&path).expect("readable");
-    let get = made::hooks(&data, 0, true, true, Some("label")).len();
+    let get = fixture::hooks(&data, 0, true, true, Some("label")).len();
     let gets = (8192 - 512) / get;
     assert_eq!(bytes.len(), 512 + gets * get + 16 + 6 * 8);
     let minors: Vec<_> = kinds(&bytes).into_iter().map(|(minor, ..)| minor).collect();

@@ -1,24 +1,26 @@
-//! What happened beside the samples: values that could not be read, moments that were missed.
+//! Delays and errors of a live source.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use tachograph_counters::IgnorePoison;
 use tachograph_perflib::{Guid, QueriedSet};
 
-/// Something that went wrong while collecting, said once.
+/// The values of one counter set that could not be read for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveTrouble {
-    /// The path of the first counter that it was met at, or of the counter set.
+pub struct CollectionError {
+    /// The path of the first counter that failed, or of the counter set if the whole set failed first.
     pub path: String,
-    /// The ids of the counters that it concerns; none where it is the whole set.
+    /// The ids of the counters that failed; empty if the whole set failed.
     pub counters: Vec<u32>,
-    /// The cause in words.
+    /// The reason in words.
     pub reason: Arc<str>,
-    /// How many values it concerns so far; of a set: how many samples.
+    /// Number of values that could not be read; if the whole set failed, number of samples.
     pub count: u64,
 }
 
-/// What a live source has to say beside its samples; readable while the source is consumed elsewhere.
+/// Delays and errors of a live source. Clones share the counts, so they can be read while the source is in use
+/// elsewhere.
 #[derive(Clone, Debug, Default)]
 pub struct LiveReport(Arc<Mutex<State>>);
 
@@ -28,82 +30,82 @@ struct State {
     late: u64,
     missed: u64,
     clock_steps: u64,
-    troubles: Vec<LiveTrouble>,
-    /// By counter set and cause: the place among `troubles`. A set that comes anew, by another process, is the same.
-    places: HashMap<(Guid, Arc<str>), usize>,
-    /// How many of the troubles were told.
-    told: usize,
+    errors: Vec<CollectionError>,
+    /// Indexes in `errors`, keyed by counter set and reason. The GUID stays the same if another process publishes the
+    /// set again.
+    indexes: HashMap<(Guid, Arc<str>), usize>,
+    /// Number of the errors that `new_errors` has already returned.
+    reported: usize,
 }
 
-/// How often something went wrong so far.
+/// The numbers of delays and errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveCounts {
-    /// Samples taken more than a tenth of the interval after their moment.
+    /// Samples that were late by more than a tenth of the interval.
     pub late: u64,
-    /// Moments without a sample, because the one before took too long.
+    /// Samples that were skipped because the previous one took too long.
     pub missed: u64,
-    /// Samples whose time is 1 ms after the one before because the wall clock had gone back.
+    /// Samples whose time is just 1 ms after the previous one because the wall clock was set back.
     pub clock_steps: u64,
     /// Values that could not be read; a counter set that could not be read counts as one value per sample.
     pub unread: u64,
-    /// Different causes of unread values.
+    /// Distinct reasons for unread values, counted per counter set.
     pub causes: usize,
 }
 
-/// More different causes than anybody reads.
-const MAX_TROUBLES: usize = 1000;
+const MAX_ERRORS: usize = 1000;
 
 impl LiveReport {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 
-    /// How many samples were yielded, a baseline left out.
+    /// Number of samples, not counting baselines.
     pub fn samples(&self) -> u64 {
         self.lock().samples
     }
 
-    /// How many samples were taken more than a tenth of the interval after their moment.
+    /// See [`LiveCounts::late`].
     pub fn late(&self) -> u64 {
         self.lock().late
     }
 
-    /// How many moments went by without a sample, because the one before took too long.
+    /// See [`LiveCounts::missed`].
     pub fn missed(&self) -> u64 {
         self.lock().missed
     }
 
-    /// How many samples got a time 1 ms after the one before because the wall clock had gone back.
+    /// See [`LiveCounts::clock_steps`].
     pub fn clock_steps(&self) -> u64 {
         self.lock().clock_steps
     }
 
-    /// All counts at this moment.
+    /// All counts.
     pub fn counts(&self) -> LiveCounts {
         let state = self.lock();
         LiveCounts {
             late: state.late,
             missed: state.missed,
             clock_steps: state.clock_steps,
-            unread: state.troubles.iter().map(|trouble| trouble.count).sum(),
-            causes: state.troubles.len(),
+            unread: state.errors.iter().map(|error| error.count).sum(),
+            causes: state.errors.len(),
         }
     }
 
-    /// Everything that went wrong, with how often it did.
-    pub fn troubles(&self) -> Vec<LiveTrouble> {
-        self.lock().troubles.clone()
+    /// All errors so far.
+    pub fn errors(&self) -> Vec<CollectionError> {
+        self.lock().errors.clone()
     }
 
-    /// What went wrong for the first time since this was asked last.
-    pub fn news(&self) -> Vec<LiveTrouble> {
+    /// The errors that first occurred after the previous call.
+    pub fn new_errors(&self) -> Vec<CollectionError> {
         let mut state = self.lock();
-        let all = state.troubles.len();
-        let from = std::mem::replace(&mut state.told, all);
-        state.troubles[from..].to_vec()
+        let all = state.errors.len();
+        let from = std::mem::replace(&mut state.reported, all);
+        state.errors[from..].to_vec()
     }
 
-    pub(super) fn note_sample(&self, late: u64, missed: u64, is_clock_step: bool, is_baseline: bool) {
+    pub(super) fn add_sample(&self, late: u64, missed: u64, is_clock_step: bool, is_baseline: bool) {
         let mut state = self.lock();
         state.samples += u64::from(!is_baseline);
         state.late = late;
@@ -111,9 +113,9 @@ impl LiveReport {
         state.clock_steps += u64::from(is_clock_step);
     }
 
-    pub(super) fn note_troubles(&self, machine: &str, sets: &[QueriedSet]) {
-        let has_none = |set: &QueriedSet| set.outcome().is_ok() && set.rows().troubles().is_empty();
-        if sets.iter().all(has_none) {
+    pub(super) fn add_errors(&self, machine: &str, sets: &[QueriedSet]) {
+        let is_clean = |set: &QueriedSet| set.outcome().is_ok() && set.rows().errors().is_empty();
+        if sets.iter().all(is_clean) {
             return;
         }
         let mut state = self.lock();
@@ -122,14 +124,14 @@ impl LiveReport {
             let name = &info.name;
             if let Err(failure) = set.outcome() {
                 let key = (info.guid, Arc::clone(&failure.reason));
-                state.note(key, None, 1, || format!(r"\\{machine}\{name}"));
+                state.add(key, None, 1, || format!(r"\\{machine}\{name}"));
             }
-            for trouble in set.rows().troubles() {
-                let key = (info.guid, Arc::clone(&trouble.reason));
-                state.note(key, Some(trouble.counter_id), trouble.count, || {
-                    let counter =
-                        info.position(trouble.counter_id).map_or("", |place| &info.counters[place].name);
-                    let instance = match trouble.instance.full_name() {
+            for error in set.rows().errors() {
+                let key = (info.guid, Arc::clone(&error.reason));
+                state.add(key, Some(error.counter_id), error.count, || {
+                    let counter = info.position(error.counter_id);
+                    let counter = counter.map_or("", |position| &info.counters[position].name);
+                    let instance = match error.instance.full_name() {
                         "" => String::new(),
                         name => format!("({name})"),
                     };
@@ -141,31 +143,26 @@ impl LiveReport {
 }
 
 impl State {
-    fn note(
+    fn add(
         &mut self,
         key: (Guid, Arc<str>),
         counter: Option<u32>,
         count: u64,
         path: impl FnOnce() -> String,
     ) {
-        if let Some(&place) = self.places.get(&key) {
-            let trouble = &mut self.troubles[place];
-            trouble.count += count;
-            // A set has a few dozen counters.
+        if let Some(&index) = self.indexes.get(&key) {
+            let error = &mut self.errors[index];
+            error.count += count;
+            // A linear search is fine, since a set has a few dozen counters.
             if let Some(id) = counter
-                && !trouble.counters.contains(&id)
+                && !error.counters.contains(&id)
             {
-                trouble.counters.push(id);
+                error.counters.push(id);
             }
-        } else if self.troubles.len() < MAX_TROUBLES {
-            let reason = Arc::clone(&key.1);
-            self.troubles.push(LiveTrouble {
-                path: path(),
-                counters: counter.into_iter().collect(),
-                reason,
-                count,
-            });
-            self.places.insert(key, self.troubles.len() - 1);
+        } else if self.errors.len() < MAX_ERRORS {
+            let counters = counter.into_iter().collect();
+            self.errors.push(CollectionError { path: path(), counters, reason: Arc::clone(&key.1), count });
+            self.indexes.insert(key, self.errors.len() - 1);
         }
     }
 }

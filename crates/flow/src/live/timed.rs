@@ -1,4 +1,4 @@
-//! Live samples at the moments of a schedule.
+//! Live samples that are taken on a schedule.
 
 use std::time::{Duration, Instant};
 
@@ -10,20 +10,20 @@ use crate::{Cadence, FlowError, Source};
 /// When samples are taken, and how many.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// From one sample to the next.
+    /// Time between two samples.
     pub interval: Duration,
-    /// The end after this number of samples, a baseline not counted.
+    /// The number of samples after which the source ends, not counting the baseline.
     pub samples: Option<u64>,
-    /// The end after this time.
+    /// The time after which the source ends.
     pub duration: Option<Duration>,
-    /// Whether a first sample is taken at once that only opens the first interval ([`Sample::is_baseline`]).
+    /// Whether the first sample is a [baseline](Sample::is_baseline).
     pub has_baseline: bool,
-    /// Ends the samples from elsewhere.
+    /// Stops the source from another thread.
     pub stop: Stop,
 }
 
 impl Default for Schedule {
-    /// Every second until stopped, without a baseline.
+    /// A sample every second until stopped, without a baseline.
     fn default() -> Self {
         Self {
             interval: Duration::from_secs(1),
@@ -35,32 +35,32 @@ impl Default for Schedule {
     }
 }
 
-/// The samples of a [`LiveSource`] at the moments of a [`Schedule`]: waits for each.
+/// A [`LiveSource`] that takes its samples on a [`Schedule`]. The first one is due immediately.
 pub struct TimedSource {
     source: LiveSource,
     schedule: Schedule,
     left: Option<u64>,
-    /// From the first sample on.
+    /// `None` before the first sample.
     cadence: Option<Cadence>,
 }
 
 impl TimedSource {
-    /// Takes the first sample at once, when it is asked for.
+    /// A source that has not taken a sample yet.
     pub fn new(source: LiveSource, schedule: Schedule) -> Self {
         Self { source, left: schedule.samples, schedule, cadence: None }
     }
 
-    /// The source that takes the samples.
+    /// The underlying source.
     pub fn live(&self) -> &LiveSource {
         &self.source
     }
 
-    /// The source that takes the samples.
+    /// The underlying source, for example to change its paths.
     pub fn live_mut(&mut self) -> &mut LiveSource {
         &mut self.source
     }
 
-    /// Whether the last sample is the one before: it was the nearest to the end of the time.
+    /// Whether the duration is over. The last sample is the one nearest to the end of the duration.
     fn is_over(&self) -> bool {
         let Some((cadence, duration)) = self.cadence.as_ref().zip(self.schedule.duration) else {
             return false;
@@ -68,7 +68,7 @@ impl TimedSource {
         cadence.start().elapsed() + self.schedule.interval / 2 > duration
     }
 
-    /// Waits until the next sample is due; false when it was stopped.
+    /// Waits until the next sample is due. Returns false if stopped before then.
     fn wait(&mut self) -> bool {
         let stop = &self.schedule.stop;
         match &self.cadence {
@@ -93,7 +93,7 @@ impl Source for TimedSource {
             *left -= 1;
         }
         let is_clock_step = self.source.is_clock_behind;
-        self.source.report.note_sample(cadence.late(), cadence.missed(), is_clock_step, is_baseline);
+        self.source.report.add_sample(cadence.late(), cadence.missed(), is_clock_step, is_baseline);
         Ok(true)
     }
 }

@@ -1,4 +1,4 @@
-//! Where the files of a recording are.
+//! The files of a recording.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
@@ -8,13 +8,13 @@ use tachograph_logs::SetLength;
 
 use super::Existing;
 
-/// A file that a log is written into.
+/// A file into which a log is written.
 pub trait LogFile: Read + Write + Seek + SetLength {
-    /// Waits until what was written is on the disk.
+    /// Syncs the contents to disk.
     ///
     /// # Errors
     ///
-    /// When the operating system says so.
+    /// The error of the operating system.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -24,63 +24,63 @@ impl LogFile for File {
     }
 }
 
-/// A file that was made or opened.
+/// A file that was created or opened.
 #[derive(Debug)]
 pub struct OpenedFile<F> {
     /// The file.
     pub file: F,
-    /// Whether it was made now.
+    /// Whether the file is new, so that it can be removed if nothing is written to it.
     pub is_new: bool,
-    /// Whether something is in it.
+    /// Whether the file is not empty.
     pub has_content: bool,
 }
 
 /// Where an open file is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FilePlace {
-    /// Under the name that it was opened by, or there is no way to know.
-    Here,
-    /// Under another name, or under none in a folder that this process sees.
+pub enum FileLocation {
+    /// It still has the name under which it was opened, or its location is unknown.
+    InPlace,
+    /// It has a different name.
     Renamed,
-    /// It has no name any more.
+    /// It no longer has a name.
     Deleted,
 }
 
-/// Makes and opens files by their names.
+/// Creates and opens files by name.
 pub trait LogFiles {
-    /// What is opened.
+    /// An open file.
     type File: LogFile;
 
-    /// The names of what is in a folder; the empty path is the current one. What is no UTF-8 is left out.
+    /// The names of the files in a folder; an empty path is the current folder. Names that are not UTF-8 are skipped.
     ///
     /// # Errors
     ///
     /// When the folder cannot be read.
     fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
 
-    /// Makes a file. Where there is one already, it is opened as it is, unless it is to stay.
+    /// Creates a file. If it exists, opens it without changing it, or fails if `existing` is [`Existing::Refuse`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::AlreadyExists`] where there is one that is to stay, [`ErrorKind::ResourceBusy`] where another recorder
-    /// writes it, and what the operating system says.
+    /// [`ErrorKind::AlreadyExists`] if the file exists and `existing` is [`Existing::Refuse`],
+    /// [`ErrorKind::ResourceBusy`] if another recorder is writing the file, and the errors of the operating system.
     fn open(&mut self, path: &Path, existing: Existing) -> io::Result<OpenedFile<Self::File>>;
 
-    /// Where a file is that was opened by this name.
-    fn place_of(&self, file: &Self::File, path: &Path) -> FilePlace;
+    /// The location of a file that was opened under the name `path`.
+    fn location_of(&self, file: &Self::File, path: &Path) -> FileLocation;
 
-    /// Waits until the name of a new file is on the disk.
+    /// Syncs the name of a new file to disk.
     ///
     /// # Errors
     ///
-    /// When the operating system says so.
+    /// The error of the operating system.
     fn sync_name(&self, path: &Path) -> io::Result<()>;
 
     /// Removes a file.
     ///
     /// # Errors
     ///
-    /// When the operating system refuses.
+    /// The error of the operating system.
     fn remove(&mut self, path: &Path) -> io::Result<()>;
 }
 
@@ -104,7 +104,7 @@ impl LogFiles for DiskFiles {
         options.read(true).write(true);
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
-            // A device or a pipe holds nothing that could be lost, and may not be readable.
+            // A device or a pipe has no contents that could be overwritten, and may not be readable.
             Ok(found) if !found.is_file() => {
                 let file = OpenOptions::new().write(true).open(path)?;
                 Ok(OpenedFile { file, is_new: false, has_content: false })
@@ -113,12 +113,12 @@ impl LogFiles for DiskFiles {
             Ok(_) => {
                 let file = options.open(path)?;
                 lock(&file)?;
-                // Of this file: the name may have passed to another one meanwhile.
+                // The length of the open file, since the name can belong to another file by now.
                 let has_content = file.metadata()?.len() > 0;
                 Ok(OpenedFile { file, is_new: false, has_content })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // The name must be free at this very moment; where it need not be, it may be a link that leads nowhere yet.
+                // With `create`, the name can also be a dangling symbolic link.
                 match existing {
                     Existing::Refuse => options.create_new(true),
                     Existing::Overwrite | Existing::Append => options.create(true),
@@ -133,35 +133,35 @@ impl LogFiles for DiskFiles {
     }
 
     #[cfg(unix)]
-    fn place_of(&self, file: &File, path: &Path) -> FilePlace {
+    fn location_of(&self, file: &File, path: &Path) -> FileLocation {
         use std::os::unix::fs::MetadataExt as _;
-        let Ok(open) = file.metadata() else { return FilePlace::Here };
+        let Ok(open) = file.metadata() else { return FileLocation::InPlace };
         // Devices and pipes are not rotated.
         if !open.is_file() {
-            return FilePlace::Here;
+            return FileLocation::InPlace;
         }
         match fs::metadata(path) {
-            Ok(found) if (found.dev(), found.ino()) == (open.dev(), open.ino()) => FilePlace::Here,
-            // The name cannot be looked up now: writing goes by the open file.
-            Err(error) if error.kind() != ErrorKind::NotFound => FilePlace::Here,
-            _ if open.nlink() == 0 => FilePlace::Deleted,
-            _ => FilePlace::Renamed,
+            Ok(found) if (found.dev(), found.ino()) == (open.dev(), open.ino()) => FileLocation::InPlace,
+            // If the name cannot be looked up, writing continues with the open file.
+            Err(error) if error.kind() != ErrorKind::NotFound => FileLocation::InPlace,
+            _ if open.nlink() == 0 => FileLocation::Deleted,
+            _ => FileLocation::Renamed,
         }
     }
 
     #[cfg(not(unix))]
-    fn place_of(&self, _file: &File, _path: &Path) -> FilePlace {
-        FilePlace::Here
+    fn location_of(&self, _file: &File, _path: &Path) -> FileLocation {
+        FileLocation::InPlace
     }
 
     fn sync_name(&self, path: &Path) -> io::Result<()> {
         let folder = match File::open(or_current(path.parent().unwrap_or(Path::new("")))) {
-            // A folder may let files be created in it, and not be read: the file is complete all the same.
+            // A folder can be writable without being readable.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(()),
             folder => folder?,
         };
         match folder.sync_all() {
-            // The file system cannot synchronise folders.
+            // Not all file systems can sync folders.
             Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
             outcome => outcome,
         }
@@ -172,11 +172,11 @@ impl LogFiles for DiskFiles {
     }
 }
 
-/// Keeps other recorders off the file for as long as it is open: two that write one log lose each other's samples.
+/// Locks the file while it is open, so that two recorders cannot overwrite each other's samples.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(ErrorKind::ResourceBusy.into()),
-        // Some file systems know no locks; that is no reason not to record.
+        // Some file systems do not support locks; recording works without them.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
 }

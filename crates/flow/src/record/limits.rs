@@ -1,18 +1,18 @@
-//! When a file has enough.
+//! The limits of a log file.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 
 use super::RecordOptions;
 
-/// The limits of a file, in bytes and in time.
+/// Limits on the size and duration of a file.
 pub(super) struct Limits {
     max_bytes: Option<u64>,
-    /// Length of a segment and half an interval, in 100 ns.
+    /// Duration of a segment and half a sample interval, in units of 100 ns.
     segment: Option<(i64, i64)>,
-    /// The clock when the first sample came.
+    /// The [`clock`] of the recording's first sample.
     start: Option<i64>,
-    /// When the segment is over.
+    /// The [`clock`] at which the next segment starts.
     end: i64,
 }
 
@@ -25,30 +25,30 @@ impl Limits {
         Self { max_bytes: options.max_bytes, segment, start: None, end: 0 }
     }
 
-    /// Notes the first sample of a file.
+    /// Starts a file with its first sample.
     pub(super) fn begin(&mut self, sample: &Sample) {
         let Some((length, tolerance)) = self.segment else { return };
         let now = clock(sample);
         let start = *self.start.get_or_insert(now);
-        // Segments end at whole multiples after the start, so that delays do not add up. What a file that is full before
-        // leaves of its time is the next one's.
+        // Segments end at multiples of their duration, so delays do not accumulate. If a file becomes full before that,
+        // the next one lasts for the rest of the time.
         let passed = now.saturating_sub(start).saturating_add(tolerance) / length;
         self.end = start.saturating_add(length.saturating_mul(passed + 1));
         self.end = self.end.saturating_sub(tolerance);
     }
 
-    /// Whether a sample belongs to the next segment by its time.
+    /// Whether the time of a sample is past the end of the segment.
     pub(super) fn is_over(&self, sample: &Sample) -> bool {
         self.segment.is_some() && clock(sample) >= self.end
     }
 
-    /// Whether a file may have so many bytes.
+    /// Whether a file of this size is within the limit.
     pub(super) fn has_room(&self, bytes: u64) -> bool {
         self.max_bytes.is_none_or(|max_bytes| bytes <= max_bytes)
     }
 }
 
-/// A clock that no step of the wall clock moves, where the sample has one.
+/// The time of a sample in units of 100 ns: by its monotonic clock if it has one, otherwise UTC.
 fn clock(sample: &Sample) -> i64 {
     match sample.groups.first().map(|group| group.clocks) {
         Some(clocks) if clocks.frequency > 0 => {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::LogError;
 
-use super::files::{FilePlace, LogFiles};
+use super::files::{FileLocation, LogFiles};
 use super::{Existing, Recorder, State};
 use crate::FlowError;
 
@@ -16,13 +16,12 @@ use crate::FlowError;
 pub struct MovedLog {
     /// The name that it had.
     pub path: PathBuf,
-    /// How many samples of this recording are in it.
+    /// Number of samples of this recording in it.
     pub samples: u64,
-    /// Whether it has no name any more, so that these samples are lost; else it is under another name.
+    /// Whether it was deleted, so that these samples are lost; otherwise it was renamed.
     pub is_deleted: bool,
 }
 
-/// What is called for a log that was renamed or deleted.
 pub(super) type NotifyMoved = Box<dyn FnMut(&MovedLog) + Send>;
 
 impl fmt::Display for MovedLog {
@@ -36,7 +35,7 @@ impl fmt::Display for MovedLog {
         };
         write!(
             f,
-            "{}: was {what} with {samples} of this recording; the next sample begins a new log of this name",
+            "{}: was {what} with {samples} of this recording; the next sample starts a new log with this name",
             path.display()
         )
     }
@@ -48,39 +47,42 @@ impl<L: LogFiles> Recorder<L> {
         self.notify_moved = Some(Box::new(notify));
     }
 
-    /// Completes and closes the log if it was renamed or deleted. Each sample does so first; a program that rotates logs
-    /// can ask for it between two samples, so that nothing is written to the file afterwards.
+    /// Completes and closes the log if it was renamed or deleted. Each sample does so first; a program that rotates logs can
+    /// call it between two samples, to have the file closed at once.
     ///
     /// # Errors
     ///
-    /// When the log cannot be completed. The recording has ended then.
+    /// If the log cannot be completed, which ends the recording.
     pub fn release_moved(&mut self) -> Result<(), FlowError> {
-        let place = self.state.file().map(|file| self.files.place_of(file, &self.path));
-        let Some(place @ (FilePlace::Renamed | FilePlace::Deleted)) = place else { return Ok(()) };
+        let location = self.state.file().map(|file| self.files.location_of(file, &self.path));
+        let Some(location @ (FileLocation::Renamed | FileLocation::Deleted)) = location else {
+            return Ok(());
+        };
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Writing(segment) => self.close(segment, State::Moved)?,
-            // Nothing of this recording is in it.
+            // It has no sample of this recording.
             _ => self.state = State::Moved,
         }
         let samples = std::mem::take(&mut self.file_samples);
-        // A file without a sample of this recording is not counted at all.
-        self.summary.deleted_files += u64::from(place == FilePlace::Deleted && samples > 0);
-        let moved = MovedLog { path: self.path.clone(), samples, is_deleted: place == FilePlace::Deleted };
+        // A file without a sample of this recording is not counted.
+        self.summary.deleted_files += u64::from(location == FileLocation::Deleted && samples > 0);
+        let moved =
+            MovedLog { path: self.path.clone(), samples, is_deleted: location == FileLocation::Deleted };
         if let Some(notify) = &mut self.notify_moved {
             notify(&moved);
         }
         Ok(())
     }
 
-    /// Begins another log under the name of one that was renamed or deleted; of the next segment where that is due.
-    pub(super) fn open_again(&mut self, sample: &Sample) -> Result<(), FlowError> {
+    /// Starts another log under the name of one that was renamed or deleted, or the next segment if it is due.
+    pub(super) fn reopen(&mut self, sample: &Sample) -> Result<(), FlowError> {
         self.state = State::Ended;
         if self.limits.is_over(sample) {
             self.state = State::Opened(self.next_file(sample)?);
             return Ok(());
         }
         let at_path = |error: LogError| error.at_path(&self.path);
-        // Programs that rotate logs may make the new file themselves, empty. Another log in its place stays.
+        // Programs that rotate logs can create the new file themselves, empty. Another log in its place is kept.
         let opened = self.files.open(&self.path, Existing::Append).map_err(LogError::io).map_err(at_path)?;
         if opened.has_content && self.options.existing != Existing::Append {
             let why = "it was renamed or deleted, and another file now has its name; it was not overwritten";

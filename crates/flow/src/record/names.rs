@@ -10,35 +10,35 @@ use super::Existing;
 use super::files::{LogFiles, OpenedFile};
 use crate::FlowError;
 
-/// What stands behind the name of a log, before its extension.
+/// The suffix of a log's name, before the extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suffix {
-    /// Nothing: there is one file.
+    /// No suffix, for a single file.
     None,
-    /// `_000001` and on, behind the highest number that there is.
+    /// `_000001` and so on, after the highest existing number.
     Number,
-    /// `_mmddhhmm`: month, day, hour and minute, in local time, of the file's first sample; `_mmddhhmm_002` and on where
-    /// there is such a file, which sort after it.
+    /// `_mmddhhmm`: month, day, hour and minute in local time when the file is created; `_mmddhhmm_002` and so on if
+    /// that file exists.
     Date,
 }
 
-/// Gives each file its name.
+/// Generates the names of the files.
 pub(super) struct Names {
     path: PathBuf,
     suffix: Suffix,
-    /// The number of the last file, once it is known.
+    /// The number of the last file, if known.
     last: Option<u64>,
 }
 
-/// Another recorder may make files beside this one, but not for ever.
-const MOST_ATTEMPTS: u32 = 999;
+/// Maximum number of names to try. A name can be taken by an existing file, or by another recorder at the same time.
+const MAX_ATTEMPTS: u32 = 999;
 
 impl Names {
     pub(super) fn new(path: &Path, suffix: Suffix) -> Self {
         Self { path: path.to_path_buf(), suffix, last: None }
     }
 
-    /// Opens the next file.
+    /// Opens the next file; `at` is used for a name with a date.
     pub(super) fn open<L: LogFiles>(
         &mut self,
         files: &mut L,
@@ -52,7 +52,7 @@ impl Names {
                 Err(error) => Err(LogError::io(error).at_path(&self.path).into()),
             };
         }
-        for attempt in 1..=MOST_ATTEMPTS {
+        for attempt in 1..=MAX_ATTEMPTS {
             let suffix = match self.suffix {
                 Suffix::Number => self.next_number(files)?,
                 _ if attempt == 1 => date(at),
@@ -83,7 +83,7 @@ impl Names {
         Ok(format!("{next:06}"))
     }
 
-    /// The number in the name of a segment.
+    /// The number in the file name of a segment, if it has one.
     fn number_of(&self, name: &str) -> Option<u64> {
         let rest = name.strip_prefix(&self.stem())?.strip_prefix('_')?;
         let digits = match self.path.extension() {
@@ -91,8 +91,7 @@ impl Names {
             None => rest,
         };
         let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
-        // Behind 999999 numbers are longer, without zeros in front. Eight digits that can be a date are one: nobody has as
-        // many segments.
+        // Numbers above 999999 have no leading zeros. Eight digits that can be a date are taken as a date.
         let is_number = is_number && (digits.len() == 6 || !digits.starts_with('0')) && !is_date(digits);
         is_number.then(|| digits.parse().ok()).flatten()
     }
@@ -113,7 +112,7 @@ impl Names {
     }
 }
 
-/// Whether digits can be the `mmddhhmm` of [`Suffix::Date`].
+/// Whether `digits` can be the `mmddhhmm` of [`Suffix::Date`].
 fn is_date(digits: &str) -> bool {
     let part = |at: usize| digits.get(at..at + 2).and_then(|part| part.parse().ok()).unwrap_or(u8::MAX);
     digits.len() == 8
@@ -136,7 +135,7 @@ mod tests {
     use super::{Names, Suffix, date};
 
     #[test]
-    fn numbers_stand_before_the_extension() {
+    fn numbers_are_before_the_extension() {
         let names = Names::new("logs/web.front.blg".as_ref(), Suffix::Number);
         assert_eq!(names.with_suffix("000007").to_str(), Some("logs/web.front_000007.blg"));
         for (name, number) in [
@@ -146,7 +145,7 @@ mod tests {
             ("web.front_10000000.blg", Some(10_000_000)),
             ("web.front_13211956.blg", Some(13_211_956)),
             ("web.front_12.blg", None),
-            // Dates, and what no recording made.
+            // Dates, and files that are not segments.
             ("web.front_11211956.blg", None),
             ("web.front_02091805.blg", None),
             ("web.front_11211956_002.blg", None),

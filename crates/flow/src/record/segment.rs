@@ -1,4 +1,4 @@
-//! One log of a recording.
+//! A log of a recording.
 
 use std::io::{Cursor, SeekFrom};
 use std::path::Path;
@@ -13,13 +13,13 @@ use super::{AtMax, Existing, RecordOptions};
 use crate::sinks::{LateInstances, TextSink};
 use crate::{FlowError, ScannedGroup, Sink, UnionScan};
 
-/// Size of a BLG's buffers, as Windows writes them.
+/// Buffer size of BLGs that Windows writes.
 const BUFFER_BYTES: u64 = 0x10000;
-/// A file of a BLG should have so many buffers at least, so that it comes near its limit.
-const LEAST_BUFFERS: u64 = 16;
-const LEAST_BUFFER_BYTES: u64 = 4096;
+/// A BLG with a size limit has about this number of buffers or more, so that its size can come near the limit.
+const MIN_BUFFERS: u64 = 16;
+const MIN_BUFFER_BYTES: u64 = 4096;
 
-/// A cell of a text is no longer than this: the longest number, quotes and separator.
+/// Maximum length of a cell of a text log: the longest number, quotes and separator.
 const CELL_BYTES: u64 = 27;
 
 /// A log being written.
@@ -27,7 +27,7 @@ pub(super) enum Segment<F: LogFile> {
     Blg {
         writer: Box<BlgWriter<F>>,
         buffer_bytes: u64,
-        /// The most that the file grew by a sample.
+        /// The largest growth of the file with one sample.
         growth: u64,
     },
     Text {
@@ -37,16 +37,16 @@ pub(super) enum Segment<F: LogFile> {
     },
 }
 
-/// What the first sample of a file is written with.
-pub(super) struct Begun<'a> {
+/// The context of a file's first sample.
+pub(super) struct SegmentStart<'a> {
     pub(super) path: &'a Path,
     pub(super) options: &'a RecordOptions,
-    /// The last sample of the segment before.
+    /// The last sample of the previous segment.
     pub(super) previous: Option<&'a Sample>,
 }
 
-impl Begun<'_> {
-    /// A log that is to begin, or to go on, with this sample.
+impl SegmentStart<'_> {
+    /// Starts a log, or appends to one, but does not write the sample.
     pub(super) fn segment<F: LogFile>(
         &self,
         opened: OpenedFile<F>,
@@ -55,7 +55,7 @@ impl Begun<'_> {
         let mut file = opened.file;
         let is_appended = self.options.existing == Existing::Append && opened.has_content;
         if opened.has_content && !is_appended {
-            // What a BLG cannot hold does not cost the log that is there.
+            // A sample that a BLG cannot store must not destroy the existing log.
             if self.options.format == Format::Blg {
                 BlgWriter::new(Cursor::new(Vec::new()), self.blg_options(first))?.write(first)?;
             }
@@ -89,9 +89,7 @@ impl Begun<'_> {
         options.performance_frequency = self.options.performance_frequency;
         options.file_name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let buffer_bytes = match self.options.max_bytes {
-            Some(max_bytes) => {
-                (max_bytes / LEAST_BUFFERS / 512 * 512).clamp(LEAST_BUFFER_BYTES, BUFFER_BYTES)
-            }
+            Some(max_bytes) => (max_bytes / MIN_BUFFERS / 512 * 512).clamp(MIN_BUFFER_BYTES, BUFFER_BYTES),
             None => BUFFER_BYTES,
         };
         options.buffer_bytes = buffer_bytes as usize;
@@ -103,7 +101,7 @@ impl Begun<'_> {
 
     fn text<F: LogFile>(&self, file: F, first: &Sample, is_appended: bool) -> Result<Segment<F>, FlowError> {
         let mut scan = UnionScan::default();
-        scan.take(first)?;
+        scan.push(first)?;
         let cells = |group: &ScannedGroup| group.instances.len() * group.set.counters.len();
         let cells: usize = scan.groups().iter().map(cells).sum();
         let sink = if is_appended {
@@ -114,20 +112,20 @@ impl Begun<'_> {
         };
         let (mut sink, late) = sink.live();
         if let Some(previous) = self.previous.filter(|previous| previous.groups.len() == first.groups.len()) {
-            sink.take(&baseline_of(previous, &scan))?;
+            sink.push(&baseline_of(previous, &scan))?;
         }
         let row_bytes = CELL_BYTES.saturating_mul(cells as u64 + 1) + 2;
         Ok(Segment::Text { sink: Box::new(sink), late, row_bytes })
     }
 }
 
-/// What of the sample before has a column now; what has gone since is not to be told as without one.
+/// The rows of the previous sample that have a column; the others must not be reported as late instances.
 fn baseline_of(previous: &Sample, scan: &UnionScan) -> Sample {
     let mut baseline = previous.clone();
     baseline.is_baseline = true;
     for (group, scanned) in baseline.groups.iter_mut().zip(scan.groups()) {
         let is_kept: Vec<_> =
-            group.instances.iter().map(|instance| scanned.place_of(instance).is_some()).collect();
+            group.instances.iter().map(|instance| scanned.index_of(instance).is_some()).collect();
         let width = group.set.counters.len().max(1);
         let mut values = (0..).map(|place| is_kept.get(place / width) == Some(&true));
         group.values.retain(|_| values.next() == Some(true));
@@ -145,24 +143,24 @@ fn baseline_of(previous: &Sample, scan: &UnionScan) -> Sample {
 }
 
 impl<F: LogFile> Segment<F> {
-    /// Goes on with a BLG that is there.
+    /// Appends to a BLG.
     pub(super) fn append_blg(file: F, performance_frequency: i64) -> Result<Self, LogError> {
         let writer = Box::new(BlgWriter::append(file, performance_frequency)?);
         Ok(Self::Blg { writer, buffer_bytes: BUFFER_BYTES, growth: 0 })
     }
 
-    /// Writes a sample and hands it to the operating system, and to the disk where `is_synced`.
+    /// Writes a sample and flushes it, to disk if `is_synced`.
     pub(super) fn write(&mut self, sample: &Sample, is_synced: bool) -> Result<(), FlowError> {
         match self {
             Self::Blg { writer, buffer_bytes, growth } => {
                 let before = writer.bytes_written();
                 writer.write(sample)?;
                 writer.flush()?;
-                // The first one has a buffer already.
+                // The file size already includes the buffer of the first sample: count it as growth.
                 let free = if *growth == 0 { *buffer_bytes } else { 0 };
                 *growth = (*growth).max(writer.bytes_written().saturating_sub(before) + free);
             }
-            Self::Text { sink, .. } => sink.take(sample)?,
+            Self::Text { sink, .. } => sink.push(sample)?,
         }
         self.sync(is_synced)
     }
@@ -176,10 +174,10 @@ impl<F: LogFile> Segment<F> {
         self.sync(is_synced)
     }
 
-    /// Takes the file back to its last whole sample, after a failure. Gives the file's length.
+    /// Truncates the file to its last complete sample after a failure. Returns the file's length.
     pub(super) fn give_up(self) -> Result<u64, FlowError> {
         match self {
-            Self::Blg { writer, .. } => Ok(writer.give_up()?),
+            Self::Blg { writer, .. } => Ok(writer.abort()?),
             Self::Text { sink, .. } => sink.give_up(),
         }
     }
@@ -191,7 +189,7 @@ impl<F: LogFile> Segment<F> {
         Ok(())
     }
 
-    /// The file that is written to.
+    /// The file.
     pub(super) fn file(&self) -> &F {
         match self {
             Self::Blg { writer, .. } => writer.get_ref(),
@@ -199,7 +197,7 @@ impl<F: LogFile> Segment<F> {
         }
     }
 
-    /// Bytes of the file when it is finished now.
+    /// Size of the file if it were completed now.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Blg { writer, .. } => writer.bytes_written(),
@@ -207,7 +205,7 @@ impl<F: LogFile> Segment<F> {
         }
     }
 
-    /// How many raw values of the sample that was written last have a place in the log.
+    /// Number of raw values of the last sample that the log stores.
     pub(super) fn values_of(&self, sample: &Sample) -> usize {
         match self {
             Self::Blg { .. } => sample.len(),
@@ -215,7 +213,7 @@ impl<F: LogFile> Segment<F> {
         }
     }
 
-    /// Bytes of a last row without its end that were taken away before this went on with a text.
+    /// Size of an incomplete last row that was removed before appending to a text log.
     pub(super) fn cut_bytes(&self) -> u64 {
         match self {
             Self::Blg { .. } => 0,
@@ -223,15 +221,15 @@ impl<F: LogFile> Segment<F> {
         }
     }
 
-    /// By how much the file may grow with the next sample, as far as is known: a BLG grows by whole buffers.
-    pub(super) fn most_growth(&self) -> u64 {
+    /// Upper estimate of the growth of the file with the next sample: a BLG grows by whole buffers.
+    pub(super) fn max_growth(&self) -> u64 {
         match self {
             Self::Blg { growth, .. } => *growth,
             Self::Text { row_bytes, .. } => *row_bytes,
         }
     }
 
-    /// The first instance that came without a column, as the beginning of a path.
+    /// The first instance without a column, as a path without its counter.
     pub(super) fn without_column(&self) -> Option<String> {
         match self {
             Self::Blg { .. } => None,
@@ -242,7 +240,7 @@ impl<F: LogFile> Segment<F> {
 
 /// Copies a sample into the buffers of another.
 pub(super) fn copy_sample(to: &mut Sample, from: &Sample) {
-    to.take_head(from);
+    to.copy_head(from);
     to.groups.truncate(from.groups.len());
     for (number, group) in from.groups.iter().enumerate() {
         if number == to.groups.len() {

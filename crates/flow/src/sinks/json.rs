@@ -12,18 +12,18 @@ use crate::union::UnionScan;
 use crate::{FlowError, Sink};
 
 /// Writes one JSON object per sample and line: `{"time":"...","values":{"\\\\M\\Set(i)\\Counter":12.5,...}}`. The time
-/// is RFC 3339 with offset; a value that there is not is `null`. Schema: docs/json.md.
+/// is RFC 3339 with offset; a missing value is `null`. Schema: docs/json.md.
 ///
-/// Takes samples of a [`Union`](crate::Union) over the same scan.
+/// Requires samples of a [`Union`](crate::Union) over the same scan.
 pub struct JsonSink<W> {
     out: W,
     formatter: Formatter,
-    /// For each column its key as JSON, with the colon; empty for a repetition of an earlier column, since a key stands once.
+    /// For each column, its key as JSON, including the colon. Empty if an earlier column has the same key.
     keys: Vec<String>,
     line: Line,
 }
 
-/// A line in the making: the object of one sample.
+/// A line of output: the object of one sample.
 #[derive(Default)]
 pub(super) struct Line {
     text: String,
@@ -31,7 +31,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Begins the object of a sample.
+    /// Starts the object of a sample.
     pub(super) fn begin(&mut self, at: Moment) {
         self.text.clear();
         self.has_values = false;
@@ -39,7 +39,7 @@ impl Line {
         let _ = write!(self.text, "{{\"time\":\"{at}\",\"values\":{{");
     }
 
-    /// Adds a value under a key, whose parts together are the key as JSON has it, with its colon.
+    /// Adds a value. The concatenated parts of `key` are the key as JSON, including the colon.
     pub(super) fn value<const PARTS: usize>(&mut self, key: [&str; PARTS], value: Option<f64>) {
         if std::mem::replace(&mut self.has_values, true) {
             self.text.push(',');
@@ -48,7 +48,7 @@ impl Line {
         super::report::push_number(&mut self.text, value);
     }
 
-    /// Ends the object, and writes it as a whole.
+    /// Ends the object and writes the line.
     pub(super) fn end(&mut self, out: &mut impl io::Write) -> io::Result<()> {
         self.text.push_str("}}\n");
         out.write_all(self.text.as_bytes())
@@ -65,7 +65,7 @@ impl<W: io::Write> JsonSink<W> {
             .map(|column| {
                 let set = &column.group.set;
                 let path = set.path(column.instance, column.counter);
-                // Instances compare with case: on Linux two of them may differ in it alone.
+                // Instance names are case-sensitive: on Linux, `x` and `X` are two instances.
                 let key = (
                     set.machine.to_lowercase(),
                     set.name.to_lowercase(),
@@ -84,7 +84,7 @@ impl<W: io::Write> JsonSink<W> {
 }
 
 impl<W: io::Write> Sink for JsonSink<W> {
-    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let cells = self.formatter.format(sample);
         if sample.is_baseline {
             return Ok(());

@@ -1,14 +1,15 @@
-//! Instances that come when the columns of a text are fixed.
+//! Instances that appear after the columns of a text log were fixed.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::set::{CounterSet, Instance};
 
 use crate::union::ScannedGroup;
 
-/// The instances that came after the columns were fixed, so that they have none: how many, and the first of them.
-/// Readable while the sink is in use elsewhere.
+/// Counts the instances that appeared after the columns were fixed and therefore have no column. Clones share the
+/// count, so it can be read while the sink is in use elsewhere.
 #[derive(Clone, Debug, Default)]
 pub struct LateInstances(Arc<Mutex<State>>);
 
@@ -16,29 +17,29 @@ pub struct LateInstances(Arc<Mutex<State>>);
 struct State {
     count: u64,
     first: Option<String>,
-    /// By counter set: the highest number of an instance that was met. Numbers rise in the order of appearance and are
-    /// the same in all groups of a set, so that an instance is counted once, whatever is asked of it.
+    /// Keyed by counter set: the highest instance id so far. Ids ascend in the order of appearance and are the same in
+    /// all groups of a set, so each instance is counted once.
     highest: HashMap<Arc<str>, u32>,
 }
 
 impl LateInstances {
-    /// How many there were so far.
+    /// The number of such instances.
     pub fn count(&self) -> u64 {
         self.lock().count
     }
 
-    /// The first of them, as the beginning of a path: `\\machine\set(instance)`.
+    /// The first such instance, as the start of a path: `\\machine\set(instance)`.
     pub fn first(&self) -> Option<String> {
         self.lock().first.clone()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().ignore_poison()
     }
 
-    pub(super) fn note_known<'a>(&self, groups: impl Iterator<Item = &'a ScannedGroup>) {
+    pub(super) fn add_known<'a>(&self, groups: impl Iterator<Item = &'a ScannedGroup>) {
         let mut state = self.lock();
-        // A fixed instance has its column in any case, and no number among the others.
+        // A fixed instance always has a column, and it has no id.
         for group in groups.filter(|group| group.set.instance.is_none()) {
             for instance in &group.instances {
                 state.is_new(&group.set, instance);
@@ -46,7 +47,7 @@ impl LateInstances {
         }
     }
 
-    pub(super) fn note(&self, set: &CounterSet, instance: &Instance) {
+    pub(super) fn add(&self, set: &CounterSet, instance: &Instance) {
         let mut state = self.lock();
         if state.is_new(set, instance) {
             state.count += 1;

@@ -1,19 +1,19 @@
-//! Writing JSON as samples come, one line per sample.
+//! Writing JSON of a live source, one line per sample.
 
 use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 
 use tachograph_counters::sample::Sample;
-use tachograph_counters::set::{CounterSet, Instance};
+use tachograph_counters::set::{Counter, CounterSet, Instance};
 use tachograph_counters::wildcard::eq_ignore_case;
 
 use super::json::Line;
 use super::live_values::{LiveGroupValues, LiveValues};
 use crate::{FlowError, Sink};
 
-/// As [`JsonSink`](super::JsonSink), over a live source and without a scan: each line has the instances that there are at
-/// its moment. Every line is flushed as it comes. Schema: docs/json.md.
+/// Like [`JsonSink`](super::JsonSink), but for a live source and without a scan: each line has the instances of its
+/// sample. Every line is flushed. Schema: docs/json.md.
 pub struct LiveJsonSink<W> {
     out: W,
     values: LiveValues,
@@ -25,13 +25,13 @@ pub struct LiveJsonSink<W> {
 struct Keys {
     set: Arc<CounterSet>,
     start: String,
-    /// For each row, its instance as JSON writes it.
+    /// For each row, its instance as JSON text.
     instances: Vec<String>,
-    /// For each counter, what follows the instance.
+    /// For each counter, the part of the key after the instance.
     ends: Vec<String>,
-    /// Earlier groups that can have the same keys; a key stands once.
-    rivals: Vec<usize>,
-    /// For each row, whether an earlier group has its keys. Empty where that cannot be.
+    /// For each counter, the indexes of earlier groups that can have the same keys. Each key is written only once.
+    rivals: Vec<Vec<usize>>,
+    /// For each row and counter, whether an earlier group has the same key. Empty if there are no rivals.
     is_repeated: Vec<bool>,
 }
 
@@ -41,46 +41,49 @@ impl<W: Write> LiveJsonSink<W> {
         Self { out, values: LiveValues::default(), keys: Vec::new(), line: Line::default() }
     }
 
-    /// Makes the keys of groups that have other instances than before.
-    fn take_keys(&mut self) {
+    /// Updates the keys of groups whose instances have changed.
+    fn update_keys(&mut self) {
         let groups = self.values.groups();
         let is_known = self.keys.len() == groups.len()
             && self.keys.iter().zip(groups).all(|(keys, group)| Arc::ptr_eq(&keys.set, group.set()));
         if !is_known {
-            self.keys = (0..groups.len()).map(|number| Keys::new(groups, number)).collect();
+            self.keys = (0..groups.len()).map(|index| Keys::new(groups, index)).collect();
         }
         for (keys, group) in
             self.keys.iter_mut().zip(groups).filter(|(_, group)| !is_known || group.has_changed())
         {
-            keys.take_instances(group);
+            keys.update_instances(group);
         }
         for (keys, group) in self.keys.iter_mut().zip(groups) {
-            if keys.rivals.iter().any(|&rival| groups[rival].has_changed()) || group.has_changed() {
-                keys.take_rivals(group, groups);
+            let mut rivals = keys.rivals.iter().flatten();
+            if group.has_changed() || rivals.any(|&rival| groups[rival].has_changed()) {
+                keys.update_repeated(group, groups);
             }
         }
     }
 }
 
 impl Keys {
-    fn new(groups: &[LiveGroupValues], number: usize) -> Self {
-        let set = groups[number].set();
+    fn new(groups: &[LiveGroupValues], index: usize) -> Self {
+        let set = groups[index].set();
         let machine = if set.machine.is_empty() { String::new() } else { format!(r"\\{}", set.machine) };
         let open = if set.has_instances { "(" } else { "" };
         let close = if set.has_instances { ")" } else { "" };
         let ends = set.counters.iter().map(|counter| escaped(&format!(r"{close}\{}", counter.name)) + "\":");
-        let rivals = (0..number).filter(|&rival| can_share_keys(groups[rival].set(), set)).collect();
+        let rivals_of = |counter: &Counter| {
+            (0..index).filter(|&rival| can_share_keys(groups[rival].set(), set, counter)).collect()
+        };
         Self {
             start: format!("\"{}", escaped(&format!(r"{machine}\{}{open}", set.name))),
             instances: Vec::new(),
             ends: ends.collect(),
-            rivals,
+            rivals: set.counters.iter().map(rivals_of).collect(),
             is_repeated: Vec::new(),
             set: Arc::clone(set),
         }
     }
 
-    fn take_instances(&mut self, group: &LiveGroupValues) {
+    fn update_instances(&mut self, group: &LiveGroupValues) {
         let has_names = self.set.has_instances;
         let name =
             |instance: &Arc<Instance>| if has_names { escaped(instance.label()) } else { String::new() };
@@ -88,52 +91,53 @@ impl Keys {
         self.instances.extend(group.instances().iter().map(name));
     }
 
-    fn take_rivals(&mut self, group: &LiveGroupValues, groups: &[LiveGroupValues]) {
+    fn update_repeated(&mut self, group: &LiveGroupValues, groups: &[LiveGroupValues]) {
         self.is_repeated.clear();
-        if self.rivals.is_empty() {
+        if self.rivals.iter().all(Vec::is_empty) {
             return;
         }
-        let rivals = self.rivals.iter().flat_map(|&rival| groups[rival].instances().iter());
-        let taken: HashSet<&str> = rivals.map(|instance| instance.label()).collect();
-        self.is_repeated.extend(group.instances().iter().map(|instance| taken.contains(instance.label())));
+        self.is_repeated.resize(self.instances.len() * self.ends.len(), false);
+        for (column, rivals) in self.rivals.iter().enumerate() {
+            let known = rivals.iter().flat_map(|&rival| groups[rival].instances().iter());
+            let known: HashSet<&str> = known.map(|instance| instance.label()).collect();
+            for (row, instance) in group.instances().iter().enumerate() {
+                self.is_repeated[row * self.ends.len() + column] = known.contains(instance.label());
+            }
+        }
     }
 }
 
-/// Whether two groups hold the same counters, so that one instance in both would be the same key twice.
-fn can_share_keys(a: &CounterSet, b: &CounterSet) -> bool {
-    let are_apart = match (&a.instance, &b.instance) {
-        (Some(a), Some(b)) => a.label() != b.label(),
+/// Whether `rival` can have values of `counter` for the same instances as `set`.
+fn can_share_keys(rival: &CounterSet, set: &CounterSet, counter: &Counter) -> bool {
+    let is_other_instance = match (&rival.instance, &set.instance) {
+        (Some(rival), Some(instance)) => rival.label() != instance.label(),
         _ => false,
     };
-    let has_both = |name: &str| b.counters.iter().any(|counter| eq_ignore_case(&counter.name, name));
-    !are_apart
-        && eq_ignore_case(&a.machine, &b.machine)
-        && eq_ignore_case(&a.name, &b.name)
-        && a.counters.iter().any(|counter| has_both(&counter.name))
+    !is_other_instance
+        && eq_ignore_case(&rival.machine, &set.machine)
+        && eq_ignore_case(&rival.name, &set.name)
+        && rival.counters.iter().any(|other| eq_ignore_case(&other.name, &counter.name))
 }
 
-/// A text as it stands between the quotes of a JSON string.
+/// Escapes text for use between the quotes of a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
 impl<W: Write> Sink for LiveJsonSink<W> {
-    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
-        self.values.take(sample);
-        self.take_keys();
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        self.values.push(sample);
+        self.update_keys();
         if sample.is_baseline {
             return Ok(());
         }
         self.line.begin(sample.at);
         for (keys, group) in self.keys.iter().zip(self.values.groups()) {
-            let rows = group.values().chunks_exact(keys.ends.len().max(1));
-            for (row, (instance, values)) in keys.instances.iter().zip(rows).enumerate() {
-                if keys.is_repeated.get(row) == Some(&true) {
-                    continue;
-                }
-                for (end, &value) in keys.ends.iter().zip(values) {
-                    self.line.value([&keys.start, instance, end], value);
+            for (row, column) in group.cells() {
+                if keys.is_repeated.get(row * keys.ends.len() + column) != Some(&true) {
+                    let key = [&*keys.start, &keys.instances[row], &keys.ends[column]];
+                    self.line.value(key, group.value((row, column)));
                 }
             }
         }

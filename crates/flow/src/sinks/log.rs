@@ -8,10 +8,10 @@ use tachograph_logs::{LogError, LogWriter};
 
 use crate::{FlowError, Sink};
 
-/// Hands samples to a log writer as they are, raw.
+/// Writes raw samples with a log writer.
 pub struct LogSink<W> {
     writer: W,
-    /// The descriptions seen last.
+    /// The descriptions of the last sample.
     sets: Vec<Arc<CounterSet>>,
 }
 
@@ -21,24 +21,20 @@ impl<W: LogWriter> LogSink<W> {
         Self { writer, sets: Vec::new() }
     }
 
-    /// A log keeps the time base of a counter once, for all its samples; logs of two boots may differ in it.
+    /// Returns an error if the time base of a counter changes, as it can at a reboot: a log stores it once for all
+    /// samples.
     fn check_clocks(&mut self, sample: &Sample) -> Result<(), LogError> {
-        let same = self.sets.len() == sample.groups.len()
-            && self.sets.iter().zip(&sample.groups).all(|(set, group)| Arc::ptr_eq(set, &group.set));
-        if same {
+        if sample.has_sets(self.sets.iter()) {
             return Ok(());
         }
-        // A block describes itself.
+        // A table is written with its own description in each record.
         let pairs = self.sets.iter().zip(&sample.groups).filter(|(set, _)| set.extent != Extent::Table);
         for (set, group) in pairs {
-            let before = set.counters.first().map(|counter| counter.time_base);
-            if let Some(counter) = group.set.counters.first()
-                && let Some(before) = before
-                && before != counter.time_base
-            {
+            let mut counters = set.counters.iter().zip(&group.set.counters);
+            if let Some((before, now)) = counters.find(|(before, now)| before.time_base != now.time_base) {
                 return Err(LogError::unsupported(format!(
-                    r"a BLG keeps one clock per counter, and that of '\\{}\{}\{}' changes from {before} to {} ticks a second (the machine was started anew): relog the logs apart, or to CSV",
-                    set.machine, set.name, counter.name, counter.time_base
+                    r"a BLG stores one clock per counter, and that of '\\{}\{}\{}' changes from {} to {} ticks per second (the machine was restarted): relog the logs separately, or to CSV",
+                    set.machine, set.name, now.name, before.time_base, now.time_base
                 )));
             }
         }
@@ -49,7 +45,7 @@ impl<W: LogWriter> LogSink<W> {
 }
 
 impl<W: LogWriter> Sink for LogSink<W> {
-    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         self.check_clocks(sample)?;
         Ok(self.writer.write(sample)?)
     }

@@ -1,4 +1,4 @@
-//! Statistics for programs: JSON and CSV with the same columns. Schema: docs/json.md.
+//! Statistics in machine-readable form: JSON and CSV with the same columns. Schema: docs/json.md.
 
 use std::fmt::Write as _;
 use std::io;
@@ -8,7 +8,7 @@ use tachograph_counters::AverageKind;
 
 use super::statistics::StatisticsRow;
 
-/// One counter's statistics as JSON and CSV have them. Absent values are `null` (in CSV, empty).
+/// The statistics of one counter for JSON and CSV. A missing value is `null` in JSON and empty in CSV.
 #[derive(Clone, Debug, Serialize)]
 pub struct StatisticsRecord {
     /// The full counter path.
@@ -21,20 +21,20 @@ pub struct StatisticsRecord {
     pub parent: Option<String>,
     /// The instance, without parent and index.
     pub instance: Option<String>,
-    /// Number of the instance among those of its name.
+    /// Index of the instance among those with its name.
     pub index: Option<u32>,
     /// The counter.
     pub counter: String,
-    /// The counter type's Windows name, or the word as `0x...`.
+    /// The Windows name of the counter type, or its number as `0x...`.
     #[serde(rename = "type")]
     pub counter_type: String,
-    /// The unit, or nothing.
+    /// The unit; empty if the counter has no unit.
     pub unit: String,
     /// `raw` or `arithmetic`.
     pub average_kind: &'static str,
-    /// How many formatted values there were.
+    /// Number of formatted values.
     pub values: u64,
-    /// How many intervals had an error status.
+    /// Number of intervals with an error status.
     pub errors: u64,
     /// The last value.
     #[serde(serialize_with = "number")]
@@ -48,25 +48,25 @@ pub struct StatisticsRecord {
     /// The largest value.
     #[serde(serialize_with = "number")]
     pub maximum: Option<f64>,
-    /// The value of the nearest rank of 50 %.
+    /// The 50th percentile (nearest rank).
     #[serde(serialize_with = "number")]
     pub p50: Option<f64>,
-    /// The value of the nearest rank of 90 %.
+    /// The 90th percentile.
     #[serde(serialize_with = "number")]
     pub p90: Option<f64>,
-    /// The value of the nearest rank of 95 %.
+    /// The 95th percentile.
     #[serde(serialize_with = "number")]
     pub p95: Option<f64>,
-    /// The value of the nearest rank of 99 %.
+    /// The 99th percentile.
     #[serde(serialize_with = "number")]
     pub p99: Option<f64>,
-    /// The moment of the first good raw value, RFC 3339.
+    /// The time of the first valid raw value, as RFC 3339.
     pub first_time: Option<String>,
-    /// The moment of the last good raw value, RFC 3339.
+    /// The time of the last valid raw value, as RFC 3339.
     pub last_time: Option<String>,
 }
 
-/// A number in full precision, whole ones without a point.
+/// Serializes a number with full precision. Integers below 10^15 have no decimal point.
 fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match *number {
         Some(whole) if is_plain_whole(whole) => serializer.serialize_i64(whole as i64),
@@ -74,7 +74,7 @@ fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S
     }
 }
 
-/// Whether a number is whole and of ordinary size, and so reads better without a point.
+/// Whether a number is an integer that can be written without a decimal point.
 fn is_plain_whole(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() < 1e15
 }
@@ -113,7 +113,7 @@ impl From<&StatisticsRow> for StatisticsRecord {
     }
 }
 
-/// Writes the statistics as one JSON array, an object a line.
+/// Writes the statistics as a JSON array with one object per line.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ pub fn write_statistics_csv(rows: &[StatisticsRow], out: &mut impl io::Write) ->
     csv.flush()
 }
 
-/// The error of the writer below, with its kind: that of a closed pipe is no failure.
+/// Keeps the kind of an I/O error, since callers do not treat a closed pipe as a failure.
 fn into_io(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -180,7 +180,7 @@ const COLUMNS: [&str; 22] = [
     "last_time",
 ];
 
-/// Appends a number as JSON has it, in full precision: the shortest text that reads back to the same bits.
+/// Appends a number as JSON: the shortest text that parses to the same value.
 pub(super) fn push_number(out: &mut String, number: Option<f64>) {
     // Writing into a String cannot fail.
     let _ = match number {

@@ -11,12 +11,12 @@ use super::{Formatter, LateInstances};
 use crate::union::UnionScan;
 use crate::{FlowError, Sink};
 
-/// How a text log is written. The default is 17 digits in UTF-8 without a mark.
+/// The form of a text log. The default is 17 digits, in UTF-8 without a byte order mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextForm {
     /// Significant digits of values.
     pub digits: Digits,
-    /// How the characters of names are encoded.
+    /// The encoding of names.
     pub encoding: TextEncoding,
 }
 
@@ -26,13 +26,13 @@ impl Default for TextForm {
     }
 }
 
-/// Writes a text log as Windows' relog does: one column per counter of each instance, values formatted.
+/// Writes a text log like relog on Windows does: one column per counter of each instance, with formatted values.
 ///
-/// Takes samples of a [`Union`](crate::Union) over the same scan.
+/// Requires samples of a [`Union`](crate::Union) over the same scan.
 pub struct TextSink<W: Write> {
     formatter: Formatter,
     writer: TextWriter<W>,
-    /// Whether every row is handed on as it comes.
+    /// Whether to flush after every row.
     is_flushed: bool,
 }
 
@@ -41,14 +41,14 @@ impl<W: Write> TextSink<W> {
     ///
     /// # Errors
     ///
-    /// When the format is not a text.
+    /// When the format is not a text format.
     pub fn new(out: W, format: Format, zone: TimeZone, scan: &UnionScan) -> Result<Self, FlowError> {
         let formatter = Formatter::new(scan);
         let columns = columns_of(&formatter);
         Ok(Self { formatter, writer: TextWriter::new(out, format, zone, columns)?, is_flushed: false })
     }
 
-    /// Writes in this form; without it, in the default one.
+    /// Sets the form.
     ///
     /// # Errors
     ///
@@ -58,47 +58,47 @@ impl<W: Write> TextSink<W> {
         Ok(self)
     }
 
-    /// For samples of a live source, of which the scan has met the first: a name that passed to another process makes no
-    /// value across, and instances that come later have no column. Every row is flushed as it comes.
+    /// Prepares for a live source whose first sample was scanned: values of two processes with the same name are not
+    /// paired, instances that appear later have no column, and every row is flushed.
     pub fn live(mut self) -> (Self, LateInstances) {
         let late = self.formatter.live();
         self.is_flushed = true;
         (self, late)
     }
 
-    /// Leaves the header line out: the rows go behind those of a log that has the same columns.
+    /// Omits the header line, for rows that are appended to a log with the same columns.
     pub fn without_header(mut self) -> Self {
         self.writer = self.writer.without_header();
         self
     }
 
-    /// How many raw values of the sample that was taken last have a column.
+    /// Number of raw values in the last sample that have a column.
     pub(crate) fn values_of(&self, sample: &Sample) -> usize {
         self.formatter.values_of(sample)
     }
 
-    /// What is written to, for instance to have a row synchronised with its disk.
+    /// The output, for example to sync it to disk.
     pub fn get_ref(&self) -> &W {
         self.writer.get_ref()
     }
 
-    /// Bytes of a last row without its end that were taken away before this went on with the log.
+    /// Size in bytes of the incomplete last row that [`append`](Self::append) removed; 0 if there was none.
     pub fn cut_bytes(&self) -> u64 {
         self.writer.cut_bytes()
     }
 
-    /// Length of the log in bytes so far, also of one that was there before.
+    /// Length of the log in bytes, including the part before [`append`](Self::append).
     pub fn bytes_written(&self) -> u64 {
         self.writer.bytes_written()
     }
 }
 
 impl<W: Read + Write + Seek + SetLength> TextSink<W> {
-    /// A sink that goes on with the log in `out`, which must have the columns of the scan; see [`TextWriter::append`].
+    /// A sink that appends to the log in `out`, which must have the columns of the scan; see [`TextWriter::append`].
     ///
     /// # Errors
     ///
-    /// When reading or writing fails, or the log cannot go on with these columns.
+    /// When reading or writing fails, or the log has different columns.
     pub fn append(out: W, scan: &UnionScan) -> Result<Self, FlowError> {
         let formatter = Formatter::new(scan);
         let writer = TextWriter::append(out, columns_of(&formatter))?;
@@ -107,13 +107,13 @@ impl<W: Read + Write + Seek + SetLength> TextSink<W> {
 }
 
 impl<W: Write + SetLength> TextSink<W> {
-    /// Takes the file back to its last whole row after a failure; see [`TextWriter::give_up`].
+    /// Truncates the file to its last complete row after a failure; see [`TextWriter::abort`].
     ///
     /// # Errors
     ///
-    /// When the file cannot be cut.
+    /// When the file cannot be truncated.
     pub fn give_up(self) -> Result<u64, FlowError> {
-        Ok(self.writer.give_up()?)
+        Ok(self.writer.abort()?)
     }
 }
 
@@ -123,12 +123,12 @@ fn columns_of(formatter: &Formatter) -> Vec<Column> {
 }
 
 impl<W: Write> Sink for TextSink<W> {
-    fn take(&mut self, sample: &Sample) -> Result<(), FlowError> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let cells = self.formatter.format(sample);
         if !sample.is_baseline {
             self.writer.write_row(sample.at, cells.iter().copied())?;
         } else if self.is_flushed {
-            // Whoever reads along sees the columns an interval before the first row.
+            // The header is written now, so that a reader of the growing log sees the columns before the first row.
             self.writer.begin(sample.at)?;
         }
         if self.is_flushed {

@@ -1,10 +1,11 @@
-//! Samples of a made machine: groups, names, identities, and what happens beside them.
+//! Samples of a simulated machine: groups, names, identities, errors.
 
-mod made;
+mod fixture;
 
+use std::io::Cursor;
 use std::time::Duration;
 
-use made::{Machine, Process};
+use fixture::{Machine, Process};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Extent;
@@ -13,11 +14,16 @@ use tachograph_counters::{RawValue, Status};
 use tachograph_flow::live::{LiveOptions, LiveSource, Schedule, TimedSource};
 use tachograph_flow::sinks::{LiveValues, TextSink};
 use tachograph_flow::{Sink as _, Source as _, UnionScan};
-use tachograph_logs::Format;
+use tachograph_logs::blg::{BlgReader, BlgWriter, BlgWriterOptions};
+use tachograph_logs::{Format, LogReader as _, LogWriter as _};
 
 fn source(machine: &Machine, paths: &[&str], options: LiveOptions) -> LiveSource {
     let paths: Vec<_> = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
     LiveSource::open(&machine.registry(), &paths, options).expect("this machine").0
+}
+
+fn counters(group: &Group) -> Vec<&str> {
+    group.set.counters.iter().map(|counter| &*counter.name).collect()
 }
 
 fn labels(group: &Group) -> Vec<&str> {
@@ -25,7 +31,7 @@ fn labels(group: &Group) -> Vec<&str> {
 }
 
 #[test]
-fn a_group_per_counter_with_the_instances_of_its_path() {
+fn consecutive_counters_of_the_same_instances_share_a_group() {
     let machine = Machine::default();
     machine.set(&[Process::new("init", 1), Process::new("bash", 7), Process::new("bash", 9)]);
     let paths = [
@@ -33,30 +39,62 @@ fn a_group_per_counter_with_the_instances_of_its_path() {
         r"\Process(bash#1)\Ticks/sec",
         r"\process(B*)\ID Process",
         r"\Process(*)\Ticks/sec",
+        r"\Process(bash#1)\ID Process",
+        r"\Process(bash#1)\Ticks/sec",
     ];
     let mut source = source(&machine, &paths, LiveOptions::default());
     let mut sample = Sample::default();
     source.collect(&mut sample);
-    let described: Vec<_> = sample
-        .groups
-        .iter()
-        .map(|group| (&*group.set.counters[0].name, group.set.extent, labels(group)))
-        .collect();
-    let all = vec!["init", "bash", "bash#1"];
+    let described: Vec<_> =
+        sample.groups.iter().map(|group| (counters(group), group.set.extent, labels(group))).collect();
+    let (both, id, ticks) = (vec!["Ticks/sec", "ID Process"], vec!["ID Process"], vec!["Ticks/sec"]);
     let wanted = [
-        ("Ticks/sec", Extent::Column, all.clone()),
-        ("ID Process", Extent::Column, all),
-        ("Ticks/sec", Extent::Value, vec!["bash#1"]),
-        ("ID Process", Extent::Column, vec!["bash", "bash#1"]),
+        (both, Extent::Columns, vec!["init", "bash", "bash#1"]),
+        (ticks, Extent::Row, vec!["bash#1"]),
+        (id.clone(), Extent::Columns, vec!["bash", "bash#1"]),
+        (id, Extent::Row, vec!["bash#1"]),
     ];
     assert_eq!(described, wanted);
     assert_eq!(&*sample.groups[0].set.machine, "MADE");
-    assert_eq!(sample.groups[2].values, [RawValue::new(9, machine.ticks())]);
-    assert_eq!(sample.groups[3].identities, [7, 9]);
+    let raw = |value: i64, id: i64| [RawValue::new(value, machine.ticks()), RawValue::new(id, 0)];
+    assert_eq!(sample.groups[0].values, [raw(1, 1), raw(7, 7), raw(9, 9)].concat());
+    assert_eq!(sample.groups[0].identities, [1, 7, 9]);
+    assert_eq!(sample.groups[1].values, [RawValue::new(9, machine.ticks())]);
+    assert_eq!(sample.groups[2].identities, [7, 9]);
 }
 
 #[test]
-fn instances_come_and_go_and_keep_their_names() {
+fn a_log_has_one_record_per_counter() {
+    let machine = Machine::default();
+    machine.set(&[Process::new("init", 1), Process::new("bash", 7)]);
+    let paths = [r"\Process(*)\*", r"\Process(bash)\*"];
+    let mut source = source(&machine, &paths, LiveOptions::default());
+    let mut file = Cursor::new(Vec::new());
+    let mut writer = BlgWriter::new(&mut file, BlgWriterOptions::new(TimeZone::utc())).expect("memory");
+    let mut sample = Sample::default();
+    source.collect(&mut sample);
+    writer.write(&sample).expect("memory");
+    writer.finish().expect("memory");
+    drop(writer);
+    let mut read = Sample::default();
+    assert!(BlgReader::new(file).expect("a log").next(&mut read).expect("a sample"));
+    let records: Vec<_> =
+        read.groups.iter().map(|group| (counters(group), group.set.extent, labels(group))).collect();
+    let record = |counter, extent, instances: &[&'static str]| (vec![counter], extent, instances.to_vec());
+    let wanted = [
+        record("Ticks/sec", Extent::Columns, &["init", "bash"]),
+        record("ID Process", Extent::Columns, &["init", "bash"]),
+        record("Ticks/sec", Extent::Row, &["bash"]),
+        record("ID Process", Extent::Row, &["bash"]),
+    ];
+    assert_eq!(records, wanted);
+    let ids = [&read.groups[1], &read.groups[3]]
+        .map(|group| group.column(0).map(|raw| raw.first).collect::<Vec<_>>());
+    assert_eq!(ids, [vec![1, 7], vec![7]]);
+}
+
+#[test]
+fn instances_keep_their_names() {
     let machine = Machine::default();
     machine.set(&[Process::new("sh", 1), Process::new("sh", 2)]);
     let paths = [r"\Process(sh*)\ID Process", r"\Process(sh#1)\ID Process"];
@@ -69,7 +107,7 @@ fn instances_come_and_go_and_keep_their_names() {
     source.collect(&mut sample);
     assert!(std::sync::Arc::ptr_eq(&unchanged, &sample.groups[0].instances));
 
-    // The second ends, and another comes in the same interval: it may not have the name yet.
+    // The second is replaced within an interval: the new one cannot have the name yet.
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3)]);
     source.collect(&mut sample);
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#2"]);
@@ -77,7 +115,7 @@ fn instances_come_and_go_and_keep_their_names() {
     assert_eq!(source.missing_instances(), [r"\Process(sh#1)\ID Process"]);
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3), Process::new("sh", 4)]);
     source.collect(&mut sample);
-    // From the next sample on it has it, and who comes now waits for its number.
+    // It has the name in the next sample; a new instance waits for its number.
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1", "sh#3"]);
     assert_eq!(sample.groups[1].values, [RawValue::new(3, 0)]);
     assert_eq!(sample.groups[1].identities, [3]);
@@ -87,7 +125,7 @@ fn instances_come_and_go_and_keep_their_names() {
 }
 
 #[test]
-fn a_path_by_name_goes_on_with_who_has_the_name() {
+fn a_path_selects_the_process_that_has_the_name() {
     let machine = Machine::default();
     let mut source = source(
         &machine,
@@ -96,7 +134,7 @@ fn a_path_by_name_goes_on_with_who_has_the_name() {
     );
     let mut sample = Sample::default();
     let mut seen = Vec::new();
-    // Both are replaced within one interval, twice.
+    // Both are replaced within an interval, twice.
     for pid in [1, 1, 2, 2, 2, 3, 3] {
         machine.set(&[Process::new("web", pid), Process::total(10 + pid)]);
         source.collect(&mut sample);
@@ -104,7 +142,7 @@ fn a_path_by_name_goes_on_with_who_has_the_name() {
         seen.push((id(0), id(1), labels(&sample.groups[2]).join(" ")));
     }
     let row = |id: i64, names: &str| (id, if id == 0 { 0 } else { 10 + id }, names.to_owned());
-    // A total that has to wait for its name is left out.
+    // A total that waits for its name is skipped.
     let wanted = [
         row(1, "web _Total"),
         row(1, "web _Total"),
@@ -117,9 +155,9 @@ fn a_path_by_name_goes_on_with_who_has_the_name() {
     assert_eq!(seen, wanted);
 }
 
-/// `Ticks/sec` of `web` in each sample, as [`LiveValues`] and as a CSV show it. Another process takes its place between the third
-/// and the fourth sample.
-fn shown_of_replaced(options: LiveOptions) -> [Vec<Option<f64>>; 2] {
+/// `Ticks/sec` of `web` in each sample, in [`LiveValues`] and in CSV. Another process replaces it between the third and the
+/// fourth sample.
+fn values_of_replaced(options: LiveOptions) -> [Vec<Option<f64>>; 2] {
     let machine = Machine::default();
     let web = |pid, ticks| machine.set(&[Process::new("web", pid).showing(ticks)]);
     web(1, 10);
@@ -129,17 +167,17 @@ fn shown_of_replaced(options: LiveOptions) -> [Vec<Option<f64>>; 2] {
     for (pid, ticks) in [(1, 10), (1, 20), (1, 30), (2, 1000), (2, 1007), (2, 1014)] {
         web(pid, ticks);
         source.collect(&mut sample);
-        values.take(&sample);
+        values.push(&sample);
         let group = &values.groups()[0];
         let row = group.instances().iter().position(|instance| instance.label() == "web");
         shown.push(row.and_then(|row| group.values()[row]));
         samples.push(sample.clone());
     }
     let mut scan = UnionScan::default();
-    scan.take(&samples[0]).expect("columns");
+    scan.push(&samples[0]).expect("columns");
     let (mut text, zone) = (Vec::new(), TimeZone::fixed("UTC", 0));
     let mut csv = TextSink::new(&mut text, Format::Csv, zone, &scan).expect("memory").live().0;
-    samples.iter().for_each(|sample| csv.take(sample).expect("memory"));
+    samples.iter().for_each(|sample| csv.push(sample).expect("memory"));
     csv.finish().expect("memory");
     drop(csv);
     let text = String::from_utf8(text).expect("UTF-8");
@@ -151,14 +189,14 @@ fn shown_of_replaced(options: LiveOptions) -> [Vec<Option<f64>>; 2] {
 fn a_process_that_replaces_another_is_blank_for_one_interval() {
     let options = LiveOptions { pairs_by_identity: true, ..LiveOptions::default() };
     let wanted = vec![None, Some(10.0), Some(10.0), None, Some(7.0), Some(7.0)];
-    assert_eq!(shown_of_replaced(options), [wanted.clone(), wanted]);
-    // Logs are paired by name alone, so no instance has the name for one sample.
+    assert_eq!(values_of_replaced(options), [wanted.clone(), wanted]);
+    // Logs are paired by names alone, so no instance has the name in one sample.
     let wanted = vec![None, Some(10.0), Some(10.0), None, None, Some(7.0)];
-    assert_eq!(shown_of_replaced(LiveOptions::default()), [wanted.clone(), wanted]);
+    assert_eq!(values_of_replaced(LiveOptions::default()), [wanted.clone(), wanted]);
 }
 
 #[test]
-fn a_process_named_like_the_total_is_shown_beside_it() {
+fn a_process_named_like_the_total_is_another_instance() {
     let machine = Machine::default();
     machine.set(&[Process::new("_Total", 7), Process::new("sh", 8), Process::total(15)]);
     let paths = [r"\Process(_Total)\ID Process", r"\Process(_Total#1)\ID Process", r"\Process(*)\ID Process"];
@@ -172,7 +210,7 @@ fn a_process_named_like_the_total_is_shown_beside_it() {
 }
 
 #[test]
-fn a_set_that_fails_is_an_error_and_said_once() {
+fn a_failing_set_is_reported_once() {
     let machine = Machine::default();
     machine.set(&[Process::new("a", 1)]);
     let mut source =
@@ -186,11 +224,11 @@ fn a_set_that_fails_is_an_error_and_said_once() {
         assert!(sample.groups[0].values.is_empty());
         assert_eq!(sample.groups[1].values, [RawValue::error(Status::CSTATUS_INVALID_DATA)]);
     }
-    let news = report.news();
-    let [trouble] = &*news else { panic!("{news:?}") };
-    assert_eq!((trouble.path.as_str(), &*trouble.reason), (r"\\MADE\Process", "the process table burns"));
-    assert!(report.news().is_empty());
-    assert_eq!(report.troubles()[0].count, 3);
+    let errors = report.new_errors();
+    let [error] = &*errors else { panic!("{errors:?}") };
+    assert_eq!((error.path.as_str(), &*error.reason), (r"\\MADE\Process", "the process table burns"));
+    assert!(report.new_errors().is_empty());
+    assert_eq!(report.errors()[0].count, 3);
     machine.set(&[Process::new("a", 1)]);
     source.collect(&mut sample);
     assert_eq!(sample.groups[0].status, Status::VALID_DATA);
@@ -232,7 +270,7 @@ fn stopping_ends_the_samples() {
 }
 
 #[test]
-fn unknown_paths_come_with_what_is_near() {
+fn unknown_paths_have_suggestions() {
     let machine = Machine::default();
     let paths =
         [r"\Proces(*)\Ticks/sec", r"\Process(*)\Tick/sec", r"\Process\Ticks/sec", r"\Process(x)\Ticks/sec"];
@@ -252,7 +290,7 @@ fn unknown_paths_come_with_what_is_near() {
 }
 
 #[test]
-fn other_paths_leave_what_stays_undisturbed() {
+fn new_paths_do_not_disturb_remaining_counters() {
     let machine = Machine::default();
     machine.set(&[Process::new("sh", 1), Process::new("sh", 2)]);
     let path = |text: &str| PathPattern::parse(text).expect("a path");
@@ -260,7 +298,7 @@ fn other_paths_leave_what_stays_undisturbed() {
     let mut sample = Sample::default();
     source.collect(&mut sample);
     let before = sample.groups[0].set.clone();
-    // The first ends; the second keeps its number, also while the paths change.
+    // The first ends; the second keeps its number while the paths change.
     machine.set(&[Process::new("sh", 2)]);
     let selection =
         source.set_paths(&[path(r"\Process(*)\Ticks/sec"), path(r"\Process(sh*)\ID Process"), path(r"\X\Y")]);
@@ -270,6 +308,10 @@ fn other_paths_leave_what_stays_undisturbed() {
     assert_eq!(names, ["Ticks/sec", "ID Process"]);
     assert!(std::sync::Arc::ptr_eq(&before, &sample.groups[1].set));
     assert_eq!((labels(&sample.groups[0]), labels(&sample.groups[1])), (vec!["sh#1"], vec!["sh#1"]));
+    // New counters do not join a group that sinks know.
+    source.set_paths(&[path(r"\Process(*)\Ticks/sec"), path(r"\Process(*)\ID Process")]);
+    source.collect(&mut sample);
+    assert_eq!(sample.groups.iter().map(counters).collect::<Vec<_>>(), [["Ticks/sec"], ["ID Process"]]);
     source.set_paths(&[path(r"\Process(sh#1)\Ticks/sec")]);
     source.collect(&mut sample);
     assert_eq!(sample.groups.len(), 1);
@@ -280,7 +322,7 @@ fn other_paths_leave_what_stays_undisturbed() {
 }
 
 #[test]
-fn a_set_in_the_place_of_one_that_went_is_another() {
+fn a_set_that_replaces_another_starts_again() {
     let (old, new) = (Machine::default(), Machine::default());
     old.set(&[Process::new("sh", 1), Process::new("sh", 2)]);
     new.set(&[Process::new("sh", 3)]);
@@ -292,11 +334,11 @@ fn a_set_in_the_place_of_one_that_went_is_another() {
     source.collect(&mut sample);
     assert_eq!(labels(&sample.groups[0]), ["sh#1"]);
     let before = sample.groups[0].set.clone();
-    source.adopt(&new.registry());
+    source.set_registry(&new.registry());
     let selection = source.set_paths(&[PathPattern::parse(r"\Process(*)\ID Process").expect("a path")]);
     assert!(selection.unmatched().is_empty());
     source.collect(&mut sample);
-    // Nothing of the one before: neither its numbers nor its description.
+    // It has new numbers and a new description.
     assert_eq!(sample.groups.len(), 1);
     assert_eq!((labels(&sample.groups[0]), &*sample.groups[0].identities), (vec!["sh"], &[3_u64][..]));
     assert!(!std::sync::Arc::ptr_eq(&before, &sample.groups[0].set));

@@ -1,13 +1,13 @@
-//! What the clocks of a machine do while it is recorded: steps of the wall clock, sleep, the end of daylight time.
+//! Clocks during a recording: steps of the wall clock, sleep, the end of daylight saving time.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::Sink;
 
-use crate::made::{Disk, MILLISECOND, Machine, options, read, statistics};
+use crate::fixture::{Disk, MILLISECOND, Machine, options, read, statistics};
 use crate::whole::{PATHS, shown};
 
-/// Records ten samples, one each 100 ms; `happens` is called before each with its number. Gives the samples as read.
+/// Records ten samples, one every 100 ms; `happens` is called before each with its index. Returns the samples that were read.
 #[track_caller]
 fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
@@ -18,13 +18,13 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
         happens(&machine, number);
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.take(&sample).expect("room");
+        recorder.push(&sample).expect("room");
         taken.push(sample);
-        machine.go_on(100 * MILLISECOND);
+        machine.advance(100 * MILLISECOND);
     }
     recorder.finish().expect("room");
     let (samples, problems) = read(&disk.file("a.blg"));
-    // No sample is lost, and none is changed.
+    // No sample is lost or changed.
     assert_eq!((shown(&samples), problems), (shown(&taken), 0));
     for pair in samples.windows(2) {
         assert!(pair[0].at.utc < pair[1].at.utc && pair[0].at.local() < pair[1].at.local(), "times rise");
@@ -32,7 +32,7 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     let figures = statistics(&disk, &disk.names());
     let busy =
         figures.iter().find(|(path, _)| path == r"\\MADE\Worker(ann)\% Busy Time").expect("the counter");
-    // Whatever the wall clock says, the worker was busy half of the time, in each interval.
+    // The wall clock has no influence: the worker was busy for half of each interval.
     let (average, minimum, maximum) = (busy.1.average, busy.1.minimum, busy.1.maximum);
     assert_eq!((busy.1.values, busy.1.errors), (9, 0));
     for figure in [average, minimum, maximum] {
@@ -49,7 +49,7 @@ fn milliseconds(samples: &[Sample]) -> Vec<i64> {
 }
 
 #[test]
-fn nothing_happens() {
+fn steady_clocks() {
     let samples = recorded(|_, _| {});
     assert_eq!(milliseconds(&samples), [0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
 }
@@ -71,7 +71,7 @@ fn the_wall_clock_is_set_back() {
             machine.step(-250 * MILLISECOND);
         }
     });
-    // 1 ms after the one before until the clock is there again.
+    // 1 ms after the previous sample until the clock has caught up.
     assert_eq!(milliseconds(&samples), [0, 100, 200, 300, 301, 302, 350, 450, 550, 650]);
 }
 
@@ -89,7 +89,7 @@ fn the_wall_clock_is_set_back_by_hours() {
 fn the_machine_sleeps() {
     let samples = recorded(|machine, number| {
         if number == 6 {
-            machine.go_on(3_600_000 * MILLISECOND);
+            machine.advance(3_600_000 * MILLISECOND);
         }
     });
     assert_eq!(milliseconds(&samples)[5..7], [500, 3_600_600]);
@@ -97,11 +97,10 @@ fn the_machine_sleeps() {
 
 #[test]
 fn daylight_time_ends() {
-    // The bias of the start holds for the whole recording: local times go on rising where the clocks on the wall repeat an
-    // hour. The kernel's clock is UTC and knows nothing of it.
+    // The UTC offset of the start applies to the whole recording, so local times do not repeat an hour.
     let samples = recorded(|machine, number| {
         if number == 5 {
-            machine.go_on(3_600_000 * MILLISECOND);
+            machine.advance(3_600_000 * MILLISECOND);
         }
     });
     assert!(samples.iter().all(|sample| sample.at.bias_minutes == 480));

@@ -1,14 +1,14 @@
-//! The recorder is killed between any two writes, and within them.
+//! Killing the recorder between and during writes.
 
 use tachograph_counters::sample::Sample;
 use tachograph_flow::Sink;
 use tachograph_flow::record::{AtMax, RecordOptions, Suffix};
 use tachograph_logs::Format;
 
-use crate::made::{Change, Disk, Files, MILLISECOND, Machine, make, options, try_read};
+use crate::fixture::{Change, Disk, Files, MILLISECOND, Machine, apply, options, try_read};
 use crate::whole::{PATHS, shown};
 
-/// Records samples and gives, beside them, how many changes of the disk had been made when each was taken.
+/// Records samples; also returns for each the number of changes to the disk at that time.
 fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
     let machine = Machine::new(&["ann", "bob"]);
     let mut recorder = disk.recorder(options).expect("a new file");
@@ -21,16 +21,16 @@ fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
         }
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.take(&sample).expect("room");
+        recorder.push(&sample).expect("room");
         taken.push(sample);
         safe.push(disk.changes().len());
-        machine.go_on(100 * MILLISECOND);
+        machine.advance(100 * MILLISECOND);
     }
     recorder.finish().expect("room");
     (taken, safe)
 }
 
-/// How much of the last change was made when the recorder was killed: nothing, a byte, some, all but a byte.
+/// The parts of the last change that were done when the recorder was killed: none, a byte, some, all but a byte.
 fn cuts(change: &Change) -> Vec<Change> {
     let Change::Written(path, at, bytes) = change else { return Vec::new() };
     let lengths = [1, 7, bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)];
@@ -40,9 +40,9 @@ fn cuts(change: &Change) -> Vec<Change> {
     lengths.iter().filter_map(cut).collect()
 }
 
-/// What can be read of all files, in order.
+/// The readable samples of all files, in order.
 fn read_all(files: &Files) -> Vec<Sample> {
-    // A file without a whole header is one in which no sample was.
+    // A file without a complete header has no sample.
     files.values().flat_map(|file| try_read(file).map(|(samples, _)| samples).unwrap_or_default()).collect()
 }
 
@@ -59,7 +59,7 @@ fn killed_everywhere(options: RecordOptions) {
         for cut in cuts(change).iter().map(Some).chain([None]) {
             let mut files = files.clone();
             if let Some(cut) = cut {
-                make(&mut files, cut, None);
+                apply(&mut files, cut, None);
             }
             let samples = read_all(&files);
             assert!(samples.len() >= least, "change {number}: {} of {least} samples", samples.len());
@@ -68,7 +68,7 @@ fn killed_everywhere(options: RecordOptions) {
                 assert_eq!(shown(&samples), expected[..samples.len()], "change {number}");
             }
         }
-        make(&mut files, change, None);
+        apply(&mut files, change, None);
     }
     assert_eq!(read_all(&files).len(), taken.len());
 }
@@ -76,7 +76,7 @@ fn killed_everywhere(options: RecordOptions) {
 #[test]
 fn a_blg() {
     let mut small = options("a.blg");
-    // Small buffers, so that samples go over their ends.
+    // Small buffers, so that samples cross their ends.
     small.max_bytes = Some(1 << 17);
     killed_everywhere(small);
 }

@@ -1,22 +1,22 @@
-//! Disks without room: the recording ends with an error, and its logs are whole up to the last sample.
+//! Full disks: the recording ends with an error, and its logs are complete up to the last sample.
 
 use tachograph_counters::sample::Sample;
 use tachograph_flow::Sink;
 use tachograph_flow::record::{AtMax, Existing, RecordOptions, Recorder, Suffix};
 use tachograph_logs::Format;
 
-use crate::made::{Disk, MILLISECOND, Machine, options, read};
+use crate::fixture::{Disk, MILLISECOND, Machine, options, read};
 use crate::whole::{PATHS, record, shown};
 
-/// Records until the disk is full; gives what was taken, and the error.
+/// Records until the disk is full; returns the samples and the error.
 fn filled(machine: &Machine, recorder: &mut Recorder<Disk>) -> (Vec<Sample>, String) {
     let mut source = machine.source(&PATHS);
     let mut taken = Vec::new();
     loop {
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        machine.go_on(100 * MILLISECOND);
-        if let Err(error) = recorder.take(&sample) {
+        machine.advance(100 * MILLISECOND);
+        if let Err(error) = recorder.push(&sample) {
             recorder.finish().expect("nothing is tried again");
             return (taken, error.to_string());
         }
@@ -24,12 +24,12 @@ fn filled(machine: &Machine, recorder: &mut Recorder<Disk>) -> (Vec<Sample>, Str
     }
 }
 
-/// Sizes of disks: within the buffers of a BLG, and around their ends.
+/// Sizes of disks: inside the buffers of a BLG, and around their ends.
 fn rooms() -> impl Iterator<Item = u64> {
     (0..60).map(|step| 20_000 + step * 997).chain([0, 10, 65_536, 65_537, 70_000, 131_071, 131_072, 140_000])
 }
 
-/// The times of the samples of all logs, none of which is damaged.
+/// The times of the samples of all logs. No log is damaged.
 #[track_caller]
 fn times(disk: &Disk) -> Vec<i64> {
     let times = disk.names().into_iter().flat_map(|name| {
@@ -49,12 +49,12 @@ fn times_of(samples: &[Sample]) -> Vec<i64> {
 }
 
 #[test]
-fn a_log_is_whole_up_to_the_last_sample() {
+fn a_log_is_complete_up_to_the_last_sample() {
     for (name, format) in [("a.blg", Format::Blg), ("a.csv", Format::Csv)] {
         for (room, max_bytes) in rooms().flat_map(|room| [(room, None), (room, Some(1 << 16))]) {
             let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::with_room(room));
             let options = RecordOptions { format, existing: Existing::Append, ..options(name) };
-            // A limit makes small buffers.
+            // A size limit causes small buffers.
             let limited = RecordOptions { max_bytes, at_max: AtMax::Circular, ..options.clone() };
             let is_limited = max_bytes.is_some() && format == Format::Blg;
             if is_limited && room > 60_000 {
@@ -77,7 +77,7 @@ fn a_log_is_whole_up_to_the_last_sample() {
             if is_limited {
                 continue;
             }
-            // There is room again.
+            // The disk has room again.
             disk.set_room(None);
             let mut recorder = disk.recorder(options).expect("the log");
             let more = record(&machine, &mut recorder, 3).expect("room");
@@ -88,7 +88,7 @@ fn a_log_is_whole_up_to_the_last_sample() {
 }
 
 #[test]
-fn a_log_that_is_gone_on_with_keeps_what_it_had() {
+fn a_log_keeps_its_samples_when_appending_fails() {
     for (name, format) in [("a.blg", Format::Blg), ("a.csv", Format::Csv)] {
         for room in (0..3000_u64).step_by(61) {
             let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
@@ -110,7 +110,7 @@ fn a_log_that_is_gone_on_with_keeps_what_it_had() {
 }
 
 #[test]
-fn the_last_segment_is_whole_too() {
+fn the_last_segment_is_complete() {
     for (name, format) in [("a.blg", Format::Blg), ("a.csv", Format::Csv)] {
         for room in rooms().map(|room| room * 3) {
             let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::with_room(room));
@@ -119,7 +119,7 @@ fn the_last_segment_is_whole_too() {
             let mut recorder = disk.recorder(options).expect("a new file");
             let taken = filled(&machine, &mut recorder).0;
             let (there, summary) = (times(&disk), recorder.summary());
-            // The disk may be full when a segment is completed, behind a sample that was written.
+            // The disk can be full when a segment is completed, after its last sample was written.
             assert!(there.starts_with(&times_of(&taken)) && there.len() as u64 == summary.samples, "{room}");
             let bytes: usize = disk.names().iter().map(|name| disk.file(name).len()).sum();
             assert!(taken.is_empty() || summary.bytes == bytes as u64, "{room}");

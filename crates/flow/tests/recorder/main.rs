@@ -1,9 +1,9 @@
-//! The recorder: logs of a made machine on a made disk, read back.
+//! The recorder, with a simulated machine and disk.
 
 mod clocks;
 mod crash;
+mod fixture;
 mod full;
-mod made;
 mod moved;
 mod segments;
 mod whole;

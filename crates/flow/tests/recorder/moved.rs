@@ -12,7 +12,7 @@ use tachograph_flow::{FlowError, Sink};
 use tachograph_logs::Format;
 use tempfile::TempDir;
 
-use crate::made::{Disk, MILLISECOND, Machine, START, options, read, statistics};
+use crate::fixture::{Disk, MILLISECOND, Machine, START, options, read, statistics};
 use crate::whole::{PATHS, shown};
 
 type Moved = Arc<Mutex<Vec<MovedLog>>>;
@@ -31,7 +31,7 @@ fn in_folder(folder: &TempDir, name: &str, format: Format) -> RecordOptions {
     options
 }
 
-/// Takes samples, with something between each and the next; gives them.
+/// Records samples with an action between them; returns them.
 fn record(
     recorder: &mut Recorder,
     samples: usize,
@@ -44,14 +44,14 @@ fn record(
         between(number, recorder);
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.take(&sample)?;
+        recorder.push(&sample)?;
         taken.push(sample);
-        machine.go_on(100 * MILLISECOND);
+        machine.advance(100 * MILLISECOND);
     }
     Ok(taken)
 }
 
-/// The files of a folder in the order of their names, on a disk that can be read.
+/// A disk with the files of a folder.
 fn files(folder: &Path) -> Disk {
     let disk = Disk::default();
     for entry in fs::read_dir(folder).expect("the folder") {
@@ -61,7 +61,7 @@ fn files(folder: &Path) -> Disk {
     disk
 }
 
-/// A generator of numbers with a seed.
+/// A random number generator.
 struct Random(u64);
 
 impl Random {
@@ -72,7 +72,7 @@ impl Random {
 }
 
 #[test]
-fn renamed_logs_are_whole_and_no_sample_is_lost() {
+fn renaming_logs_loses_no_sample() {
     for seed in 0..40 {
         let mut random = Random(seed);
         let folder = TempDir::new().expect("a folder");
@@ -89,17 +89,17 @@ fn renamed_logs_are_whole_and_no_sample_is_lost() {
             }
             renamed += 1;
             fs::rename(&log, folder.path().join(format!("a{renamed:03}.blg"))).expect("the log");
-            // As logrotate's `create`.
+            // As `create` of logrotate.
             if random.below(2) == 0 {
                 fs::write(&log, "").expect("an empty file");
             }
             if random.below(2) == 0 {
                 recorder.release_moved().expect("room");
-                // Complete before the next sample.
+                // The log is completed before the next sample.
                 let bytes = fs::read(folder.path().join(format!("a{renamed:03}.blg"))).expect("the log");
                 assert!(bytes.is_empty() || read(&bytes).1 == 0);
             } else if random.below(3) == 0 {
-                // Once more before a sample came.
+                // Rename again before the next sample.
                 recorder.release_moved().expect("room");
             }
         })
@@ -121,10 +121,10 @@ fn renamed_logs_are_whole_and_no_sample_is_lost() {
         let summary = recorder.summary();
         assert_eq!((summary.samples, summary.files), (60, names.len() as u64), "seed {seed}");
         assert_eq!(summary.bytes, names.iter().map(|name| disk.file(name).len() as u64).sum::<u64>());
-        // Together they are one log.
+        // Together they equal one log.
         let one = Disk::default();
-        let mut whole = one.recorder(crate::made::options("one.blg")).expect("a new file");
-        taken.iter().for_each(|sample| whole.take(sample).expect("room"));
+        let mut whole = one.recorder(crate::fixture::options("one.blg")).expect("a new file");
+        taken.iter().for_each(|sample| whole.push(sample).expect("room"));
         whole.finish().expect("room");
         assert_eq!(statistics(&disk, &names), statistics(&one, &one.names()), "seed {seed}");
     }
@@ -150,7 +150,7 @@ fn a_renamed_text_loses_no_interval() {
 }
 
 #[test]
-fn a_deleted_log_is_reported_and_begun_again() {
+fn a_deleted_log_is_reported_and_created_again() {
     let folder = TempDir::new().expect("a folder");
     let (mut recorder, moved) = create(in_folder(&folder, "a.blg", Format::Blg)).expect("a new file");
     let log = folder.path().join("a.blg");
@@ -169,14 +169,14 @@ fn a_deleted_log_is_reported_and_begun_again() {
     assert_eq!(
         moved[0].to_string(),
         format!(
-            "{}: was deleted with 4 samples of this recording; the next sample begins a new log of this name",
+            "{}: was deleted with 4 samples of this recording; the next sample starts a new log with this name",
             log.display()
         )
     );
 }
 
 #[test]
-fn another_log_in_its_place_stays() {
+fn another_log_in_its_place_is_kept() {
     for existing in [Existing::Refuse, Existing::Overwrite] {
         let folder = TempDir::new().expect("a folder");
         let mut options = in_folder(&folder, "a.blg", Format::Blg);
@@ -198,11 +198,11 @@ fn another_log_in_its_place_stays() {
 }
 
 #[test]
-fn a_log_that_is_appended_to_may_be_exchanged() {
+fn a_log_that_is_appended_to_can_be_replaced() {
     let folder = TempDir::new().expect("a folder");
     let log = folder.path().join("a.blg");
     let append = || RecordOptions { existing: Existing::Append, ..in_folder(&folder, "a.blg", Format::Blg) };
-    // Renamed before the first sample: what is in it stays as it is.
+    // Renamed before the first sample: its contents do not change.
     let (mut recorder, _) = create(append()).expect("a new file");
     record(&mut recorder, 3, |_, _| {}).expect("room");
     recorder.finish().expect("room");
@@ -226,7 +226,7 @@ fn a_segment_keeps_its_number() {
     let (mut recorder, _) = create(options).expect("a new file");
     let taken = record(&mut recorder, 25, |number, _| {
         let (from, to) = match number {
-            // In the middle of a segment, and where the next one is due.
+            // In the middle of a segment, and when the next one is due.
             5 => ("a_000001.blg", "a_000000.old"),
             20 => ("a_000002.blg", "a_000002.old"),
             _ => return,
@@ -243,7 +243,7 @@ fn a_segment_keeps_its_number() {
 }
 
 #[test]
-fn a_file_that_took_the_name_is_not_removed() {
+fn a_new_file_of_that_name_is_not_removed() {
     let folder = TempDir::new().expect("a folder");
     let log = folder.path().join("a.blg");
     let (mut recorder, _) = create(in_folder(&folder, "a.blg", Format::Blg)).expect("a new file");

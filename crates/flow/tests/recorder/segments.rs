@@ -1,14 +1,14 @@
-//! Logs one after another.
+//! Recordings in segments.
 
 use tachograph_counters::sample::Sample;
 use tachograph_flow::Sink;
 use tachograph_flow::record::{AtMax, RecordOptions, Suffix};
 use tachograph_logs::Format;
 
-use crate::made::{Disk, MILLISECOND, Machine, options, read, statistics};
+use crate::fixture::{Disk, MILLISECOND, Machine, options, read, statistics};
 use crate::whole::{PATHS, record, shown};
 
-/// Records 50 samples of a machine whose workers come and go; gives them.
+/// Records 50 samples of a machine whose workers appear and disappear; returns them.
 fn churn(disk: &Disk, options: RecordOptions) -> Vec<Sample> {
     let machine = Machine::new(&["ann", "bob"]);
     let mut recorder = disk.recorder(options).expect("a new file");
@@ -17,17 +17,17 @@ fn churn(disk: &Disk, options: RecordOptions) -> Vec<Sample> {
     for number in 0..50 {
         match number {
             7 => machine.set_workers(&["ann"]),
-            // At a boundary of segments of a second.
+            // At the end of a segment.
             20 => machine.set_workers(&["ann", "bob", "carl"]),
             33 => machine.set_workers(&["carl", "ann"]),
             _ => {}
         }
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.take(&sample).expect("room");
+        recorder.push(&sample).expect("room");
         taken.push(sample);
-        // Samples come up to 3 ms late, never early.
-        machine.go_on(100 * MILLISECOND + [0, 3, -1, -2][number % 4] * MILLISECOND);
+        // Samples are up to 3 ms late, never early.
+        machine.advance(100 * MILLISECOND + [0, 3, -1, -2][number % 4] * MILLISECOND);
     }
     recorder.finish().expect("room");
     let summary = recorder.summary();
@@ -48,7 +48,7 @@ fn by_second(format: Format, name: &str) -> RecordOptions {
 }
 
 #[test]
-fn segments_by_time_are_whole_logs_that_make_one() {
+fn segments_together_equal_one_log() {
     let (apart, one) = (Disk::default(), Disk::default());
     let taken = churn(&apart, by_second(Format::Blg, "a.blg"));
     churn(&one, options("one.blg"));
@@ -151,7 +151,7 @@ fn names_by_date_are_local_and_never_taken() {
     let machine = Machine::new(&["ann"]);
     let mut recorder = disk.recorder(options).expect("a new file");
     record(&machine, &mut recorder, 15).expect("room");
-    machine.go_on(60_000 * MILLISECOND);
+    machine.advance(60_000 * MILLISECOND);
     record(&machine, &mut recorder, 1).expect("room");
     recorder.finish().expect("room");
     assert_eq!(
@@ -168,7 +168,7 @@ fn a_gap_belongs_to_no_segment() {
     let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
     record(&machine, &mut recorder, 5).expect("room");
     // The machine was asleep: segments still end at whole seconds after the start.
-    machine.go_on(7_200 * MILLISECOND);
+    machine.advance(7_200 * MILLISECOND);
     record(&machine, &mut recorder, 5).expect("room");
     recorder.finish().expect("room");
     let counts: Vec<_> = disk.names().iter().map(|name| read(&disk.file(name)).0.len()).collect();

@@ -1,17 +1,18 @@
-//! One log: formats, what is there already, limits, full disks.
+//! Recordings of one log: formats, existing files, limits.
 
 use tachograph_counters::RawValue;
-use tachograph_counters::sample::Sample;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::Counter;
 use tachograph_flow::live::LiveSource;
 use tachograph_flow::record::{AtMax, Existing, RecordOptions, Recorder};
 use tachograph_flow::{FlowError, Sink};
 use tachograph_logs::Format;
 
-use crate::made::{Disk, MILLISECOND, Machine, options, read};
+use crate::fixture::{Disk, MILLISECOND, Machine, options, read};
 
 pub(crate) const PATHS: [&str; 3] = [r"\Shop\*", r"\Worker(*)\% Busy Time", r"\Worker(carl)\% Busy Time"];
 
-/// Takes so many samples of the machine, a tenth of a second apart.
+/// Records n samples of the machine, a tenth of a second apart.
 pub(crate) fn record(
     machine: &Machine,
     recorder: &mut Recorder<Disk>,
@@ -20,7 +21,7 @@ pub(crate) fn record(
     record_from(&mut machine.source(&PATHS), machine, recorder, samples)
 }
 
-/// As [`record`], from a source that may have been used before.
+/// As [`record`], with a given source.
 pub(crate) fn record_from(
     source: &mut LiveSource,
     machine: &Machine,
@@ -31,9 +32,9 @@ pub(crate) fn record_from(
     for _ in 0..samples {
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.take(&sample)?;
+        recorder.push(&sample)?;
         taken.push(sample);
-        machine.go_on(100 * MILLISECOND);
+        machine.advance(100 * MILLISECOND);
         if recorder.is_full() {
             break;
         }
@@ -41,25 +42,27 @@ pub(crate) fn record_from(
     Ok(taken)
 }
 
-/// The moment of a sample, and its groups: path and raw values.
+/// The moment of a sample, and its counters: path and raw values.
 pub(crate) type Shown = (i64, Vec<(String, Vec<RawValue>)>);
 
-/// What must be the same when samples are read again.
+/// The parts of samples that a log must preserve.
 pub(crate) fn shown(samples: &[Sample]) -> Vec<Shown> {
-    let group = |group: &tachograph_counters::sample::Group| {
+    let counters = |group: &Group| -> Vec<_> {
         let labels: Vec<_> = group.instances.iter().map(|instance| instance.label()).collect();
-        let path = format!(r"{}({})\{}", group.set.name, labels.join(","), group.set.counters[0].name);
-        (path, group.values.clone())
+        let path = |counter: &Counter| format!(r"{}({})\{}", group.set.name, labels.join(","), counter.name);
+        let counters = group.set.counters.iter().enumerate();
+        counters.map(|(column, counter)| (path(counter), group.column(column).copied().collect())).collect()
     };
-    samples.iter().map(|sample| (sample.at.utc.0, sample.groups.iter().map(group).collect())).collect()
+    let shown = |sample: &Sample| (sample.at.utc.0, sample.groups.iter().flat_map(counters).collect());
+    samples.iter().map(shown).collect()
 }
 
 #[test]
-fn a_blg_holds_what_was_taken() {
+fn a_blg_preserves_samples() {
     let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
     let mut recorder = disk.recorder(options("a.blg")).expect("a new file");
     let mut taken = record(&machine, &mut recorder, 5).expect("room");
-    // An instance is recorded from its first moment.
+    // A new instance is recorded immediately.
     machine.set_workers(&["ann", "bob", "carl"]);
     taken.extend(record(&machine, &mut recorder, 3).expect("room"));
     recorder.finish().expect("room");
@@ -75,7 +78,7 @@ fn a_blg_holds_what_was_taken() {
 }
 
 #[test]
-fn a_text_has_the_columns_of_its_first_sample() {
+fn a_text_log_has_the_columns_of_its_first_sample() {
     for (format, separator) in [(Format::Csv, ","), (Format::Tsv, "\t")] {
         let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
         let options = RecordOptions { format, ..options("a.txt") };
@@ -99,18 +102,18 @@ fn a_text_has_the_columns_of_its_first_sample() {
                 r#""\\MADE\Worker(carl)\% Busy Time""#,
             ]
         );
-        // As Windows writes: no value of two samples in the first row.
+        // As on Windows, the first row has no values that need two samples.
         assert_eq!(lines[1], [r#""03/05/2024 01:00:00.000""#, r#"" ""#, r#""0""#, r#"" ""#, r#"" ""#]);
         assert_eq!(lines[2], [r#""03/05/2024 01:00:00.100""#, r#""50""#, r#""0""#, r#""50""#, r#"" ""#]);
         assert_eq!(lines.len(), 4);
         assert_eq!(recorder.summary().bytes, text.len() as u64);
-        // Four columns in three rows; Bob is in none of them.
+        // Four columns in three rows; Bob has no column.
         assert_eq!(recorder.summary().values, 12);
     }
 }
 
 #[test]
-fn every_sample_is_synchronised_where_that_is_asked_for() {
+fn every_sample_is_synced_on_request() {
     for format in [Format::Blg, Format::Csv] {
         let disk = Disk::default();
         let mut options = RecordOptions { format, ..options("a") };
@@ -124,7 +127,7 @@ fn every_sample_is_synchronised_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_file_that_is_there_stays_unless_asked_otherwise() {
+fn an_existing_file_is_kept_by_default() {
     let disk = Disk::default();
     disk.put("a.blg", "mine");
     let refused = disk.recorder(options("a.blg")).err().expect("it is there");
@@ -134,7 +137,7 @@ fn a_file_that_is_there_stays_unless_asked_otherwise() {
 
     let options = RecordOptions { existing: Existing::Overwrite, ..options("a.blg") };
     let mut recorder = disk.recorder(options).expect("to be overwritten");
-    // Not before there is something to take its place.
+    // Not before the first sample.
     assert_eq!(disk.text("a.blg"), "mine");
     record(&Machine::new(&["ann"]), &mut recorder, 2).expect("room");
     recorder.finish().expect("room");
@@ -142,7 +145,7 @@ fn a_file_that_is_there_stays_unless_asked_otherwise() {
 }
 
 #[test]
-fn what_a_blg_cannot_hold_does_not_cost_the_log_that_is_there() {
+fn a_sample_that_a_blg_cannot_store_does_not_destroy_the_old_log() {
     let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
     disk.put("a.blg", "mine");
     let mut sample = Sample::default();
@@ -150,21 +153,21 @@ fn what_a_blg_cannot_hold_does_not_cost_the_log_that_is_there() {
     sample.groups.clear();
     let options = RecordOptions { existing: Existing::Overwrite, ..options("a.blg") };
     let mut recorder = disk.recorder(options).expect("to be overwritten");
-    let refused = recorder.take(&sample).expect_err("no counter");
+    let refused = recorder.push(&sample).expect_err("no counter");
     assert!(refused.to_string().starts_with("a.blg: a BLG needs at least one counter"), "{refused}");
     recorder.finish().expect("nothing to do");
     assert_eq!(disk.text("a.blg"), "mine");
 }
 
 #[test]
-fn without_a_sample_nothing_is_left() {
+fn without_a_sample_no_file_is_left() {
     let disk = Disk::default();
     disk.recorder(options("a.blg")).expect("a new file").finish().expect("nothing to do");
     assert!(disk.names().is_empty());
 }
 
 #[test]
-fn a_log_is_gone_on_with() {
+fn a_log_is_appended_to() {
     for (name, format) in [("a.blg", Format::Blg), ("a.csv", Format::Csv)] {
         let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
         let options = RecordOptions { format, existing: Existing::Append, ..options(name) };
@@ -183,7 +186,7 @@ fn a_log_is_gone_on_with() {
         let mut other = disk.recorder(options.clone()).expect("the file");
         let mut sample = Sample::default();
         machine.source(&[r"\Shop\*"]).collect(&mut sample);
-        let error = other.take(&sample).expect_err("other counters").to_string();
+        let error = other.push(&sample).expect_err("other counters").to_string();
         assert!(
             error.starts_with(&format!("{name}: cannot append: ")) && error.contains("Worker"),
             "{error}"
@@ -198,7 +201,7 @@ fn a_log_is_gone_on_with() {
 }
 
 #[test]
-fn a_recording_ends_before_its_file_is_too_long() {
+fn a_recording_ends_before_its_file_is_too_large() {
     for format in [Format::Blg, Format::Csv] {
         let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
         let mut options = RecordOptions { format, ..options("a") };

@@ -1,4 +1,4 @@
-//! What text and JSON make of a live source: instances that come, go and are renumbered.
+//! Text and JSON of a live source whose instances appear, disappear and are renumbered.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
 use tachograph_flow::{Sink, UnionScan};
 use tachograph_logs::Format;
 
-/// A machine with a rate of all processes, and of the process `b` by itself.
+/// A machine with a rate for all processes, and for the process `b` alone.
 struct Machine {
     all: Arc<CounterSet>,
     one: Arc<CounterSet>,
@@ -26,10 +26,10 @@ type Process<'a> = (&'a str, u64, i64);
 
 impl Machine {
     fn new() -> Self {
-        let mut all = CounterSet::new("M", "Process", Extent::Column);
+        let mut all = CounterSet::new("M", "Process", Extent::Columns);
         all.counters = vec![Counter::new("Things/sec", CounterType::BULK_COUNT, 1)];
         let mut one = all.clone();
-        one.extent = Extent::Value;
+        one.extent = Extent::Row;
         one.instance = Some(Arc::new(Instance::new(None, "b", 0)));
         Self { all: Arc::new(all), one: Arc::new(one), table: InstanceTable::default(), second: 0 }
     }
@@ -64,13 +64,13 @@ fn text(samples: &[&[Process<'_>]]) -> (Vec<String>, LateInstances) {
     let mut machine = Machine::new();
     let first = machine.sample(samples[0]);
     let mut scan = UnionScan::default();
-    scan.take(&first).expect("a scan");
+    scan.push(&first).expect("a scan");
     let mut out = Vec::new();
     let sink = TextSink::new(&mut out, Format::Csv, TimeZone::utc(), &scan).expect("a text");
     let (mut sink, late) = sink.live();
-    sink.take(&first).expect("written");
+    sink.push(&first).expect("written");
     for processes in &samples[1..] {
-        sink.take(&machine.sample(processes)).expect("written");
+        sink.push(&machine.sample(processes)).expect("written");
     }
     sink.finish().expect("written");
     drop(sink);
@@ -80,11 +80,11 @@ fn text(samples: &[&[Process<'_>]]) -> (Vec<String>, LateInstances) {
 }
 
 #[test]
-fn text_keeps_the_columns_of_the_start() {
+fn text_keeps_its_first_columns() {
     let (rows, late) = text(&[
         &[("a", 1, 10), ("b", 2, 100)],
         &[("a", 1, 11), ("b", 2, 120)],
-        // `c` has no column, and takes nobody else's.
+        // `c` has no column.
         &[("c", 3, 7), ("b", 2, 150), ("a", 1, 13)],
         &[("c", 3, 8), ("d", 4, 0)],
         &[("c", 3, 8), ("a", 5, 10)],
@@ -96,12 +96,12 @@ fn text_keeps_the_columns_of_the_start() {
 }
 
 #[test]
-fn text_makes_no_value_across_two_processes_of_one_name() {
+fn text_does_not_pair_two_processes_of_one_name() {
     let (rows, late) = text(&[
         &[("a", 1, 10), ("b", 2, 100)],
         &[("a", 9, 1000), ("b", 2, 101)],
         &[("a", 9, 1002), ("b", 8, 500)],
-        // Unknown is not another one.
+        // An unknown identity breaks no pair.
         &[("a", 0, 1003), ("b", 8, 501)],
     ]);
     assert_eq!(rows, [" ,1,1", "2, , ", "1,1,1"]);
@@ -119,7 +119,7 @@ fn json_follows_instances_and_has_each_key_once() {
         &[("q\"\\", 3, 7), ("a", 7, 13)],
         &[("q\"\\", 3, 9)],
     ] {
-        sink.take(&machine.sample(processes)).expect("written");
+        sink.push(&machine.sample(processes)).expect("written");
     }
     sink.finish().expect("written");
     drop(sink);

@@ -1,7 +1,7 @@
-//! The stages and sinks, over samples made in the test.
+//! Stages and sinks over samples of the tests.
 
+mod fixture;
 mod live_sinks;
-mod made;
 mod readahead;
 mod segments;
 mod select;

@@ -3,7 +3,7 @@
 use tachograph_counters::sample::Sample;
 use tachograph_flow::{FlowError, Readahead, Source};
 
-use crate::made::{Samples, Table, all, cells, sample};
+use crate::fixture::{Samples, Table, all, cells, sample};
 
 fn many(count: i64) -> Vec<Sample> {
     let mut table = Table::new("M", "X", &["C"]);
@@ -37,7 +37,7 @@ impl Source for Breaks {
 }
 
 #[test]
-fn an_error_comes_after_the_samples_before_it() {
+fn an_error_follows_the_samples_before_it() {
     let source = Breaks { samples: Samples::new(many(2000)), panics: false };
     let mut source = Readahead::new(source).expect("a thread");
     let mut sample = Sample::default();
@@ -50,27 +50,27 @@ fn an_error_comes_after_the_samples_before_it() {
 
 #[test]
 #[should_panic = "a source that breaks"]
-fn a_panic_of_the_source_is_the_consumers() {
+fn a_panic_of_the_source_panics_the_consumer() {
     let source = Breaks { samples: Samples::new(many(3)), panics: true };
     all(Readahead::new(source).expect("a thread"));
 }
 
 #[test]
-fn a_consumer_that_goes_away_ends_the_thread() {
+fn dropping_the_consumer_ends_the_thread() {
     let (done, ended) = std::sync::mpsc::channel();
-    struct Tells(Samples, std::sync::mpsc::Sender<()>);
-    impl Source for Tells {
+    struct DropSignal(Samples, std::sync::mpsc::Sender<()>);
+    impl Source for DropSignal {
         fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
             self.0.next(sample)
         }
     }
-    impl Drop for Tells {
+    impl Drop for DropSignal {
         fn drop(&mut self) {
-            // Nobody may be waiting any more when a test has failed.
+            // The receiver is gone if the test has failed.
             let _ = self.1.send(());
         }
     }
-    let mut source = Readahead::new(Tells(Samples::new(many(100_000)), done)).expect("a thread");
+    let mut source = Readahead::new(DropSignal(Samples::new(many(100_000)), done)).expect("a thread");
     assert!(source.next(&mut Sample::default()).expect("no error"));
     drop(source);
     ended.recv().expect("the thread ends and drops its source");

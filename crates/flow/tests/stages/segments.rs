@@ -1,4 +1,4 @@
-//! A log in segments has the statistics of the whole, whatever is missing where.
+//! Segments have the statistics of the whole log, even with missing instances and groups.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink, TextSink};
 use tachograph_flow::{Union, UnionScan, run};
 use tachograph_logs::Format;
 
-use crate::made::{Samples, sample};
+use crate::fixture::{Samples, sample};
 
 const NAMES: [&str; 4] = ["w3wp", "svchost", "svchost#1", "_Total"];
 
@@ -24,11 +24,11 @@ struct Life {
     step: i64,
 }
 
-/// What happens from one sample to the next.
+/// The changes from one sample to the next.
 #[derive(Clone, Debug)]
 struct Moment {
     lives: Vec<Life>,
-    /// Whether the group of all processes is part of the sample.
+    /// Whether the sample has the group of all processes.
     has_processes: bool,
     restarts: bool,
 }
@@ -49,7 +49,7 @@ fn moment() -> impl Strategy<Value = Moment> {
     })
 }
 
-/// One log's descriptions: every segment has its own.
+/// The descriptions of a log: every segment has its own.
 struct Log {
     all: Arc<CounterSet>,
     one: Arc<CounterSet>,
@@ -69,9 +69,9 @@ impl Log {
             set
         };
         let shown = if extent == Extent::Table { &counters[..] } else { &counters[..1] };
-        let mut one = set("Service", Extent::Value, &counters[..1]);
+        let mut one = set("Service", Extent::Row, &counters[..1]);
         one.instance = Some(Arc::new(Instance::new(None, NAMES[0], 0)));
-        let mut memory = set("Memory", Extent::Value, &counters[1..]);
+        let mut memory = set("Memory", Extent::Row, &counters[1..]);
         memory.has_instances = false;
         Self {
             all: Arc::new(set("Process", extent, shown)),
@@ -82,7 +82,7 @@ impl Log {
     }
 }
 
-/// The samples, in a new log at each of the places.
+/// The samples; a new log starts at each of these indexes.
 fn samples(moments: &[Moment], starts: &[usize], extent: Extent) -> Vec<Sample> {
     let mut firsts = [0i64; NAMES.len()];
     let mut identities = [1u64; NAMES.len()];
@@ -133,7 +133,7 @@ fn samples(moments: &[Moment], starts: &[usize], extent: Extent) -> Vec<Sample> 
     samples
 }
 
-/// All figures as text, to the last digit.
+/// All statistics as text with all digits.
 fn statistics(samples: Vec<Sample>) -> Vec<String> {
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     run(&mut Samples::new(samples), &mut sink, || {}).expect("no error");
@@ -160,14 +160,14 @@ proptest! {
         starts in prop::collection::vec(1usize..60, 0..12),
         is_table in any::<bool>(),
     ) {
-        let extent = if is_table { Extent::Table } else { Extent::Column };
+        let extent = if is_table { Extent::Table } else { Extent::Columns };
         let (whole, parts) = (samples(&moments, &[], extent), samples(&moments, &starts, extent));
         prop_assert_eq!(statistics(parts.clone()), statistics(whole.clone()));
         prop_assert_eq!(text(parts), text(whole));
     }
 }
 
-/// A process that restarts where a log was rolled: 10 % of the time before and after, and another running total.
+/// A process restarts between two segments. It is busy for 10 % of the time before and after, with a new running total.
 #[test]
 fn a_process_that_returns_in_a_later_log_is_not_paired_with_its_predecessor() {
     let life = |is_present, step| Life { is_present, has_failed: false, is_another_process: false, step };
@@ -179,20 +179,20 @@ fn a_process_that_returns_in_a_later_log_is_not_paired_with_its_predecessor() {
             restarts: false,
         })
         .collect();
-    let whole = statistics(samples(&moments, &[], Extent::Column));
+    let whole = statistics(samples(&moments, &[], Extent::Columns));
     assert!(whole[4].contains(r"w3wp)\% Processor Time Summary { values: 6,"), "{whole:#?}");
     assert!(
         whole[4].contains("average: Some(10.0)") && whole[4].contains("maximum: Some(10.0)"),
         "{whole:#?}"
     );
     for starts in [&[4][..], &[5], &[6], &[7], &[4, 5], &[4, 5, 6], &[2, 5]] {
-        assert_eq!(statistics(samples(&moments, starts, Extent::Column)), whole, "{starts:?}");
+        assert_eq!(statistics(samples(&moments, starts, Extent::Columns)), whole, "{starts:?}");
     }
 }
 
-/// A second collector of the same machine records one process only, at moments between: it takes nothing from the first.
+/// A second collector of the same machine records one process only, between the samples of the first.
 #[test]
-fn a_log_beside_that_holds_fewer_instances_breaks_no_pair() {
+fn a_parallel_log_with_fewer_instances_breaks_no_pair() {
     let life = |is_present| Life { is_present, has_failed: false, is_another_process: false, step: 1000 };
     let moment = |count: usize| Moment {
         lives: (0..NAMES.len()).map(|place| life(place < count)).collect(),
@@ -200,7 +200,7 @@ fn a_log_beside_that_holds_fewer_instances_breaks_no_pair() {
         restarts: false,
     };
     let moments =
-        [vec![moment(4); 20], vec![moment(1); 20]].map(|moments| samples(&moments, &[], Extent::Column));
+        [vec![moment(4); 20], vec![moment(1); 20]].map(|moments| samples(&moments, &[], Extent::Columns));
     let [all, some] = moments;
     let alone = statistics(all.clone());
     let mut both = Vec::new();

@@ -5,7 +5,7 @@ use tachograph_counters::set::Counter;
 use tachograph_counters::{CounterType, RawValue};
 use tachograph_flow::{Select, Selection};
 
-use crate::made::{Samples, Table, all, cells, sample, single};
+use crate::fixture::{Samples, Table, all, cells, sample, single};
 
 fn selected(paths: &[&str]) -> (Vec<Vec<String>>, Selection) {
     selected_without(paths, &[])
@@ -25,26 +25,26 @@ fn selected_without(paths: &[&str], except: &[&str]) -> (Vec<Vec<String>>, Selec
 }
 
 #[test]
-fn nothing_asked_is_everything() {
+fn no_path_selects_everything() {
     let (cells, _) = selected(&[]);
     assert_eq!(cells[0], ["a.X=1", "a.Y=2", "b.X=3", "b.Y=4"]);
 }
 
 #[test]
-fn a_column_keeps_its_rows_as_they_come_and_go() {
+fn a_column_follows_its_rows() {
     let (cells, _) = selected(&[r"\Set(*)\Y"]);
     assert_eq!(cells, [["a.Y=2", "b.Y=4"], ["b.Y=6", "c.Y=8"]]);
 }
 
 #[test]
-fn paths_that_make_no_rectangle_take_only_their_cells() {
+fn paths_select_only_their_cells() {
     let (cells, selection) = selected(&[r"\Set(a)\X", r"\set(B)\y"]);
     assert_eq!(cells, [vec!["a.X=1", "b.Y=4"], vec!["b.Y=6"]]);
     assert!(selection.unmatched().is_empty());
 }
 
 #[test]
-fn single_counters_are_left_out() {
+fn single_counters_are_excluded() {
     let whole = selected(&[r"\Set(*)\*"]).0;
     for (except, left) in [
         (vec![r"\\m\set(A)\x"], [vec!["b.X=3", "a.Y=2", "b.Y=4"], vec!["b.X=5", "c.X=7", "b.Y=6", "c.Y=8"]]),
@@ -54,7 +54,7 @@ fn single_counters_are_left_out() {
         assert_eq!(cells, left, "{except:?}");
         assert!(selection.unmatched().is_empty());
     }
-    // Of other machines and sets, and with wildcards, which are none here.
+    // Other machines and sets; wildcards have no meaning here.
     for except in [r"\\N\Set(a)\X", r"\Other(a)\X", r"\Set(*)\X", r"\Set(a)\*"] {
         assert_eq!(
             selected_without(&[r"\Set(*)\*"], &[except]).0.concat().len(),
@@ -62,7 +62,7 @@ fn single_counters_are_left_out() {
             "{except}"
         );
     }
-    // A group of one fixed instance goes as a whole.
+    // A group of one fixed instance is excluded entirely.
     let counter = || Counter::new("X", CounterType::RAWCOUNT, 0);
     let fixed = |label: &str| single("M", "Set", label, counter(), RawValue::new(1, 0));
     let except = CounterPath::parse(r"\Set(a)\X").expect("a path");
@@ -73,7 +73,7 @@ fn single_counters_are_left_out() {
 }
 
 #[test]
-fn what_nothing_matched_comes_with_advice() {
+fn unmatched_paths_have_suggestions() {
     let (cells, selection) = selected(&[r"\Set(*)\X", r"\Set(a)\Z", r"\Sett(*)\X", r"\\N\Set(*)\X"]);
     assert_eq!(cells[1], ["b.X=5", "c.X=7"]);
     let unmatched: Vec<_> = selection.unmatched().into_iter().map(|(path, _)| path).collect();
@@ -81,7 +81,7 @@ fn what_nothing_matched_comes_with_advice() {
 }
 
 #[test]
-fn identities_come_with_what_is_selected_of_a_whole_set() {
+fn identities_are_added_to_selected_counters() {
     let mut table = Table::new("M", "Process", &["ID Process", "X", "Y"]);
     let mut other = Table::new("M", "Thread", &["ID Thread", "X"]);
     let groups = vec![
@@ -96,11 +96,11 @@ fn identities_come_with_what_is_selected_of_a_whole_set() {
     };
     let (found, selection) = selected(r"\Process(b)\Y");
     assert_eq!(found, ["b.ID Process=200", "b.Y=4"]);
-    assert_eq!(selection.kept_identities(), [r"\Process(*)\ID Process"]);
+    assert_eq!(selection.added_identities(), [r"\Process(*)\ID Process"]);
     let (found, selection) = selected(r"\Process(a)\ID Process");
-    assert_eq!((found, selection.kept_identities().len()), (vec!["a.ID Process=100".to_owned()], 0));
-    // Nothing is kept of a set without a selected counter, and a path without a match selects nothing.
+    assert_eq!((found, selection.added_identities().len()), (vec!["a.ID Process=100".to_owned()], 0));
+    // Nothing is added to a set without a selected counter.
     let (found, selection) = selected(r"\Process(*)\Z");
-    assert!(found.is_empty() && selection.kept_identities().is_empty());
+    assert!(found.is_empty() && selection.added_identities().is_empty());
     assert_eq!(selection.unmatched().len(), 1);
 }

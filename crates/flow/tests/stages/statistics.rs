@@ -6,7 +6,7 @@ use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
 use tachograph_flow::{FlowError, Sink, run};
 use tachograph_logs::Budget;
 
-use crate::made::{Samples, Table, sample, single};
+use crate::fixture::{Samples, Table, sample, single};
 
 fn statistics(samples: Vec<tachograph_counters::sample::Sample>) -> Vec<StatisticsRow> {
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
@@ -41,7 +41,7 @@ fn memory_is_reserved_before_statistics_are_made() {
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     let budget = Budget::new(BYTES);
     sink.count_memory(budget.reserve(0).expect("nothing"));
-    let error = sink.take(&sample).expect_err("more than there is");
+    let error = sink.push(&sample).expect_err("more than there is");
     assert!(matches!(error, FlowError::Log(ref error) if error.is_over_budget()), "{error}");
     assert!(sink.len() > 500 && sink.len() as u64 * 1000 < BYTES, "{}", sink.len());
     assert!(budget.used() > BYTES / 2);
@@ -114,7 +114,7 @@ fn cuts_merge_into_the_statistics_of_the_whole() {
     let mut merged: Vec<Option<Statistics>> = vec![None; 2];
     let mut averages = Vec::new();
     for (number, sample) in samples.iter().enumerate() {
-        sink.take(sample).expect("no error");
+        sink.push(sample).expect("no error");
         if number % 7 == 6 || number == 49 {
             sink.cut(|series, state| {
                 if series == 0 {

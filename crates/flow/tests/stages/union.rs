@@ -1,14 +1,14 @@
-//! One list of groups, one zone, and keys of JSON.
+//! Unions, time zones, and keys of JSON.
 
 use tachograph_counters::Status;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::sinks::JsonSink;
-use tachograph_flow::{InTurn, InZone, Joined, SideBySide, Source, Union, UnionScan, run};
+use tachograph_flow::{InZone, Interleaved, Joined, SideBySide, Source, Union, UnionScan, run};
 
-use crate::made::{SECOND, Samples, Table, all, cells, sample};
+use crate::fixture::{SECOND, Samples, Table, all, cells, sample};
 
 #[test]
-fn a_group_that_a_sample_lacks_is_marked_and_not_absent() {
+fn a_missing_group_is_marked() {
     let mut x = Table::new("M", "X", &["C"]);
     let mut y = Table::new("M", "Y", &["C"]);
     let mut samples =
@@ -39,7 +39,7 @@ fn names_of_sets_and_counters_compare_without_case() {
 }
 
 #[test]
-fn one_zone_for_all_keeps_the_moments() {
+fn converting_zones_keeps_the_moments() {
     let mut table = Table::new("M", "X", &["C"]);
     let mut samples = vec![sample(0, vec![table.group(&[("a", &[(1, 0)])])])];
     samples[0].groups[0].read_at = samples[0].at.local();
@@ -50,22 +50,22 @@ fn one_zone_for_all_keeps_the_moments() {
 }
 
 #[test]
-fn machines_side_by_side_follow_the_first_clock() {
+fn rows_of_several_machines_are_those_of_the_first() {
     let mut lead = Table::new("L", "X", &["C"]);
     let mut other = Table::new("R", "X", &["C"]);
     let leader = [0, 10, 20, 30].map(|at| sample(at, vec![lead.group(&[("l", &[(at, 0)])])]));
-    // Nearest earlier within 5 s: 8 for 10, 16 for 20; 24 is too early for 30.
+    // The latest earlier sample within 5 s: 8 for 10, 16 for 20; 24 is too early for 30.
     let follower = [8, 16, 24, 31].map(|at| sample(at, vec![other.group(&[("r", &[(at, 0)])])]));
     let stage =
         SideBySide::new(Box::new(Samples::new(leader)), vec![Box::new(Samples::new(follower))], 10 * SECOND);
-    let left_out = stage.left_out();
+    let dropped_samples = stage.dropped_samples();
     let rows: Vec<_> = all(stage).iter().map(cells).collect();
     assert_eq!(rows, [vec!["l.C=0"], vec!["l.C=10", "r.C=8"], vec!["l.C=20", "r.C=16"], vec!["l.C=30"]]);
-    assert_eq!(left_out.load(std::sync::atomic::Ordering::Relaxed), 2);
+    assert_eq!(dropped_samples.load(std::sync::atomic::Ordering::Relaxed), 2);
 }
 
 #[test]
-fn machines_in_turn_keep_all_samples_and_join_those_of_one_moment() {
+fn interleaved_machines_join_samples_of_the_same_moment() {
     let mut tables = ["L", "R"].map(|name| Table::new(name, "X", &["C"]));
     let mut of = |machine: usize, times: &[i64]| -> Vec<_> {
         times.iter().map(|&at| sample(at, vec![tables[machine].group(&[("a", &[(at, 0)])])])).collect()
@@ -76,19 +76,19 @@ fn machines_in_turn_keep_all_samples_and_join_those_of_one_moment() {
     run(&mut Samples::new(left.clone()), &mut scan, || {}).expect("no error");
     run(&mut Samples::new(right.clone()), &mut scan, || {}).expect("no error");
     let machines: Vec<Box<dyn Source>> = vec![Box::new(Samples::new(left)), Box::new(Samples::new(right))];
-    let out = all(Joined::new(Union::scanned(InTurn::new(machines), &scan)));
+    let out = all(Joined::new(Union::scanned(Interleaved::new(machines), &scan)));
     let rows: Vec<_> = out.iter().map(cells).collect();
     let expected =
         [&["a.C=0", "a.C=0"][..], &["a.C=7"], &["a.C=10"], &["a.C=20", "a.C=20"], &["a.C=30"], &["a.C=31"]];
     assert_eq!(rows, expected);
     assert!(out.windows(2).all(|pair| pair[0].log <= pair[1].log), "numbers of logs rise");
-    // The machine that was restarted, and not the other.
+    // Only one of the machines was restarted.
     let boots: Vec<_> = out[3].groups.iter().map(|group| out[3].boot_time_of(group).0).collect();
     assert_eq!(boots, [0, 77]);
 }
 
 #[test]
-fn instances_that_differ_in_case_have_keys_of_their_own() {
+fn instances_that_differ_in_case_have_different_keys() {
     let mut table = Table::new("M", "Process", &["C"]);
     let samples = vec![sample(0, vec![table.group(&[("w3wp", &[(1, 0)]), ("W3WP", &[(2, 0)])])])];
     let mut scan = UnionScan::default();

@@ -1,11 +1,11 @@
-//! Windows of time, and thinning out.
+//! Windows and thinning.
 
 use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{Thin, Window, WindowBounds, run};
 
-use crate::made::{Samples, Table, all, cells, sample};
+use crate::fixture::{Samples, Table, all, cells, sample};
 
 fn ten() -> Vec<tachograph_counters::sample::Sample> {
     let mut table = Table::new("M", "X", &["C"]);
@@ -26,14 +26,14 @@ fn the_sample_before_the_window_is_its_baseline_and_the_end_is_outside() {
 }
 
 #[test]
-fn a_window_without_samples_has_no_baseline_either() {
+fn an_empty_window_has_no_baseline() {
     let samples = ten();
     let late = TimeArgument::Utc(samples[9].at.utc.saturating_add(1));
     let bounds = WindowBounds { begin: Some(late), end: None };
     assert!(all(Window::new(Samples::new(samples), bounds)).is_empty());
 }
 
-/// Samples with the given numbers, each with counters of its own.
+/// Samples with the given numbers, each with different counters.
 fn lists(numbers: std::ops::Range<i64>, counters: i64) -> impl Iterator<Item = Sample> {
     numbers.map(move |number| {
         let groups = (0..counters).map(|counter| {
@@ -45,7 +45,7 @@ fn lists(numbers: std::ops::Range<i64>, counters: i64) -> impl Iterator<Item = S
 }
 
 #[test]
-fn baselines_of_ever_other_lists_are_kept_up_to_a_size() {
+fn the_memory_of_baselines_is_limited() {
     let begin = TimeArgument::Utc(sample(2_000, Vec::new()).at.utc);
     let bounds = WindowBounds { begin: Some(begin), end: None };
     let mut table = Table::new("M", "X", &["C"]);
@@ -53,10 +53,10 @@ fn baselines_of_ever_other_lists_are_kept_up_to_a_size() {
     samples.extend((2_000..2_003).map(|at| sample(at, vec![table.group(&[("a", &[(at, 0)])])])));
     let out = all(Window::new(Samples::new(samples), bounds));
     let baselines = out.iter().filter(|sample| sample.is_baseline).count();
-    // 100 groups take about 40 kB; all would be 80 MB.
+    // 100 groups need about 40 kB; all together would need 80 MB.
     assert!((500..1_900).contains(&baselines), "{baselines}");
     assert_eq!(out.len(), baselines + 3);
-    // Those that came last are kept, and come in their order.
+    // The last ones are kept, in their order.
     let times: Vec<_> = out.iter().map(|sample| sample.at.utc).collect();
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
     assert_eq!(times.last(), Some(&sample(2_002, Vec::new()).at.utc));
@@ -64,8 +64,8 @@ fn baselines_of_ever_other_lists_are_kept_up_to_a_size() {
 }
 
 #[test]
-fn a_list_that_comes_again_keeps_its_baseline() {
-    // Two lists take turns among others that never come again.
+fn a_recurring_list_keeps_its_baseline() {
+    // Two lists alternate among others that occur once.
     let mut tables = [Table::new("M", "X", &["C"]), Table::new("M", "Y", &["C"])];
     let mut samples: Vec<_> = lists(0..3_000, 100).collect();
     for at in (0..3_000).step_by(10) {
@@ -96,11 +96,11 @@ fn counters_without_a_sample_in_the_window_have_no_statistics() {
 }
 
 #[test]
-fn lists_that_take_turns_are_thinned_out_each_for_itself() {
+fn alternating_lists_are_thinned_separately() {
     let mut tables = [Table::new("M", "X", &["C"]), Table::new("M", "Y", &["C"])];
     let mut samples: Vec<_> =
         (0..12i64).map(|at| sample(at, vec![tables[at as usize % 2].group(&[("a", &[(at, 0)])])])).collect();
-    // More lists than are counted, and the two once more: they begin again.
+    // After more lists than are counted, the two start again.
     samples.extend(lists(12..20_012, 1));
     samples.extend(
         (20_012..20_018).map(|at| sample(at, vec![tables[at as usize % 2].group(&[("a", &[(at, 0)])])])),

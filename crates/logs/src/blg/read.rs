@@ -1,10 +1,11 @@
-//! Reading a BLG as a stream, in bounded memory, whatever its bytes say.
+//! Reads a BLG as a stream. Memory use is bounded, whatever the file contains.
 
 mod audit;
 mod block;
 mod buffers;
-mod claims;
+mod cached_rows;
 mod columns;
+mod declared_end;
 mod events;
 mod header;
 mod list;
@@ -12,8 +13,7 @@ mod moment;
 mod multi;
 mod names;
 mod numbering;
-mod place;
-mod rows;
+mod position;
 mod schema;
 
 use std::io::{Read, Seek, SeekFrom};
@@ -30,29 +30,23 @@ use super::raw::event::{
 };
 use super::raw::header::{LogfileHeader, MODE_CIRCULAR, MODE_SEQUENTIAL};
 use crate::error::LogError;
-use crate::mark::Place;
-use crate::problem::{Problem, Problems};
+use crate::mark::Position;
 use crate::{Format, LogFacts, LogReader, Mark};
-use audit::{Audit, Places};
+use crate::{Problem, Problems};
+use audit::{Audit, Offsets};
 use buffers::Buffers;
-use claims::Claims;
+use declared_end::DeclaredEnd;
 use events::Events;
 use names::Names;
-pub(crate) use place::BlgPlace;
-use place::Contexts;
+pub(crate) use position::BlgPosition;
+use position::Contexts;
 use schema::Schema;
 
-/// Most different instances of one counter set that a log may hold; more is taken for damage.
-const MAX_INSTANCES: usize = 1 << 20;
-
-/// Most raw values that block records of one sample may hold (100 MB of them); a server's threads make a million.
-const MAX_VALUES: usize = 1 << 22;
-
-/// A BLG being read, sample after sample.
+/// Reads a BLG, one sample at a time.
 ///
-/// Reads 32- and 64-bit logs, single, multi and block records, logs of several machines, circular logs, and damaged
-/// ones: what is whole is read, the rest is told in [`problems`](LogReader::problems). Holds one buffer of the file (at
-/// most 16 MiB), one sample (at most 64 MiB) and the names of the instances met.
+/// Supports 32- and 64-bit logs, single, multi and block records, logs of several machines, circular logs, and
+/// damaged logs: undamaged parts are read, the rest is reported in [`problems`](LogReader::problems). The reader
+/// holds one buffer of the file (at most 16 MiB), one sample (at most 64 MiB) and the names of all instances.
 pub struct BlgReader<R> {
     facts: LogFacts,
     header: LogfileHeader,
@@ -62,30 +56,31 @@ pub struct BlgReader<R> {
     contexts: Contexts,
     problems: Problems,
     previous_utc: Option<FileTime>,
-    /// Counts counter lists: each begins a part that is paired as a log of its own.
+    /// Index of the current part. A changed counter list starts a new part, as does an appended or merged log. Each
+    /// part is paired like a separate log.
     part: u32,
-    /// When the machine was started, or 0.
+    /// Boot time of the machine, or 0.
     boot_time: FileTime,
-    /// The GUID that the events name.
+    /// The log GUID of the latest event.
     guid: Option<[u8; 16]>,
     has_catalogue: bool,
     audit: Audit,
-    /// Whether the end of the log was reached and compared with its header.
+    /// Whether the end of the log was reached and compared with the header.
     is_end_checked: bool,
 }
 
-/// What a writer must know of a log to go on with it.
-pub(super) struct Survey {
+/// The state that a writer needs to append to a log.
+pub(super) struct AppendState {
     pub(super) header: LogfileHeader,
-    /// The descriptions of the groups, in order.
+    /// The descriptions of the groups, in record order.
     pub(super) sets: Vec<Arc<CounterSet>>,
-    /// Whether the counter list is damaged, so that there are more.
+    /// Whether the counter list is damaged, so that samples have more records than known entries.
     pub(super) is_partial: bool,
     pub(super) guid: Option<[u8; 16]>,
     pub(super) has_catalogue: bool,
     pub(super) file_bytes: u64,
     pub(super) buffer_bytes: usize,
-    /// The latest moment of a sample.
+    /// The time of the latest sample.
     pub(super) last: Option<Moment>,
 }
 
@@ -94,14 +89,14 @@ impl<R: Read + Seek> BlgReader<R> {
     ///
     /// # Errors
     ///
-    /// When reading fails, when the stream is no BLG, or when it has no counter list.
+    /// When reading fails, when the stream is not a BLG, or when it has no counter list.
     pub fn new(mut stream: R) -> Result<Self, LogError> {
         let file_bytes = stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
         stream.rewind().map_err(LogError::io)?;
         let mut start = [0; BUFFER_HEADER_BYTES];
         if stream.read_exact(&mut start).is_err() {
             return Err(LogError::not_a_log(format!(
-                "the file is too short for a log: {file_bytes} bytes, the header alone takes 72"
+                "the file is too short for a log: {file_bytes} bytes, but a header has 72"
             )));
         }
         let buffer_header = BufferHeader::read_from_bytes(&start).unwrap_or_default();
@@ -116,8 +111,8 @@ impl<R: Read + Seek> BlgReader<R> {
         let rest = u64::from(buffer_bytes) - start.len() as u64;
         (&mut stream).take(rest).read_to_end(&mut first).map_err(LogError::io)?;
         let (header, damage) = header::read(&mut first)?;
-        let mut buffers = Buffers::new(stream, file_bytes, buffer_bytes as usize, Claims::of(&header));
-        // Of a mode that is neither, the sequence numbers say most; in a sequential log they rise.
+        let mut buffers = Buffers::new(stream, file_bytes, buffer_bytes as usize, DeclaredEnd::of(&header));
+        // If neither mode is set, sorting is harmless: the buffers of a sequential log are already in order.
         if header.start.log_file_mode.get() & (MODE_CIRCULAR | MODE_SEQUENTIAL) != MODE_SEQUENTIAL {
             buffers.sort_by_sequence()?;
         }
@@ -153,19 +148,19 @@ impl<R: Read + Seek> BlgReader<R> {
         Ok(reader)
     }
 
-    /// The header event: what the recorder said of itself.
+    /// The header event, which describes the recording.
     pub fn header(&self) -> &LogfileHeader {
         &self.header
     }
 
-    /// Reads all that is left, and says what there is.
-    pub(super) fn survey(mut self) -> Result<Survey, LogError> {
+    /// Reads the log to its end and returns what is needed to append to it.
+    pub(super) fn append_state(mut self) -> Result<AppendState, LogError> {
         let mut sample = Sample::default();
         let mut last: Option<Moment> = None;
         while self.advance(&mut sample)? {
             last = last.max(Some(sample.at));
         }
-        Ok(Survey {
+        Ok(AppendState {
             sets: self.schema.sets().cloned().collect(),
             is_partial: self.schema.is_partial(),
             guid: self.guid,
@@ -182,23 +177,23 @@ impl<R: Read + Seek> BlgReader<R> {
             self.guid = Some(event.log_guid);
             match event.kind {
                 SAMPLE => {
-                    if self.take_sample(&event, sample) {
+                    if self.decode_sample(&event, sample) {
                         return Ok(true);
                     }
                 }
                 COUNTER_LIST => {
-                    let changed = self.take_list();
+                    let changed = self.load_list();
                     self.audit.list(&event, self.events.header_offset(), changed, &mut self.problems);
                     self.check_list();
                 }
                 NAME_TABLE => {
-                    self.take_names();
+                    self.load_names();
                     self.audit.list(&event, self.events.header_offset(), false, &mut self.problems);
                 }
-                CATALOGUE => self.take_catalogue(&event),
+                CATALOGUE => self.check_catalogue(&event),
                 other => {
                     let problem =
-                        Problem::new(self.events.file_offset(0), "an event of unknown type; left out");
+                        Problem::new(self.events.file_offset(0), "unknown event type; the event is skipped");
                     self.problems.push(problem.found(format_args!("{other:#x}"), "0x20, 0x22, 0x23 or 0x24"));
                 }
             }
@@ -212,18 +207,18 @@ impl<R: Read + Seek> BlgReader<R> {
         Ok(false)
     }
 
-    /// Reads up to the first counter list, wherever it is (in a circular log samples may stand before it), and goes back
-    /// to the start. Name tables on the way are kept.
+    /// Reads up to the first counter list (a circular log can have samples before it), then rewinds. Name tables read
+    /// on the way are kept.
     fn find_counter_list(&mut self) -> Result<(), LogError> {
-        // What is damaged on the way is met, and noted, once more when the samples are read.
+        // These problems are found again, and reported, when the samples are read.
         let mut ignored = Problems::default();
-        let mut is_pdh = false;
+        let mut has_pdh_events = false;
         while let Some(event) = self.events.next(&mut ignored)? {
-            is_pdh = true;
+            has_pdh_events = true;
             match event.kind {
-                NAME_TABLE => self.take_names(),
+                NAME_TABLE => self.load_names(),
                 COUNTER_LIST => {
-                    let _ = self.take_list();
+                    let _ = self.load_list();
                     if !self.schema.is_empty() {
                         self.problems = Problems::default();
                         return self.events.rewind();
@@ -232,34 +227,34 @@ impl<R: Read + Seek> BlgReader<R> {
                 _ => {}
             }
         }
-        if !is_pdh && self.events.has_others() {
+        if !has_pdh_events && self.events.has_others() {
             return Err(LogError::not_a_log(
-                "an event trace, not a counter log: it has no event of performance counters",
+                "this is an event trace without performance counters, not a counter log",
             ));
         }
         let problem = if let Some(first) = self.problems.list().first() {
             first.clone()
-        } else if is_pdh && !self.events.buffers().is_unfinished() {
+        } else if has_pdh_events && !self.events.buffers().is_unfinished() {
             Problem::new(BUFFER_HEADER_BYTES as u64, "the log's counter list is missing or damaged")
         } else if let Some(first) = ignored.list().first() {
             first.clone()
         } else if let Some(cut_short) = self.events.check_end()? {
             cut_short
         } else {
-            return Err(LogError::not_a_log("no counter list yet: the log was only begun"));
+            return Err(LogError::not_a_log("the log has no counter list yet: its recording has just begun"));
         };
         Err(LogError::corrupt(problem))
     }
 
-    fn take_names(&mut self) {
+    fn load_names(&mut self) {
         Arc::make_mut(&mut self.names).add(self.events.payload());
-        self.contexts.forget_current();
+        self.contexts.reset_current();
     }
 
-    /// Takes a counter list; whether it differs from the one before.
-    fn take_list(&mut self) -> bool {
-        self.contexts.forget_current();
-        let (changed, problem) = self.schema.take_list(self.events.payload());
+    /// Loads a counter list; returns whether it differs from the previous one.
+    fn load_list(&mut self) -> bool {
+        self.contexts.reset_current();
+        let (changed, problem) = self.schema.load_list(self.events.payload());
         if changed && self.previous_utc.is_some() {
             self.part += 1;
         }
@@ -270,7 +265,6 @@ impl<R: Read + Seek> BlgReader<R> {
         changed
     }
 
-    /// Reports what contradicts itself in the counter list of this event.
     fn check_list(&mut self) {
         let Self { events, problems, .. } = self;
         list::check(events.payload(), |problem| {
@@ -279,15 +273,15 @@ impl<R: Read + Seek> BlgReader<R> {
         });
     }
 
-    /// Skips a catalogue, which says nothing that the samples do not say.
-    fn take_catalogue(&mut self, event: &EventHeader) {
+    /// Checks a catalogue's time and signature. The rest of its contents is redundant and not read.
+    fn check_catalogue(&mut self, event: &EventHeader) {
         self.has_catalogue = true;
         self.audit.catalogue(event, self.events.header_offset(), &mut self.problems);
         let signature = self.events.payload().get(0x1C..0x20);
         if signature != Some(&CATALOGUE_SIGNATURE.to_le_bytes()[..]) {
             let problem = Problem::new(
                 self.events.file_offset(0x1C),
-                "the catalogue's signature is wrong; it is not needed",
+                "the catalogue's signature is wrong; the catalogue is ignored",
             );
             let found = signature.and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes));
             self.problems
@@ -295,7 +289,7 @@ impl<R: Read + Seek> BlgReader<R> {
         }
     }
 
-    fn take_sample(&mut self, event: &EventHeader, sample: &mut Sample) -> bool {
+    fn decode_sample(&mut self, event: &EventHeader, sample: &mut Sample) -> bool {
         let payload = self.events.payload();
         let local = FileTime(event.local_time.get());
         match self.schema.decode(payload, local, &self.names, sample) {
@@ -306,11 +300,11 @@ impl<R: Read + Seek> BlgReader<R> {
                 }
             }
             Err(mut problem) => {
-                let is_wrong_size = schema::check_envelope(payload).is_err();
+                let is_wrong_size = schema::check_sample_header(payload).is_err();
                 problem.offset = self.events.file_offset(problem.offset as usize);
                 self.problems.push(problem);
                 if is_wrong_size {
-                    self.events.look_within();
+                    self.events.rescan_payload();
                 }
                 return false;
             }
@@ -321,22 +315,22 @@ impl<R: Read + Seek> BlgReader<R> {
         sample.is_baseline = marks.is_baseline;
         self.part += u32::from(marks.is_new_log);
         if marks.is_restart {
-            // The mark does not say when; what matters is that no other part has the same start.
+            // The mark does not contain the boot time. Any time that differs from those of other parts will do.
             self.boot_time = sample.at.utc;
         }
         sample.log = self.part;
         sample.boot_time = self.boot_time;
-        let places = Places {
+        let offsets = Offsets {
             header: self.events.header_offset(),
             records: self.schema.records(),
             file_offset: &|at| self.events.file_offset(at),
         };
-        self.audit.sample(event, &places, sample, &mut self.problems);
+        self.audit.sample(event, &offsets, sample, &mut self.problems);
         true
     }
 }
 
-/// The GUID that the header names the log by.
+/// The log GUID in the header.
 pub(super) fn guid_named(header: &LogfileHeader) -> Option<[u8; 16]> {
     header.logger_name.parse::<uuid::Uuid>().ok().map(|uuid| uuid.to_bytes_le())
 }
@@ -363,13 +357,13 @@ impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
     }
 
     fn mark(&mut self) -> Option<Mark> {
-        self.place().map(|place| Mark(Place::Blg(place)))
+        self.position().map(|position| Mark(Position::Blg(position)))
     }
 
-    fn go_to(&mut self, mark: &Mark) -> Result<bool, LogError> {
+    fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
         match &mark.0 {
-            Place::Blg(place) => self.go_to_place(place),
-            Place::Text(_) => Ok(false),
+            Position::Blg(position) => self.seek_to(position),
+            Position::Text(_) => Ok(false),
         }
     }
 
@@ -377,7 +371,7 @@ impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
         self.events.buffers().are_in_order()
     }
 
-    fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
-        self.events.go_near_end(bytes)
+    fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        self.events.seek_near_end(bytes)
     }
 }

@@ -1,4 +1,4 @@
-//! Going on with a text log that is there.
+//! Appends to an existing text log.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 
@@ -12,45 +12,46 @@ use super::writer::{Column, Existing, TextWriter};
 use crate::{LogError, SetLength};
 
 impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
-    /// Goes on with the log in `out`, CSV or TSV, behind its last row, in its zone. Reads all of it, for the time of that
-    /// row.
+    /// Appends to the CSV or TSV log in `out`, after its last row and in its time zone. Reads the whole log to find
+    /// the time of that row.
     ///
-    /// A last row that a crash cut short is taken away ([`cut_bytes`](Self::cut_bytes)); one that lacks only its line end
-    /// gets it.
+    /// A last row that a crash truncated is removed ([`cut_bytes`](Self::cut_bytes)); if it lacks only its line
+    /// end, the line end is added.
     ///
     /// # Errors
     ///
-    /// When reading or writing fails, or `out` is no text log; "unsupported" when its columns are not `columns`, the first
-    /// difference named (names compare without case), when it names no time zone, or is not in UTF-8.
+    /// When reading or writing fails, or `out` is not a text log; [`LogError::is_unsupported`] if its columns
+    /// differ from `columns` (compared without case; the first difference is named), if it names no time zone, or
+    /// is not in UTF-8.
     pub fn append(mut out: W, columns: Vec<Column>) -> Result<Self, LogError> {
-        let refused = |why: String| LogError::unsupported(format!("cannot append: {why}"));
+        let unsupported = |why: String| LogError::unsupported(format!("cannot append: {why}"));
         out.rewind().map_err(LogError::io)?;
         let mut reader = TextReader::new(&mut out)?;
         if let Some(difference) = difference(reader.header().0.iter().flat_map(ColumnGroup::paths), &columns)
         {
-            return Err(refused(difference));
+            return Err(unsupported(difference));
         }
         let mut sample = Sample::default();
         let mut last = None;
         while let Some(at) = reader.next_time(&mut sample)? {
             last = last.max(Some(at));
-            reader.note_digits();
+            reader.update_digits();
         }
         let digits = reader.digits();
-        if !matches!(reader.encoding(), TextEncoding::Utf8 | TextEncoding::Utf8WithMark) {
-            return Err(refused("the log is not in UTF-8; relog -a can".to_owned()));
+        if !matches!(reader.encoding(), TextEncoding::Utf8 | TextEncoding::Utf8WithBom) {
+            return Err(unsupported("the log is not in UTF-8; use relog -a".to_owned()));
         }
         let facts = reader.header().1.clone();
         if !facts.is_zone_known() {
-            return Err(refused("the log does not say what time zone its times are of".to_owned()));
+            return Err(unsupported("the log names no time zone".to_owned()));
         }
-        let keep = reader.cut_at().unwrap_or(facts.file_bytes).min(facts.file_bytes);
+        let keep = reader.truncated_at().unwrap_or(facts.file_bytes).min(facts.file_bytes);
         drop(reader);
         let end = end_of_line(&mut out, keep)?;
         if keep < facts.file_bytes {
-            // Only at the start of a line.
+            // Only complete lines can be kept.
             if !end.is_empty() {
-                return Err(refused("the log's last row is damaged; relog it first".to_owned()));
+                return Err(unsupported("the log's last row is damaged; relog it first".to_owned()));
             }
             out.set_length(keep).map_err(LogError::io)?;
         }
@@ -58,11 +59,11 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
         out.write_all(end).map_err(LogError::io)?;
         let existing =
             Existing { bytes: keep + end.len() as u64, last, cut_bytes: facts.file_bytes - keep, digits };
-        Ok(Self::new(out, facts.format, facts.zone, columns)?.behind(&existing))
+        Ok(Self::new(out, facts.format, facts.zone, columns)?.after(&existing))
     }
 }
 
-/// What the line that ends at `at` lacks of its line end.
+/// Returns the missing part of the line end before offset `at`.
 fn end_of_line<R: Read + Seek>(out: &mut R, at: u64) -> Result<&'static [u8], LogError> {
     let mut last = [0];
     out.seek(SeekFrom::Start(at.saturating_sub(1))).map_err(LogError::io)?;
@@ -74,12 +75,12 @@ fn end_of_line<R: Read + Seek>(out: &mut R, at: u64) -> Result<&'static [u8], Lo
     })
 }
 
-/// The first column in which a log and what is to be appended differ.
+/// Describes the first difference between the columns of a log and the new ones.
 fn difference(mut existing: impl Iterator<Item = String>, new: &[Column]) -> Option<String> {
     for column in new {
         match existing.next() {
             Some(old) if eq_ignore_case(&old, &column.path) => {}
-            Some(old) => return Some(format!("where the log has '{old}', the rows have '{}'", column.path)),
+            Some(old) => return Some(format!("the log has '{old}' where the rows have '{}'", column.path)),
             None => return Some(format!("the log has no '{}'", column.path)),
         }
     }

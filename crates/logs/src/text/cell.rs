@@ -1,34 +1,34 @@
-//! A cell of a row: a number, or no value.
+//! Parses a cell of a row: a number, or no value.
 
-/// What a cell of a row holds.
+/// The contents of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell {
-    /// Nothing but blanks: no value.
+    /// Only white space: no value.
     Blank,
     /// A finite number.
     Number(f64),
-    /// Anything else, among it infinity, "not a number", and numbers that no double can hold.
+    /// Anything else, including infinity, NaN, and numbers outside the range of a double.
     Other,
 }
 
-/// No number that any program writes is longer; what is longer is not looked at.
-const LONGEST: usize = 400;
+/// Maximum length of a number; no program writes longer ones.
+const MAX_LENGTH: usize = 400;
 
-/// Reads a cell.
+/// Parses a cell.
 ///
-/// A decimal comma counts as a point where there is one comma and no point: Windows' tools write the comma of the user's
-/// locale, and never a separator of thousands.
+/// A single comma without a point is a decimal comma: Windows' tools write the decimal separator of the user's
+/// locale, and never thousands separators.
 pub(super) fn parse_cell(bytes: &[u8]) -> Cell {
     let bytes = bytes.trim_ascii();
     if bytes.is_empty() {
         return Cell::Blank;
     }
-    // The words that Rust reads as infinity and NaN begin with a letter or with a sign and a letter; "1e5" does not.
+    // The words that Rust parses as infinity and NaN start with a letter, after an optional sign.
     let unsigned = bytes.strip_prefix(b"-").or_else(|| bytes.strip_prefix(b"+")).unwrap_or(bytes);
-    if bytes.len() > LONGEST || unsigned.first().is_none_or(u8::is_ascii_alphabetic) {
+    if bytes.len() > MAX_LENGTH || unsigned.first().is_none_or(u8::is_ascii_alphabetic) {
         return Cell::Other;
     }
-    let mut with_point = [0; LONGEST];
+    let mut with_point = [0; MAX_LENGTH];
     let mut text = bytes;
     if let Some(comma) = bytes.iter().position(|&byte| byte == b',') {
         let is_decimal = !bytes.contains(&b'.') && !bytes[comma + 1..].contains(&b',');
@@ -45,9 +45,9 @@ pub(super) fn parse_cell(bytes: &[u8]) -> Cell {
     }
 }
 
-/// Whether a number has more than 17 significant digits, as Windows 10 writes them.
+/// Whether a number has more than 17 significant digits, as written by Windows 10 and later.
 pub(super) fn has_more_than_17_digits(cell: &[u8]) -> bool {
-    // Most cells are shorter than that.
+    // Most cells are shorter.
     if cell.len() <= 17 {
         return false;
     }

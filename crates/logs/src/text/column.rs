@@ -1,4 +1,4 @@
-//! A column of the header: from a counter path to the descriptions that samples share.
+//! Turns the counter paths of columns into descriptions that samples share.
 
 use std::sync::Arc;
 
@@ -12,29 +12,29 @@ use tachograph_counters::{CounterType, RawValue, Status};
 
 use crate::{Grouping, OverBudget, Reservation};
 
-/// What a column takes in a reader, in the samples on their way and in a scan of what there is, in bytes: of each group, of
-/// each column in a group of several, and of each byte of a path. Statistics count theirs themselves.
-/// crates/tacho/tests/cli/text_memory.rs compares this with what the process takes.
+/// Estimated memory, in bytes, of columns in a reader, in the samples being processed and in a scan: per group, per
+/// row, and per byte of a path. Statistics count their own memory. crates/tacho/tests/cli/text_memory.rs compares
+/// this with the memory of the process.
 const GROUP_BYTES: u64 = 2300;
 const ROW_BYTES: u64 = 400;
 const PATH_BYTE_BYTES: u64 = 4;
 
-/// What groups of single columns, and columns in groups of several, take.
+/// Estimates the memory of groups and rows whose paths have `path_bytes` bytes in total.
 pub(super) fn memory_of(groups: usize, rows: usize, path_bytes: u64) -> u64 {
     groups as u64 * GROUP_BYTES + rows as u64 * ROW_BYTES + path_bytes * PATH_BYTE_BYTES
 }
 
-/// One column, or neighbours that differ in their instance alone: what their group in a sample needs, made once.
+/// The shared description of a group: one column, or adjacent ones that differ only in the instance.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnGroup {
     /// A set of one counter of type `DOUBLE_RAW`.
     pub(super) set: Arc<CounterSet>,
-    /// A row for each column; of a single column the one that the group has where the cell has a value.
+    /// One row per column. A group of a single column has this row only if the cell has a value.
     pub(super) instances: Instances,
 }
 
 impl ColumnGroup {
-    /// The counter paths, as they are in the header.
+    /// The counter paths of the columns.
     pub(super) fn paths(&self) -> impl Iterator<Item = String> {
         let counter = self.set.counters.first();
         self.instances
@@ -43,8 +43,8 @@ impl ColumnGroup {
     }
 }
 
-/// Puts the values of columns into a sample, whose groups are made where it has others. A single column that has no value
-/// has no row; in a group of several its row has the status `NO_INSTANCE`.
+/// Stores the values of columns in a sample, whose groups are replaced if they differ. If a cell has no value, a
+/// single column has no row, and a column in a larger group has the status `NO_INSTANCE`.
 pub(super) fn fill<'a>(
     sample: &mut Sample,
     groups: impl ExactSizeIterator<Item = &'a ColumnGroup>,
@@ -52,11 +52,11 @@ pub(super) fn fill<'a>(
 ) {
     sample.groups.truncate(groups.len());
     let mut column = 0;
-    for (place, known) in groups.enumerate() {
-        if place == sample.groups.len() {
+    for (index, known) in groups.enumerate() {
+        if index == sample.groups.len() {
             sample.groups.push(Group::new(Arc::clone(&known.set)));
         }
-        let group = &mut sample.groups[place];
+        let group = &mut sample.groups[index];
         group.describe(&known.set);
         group.clear_values();
         group.read_at = FileTime(0);
@@ -67,7 +67,7 @@ pub(super) fn fill<'a>(
                     group.values.push(RawValue::from_double(value));
                     group.set_rows(&known.instances);
                 }
-                None => group.take_rows_out(),
+                None => group.clear_rows(),
             }
         } else {
             let absent = RawValue::error(Status::NO_INSTANCE);
@@ -79,19 +79,21 @@ pub(super) fn fill<'a>(
     }
 }
 
-/// Makes columns, and shares between neighbours what is equal: a log has thousands of columns of a few sets.
+/// Builds columns, and shares equal parts between adjacent ones: a log can have thousands of columns but only a few
+/// sets.
 #[derive(Debug, Default)]
-pub(super) struct ColumnMaker {
+pub(super) struct ColumnBuilder {
     machine: Arc<str>,
     set: Arc<str>,
     none: Option<Instances>,
 }
 
-impl ColumnMaker {
-    /// The column of a header cell. A text that is no counter path becomes a counter's name, in a set without a name.
+impl ColumnBuilder {
+    /// Builds the column of a header cell. Text that is not a counter path becomes a counter name, in a set without a
+    /// name.
     ///
-    /// A path is written without regard to what an instance's name is made of, so parent, name and index are guessed as
-    /// for any path; the label is always the cell's own text.
+    /// A path does not define how an instance name is structured, so parent, name and index are guessed, as for any
+    /// path; the label is always the text of the cell.
     pub(super) fn single(&mut self, text: &str) -> (ColumnGroup, Option<PathError>) {
         match CounterPath::parse(text) {
             Ok(path) => {
@@ -100,10 +102,10 @@ impl ColumnMaker {
                     None => self.no_instance(),
                     Some(_) => Arc::new([Arc::new(Instance::new(parent, plain, index))]),
                 };
-                (self.described(&path, Extent::Value, instances), None)
+                (self.group_of(&path, Extent::Row, instances), None)
             }
             Err(error) => {
-                let mut set = CounterSet::new("", "", Extent::Value);
+                let mut set = CounterSet::new("", "", Extent::Row);
                 set.has_instances = false;
                 set.counters.push(Counter::new(text, CounterType::DOUBLE_RAW, 0));
                 let instances = self.no_instance();
@@ -113,13 +115,13 @@ impl ColumnMaker {
         }
     }
 
-    fn described(&mut self, path: &CounterPath, extent: Extent, instances: Instances) -> ColumnGroup {
-        share(&mut self.machine, path.machine.as_deref().unwrap_or_default());
-        share(&mut self.set, &path.set);
+    fn group_of(&mut self, path: &CounterPath, extent: Extent, instances: Instances) -> ColumnGroup {
+        intern(&mut self.machine, path.machine.as_deref().unwrap_or_default());
+        intern(&mut self.set, &path.set);
         let mut set = CounterSet::new(Arc::clone(&self.machine), Arc::clone(&self.set), extent);
         set.has_instances = path.instance.is_some();
         set.counters.push(Counter::new(path.counter.as_str(), CounterType::DOUBLE_RAW, 0));
-        if extent == Extent::Value {
+        if extent == Extent::Row {
             set.instance = instances.first().cloned();
         }
         ColumnGroup { set: Arc::new(set), instances }
@@ -134,25 +136,25 @@ fn split(path: &CounterPath) -> (Option<&str>, &str, u32) {
     path.instance.as_ref().map_or((None, "", 0), |name| name.split(has_parents(&path.set)))
 }
 
-/// Whether two neighbours differ in their instance alone.
+/// Whether two adjacent columns differ only in the instance.
 fn are_one_group(one: &CounterPath, other: &CounterPath) -> bool {
     one.machine == other.machine && one.set == other.set && one.counter == other.counter
 }
 
-fn share(last: &mut Arc<str>, text: &str) {
+fn intern(last: &mut Arc<str>, text: &str) {
     if **last != *text {
         *last = text.into();
     }
 }
 
-/// Makes the groups of a header, column after column.
+/// Builds the groups of a header.
 pub(super) struct ColumnGrouper {
     grouping: Grouping,
-    maker: ColumnMaker,
+    builder: ColumnBuilder,
     groups: Vec<ColumnGroup>,
-    /// Neighbours so far that are one group: the path of the first, and their instances.
+    /// The group being built: the path of its first column, and its instances.
     run: Option<(CounterPath, InstanceTable, Vec<Arc<Instance>>)>,
-    /// The rows of the last group with several rows; the next counter of the same set usually has the same.
+    /// The rows of the last group with several rows; the next counter of the set usually has the same rows.
     last_rows: Instances,
     memory: Reservation,
     rows: usize,
@@ -160,11 +162,11 @@ pub(super) struct ColumnGrouper {
 }
 
 impl ColumnGrouper {
-    /// Groups whose memory is counted by `memory`.
+    /// Creates a grouper that reserves the memory of the groups with `memory`.
     pub(super) fn new(grouping: Grouping, memory: Reservation) -> Self {
         Self {
             grouping,
-            maker: ColumnMaker::default(),
+            builder: ColumnBuilder::default(),
             groups: Vec::new(),
             run: None,
             last_rows: Instances::default(),
@@ -174,7 +176,7 @@ impl ColumnGrouper {
         }
     }
 
-    /// Adds a column; why its text is no counter path, where it is none.
+    /// Adds a column; returns an error if its text is not a counter path.
     pub(super) fn push(&mut self, text: &str) -> Result<Option<PathError>, OverBudget> {
         self.path_bytes += text.len() as u64;
         self.rows += 1;
@@ -183,7 +185,7 @@ impl ColumnGrouper {
             Ok(path) if path.instance.is_some() && self.grouping == Grouping::Neighbours => path,
             _ => {
                 self.end_run();
-                let (group, error) = self.maker.single(text);
+                let (group, error) = self.builder.single(text);
                 self.groups.push(group);
                 return Ok(error);
             }
@@ -201,14 +203,15 @@ impl ColumnGrouper {
         if table.len() > known {
             rows.push(instance);
         } else {
-            // The same column again is another group.
+            // A repeated column is a separate group.
             self.end_run();
-            self.groups.push(self.maker.single(text).0);
+            self.groups.push(self.builder.single(text).0);
         }
         Ok(None)
     }
 
-    /// Makes "over budget" count all columns of the header, not only those up to the one that was refused.
+    /// Returns the error for the memory of all columns in the header, not only of those up to the one that was
+    /// refused.
     pub(super) fn with_all_columns<'a>(
         &self,
         over: OverBudget,
@@ -227,10 +230,9 @@ impl ColumnGrouper {
             before = path;
         }
         let missing = memory_of(groups, columns, path_bytes).saturating_sub(self.memory.bytes());
-        OverBudget { wanted: over.wanted.max(missing), ..over }
+        OverBudget { requested: over.requested.max(missing), ..over }
     }
 
-    /// The groups, and their memory.
     pub(super) fn finish(mut self) -> (Vec<ColumnGroup>, Reservation) {
         self.end_run();
         self.groups.shrink_to_fit();
@@ -244,14 +246,14 @@ impl ColumnGrouper {
     fn end_run(&mut self) {
         let Some((first, _, rows)) = self.run.take() else { return };
         let group = if rows.len() == 1 {
-            self.maker.described(&first, Extent::Value, rows.into())
+            self.builder.group_of(&first, Extent::Row, rows.into())
         } else {
             let is_same = rows.len() == self.last_rows.len()
                 && rows.iter().zip(self.last_rows.iter()).all(|(one, other)| one == other);
             if !is_same {
                 self.last_rows = rows.into();
             }
-            self.maker.described(&first, Extent::Column, Arc::clone(&self.last_rows))
+            self.builder.group_of(&first, Extent::Columns, Arc::clone(&self.last_rows))
         };
         self.groups.push(group);
     }
@@ -274,7 +276,7 @@ mod tests {
             (r"\\A\Thread((a/q)#1)\X", Some("(a"), "q)", 1),
             (r"\\A\Thread(/7)\X", Some(""), "7", 0),
         ] {
-            let (parts, error) = ColumnMaker::default().single(cell);
+            let (parts, error) = ColumnBuilder::default().single(cell);
             assert_eq!(error, None, "{cell}");
             let instance = &parts.instances[0];
             assert_eq!(

@@ -1,18 +1,18 @@
-//! A short piece of a file, fit to be shown on a terminal.
+//! Excerpts of files for messages, safe to print on a terminal.
 
 use std::fmt::Write as _;
 
-/// The most characters shown.
-const CHARACTERS: usize = 48;
+/// Maximum characters of an excerpt.
+const MAX_CHARACTERS: usize = 48;
 
-/// The most bytes shown in hexadecimal.
-const BYTES: usize = 16;
+/// Maximum bytes of a hexadecimal excerpt.
+const MAX_BYTES: usize = 16;
 
-/// The start of a text in `'...'`, on one line; what could move a cursor or turn the direction of writing is escaped.
+/// The start of a text in `'...'`, on one line. Control and direction characters are escaped.
 pub(super) fn of_text(text: &str) -> String {
     let mut shown = String::from("'");
     let mut characters = text.chars();
-    for character in characters.by_ref().take(CHARACTERS) {
+    for character in characters.by_ref().take(MAX_CHARACTERS) {
         match character {
             '\t' => shown.push_str(r"\t"),
             '\r' => shown.push_str(r"\r"),
@@ -28,27 +28,27 @@ pub(super) fn of_text(text: &str) -> String {
     shown
 }
 
-/// The start of a cell, bytes that are no UTF-8 replaced; without the CR of a line that CR LF ends.
+/// The start of a cell, with invalid UTF-8 replaced and without the CR of a CR LF.
 pub(super) fn of_cell(cell: &[u8]) -> String {
     let cell = cell.strip_suffix(b"\r").unwrap_or(cell);
-    // Four bytes hold any character, so this many hold more than are shown.
-    of_text(&String::from_utf8_lossy(&cell[..cell.len().min(4 * CHARACTERS + 4)]))
+    // A character has at most four bytes, so this prefix is long enough.
+    of_text(&String::from_utf8_lossy(&cell[..cell.len().min(4 * MAX_CHARACTERS + 4)]))
 }
 
-/// The start of a file that is no text: `the bytes d0 cf 11 e0 ...`.
+/// The start of a binary file: `the bytes d0 cf 11 e0 ...`.
 pub(super) fn of_bytes(bytes: &[u8]) -> String {
     let mut shown = String::from("the bytes");
-    for byte in bytes.iter().take(BYTES) {
+    for byte in bytes.iter().take(MAX_BYTES) {
         // Writing into a String cannot fail.
         let _ = write!(shown, " {byte:02x}");
     }
-    if bytes.len() > BYTES {
+    if bytes.len() > MAX_BYTES {
         shown.push_str(" ...");
     }
     shown
 }
 
-/// Whether what was decoded looks like a text a person could read.
+/// Whether a decoded text has no control characters and no replacement characters.
 pub(super) fn is_readable(text: &str) -> bool {
     !text.chars().any(|character| {
         (character.is_control() && !matches!(character, '\t' | '\r' | '\n')) || character == '\u{fffd}'
@@ -68,7 +68,7 @@ mod tests {
     use super::{is_readable, of_bytes, of_cell, of_text};
 
     #[test]
-    fn nothing_reaches_the_terminal_raw() {
+    fn excerpts_are_escaped_and_truncated() {
         assert_eq!(of_text("a\tb\r\n\u{1b}[2J\u{202e}ü\\"), r"'a\tb\r\n\u{1b}[2J\u{202e}ü\'");
         assert_eq!(of_cell(b"12\xff\r"), "'12\u{fffd}'");
         assert_eq!(of_text(&"x".repeat(49)), format!("'{}...'", "x".repeat(48)));

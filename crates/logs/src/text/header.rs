@@ -6,24 +6,24 @@ use crate::{Format, LogError};
 
 use super::excerpt;
 
-/// The name of the zone of a log that names none, as what typeperf prints, or only the start of its name. Its local times are
-/// taken as UTC.
+/// The time zone name of a log that has none (such as the output of typeperf) or only the start of one. The local
+/// times of such a log are read as UTC.
 pub const UNKNOWN_ZONE: &str = "unknown time zone";
 
 const CSV_MARK: &str = "(PDH-CSV 4.0)";
 const TSV_MARK: &str = "(PDH-TSV 4.0)";
 
-/// The version mark of a format, which is also its separator's name.
+/// The version mark of a format.
 pub(super) fn mark(format: Format) -> &'static str {
     if format == Format::Tsv { TSV_MARK } else { CSV_MARK }
 }
 
-/// What stands between two cells.
+/// The separator of cells.
 pub(super) fn separator(format: Format) -> u8 {
     if format == Format::Tsv { b'\t' } else { b',' }
 }
 
-/// The first cell for a zone's name and the bias in force; of an unknown zone there is nothing to say.
+/// Returns the first cell for a zone's name and its current bias; for an unknown zone, the mark alone.
 pub(super) fn first_cell(format: Format, zone: &str, bias_minutes: i32) -> String {
     if zone == UNKNOWN_ZONE {
         return mark(format).to_owned();
@@ -31,13 +31,13 @@ pub(super) fn first_cell(format: Format, zone: &str, bias_minutes: i32) -> Strin
     format!("{} ({zone})({bias_minutes})", mark(format))
 }
 
-/// Tells the format from the decoded start of a file; `bytes` are the same as they lie in the file.
+/// Detects the format from the decoded start of a file; `bytes` is the same part of the file before decoding.
 ///
 /// # Errors
 ///
-/// "Not a log", with a line that says what the file looks like instead.
+/// [`LogError::is_corrupt`], with a message that says what the file looks like.
 pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
-    // typeperf begins with an empty line.
+    // The output of typeperf begins with an empty line.
     let text = start.trim_start();
     if text.starts_with('{') {
         return Ok(Format::Json);
@@ -52,25 +52,25 @@ pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
     let looks = if !excerpt::is_readable(start) {
         format!("it starts with {}", excerpt::of_bytes(bytes))
     } else if cell.starts_with("(PDH-") && cell.contains(')') {
-        format!("it starts with {}, a version that is not known", excerpt::of_text(start))
+        format!("it starts with {}, an unknown version", excerpt::of_text(start))
     } else {
         format!("it starts with {} (a text)", excerpt::of_text(start))
     };
     let expected = "a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {\"time\"";
-    Err(LogError::not_a_log(format!("no performance log: {looks}; {expected}")))
+    Err(LogError::not_a_log(format!("not a performance log: {looks}; {expected}")))
 }
 
-/// The zone that the first cell names: ` (Pacific Standard Time)(480)` behind the mark.
+/// Parses the time zone in the first cell: ` (Pacific Standard Time)(480)` after the mark.
 ///
-/// `None` where there is text that says something else, or a bias that no zone can have. Without any text it is the
-/// [unknown](UNKNOWN_ZONE) zone, and with the start of a name too: Windows ends the cell at the first character of the
-/// name that its code page cannot hold (`(RTZ 2 (`).
+/// Returns `None` for other text, and for an impossible bias. If there is no text or only the start of a name,
+/// returns the [unknown](UNKNOWN_ZONE) zone: Windows ends the cell at the first character of the name that is missing
+/// from its code page (`(RTZ 2 (`).
 pub(super) fn zone_of(cell: &str, format: Format) -> Option<TimeZone> {
     let rest = cell.trim().strip_prefix(mark(format))?.trim();
     if rest.is_empty() || rest.starts_with('(') && !rest.ends_with(')') && !rest.contains(")(") {
         return Some(TimeZone::fixed(UNKNOWN_ZONE, 0));
     }
-    // From the end, since a zone's name may hold parentheses: "((UTC-08:00) Pacific Time)(480)".
+    // Parse from the end, because a zone's name can contain parentheses: "((UTC-08:00) Pacific Time)(480)".
     let (name, bias) = rest.strip_suffix(')')?.rsplit_once('(')?;
     let name = name.trim_end().strip_suffix(')')?.strip_prefix('(')?;
     let bias: i32 = bias.trim().parse().ok()?;

@@ -1,4 +1,5 @@
-//! Reading what `tacho relog -f json` and `tacho query -f json` write: a JSON object per sample and line.
+//! Reads the JSON lines written by `tacho relog -f json` and `tacho query -f json`: one object per line, one line per
+//! sample.
 
 mod line;
 
@@ -9,45 +10,45 @@ use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
-use crate::mark::Place;
+use crate::mark::Position;
 use crate::{Format, LogError, LogFacts, LogReader, Mark, Problem, Problems, ReadOptions, TextEncoding};
 
-use super::column::{self, ColumnMaker};
+use super::column::{self, ColumnBuilder};
 use super::decoder::Decoder;
 use super::excerpt;
-use super::reader::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, extent_of, open_text, row_too_long};
-use line::{Column, LineTime, MetPaths, Row, Stop};
+use super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, extent_of, open_text, row_too_long};
+use line::{Column, KnownPaths, LineTime, Row, Stop};
 
-/// A log of JSON lines being read: `{"time":"2024-03-05T10:00:00.000+01:00","values":{"\\\\M\\S\\C":1.5}}`. What the lines
-/// hold is described in docs/json.md.
+/// Reads a log of JSON lines: `{"time":"2024-03-05T10:00:00.000+01:00","values":{"\\\\M\\S\\C":1.5}}`. The format is
+/// described in docs/json.md.
 ///
-/// A sample has a [`Group`](tachograph_counters::sample::Group) for each path of its own line, in their order, as a
-/// [`TextReader`](super::TextReader) has for each column. Values are formatted already; `null` is no value. The time zone
-/// is the offset of the first line; each sample has that of its own.
+/// A sample has a [`Group`](tachograph_counters::sample::Group) for each path of its line, in order, like the columns
+/// of a [`TextReader`](super::TextReader). Values are already formatted; `null` is a missing value. The time zone of
+/// the log is the UTC offset of the first line; each sample has its own offset.
 ///
-/// Damage is stepped over, and noted with the offset of the line: a line that is no such object, or has no time or no
-/// values, is left out, as is the last one when it was cut short; a value that is no number is none.
+/// Damage is skipped and reported with the offset of the line: a line that is not such an object, or has no time or
+/// no values, is skipped, as is a truncated last line; a value that is not a number is treated as missing.
 ///
-/// A line takes up to four times its length, at most 256 MiB, which the budget counts beyond 1 MiB. The column of a path is
-/// made after its memory was reserved, also while a line is read.
+/// Reading a line takes up to four times its length in memory, at most 256 MiB; the budget counts lines that are
+/// longer than 1 MiB. The memory of a path's column is reserved before the column is built.
 pub struct JsonReader<R> {
     lines: BufReader<Decoder<R>>,
     line: Vec<u8>,
-    /// Offset in the text of the next line, and its number.
+    /// Offset in the text, and line number, of the next line.
     next_at: u64,
     next_number: u64,
-    /// The same of the line in `line`.
+    /// The same for the line in `line`.
     at: u64,
     number: u64,
-    /// The first line, which was read for its time.
+    /// Whether `line` has a line that is not processed yet. Only true for the first line.
     has_line: bool,
     facts: LogFacts,
     columns: Vec<Column>,
     values: Vec<Option<f64>>,
-    maker: ColumnMaker,
-    met: MetPaths,
+    builder: ColumnBuilder,
+    paths: KnownPaths,
     problems: Problems,
-    bad_text_is_noted: bool,
+    is_bad_text_reported: bool,
     is_done: bool,
 }
 
@@ -56,18 +57,18 @@ impl<R: Read + Seek> JsonReader<R> {
     ///
     /// # Errors
     ///
-    /// When reading fails; "not a log" when the first line is no sample; "corrupt" when it is longer than 64 MiB; "over
-    /// budget" when its paths need more memory than the options' budget has left.
+    /// When reading fails; [`LogError::is_corrupt`] if the first line is not a sample or longer than 64 MiB;
+    /// [`LogError::is_over_budget`] if its paths need more memory than the options' budget has left.
     pub fn new(mut stream: R, options: &ReadOptions) -> Result<Self, LogError> {
         let (origin, file_bytes) = extent_of(&mut stream)?;
         let (text, format) = open_text(stream, options)?;
         if format != Format::Json {
             return Err(LogError::not_a_log(format!("this is {}, not JSON", format.name())));
         }
-        Self::over(text, origin, file_bytes, options)
+        Self::from_text(text, origin, file_bytes, options)
     }
 
-    pub(super) fn over(
+    pub(super) fn from_text(
         mut text: Decoder<R>,
         origin: u64,
         file_bytes: u64,
@@ -94,10 +95,10 @@ impl<R: Read + Seek> JsonReader<R> {
             facts,
             columns: Vec::new(),
             values: Vec::new(),
-            maker: ColumnMaker::default(),
-            met: MetPaths::new(options.budget.reserve(0).map_err(LogError::over_budget)?),
+            builder: ColumnBuilder::default(),
+            paths: KnownPaths::new(options.budget.reserve(0).map_err(LogError::over_budget)?),
             problems: Problems::default(),
-            bad_text_is_noted: false,
+            is_bad_text_reported: false,
             is_done: false,
         };
         reader.read_first()?;
@@ -116,8 +117,8 @@ impl<R: Read> JsonReader<R> {
         };
         let Some(first) = first else {
             return Err(LogError::not_a_log(format!(
-                "no performance log: it starts with {}; a JSON log has a line {{\"time\":...,\"values\":{{...}}}} for each \
-                 sample, as 'relog -f json' writes them",
+                "not a performance log: it starts with {}; a JSON log has a line {{\"time\":...,\"values\":{{...}}}} per \
+                 sample, as written by 'relog -f json'",
                 excerpt::of_cell(&self.line)
             )));
         };
@@ -141,16 +142,16 @@ impl<R: Read> JsonReader<R> {
                 return Ok(false);
             }
             (self.at, self.number) = (self.next_at, self.next_number);
-            // A separator here is a line end, of which there are fewer than bytes read ahead.
-            self.lines.get_mut().allow(MAX_ROW_BYTES + READ_AHEAD as u64, MAX_ROW_CELLS);
+            // The decoder counts line ends as separators here. The bytes read ahead never have more than this limit.
+            self.lines.get_mut().set_limits(MAX_ROW_BYTES + READ_AHEAD as u64, MAX_ROW_CELLS);
             let read = self.lines.read_until(b'\n', &mut self.line);
             if let Err(error) = read {
                 let text = self.lines.get_ref();
-                let (over, is_exhausted) = (text.over_budget(), text.is_exhausted());
-                self.is_done = over.is_some() || is_exhausted;
+                let (over, is_over_limit) = (text.over_budget(), text.is_over_limit());
+                self.is_done = over.is_some() || is_over_limit;
                 return Err(match over {
                     Some(over) => LogError::over_budget(over),
-                    None if is_exhausted => row_too_long(self.offset()),
+                    None if is_over_limit => row_too_long(self.offset()),
                     None => LogError::io(error),
                 });
             }
@@ -164,23 +165,24 @@ impl<R: Read> JsonReader<R> {
                 self.is_done = true;
                 return Ok(false);
             }
-            if let Err(error) = self.lines.get_ref().check_chosen() {
+            if let Err(error) = self.lines.get_ref().check_requested_encoding() {
                 self.is_done = true;
                 return Err(error);
             }
-            self.note_bad_text();
+            self.report_bad_text();
             if !self.line.trim_ascii().is_empty() {
                 return Ok(true);
             }
         }
     }
 
-    fn note_bad_text(&mut self) {
+    fn report_bad_text(&mut self) {
         let text = self.lines.get_ref();
-        if let (Some(offset), false) = (text.first_bad(), self.bad_text_is_noted) {
-            self.bad_text_is_noted = true;
+        if let (Some(offset), false) = (text.first_bad(), self.is_bad_text_reported) {
+            self.is_bad_text_reported = true;
             let encoding = text.encoding();
-            let what = format!("bytes that are no {encoding}, here and maybe later, are read as U+FFFD");
+            let what =
+                format!("bytes that are not valid {encoding} are read as U+FFFD, here and possibly later");
             self.problems.push(Problem::new(offset, what));
         }
     }
@@ -191,18 +193,18 @@ impl<R: Read> JsonReader<R> {
         self.lines.get_mut().file_offset(at)
     }
 
-    fn note(&mut self, what: &str) -> Problem {
+    fn problem(&mut self, what: &str) -> Problem {
         Problem::new(self.offset(), format!("line {} {what}", self.number))
     }
 
-    /// Reads the line into `columns` and `values`; gives its time, or `None` where it is left out.
+    /// Parses the line into `columns` and `values`. Returns its time, or `None` if it is skipped.
     fn parse(&mut self) -> Result<Option<Moment>, LogError> {
         let offset = self.offset();
         let columns = std::mem::take(&mut self.columns);
         let problems = (offset, &mut self.problems);
-        let mut row = Row::new(columns, &mut self.values, &mut self.maker, &mut self.met, problems);
+        let mut row = Row::new(columns, &mut self.values, &mut self.builder, &mut self.paths, problems);
         let read = row.read(&self.line);
-        let (wrong, stop) = (row.wrong, row.stop);
+        let (invalid, stop) = (row.invalid, row.stop);
         self.columns = row.columns;
         if let Some(stop) = stop {
             self.is_done = true;
@@ -213,9 +215,9 @@ impl<R: Read> JsonReader<R> {
         }
         match self.time_of(read) {
             Ok(at) => {
-                for (path, found) in wrong {
+                for (path, found) in invalid {
                     let problem =
-                        self.note(&format!("has no value of {path}")).found(found, "a number or null");
+                        self.problem(&format!("has no value of {path}")).found(found, "a number or null");
                     self.problems.push(problem);
                 }
                 Ok(Some(at))
@@ -227,34 +229,34 @@ impl<R: Read> JsonReader<R> {
         }
     }
 
-    /// The time of a line that is a sample, or why it is left out.
+    /// The time of a line, or the reason why it is not a sample.
     fn time_of(&mut self, read: serde_json::Result<LineTime>) -> Result<Moment, Problem> {
         const SAMPLE: &str = "{\"time\":...,\"values\":{...}}";
         let line = |reader: &Self| excerpt::of_cell(reader.line.trim_ascii_end());
         match read {
             Ok(LineTime { time: Some(time), has_values: true }) => {
                 Moment::parse_rfc3339(&time).ok_or_else(|| {
-                    self.note("has no time, and is left out")
+                    self.problem("has no time; it is skipped")
                         .found(excerpt::of_text(&time), "a time such as '2024-03-05T10:00:00.000+01:00'")
                 })
             }
-            Ok(LineTime { time: None, .. }) => Err(self.note("has no time, and is left out")),
-            Ok(_) => Err(self.note("has no values, and is left out").found(line(self), SAMPLE)),
+            Ok(LineTime { time: None, .. }) => Err(self.problem("has no time; it is skipped")),
+            Ok(_) => Err(self.problem("has no values; it is skipped").found(line(self), SAMPLE)),
             Err(error) if error.is_eof() && !self.line.ends_with(b"\n") => {
-                Err(self.note("is cut short, and left out"))
+                Err(self.problem("is cut short; it is skipped"))
             }
             Err(error) => Err(self
-                .note(&format!("is no sample ({}), and left out", why(&error)))
+                .problem(&format!("is not a sample ({}); it is skipped", why(&error)))
                 .found(line(self), SAMPLE)),
         }
     }
 }
 
-/// What is wrong with a line, and its column. serde_json also names a line, which is always the first of what it was given.
+/// The error of a line, with its column. The line number of serde_json is always 1, so it is removed.
 fn why(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    match text.strip_suffix(&place) {
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&position) {
         Some(what) => format!("column {}: {what}", error.column()),
         None => text,
     }
@@ -292,18 +294,18 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
     }
 
     fn mark(&mut self) -> Option<Mark> {
-        if !self.lines.get_ref().is_as_in_file() {
+        if !self.lines.get_ref().matches_file() {
             return None;
         }
         let (at, number) =
             if self.has_line { (self.at, self.number) } else { (self.next_at, self.next_number) };
         let mut position = csv::Position::new();
         position.set_byte(at).set_line(number);
-        Some(Mark(Place::Text(position)))
+        Some(Mark(Position::Text(position)))
     }
 
-    fn go_to(&mut self, mark: &Mark) -> Result<bool, LogError> {
-        let Place::Text(position) = &mark.0 else { return Ok(false) };
+    fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
+        let Position::Text(position) = &mark.0 else { return Ok(false) };
         self.lines.seek(SeekFrom::Start(position.byte())).map_err(LogError::io)?;
         (self.next_at, self.next_number) = (position.byte(), position.line());
         self.has_line = false;
@@ -315,15 +317,18 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
         true
     }
 
-    fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+    fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
         let byte = self.facts.file_bytes.saturating_sub(bytes);
-        let mut there = csv::Position::new();
-        there.set_byte(byte).set_line(self.next_number);
+        let mut target = csv::Position::new();
+        target.set_byte(byte).set_line(self.next_number);
         let here = if self.has_line { self.at } else { self.next_at };
-        if byte <= here || !self.lines.get_ref().is_as_in_file() || !self.go_to(&Mark(Place::Text(there)))? {
+        if byte <= here
+            || !self.lines.get_ref().matches_file()
+            || !self.seek(&Mark(Position::Text(target)))?
+        {
             return Ok(false);
         }
-        // Very likely in the middle of a line.
+        // Skip a line, which is probably incomplete.
         self.read_line()
     }
 }

@@ -1,24 +1,24 @@
-//! A double as text, exactly as C's `%.17g` or `%.20g` prints it on Windows: the forms in which PDH writes values into CSV
-//! and TSV logs.
+//! Formats a double exactly as C's `%.17g` or `%.20g` does on Windows, as PDH writes values to CSV and TSV logs.
 //!
-//! 17 or 20 significant digits, correctly rounded (a tie goes to the even digit), trailing zeros left out; the exponent
-//! form below 1e-4 and from 1e17 or 1e20 on, with three digits in the exponent at least. 17 digits name every double
-//! uniquely, so what is written here reads back bit-equal; the other three are those of the double's exact value.
+//! The text has 17 or 20 significant digits, correctly rounded (ties to even), without trailing zeros. Below 1e-4,
+//! and at or above 1e17 (20 digits: 1e20), it has an exponent of at least three digits. 17 digits identify every
+//! double uniquely, so values are read back bit-equal. With 20 digits, the text is closer to the double's exact
+//! value.
 //!
-//! Rust's own formatting knows no `%g` and takes several times as long; a log has millions of cells. So the range in
-//! which measured values lie is done here, in exact integers: a double is `m * 2^e`, and for the right `k` the number
-//! `m * 5^k * 2^(e + k)` has the wanted digits before its point. `m * 5^k` fits 128 bits for everything from 1e-15 (20
-//! digits: 1e-12) up.
+//! Rust has no `%g`, and its formatting is several times slower; a log has millions of cells. So values in the
+//! usual range are formatted here with exact integers: a double is `m * 2^e`, and for the right `k` the number `m *
+//! 5^k * 2^(e + k)` has the needed digits before its point. `m * 5^k` fits 128 bits for all values from 1e-15 (20
+//! digits: 1e-12).
 
 use std::io::Write as _;
 
-/// Room for the longest text, `-1.2345678901234567890e-308`, and a little more.
+/// Buffer for the longest text, `-1.2345678901234567890e-308`.
 pub type NumberText = [u8; 32];
 
-/// How many significant digits a value has in a text log.
+/// The number of significant digits of values in a text log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Digits {
-    /// `%.17g`: Windows before Windows 10, and our own logs.
+    /// `%.17g`: Windows before Windows 10, and logs of Tachograph.
     #[default]
     Seventeen,
     /// `%.20g`: Windows 10 and later.
@@ -26,22 +26,21 @@ pub enum Digits {
 }
 
 impl Digits {
-    /// The form of a Windows of this build: 20 digits from Windows 10 (build 10240) on.
+    /// The number of digits that a build of Windows writes: 20 since Windows 10 (build 10240).
     ///
-    /// Source: 21 text logs of data collectors, each wholly of one form.
+    /// Source: 21 text logs of data collectors, each entirely in one form.
     #[must_use]
     pub fn of_windows_build(build: u32) -> Self {
         if build >= 10_240 { Self::Twenty } else { Self::Seventeen }
     }
 }
 
-/// Writes `value` at the start of `text`, and returns how many bytes (ASCII) that took.
+/// Writes `value` at the start of `text`, and returns the length in bytes (ASCII).
 ///
-/// `value` must be finite: PDH has no text for anything else, "no value" being `" "`. What is not finite is written as
-/// that blank.
+/// `value` must be finite. Other values are written as `" "`, PDH's "no value".
 ///
-/// Source: text logs made by Windows: 250 of 250 cells of one with 17 digits agree, and 140 of 140 exponents have three
-/// digits; ISO C, 7.21.6.1, conversion `g`.
+/// Source: text logs written by Windows (all 250 cells of a log with 17 digits agree, and all 140 exponents have
+/// three digits); ISO C, 7.21.6.1, conversion `g`.
 ///
 /// ```
 /// use tachograph_logs::text::number::{Digits, write_number};
@@ -64,7 +63,7 @@ fn write<const DIGITS: usize>(value: f64, text: &mut NumberText) -> usize {
     let sign = usize::from(value.is_sign_negative());
     text[0] = b'-';
     let magnitude = value.abs();
-    // Every whole number of at most 17 digits is written out as it is; the cast is exact, and saturates for the rest.
+    // Whole numbers of up to 17 digits. The cast is exact for them, and saturates for larger ones.
     let whole = magnitude as u64;
     if whole as f64 == magnitude && whole < 100_000_000_000_000_000 {
         return write_whole(whole, text, sign);
@@ -72,22 +71,22 @@ fn write<const DIGITS: usize>(value: f64, text: &mut NumberText) -> usize {
     let range = if DIGITS == 17 { 1e-15..1e17 } else { 1e-12..1e20 };
     if range.contains(&magnitude) {
         let (digits, exponent) = significant_digits::<DIGITS>(magnitude);
-        lay_out(&digit_bytes::<DIGITS>(digits), exponent, text, sign)
+        format_digits(&digit_bytes::<DIGITS>(digits), exponent, text, sign)
     } else {
         write_extreme::<DIGITS>(magnitude, text, sign)
     }
 }
 
-/// A number that is neither tiny nor huge as decimal digits and the decimal exponent of the first of them.
+/// The decimal digits of a number in the usual range, and the decimal exponent of the first digit.
 fn significant_digits<const DIGITS: usize>(magnitude: f64) -> (u128, i32) {
     let too_large = 10u128.pow(DIGITS as u32);
     let smallest = too_large / 10;
     let bits = magnitude.to_bits();
-    // Normal numbers only: the smallest that comes here is 1e-15.
+    // All numbers in this range are normal: the smallest is 1e-15.
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
     let binary_exponent = (bits >> 52) as i32 - 1023;
     let two = binary_exponent - 52;
-    // floor(log10(2^binary_exponent)), which is the answer or one less.
+    // floor(log10(2^binary_exponent)) is the decimal exponent or one less.
     let mut exponent = (binary_exponent * 315_653) >> 20;
     exponent += i32::from(magnitude >= POWERS_OF_TEN[(exponent + 1 + 15) as usize]);
     loop {
@@ -100,7 +99,7 @@ fn significant_digits<const DIGITS: usize>(magnitude: f64) -> (u128, i32) {
         } else {
             (product << -shift, 0, 1)
         };
-        // Powers of ten below 1 are no doubles, so that next to one of them the comparison above can be wrong.
+        // Powers of ten below 1 are not exact doubles, so near one of them the comparison above can be wrong.
         if digits < smallest {
             exponent -= 1;
         } else if digits >= too_large {
@@ -113,11 +112,11 @@ fn significant_digits<const DIGITS: usize>(magnitude: f64) -> (u128, i32) {
     }
 }
 
-/// A whole number below 1e17, after the sign.
+/// Writes a whole number below 1e17 after the sign.
 fn write_whole(whole: u64, text: &mut NumberText, sign: usize) -> usize {
     if whole < 100_000_000 {
         let digits = eight_digits(whole as u32);
-        // Leading zeros are the low bytes; the last digit stays even when it is 0.
+        // Leading zeros are the low bytes; the last digit is kept even if it is 0.
         let skipped = (digits.trailing_zeros() / 8).min(7);
         let shown = (digits | ASCII_ZEROS) >> (8 * skipped);
         text[sign..sign + 8].copy_from_slice(&shown.to_le_bytes());
@@ -130,8 +129,8 @@ fn write_whole(whole: u64, text: &mut NumberText, sign: usize) -> usize {
     sign + shown.len()
 }
 
-/// Formats digits as `%g` does for their exponent. The first digit must not be 0.
-fn lay_out<const DIGITS: usize>(
+/// Formats digits in the form that `%g` chooses for the exponent. The first digit must not be 0.
+fn format_digits<const DIGITS: usize>(
     digits: &[u8; DIGITS],
     exponent: i32,
     text: &mut NumberText,
@@ -164,23 +163,23 @@ fn lay_out<const DIGITS: usize>(
         text[end] = b'e';
         text[end + 1] = if exponent < 0 { b'-' } else { b'+' };
         end += 2;
-        // The C library of Windows writes three digits at least.
+        // The C library of Windows writes at least three digits.
         let rest = exponent.unsigned_abs();
-        for (place, power) in [100, 10, 1].into_iter().enumerate() {
-            text[end + place] = b'0' + (rest / power % 10) as u8;
+        for (index, power) in [100, 10, 1].into_iter().enumerate() {
+            text[end + index] = b'0' + (rest / power % 10) as u8;
         }
         end + 3
     }
 }
 
-/// The rare rest, tiny or huge: Rust's formatting is correctly rounded, only its form is another.
+/// Writes tiny and huge numbers. Rust rounds them correctly, but formats them differently.
 #[cold]
 fn write_extreme<const DIGITS: usize>(magnitude: f64, text: &mut NumberText, sign: usize) -> usize {
     let mut written = [0u8; 32];
-    let mut room = &mut written[..];
-    // `d.ddddddddddddddddddde-ddd` has 26 bytes at most.
-    let fits = write!(room, "{magnitude:.0$e}", DIGITS - 1).is_ok();
-    let unused = room.len();
+    let mut rest = &mut written[..];
+    // `d.ddddddddddddddddddde-ddd` has at most 26 bytes.
+    let fits = write!(rest, "{magnitude:.0$e}", DIGITS - 1).is_ok();
+    let unused = rest.len();
     let written = &written[..32 - unused];
     let exponent = written
         .get(DIGITS + 2..)
@@ -191,9 +190,9 @@ fn write_extreme<const DIGITS: usize>(magnitude: f64, text: &mut NumberText, sig
             let mut digits = [b'0'; DIGITS];
             digits[0] = written[0];
             digits[1..].copy_from_slice(&written[2..DIGITS + 1]);
-            lay_out(&digits, exponent, text, sign)
+            format_digits(&digits, exponent, text, sign)
         }
-        // Only what is not finite has no exponent.
+        // Only values that are not finite have no exponent.
         _ => {
             text[0] = b' ';
             1
@@ -206,7 +205,7 @@ const ASCII_ZEROS: u64 = 0x3030_3030_3030_3030;
 /// The decimal digits of a number, with leading zeros.
 fn digit_bytes<const DIGITS: usize>(number: u128) -> [u8; DIGITS] {
     const UNIT: u64 = 10_000_000_000_000_000;
-    // Dividing 128 bits takes long; 17 digits fit 64.
+    // 128-bit division is slow; 17 digits fit 64 bits.
     let (upper, lower) = match u64::try_from(number) {
         Ok(number) => (number / UNIT, number % UNIT),
         Err(_) => ((number / u128::from(UNIT)) as u64, (number % u128::from(UNIT)) as u64),
@@ -220,7 +219,8 @@ fn digit_bytes<const DIGITS: usize>(number: u128) -> [u8; DIGITS] {
     bytes
 }
 
-/// The eight digits of a number below 1e8, one a byte, the first in the lowest byte: all lanes are divided at once.
+/// The eight digits of a number below 1e8, one per byte, the first in the lowest byte. Each step divides several
+/// numbers at once, packed in one integer.
 fn eight_digits(number: u32) -> u64 {
     let number = u64::from(number);
     let fours = (number / 10_000) | ((number % 10_000) << 32);
@@ -231,7 +231,7 @@ fn eight_digits(number: u32) -> u64 {
     tens | ((twos - 10 * tens) << 8)
 }
 
-/// 5^0 to 5^32; times a mantissa of 53 bits, the last still fits 128 bits.
+/// 5^0 to 5^32. The product of the last one and a 53-bit mantissa still fits 128 bits.
 const POWERS_OF_FIVE: [u128; 33] = {
     let mut powers = [1; 33];
     let mut at = 1;
@@ -242,7 +242,7 @@ const POWERS_OF_FIVE: [u128; 33] = {
     powers
 };
 
-/// 1e-15 to 1e20, each as the nearest double.
+/// 1e-15 to 1e20 as the nearest doubles.
 const POWERS_OF_TEN: [f64; 36] = [
     1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1,
     1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,

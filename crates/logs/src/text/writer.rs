@@ -1,4 +1,4 @@
-//! Writing a text log.
+//! Writes text logs.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -9,29 +9,30 @@ use tachograph_counters::time_zone::{TimeZone, resolve_name};
 use crate::{Format, LogError, SetLength};
 
 use super::encoding::TextEncoding;
-use super::gate::Gate;
+use super::fail_stop::FailStop;
 use super::header::{first_cell, mark, separator};
 use super::number::{Digits, NumberText, write_number};
 
-/// How PDH writes "no value".
+/// PDH's cell for a missing value.
 const NO_VALUE: &[u8] = b" ";
 
 /// A column of a text log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The full counter path: `\\machine\set(instance)\counter`. It need not be the only one of its kind.
+    /// The full counter path: `\\machine\set(instance)\counter`. Several columns can have the same path.
     pub path: String,
 }
 
 /// Writes a CSV or TSV log as PDH does.
 ///
-/// UTF-8 without a mark, if nothing else is [asked for](Self::with_encoding); every cell quoted, quotes in it doubled; every line ends in CR LF, the last one too. Times are
-/// local, `MM/dd/yyyy HH:mm:ss.fff`, cut off; values have 17 or 20 [`Digits`]; no value is `" "`.
+/// The text is UTF-8 without a byte order mark, or in [another encoding](Self::with_encoding). Every cell is quoted,
+/// with quotes doubled, and every line ends in CR LF. Times are local, `MM/dd/yyyy HH:mm:ss.fff`, truncated; values
+/// have 17 or 20 [`Digits`]; a missing value is `" "`.
 ///
-/// The first cell names the zone, and its bias, as they are in force at the first row; so the header is written with it.
-/// Later rows have the bias of their own moment: where it changes, at the end of daylight time, the format cannot say so.
+/// The first cell has the time zone and the bias at the first row, so the header is written with that row. The local
+/// times of later rows use the bias at that time, although the format cannot express that the bias changed.
 ///
-/// Source: logs that Windows wrote; "Working with Log Files" (Windows SDK).
+/// Source: logs written by Windows; "Working with Log Files" (Windows SDK).
 ///
 /// ```
 /// use tachograph_counters::civil::{FileTime, Moment};
@@ -55,28 +56,28 @@ pub struct Column {
 /// # Ok::<(), tachograph_logs::LogError>(())
 /// ```
 pub struct TextWriter<W: Write> {
-    csv: csv::Writer<Gate<W>>,
+    csv: csv::Writer<FailStop<W>>,
     format: Format,
     zone: TimeZone,
     columns: Vec<Column>,
-    header_is_written: bool,
+    is_header_written: bool,
     number: NumberText,
     digits: Digits,
     encoding: TextEncoding,
-    /// Bytes of the log so far, those of a log that was there before included.
+    /// Length of the log so far, including an existing log.
     bytes: u64,
-    /// As many as there were at the last flush; `None` where it is not known what stands before them.
+    /// `bytes` at the last flush; `None` if the length of the existing part is unknown.
     flushed_bytes: Option<u64>,
-    /// The moment of the last row, also of one that was there before.
+    /// Time of the last row, which can be one of an existing log.
     last: Option<Moment>,
-    /// Whether rows go behind those that another writer wrote: their local times are the log's.
+    /// Whether rows are appended to an existing log, whose time zone applies.
     is_appended: bool,
-    /// Whether the next row is the first of them, which must be later than what there is.
-    is_resumed: bool,
+    /// Whether the next row is the first appended one, which must be later than the existing rows.
+    is_first_appended: bool,
     cut_bytes: u64,
 }
 
-/// What a log that was there before holds.
+/// The state of an existing log.
 pub(super) struct Existing {
     pub(super) bytes: u64,
     pub(super) last: Option<Moment>,
@@ -85,14 +86,14 @@ pub(super) struct Existing {
 }
 
 impl<W: Write> TextWriter<W> {
-    /// A log of these columns. Nothing is written yet.
+    /// Creates a log with these columns. Nothing is written yet.
     ///
     /// # Errors
     ///
-    /// "Unsupported" when `format` is no text.
+    /// [`LogError::is_unsupported`] if `format` is not CSV or TSV.
     pub fn new(out: W, format: Format, zone: TimeZone, columns: Vec<Column>) -> Result<Self, LogError> {
         if !matches!(format, Format::Csv | Format::Tsv) {
-            return Err(LogError::unsupported(format!("{} is no text format", format.name())));
+            return Err(LogError::unsupported(format!("{} is neither CSV nor TSV", format.name())));
         }
         let csv = csv::WriterBuilder::new()
             .delimiter(separator(format))
@@ -101,13 +102,13 @@ impl<W: Write> TextWriter<W> {
             .has_headers(false)
             .flexible(true)
             .buffer_capacity(64 * 1024)
-            .from_writer(Gate::new(out));
+            .from_writer(FailStop::new(out));
         Ok(Self {
             csv,
             format,
             zone,
             columns,
-            header_is_written: false,
+            is_header_written: false,
             number: [0; 32],
             digits: Digits::default(),
             encoding: TextEncoding::Utf8,
@@ -115,24 +116,24 @@ impl<W: Write> TextWriter<W> {
             flushed_bytes: Some(0),
             last: None,
             is_appended: false,
-            is_resumed: false,
+            is_first_appended: false,
             cut_bytes: 0,
         })
     }
 
-    /// Writes values with this many digits; without it, 17.
+    /// Sets the number of digits of values; by default 17.
     #[must_use]
     pub fn with_digits(mut self, digits: Digits) -> Self {
         self.digits = digits;
         self
     }
 
-    /// Writes names in this encoding; without it, in UTF-8 without a mark.
+    /// Sets the encoding; by default UTF-8 without a byte order mark.
     ///
     /// # Errors
     ///
-    /// "Unsupported" for UTF-16, which PDH does not write; when a column's name has a character that the encoding lacks: the
-    /// first such column is named.
+    /// [`LogError::is_unsupported`] for UTF-16, which PDH does not write, and if a column's name has a character
+    /// that the encoding lacks; the first such column is named.
     pub fn with_encoding(mut self, encoding: TextEncoding) -> Result<Self, LogError> {
         if matches!(encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be) {
             return Err(LogError::unsupported(
@@ -147,17 +148,17 @@ impl<W: Write> TextWriter<W> {
                 "'{path}' cannot be written in {encoding}: choose utf-8"
             )));
         }
-        let mark = if encoding == TextEncoding::Utf8WithMark { &b"\xef\xbb\xbf"[..] } else { b"" };
-        self.csv.get_ref().begin_with(mark);
-        self.bytes = mark.len() as u64;
+        let bom = if encoding == TextEncoding::Utf8WithBom { &b"\xef\xbb\xbf"[..] } else { b"" };
+        self.csv.get_ref().set_prefix(bom);
+        self.bytes = bom.len() as u64;
         Ok(self)
     }
 
-    /// Goes on behind the rows of a log that is there.
-    pub(super) fn behind(mut self, existing: &Existing) -> Self {
-        self.header_is_written = true;
+    /// Continues an existing log after its last row.
+    pub(super) fn after(mut self, existing: &Existing) -> Self {
+        self.is_header_written = true;
         self.is_appended = true;
-        self.is_resumed = true;
+        self.is_first_appended = true;
         self.bytes = existing.bytes;
         self.flushed_bytes = Some(existing.bytes);
         self.last = existing.last;
@@ -166,55 +167,56 @@ impl<W: Write> TextWriter<W> {
         self
     }
 
-    /// What is written to, for instance to have a [flushed](Self::flush) file synchronised with its disk.
+    /// The underlying writer, for example to synchronize a [flushed](Self::flush) file with its disk.
     pub fn get_ref(&self) -> &W {
         self.csv.get_ref().get_ref()
     }
 
-    /// Length of the log in bytes so far, also of one that was there before. After a [flush](Self::flush) that is the
-    /// file's; it is only counted, nothing is asked of the file.
+    /// Length of the log in bytes so far, including an existing log; after a [flush](Self::flush), that of the
+    /// file. Computed without access to the file.
     pub fn bytes_written(&self) -> u64 {
         self.bytes
     }
 
-    /// The moment of the last row, also of one that a log held before it was [appended](Self::append) to.
+    /// Time of the last row, which can be one of the log that was [appended](Self::append) to.
     pub fn last_time(&self) -> Option<Moment> {
         self.last
     }
 
-    /// How many bytes [`append`](Self::append) took away: a last row that a crash had cut short.
+    /// The number of bytes that [`append`](Self::append) removed: a truncated last row.
     pub fn cut_bytes(&self) -> u64 {
         self.cut_bytes
     }
 
-    /// Leaves the header line out: the rows go behind those of a log that has the same columns.
+    /// Omits the header line, to append rows to a log with the same columns.
     pub fn without_header(mut self) -> Self {
-        self.header_is_written = true;
-        self.csv.get_ref().begin_with(b"");
+        self.is_header_written = true;
+        self.csv.get_ref().set_prefix(b"");
         self.flushed_bytes = None;
         self
     }
 
-    /// Appends a row: the values in the order of the columns, each already formatted, `None` where there is none.
+    /// Appends a row of formatted values in the order of the columns; `None` is a missing value.
     ///
-    /// Columns beyond the last value have none either. A value that is not finite is none.
+    /// If there are fewer values than columns, the last columns have no value. Values that are not finite are written
+    /// as missing.
     ///
     /// # Errors
     ///
-    /// When writing fails; "unsupported" when there are more values than columns (those that fit are written), or when the
-    /// first row of an appended log is not later than the last one that was there.
+    /// When writing fails; [`LogError::is_unsupported`] if there are more values than columns (those that fit are
+    /// written), or if the first row of an appended log is not later than its last row.
     pub fn write_row(
         &mut self,
         at: Moment,
         mut values: impl Iterator<Item = Option<f64>>,
     ) -> Result<(), LogError> {
         self.begin(at)?;
-        let at = if self.is_appended { self.follow(at)? } else { at };
+        let at = if self.is_appended { self.appended_time(at)? } else { at };
         let mut time = [0; 23];
         at.local().write_log_time(&mut time);
         self.field(&time)?;
         self.last = Some(at);
-        self.is_resumed = false;
+        self.is_first_appended = false;
         for _ in 0..self.columns.len() {
             let cell = match values.next().flatten().filter(|value| value.is_finite()) {
                 Some(value) => {
@@ -234,18 +236,18 @@ impl<W: Write> TextWriter<W> {
         Ok(())
     }
 
-    /// The row's moment in the zone of the log that was there before, which it must follow.
-    fn follow(&self, at: Moment) -> Result<Moment, LogError> {
+    /// Converts the row's time to the time zone of the existing log, and checks that it is later.
+    fn appended_time(&self, at: Moment) -> Result<Moment, LogError> {
         let at = self.zone.utc_to_moment(at.utc);
         match self.last {
-            Some(last) if self.is_resumed && at.utc <= last.utc => Err(LogError::unsupported(format!(
-                "cannot append: the log ends at {last}, and the row is of {at}"
-            ))),
+            Some(last) if self.is_first_appended && at.utc <= last.utc => Err(LogError::unsupported(
+                format!("cannot append: the log ends at {last}; the row at {at} is not later"),
+            )),
             _ => Ok(at),
         }
     }
 
-    /// Hands everything written so far to the stream and has it flushed: every row is in the file then.
+    /// Writes all buffered rows to the stream and flushes it.
     ///
     /// # Errors
     ///
@@ -256,13 +258,13 @@ impl<W: Write> TextWriter<W> {
         Ok(())
     }
 
-    /// Completes the log: without a row its header is still to be written, with the zone's standard time.
+    /// Completes the log. If no row was written, writes the header with the bias of the zone's standard time.
     ///
     /// # Errors
     ///
     /// When writing fails.
     pub fn finish(&mut self) -> Result<(), LogError> {
-        if !self.header_is_written {
+        if !self.is_header_written {
             let bias = if self.zone.has_daylight_time() { self.zone.standard_bias_minutes } else { 0 };
             let bias = self.zone.bias_minutes.saturating_add(bias);
             let first = first_cell(self.format, resolve_name(&self.zone.standard_name), bias);
@@ -271,13 +273,13 @@ impl<W: Write> TextWriter<W> {
         self.flush()
     }
 
-    /// Writes the header line, unless it is there: the columns are then known before the first row is.
+    /// Writes the header line, unless it is already written.
     ///
     /// # Errors
     ///
     /// When writing fails.
     pub fn begin(&mut self, at: Moment) -> Result<(), LogError> {
-        if self.header_is_written {
+        if self.is_header_written {
             return Ok(());
         }
         let first = first_cell(self.format, self.zone.name_at(&at), at.bias_minutes);
@@ -285,8 +287,8 @@ impl<W: Write> TextWriter<W> {
     }
 
     fn write_header(&mut self, first: &str) -> Result<(), LogError> {
-        self.header_is_written = true;
-        // As Windows does, the cell ends before a zone's name that the encoding cannot hold.
+        self.is_header_written = true;
+        // Like Windows, omit a zone's name that the encoding cannot represent.
         let first = encoded(self.encoding, first)
             .or_else(|| encoded(self.encoding, mark(self.format)))
             .unwrap_or_default();
@@ -306,25 +308,25 @@ impl<W: Write> TextWriter<W> {
     }
 
     fn end_line(&mut self) -> Result<(), LogError> {
-        // CR LF; the line's last cell was counted with a separator.
+        // CR LF has two bytes, of which one was counted as the last cell's separator.
         self.bytes += 1;
         self.csv.write_record(None::<&[u8]>).map_err(into_log_error)
     }
 }
 
 impl<W: Write + SetLength> TextWriter<W> {
-    /// Takes the file back to what it held at the last [`flush`](Self::flush), after a failure of writing: no part of a row
-    /// stays. Gives the file's length. A log that was begun [without a header](Self::without_header) stays as it is.
+    /// After a failed write, restores the file to its state at the last [`flush`](Self::flush), without partial rows.
+    /// Returns the length of the file. A log [without a header](Self::without_header) is not changed.
     ///
     /// # Errors
     ///
-    /// When the file cannot be cut.
-    pub fn give_up(self) -> Result<u64, LogError> {
+    /// When the file cannot be truncated.
+    pub fn abort(self) -> Result<u64, LogError> {
         self.csv.get_ref().discard();
-        let gate = self.csv.into_inner().map_err(|error| LogError::io(error.into_error()))?;
+        let out = self.csv.into_inner().map_err(|error| LogError::io(error.into_error()))?;
         match self.flushed_bytes {
             Some(bytes) => {
-                gate.into_inner().set_length(bytes).map_err(LogError::io)?;
+                out.into_inner().set_length(bytes).map_err(LogError::io)?;
                 Ok(bytes)
             }
             None => Ok(self.bytes),
@@ -332,25 +334,25 @@ impl<W: Write + SetLength> TextWriter<W> {
     }
 }
 
-/// A text in an encoding; `None` where it has a character that the encoding lacks.
+/// Encodes text; `None` if it has a character that the encoding lacks.
 fn encoded(encoding: TextEncoding, text: &str) -> Option<Cow<'_, [u8]>> {
     match encoding.code_page() {
         None => Some(Cow::Borrowed(text.as_bytes())),
         Some(page) => {
             let (bytes, _, lacks_some) = page.table().encode(text);
-            // Some tables write a character as another one that looks alike: 932 has one byte for the yen sign and `\`.
+            // Some tables substitute similar characters: 932 has one byte for the yen sign and `\`.
             let (back, _) = page.table().decode_without_bom_handling(&bytes);
             (!lacks_some && back == text).then_some(bytes)
         }
     }
 }
 
-/// How many bytes a cell takes, with its quotes, those doubled in it, and the separator.
+/// Length of a cell with its quotes, doubled quotes and the separator.
 fn quoted_bytes(cell: &[u8]) -> u64 {
     (cell.len() + cell.iter().filter(|&&byte| byte == b'"').count() + 3) as u64
 }
 
-/// Writing fails by what the stream says, and by nothing of the format's own.
+/// Converts an error of the CSV writer, which is always an I/O error.
 fn into_log_error(error: csv::Error) -> LogError {
     LogError::io(match error.into_kind() {
         csv::ErrorKind::Io(error) => error,

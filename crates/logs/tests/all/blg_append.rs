@@ -1,14 +1,14 @@
-//! Going on with a log that is there: what it held stays, whatever left it, and what is appended follows.
+//! Appending to existing logs of any writer: their samples stay, and the appended ones follow.
 
-use crate::made;
+use crate::fixture;
 
 use std::io::Cursor;
 use std::sync::Arc;
 
-use made::appended::{FREQUENCY, append, append_at, shown, utc_samples};
-use made::rewritten::{options_of, options_with, samples_of, write};
-use made::shown::read;
-use made::{Entry, Made, multi, single};
+use fixture::appended::{FREQUENCY, append, append_at, shown, utc_samples};
+use fixture::rewritten::{options_of, options_with, samples_of, write};
+use fixture::shown::read;
+use fixture::{Entry, LogBuilder, multi, single};
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
@@ -24,7 +24,7 @@ fn refused(result: Result<Vec<u8>, LogError>) -> String {
 }
 
 #[test]
-fn a_log_goes_on() {
+fn samples_are_appended_in_parts() {
     let samples = utc_samples(60);
     for buffer_bytes in [1024, 0x10000] {
         let mut file = write(&samples[..20], options_with(buffer_bytes));
@@ -35,11 +35,11 @@ fn a_log_goes_on() {
         let all = samples_of(&file);
         assert_eq!(shown(&all), shown(&samples));
         assert!(all.iter().zip(&samples).all(|(now, before)| now.at == before.at));
-        // Each part is a log of its own, of the same start of the machine.
+        // Each part counts as a log, with the same boot time.
         let logs: Vec<_> = all.iter().map(|sample| sample.log).collect();
         assert_eq!([logs[0], logs[19], logs[20], logs[21], logs[39], logs[40]], [0, 0, 1, 2, 2, 3]);
         assert!(all.iter().all(|sample| sample.boot_time == all[0].boot_time));
-        // Nothing that was there is written again, but for the end time and the number of buffers in the header.
+        // Existing bytes do not change, except the end time and the number of buffers in the header.
         assert_eq!(file[buffer_bytes..old.len()], old[buffer_bytes..]);
         let changed: Vec<_> = (0..buffer_bytes).filter(|&at| file[at] != old[at]).collect();
         assert!(
@@ -57,7 +57,7 @@ fn a_log_goes_on() {
 }
 
 #[test]
-fn a_start_of_the_machine_between() {
+fn a_restart_between_the_parts_is_marked() {
     let mut samples = utc_samples(4);
     let options =
         BlgWriterOptions { boot_time: Some(FileTime(samples[0].at.utc.0 - 7)), ..options_with(1024) };
@@ -77,23 +77,23 @@ fn a_start_of_the_machine_between() {
     }
 }
 
-/// Logs as Windows writes them: 32 and 64 bits, with the layouts of the versions.
+/// Logs of Windows: 32 and 64 bits, with the layouts of all versions.
 #[test]
-fn logs_of_others() {
+fn logs_of_windows_are_appended_to() {
     for is_wide in [true, false] {
         for head_bytes in [0x34, 0x38, 0x3C] {
-            let made = Made::new(1024);
-            let mut made = if is_wide { made } else { made.narrow() };
-            made.list(
+            let builder = LogBuilder::new(1024);
+            let mut builder = if is_wide { builder } else { builder.narrow() };
+            builder.list(
                 &[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]
                     .map(|entry| Entry { head_bytes, ..entry }),
             );
             for n in 0..4 {
-                made.sample(n, &[single(n, n, -1), multi(n, &[("a", n, 1), ("b", n, 2)])]);
+                builder.sample(n, &[single(n, n, -1), multi(n, &[("a", n, 1), ("b", n, 2)])]);
             }
-            let all = samples_of(&made.file());
-            let mut old = made.clone();
-            // All but the last two samples.
+            let all = samples_of(&builder.file());
+            let mut old = builder.clone();
+            // Without the last two samples.
             old.buffers = vec![Vec::new()];
             old.list(
                 &[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]
@@ -105,7 +105,7 @@ fn logs_of_others() {
             let frequency = options_of(&old.file()).performance_frequency;
             let mut new = all[2..].to_vec();
             let boot_time = FileTime(new[0].at.utc.0 - 1);
-            // A recorder of another zone: local times are the log's.
+            // A recorder in another time zone; local times are those of the log's zone.
             for sample in &mut new {
                 sample.boot_time = boot_time;
                 sample.at = Moment { bias_minutes: -60, ..sample.at };
@@ -115,8 +115,8 @@ fn logs_of_others() {
             }
             let file = append_at(&old.file(), &new, frequency).expect("appended");
             let again = samples_of(&file);
-            made::rewritten::assert_same(&again, &all);
-            assert_eq!(again[2].boot_time, again[2].at.utc, "marked as a start");
+            fixture::rewritten::assert_same(&again, &all);
+            assert_eq!(again[2].boot_time, again[2].at.utc, "marked as a restart");
             let types: Vec<_> = Log::decode(&file)
                 .expect("whole buffers")
                 .buffers
@@ -132,18 +132,18 @@ fn logs_of_others() {
 }
 
 fn blocks(is_finished: bool) -> (Vec<u8>, Vec<Sample>) {
-    use made::block::{Block, Counter, Instance, Object};
+    use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 9006, counter_type: 0x1_0100, bytes: 8 };
-    let mut made = Made::new(0x10000);
-    made.names(r"\\MADE", &[(230, "Process"), (9006, "Own")]);
-    made.list(&[Entry::block("Process")]);
+    let mut builder = LogBuilder::new(0x10000);
+    builder.names(r"\\MADE", &[(230, "Process"), (9006, "Own")]);
+    builder.list(&[Entry::block("Process")]);
     for n in 0..6 {
         let rows: Vec<_> = (0..n).map(|row| Instance::new(&row.to_string(), &[n])).collect();
-        made.sample(n, &[Block::new(n, &[Object::new(230, &[count], &rows)]).record()]);
+        builder.sample(n, &[Block::new(n, &[Object::new(230, &[count], &rows)]).record()]);
     }
-    let samples = samples_of(&made.file());
+    let samples = samples_of(&builder.file());
     let mut file = Cursor::new(Vec::new());
-    let options = BlgWriterOptions { buffer_bytes: 1024, ..options_of(&made.file()) };
+    let options = BlgWriterOptions { buffer_bytes: 1024, ..options_of(&builder.file()) };
     let mut writer = BlgWriter::new(&mut file, options).expect("options");
     for sample in &samples[..3] {
         writer.write(sample).expect("written");
@@ -163,15 +163,15 @@ fn block_records() {
     let frequency = options_of(&file).performance_frequency;
     assert_eq!(
         refused(append_at(&file, &samples[3..], frequency)),
-        "cannot append: the log ends with a catalogue of its samples; relog -a can"
+        "cannot append: the log ends with a catalogue; use relog -a"
     );
     let (file, samples) = blocks(false);
     let file = append_at(&file, &samples[3..], frequency).expect("appended");
-    made::rewritten::assert_same(&samples_of(&file), &samples);
+    fixture::rewritten::assert_same(&samples_of(&file), &samples);
 }
 
 #[test]
-fn what_cannot_be_appended() {
+fn samples_that_do_not_fit_are_refused() {
     let samples = utc_samples(4);
     let file = write(&samples[..2], options_with(1024));
     let mut other = samples[2].clone();
@@ -184,13 +184,13 @@ fn what_cannot_be_appended() {
     rename(&mut other, "Other");
     assert_eq!(
         refused(append(&file, &[other.clone()])),
-        r"cannot append: where the log has '\\MADE\System\Calls', the sample has '\\MADE\System\Other'"
+        r"cannot append: the log has '\\MADE\System\Calls' where the sample has '\\MADE\System\Other'"
     );
     rename(&mut other, "Calls");
     Arc::make_mut(&mut other.groups[0].set).counters[0].counter_type = CounterType::LARGE_RAWCOUNT;
     assert_eq!(
         refused(append(&file, &[other.clone()])),
-        r"cannot append: in the log '\\MADE\System\Calls' has the type 0x10410500 and 2725536 ticks a second, in the sample 0x00010100 and 2725536"
+        r"cannot append: '\\MADE\System\Calls' has type 0x10410500 with 2725536 ticks per second in the log, and 0x00010100 with 2725536 in the sample"
     );
     other = samples[2].clone();
     let last = other.groups.pop().expect("a group");
@@ -202,18 +202,18 @@ fn what_cannot_be_appended() {
     assert_eq!(refused(append(&file, &[other])), r"cannot append: the log has no '\\MADE\Disk(*)\Reads'");
     assert_eq!(
         refused(append(&file, &samples[1..])),
-        "cannot append: the log ends at 2013-02-19T18:50:01.000+00:00, and the sample is of 2013-02-19T18:50:01.000+00:00"
+        "cannot append: the log ends at 2013-02-19T18:50:01.000+00:00; the sample at 2013-02-19T18:50:01.000+00:00 is not later"
     );
     assert_eq!(
         refused(append_at(&file, &samples[2..], 7)),
-        "cannot append: the log was recorded with a performance counter of 10000000 ticks a second, and this one has 7"
+        "cannot append: the performance counter of the log has 10000000 ticks per second, but this one has 7"
     );
     let ring = BlgWriterOptions { circular_bytes: Some(20 << 10), ..options_with(1024) };
     assert_eq!(
         refused(append(&write(&samples[..2], ring), &samples[2..])),
-        "cannot append: the log is circular, its end is in its midst; relog it first"
+        "cannot append: the log is circular; relog it first"
     );
-    // A refused sample leaves the log as it was, and a right one may follow.
+    // A refused sample does not change the log, and a valid one can follow.
     let mut out = Cursor::new(file.clone());
     let mut writer = BlgWriter::append(&mut out, FREQUENCY).expect("a log");
     assert!(writer.write(&samples[0]).is_err());
@@ -225,31 +225,31 @@ fn what_cannot_be_appended() {
 }
 
 #[test]
-fn nothing_appended() {
+fn appending_no_samples_changes_nothing() {
     let samples = utc_samples(5);
     let file = write(&samples, options_with(1024));
     assert_eq!(append(&file, &[]).expect("appended"), file);
 }
 
 #[test]
-fn a_log_that_was_only_begun() {
+fn a_log_without_a_counter_list_is_refused() {
     let mut file = Cursor::new(Vec::new());
     drop(BlgWriter::new(&mut file, options_with(1024)).expect("options"));
     let error = append(file.get_ref(), &utc_samples(1)).expect_err("no list");
-    assert_eq!(error.to_string(), "no counter list yet: the log was only begun");
+    assert_eq!(error.to_string(), "the log has no counter list yet: its recording has just begun");
     assert!(append(b"", &[]).expect_err("no log").is_corrupt());
     assert!(append(&vec![b'x'; 3000], &[]).expect_err("no log").is_corrupt());
 }
 
 #[test]
 fn the_zone_of_the_log_is_kept() {
-    let mut made = Made::new(1024);
-    made.list(&[Entry::single("System", None, "Calls")]);
-    made.sample(0, &[single(0, 1, 1)]);
-    let file = made.file();
+    let mut builder = LogBuilder::new(1024);
+    builder.list(&[Entry::single("System", None, "Calls")]);
+    builder.sample(0, &[single(0, 1, 1)]);
+    let file = builder.file();
     let reader = BlgReader::new(Cursor::new(&file[..])).expect("a log");
     let zone = reader.facts().zone.clone();
-    // Half a year later, in daylight time.
+    // Half a year later, in daylight saving time.
     let mut sample = samples_of(&file).remove(0);
     sample.at.utc = sample.at.utc.saturating_add(180 * FileTime::PER_DAY);
     sample.groups[0].read_at = FileTime(0);

@@ -1,24 +1,24 @@
-//! Going on with what crashes left, and crashes of what goes on. All places are tried where TACHO_LONG is set.
+//! Appending after a crash, and crashes while appending. All offsets are tried if TACHO_LONG is set.
 
-use crate::made;
+use crate::fixture;
 
-use made::appended::{FREQUENCY, append, shown, utc_samples};
-use made::recorder::{Recorder, place};
-use made::rewritten::{options_with, write};
-use made::shown::{Shown, read, try_read};
+use fixture::appended::{FREQUENCY, append, shown, utc_samples};
+use fixture::recorder::{Recorder, write_at};
+use fixture::rewritten::{options_with, write};
+use fixture::shown::{Shown, read, try_read};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::LogWriter;
 use tachograph_logs::blg::BlgWriter;
 
-/// Runs a test with every place where TACHO_LONG is set, which takes minutes without optimisation; else not at all.
+/// Runs a test with every offset if TACHO_LONG is set (minutes without optimization).
 fn if_long(test: impl Fn(&dyn Fn(usize) -> bool)) {
     if std::env::var_os("TACHO_LONG").is_some() {
         test(&|_| true);
     }
 }
 
-/// Every place of a buffer's header, and often enough elsewhere to meet every field.
+/// Every offset of a buffer's header, and enough others to hit every field.
 fn is_usual(at: usize) -> bool {
     at % 1024 <= 72 || at % 11 == 4
 }
@@ -36,7 +36,7 @@ fn long_killed_after_every_byte() {
 fn killed(is_tried: &dyn Fn(usize) -> bool) {
     let samples = utc_samples(16);
     let base = write(&samples[..6], options_with(1024));
-    let recorder = Recorder::over(&base);
+    let recorder = Recorder::with_file(&base);
     let mut flushed = Vec::new();
     let mut writer = BlgWriter::append(recorder.clone(), FREQUENCY).expect("a log");
     for sample in &samples[6..] {
@@ -48,30 +48,30 @@ fn killed(is_tried: &dyn Fn(usize) -> bool) {
     let expected = shown(&samples);
     let mut file = base;
     for (number, (at, bytes)) in recorder.writes().iter().enumerate() {
-        let safe = 6 + flushed.iter().filter(|&&writes| writes <= number).count();
+        let durable = 6 + flushed.iter().filter(|&&writes| writes <= number).count();
         for (offset, byte) in bytes.iter().enumerate() {
-            place(&mut file, at + offset as u64, &[*byte]);
+            write_at(&mut file, at + offset as u64, &[*byte]);
             if !is_tried(offset) {
                 continue;
             }
             let Shown { samples: shown, problems } = read(&file);
             assert_eq!(problems, [""; 0], "write {number}, byte {offset}");
-            assert!(shown.len() >= safe, "write {number}, byte {offset}: {} of {safe}", shown.len());
+            assert!(shown.len() >= durable, "write {number}, byte {offset}: {} of {durable}", shown.len());
             assert!(expected.starts_with(&shown), "write {number}, byte {offset}");
         }
     }
     assert_eq!(read(&file), Shown { samples: expected, problems: Vec::new() });
 }
 
-/// Asserts that two samples can be appended to what a crash left, and that all that was readable still is.
+/// Asserts that two samples can be appended to the remains of a crash, and that all readable samples stay readable.
 #[track_caller]
-fn goes_on(file: &[u8], new: &[Sample], place: &str) {
+fn assert_appendable(file: &[u8], new: &[Sample], context: &str) {
     let Ok(before) = try_read(file) else { return };
-    let appended = append(file, new).unwrap_or_else(|error| panic!("{place}: {error}"));
+    let appended = append(file, new).unwrap_or_else(|error| panic!("{context}: {error}"));
     let after = read(&appended);
-    assert_eq!(after.samples, [before.samples.clone(), shown(new)].concat(), "{place}");
-    assert!(after.problems.len() <= before.problems.len(), "{place}: {before:?} {after:?}");
-    // And once more.
+    assert_eq!(after.samples, [before.samples.clone(), shown(new)].concat(), "{context}");
+    assert!(after.problems.len() <= before.problems.len(), "{context}: {before:?} {after:?}");
+    // Append again.
     let mut later = new.to_vec();
     for sample in &mut later {
         sample.at.utc = sample.at.utc.saturating_add(1000 * FileTime::PER_SECOND);
@@ -79,22 +79,22 @@ fn goes_on(file: &[u8], new: &[Sample], place: &str) {
             group.read_at = group.read_at.saturating_add(1000 * FileTime::PER_SECOND);
         }
     }
-    let again = read(&append(&appended, &later).unwrap_or_else(|error| panic!("{place}: {error}")));
-    assert_eq!(again.samples, [after.samples, shown(&later)].concat(), "{place}");
-    assert!(again.problems.len() <= after.problems.len(), "{place}");
+    let again = read(&append(&appended, &later).unwrap_or_else(|error| panic!("{context}: {error}")));
+    assert_eq!(again.samples, [after.samples, shown(&later)].concat(), "{context}");
+    assert!(again.problems.len() <= after.problems.len(), "{context}");
 }
 
 #[test]
-fn whatever_a_killed_recorder_leaves() {
-    left_by_a_killed_recorder(&|cut| cut <= 72 || cut % 24 == 4);
+fn logs_of_killed_recorders_are_appended_to() {
+    append_after_kill(&|cut| cut <= 72 || cut % 24 == 4);
 }
 
 #[test]
-fn long_whatever_a_killed_recorder_leaves() {
-    if_long(left_by_a_killed_recorder);
+fn long_logs_of_killed_recorders_are_appended_to() {
+    if_long(append_after_kill);
 }
 
-fn left_by_a_killed_recorder(is_tried: &dyn Fn(usize) -> bool) {
+fn append_after_kill(is_tried: &dyn Fn(usize) -> bool) {
     let samples = utc_samples(9);
     let recorder = Recorder::default();
     let mut writer = BlgWriter::new(recorder.clone(), options_with(1024)).expect("options");
@@ -107,38 +107,38 @@ fn left_by_a_killed_recorder(is_tried: &dyn Fn(usize) -> bool) {
     for (number, (at, bytes)) in recorder.writes().iter().enumerate() {
         for cut in (1..bytes.len()).filter(|&cut| is_tried(cut)).chain([bytes.len()]) {
             let mut file = file.clone();
-            place(&mut file, *at, &bytes[..cut]);
-            goes_on(&file, &samples[7..], &format!("write {number}, byte {cut}"));
+            write_at(&mut file, *at, &bytes[..cut]);
+            assert_appendable(&file, &samples[7..], &format!("write {number}, byte {cut}"));
         }
-        place(&mut file, *at, bytes);
+        write_at(&mut file, *at, bytes);
     }
 }
 
 #[test]
-fn a_file_cut_in_places() {
-    cut_anywhere(&is_usual);
+fn truncated_logs_are_appended_to() {
+    append_after_truncation(&is_usual);
 }
 
 #[test]
-fn long_a_file_cut_anywhere() {
-    if_long(cut_anywhere);
+fn long_logs_truncated_anywhere_are_appended_to() {
+    if_long(append_after_truncation);
 }
 
-fn cut_anywhere(is_tried: &dyn Fn(usize) -> bool) {
+fn append_after_truncation(is_tried: &dyn Fn(usize) -> bool) {
     let samples = utc_samples(9);
     let file = write(&samples[..7], options_with(1024));
     for length in (0..file.len()).filter(|&length| is_tried(length)) {
-        goes_on(&file[..length], &samples[7..], &format!("cut at {length}"));
+        assert_appendable(&file[..length], &samples[7..], &format!("cut at {length}"));
     }
 }
 
 #[test]
-fn bits_flipped() {
+fn damaged_logs_are_appended_to_or_refused() {
     flipped(&|bit| is_usual(bit / 8) && (bit / 8 % 1024 <= 72 || bit % 3 == 0));
 }
 
 #[test]
-fn long_every_bit_flipped() {
+fn long_every_bit_flip_is_appended_to_or_refused() {
     if_long(flipped);
 }
 

@@ -1,14 +1,14 @@
-//! Circular logs: a file that never grows beyond its size, holds the latest samples, and does so at any moment.
+//! Circular logs: the file never exceeds its size and has the latest samples at any time.
 
-use crate::made;
+use crate::fixture;
 
 use std::io::Cursor;
 use std::ops::Range;
 
-use made::recorder::{Recorder, place};
-use made::rewritten::{options_with, samples_of, varied_samples, write};
-use made::shown::{Shown, read, show, try_read};
-use made::{Entry, Made, multi, single};
+use fixture::recorder::{Recorder, write_at};
+use fixture::rewritten::{options_with, samples_of, varied_samples, write};
+use fixture::shown::{Shown, read, show, try_read};
+use fixture::{Entry, LogBuilder, multi, single};
 use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::raw::Log;
 use tachograph_logs::blg::{BlgReader, BlgWriter, BlgWriterOptions};
@@ -20,9 +20,9 @@ fn ring(buffers: u64) -> BlgWriterOptions {
     BlgWriterOptions { circular_bytes: Some(buffers * BUFFER), ..options_with(BUFFER as usize) }
 }
 
-/// Which of the samples a log holds: a run without a gap.
+/// The range of samples in a log, which must be consecutive.
 #[track_caller]
-fn run_of(shown: &Shown, expected: &[String]) -> Range<usize> {
+fn range_of(shown: &Shown, expected: &[String]) -> Range<usize> {
     let Some(first) = shown.samples.first() else { return 0..0 };
     let first = expected.iter().position(|sample| sample == first).expect("one of the samples");
     let run = first..first + shown.samples.len();
@@ -31,7 +31,7 @@ fn run_of(shown: &Shown, expected: &[String]) -> Range<usize> {
 }
 
 #[test]
-fn the_latest_samples_in_a_file_of_its_size() {
+fn the_file_has_the_latest_samples_and_its_maximum_size() {
     let samples = varied_samples(300);
     let expected: Vec<_> = samples.iter().map(show).collect();
     for buffers in [9, 10, 23, 64] {
@@ -51,16 +51,16 @@ fn the_latest_samples_in_a_file_of_its_size() {
             assert_eq!(writer.bytes_written(), file.len() as u64);
             let shown = read(&file);
             assert_eq!(shown.problems, [""; 0], "{buffers} buffers");
-            let run = run_of(&shown, &expected);
+            let run = range_of(&shown, &expected);
             assert_eq!(run.end, 300);
-            // A sample takes 1,076 bytes on average, and one buffer is being used again.
+            // A sample has 1,076 bytes on average, and one buffer is being overwritten.
             assert!(run.len() as u64 + 4 >= (buffers - 4) * 8 / 10, "{} in {buffers} buffers", run.len());
         }
     }
 }
 
 #[test]
-fn a_ring_that_was_not_filled_is_a_log_like_any() {
+fn a_ring_that_is_not_full_is_a_plain_log() {
     let samples = varied_samples(5);
     let file = write(&samples, ring(100));
     assert_eq!(read(&file).samples, samples.iter().map(show).collect::<Vec<_>>());
@@ -68,7 +68,7 @@ fn a_ring_that_was_not_filled_is_a_log_like_any() {
 }
 
 #[test]
-fn the_header_says_what_stays() {
+fn the_header_counts_the_fixed_buffers() {
     let file = write(&varied_samples(200), ring(20));
     let log = Log::decode(&file).expect("a whole log");
     let start = log.header.start;
@@ -88,26 +88,26 @@ fn the_header_says_what_stays() {
     assert_eq!(last[0].header.sequence_number.get(), newest);
 }
 
-/// Reads what is there after every single write, and where a write was torn at a sector's end.
-fn cut_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes: bool) {
+/// Reads the file after every write, and after writes torn at a sector boundary.
+fn read_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes: bool) {
     let expected: Vec<_> = samples.iter().map(show).collect();
     let recorder = Recorder::default();
     let mut writer = BlgWriter::new(recorder.clone(), options).expect("options");
-    // After each sample: how many writes there were, and what the log held.
+    // After each sample: the number of writes, and the samples in the log.
     let mut steps = vec![(recorder.writes().len(), 0..0)];
     for sample in samples {
         writer.write(sample).expect("written");
         if flushes {
             writer.flush().expect("flushed");
         }
-        let run = try_read(&recorder.file()).map_or(0..0, |shown| run_of(&shown, &expected));
+        let run = try_read(&recorder.file()).map_or(0..0, |shown| range_of(&shown, &expected));
         if flushes {
             assert_eq!(run.end, steps.len());
         }
         steps.push((recorder.writes().len(), run));
     }
     writer.finish().expect("finished");
-    steps.push((recorder.writes().len(), run_of(&read(&recorder.file()), &expected)));
+    steps.push((recorder.writes().len(), range_of(&read(&recorder.file()), &expected)));
     let writes = recorder.writes();
     let mut file = Vec::new();
     for (number, (at, bytes)) in writes.iter().enumerate() {
@@ -115,7 +115,7 @@ fn cut_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes:
         let (before, least) = (&steps[after - 1].1, &steps[after].1);
         let sectors = (1..bytes.len()).filter(|offset| (at + *offset as u64).is_multiple_of(512));
         for torn in sectors.chain([bytes.len()]) {
-            place(&mut file, *at, &bytes[..torn]);
+            write_at(&mut file, *at, &bytes[..torn]);
             let shown = match try_read(&file) {
                 Ok(shown) => shown,
                 Err(error) => {
@@ -123,48 +123,48 @@ fn cut_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes:
                     continue;
                 }
             };
-            let run = run_of(&shown, &expected);
-            let place = format!("write {number}, {torn} of {} bytes: {run:?}", bytes.len());
-            assert_eq!(shown.problems, [""; 0], "{place}");
+            let run = range_of(&shown, &expected);
+            let context = format!("write {number}, {torn} of {} bytes: {run:?}", bytes.len());
+            assert_eq!(shown.problems, [""; 0], "{context}");
             if run.is_empty() {
-                assert!(before.is_empty(), "{place}");
+                assert!(before.is_empty(), "{context}");
                 continue;
             }
-            // What was flushed is there, except for what is overwritten by the sample being written.
-            assert!(run.end >= before.end && run.end <= least.end.max(before.end + 1), "{place}");
-            assert!(run.start <= least.start.max(before.start), "{place}, later {least:?}");
+            // Flushed samples are present, except those being overwritten.
+            assert!(run.end >= before.end && run.end <= least.end.max(before.end + 1), "{context}");
+            assert!(run.start <= least.start.max(before.start), "{context}, later {least:?}");
         }
     }
 }
 
 #[test]
 fn killed_after_every_write() {
-    cut_after_every_write(&varied_samples(120), ring(12), true);
-    cut_after_every_write(&varied_samples(120), ring(12), false);
-    cut_after_every_write(&varied_samples(40), ring(50), true);
+    read_after_every_write(&varied_samples(120), ring(12), true);
+    read_after_every_write(&varied_samples(120), ring(12), false);
+    read_after_every_write(&varied_samples(40), ring(50), true);
 }
 
 #[test]
-fn samples_of_many_buffers() {
+fn samples_can_span_many_buffers() {
     let names: Vec<_> = (0..200).map(|n| format!("instance number {n}")).collect();
-    let mut made = Made::new(0x10000);
-    made.list(&[Entry::multi("Disk", "Reads")]);
+    let mut builder = LogBuilder::new(0x10000);
+    builder.list(&[Entry::multi("Disk", "Reads")]);
     for n in 0..30 {
         let rows: Vec<_> = names.iter().skip(n as usize % 7).map(|name| (name.as_str(), n, -1)).collect();
-        made.sample(n, &[multi(n, &rows)]);
+        builder.sample(n, &[multi(n, &rows)]);
     }
-    let samples = samples_of(&made.file());
+    let samples = samples_of(&builder.file());
     let size = 40;
     let file = write(&samples, ring(size));
     let shown = read(&file);
     assert_eq!(shown.problems, [""; 0]);
-    let run = run_of(&shown, &samples.iter().map(show).collect::<Vec<_>>());
+    let run = range_of(&shown, &samples.iter().map(show).collect::<Vec<_>>());
     assert!(run.end == 30 && run.len() >= 2, "{run:?}");
-    cut_after_every_write(&samples, ring(size), true);
+    read_after_every_write(&samples, ring(size), true);
 }
 
 #[test]
-fn too_small() {
+fn limits_that_are_too_small_are_refused() {
     let refused = |result: Result<(), LogError>| {
         let error = result.expect_err("too small");
         assert!(error.is_unsupported());
@@ -183,51 +183,51 @@ fn too_small() {
         refused(writer.write(&samples[13])),
         "a circular log of 5120 bytes is too small for two samples of 1464 bytes: it takes at least 7168 bytes"
     );
-    // What there was stays readable, and shorter ones still go in.
+    // Existing samples stay readable, and shorter ones are accepted.
     writer.write(&samples[9]).expect("a short one");
     writer.finish().expect("finished");
     drop(writer);
     assert_eq!(read(file.get_ref()).samples, [show(&samples[0]), show(&samples[9])]);
 
-    // A counter list that leaves no room.
-    let mut made = Made::new(0x10000);
+    // A counter list that leaves no room for samples.
+    let mut builder = LogBuilder::new(0x10000);
     let entries: Vec<_> = (0..40).map(|_| Entry::single("System", None, "Calls")).collect();
-    made.list(&entries);
-    made.sample(0, &vec![single(0, 1, 2); 40]);
-    let samples = samples_of(&made.file());
+    builder.list(&entries);
+    builder.sample(0, &vec![single(0, 1, 2); 40]);
+    let samples = samples_of(&builder.file());
     let mut writer = new(10).expect("options");
     assert!(refused(writer.write(&samples[0])).contains("two samples of 1928 bytes: it takes at least "));
     assert_eq!(writer.bytes_written(), 2 * BUFFER);
 }
 
 #[test]
-fn names_of_block_records() {
-    use made::block::{Block, Counter, Instance, Object};
+fn new_names_of_block_records_are_refused() {
+    use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 9006, counter_type: 0x1_0100, bytes: 8 };
-    let mut made = Made::new(0x10000);
-    made.names(r"\\MADE", &[(230, "Process"), (9006, "Own"), (9008, "Late")]);
-    made.list(&[Entry::block("Process")]);
+    let mut builder = LogBuilder::new(0x10000);
+    builder.names(r"\\MADE", &[(230, "Process"), (9006, "Own"), (9008, "Late")]);
+    builder.list(&[Entry::block("Process")]);
     for n in 0..60 {
         let rows: Vec<_> = (0..n * 3 % 8).map(|row| Instance::new(&row.to_string(), &[n])).collect();
         let counter = if n == 59 { Counter { name_index: 9008, ..count } } else { count };
-        made.sample(n, &[Block::new(n, &[Object::new(230, &[counter], &rows)]).record()]);
+        builder.sample(n, &[Block::new(n, &[Object::new(230, &[counter], &rows)]).record()]);
     }
-    let samples = samples_of(&made.file());
+    let samples = samples_of(&builder.file());
     let shown = read(&write(&samples[..59], ring(20)));
     assert_eq!(shown.problems, [""; 0]);
-    let run = run_of(&shown, &samples.iter().map(show).collect::<Vec<_>>());
+    let run = range_of(&shown, &samples.iter().map(show).collect::<Vec<_>>());
     assert!(run.end == 59 && (5..40).contains(&run.len()), "{run:?}");
 
     let mut writer = BlgWriter::new(Cursor::new(Vec::new()), ring(20)).expect("options");
     writer.write(&samples[0]).expect("written");
     for _ in 0..2 {
         let error = writer.write(&samples[59]).expect_err("a new name");
-        assert!(error.to_string().contains("cannot take in new names"), "{error}");
+        assert!(error.to_string().contains("cannot store names"), "{error}");
     }
 }
 
 #[test]
-fn overwritten_while_it_is_read() {
+fn a_ring_can_be_overwritten_while_it_is_read() {
     let samples = varied_samples(200);
     let recorder = Recorder::default();
     let mut writer = BlgWriter::new(recorder.clone(), ring(20)).expect("options");
@@ -239,7 +239,7 @@ fn overwritten_while_it_is_read() {
     };
     record(0..100);
     let mut read_with = |between: Range<usize>| {
-        let mut reader = BlgReader::new(recorder.again()).expect("a log");
+        let mut reader = BlgReader::new(recorder.reopened()).expect("a log");
         let mut sample = Sample::default();
         let mut times = Vec::new();
         while reader.next(&mut sample).expect("readable") {
@@ -253,15 +253,15 @@ fn overwritten_while_it_is_read() {
     let times = read_with(100..106);
     assert!(times.is_sorted(), "{times:?}");
     assert!(times.len() > 5 && times.last() == Some(&samples[99].at.local()), "{times:?}");
-    // All of it overwritten: nothing is left but what was in the reader's own buffer.
+    // All buffers are overwritten: only the reader's own buffer is left.
     let times = read_with(106..200);
     assert!(times.is_sorted() && times.len() < 5, "{times:?}");
 }
 
 #[test]
-fn every_bit_flipped() {
+fn every_bit_flip_costs_one_sample() {
     let mut samples = varied_samples(60);
-    // In one part each, so that a flip costs one.
+    // One part each, so that a flip damages one sample.
     samples.retain(|sample| sample.groups[1].values.len() < 10);
     let mut file = write(&samples, ring(7));
     let whole = read(&file);

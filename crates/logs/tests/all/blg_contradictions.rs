@@ -1,15 +1,15 @@
-//! What a log says twice, changed in one of the two places: each is reported with its offset, what was found and what was
-//! expected, and the samples are read.
+//! Redundant fields of a log, changed in one of two places: each contradiction is reported with offset, what was
+//! found and what was expected, and the samples are read.
 
-use crate::made;
+use crate::fixture;
 
 use std::path::Path;
 
-use made::appended::append_at;
-use made::block::{Block, Counter, Instance, Object};
-use made::rewritten::{options_of, options_with, samples_and_problems_of, samples_of, write};
-use made::shown::{read, try_read};
-use made::{CATALOGUE, Entry, Event, Made, SAMPLE, local, multi, put, single};
+use fixture::appended::append_at;
+use fixture::block::{Block, Counter, Instance, Object};
+use fixture::rewritten::{options_of, options_with, samples_and_problems_of, samples_of, write};
+use fixture::shown::{read, try_read};
+use fixture::{CATALOGUE, Entry, Event, LogBuilder, SAMPLE, local, multi, put, single};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::LogWriter;
@@ -19,12 +19,12 @@ const SECOND: i64 = 10_000_000;
 const BIAS: i64 = 480 * 60 * SECOND;
 const BUFFER: usize = 1024;
 
-/// UTC of a second of a made log, as values have it: half a millisecond after the sample.
+/// UTC of a second of a fixture in values: half a millisecond after the sample.
 fn utc(second: i64) -> i64 {
     local(second) + BIAS + 5_000
 }
 
-/// A log in the form of Windows: a single of a tick type, and a multi of a 100 ns type.
+/// A log as written by Windows: a single of a tick type, and a multi of a 100 ns type.
 struct Log {
     file: Vec<u8>,
     list: usize,
@@ -32,24 +32,24 @@ struct Log {
 }
 
 fn log() -> Log {
-    let mut made = Made { rule: None, ..Made::new(BUFFER) };
+    let mut builder = LogBuilder { rule: None, ..LogBuilder::new(BUFFER) };
     let timer = Entry { counter_type: 0x2051_0500, time_base: SECOND, ..Entry::multi("Cpu", "% Time") };
-    let list = made.list(&[Entry::single("System", None, "Calls"), timer]);
+    let list = builder.list(&[Entry::single("System", None, "Calls"), timer]);
     let samples = (0..8)
         .map(|n| {
             let rows = [("a", 3 * n, utc(n)), ("b", 5 * n, utc(n))];
-            made.sample(n, &[single(n, n, 10 * n), multi(n, &rows)])
+            builder.sample(n, &[single(n, n, 10 * n), multi(n, &rows)])
         })
         .collect();
-    Log { file: made.file(), list, samples }
+    Log { file: builder.file(), list, samples }
 }
 
-/// Where the single of a sample begins; its multi follows at + 0x30.
+/// Offset of the single of a sample; its multi follows at + 0x30.
 fn record(log: &Log, sample: usize) -> usize {
     log.samples[sample] + 0x48 + 8
 }
 
-/// The log with other bytes at `at`: all samples are read, and one problem is reported.
+/// Overwrites bytes at `at`: all samples are read, and one problem is reported.
 #[track_caller]
 fn expect(log: &Log, at: usize, bytes: &[u8], problem: &str) {
     let mut file = log.file.clone();
@@ -65,17 +65,17 @@ fn number(file: &[u8], at: usize) -> i64 {
 }
 
 #[test]
-fn nothing_contradicts_in_the_whole_log() {
+fn the_undamaged_log_has_no_problems() {
     assert_eq!(read(&log().file).problems, [""; 0]);
 }
 
-/// Cuts a log at `lengths`; asserts that each of them is reported, by the length at least.
+/// Truncates a log to `lengths`; asserts that each is reported, at least by the length.
 #[track_caller]
 fn cut(file: &[u8], lengths: impl Iterator<Item = usize>) {
     for length in lengths {
         let Ok(shown) = try_read(&file[..length]) else { continue };
         let problem = format!(
-            "offset {length:#x}: the file is cut short: its header counts more buffers (found {length} bytes, expected {0} bytes: ",
+            "offset {length:#x}: the file is cut short: the header counts more buffers (found {length} bytes, expected {0} bytes: ",
             file.len()
         );
         assert!(
@@ -87,11 +87,11 @@ fn cut(file: &[u8], lengths: impl Iterator<Item = usize>) {
 }
 
 #[test]
-fn copies_cut_at_any_byte() {
+fn truncated_copies_are_reported() {
     let file = log().file;
     assert!(file.len() > 3 * BUFFER);
     cut(&file, 0..file.len());
-    // A log of our own that ends after its last event is one whose recorder had a full disk.
+    // A log of Tachograph that ends after its last event was left by a full disk.
     let own = write(&samples_of(&file), options_of(&file));
     let filler = own.iter().rev().take_while(|&&byte| byte == 0xFF).count();
     let end = own.len() - filler;
@@ -105,37 +105,37 @@ fn copies_cut_at_any_byte() {
     }
 }
 
-/// What a full disk leaves of a log of Windows' that Tachograph appended to.
+/// A log of Windows to which Tachograph appended until the disk was full.
 #[test]
-fn an_appended_log_of_windows_that_ends_after_its_last_event() {
+fn an_appended_log_without_padding_at_its_end_is_complete() {
     let mut file = log().file;
-    // Windows names its thread.
+    // Windows writes its thread id.
     file[0x50] = 9;
     let mut samples = samples_of(&file);
     for sample in &mut samples {
         sample.at.utc.0 += 60 * SECOND;
         sample.groups.iter_mut().for_each(|group| group.read_at.0 += 60 * SECOND);
     }
-    let appended = append_at(&file, &samples, options_of(&file).performance_frequency).expect("it goes on");
+    let appended = append_at(&file, &samples, options_of(&file).performance_frequency).expect("appended");
     let filler = appended.iter().rev().take_while(|&&byte| byte == 0xFF).count();
     let end = appended.len() - filler;
     assert!(filler > 0 && end > file.len());
     let shown = read(&appended[..end]);
     assert_eq!((shown.samples.len(), shown.problems), (16, Vec::new()));
     cut(&appended, (file.len() + 1..appended.len()).filter(|&length| length != end));
-    // Windows fills its last buffer up.
+    // Windows pads its last buffer.
     let filler = file.iter().rev().take_while(|&&byte| byte == 0xFF).count();
     assert!(filler > 0);
     cut(&file, [file.len() - filler].into_iter());
 }
 
 #[test]
-fn a_log_longer_than_its_header_says_was_not_finished() {
+fn a_log_longer_than_its_header_says_is_unfinished() {
     let mut log = log();
     put(&mut log.file, 0x48 + 0x20 + 0x24, &2u32.to_le_bytes());
     let shown = read(&log.file);
     assert_eq!((shown.samples.len(), shown.problems), (8, Vec::new()));
-    // Nor does it end where the header says.
+    // It also does not end at the time in the header.
     let last = log.file.len() - BUFFER;
     put(&mut log.file, last + 0x34, &0x20u16.to_le_bytes());
     assert_eq!(read(&log.file).problems, [""; 0]);
@@ -146,12 +146,12 @@ fn the_last_buffer() {
     let log = log();
     let last = log.file.len() - BUFFER;
     let problem = format!(
-        "offset {:#x}: the last buffer is not marked as the last one (found flags 0x20, expected bit 0 set)",
+        "offset {:#x}: the last buffer is not flagged as the last one (found flags 0x20, expected bit 0 set)",
         last + 0x34
     );
     expect(&log, last + 0x34, &0x20u16.to_le_bytes(), &problem);
     let end = number(&log.file, 0x78) + 61 * SECOND;
-    let problem = "offset 0x78: the log's end in its header differs from the time at which its last buffer was flushed (found 02/19/2013 18:51:01.000, expected 02/19/2013 18:50:00.000)";
+    let problem = "offset 0x78: the end time in the header differs from the flush time of the last buffer (found 02/19/2013 18:51:01.000, expected 02/19/2013 18:50:00.000)";
     expect(&log, 0x78, &end.to_le_bytes(), problem);
 }
 
@@ -165,11 +165,11 @@ fn the_time_of_a_sample() {
         (local(3) - 9_000_000, "02/19/2013 18:50:02.100"),
     ] {
         let problem = format!(
-            "offset {at:#x}: a sample's time differs from those of its records (found {found}, expected 02/19/2013 18:50:03.000)"
+            "offset {at:#x}: a sample's time differs from the times of its records (found {found}, expected 02/19/2013 18:50:03.000)"
         );
         expect(&log, at, &time.to_le_bytes(), &problem);
     }
-    // Of the year 1784.
+    // In the year 1784.
     let mut file = log.file.clone();
     put(&mut file, at, &(local(3) - (1 << 56)).to_le_bytes());
     let problems = read(&file).problems;
@@ -178,30 +178,33 @@ fn the_time_of_a_sample() {
         "{problems:?}"
     );
     assert!(
-        problems[1].contains("the time of a record is more than a day from its sample's"),
+        problems[1].contains("a record's time is more than a day from the sample's time"),
         "{problems:?}"
     );
-    // The first and the last one have a neighbour on one side only.
+    // The first and the last sample have one neighbour only.
     for (sample, second) in [(0, 0), (7, 7)] {
         let mut file = log.file.clone();
         put(&mut file, log.samples[sample] + 0x10, &(local(second) + 3 * SECOND / 10).to_le_bytes());
         let problems = read(&file).problems;
-        assert!(problems[0].contains("a sample's time differs from those of its records"), "{problems:?}");
+        assert!(
+            problems[0].contains("a sample's time differs from the times of its records"),
+            "{problems:?}"
+        );
     }
 }
 
 #[test]
 fn samples_out_of_order() {
-    let mut made = Made::new(BUFFER);
-    made.list(&[Entry::single("System", None, "Calls")]);
-    let at = [0, 1, 1, 3, 2, 5].map(|second| made.sample(second, &[single(second, 1, 1)]));
+    let mut builder = LogBuilder::new(BUFFER);
+    builder.list(&[Entry::single("System", None, "Calls")]);
+    let at = [0, 1, 1, 3, 2, 5].map(|second| builder.sample(second, &[single(second, 1, 1)]));
     let problem = |at: usize, found: &str, expected: &str| {
         format!(
             "offset {:#x}: a sample is not later than the one before it (found 2013-02-19T18:50:0{found}.000-08:00, expected later than 2013-02-19T18:50:0{expected}.000-08:00)",
             at + 0x10
         )
     };
-    let shown = read(&made.file());
+    let shown = read(&builder.file());
     assert_eq!(shown.samples.len(), 6);
     assert_eq!(shown.problems, [problem(at[2], "1", "1"), problem(at[4], "2", "3")]);
 }
@@ -213,25 +216,25 @@ fn the_time_of_a_record() {
         let mut file = log.file.clone();
         put(&mut file, at + field, &(local(4) + 1024).to_le_bytes());
         let problem = format!(
-            "offset {at:#x}: the time of a record differs from its sample's (found 02/19/2013 18:50:04.000, expected 02/19/2013 18:50:04.000)"
+            "offset {at:#x}: a record's time differs from the sample's time (found 02/19/2013 18:50:04.000, expected 02/19/2013 18:50:04.000)"
         );
         assert_eq!(read(&file).problems, [problem]);
     }
     let (at, time) = (record(&log, 4), local(4) + 2 * 86_400 * SECOND);
     let problem = format!(
-        "offset {at:#x}: the time of a record is more than a day from its sample's (found 02/21/2013 18:50:04.000, expected 02/19/2013 18:50:04.000)"
+        "offset {at:#x}: a record's time is more than a day from the sample's time (found 02/21/2013 18:50:04.000, expected 02/19/2013 18:50:04.000)"
     );
     expect(&log, at + 0x0C, &time.to_le_bytes(), &problem);
 }
 
 #[test]
 fn remote_machines_have_clocks_of_their_own() {
-    let mut made = Made::new(BUFFER);
-    made.list(&[Entry::single("System", None, "Calls")]);
+    let mut builder = LogBuilder::new(BUFFER);
+    builder.list(&[Entry::single("System", None, "Calls")]);
     for n in 0..9 {
-        made.sample(10 * n, &[single(10 * n - 50 + 37 * n, 1, 1)]);
+        builder.sample(10 * n, &[single(10 * n - 50 + 37 * n, 1, 1)]);
     }
-    assert_eq!(read(&made.file()).problems, [""; 0]);
+    assert_eq!(read(&builder.file()).problems, [""; 0]);
 }
 
 #[test]
@@ -245,13 +248,13 @@ fn system_time_among_values() {
         assert_eq!(problems.len(), usize::from(is_off), "{units}: {problems:?}");
         if let Some(problem) = problems.first() {
             let start = format!(
-                "offset {at:#x}: the system time of a value differs from its record's time by more than 1 ms (found "
+                "offset {at:#x}: a value's system time differs from its record's time by more than 1 ms (found "
             );
             assert!(problem.starts_with(&start), "{problem}");
             assert!(problem.ends_with(" UTC, expected 02/20/2013 02:50:05.000 UTC)"), "{problem}");
         }
     }
-    // A bias of the zone is one of the two, too.
+    // The bias of the zone is also redundant.
     let mut file = log.file.clone();
     put(&mut file, 0x48 + 0x20 + 0x48, &481u32.to_le_bytes());
     assert_eq!(read(&file).problems.len(), 8);
@@ -280,7 +283,7 @@ fn the_names_of_a_multi_record() {
     let log = log();
     let multi = record(&log, 2) + 0x30;
     let item = multi + 0x20;
-    let packed = "the names of a multi record do not follow one another";
+    let packed = "the names of a multi record are not adjacent";
     // The first name is at 0x18 + 24 * 2; the second follows it.
     let problem = format!("offset {item:#x}: {packed} (found 74, expected 72)");
     expect(&log, item, &74u32.to_le_bytes(), &problem);
@@ -292,13 +295,15 @@ fn the_names_of_a_multi_record() {
     expect(&log, names, &[0], &problem);
     let problem = format!("offset {:#x}: {packed} (found 76, expected 80)", item + 24);
     expect(&log, names + 2, &[1], &problem);
-    // One instance less than there are.
+    // One instance fewer than present.
     let problem = format!("offset {item:#x}: {packed} (found 72, expected 48)");
     expect(&log, multi + 0x0C, &[1], &problem);
     let mut file = log.file.clone();
     put(&mut file, multi + 0x0C, &[0]);
-    let problem =
-        format!("offset {:#x}: bytes after the names of a multi record (found 0x48, expected zeros)", item);
+    let problem = format!(
+        "offset {:#x}: a multi record has extra bytes after its names (found 0x48, expected zeros)",
+        item
+    );
     assert_eq!(read(&file).problems, [problem]);
 }
 
@@ -307,24 +312,24 @@ fn the_names_of_the_counter_list() {
     let log = log();
     let entry = log.list + 0x48 + 8;
     let strings = entry + 0x34;
-    let packed = "the names of an entry of the counter list do not follow one another";
-    // The machine `\\MADE` takes 14 bytes, the object `System` also, and the counter `Calls` 12.
+    let packed = "the names of a counter list entry are not adjacent";
+    // The machine `\\MADE` has 14 bytes, the object `System` too, and the counter `Calls` 12.
     let problem = format!("offset {:#x}: {packed} (found 16, expected 14)", entry + 0x20);
     expect(&log, entry + 0x20, &16u32.to_le_bytes(), &problem);
     let problem = format!("offset {:#x}: {packed} (found 28, expected 26)", entry + 0x30);
     expect(&log, strings + 24, &[0], &problem);
     let problem = format!(
-        "offset {:#x}: bytes after the names of an entry of the counter list (found 4, expected at most 15 zeros)",
+        "offset {:#x}: a counter list entry has extra bytes after its names (found 4, expected at most 15 zeros)",
         strings + 42
     );
     expect(&log, strings + 42, &[1], &problem);
     let outside = format!(
-        "offset {:#x}: a name of an entry of the counter list lies outside it (found 4096, expected less than 44)",
+        "offset {:#x}: the offset of a name is outside its counter list entry (found 4096, expected below 44)",
         entry + 0x20
     );
     expect(&log, entry + 0x20, &4096u32.to_le_bytes(), &outside);
     let problem = format!(
-        "offset {:#x}: the type of a counter is none that Windows knows (found 0x10410510, expected a type of winperf.h)",
+        "offset {:#x}: unknown counter type (found 0x10410510, expected a type defined in winperf.h)",
         entry + 0x0C
     );
     expect(&log, entry + 0x0C, &0x1041_0510u32.to_le_bytes(), &problem);
@@ -333,7 +338,7 @@ fn the_names_of_the_counter_list() {
         put(&mut file, entry + 0x0C, &0x1041_0510u32.to_le_bytes());
         file
     });
-    assert!(problems[0].is_note, "nothing is lost by it");
+    assert!(problems[0].is_warning, "nothing is lost by it");
 }
 
 #[test]
@@ -346,23 +351,23 @@ fn the_times_of_other_events() {
     expect(&log, log.list + 0x10, &(local(0) + 1).to_le_bytes(), &problem);
 }
 
-/// A log of one block record a sample, with a catalogue.
+/// A log of one block record per sample, with a catalogue.
 fn blocks() -> (Vec<u8>, [usize; 3], usize) {
     let timer = Counter { name_index: 6, counter_type: 0x2051_0500, bytes: 8 };
-    let mut made = Made { rule: None, ..Made::new(BUFFER) };
-    made.list(&[Entry::block("Process")]);
+    let mut builder = LogBuilder { rule: None, ..LogBuilder::new(BUFFER) };
+    builder.list(&[Entry::block("Process")]);
     let samples = [0, 1, 2].map(|n| {
         let object = Object::new(230, &[timer], &[Instance::new("a", &[n])]);
         let mut record = Block::new(n, &[object]).record();
         for (field, value) in [2013u16, 2, 2, 19, 18, 50, n as u16, 0].into_iter().enumerate() {
             put(&mut record, 8 + 0x24 + 2 * field, &value.to_le_bytes());
         }
-        made.event(SAMPLE, n, &made::sample(&[record]))
+        builder.event(SAMPLE, n, &fixture::sample(&[record]))
     });
     let mut catalogue = vec![0; 0x20];
     put(&mut catalogue, 0x1C, &0x5FFu32.to_le_bytes());
-    let catalogue = made.place(&Event::new(CATALOGUE, local(2) + 30, catalogue));
-    (made.file(), samples, catalogue)
+    let catalogue = builder.push(&Event::new(CATALOGUE, local(2) + 30, catalogue));
+    (builder.file(), samples, catalogue)
 }
 
 #[test]
@@ -375,7 +380,7 @@ fn block_records_and_the_catalogue() {
             block + 0x24 + 12,
             vec![9, 0],
             format!(
-                "offset {:#x}: the time of a record differs from its sample's (found 02/19/2013 18:50:09.000, expected 02/19/2013 18:50:01.000)",
+                "offset {:#x}: a record's time differs from the sample's time (found 02/19/2013 18:50:09.000, expected 02/19/2013 18:50:01.000)",
                 block - 8
             ),
         ),
@@ -383,7 +388,7 @@ fn block_records_and_the_catalogue() {
             block + 0x24 + 4,
             vec![3, 0],
             format!(
-                "offset {:#x}: the time of a record differs from its sample's (found 02/19/2013 18:50:01.000 of another day of the week, expected 02/19/2013 18:50:01.000)",
+                "offset {:#x}: a record's time differs from the sample's time (found 02/19/2013 18:50:01.000 with another day of the week, expected 02/19/2013 18:50:01.000)",
                 block - 8
             ),
         ),
@@ -391,7 +396,7 @@ fn block_records_and_the_catalogue() {
             catalogue + 0x48 + 0x1C,
             vec![0xFE],
             format!(
-                "offset {:#x}: the catalogue's signature is wrong; it is not needed (found 0x5fe, expected 0x5ff)",
+                "offset {:#x}: the catalogue's signature is wrong; the catalogue is ignored (found 0x5fe, expected 0x5ff)",
                 catalogue + 0x48 + 0x1C
             ),
         ),
@@ -399,7 +404,7 @@ fn block_records_and_the_catalogue() {
             catalogue + 0x10,
             local(1).to_le_bytes().to_vec(),
             format!(
-                "offset {:#x}: the catalogue is older than the last sample (found 02/19/2013 18:50:01.000, expected at least 02/19/2013 18:50:02.000)",
+                "offset {:#x}: the catalogue is older than the sample before it (found 02/19/2013 18:50:01.000, expected at least 02/19/2013 18:50:02.000)",
                 catalogue + 0x10
             ),
         ),
@@ -413,18 +418,19 @@ fn block_records_and_the_catalogue() {
     let mut other = file.clone();
     let system_time = number(&other, block + 0x48);
     put(&mut other, block + 0x48, &(system_time + 2 * SECOND).to_le_bytes());
-    assert!(read(&other).problems[0].contains("the system time of a value differs"));
+    assert!(read(&other).problems[0].contains("a value's system time differs"));
     let definition = block + file[block + 0x18] as usize + 0x40;
     let mut other = file;
     put(&mut other, definition + 0x1C, &0x2051_0501u32.to_le_bytes());
     let problem = format!(
-        "offset {:#x}: the type of a counter is none that Windows knows (found 0x20510501, expected a type of winperf.h)",
+        "offset {:#x}: unknown counter type (found 0x20510501, expected a type defined in winperf.h)",
         definition + 0x1C
     );
     assert_eq!(read(&other).problems, [problem]);
 }
 
-/// Samples of a recorder whose clock is `offsets` seconds off, one sample each: system time among the values goes on evenly.
+/// Samples of a recorder whose clock is `offsets` seconds off, one per sample; system time among the values
+/// advances evenly.
 fn with_clock(offsets: &[i64]) -> Vec<Sample> {
     let mut samples = samples_of(&log().file);
     samples.truncate(offsets.len());
@@ -437,7 +443,7 @@ fn with_clock(offsets: &[i64]) -> Vec<Sample> {
 }
 
 #[test]
-fn steps_of_the_clock_are_marked_and_no_damage() {
+fn marked_steps_of_the_clock_are_not_damage() {
     for offsets in [
         [0, 0, 0, 36_000, 36_000, 36_000, 36_000, 36_000],
         [0, 0, 0, -4, -4, 30, 30, 25],
@@ -449,12 +455,12 @@ fn steps_of_the_clock_are_marked_and_no_damage() {
         let file = write(&samples, options_with(BUFFER));
         let shown = read(&file);
         assert_eq!((shown.samples.len(), shown.problems), (8, Vec::new()), "{offsets:?}");
-        // What is made of the log marks them, too.
+        // A rewritten log marks them too.
         let again = write(&samples_of(&file), options_with(4096));
         assert_eq!(read(&again).problems, [""; 0], "{offsets:?}");
         let thinned: Vec<_> = samples_of(&file).into_iter().step_by(2).collect();
         assert_eq!(read(&write(&thinned, options_with(BUFFER))).problems, [""; 0], "{offsets:?}");
-        // And of a circular log what is left.
+        // So does the rest of a circular log.
         let options = tachograph_logs::blg::BlgWriterOptions {
             circular_bytes: Some(6 * BUFFER as u64),
             ..options_with(BUFFER)
@@ -464,7 +470,7 @@ fn steps_of_the_clock_are_marked_and_no_damage() {
 }
 
 #[test]
-fn a_distance_of_system_time_that_is_not_marked() {
+fn an_unmarked_step_of_system_time_is_reported() {
     let samples = with_clock(&[30; 8]);
     let mut file = std::io::Cursor::new(Vec::new());
     let mut writer = BlgWriter::new(&mut file, options_with(BUFFER)).expect("options");
@@ -482,7 +488,7 @@ fn a_distance_of_system_time_that_is_not_marked() {
         put(&mut file, at, &(utc(4) + units).to_le_bytes());
         let problems = read(&file).problems;
         let start = format!(
-            "offset {at:#x}: the system time of a value does not keep its distance from the sample's time (found "
+            "offset {at:#x}: the difference between a value's system time and the sample's time changed (found "
         );
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].starts_with(&start), "{problems:?}");

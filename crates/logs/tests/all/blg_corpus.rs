@@ -1,14 +1,14 @@
-//! Real logs that Windows wrote, where the environment variable TACHO_CORPUS names their folder; they are not part of
-//! the repository. What is expected of them: the format's reference, section 14.
+//! Real logs of Windows, if the environment variable TACHO_CORPUS names their folder; they are not part of the
+//! repository. Expected values: docs/blg.md, section 14.
 
-#![allow(clippy::excessive_precision, reason = "expected values stand as the reference has them")]
+#![allow(clippy::excessive_precision, reason = "expected values are copied from the reference")]
 
-use crate::made;
+use crate::fixture;
 
 use std::fs::File;
 use std::path::PathBuf;
 
-use made::rewritten::{assert_same, options_of, samples_of, write};
+use fixture::rewritten::{assert_same, options_of, samples_of, write};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::{Counter, Instance};
@@ -17,7 +17,7 @@ use tachograph_logs::blg::raw::{Event, Log, Payload, Record};
 use tachograph_logs::blg::{BlgReader, raw};
 use tachograph_logs::open;
 
-/// A file of the corpus; `None`, with a notice, where there is no corpus.
+/// A file of the corpus; `None`, with a notice, if there is no corpus.
 fn corpus(name: &str) -> Option<(PathBuf, Vec<u8>)> {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
         eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
@@ -31,7 +31,7 @@ fn corpus(name: &str) -> Option<(PathBuf, Vec<u8>)> {
 const T: &str = "BasicPerfCounters.blg";
 const P: &str = "SampleLog.blg";
 
-/// Each instance and counter of a sample, with its place: group, row, column.
+/// Each instance and counter of a sample, with its indexes of group, row and column.
 fn counters(sample: &Sample) -> impl Iterator<Item = (String, [usize; 3])> {
     sample.groups.iter().enumerate().flat_map(|(group_number, group)| {
         let rows = group.instances.iter().enumerate();
@@ -47,13 +47,13 @@ fn counters(sample: &Sample) -> impl Iterator<Item = (String, [usize; 3])> {
     })
 }
 
-/// The value of one counter at a sample, from it and the one before.
+/// The value of a counter at a sample, computed from this sample and the previous one.
 fn value(samples: &[Sample], at: usize, path: &str) -> Option<f64> {
     let find = |sample: &Sample| {
-        let place = counters(sample).find(|(found, _)| found == path).map(|(_, place)| place)?;
-        let group = &sample.groups[place[0]];
+        let index = counters(sample).find(|(found, _)| found == path).map(|(_, index)| index)?;
+        let group = &sample.groups[index[0]];
         let columns = group.set.counters.len();
-        Some((group.values[place[1] * columns + place[2]], group.set.counters[place[2]].clone()))
+        Some((group.values[index[1] * columns + index[2]], group.set.counters[index[2]].clone()))
     };
     let (newer, counter) = find(&samples[at])?;
     let older = at.checked_sub(1).and_then(|before| find(&samples[before])).map(|(raw, _)| raw);
@@ -170,16 +170,16 @@ fn events(log: &Log) -> impl Iterator<Item = &Event> {
 }
 
 #[test]
-fn raw_layer_gives_t_back_to_the_byte() {
+fn raw_layer_reproduces_t_byte_for_byte() {
     let Some((_, file)) = corpus(T) else { return };
     let log = Log::decode(&file).expect("whole");
     assert!(log.encode() == file, "differs");
-    // Not by keeping bytes: every sample is taken apart.
+    // Every sample is decoded, not kept as bytes.
     assert!(events(&log).all(|event| !matches!(event.payload, Payload::Bytes(_))));
 }
 
 #[test]
-fn raw_layer_gives_p_back_but_for_undefined_padding() {
+fn raw_layer_reproduces_p_except_undefined_padding() {
     let Some((_, file)) = corpus(P) else { return };
     let log = Log::decode(&file).expect("whole");
     let again = log.encode();
@@ -196,12 +196,12 @@ fn raw_layer_gives_p_back_but_for_undefined_padding() {
     }
     let differ: Vec<_> = (0..file.len()).filter(|&at| file[at] != again[at]).collect();
     assert!(differ.iter().all(|at| padding.contains(at) && again[*at] == 0));
-    // The reference counts 66: it takes the padding within block records apart too, which are kept as bytes here.
+    // docs/blg.md counts 66, including padding inside block records, which are kept as bytes here.
     assert_eq!(differ.len(), 31);
 }
 
 #[test]
-fn a_text_under_a_wrong_name_is_refused() {
+fn a_text_named_blg_is_refused() {
     let Some((path, _)) = corpus("CorruptBlg.blg") else { return };
     let error = open(&path).err().expect("no log");
     assert!(error.is_corrupt());
@@ -210,7 +210,7 @@ fn a_text_under_a_wrong_name_is_refused() {
 }
 
 #[test]
-fn written_anew_they_read_equal() {
+fn rewritten_logs_have_equal_samples() {
     for name in [T, P] {
         let Some((_, file)) = corpus(name) else { return };
         let samples = samples_of(&file);
@@ -219,7 +219,7 @@ fn written_anew_they_read_equal() {
     }
 }
 
-/// An event with what may differ taken out:
+/// An event without the parts that can differ:
 ///
 /// * thread and process id of the event: ours are 0;
 /// * the size of multi records, of their samples and events: the recorder of T rounds the room for each name up to 8, as
@@ -241,7 +241,7 @@ fn comparable(event: &Event) -> Event {
 }
 
 #[test]
-fn t_written_anew_is_as_windows_wrote_it() {
+fn rewritten_t_equals_the_log_of_windows() {
     let Some((_, file)) = corpus(T) else { return };
     let options = options_of(&file);
     let original = Log::decode(&file).expect("whole");
@@ -254,7 +254,7 @@ fn t_written_anew_is_as_windows_wrote_it() {
         assert_eq!(comparable(written), comparable(original));
     }
 
-    // The header event, but for: who wrote it, when, on which Windows and processor, and how many buffers it took.
+    // The header event, except writer, time, version of Windows, processor, and number of buffers.
     let mut header = original.header.clone();
     let ours = &written.header;
     header.system.thread_id = ours.system.thread_id;
@@ -277,7 +277,7 @@ fn t_written_anew_is_as_windows_wrote_it() {
     assert_eq!(ours.start.buffers_written.get() as usize, bytes.len() / 0x10000);
     assert_eq!(ours.start.end_time, written.buffers.last().expect("a buffer").header.flushed_at);
 
-    // The headers of data buffers, by the reference's section 13, rule 6.
+    // The headers of data buffers, by docs/blg.md, section 13, rule 6.
     let mut flushed_at = 0;
     for (number, buffer) in written.buffers.iter().enumerate() {
         let last = number + 1 == written.buffers.len();

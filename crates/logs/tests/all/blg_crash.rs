@@ -1,16 +1,16 @@
-//! A recorder that is killed: what it flushed is in the file, whatever else it was writing.
+//! A killed recorder leaves all flushed samples in the file.
 
-use crate::made;
+use crate::fixture;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use made::recorder::{Recorder, place};
-use made::rewritten::{options_with, samples_of, varied_samples};
-use made::shown::{read, try_read};
-use made::{Entry, Made};
+use fixture::recorder::{Recorder, write_at};
+use fixture::rewritten::{options_with, samples_of, varied_samples};
+use fixture::shown::{read, try_read};
+use fixture::{Entry, LogBuilder};
 use tachograph_counters::sample::Sample;
 use tachograph_logs::LogWriter;
 use tachograph_logs::blg::BlgWriter;
@@ -19,7 +19,7 @@ const LOG: &str = "TACHO_TEST_CRASH_LOG";
 /// Length of a circular log with buffers of 1,024 bytes.
 const RING: u64 = 20 * 1024;
 
-/// Not a test by itself: what the killed process does.
+/// Not a test, but the process to be killed.
 #[test]
 fn the_process_to_be_killed() {
     let Some(path) = std::env::var_os(LOG) else { return };
@@ -35,15 +35,15 @@ fn the_process_to_be_killed() {
     for number in 1.. {
         writer.write(&samples[number % samples.len()]).expect("written");
         writer.flush().expect("flushed");
-        // In one write, so that a line is whole or not there.
+        // One write, so that the line is complete or absent.
         stdout.write_all(format!("\nflushed {number}\n").as_bytes()).expect("a parent that listens");
     }
 }
 
-/// Kills the recorder somewhere after the sample of this number; gives the number that it flushed last, and its log.
-fn killed(name: &str, least: u64) -> (u64, Vec<u8>) {
+/// Kills the recorder after sample `min` or later; returns the index of the last flushed sample, and the log.
+fn killed(name: &str, min: u64) -> (u64, Vec<u8>) {
     let tests = std::env::current_exe().expect("this binary");
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
     let mut child = Command::new(&tests)
         .args(["--exact", "blg_crash::the_process_to_be_killed", "--nocapture"])
         .env(LOG, &path)
@@ -53,18 +53,18 @@ fn killed(name: &str, least: u64) -> (u64, Vec<u8>) {
         .expect("this binary runs");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let mut flushed = 0;
-    let mut hear = |line: Option<std::io::Result<String>>| match line {
+    let mut receive = |line: Option<std::io::Result<String>>| match line {
         Some(Ok(line)) => {
             flushed = line.strip_prefix("flushed ").and_then(|n| n.parse().ok()).unwrap_or(flushed);
             Some(flushed)
         }
         _ => None,
     };
-    while hear(lines.next()).is_some_and(|flushed| flushed < least) {}
+    while receive(lines.next()).is_some_and(|flushed| flushed < min) {}
     child.kill().expect("a running child");
     child.wait().expect("a child");
-    while hear(lines.next()).is_some() {}
-    assert!(flushed >= least, "the child ended early");
+    while receive(lines.next()).is_some() {}
+    assert!(flushed >= min, "the child ended early");
     let file = std::fs::read(&path).expect("the log");
     std::fs::remove_file(&path).expect("the log");
     (flushed, file)
@@ -73,7 +73,7 @@ fn killed(name: &str, least: u64) -> (u64, Vec<u8>) {
 #[test]
 fn killed_at_any_moment() {
     let samples = varied_samples(400);
-    let expected: Vec<_> = samples.iter().map(made::shown::show).collect();
+    let expected: Vec<_> = samples.iter().map(fixture::shown::show).collect();
     for round in 0..20_u64 {
         let (flushed, file) = killed(&format!("crash-{round}.blg"), 1 + round * round * 7 % 331);
         let shown = read(&file);
@@ -88,16 +88,16 @@ fn killed_at_any_moment() {
 #[test]
 fn killed_at_any_moment_in_a_ring() {
     let samples = varied_samples(400);
-    let expected: Vec<_> = samples.iter().map(made::shown::show).collect();
+    let expected: Vec<_> = samples.iter().map(fixture::shown::show).collect();
     for round in 0..20_u64 {
         let (flushed, file) = killed(&format!("crash-ring-{round}.blg"), 300 + round * round * 7 % 331);
         assert!(file.len() as u64 <= 64 * RING);
         let shown = read(&file);
-        // A run of samples without a gap, up to the one flushed last or those being written then.
+        // Consecutive samples up to the last flushed one, or one of those being written.
         let last = (flushed..=flushed + 2)
             .rev()
             .find(|&last| shown.samples.last() == Some(&expected[last as usize % expected.len()]));
-        let last = last.unwrap_or_else(|| panic!("{flushed} is not there: {shown:?}"));
+        let last = last.unwrap_or_else(|| panic!("{flushed} is missing: {shown:?}"));
         for (back, sample) in shown.samples.iter().rev().enumerate() {
             assert_eq!(*sample, expected[(last as usize - back) % expected.len()]);
         }
@@ -105,11 +105,11 @@ fn killed_at_any_moment_in_a_ring() {
     }
 }
 
-/// Writes samples, flushing after each where `flushes`, and reads what is there after every single byte.
+/// Writes samples, optionally flushing after each, and reads the file after every byte.
 #[track_caller]
-fn cut_everywhere(samples: &[Sample], flushes: bool) {
+fn read_after_every_byte(samples: &[Sample], flushes: bool) {
     let recorder = Recorder::default();
-    // For each sample: how many writes had been made when it was flushed.
+    // For each sample: the number of writes when it was flushed.
     let mut flushed = Vec::new();
     let mut writer = BlgWriter::new(recorder.clone(), options_with(1024)).expect("options");
     for sample in samples {
@@ -126,7 +126,7 @@ fn cut_everywhere(samples: &[Sample], flushes: bool) {
     let whole = {
         let mut whole = Vec::new();
         for (at, bytes) in writes.iter() {
-            place(&mut whole, *at, bytes);
+            write_at(&mut whole, *at, bytes);
         }
         read(&whole)
     };
@@ -135,15 +135,16 @@ fn cut_everywhere(samples: &[Sample], flushes: bool) {
     for (number, (at, bytes)) in writes.iter().enumerate() {
         let safe = flushed.iter().filter(|&&writes| writes <= number).count();
         for (offset, byte) in bytes.iter().enumerate() {
-            place(&mut file, at + offset as u64, &[*byte]);
+            write_at(&mut file, at + offset as u64, &[*byte]);
             let shown = match try_read(&file) {
                 Ok(shown) => shown,
                 Err(error) => {
                     assert!(safe == 0 && error.is_corrupt(), "write {number}, byte {offset}: {error}");
-                    // The first write is the header's buffer.
+                    // The first write is buffer 0.
                     assert!(
                         (number == 0 && offset + 1 < bytes.len())
-                            || error.to_string() == "no counter list yet: the log was only begun",
+                            || error.to_string()
+                                == "the log has no counter list yet: its recording has just begun",
                         "write {number}, byte {offset}: {error}"
                     );
                     continue;
@@ -155,7 +156,7 @@ fn cut_everywhere(samples: &[Sample], flushes: bool) {
                 shown.samples.len()
             );
             assert!(whole.samples.starts_with(&shown.samples), "write {number}, byte {offset}: {shown:#?}");
-            // A log that is being written is no damaged one.
+            // A log that is being written is not damaged.
             assert_eq!(shown.problems, [""; 0], "write {number}, byte {offset}");
         }
     }
@@ -163,26 +164,26 @@ fn cut_everywhere(samples: &[Sample], flushes: bool) {
 
 #[test]
 fn cut_after_every_byte_of_multi_records() {
-    // The 5th and 9th samples take several parts over several buffers.
-    cut_everywhere(&varied_samples(11), true);
-    cut_everywhere(&varied_samples(11), false);
+    // The 5th and 9th samples have several parts in several buffers.
+    read_after_every_byte(&varied_samples(11), true);
+    read_after_every_byte(&varied_samples(11), false);
 }
 
 #[test]
 fn cut_after_every_byte_of_block_records() {
-    use made::block::{Block, Counter, Instance, Object};
+    use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
-    let mut made = Made::new(0x10000);
-    made.list(&[Entry::block("Process")]);
+    let mut builder = LogBuilder::new(0x10000);
+    builder.list(&[Entry::block("Process")]);
     for n in 0..8 {
         let rows: Vec<_> = (0..n * 3 % 8).map(|row| Instance::new(&row.to_string(), &[n])).collect();
-        made.sample(n, &[Block::new(n, &[Object::new(230, &[count], &rows)]).record()]);
+        builder.sample(n, &[Block::new(n, &[Object::new(230, &[count], &rows)]).record()]);
     }
-    cut_everywhere(&samples_of(&made.file()), true);
+    read_after_every_byte(&samples_of(&builder.file()), true);
 }
 
 #[test]
-fn a_log_that_was_never_finished_is_whole_up_to_its_flush() {
+fn an_unfinished_log_is_readable_up_to_its_last_flush() {
     let samples = varied_samples(50);
     for buffer_bytes in [1024, 0x10000] {
         let mut file = Cursor::new(Vec::new());

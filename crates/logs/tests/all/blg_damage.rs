@@ -1,10 +1,10 @@
-//! Damaged logs: one file for each broken field. What is whole is read, and the rest told with its offset, what was found
-//! and what was expected.
+//! Damaged logs, one file per broken field: undamaged parts are read, the rest is reported with offset, what was
+//! found and what was expected.
 
-use crate::made;
+use crate::fixture;
 
-use made::shown::{Shown, read, try_read};
-use made::{Entry, Made, multi, put, single};
+use fixture::shown::{Shown, read, try_read};
+use fixture::{Entry, LogBuilder, multi, put, single};
 
 const WHOLE: [&str; 3] = [
     r"0: System\Calls=1/10; Disk(a)\Reads=2/10, Disk(b)\Reads=3/10",
@@ -12,7 +12,7 @@ const WHOLE: [&str; 3] = [
     r"2: System\Calls=7/30; Disk(a)\Reads=8/30, Disk(b)\Reads=9/30",
 ];
 
-/// A log of a single and a multi, each event's place known.
+/// A log of a single and a multi, with the offset of each event.
 struct Log {
     file: Vec<u8>,
     list: usize,
@@ -20,14 +20,14 @@ struct Log {
 }
 
 fn log() -> Log {
-    let mut made = Made::new(2048);
-    let list = made.list(&[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]);
+    let mut builder = LogBuilder::new(2048);
+    let list = builder.list(&[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]);
     let samples = [0, 1, 2].map(|n: i64| {
         let second = 10 * (n + 1);
         let rows = [("a", 3 * n + 2, second), ("b", 3 * n + 3, second)];
-        made.sample(n, &[single(n, 3 * n + 1, second), multi(n, &rows)])
+        builder.sample(n, &[single(n, 3 * n + 1, second), multi(n, &rows)])
     });
-    Log { file: made.file(), list, samples }
+    Log { file: builder.file(), list, samples }
 }
 
 /// The log with other bytes at `at`.
@@ -45,7 +45,7 @@ fn expect(shown: &Shown, samples: &[&str], problems: &[String]) {
     assert_eq!(shown.samples, samples);
 }
 
-/// Where the single of sample `n` begins; its multi follows at + 48.
+/// Offset of the single of sample `n`; its multi follows at + 48.
 fn records(n: usize) -> usize {
     log().samples[n] + 0x48 + 8
 }
@@ -66,14 +66,14 @@ fn the_header_of_a_buffer() {
     );
     let fill = 0x48 + log().file[2048 + 0x48..].iter().rposition(|&byte| byte != 0xFF).expect("events") + 1;
     for (wrong, problems) in [
-        (0u32, ["offset 0x830: a buffer's fill is wrong; its events are searched for (found 0, expected 72 to 2048)".to_owned()]),
-        (2049, ["offset 0x830: a buffer's fill is wrong; its events are searched for (found 2049, expected 72 to 2048)".to_owned()]),
-        (300, ["offset 0x92c: bytes after the end of a buffer's events: a sample that was not finished, or a damaged fill".to_owned()]),
-        (72, ["offset 0x848: bytes after the end of a buffer's events: a sample that was not finished, or a damaged fill".to_owned()]),
+        (0u32, ["offset 0x830: the length of a buffer's events is wrong; all of the buffer is searched for events (found 0, expected 72 to 2048)".to_owned()]),
+        (2049, ["offset 0x830: the length of a buffer's events is wrong; all of the buffer is searched for events (found 2049, expected 72 to 2048)".to_owned()]),
+        (300, ["offset 0x92c: bytes after the end of a buffer's events: an unfinished sample, or the length of the events is wrong".to_owned()]),
+        (72, ["offset 0x848: bytes after the end of a buffer's events: an unfinished sample, or the length of the events is wrong".to_owned()]),
     ] {
         expect(&with(2048 + 0x30, &wrong.to_le_bytes()), &WHOLE, &problems);
     }
-    // A fill that takes in some filler costs nothing.
+    // A length that includes padding does no harm.
     expect(&with(2048 + 0x30, &(fill as u32 + 100).to_le_bytes()), &WHOLE, &[]);
 }
 
@@ -94,7 +94,7 @@ fn the_size_of_buffers() {
     for length in [0, 71] {
         assert_eq!(
             try_read(&log().file[..length]).expect_err("too short").to_string(),
-            format!("the file is too short for a log: {length} bytes, the header alone takes 72")
+            format!("the file is too short for a log: {length} bytes, but a header has 72")
         );
     }
 }
@@ -103,7 +103,7 @@ fn the_size_of_buffers() {
 fn the_header_event() {
     for size in [0u16, 5000] {
         let problem = format!(
-            "offset 0x4c: the header event's size is wrong (found {size}, expected a size within the buffer)"
+            "offset 0x4c: the header event's size is wrong (found {size}, expected a size inside the buffer)"
         );
         expect(&with(0x4C, &size.to_le_bytes()), &WHOLE, &[problem]);
     }
@@ -116,13 +116,13 @@ fn the_header_event() {
 }
 
 #[test]
-fn what_tells_a_log_from_other_files() {
+fn files_that_are_not_logs_are_refused() {
     let open = |at: usize, byte: u8| {
         let mut file = log().file;
         file[at] = byte;
         tachograph_logs::open_stream(std::io::Cursor::new(file)).err().map(|error| error.to_string())
     };
-    // Without its header type or marker it is no log file of Windows'; the reader itself does not need them.
+    // Without header type or marker it is not an ETW log file; the reader itself does not need them.
     for (at, byte) in [(0x4A, 3), (0x4A, 0), (0x4B, 0xC1)] {
         let error = open(at, byte).expect("refused");
         assert!(error.contains("it starts with the bytes 00 08 00 00"), "{error}");
@@ -137,17 +137,17 @@ fn the_header_of_an_event() {
     let left =
         2048 + 0x48 + log().file[2048 + 0x48..].iter().rposition(|&byte| byte != 0xFF).expect("events") + 1
             - second;
-    // Beyond the buffer, and too small for a header.
+    // Longer than the buffer, and too small for a header.
     for wrong in [5000u16, 40] {
         let problem = format!(
-            "offset {second:#x}: an event's size is wrong; the event is left out (found {wrong}, expected 72 to {left})"
+            "offset {second:#x}: an event's size is wrong; the event is skipped (found {wrong}, expected 72 to {left})"
         );
         expect(&with(second, &wrong.to_le_bytes()), &[WHOLE[0], WHOLE[2]], &[problem]);
     }
-    // Plausible, and yet wrong: the envelope knows better. The next event begins within this one.
+    // Plausible but wrong, as the sample header shows. The next event begins inside this one.
     for wrong in [size + 8, size + 80, 2 * size] {
         let problem = format!(
-            "offset {:#x}: a sample's envelope is wrong; the sample is left out (found [42, 4c, 03] 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
+            "offset {:#x}: a sample's header is wrong; the sample is skipped (found [42, 4c, 03] 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
             second + 0x48,
             size - 72,
             wrong - 72
@@ -155,7 +155,7 @@ fn the_header_of_an_event() {
         expect(&with(second, &wrong.to_le_bytes()), &[WHOLE[0], WHOLE[2]], &[problem]);
     }
     let problem = format!(
-        "offset {:#x}: a sample's envelope is wrong; the sample is left out (found [42, 4c, 03] 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
+        "offset {:#x}: a sample's header is wrong; the sample is skipped (found [42, 4c, 03] 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
         second + 0x48,
         size - 72,
         size - 8 - 72
@@ -168,26 +168,26 @@ fn the_header_of_an_event() {
     let lost =
         |what: String| [WHOLE[0], WHOLE[2]].map(str::to_owned).into_iter().chain([what]).collect::<Vec<_>>();
     for (at, byte, problem) in [
-        (2, 0x15, "this is no event header (found 15 c0, expected 0a c0 or 14 c0)"),
-        (3, 0x40, "this is no event header (found 14 40, expected 0a c0 or 14 c0)"),
+        (2, 0x15, "not an event header (found 15 c0, expected 0a c0 or 14 c0)"),
+        (3, 0x40, "not an event header (found 14 40, expected 0a c0 or 14 c0)"),
     ] {
         let shown = with(second + at, &[byte]);
         let problem = format!("offset {:#x}: {problem}", second + 2);
         assert_eq!([shown.samples, shown.problems].concat(), lost(problem));
     }
-    // Of another class: an event of the log by its GUID.
+    // Another class: the event belongs to the log by its GUID.
     let problem = format!(
-        "offset {:#x}: an event's class GUID is wrong; its log GUID is the log's, so it is read (found 933f3b00-943e-490d-9ced-3cbb14c14479, expected 933f3bb3-943e-490d-9ced-3cbb14c14479)",
+        "offset {:#x}: an event's class GUID is wrong; it is read because its log GUID is right (found 933f3b00-943e-490d-9ced-3cbb14c14479, expected 933f3bb3-943e-490d-9ced-3cbb14c14479)",
         second + 0x18
     );
     expect(&with(second + 0x18, &[0]), &WHOLE, &[problem]);
-    // And of another log GUID, too: not one of ours, as in any trace.
+    // Another log GUID too: an event of another trace.
     let mut file = log().file;
     put(&mut file, second + 0x18, &[0]);
     put(&mut file, second + 0x30, &[0]);
     expect(&read(&file), &[WHOLE[0], WHOLE[2]], &[]);
     let problem = format!(
-        "offset {:#x}: an event of unknown type; left out (found 0x26, expected 0x20, 0x22, 0x23 or 0x24)",
+        "offset {:#x}: unknown event type; the event is skipped (found 0x26, expected 0x20, 0x22, 0x23 or 0x24)",
         second + 0x48
     );
     expect(&with(second + 4, &[0x26]), &[WHOLE[0], WHOLE[2]], &[problem]);
@@ -196,18 +196,18 @@ fn the_header_of_an_event() {
         put(&mut file, second + 0x40, &part.to_le_bytes());
         put(&mut file, second + 0x44, &parts.to_le_bytes());
         let problem = format!(
-            "offset {:#x}: a part of an event without the parts before it; left out (found part {part} of {parts}, expected part 1)",
+            "offset {:#x}: a part of an event without its previous parts; it is skipped (found part {part} of {parts}, expected part 1)",
             second + 0x40
         );
         expect(&read(&file), &[WHOLE[0], WHOLE[2]], &[problem]);
     }
     let problem = format!(
-        "offset {:#x}: an event whose last parts are missing; left out (found 1, expected 2 parts)",
+        "offset {:#x}: the last parts of an event are missing; it is skipped (found 1, expected 2 parts)",
         second + 0x48
     );
     expect(&with(second + 0x44, &2u32.to_le_bytes()), &[WHOLE[0], WHOLE[2]], std::slice::from_ref(&problem));
     let last = format!(
-        "offset {:#x}: an event whose last parts are missing; left out (found 1, expected 2 parts)",
+        "offset {:#x}: the last parts of an event are missing; it is skipped (found 1, expected 2 parts)",
         third + 0x48
     );
     expect(&with(third + 0x44, &2u32.to_le_bytes()), &WHOLE[..2], &[last]);
@@ -234,24 +234,24 @@ fn the_counter_list() {
         assert_eq!(
             refused(list + 8, &size.to_le_bytes()),
             format!(
-                "damaged at offset {:#x}: the size of an entry of the counter list is wrong (found {size}, expected 52 to {left})",
+                "damaged at offset {:#x}: the size of a counter list entry is wrong (found {size}, expected 52 to {left})",
                 list + 8
             )
         );
     }
-    // The entry before a damaged one still says what the first record is.
+    // The entry before a damaged one still describes the first record.
     let entry = u32::from_le_bytes(log().file[list + 8..list + 12].try_into().expect("4 bytes")) as usize;
     let second = list + 8 + entry;
     let firsts = WHOLE.map(|line| line.split("; ").next().expect("a group"));
     let problem = format!(
-        "offset {second:#x}: the size of an entry of the counter list is wrong (found 9, expected 52 to {})",
+        "offset {second:#x}: the size of a counter list entry is wrong (found 9, expected 52 to {})",
         left - entry
     );
     expect(&with(second, &9u32.to_le_bytes()), &firsts, &[problem]);
-    // A name outside its entry is no name; the values are there.
+    // A name outside its entry is ignored; the values are read.
     let shown = with(list + 8 + 0x20, &5000u32.to_le_bytes());
     assert_eq!(shown.samples, WHOLE.map(|line| line.replace("System", "")));
-    // Without the list nothing says what the values are.
+    // Without the list, the values have no description.
     let mut file = log().file;
     file[log().list + 4] = 0x22;
     let error = try_read(&file).expect_err("no list").to_string();
@@ -259,14 +259,14 @@ fn the_counter_list() {
 }
 
 #[test]
-fn envelopes_and_heads_of_records() {
+fn headers_of_samples_and_records() {
     let envelope = records(1) - 8;
     for (at, bytes) in [(0, [0x43]), (3, [1]), (4, [1])] {
         let shown = with(envelope + at, &bytes);
         assert_eq!(shown.samples, [WHOLE[0], WHOLE[2]]);
         assert!(
             shown.problems[0].starts_with(&format!(
-                "offset {envelope:#x}: a sample's envelope is wrong; the sample is left out (found ["
+                "offset {envelope:#x}: a sample's header is wrong; the sample is skipped (found ["
             )),
             "{:?}",
             shown.problems
@@ -285,12 +285,12 @@ fn envelopes_and_heads_of_records() {
         (4, 137u32.to_le_bytes().to_vec(), "[42, 4c, 03], 137 bytes"),
     ] {
         let problem = format!(
-            "offset {single:#x}: a record's head is wrong; the sample is left out (found {found}, expected 42 4c 03, 8 to 136 bytes)"
+            "offset {single:#x}: a record's header is wrong; the sample is skipped (found {found}, expected 42 4c 03, 8 to 136 bytes)"
         );
         expect(&with(single + at, &bytes), &[WHOLE[0], WHOLE[2]], &[problem]);
     }
     let problem = format!(
-        "offset {:#x}: a record of another kind than its counter-list entry; left out (found 2, expected 1)",
+        "offset {:#x}: a record's kind differs from its counter list entry; it is skipped (found 2, expected 1)",
         single + 3
     );
     let shown = with(single + 3, &[2]);
@@ -321,15 +321,15 @@ fn multi_records() {
             item,
             &offset.to_le_bytes(),
             format!(
-                "offset {item:#x}: an instance's name lies outside its multi record (found {found}, expected 72 to 80)"
+                "offset {item:#x}: an instance's name is outside its multi record (found {found}, expected 72 to 80)"
             ),
         );
     }
 }
 
 #[test]
-fn every_event_after_the_list_broken() {
-    // The list is not to blame for them: each is told once, by its own offset.
+fn every_broken_event_after_the_list_is_reported_once() {
+    // Each is reported once, by its own offset, not as damage of the list.
     let log = log();
     let mut file = log.file.clone();
     for at in log.samples {
@@ -340,7 +340,7 @@ fn every_event_after_the_list_broken() {
     assert_eq!(shown.problems.len(), 3);
     for (problem, at) in shown.problems.iter().zip(log.samples) {
         assert!(
-            problem.starts_with(&format!("offset {at:#x}: an event's size is wrong; the event is left out")),
+            problem.starts_with(&format!("offset {at:#x}: an event's size is wrong; the event is skipped")),
             "{problem}"
         );
     }

@@ -1,13 +1,13 @@
-//! Damaged logs of block records, one for each broken field; and logs cut at every byte.
+//! Damaged logs of block records, one per broken field; and logs truncated at every byte.
 
-use crate::made;
+use crate::fixture;
 
-use made::block::{Block, Counter, Instance, Object};
-use made::shown::{check, check_again, read, try_read};
-use made::{Entry, Made, multi, put, single};
+use fixture::block::{Block, Counter, Instance, Object};
+use fixture::shown::{assert_rewritable, check, read, try_read};
+use fixture::{Entry, LogBuilder, multi, put, single};
 
-/// A log of blocks, `damage` applied to the middle one of three; what that gives for it, and the problems less the offset
-/// of the record.
+/// Applies `damage` to the middle one of three blocks; returns its text, and the problems relative to the offset of
+/// the record.
 #[track_caller]
 fn block(damage: impl Fn(&mut Vec<u8>)) -> (String, Vec<String>) {
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
@@ -15,9 +15,9 @@ fn block(damage: impl Fn(&mut Vec<u8>)) -> (String, Vec<String>) {
         Block::new(n, &[Object::new(230, &[count], &[Instance::new("a", &[n]), Instance::new("b", &[n])])])
             .record()
     };
-    let mut made = Made::new(4096);
-    made.names(r"\\MADE", &[(230, "Process"), (6, "Time")]);
-    made.list(&[Entry::block("Process"), Entry::single("System", None, "Calls")]);
+    let mut builder = LogBuilder::new(4096);
+    builder.names(r"\\MADE", &[(230, "Process"), (6, "Time")]);
+    builder.list(&[Entry::block("Process"), Entry::single("System", None, "Calls")]);
     let mut record = 0;
     for n in 0..3 {
         let mut bytes = block(n);
@@ -26,12 +26,12 @@ fn block(damage: impl Fn(&mut Vec<u8>)) -> (String, Vec<String>) {
             damage(&mut bytes);
             assert_ne!(bytes, whole, "this changes nothing");
         }
-        let at = made.sample(n, &[bytes, single(n, 1, 1)]);
+        let at = builder.sample(n, &[bytes, single(n, 1, 1)]);
         if n == 1 {
             record = at + 0x48 + 8;
         }
     }
-    let shown = read(&made.file());
+    let shown = read(&builder.file());
     let whole = |n: i64| format!(r"{n}: Process(a)\Time={n}/0, Process(b)\Time={n}/0; System\Calls=1/1");
     assert_eq!([&shown.samples[0], &shown.samples[2]], [&whole(0), &whole(2)]);
     assert_eq!(shown.samples.len(), 3);
@@ -48,14 +48,14 @@ fn block(damage: impl Fn(&mut Vec<u8>)) -> (String, Vec<String>) {
 
 #[test]
 fn block_records() {
-    // Places in the record: 8 the block, 0x70 the object, 0xB0 the definition, 0xD8 and 0x108 the instances.
+    // Offsets in the record: 8 the block, 0x70 the object, 0xB0 the definition, 0xD8 and 0x108 the instances.
     const OBJECT: usize = 8 + 0x68;
     const DEFINITION: usize = OBJECT + 0x40;
     const FIRST: usize = DEFINITION + 0x28;
     const SECOND: usize = FIRST + 0x30;
     for (at, value, problem) in [
-        (8, 0u32, "0x8: a block record does not begin with PERF and byte order 1".to_owned()),
-        (0x10, 0, "0x8: a block record does not begin with PERF and byte order 1".to_owned()),
+        (8, 0u32, "0x8: a block record does not start with 'PERF' and byte order 1".to_owned()),
+        (0x10, 0, "0x8: a block record does not start with 'PERF' and byte order 1".to_owned()),
         (8 + 0x14, 9999, "0x1c: a block's length is wrong (found 9999, expected at most LENGTH)".to_owned()),
         (8 + 0x18, 9999, "0x2717: an object of a block is cut off (found 0, expected at least 64 bytes)".to_owned()),
         (8 + 0x1C, 2, "END: an object of a block is cut off (found 0, expected at least 64 bytes)".to_owned()),
@@ -68,17 +68,17 @@ fn block_records() {
         (DEFINITION, 0x30, "DEFINITIONS (found 1 in bytes 64 to 104, expected 40 bytes each)".to_owned()),
         (FIRST, 23, "0xd8: an instance's length is wrong (found 23, expected 24 to 96)".to_owned()),
         (FIRST, 9999, "0xd8: an instance's length is wrong (found 9999, expected 24 to 96)".to_owned()),
-        (FIRST + 0x10, 30, "0xe8: an instance's name lies outside its definition (found 30 to 34, expected at most 32)".to_owned()),
-        (FIRST + 0x10, u32::MAX, "0xe8: an instance's name lies outside its definition (found 4294967295 to 4294967299, expected at most 32)".to_owned()),
-        (FIRST + 0x14, 9, "0xe8: an instance's name lies outside its definition (found 24 to 33, expected at most 32)".to_owned()),
+        (FIRST + 0x10, 30, "0xe8: an instance's name is outside its definition (found 30 to 34, expected at most 32)".to_owned()),
+        (FIRST + 0x10, u32::MAX, "0xe8: an instance's name is outside its definition (found 4294967295 to 4294967299, expected at most 32)".to_owned()),
+        (FIRST + 0x14, 9, "0xe8: an instance's name is outside its definition (found 24 to 33, expected at most 32)".to_owned()),
         (FIRST + 32, 3, "ROW: the length of a counter block is wrong (found 3, expected 4 to REST)".to_owned()),
         (FIRST + 32, 9999, "ROW: the length of a counter block is wrong (found 9999, expected 4 to REST)".to_owned()),
         (FIRST + 32, 8, "0x100: an instance's length is wrong (found 0, expected 24 to 56)".to_owned()),
-        (SECOND + 32, 8, "0x70: the length of a counter block of an object is wrong (found 8, expected 12, or 16 as another's)".to_owned()),
+        (SECOND + 32, 8, "0x70: the length of a counter block of an object is wrong (found 8, expected 12, or 16 like others)".to_owned()),
         (OBJECT + 0x28, 3, "END: an instance is cut off (found 0, expected at least 24 bytes)".to_owned()),
     ] {
         let problem = problem
-            .replace("DEFINITIONS", "0x70: the counter definitions of an object do not fit it")
+            .replace("DEFINITIONS", "0x70: the counter definitions of an object do not fit its header")
             .replace("LENGTH", "304")
             .replace("OBJECT", "200")
             .replace("END", "0x138")
@@ -91,7 +91,7 @@ fn block_records() {
 }
 
 #[test]
-fn a_counter_outside_its_counter_block_is_in_error_for_itself() {
+fn a_counter_outside_its_counter_block_does_not_affect_others() {
     let counters = [
         Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 },
         Counter { name_index: 142, counter_type: 0x1_0000, bytes: 4 },
@@ -100,25 +100,25 @@ fn a_counter_outside_its_counter_block_is_in_error_for_itself() {
     for (offset, end) in [(0x10u32, 0x18u64), (0x0D, 0x15), (u32::MAX, 0x1_0000_0007)] {
         let mut bytes = Block::new(0, &[Object::new(230, &counters, &rows)]).record();
         put(&mut bytes, 8 + 0x68 + 0x40 + 0x24, &offset.to_le_bytes());
-        let mut made = Made::new(1024);
-        made.names(r"\\MADE", &[(230, "Process"), (6, "Time"), (142, "Base")]);
-        made.list(&[Entry::block("Process")]);
-        let at = made.sample(0, &[bytes]) + 0x48 + 8 + 8 + 0x68;
+        let mut builder = LogBuilder::new(1024);
+        builder.names(r"\\MADE", &[(230, "Process"), (6, "Time"), (142, "Base")]);
+        builder.list(&[Entry::block("Process")]);
+        let at = builder.sample(0, &[bytes]) + 0x48 + 8 + 8 + 0x68;
         check(
-            &made.file(),
+            &builder.file(),
             &[
                 r"0: Process(a)\Time=0/0 PDH_CSTATUS_INVALID_DATA\Base=2/0, Process(b)\Time=0/0 PDH_CSTATUS_INVALID_DATA\Base=4/0",
             ],
             &[&format!(
-                "offset {at:#x}: a counter of an object lies outside its counter block; left out (found {end}, expected at most 16)"
+                "offset {at:#x}: a counter is outside the counter block of its object; it is skipped (found {end}, expected at most 16)"
             )],
         );
-        check_again(&made.file());
+        assert_rewritable(&builder.file());
     }
 }
 
 #[test]
-fn a_block_that_claims_millions_of_values() {
+fn a_block_that_declares_millions_of_values_is_skipped() {
     // 1,000 definitions share one offset: 100 bytes of each of 5,000 instances would become 5 million values.
     let counters: Vec<_> =
         (0..1000).map(|n| Counter { name_index: 2 * n, counter_type: 0x1_0000, bytes: 4 }).collect();
@@ -128,24 +128,23 @@ fn a_block_that_claims_millions_of_values() {
     for number in 0..1000 {
         put(&mut bytes, definitions + 0x28 * number + 0x24, &0u32.to_le_bytes());
     }
-    // Blocks of 8 bytes hold nothing but their own length.
-    let mut made = Made::new(0x10000);
-    made.list(&[Entry::block("Process")]);
-    made.sample(0, &[bytes]);
-    let shown = read(&made.file());
+    // Counter blocks of 8 bytes have only their length.
+    let mut builder = LogBuilder::new(0x10000);
+    builder.list(&[Entry::block("Process")]);
+    builder.sample(0, &[bytes]);
+    let shown = read(&builder.file());
     assert_eq!(shown.samples, ["0: Process without rows PDH_CSTATUS_INVALID_DATA"]);
     assert_eq!(shown.problems.len(), 1);
     assert!(
-        shown.problems[0].ends_with(
-            ": a sample holds more values than a log may (found 5000000, expected at most 4194304 more)"
-        ),
+        shown.problems[0]
+            .ends_with(": a sample has too many values (found 5000000, expected at most 4194304 more)"),
         "{:?}",
         shown.problems
     );
 }
 
 #[test]
-fn a_log_cut_at_every_byte() {
+fn a_log_truncated_at_every_byte_is_readable() {
     for file in [small_multi_log(), small_block_log()] {
         let whole = read(&file);
         assert!(whole.samples.len() >= 5 && whole.problems.is_empty());
@@ -163,26 +162,26 @@ fn a_log_cut_at_every_byte() {
 }
 
 fn small_multi_log() -> Vec<u8> {
-    let mut made = Made::new(1024);
-    made.list(&[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]);
+    let mut builder = LogBuilder::new(1024);
+    builder.list(&[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]);
     for n in 0..6 {
         let rows = [("a", n, n), ("b", n, n), ("a", n, n)];
-        made.sample(n, &[single(n, n, n), multi(n, &rows[..2 + (n as usize) / 3])]);
+        builder.sample(n, &[single(n, n, n), multi(n, &rows[..2 + (n as usize) / 3])]);
     }
-    made.file()
+    builder.file()
 }
 
 fn small_block_log() -> Vec<u8> {
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
-    let mut made = Made::new(1024);
-    made.names(r"\\MADE", &[(230, "Process"), (232, "Thread"), (6, "Time")]);
-    made.list(&[Entry::block("Thread"), Entry::block("Process")]);
+    let mut builder = LogBuilder::new(1024);
+    builder.names(r"\\MADE", &[(230, "Process"), (232, "Thread"), (6, "Time")]);
+    builder.list(&[Entry::block("Thread"), Entry::block("Process")]);
     for n in 0..5 {
         let process = Object::new(230, &[count], &[Instance::new("a", &[n]), Instance::new("b", &[n])]);
         let threads = [Instance::new("0", &[n]).of(230, 0), Instance::new("0", &[n]).of(230, 1)];
         let thread = Object::new(232, &[count], &threads);
         let records = [Block::new(n, &[thread]).record(), Block::new(n, &[process]).record()];
-        made.parts(made::SAMPLE, n, &made::sample(&records), 400);
+        builder.parts(fixture::SAMPLE, n, &fixture::sample(&records), 400);
     }
-    made.file()
+    builder.file()
 }

@@ -1,16 +1,16 @@
-//! Every bit of small logs flipped: which flips contradict the rest of a log says a checker that was written from the
-//! description of the format alone, in Python; the reader reports each of them. Every 23rd flip is compared, and all of them where
-//! TACHO_LONG is set.
+//! Flips every bit of small logs. A Python checker, written from the description of the format alone, says which
+//! flips contradict the rest of the log; the reader must report each of them. Every 23rd flip is compared, or all
+//! if TACHO_LONG is set.
 
-use crate::made;
+use crate::fixture;
 
 use std::collections::HashSet;
 use std::io::Cursor;
 
-use made::block::{Block, Counter as BlockCounter, Instance, Object};
-use made::python;
-use made::rewritten::{options_of, samples_of, write};
-use made::{Entry, Made, local, multi, single};
+use fixture::block::{Block, Counter as BlockCounter, Instance, Object};
+use fixture::python;
+use fixture::rewritten::{options_of, samples_of, write};
+use fixture::{Entry, LogBuilder, local, multi, single};
 use tachograph_counters::RawValue;
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
@@ -18,14 +18,14 @@ use tachograph_counters::set::Counter;
 use tachograph_logs::blg::BlgWriterOptions;
 use tachograph_logs::open_stream;
 
-/// The maximum share of flips in a log that may change a figure without a report.
+/// Maximum share of flips that change a figure without a report.
 const MAX_SILENT_PERCENT: f64 = 30.8;
 
-/// A log in the form of Windows: single and multi records of the usual types, with times as Windows gives them.
+/// A log as written by Windows: single and multi records of the usual types.
 fn of_windows(samples: i64) -> Vec<u8> {
     let timer = |entry: Entry, kind| Entry { counter_type: kind, time_base: 10_000_000, ..entry };
-    let mut made = Made { rule: None, ..Made::new(1024) };
-    made.list(&[
+    let mut builder = LogBuilder { rule: None, ..LogBuilder::new(1024) };
+    builder.list(&[
         Entry { counter_type: 0x1_0100, ..Entry::single("Memory", None, "Free") },
         Entry { counter_type: 0x1041_0400, ..Entry::single("System", None, "Calls/s") },
         timer(Entry::single("Disk", Some("0"), "Queue"), 0x0055_0500),
@@ -35,7 +35,7 @@ fn of_windows(samples: i64) -> Vec<u8> {
     for n in 0..samples {
         let utc = local(n) + 480 * 60 * 10_000_000 + 3_000 + 137 * n;
         let ticks = 9_000_000_000 + 2_725_536 * n + n % 7;
-        made.sample(
+        builder.sample(
             n,
             &[
                 single(n, 4_000_000_000 - 12_345 * n, 0),
@@ -49,10 +49,10 @@ fn of_windows(samples: i64) -> Vec<u8> {
             ],
         );
     }
-    made.file()
+    builder.file()
 }
 
-/// The same log as Tachograph writes it.
+/// The same log as written by Tachograph.
 fn own(samples: i64) -> Vec<u8> {
     let file = of_windows(samples);
     write(&samples_of(&file), options_of(&file))
@@ -64,14 +64,14 @@ fn of_blocks() -> Vec<u8> {
         BlockCounter { name_index: 6, counter_type: 0x2051_0500, bytes: 8 },
         BlockCounter { name_index: 8, counter_type: 0x1_0000, bytes: 4 },
     ];
-    let mut made = Made { rule: None, ..Made::new(1024) };
-    made.names(r"\\MADE", &[(230, "Process"), (6, "% Time"), (8, "Threads")]);
-    made.list(&[Entry::block("Process")]);
+    let mut builder = LogBuilder { rule: None, ..LogBuilder::new(1024) };
+    builder.names(r"\\MADE", &[(230, "Process"), (6, "% Time"), (8, "Threads")]);
+    builder.list(&[Entry::block("Process")]);
     for n in 0..6 {
         let rows = [Instance::new("a", &[1_000_000 * n, 3]), Instance::new("b", &[2_000_000 * n, 5])];
-        made.sample(n, &[Block::new(n, &[Object::new(230, &counters, &rows)]).record()]);
+        builder.sample(n, &[Block::new(n, &[Object::new(230, &counters, &rows)]).record()]);
     }
-    let file = made.file();
+    let file = builder.file();
     write(&samples_of(&file), BlgWriterOptions { file_name: String::new(), ..options_of(&file) })
 }
 
@@ -79,12 +79,12 @@ fn of_blocks() -> Vec<u8> {
 /// computed from it.
 #[derive(PartialEq)]
 struct Figures {
-    /// Of each sample: its time, the number of its log, and whether it only opens a window.
+    /// For each sample: its time, the index of its log, and whether it is a baseline.
     samples: Vec<(Moment, u32, bool)>,
     values: Vec<(String, Counter, RawValue)>,
 }
 
-/// The figures of a log, and whether something in it was reported; `None` where it cannot be opened.
+/// The figures of a log, and whether a problem was reported; `None` if it cannot be opened.
 fn figures(file: &[u8]) -> Option<(Figures, bool)> {
     let mut reader = open_stream(Cursor::new(file.to_vec())).ok()?;
     let mut sample = Sample::default();
@@ -102,7 +102,7 @@ fn figures(file: &[u8]) -> Option<(Figures, bool)> {
     Some((figures, !reader.problems().is_empty()))
 }
 
-/// What becomes of a flip.
+/// The result of a flip.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {
     Reported,
@@ -127,8 +127,8 @@ fn outcomes(file: &[u8]) -> Vec<Outcome> {
     outcomes
 }
 
-/// The flips that the Python checker finds of every `step`-th one, each with its reason; `None`, with a notice, where there
-/// is no Python.
+/// The flips, of every `step`-th one, that the Python checker reports, with the reason; `None`, with a notice, if
+/// Python is missing.
 fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String)>> {
     let text = python::output_of("detectable_flips.py", file, name, &[step.to_string()])?;
     let flips = text.strip_prefix("flips\n").unwrap_or_else(|| panic!("the log is not whole: {text:.200}"));
@@ -141,8 +141,8 @@ fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String
     Some(flips.lines().map(|line| flip(line).expect("a flip")).collect())
 }
 
-/// Flips every bit; asserts that each flip that the Python checker finds, of every `step`-th one, is reported. Gives the share
-/// of flips, in percent, that change a figure silently.
+/// Flips every bit; asserts that each flip reported by the Python checker, of every `step`-th one, is reported.
+/// Returns the percentage of flips that silently change a figure.
 fn flip_all(file: &[u8], name: &str, step: usize) -> f64 {
     let outcomes = outcomes(file);
     let share = |outcome| {
@@ -173,7 +173,7 @@ fn flip_all(file: &[u8], name: &str, step: usize) -> f64 {
     share(Outcome::Silent)
 }
 
-/// The Python checker gets every `STEP`-th flip: all of them take more than a minute.
+/// The Python checker gets every `STEP`-th flip: all of them would take more than a minute.
 const STEP: usize = 23;
 
 #[track_caller]
@@ -183,26 +183,26 @@ fn check(file: &[u8], name: &str, step: usize) {
 }
 
 #[test]
-fn a_log_of_windows() {
+fn flips_in_a_log_of_windows_are_reported() {
     let file = of_windows(12);
     assert_eq!(file.len(), 8192);
     check(&file, "flips-windows.blg", STEP);
 }
 
 #[test]
-fn a_log_of_our_own() {
+fn flips_in_a_log_of_tachograph_are_reported() {
     let file = own(12);
     assert_eq!(file.len(), 8192);
     check(&file, "flips-own.blg", STEP);
 }
 
 #[test]
-fn a_log_of_blocks() {
+fn flips_in_a_log_of_blocks_are_reported() {
     check(&of_blocks(), "flips-blocks.blg", STEP);
 }
 
 #[test]
-fn long_every_flip_is_compared() {
+fn long_all_flips_are_reported() {
     if std::env::var_os("TACHO_LONG").is_none() {
         return;
     }

@@ -1,32 +1,32 @@
-//! Logs that are read while a recorder writes them: a reader sees a prefix of whole samples, and no damage.
+//! Reading logs while they are recorded: a reader sees a prefix of complete samples, and no damage.
 
-use crate::made;
+use crate::fixture;
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use made::appended::{FREQUENCY, shown, utc_samples};
-use made::recorder::{Recorder, Written, place};
-use made::rewritten::{options_with, varied_samples, write};
-use made::shown::show;
+use fixture::appended::{FREQUENCY, shown, utc_samples};
+use fixture::recorder::{Recorder, Written, write_at};
+use fixture::rewritten::{options_with, varied_samples, write};
+use fixture::shown::show;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::{BlgReader, BlgWriter, BlgWriterOptions};
 use tachograph_logs::{LogError, LogReader, LogWriter};
 
-/// A file to which a recorder writes a piece more at each call of a reader.
+/// A file to which a recorder writes some pieces at each call of a reader.
 struct Growing<'a> {
     file: Vec<u8>,
     at: u64,
-    /// The pieces of writes that are still to come.
+    /// The pieces that are not written yet.
     pieces: std::iter::Copied<std::slice::Iter<'a, (u64, &'a [u8])>>,
-    /// How many of them come at each call.
+    /// The number of pieces per call.
     pace: usize,
 }
 
 impl<'a> Growing<'a> {
-    /// A file that begins with `base` and to which the first `written` pieces are written already.
+    /// A file that starts with `base` and has the first `written` pieces.
     fn new(base: &[u8], pieces: &'a [(u64, &'a [u8])], written: usize, pace: usize) -> Self {
         let mut growing = Self { file: base.to_vec(), at: 0, pieces: pieces.iter().copied(), pace };
         growing.grow(written);
@@ -35,7 +35,7 @@ impl<'a> Growing<'a> {
 
     fn grow(&mut self, count: usize) {
         for (at, bytes) in self.pieces.by_ref().take(count) {
-            place(&mut self.file, at, bytes);
+            write_at(&mut self.file, at, bytes);
         }
     }
 }
@@ -63,7 +63,7 @@ impl Seek for Growing<'_> {
     }
 }
 
-/// The writes, cut into pieces at `cuts` places each.
+/// The writes, each divided at `cuts` offsets.
 fn pieces(writes: &[Written], cuts: usize) -> Vec<(u64, &[u8])> {
     let mut pieces = Vec::new();
     for (at, bytes) in writes {
@@ -77,7 +77,7 @@ fn pieces(writes: &[Written], cuts: usize) -> Vec<(u64, &[u8])> {
     pieces
 }
 
-/// What a reader of the growing file gets; `None` where there is no counter list yet.
+/// What a reader of the growing file returns; `None` if there is no counter list yet.
 fn read_growing(stream: Growing<'_>) -> Option<(Vec<String>, Vec<String>)> {
     let mut reader = match BlgReader::new(stream) {
         Ok(reader) => reader,
@@ -94,35 +94,35 @@ fn read_growing(stream: Growing<'_>) -> Option<(Vec<String>, Vec<String>)> {
     Some((samples, reader.problems().list().iter().map(ToString::to_string).collect()))
 }
 
-/// Which of the samples these are: a run without a gap.
+/// The range of these samples, which must be consecutive.
 #[track_caller]
-fn run_of(found: &[String], expected: &[String], place: &str) -> Range<usize> {
+fn range_of(found: &[String], expected: &[String], context: &str) -> Range<usize> {
     let Some(first) = found.first() else { return 0..0 };
     let first = expected.iter().position(|sample| sample == first).expect("one of the samples");
     let run = first..first + found.len();
-    assert_eq!(expected.get(run.clone()).unwrap_or_default(), found, "{place}: one after another");
+    assert_eq!(expected.get(run.clone()).unwrap_or_default(), found, "{context}: one after another");
     run
 }
 
-/// Reads from every state of the file, while the rest is written in pieces at several paces.
+/// Reads from every state of the file while the remaining pieces are written at several paces.
 fn read_at_every_pace(base: &[u8], writes: &[Written], expected: &[String], is_ring: bool) {
     let mut longest = 0;
     for cuts in [0, 1, 4] {
         let pieces = pieces(writes, cuts);
         for pace in [1, 3, 20] {
             for written in (0..=pieces.len()).step_by(1 + cuts) {
-                let place = format!("{cuts} cuts, {pace} at a call, {written} before");
+                let context = format!("{cuts} cuts, {pace} at a call, {written} before");
                 let Some((samples, problems)) = read_growing(Growing::new(base, &pieces, written, pace))
                 else {
                     continue;
                 };
-                assert_eq!(problems, [""; 0], "{place}");
+                assert_eq!(problems, [""; 0], "{context}");
                 if is_ring {
-                    // Buffers that are used again while others are read leave gaps between whole samples.
+                    // Buffers that are overwritten while others are read leave gaps between complete samples.
                     let mut rest = expected.iter();
-                    assert!(samples.iter().all(|sample| rest.any(|other| other == sample)), "{place}");
+                    assert!(samples.iter().all(|sample| rest.any(|other| other == sample)), "{context}");
                 } else {
-                    assert_eq!(run_of(&samples, expected, &place).start, 0, "{place}");
+                    assert_eq!(range_of(&samples, expected, &context).start, 0, "{context}");
                 }
                 longest = longest.max(samples.len());
             }
@@ -131,7 +131,7 @@ fn read_at_every_pace(base: &[u8], writes: &[Written], expected: &[String], is_r
     assert!(is_ring || longest == expected.len(), "{longest} samples");
 }
 
-/// Writes samples with a flush after each; gives the writes.
+/// Writes samples with a flush after each; returns the writes.
 fn recorded(samples: &[Sample], options: BlgWriterOptions) -> Vec<Written> {
     let recorder = Recorder::default();
     let mut writer = BlgWriter::new(recorder.clone(), options).expect("options");
@@ -149,7 +149,7 @@ fn flush_each(writer: &mut impl LogWriter, samples: &[Sample]) -> Result<(), Log
 }
 
 #[test]
-fn while_it_is_recorded() {
+fn a_log_can_be_read_while_it_is_recorded() {
     let samples = varied_samples(12);
     let expected: Vec<_> = samples.iter().map(show).collect();
     for buffer_bytes in [1024, 4096] {
@@ -158,10 +158,10 @@ fn while_it_is_recorded() {
 }
 
 #[test]
-fn while_it_is_appended_to() {
+fn a_log_can_be_read_while_it_is_appended_to() {
     let samples = utc_samples(12);
     let base = write(&samples[..5], options_with(1024));
-    let recorder = Recorder::over(&base);
+    let recorder = Recorder::with_file(&base);
     let mut writer = BlgWriter::append(recorder.clone(), FREQUENCY).expect("a log");
     flush_each(&mut writer, &samples[5..]).expect("written");
     let writes = recorder.writes().clone();
@@ -169,7 +169,7 @@ fn while_it_is_appended_to() {
 }
 
 #[test]
-fn while_a_ring_is_recorded() {
+fn a_ring_can_be_read_while_it_is_recorded() {
     let mut samples = varied_samples(60);
     samples.retain(|sample| sample.groups[1].values.len() < 10);
     let expected: Vec<_> = samples.iter().map(show).collect();
@@ -177,21 +177,21 @@ fn while_a_ring_is_recorded() {
     read_at_every_pace(&[], &recorded(&samples, options), &expected, true);
 }
 
-/// A recorder on a thread of its own, and as many readings of its file as it takes to write it.
+/// A recorder on another thread, while the file is read repeatedly.
 #[test]
-fn many_readings_of_a_file_that_a_thread_writes() {
+fn readers_see_complete_samples_of_a_concurrent_recorder() {
     const READINGS: usize = 600;
     let samples = varied_samples(300);
     let expected: Vec<_> = samples.iter().map(show).collect();
     for buffer_bytes in [1024, 0x10000] {
-        let path =
-            std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("growing-{buffer_bytes}.blg"));
+        let name = format!("{}-growing-{buffer_bytes}.blg", std::process::id());
+        let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let is_enough = AtomicBool::new(false);
         let (damaged, grown) = std::thread::scope(|scope| {
             let recorder = scope.spawn(|| {
-                // Log after log, so that readers meet each state of a log often.
+                // Many logs, so that readers see each state often.
                 while !is_enough.load(Ordering::Relaxed) {
-                    // A file of its own: one that is truncated is no log that grows.
+                    // A new file: a truncated one is not a growing log.
                     let _ = std::fs::remove_file(&path);
                     let file = File::create_new(&path).expect("a writable folder");
                     let mut writer = BlgWriter::new(file, options_with(buffer_bytes)).expect("options");
@@ -222,7 +222,7 @@ fn many_readings_of_a_file_that_a_thread_writes() {
     }
 }
 
-/// Reads a log to its end; whether it was not finished.
+/// Reads a log to its end; returns whether it was unfinished.
 fn check_reading(mut reader: BlgReader<File>, expected: &[String], damaged: &mut Vec<String>) -> bool {
     let mut sample = Sample::default();
     let mut count = 0;

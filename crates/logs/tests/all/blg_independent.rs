@@ -1,13 +1,14 @@
-//! The writer and the reader against a decoder that was written from the format's description alone, in Python.
+//! Compares the writer and the reader with a Python decoder that was written from the description of the format
+//! alone.
 
-use crate::made;
+use crate::fixture;
 
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use made::python;
-use made::rewritten::{samples_of, write};
+use fixture::python;
+use fixture::rewritten::{samples_of, write};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::{Clocks, Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, TitleIndexes};
@@ -16,13 +17,13 @@ use tachograph_counters::{CounterType, RawValue, Status};
 use tachograph_logs::LogWriter;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 
-/// What the Python decoder prints of a file; `None`, with a notice, where there is no Python.
+/// The output of the Python decoder; `None`, with a notice, if Python is missing.
 fn decoded(file: &[u8], name: &str) -> Option<Vec<String>> {
     let text = python::output_of("independent_blg.py", file, name, &[])?;
     Some(text.lines().map(str::to_owned).collect())
 }
 
-/// The same lines of samples.
+/// The same lines for samples.
 fn lines(samples: &[Sample]) -> Vec<String> {
     let mut lines = Vec::new();
     for sample in samples {
@@ -67,7 +68,7 @@ fn set(name: &str, extent: Extent, types: &[CounterType]) -> CounterSet {
     set
 }
 
-/// A group of rows with values that tell their place.
+/// A group of rows whose values depend on their position.
 fn group(set: &Arc<CounterSet>, instances: &[Instance], at: Moment) -> Group {
     let number = at.utc.0 / FileTime::PER_SECOND;
     let clocks = Clocks {
@@ -83,7 +84,7 @@ fn group(set: &Arc<CounterSet>, instances: &[Instance], at: Moment) -> Group {
     for _ in 0..instances.len() {
         for counter in &set.counters {
             value -= 1;
-            // What a block keeps once for all values.
+            // A block has these once for all values.
             let second = match counter.counter_type {
                 CounterType::BULK_COUNT => clocks.ticks,
                 CounterType::TIMER_100NS => clocks.system_time.0,
@@ -98,7 +99,7 @@ fn group(set: &Arc<CounterSet>, instances: &[Instance], at: Moment) -> Group {
 }
 
 fn samples(groups: impl Fn(i64, Moment) -> Vec<Group>) -> Vec<Sample> {
-    let moment = |number| Moment::from_local(FileTime(made::local(number)), 60);
+    let moment = |number| Moment::from_local(FileTime(fixture::local(number)), 60);
     (0..40)
         .map(|number| Sample {
             at: moment(number),
@@ -109,7 +110,7 @@ fn samples(groups: impl Fn(i64, Moment) -> Vec<Group>) -> Vec<Sample> {
 }
 
 fn instances(number: i64) -> Vec<Instance> {
-    // Instances come and go; one name repeats.
+    // Instances appear and disappear; one name is repeated.
     let mut instances = vec![Instance::new(None, "_Total", 0), Instance::new(None, "größe 😀", 0)];
     if number % 3 != 0 {
         instances.push(Instance::new(None, "twice", 0));
@@ -124,12 +125,12 @@ fn zone() -> TimeZone {
 
 #[test]
 fn singles_and_multis() {
-    let mut single = set("Single", Extent::Value, &[CounterType::BULK_COUNT]);
+    let mut single = set("Single", Extent::Row, &[CounterType::BULK_COUNT]);
     let of_single = Instance::new(Some("parent"), "child", 2);
     single.instance = Some(Arc::new(of_single.clone()));
-    let mut alone = set("Alone", Extent::Value, &[CounterType::LARGE_RAWCOUNT]);
+    let mut alone = set("Alone", Extent::Row, &[CounterType::LARGE_RAWCOUNT]);
     alone.has_instances = false;
-    let column = set("Column", Extent::Column, &[CounterType::TIMER_100NS]);
+    let column = set("Column", Extent::Columns, &[CounterType::TIMER_100NS]);
     let [single, alone, column] = [single, alone, column].map(Arc::new);
     let samples = samples(|number, at| {
         let mut groups = vec![
@@ -150,7 +151,7 @@ fn singles_and_multis() {
 
 #[test]
 fn circular_and_appended() {
-    let column = Arc::new(set("Column", Extent::Column, &[CounterType::TIMER_100NS]));
+    let column = Arc::new(set("Column", Extent::Columns, &[CounterType::TIMER_100NS]));
     let samples = samples(|number, at| vec![group(&column, &instances(number), at)]);
     for (buffer_bytes, buffers) in [(1024, 8), (1024, 11), (1536, 12), (0x10000, 5)] {
         let mut options = BlgWriterOptions { buffer_bytes, ..BlgWriterOptions::new(zone()) };
@@ -207,7 +208,7 @@ fn blocks() {
 }
 
 #[test]
-fn the_reader_sees_the_same_in_real_logs() {
+fn the_reader_agrees_on_real_logs() {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
         eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
         return;
@@ -216,4 +217,18 @@ fn the_reader_sees_the_same_in_real_logs() {
         let file = std::fs::read(Path::new(&folder).join(name)).expect("a log of the corpus");
         check(&file, &samples_of(&file), name);
     }
+}
+
+#[test]
+fn without_python_a_check_is_skipped() {
+    assert_eq!(
+        fixture::python::run("no-such-python", false, "independent_blg.py", b"", "skipped.blg", &[]),
+        None
+    );
+}
+
+#[test]
+#[should_panic(expected = "no-such-python cannot be run")]
+fn without_python_a_required_check_fails() {
+    fixture::python::run("no-such-python", true, "independent_blg.py", b"", "required.blg", &[]);
 }

@@ -1,11 +1,11 @@
-//! Laws: what is written reads the same, whatever the names and numbers; no bytes make a reader panic.
+//! Laws: written samples read back equal, for any names and numbers; no bytes make a reader panic.
 
-use crate::made;
+use crate::fixture;
 
 use std::sync::Arc;
 
-use made::rewritten::{samples_and_problems_of, samples_of, write};
-use made::shown::try_read;
+use fixture::rewritten::{samples_and_problems_of, samples_of, write};
+use fixture::shown::try_read;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tachograph_counters::civil::{FileTime, Moment};
@@ -22,7 +22,7 @@ use tachograph_logs::blg::raw::record::{
 
 const BIAS: i32 = 60;
 
-/// What a table's column can be; for each, where its second value comes from.
+/// The types of a table's columns; for each, the source of its second value.
 const COLUMNS: [T; 8] = [
     T::LARGE_RAWCOUNT,
     T::BULK_COUNT,
@@ -34,20 +34,20 @@ const COLUMNS: [T; 8] = [
     T::LARGE_DELTA,
 ];
 
-/// How far the clocks of machines may be apart.
+/// Maximum difference between the clocks of machines.
 const MAX_APART: i64 = 10 * 3600 * FileTime::PER_SECOND;
 
-/// A set: its names, and how much of it is recorded.
+/// A set: its names and its extent.
 #[derive(Clone, Debug)]
 struct Described {
     extent: Extent,
     has_instances: bool,
     set: CounterSet,
-    /// Instances that come and go.
+    /// Instances that appear and disappear.
     pool: Vec<Arc<Instance>>,
 }
 
-/// Numbers of one sample; whatever is not there is taken from the start again.
+/// The numbers of one sample, repeated cyclically.
 #[derive(Clone, Debug)]
 struct Numbers {
     present: u8,
@@ -55,7 +55,7 @@ struct Numbers {
     multi_counts: Vec<u32>,
     status: Status,
     baseline: bool,
-    /// How far the machine's clock is from the sample's; that of the first sample counts.
+    /// Offset of the machine's clock from the sample's time; that of the first sample is used.
     read_at: Option<i64>,
 }
 
@@ -70,14 +70,14 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn described() -> impl Strategy<Value = Described> {
-    let extents = prop_oneof![Just(Extent::Value), Just(Extent::Column), Just(Extent::Table)];
+    let extents = prop_oneof![Just(Extent::Row), Just(Extent::Columns), Just(Extent::Table)];
     let set_name = prop_oneof![Just("Thread".to_owned()), text()];
     let instances = vec((proptest::option::of("[a-c]{1,2}"), text(), 0u32..4), 1..8);
     let columns = vec((0..COLUMNS.len(), any::<bool>(), -4..4i32), 1..4);
     (extents, any::<bool>(), "[A-Zäß]{1,5}", set_name, columns, instances).prop_map(
         |(extent, has_instances, machine, name, columns, instances)| {
             let mut set = CounterSet::new(machine, name, extent);
-            set.has_instances = has_instances || extent == Extent::Column;
+            set.has_instances = has_instances || extent == Extent::Columns;
             let columns = if extent == Extent::Table { columns } else { columns[..1].to_vec() };
             if extent == Extent::Table {
                 set.indexes = Some(TitleIndexes { name: 30_000, help: 30_001 });
@@ -93,7 +93,7 @@ fn described() -> impl Strategy<Value = Described> {
                 set.counters.push(counter);
             }
             let pool = pool(&set, instances);
-            if extent == Extent::Value {
+            if extent == Extent::Row {
                 set.instance = Some(Arc::clone(&pool[0]));
             }
             Described { extent, has_instances: set.has_instances, set, pool }
@@ -101,14 +101,14 @@ fn described() -> impl Strategy<Value = Described> {
     )
 }
 
-/// Instances of different labels, as a source could have them.
+/// Instances with distinct labels, as a source could have them.
 fn pool(set: &CounterSet, parts: Vec<(Option<String>, String, u32)>) -> Vec<Arc<Instance>> {
     if !set.has_instances {
         return vec![Arc::new(Instance::none())];
     }
     let mut pool: Vec<Arc<Instance>> = Vec::new();
     for (parent, name, index) in parts {
-        // In a block a name that ends in a number is that number's; only sets with parents have them.
+        // In a block, `name#n` has index n; only sets with parents have such names.
         let ends_in_number = name.rsplit_once('#').is_some_and(|(_, end)| end.parse::<u32>().is_ok());
         if set.extent == Extent::Table && ends_in_number {
             continue;
@@ -145,7 +145,7 @@ fn numbers() -> impl Strategy<Value = Numbers> {
 }
 
 fn sample(sets: &[(Described, Arc<CounterSet>)], number: usize, numbers: &Numbers) -> Sample {
-    let local = FileTime(made::local(number as i64));
+    let local = FileTime(fixture::local(number as i64));
     let mut values = numbers.values.iter().copied().cycle();
     let mut value = || values.next().expect("a cycle");
     let groups = sets.iter().map(|(described, set)| {
@@ -165,13 +165,13 @@ fn sample(sets: &[(Described, Arc<CounterSet>)], number: usize, numbers: &Number
             }
         }
         let rows = described.pool.iter().enumerate().filter(|(row, _)| {
-            described.extent == Extent::Value
+            described.extent == Extent::Row
                 || !described.has_instances
                 || numbers.present & 1 << (row % 8) != 0
         });
         let rows = rows.map(|(_, instance)| Arc::clone(instance));
         group.instances =
-            if described.extent == Extent::Value { rows.take(1).collect() } else { rows.collect() };
+            if described.extent == Extent::Row { rows.take(1).collect() } else { rows.collect() };
         for row in 0..group.instances.len() {
             for counter in &set.counters {
                 let mut raw = RawValue::new(value(), value());
@@ -205,7 +205,7 @@ fn sample(sets: &[(Described, Arc<CounterSet>)], number: usize, numbers: &Number
     }
 }
 
-/// Any word that a shown counter can have, Windows' own and their neighbours oftener than others.
+/// Any type of a counter that has a column, more often those of Windows and similar ones.
 fn counter_type() -> impl Strategy<Value = T> {
     let named = proptest::sample::select(T::all().collect::<Vec<_>>());
     prop_oneof![
@@ -220,7 +220,7 @@ fn labels(instances: &Instances) -> Vec<&str> {
     instances.iter().map(|instance| instance.label()).collect()
 }
 
-/// What a counter is, less what only a source knows: the time base of a table's counters is that of its clocks.
+/// A counter without what only a source knows: the time base of a table's counters is that of its clocks.
 fn counter(counter: &Counter, extent: Extent) -> Counter {
     let time_base = if extent == Extent::Table { 0 } else { counter.time_base };
     Counter { time_base, ..counter.clone() }
@@ -237,11 +237,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_written_reads_the_same(sets in vec(described(), 1..5), mut numbers in vec(numbers(), 1..8)) {
+    fn written_samples_read_back_equal(sets in vec(described(), 1..5), mut numbers in vec(numbers(), 1..8)) {
         let read_at = numbers[0].read_at;
         numbers.iter_mut().for_each(|numbers| numbers.read_at = read_at);
         let mut sets: Vec<_> = sets.into_iter().map(|described| (described.clone(), Arc::new(described.set))).collect();
-        // Blocks of one machine share its name table: each index has one name.
+        // Blocks of a machine share its name table: each index has one name.
         for (number, (described, set)) in sets.iter_mut().enumerate() {
             let mut own = CounterSet::clone(set);
             for indexes in own.indexes.iter_mut().chain(own.counters.iter_mut().filter_map(|counter| counter.indexes.as_mut())) {
@@ -274,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn blocks_of_any_counter_types_come_back(columns in vec((counter_type(), any::<bool>(), any::<i64>(), any::<i64>(), any::<u32>()), 1..7), rows in 1usize..3) {
+    fn blocks_of_any_counter_types_read_back_equal(columns in vec((counter_type(), any::<bool>(), any::<i64>(), any::<i64>(), any::<u32>()), 1..7), rows in 1usize..3) {
         let mut set = CounterSet::new("M", "Set", Extent::Table);
         set.indexes = Some(TitleIndexes { name: 30_000, help: 30_001 });
         for (number, (counter_type, is_32_bit, ..)) in columns.iter().enumerate() {
@@ -293,7 +293,7 @@ proptest! {
                 status: Status::VALID_DATA,
             }));
         }
-        let sample = Sample { at: Moment::from_local(FileTime(made::local(0)), BIAS), groups: vec![group], ..Sample::default() };
+        let sample = Sample { at: Moment::from_local(FileTime(fixture::local(0)), BIAS), groups: vec![group], ..Sample::default() };
         let (read, problems) = samples_and_problems_of(&write(std::slice::from_ref(&sample), options()));
         let is_known = columns.iter().all(|(counter_type, ..)| counter_type.is_known());
         prop_assert_eq!(problems.len(), usize::from(!is_known), "{:?}", problems);
@@ -309,14 +309,14 @@ proptest! {
                 prop_assert_eq!(read.second, value.second);
             }
         }
-        // What the first writing settled holds from there on.
+        // Further rewrites change nothing.
         let (again, _) = samples_and_problems_of(&write(&read, options()));
-        made::rewritten::assert_same(&again, &read);
+        fixture::rewritten::assert_same(&again, &read);
     }
 
     #[test]
-    fn values_that_failed_do_not_take_the_others_with_them(failed in any::<u8>()) {
-        let mut set = CounterSet::new("M", "Set", Extent::Column);
+    fn failed_values_do_not_affect_others(failed in any::<u8>()) {
+        let mut set = CounterSet::new("M", "Set", Extent::Columns);
         set.counters.push(Counter::new("Counter", T::BULK_COUNT, 1));
         let mut group = Group::new(Arc::new(set));
         group.instances = (0..8).map(|n| Arc::new(Instance::new(None, &n.to_string(), 0))).collect();
@@ -336,7 +336,7 @@ proptest! {
     }
 
     #[test]
-    fn raw_multis_come_back(names in vec("[a-z#äß😀]{0,9}", 0..9), gap in 0usize..40, status in any::<u32>()) {
+    fn raw_multis_round_trip(names in vec("[a-z#äß😀]{0,9}", 0..9), gap in 0usize..40, status in any::<u32>()) {
         let mut at = MULTI_HEAD_BYTES - 8 + MULTI_ITEM_BYTES * names.len();
         let items: Vec<_> = names.iter().map(|name| {
             let item = MultiItem { name_offset: (at as u32).into(), multi_count: 7.into(), ..MultiItem::default() };
@@ -359,11 +359,11 @@ proptest! {
     }
 
     #[test]
-    fn raw_lists_come_back(names in vec(vec(proptest::option::of("[a-z#\\\\äß😀]{0,9}"), 5), 0..6)) {
+    fn raw_lists_round_trip(names in vec(vec(proptest::option::of("[a-z#\\\\äß😀]{0,9}"), 5), 0..6)) {
         let entries = names.into_iter().map(|mut names| {
             let mut next = || names.pop().flatten();
             let mut entry = Entry { machine: next(), object: next(), instance: next(), parent: next(), counter: next(), ..Entry::default() };
-            entry.lay_out();
+            entry.pack();
             entry
         });
         let list = CounterList { head: ListHead::usual(), entries: entries.collect() };
@@ -374,17 +374,17 @@ proptest! {
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in vec(any::<u8>(), 0..4000), size in 2usize..5) {
-        // Random bytes are no log; random bytes in buffers are.
+        // Random bytes are not a log; random bytes in buffers are.
         let _ = try_read(&bytes);
         let _ = Log::decode(&bytes);
-        let mut made = made::Made::new(512 * size);
-        made.list(&[made::Entry::multi("Set", "Counter"), made::Entry::block("Set")]);
+        let mut builder = fixture::LogBuilder::new(512 * size);
+        builder.list(&[fixture::Entry::multi("Set", "Counter"), fixture::Entry::block("Set")]);
         let mut bytes = bytes.as_slice();
         while let Some((chunk, rest)) = bytes.split_at_checked(64) {
-            made.sample(1, &[made::record(2, chunk), made::record(5, rest.get(..100).unwrap_or_default())]);
+            builder.sample(1, &[fixture::record(2, chunk), fixture::record(5, rest.get(..100).unwrap_or_default())]);
             bytes = rest;
         }
-        let file = made.file();
+        let file = builder.file();
         let _ = try_read(&file);
         let _ = Log::decode(&file);
     }
@@ -402,18 +402,18 @@ proptest! {
 
 /// A log with blocks, parents and multis, some of its bytes changed.
 fn changed(changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
-    use made::block::{Block, Counter, Instance, Object};
+    use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
     let process = Object::new(230, &[count], &[Instance::new("a", &[1]), Instance::new("b", &[2])]);
     let thread = Object::new(232, &[count], &[Instance::new("0", &[1]).of(230, 1)]);
-    let mut made = made::Made::new(1024);
-    made.names(r"\\MADE", &[(230, "Process"), (232, "Thread"), (6, "Time")]);
-    made.list(&[made::Entry::block("Thread"), made::Entry::multi("Disk", "Reads")]);
+    let mut builder = fixture::LogBuilder::new(1024);
+    builder.names(r"\\MADE", &[(230, "Process"), (232, "Thread"), (6, "Time")]);
+    builder.list(&[fixture::Entry::block("Thread"), fixture::Entry::multi("Disk", "Reads")]);
     for n in 0..4 {
         let block = Block::new(n, &[process.clone(), thread.clone()]).record();
-        made.sample(n, &[block, made::multi(n, &[("x", 1, 2), ("y", 3, 4)])]);
+        builder.sample(n, &[block, fixture::multi(n, &[("x", 1, 2), ("y", 3, 4)])]);
     }
-    let mut file = made.file();
+    let mut file = builder.file();
     for (at, byte) in changes {
         let at = at.index(file.len());
         file[at] = *byte;

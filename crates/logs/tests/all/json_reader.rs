@@ -70,7 +70,7 @@ fn samples() {
     let group = &sample.groups[1];
     assert_eq!(
         (group.set.extent, group.set.counters[0].counter_type),
-        (Extent::Value, CounterType::DOUBLE_RAW)
+        (Extent::Row, CounterType::DOUBLE_RAW)
     );
     assert_eq!((group.set.instance.as_ref().unwrap().index(), group.instances.len()), (1, 0));
     assert_eq!(read(LOG).unwrap(), (expected(), vec![]));
@@ -78,7 +78,7 @@ fn samples() {
 }
 
 #[test]
-fn forms_of_the_same() {
+fn equivalent_lines_read_equal() {
     let utf16: Vec<u8> = LOG.encode_utf16().flat_map(u16::to_le_bytes).collect();
     for log in [
         LOG.replace('\n', "\r\n").into_bytes(),
@@ -89,14 +89,14 @@ fn forms_of_the_same() {
     ] {
         assert_eq!(read(log).unwrap(), (expected(), vec![]));
     }
-    // Values first, as a program may have sorted the keys.
+    // Values first: a program can have sorted the keys.
     let (time, values) = (r#""time":"2024-03-05T10:00:00.000Z""#, r#""values":{"\\a\\b":1}"#);
     let one = read(format!("{{{time},{values}}}\n")).unwrap();
     assert_eq!(read(format!("{{{values},{time}}}\n")).unwrap(), one);
 }
 
 #[test]
-fn instances_come_and_go() {
+fn instances_can_appear_and_disappear() {
     let line = |second: u8, values: &str| {
         format!("{{\"time\":\"2024-03-05T10:00:0{second}.000Z\",\"values\":{{{values}}}}}\n")
     };
@@ -124,7 +124,7 @@ fn instances_come_and_go() {
 }
 
 #[test]
-fn files_that_are_no_logs() {
+fn files_that_are_not_logs_are_refused() {
     for log in [
         "{}",
         "{\"time\":\"2024-03-05T10:00:00.000Z\"}\n",
@@ -136,7 +136,7 @@ fn files_that_are_no_logs() {
     ] {
         let error = read(log).unwrap_err();
         assert!(error.is_corrupt(), "{log}: {error}");
-        assert!(error.to_string().starts_with("no performance log: it starts with '{"), "{error}");
+        assert!(error.to_string().starts_with("not a performance log: it starts with '{"), "{error}");
     }
 }
 
@@ -145,34 +145,34 @@ fn one_broken_field_at_a_time() {
     let start = LOG.len();
     let time = r#""time":"2024-03-05T10:00:02.000+01:00""#;
     for (line, problem) in [
-        (r#"{"values":{}}"#.to_string(), "line 3 has no time, and is left out"),
+        (r#"{"values":{}}"#.to_string(), "line 3 has no time; it is skipped"),
         (
             r#"{"time":"02/03/2024","values":{}}"#.to_string(),
-            "line 3 has no time, and is left out (found '02/03/2024', ",
+            "line 3 has no time; it is skipped (found '02/03/2024', ",
         ),
-        (r#"{"time":null,"values":{}}"#.to_string(), "line 3 is no sample (column 12: invalid type: null"),
-        (format!(r#"{{{time},"values":[]}}"#), "line 3 is no sample (column 49: invalid type: sequence"),
+        (r#"{"time":null,"values":{}}"#.to_string(), "line 3 is not a sample (column 12: invalid type: null"),
+        (format!(r#"{{{time},"values":[]}}"#), "line 3 is not a sample (column 49: invalid type: sequence"),
         (
             format!(r#"{{{time},"values":{{"\\a\\b":}}}}"#),
-            "line 3 is no sample (column 60: expected value), and",
+            "line 3 is not a sample (column 60: expected value); it",
         ),
         (
             format!(r#"{{{time},"values":{{"\\a\\b":1e999}}}}"#),
-            "line 3 is no sample (column 64: number out of range), and",
+            "line 3 is not a sample (column 64: number out of range); it",
         ),
         (
             format!(r#"{{{time},"values":{{}}}} more"#),
-            "line 3 is no sample (column 54: trailing characters), and",
+            "line 3 is not a sample (column 54: trailing characters); it",
         ),
-        ("nothing".to_string(), "line 3 is no sample (column 2: expected ident), and"),
+        ("nothing".to_string(), "line 3 is not a sample (column 2: expected ident); it"),
         (
             "\u{1b}[2J".to_string(),
-            r"line 3 is no sample (column 1: expected value), and left out (found '\u{1b}[2J'",
+            r"line 3 is not a sample (column 1: expected value); it is skipped (found '\u{1b}[2J'",
         ),
-        (format!("{{{time}}}"), "line 3 has no values, and is left out (found '{\"time\":"),
+        (format!("{{{time}}}"), "line 3 has no values; it is skipped (found '{\"time\":"),
         (
             r#"{"time":"2024-03-05T10:00:02.000+23:59","values":{}}"#.to_string(),
-            "line 3 has no time, and is left out (found '2024-03-05T10:00:02.000+23:59', ",
+            "line 3 has no time; it is skipped (found '2024-03-05T10:00:02.000+23:59', ",
         ),
     ] {
         let next = LOG.lines().nth(1).unwrap().replace("00:01.000", "00:09.000");
@@ -196,10 +196,13 @@ fn one_broken_field_at_a_time() {
     }
     let (rows, problems) = read(format!("{LOG}{{{time},\"values\":{{\"no path\":1}}}}\n")).unwrap();
     assert_eq!(rows[2].1[0].1, Some(1.0));
-    assert!(problems[0].contains("a key is no counter path, and kept as a counter's name"), "{problems:?}");
+    assert!(
+        problems[0].contains("a key is not a counter path; its text becomes a counter name"),
+        "{problems:?}"
+    );
     let (rows, problems) = read(&LOG[..LOG.len() - 3]).unwrap();
     assert_eq!((rows.len(), problems.len()), (1, 1));
-    assert!(problems[0].ends_with("line 2 is cut short, and left out"), "{problems:?}");
+    assert!(problems[0].ends_with("line 2 is cut short; it is skipped"), "{problems:?}");
 }
 
 fn survive(log: Vec<u8>) -> Option<(usize, u64)> {
@@ -246,7 +249,7 @@ fn every_bit_flipped() {
 }
 
 #[test]
-fn marks_lead_back() {
+fn marks_can_be_sought() {
     let mut reader = open_stream(Cursor::new(LOG)).unwrap();
     let first = reader.mark().unwrap();
     let mut sample = Sample::default();
@@ -255,15 +258,15 @@ fn marks_lead_back() {
     assert!(reader.follows_growth());
     while reader.next(&mut sample).unwrap() {}
     for (mark, from) in [(&second, 1), (&first, 0)] {
-        assert!(reader.go_to(mark).unwrap());
+        assert!(reader.seek(mark).unwrap());
         assert_eq!(rows(&mut *reader), expected()[from..]);
     }
     let mut reader = open_stream(Cursor::new(LOG)).unwrap();
-    assert!(reader.go_near_end(200).unwrap());
+    assert!(reader.seek_near_end(200).unwrap());
     assert_eq!(rows(&mut *reader), expected()[1..]);
 }
 
-/// Every line has a path that no other has.
+/// Every line has a unique path.
 #[test]
 fn paths_are_counted() {
     let line = |number: usize| {
@@ -288,7 +291,7 @@ fn paths_are_counted() {
     assert_eq!(budget.used(), 0);
 }
 
-/// A thousand paths in one line, and the same path a thousand times, which has a column each time.
+/// A thousand paths in one line, and the same path a thousand times, which gets a column each time.
 #[test]
 fn columns_of_one_line_are_counted() {
     let object = |path: &dyn Fn(usize) -> String| {

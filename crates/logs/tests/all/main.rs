@@ -1,24 +1,24 @@
-//! Reading and writing logs: made ones, real ones, damaged ones.
+//! Reading and writing logs: fixtures, real logs, damaged logs.
 
+mod abort;
 mod blg_append;
 mod blg_append_crash;
+mod blg_block_fixtures;
 mod blg_circular;
 mod blg_contradictions;
 mod blg_corpus;
 mod blg_crash;
 mod blg_damage;
 mod blg_damage_blocks;
+mod blg_fixtures;
 mod blg_flips;
 mod blg_growing;
 mod blg_independent;
 mod blg_laws;
-mod blg_made;
-mod blg_made_blocks;
 #[path = "../../../../fuzz/checks.rs"]
 mod checks;
-mod give_up;
+mod fixture;
 mod json_reader;
-mod made;
 mod marks;
 mod seeds;
 mod text_append;

@@ -1,11 +1,11 @@
-//! Going back to places in logs: what comes from there on is what came there before.
+//! Seeking to marks: the same samples follow as when the mark was made.
 
-use crate::made;
+use crate::fixture;
 
 use std::io::Cursor;
 
-use made::rewritten::{options_with, varied_samples, write};
-use made::shown::show;
+use fixture::rewritten::{options_with, varied_samples, write};
+use fixture::shown::show;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::BlgWriterOptions;
 use tachograph_logs::{LogReader, Mark, open_stream};
@@ -20,7 +20,7 @@ fn next(reader: &mut dyn LogReader) -> Option<String> {
     is_there.then(|| format!("{} {} {:?}", sample.log, sample.boot_time.0, show(&sample)))
 }
 
-/// The samples of a log, each with its place, and the place behind the last.
+/// The samples of a log, each with its mark, and the mark after the last.
 fn walk(reader: &mut dyn LogReader) -> (Vec<String>, Vec<Option<Mark>>) {
     let (mut samples, mut marks) = (Vec::new(), vec![reader.mark()]);
     while let Some(sample) = next(reader) {
@@ -30,7 +30,7 @@ fn walk(reader: &mut dyn LogReader) -> (Vec<String>, Vec<Option<Mark>>) {
     (samples, marks)
 }
 
-/// Goes to places to and fro, in the reader that gave them and in a new one.
+/// Seeks to marks back and forth, in the same reader and in a new one.
 #[track_caller]
 fn check(file: &[u8]) {
     let mut reader = opened(file);
@@ -40,43 +40,43 @@ fn check(file: &[u8]) {
     for reader in [&mut reader, &mut other] {
         for step in 0..samples.len() {
             let number = step * 37 % samples.len();
-            let mark = marks[number].as_ref().expect("a place");
-            assert!(reader.go_to(mark).expect("readable"));
+            let mark = marks[number].as_ref().expect("a mark");
+            assert!(reader.seek(mark).expect("readable"));
             for expected in samples[number..].iter().take(3) {
                 assert_eq!(next(&mut **reader).as_ref(), Some(expected), "from {number} on");
             }
         }
-        let end = marks[samples.len()].as_ref().expect("a place");
-        assert!(reader.go_to(end).expect("readable"));
+        let end = marks[samples.len()].as_ref().expect("a mark");
+        assert!(reader.seek(end).expect("readable"));
         assert_eq!(next(&mut **reader), None);
         assert_eq!(next(&mut **reader), None);
-        let start = marks[0].as_ref().expect("a place");
-        assert!(reader.go_to(start).expect("readable"));
+        let start = marks[0].as_ref().expect("a mark");
+        assert!(reader.seek(start).expect("readable"));
         assert_eq!(walk(&mut **reader).0, samples);
     }
 }
 
 #[test]
-fn places_in_logs_with_events_in_parts_across_buffers() {
+fn marks_in_logs_with_events_in_parts() {
     for buffer_bytes in [1024, 0x2000, 0x10000] {
         check(&write(&varied_samples(200), options_with(buffer_bytes)));
     }
 }
 
 #[test]
-fn places_in_a_circular_log() {
+fn marks_in_a_circular_log() {
     let ring =
         |kilobytes: u64| BlgWriterOptions { circular_bytes: Some(kilobytes * 1024), ..options_with(1024) };
     check(&write(&varied_samples(300), ring(40)));
-    // One that was written over meanwhile does not lead elsewhere.
+    // A mark whose buffer was overwritten is refused.
     let mut reader = opened(&write(&varied_samples(60), ring(40)));
     let (_, marks) = walk(&mut *reader);
     let mut later = opened(&write(&varied_samples(300), ring(40)));
-    assert!(!later.go_to(marks[2].as_ref().expect("a place")).expect("readable"));
+    assert!(!later.seek(marks[2].as_ref().expect("a mark")).expect("readable"));
 }
 
 #[test]
-fn places_in_a_log_whose_counter_list_changes() {
+fn marks_in_a_log_whose_counter_list_changes() {
     let first = write(&varied_samples(60), options_with(1024));
     let mut others = varied_samples(60);
     others.iter_mut().for_each(|sample| sample.groups.truncate(1));
@@ -94,7 +94,7 @@ fn text(rows: usize, end: &str) -> String {
 }
 
 #[test]
-fn places_in_texts() {
+fn marks_in_text_logs() {
     for end in ["\n", "\r\n"] {
         check(text(3000, end).as_bytes());
         check(format!("\u{feff}{}{end}", text(300, end)).as_bytes());
@@ -102,17 +102,17 @@ fn places_in_texts() {
 }
 
 #[test]
-fn texts_that_are_converted_have_no_places() {
+fn converted_texts_have_no_marks() {
     let utf16: Vec<u8> =
         format!("\u{feff}{}", text(300, "\n")).encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut reader = opened(&utf16);
     assert!(reader.mark().is_none());
-    assert!(!reader.go_near_end(1000).expect("readable"));
+    assert!(!reader.seek_near_end(1000).expect("readable"));
     assert_eq!(walk(&mut *reader).0.len(), 300);
 }
 
 #[test]
-fn the_end_of_a_log_is_found_by_itself() {
+fn the_end_of_a_log_can_be_read_alone() {
     for file in [
         write(&varied_samples(200), options_with(1024)),
         write(
@@ -123,11 +123,11 @@ fn the_end_of_a_log_is_found_by_itself() {
     ] {
         let samples = walk(&mut *opened(&file)).0;
         let mut reader = opened(&file);
-        assert!(reader.go_near_end(8 << 10).expect("readable"));
+        assert!(reader.seek_near_end(8 << 10).expect("readable"));
         let end = walk(&mut *reader).0;
         assert!((1..samples.len()).contains(&end.len()), "{} of {}", end.len(), samples.len());
         assert_eq!(end.last(), samples.last());
-        // Nothing is left out but what was not asked for.
-        assert!(!opened(&file).go_near_end(1 << 30).expect("readable"));
+        // Only samples before the requested end are skipped.
+        assert!(!opened(&file).seek_near_end(1 << 30).expect("readable"));
     }
 }

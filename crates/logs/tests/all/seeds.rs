@@ -1,22 +1,23 @@
-//! The seeds of the fuzz targets as a plain test. With TACHO_WRITE_SEEDS set, the made ones are written anew first.
+//! Runs the seeds of the fuzz targets as a plain test. With TACHO_WRITE_SEEDS set, regenerates the generated ones
+//! first.
 
 use crate::checks;
-use crate::made;
+use crate::fixture;
 
 use std::path::PathBuf;
 
-use made::block::{Block, Counter, Instance, Object};
-use made::{Entry, Made, multi, put, single, single_with};
+use fixture::block::{Block, Counter, Instance, Object};
+use fixture::{Entry, LogBuilder, multi, put, single, single_with};
 
 fn folder(target: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target)
 }
 
-/// Runs a target's check over its seeds, after writing those that are made.
-fn run(target: &str, made: &[(&str, Vec<u8>)], check: fn(&[u8])) {
+/// Runs a target's check on its seeds, after writing the generated ones.
+fn run(target: &str, builder: &[(&str, Vec<u8>)], check: fn(&[u8])) {
     if std::env::var_os("TACHO_WRITE_SEEDS").is_some() {
         std::fs::create_dir_all(folder(target)).expect("a writable folder");
-        for (name, bytes) in made {
+        for (name, bytes) in builder {
             std::fs::write(folder(target).join(name), bytes).expect("a writable folder");
         }
     }
@@ -27,15 +28,15 @@ fn run(target: &str, made: &[(&str, Vec<u8>)], check: fn(&[u8])) {
         check(&std::fs::read(&path).expect("readable"));
         count += 1;
     }
-    assert!(count >= made.len(), "{count} seeds");
-    for (name, bytes) in made {
+    assert!(count >= builder.len(), "{count} seeds");
+    for (name, bytes) in builder {
         let there = std::fs::read(folder(target).join(name)).expect("checked in");
         assert!(there == *bytes, "{name} is not what this test makes: run it with TACHO_WRITE_SEEDS=1");
     }
 }
 
 fn logs() -> Vec<(&'static str, Vec<u8>)> {
-    let mut mixed = Made::new(1024);
+    let mut mixed = LogBuilder::new(1024);
     mixed.list(&[Entry::single("System", None, "Calls"), Entry::multi("Thread", "Time")]);
     for n in 0..3 {
         mixed.sample(n, &[single(n, n, 1), multi(n, &[("a/0", n, 1), ("a/0", n, 2), ("_Total", n, 3)])]);
@@ -47,18 +48,18 @@ fn logs() -> Vec<(&'static str, Vec<u8>)> {
         Counter { counter_type: 0x4002_0500, ..count },
         Counter { counter_type: 0x4003_0402, bytes: 4, ..count },
     ];
-    let mut blocks = Made::new(1024).narrow();
+    let mut blocks = LogBuilder::new(1024).narrow();
     blocks.names(r"\\MADE", &[(230, "Process"), (232, "Thread"), (6, "Time")]);
     blocks.list(&[Entry::block("Thread"), Entry { instance: None, ..Entry::block("System") }]);
     for n in 0..2 {
         let process = Object::new(230, &[count], &[Instance::new("a", &[n])]);
         let thread = Object::new(232, &average, &[Instance::new("0", &[n, 1]).of(230, 0)]);
-        let alone = Object::alone(2, &[count], &[n]);
+        let alone = Object::without_instances(2, &[count], &[n]);
         let records = [Block::new(n, &[process, thread]).record(), Block::new(n, &[alone]).record()];
-        blocks.parts(made::SAMPLE, n, &made::sample(&records), 300);
+        blocks.parts(fixture::SAMPLE, n, &fixture::sample(&records), 300);
     }
 
-    let mut circular = Made::new(1024);
+    let mut circular = LogBuilder::new(1024);
     circular.log_file_mode = 2;
     circular.sample(2, &[single(2, 2, 1)]);
     circular.next_buffer();
@@ -96,8 +97,8 @@ fn text() {
     );
     let tsv = csv.replace(',', "\t").replace("CSV", "TSV");
     let rows = "\"02/19/2013 18:50:17.844\",\"1\",\"2\"\r\n\"13/19/2013 18:50:18\",\"x\"\r\n02/19/2013 18:50:19.1,3,\r\n";
-    let made = [("log.csv", csv.into()), ("log.tsv", tsv.into()), ("rows.txt", rows.into())];
-    run("text", &made, checks::text);
+    let builder = [("log.csv", csv.into()), ("log.tsv", tsv.into()), ("rows.txt", rows.into())];
+    run("text", &builder, checks::text);
 }
 
 #[test]
@@ -108,8 +109,8 @@ fn json() {
     let rest = r#""\\M\S(i)\B":[1,{"a":2}],"\\M\S\A":0.10000000000000001"#;
     let utf16 = first.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let lines = format!("{first}\n{second}\n");
-    let made = [("lines.json", lines.into()), ("values.json", rest.into()), ("utf16.json", utf16)];
-    run("json", &made, checks::json);
+    let builder = [("lines.json", lines.into()), ("values.json", rest.into()), ("utf16.json", utf16)];
+    run("json", &builder, checks::json);
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn path() {
         r"\\host\Set(*/*#*)\*",
     ];
     let names = ["full", "wildcard", "parent", "brackets", "all", "stars"];
-    let made: Vec<_> =
+    let builder: Vec<_> =
         names.iter().zip(paths).map(|(name, path)| (*name, path.as_bytes().to_vec())).collect();
-    run("path", &made, checks::path);
+    run("path", &builder, checks::path);
 }

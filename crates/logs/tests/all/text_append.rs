@@ -1,4 +1,4 @@
-//! Going on with a text log that is there.
+//! Appending to existing text logs.
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
 
@@ -42,7 +42,7 @@ fn log(format: Format, rows: i64) -> Vec<u8> {
     log
 }
 
-/// Appends rows; the file, and how much of it was cut.
+/// Appends rows; returns the file and the number of removed bytes.
 fn append(file: &[u8], paths: &[&str], rows: std::ops::Range<i64>) -> Result<(Vec<u8>, u64), LogError> {
     let mut file = Cursor::new(file.to_vec());
     let mut writer = TextWriter::append(&mut file, columns(paths))?;
@@ -63,7 +63,7 @@ fn refused(file: &[u8], paths: &[&str], rows: std::ops::Range<i64>) -> String {
 }
 
 #[test]
-fn a_log_goes_on() {
+fn rows_are_appended() {
     for format in [Format::Csv, Format::Tsv] {
         let (file, cut) = append(&log(format, 3), &PATHS, 3..5).unwrap();
         assert_eq!(cut, 0);
@@ -91,7 +91,7 @@ fn read(file: &[u8]) -> Option<(Vec<FileTime>, u64)> {
 }
 
 #[test]
-fn cut_anywhere() {
+fn truncated_logs_are_appended_to() {
     for format in [Format::Csv, Format::Tsv] {
         let whole = log(format, 4);
         let header = log(format, 0).len();
@@ -101,7 +101,7 @@ fn cut_anywhere() {
             let (appended, cut) = append(file, &PATHS, 4..6).unwrap();
             times.extend([at(4).utc, at(5).utc]);
             assert_eq!(read(&appended), Some((times, 0)), "cut at {length}");
-            // Only what is no row goes.
+            // Only an incomplete row is removed.
             let kept = length - cut as usize;
             assert_eq!(appended[..kept], whole[..kept]);
             assert!(cut == 0 || whole[kept - 1] == b'\n', "cut at {length}");
@@ -113,21 +113,21 @@ fn cut_anywhere() {
 }
 
 #[test]
-fn garbage_at_the_end() {
-    // What a file system may leave after a power failure.
+fn garbage_at_the_end_is_skipped_or_refused() {
+    // As left by a file system after a power failure.
     let file = [&log(Format::Csv, 2)[..], &[0; 5000]].concat();
     let (appended, cut) = append(&file, &PATHS, 2..3).unwrap();
     assert_eq!((appended, cut), (log(Format::Csv, 3), 5000));
-    // A row of Windows-1252 or UTF-16 text is not to be mixed with UTF-8.
+    // Windows-1252 and UTF-16 cannot be mixed with UTF-8.
     let mut western = log(Format::Csv, 2);
     let at = western.iter().position(|&byte| byte == b'%').unwrap();
     western[at] = 0xE9;
     let paths = [PATHS[0], "\\\\M\\Process(say \"x\")\\é Time", PATHS[2]];
-    assert_eq!(refused(&western, &paths, 2..3), "cannot append: the log is not in UTF-8; relog -a can");
+    assert_eq!(refused(&western, &paths, 2..3), "cannot append: the log is not in UTF-8; use relog -a");
     let text = String::from_utf8(log(Format::Csv, 2)).unwrap();
     let wide: Vec<u8> =
         "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
-    assert_eq!(refused(&wide, &PATHS, 2..3), "cannot append: the log is not in UTF-8; relog -a can");
+    assert_eq!(refused(&wide, &PATHS, 2..3), "cannot append: the log is not in UTF-8; use relog -a");
 }
 
 #[test]
@@ -135,20 +135,17 @@ fn other_columns_and_times() {
     let file = log(Format::Csv, 3);
     assert_eq!(
         refused(&file, &[PATHS[0], PATHS[2]], 3..4),
-        r#"cannot append: where the log has '\\M\Process(say "x")\% Time', the rows have '\\M\Thread(a/0#1)\B'"#
+        r#"cannot append: the log has '\\M\Process(say "x")\% Time' where the rows have '\\M\Thread(a/0#1)\B'"#
     );
     assert_eq!(refused(&file, &PATHS[..2], 3..4), r"cannot append: the rows have no '\\M\Thread(a/0#1)\B'");
     let more = [PATHS[0], PATHS[1], PATHS[2], r"\\M\X\Y"];
     assert_eq!(refused(&file, &more, 3..4), r"cannot append: the log has no '\\M\X\Y'");
     assert_eq!(
         refused(&file, &PATHS, 2..4),
-        "cannot append: the log ends at 2013-02-19T18:50:19.844-08:00, and the row is of 2013-02-19T18:50:19.844-08:00"
+        "cannot append: the log ends at 2013-02-19T18:50:19.844-08:00; the row at 2013-02-19T18:50:19.844-08:00 is not later"
     );
     let unknown = String::from_utf8(file).unwrap().replace(" (Pacific Standard Time)(480)", "");
-    assert_eq!(
-        refused(unknown.as_bytes(), &PATHS, 3..4),
-        "cannot append: the log does not say what time zone its times are of"
-    );
+    assert_eq!(refused(unknown.as_bytes(), &PATHS, 3..4), "cannot append: the log names no time zone");
     assert!(append(b"", &PATHS, 0..1).expect_err("no log").is_corrupt());
     assert!(append(b"time,a,b\r\n", &PATHS, 0..1).expect_err("no log").is_corrupt());
 }
@@ -161,7 +158,7 @@ fn times_are_those_of_the_logs_zone() {
     let elsewhere = Moment { bias_minutes: -60, ..at(1) };
     writer.write_row(elsewhere, row(1).into_iter()).unwrap();
     writer.finish().unwrap();
-    // A clock that is set back later on is no reason to stop.
+    // A clock that is set back later is accepted.
     writer.write_row(at(0), row(0).into_iter()).unwrap();
     writer.finish().unwrap();
     drop(writer);
@@ -169,7 +166,7 @@ fn times_are_those_of_the_logs_zone() {
 }
 
 #[test]
-fn after_a_flush_every_row_is_there_and_counted() {
+fn after_a_flush_all_rows_are_written_and_counted() {
     for format in [Format::Csv, Format::Tsv] {
         let zone = TimeZone::fixed("Pacific Standard Time", 480);
         let mut writer = TextWriter::new(Vec::new(), format, zone, columns(&PATHS)).unwrap();

@@ -1,4 +1,4 @@
-//! `TextReader`: damaged logs, and files that are no logs.
+//! `TextReader`: damaged logs, and files that are not logs.
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
 
@@ -14,7 +14,7 @@ fn open(log: impl Into<Vec<u8>>) -> Result<TextReader<Cursor<Vec<u8>>>, LogError
     TextReader::new(Cursor::new(log.into()))
 }
 
-/// Values row by row, `-` where there is none, and the problems.
+/// Values per row, `-` for no value, and the problems.
 fn read(log: impl Into<Vec<u8>>) -> (Vec<String>, Vec<String>) {
     let mut reader = open(log).unwrap();
     let mut sample = Sample::default();
@@ -34,7 +34,7 @@ fn refusal(log: impl Into<Vec<u8>>) -> String {
     error.to_string()
 }
 
-/// Rows and problems of a log with this body.
+/// Asserts rows and problems of a log with this body.
 #[track_caller]
 fn check(body: &str, rows: &[&str], problems: &[&str]) {
     let (rows_read, problems_read) = read(format!("{HEADER}\n{body}"));
@@ -43,17 +43,14 @@ fn check(body: &str, rows: &[&str], problems: &[&str]) {
 }
 
 #[test]
-fn files_that_are_no_logs() {
+fn files_that_are_not_logs_are_refused() {
     const EXPECTED: &str =
         r#"; a CSV log starts with "(PDH-CSV 4.0)", a TSV log with "(PDH-TSV 4.0)", a JSON log with {"time""#;
     for (bytes, looks) in [
         (&b"hello, world\n"[..], r"it starts with 'hello, world\n' (a text)"),
         (b"\x7fELF\x02\x01\x01\0", "it starts with the bytes 7f 45 4c 46 02 01 01 00"),
         (b"\x1b[2Jhello", "it starts with the bytes 1b 5b 32 4a 68 65 6c 6c 6f"),
-        (
-            b"\"(PDH-CSV 5.0) (X)(0)\"\n",
-            r#"it starts with '"(PDH-CSV 5.0) (X)(0)"\n', a version that is not known"#,
-        ),
+        (b"\"(PDH-CSV 5.0) (X)(0)\"\n", r#"it starts with '"(PDH-CSV 5.0) (X)(0)"\n', an unknown version"#),
         (b"\"(PDH-C", r#"it starts with '"(PDH-C' (a text)"#),
         (b"\xef\xbb\xbf", "it starts with '' (a text)"),
         (b"\xff\xfe(\0x\0", "it starts with '(x' (a text)"),
@@ -64,38 +61,40 @@ fn files_that_are_no_logs() {
             r#"it starts with '"(Pacific Daylight Time)(420)","\\CHANDSR-X86\Pr...' (a text)"#,
         ),
     ] {
-        assert_eq!(refusal(bytes), format!("no performance log: {looks}{EXPECTED}"));
+        assert_eq!(refusal(bytes), format!("not a performance log: {looks}{EXPECTED}"));
     }
     assert_eq!(refusal(""), "the file is empty");
 }
 
 #[test]
-fn a_time_zone_that_cannot_be_read() {
+fn an_unreadable_time_zone() {
     for zone in ["(480)", "(Pacific)", "(Pacific)(48x)", "(Pacific)(99999)", "(Pacific)(480", "Pacific(480)"]
     {
         let cell = format!("(PDH-CSV 4.0) {zone}");
         let (rows, problems) = read(format!("\"{cell}\",\"\\a\\b\"\n01/02/2003 04:05:06,1\n"));
         assert_eq!(rows, ["1"]);
         let expected = format!(
-            "offset 0x0: the time zone cannot be read: local times are taken as UTC (found '{cell}', expected a name \
+            "offset 0x0: the time zone is unreadable; local times are read as UTC (found '{cell}', expected a name \
              and minutes, such as '(Pacific Standard Time)(480)')"
         );
         assert_eq!(problems, [expected]);
     }
-    // A table program of a locale with decimal commas has saved the log.
+    // Saved by a spreadsheet program in a locale with decimal commas.
     let (_, problems) = read("(PDH-CSV 4.0) (X)(0);\\a\\b;\\c\\d\n");
     assert!(problems[0].contains(r"(found '(PDH-CSV 4.0) (X)(0);\a\b;\c\d', expected"), "{problems:?}");
 }
 
 #[test]
-fn columns_that_are_no_paths() {
+fn columns_that_are_not_paths() {
     let log = "(PDH-CSV 4.0),text,\"\",\\\\m\\s(i\\c,\\a\\b\n01/02/2003 04:05:06,1,2,3,4\n";
     let (rows, problems) = read(log);
     assert_eq!(rows, ["1 2 3 4"]);
     assert_eq!(problems.len(), 3);
     for (number, (problem, text)) in problems.iter().zip(["text", "", r"\\m\s(i\c"]).enumerate() {
-        let start =
-            format!("offset 0x0: column {} is no counter path, and kept as a counter's name: ", number + 1);
+        let start = format!(
+            "offset 0x0: column {} is not a counter path; its text becomes a counter name: ",
+            number + 1
+        );
         assert!(problem.starts_with(&start) && problem.ends_with(&format!(" (found '{text}')")), "{problem}");
     }
     let mut sample = Sample::default();
@@ -107,8 +106,8 @@ fn columns_that_are_no_paths() {
 }
 
 #[test]
-fn a_header_that_is_cut_short() {
-    let problem = "offset 0x0: the header is cut short, and its last cell is left out";
+fn a_truncated_header() {
+    let problem = "offset 0x0: the header is cut short; its last cell is skipped";
     let log = "\"(PDH-CSV 4.0) (X)(0)\",\"\\a\\b\",\"\\c\\";
     let reader = open(log).unwrap();
     assert_eq!(reader.columns(), 1);
@@ -117,7 +116,7 @@ fn a_header_that_is_cut_short() {
 }
 
 #[test]
-fn cells_that_are_no_numbers() {
+fn cells_that_are_not_numbers() {
     check(
         "\"01/02/2003 04:05:06\",\"NaN\",\"\u{1b}[2J\"\n\"01/02/2003 04:05:07\",\"1,234,567\",\"1e999\"\n",
         &["- -", "- -"],
@@ -136,9 +135,9 @@ fn rows_without_a_time() {
         "01/02/2003 04:05:06,1,2\n13/02/2003 04:05:06,1,2\n,3,4\n01/02/2003 04:05:07,5,6\n",
         &["1 2", "5 6"],
         &[
-            "offset 0x5c: line 3 has no time, and is left out (found '13/02/2003 04:05:06', expected a time \
+            "offset 0x5c: line 3 has no time; it is skipped (found '13/02/2003 04:05:06', expected a time \
              'MM/dd/yyyy HH:mm:ss.fff')",
-            "offset 0x74: line 4 has no time, and is left out (found '', expected a time 'MM/dd/yyyy HH:mm:ss.fff')",
+            "offset 0x74: line 4 has no time; it is skipped (found '', expected a time 'MM/dd/yyyy HH:mm:ss.fff')",
         ],
     );
 }
@@ -149,17 +148,17 @@ fn rows_of_another_length() {
         "01/02/2003 04:05:06,1\n01/02/2003 04:05:07,1,2,3\n01/02/2003 04:05:08,1,2,\n01/02/2003 04:05:09\n",
         &["1 -", "1 2", "1 2", "- -"],
         &[
-            "offset 0x44: line 2 is too short: its last columns have no value (found 2 cells, expected 3 cells)",
-            "offset 0x5a: line 3 is too long: what is beyond the last column is left out (found 4 cells, expected 3 \
+            "offset 0x44: line 2 is too short; its last columns have no value (found 2 cells, expected 3 cells)",
+            "offset 0x5a: line 3 is too long; cells after the last column are skipped (found 4 cells, expected 3 \
              cells)",
-            "offset 0x8d: line 5 is too short: its last columns have no value (found 1 cells, expected 3 cells)",
+            "offset 0x8d: line 5 is too short; its last columns have no value (found 1 cells, expected 3 cells)",
         ],
     );
 }
 
 #[test]
-fn a_last_row_that_is_cut_short() {
-    let cut = ["offset 0x44: line 2 is cut short, and left out"];
+fn a_truncated_last_row() {
+    let cut = ["offset 0x44: line 2 is cut short; it is skipped"];
     check(r#""01/02/2003 04:05:06","1","2""#, &["1 2"], &[]);
     check("\"01/02/2003 04:05:06\",\"1\",\"2\"\r", &["1 2"], &[]);
     check("01/02/2003 04:05:06,1,2", &["1 2"], &[]);
@@ -173,13 +172,13 @@ fn a_last_row_that_is_cut_short() {
     check(r#""01/02/2003 04"#, &[], &cut);
     check("\r\n", &[], &[]);
     check("\r", &[], &[]);
-    // The end's own mark in the middle of a log is nothing special.
+    // The bytes of the end marker are ordinary text inside a log.
     check(
         "01/02/2003 04:05:06,1,2,\0\n,\0\n",
         &["1 2"],
         &[
-            "offset 0x44: line 2 is too long: what is beyond the last column is left out (found 4 cells, expected 3 cells)",
-            "offset 0x5e: line 3 has no time, and is left out (found '', expected a time 'MM/dd/yyyy HH:mm:ss.fff')",
+            "offset 0x44: line 2 is too long; cells after the last column are skipped (found 4 cells, expected 3 cells)",
+            "offset 0x5e: line 3 has no time; it is skipped (found '', expected a time 'MM/dd/yyyy HH:mm:ss.fff')",
         ],
     );
 }
@@ -188,7 +187,7 @@ fn small_log() -> Vec<u8> {
     format!("{HEADER}\r\n\"01/02/2003 04:05:06.789\",\"1.5\",\" \"\r\n\"01/02/2003 04:05:07.789\",\"12\",\"-3\"\r\n").into()
 }
 
-/// Reads to the end, whatever the log is; how many rows and problems there were.
+/// Reads any log to its end; returns the number of rows and problems.
 fn survive(log: Vec<u8>) -> Option<(usize, u64)> {
     let bytes = log.len();
     let mut reader = open(log).ok()?;
@@ -216,7 +215,7 @@ fn cut_at_every_byte() {
             assert!(length < r#""(PDH-CSV 4.0)"#.len());
             continue;
         };
-        // Whole rows are read, whatever follows them; a piece of a row is told.
+        // Complete rows are read; a partial row is reported.
         assert_eq!(rows, ends.iter().skip(1).filter(|&&end| end <= length).count(), "{length}");
         let last = ends.iter().rfind(|&&end| end <= length).copied();
         if last.is_some_and(|end| length > end + 2) {
@@ -250,16 +249,15 @@ fn utf_16_cut_at_every_byte() {
     }
 }
 
-/// A row without an end must not fill the memory.
-/// Separators that are read ahead of a row's end are not the row's.
+/// Separators that are read ahead do not count for the row.
 #[test]
-fn cells_are_those_of_the_row() {
+fn only_cells_of_the_row_are_counted() {
     const AHEAD: usize = 64 * 1024;
     let header = "\"(PDH-CSV 4.0) (X)(0)\",\"\\\\M\\S\\C\"\n";
     for (cells, is_refused) in [(1_040_000, false), (1 << 20, false), ((1 << 20) + 1, true)] {
         let mut log = header.to_owned() + "03/05/2024 10:00:00.000";
         (1..cells).for_each(|_| log.push_str(",11111111"));
-        // The row ends where a reading begins, so that most of the next one is separators of the row after it.
+        // The row ends where a read starts, so most of the next read is separators of the next row.
         let end = log.len().next_multiple_of(AHEAD) + 8;
         log.extend(std::iter::repeat_n('1', end - log.len()));
         log += "\n03/05/2024 10:00:01.000";
@@ -278,7 +276,7 @@ fn cells_are_those_of_the_row() {
 }
 
 #[test]
-fn rows_beyond_the_bounds() {
+fn rows_over_the_limits_are_refused() {
     let endless = |start: &'static str, byte| {
         let stream = start.as_bytes().chain(std::io::repeat(byte));
         TextReader::from_stream(stream, 0)
@@ -297,7 +295,7 @@ fn rows_beyond_the_bounds() {
 }
 
 #[test]
-fn a_stream_that_fails() {
+fn an_error_of_the_stream_is_returned() {
     struct Failing;
     impl Read for Failing {
         fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {

@@ -1,4 +1,4 @@
-//! `TextReader`: what logs hold, in every form that they come in.
+//! `TextReader`: the contents of logs in all their forms.
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
 
@@ -81,7 +81,7 @@ fn samples() {
     let mut sample = Sample::default();
     assert!(reader.next(&mut sample).unwrap());
     let set = &sample.groups[1].set;
-    assert_eq!((&*set.machine, &*set.name, set.extent), ("GEORGIS3", "PhysicalDisk", Extent::Value));
+    assert_eq!((&*set.machine, &*set.name, set.extent), ("GEORGIS3", "PhysicalDisk", Extent::Row));
     assert!(set.has_instances && !sample.groups[0].set.has_instances);
     let counter = &set.counters[0];
     assert_eq!((&*counter.name, counter.counter_type), (r#"Größe, "netto""#, CounterType::DOUBLE_RAW));
@@ -97,7 +97,7 @@ fn samples() {
 }
 
 #[test]
-fn a_sample_of_another_source_is_made_anew() {
+fn a_sample_of_another_source_is_replaced() {
     let mut sample = Sample::default();
     assert!(open("(PDH-CSV 4.0),a,\\b\\c,d,e\n01/02/2003 04:05:06,1,2,3,4\n").next(&mut sample).unwrap());
     let mut reader = open(LOG);
@@ -136,11 +136,11 @@ fn encodings() {
         (latin, western()),
     ] {
         let length = bytes.len() as u64;
-        // Streams give what they like; a character may come in two pieces.
+        // Streams return any number of bytes; a character can come in two pieces.
         for stutter in [false, true] {
             let stream: Box<dyn std::io::Read + Send> = match stutter {
                 false => Box::new(Cursor::new(bytes.clone())),
-                true => Box::new(Stutter(bytes.clone().into_iter())),
+                true => Box::new(OneByteReader(bytes.clone().into_iter())),
             };
             let mut reader = TextReader::from_stream(stream, length).unwrap();
             assert_eq!(rows(&mut reader), expected_rows());
@@ -154,10 +154,10 @@ fn encodings() {
     }
 }
 
-/// Gives one byte at a time.
-struct Stutter(std::vec::IntoIter<u8>);
+/// Returns one byte at a time.
+struct OneByteReader(std::vec::IntoIter<u8>);
 
-impl std::io::Read for Stutter {
+impl std::io::Read for OneByteReader {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         match self.0.next() {
             Some(byte) => out[0] = byte,
@@ -168,7 +168,7 @@ impl std::io::Read for Stutter {
 }
 
 #[test]
-fn a_byte_that_is_no_utf_8_far_into_the_file() {
+fn an_invalid_byte_far_into_the_file() {
     let mut log = b"(PDH-CSV 4.0),\\a\\b\n".to_vec();
     (0..20_000).for_each(|_| log.extend(b"01/02/2003 04:05:06,1\n"));
     let offset = log.len();
@@ -201,7 +201,7 @@ fn utf_8_with_bad_bytes_stays_utf_8() {
     assert_eq!(
         lines[0],
         format!(
-            "offset {:#x}: bytes that are no UTF-8, here and maybe later, are read as U+FFFD",
+            "offset {:#x}: bytes that are not valid UTF-8 are read as U+FFFD, here and possibly later",
             offset + 21
         )
     );
@@ -229,7 +229,7 @@ fn offsets_are_those_of_the_file_in_utf_16() {
 }
 
 #[test]
-fn what_typeperf_prints() {
+fn the_output_of_typeperf() {
     let mut reader = open(
         "\"(PDH-CSV 4.0)\",\"\\\\m\\Memory\\Pages/sec\"\r\n\"01/02/2003 04:05:06.789\",\"0.000000\"\r\n",
     );
@@ -253,7 +253,7 @@ fn the_comment_of_a_tsv_log() {
 }
 
 #[test]
-fn paths_come_out_as_they_went_in() {
+fn paths_read_back_unchanged() {
     let given = [
         r"\\host\Memory\Available Bytes",
         r"\Process(svchost#2)\% Processor Time",
@@ -317,7 +317,7 @@ proptest! {
         };
         prop_assert_eq!(bits(&rows_read), bits(&rows_given));
 
-        // With a row that has values everywhere, the paths are there too.
+        // With a row that has all values, the paths are present too.
         let separator = if is_tsv { '\t' } else { ',' };
         log.extend(format!("01/02/2003 04:05:06{}\n", format!("{separator}1").repeat(columns.len())).bytes());
         let mut reader = open(log);

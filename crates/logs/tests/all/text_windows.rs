@@ -1,4 +1,4 @@
-//! Text logs as Windows' tools leave them: redirected output, code pages, comments, cut zones, budgets.
+//! Text logs of Windows' tools: redirected output, code pages, comments, truncated zones, budgets.
 
 #![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
 
@@ -93,12 +93,12 @@ fn text_between_rows_is_damage() {
     let (_, rows, problems) = read_all(format!("{TYPEPERF}Exiting, please wait...\r\n{row}"));
     assert_eq!(rows.len(), 3);
     assert_eq!(problems.len(), 1);
-    assert!(problems[0].contains("line 5 has no time, and is left out (found 'Exiting'"), "{problems:?}");
-    // A collector's log has a zone, and ends with its last row.
+    assert!(problems[0].contains("line 5 has no time; it is skipped (found 'Exiting'"), "{problems:?}");
+    // The log of a collector has a zone and ends with its last row.
     let log = TYPEPERF.replace("(PDH-CSV 4.0)", "(PDH-CSV 4.0) (X)(0)");
     let (_, _, problems) = read_all(format!("{log}Exiting, please wait...\r\n"));
     assert_eq!(problems.len(), 1, "{problems:?}");
-    // Nobody says that much.
+    // More lines than any program prints.
     let (_, _, problems) = read_all(format!("{TYPEPERF}{}", "text\r\n".repeat(9)));
     assert_eq!(problems.len(), 9, "{problems:?}");
 }
@@ -118,7 +118,7 @@ fn a_last_column_without_a_path_is_a_comment() {
         assert_eq!((paths, problems), (vec![r"\\a\b\c".to_string()], vec![]));
         assert_eq!(rows, [[1.0], [2.0], [3.0]]);
     }
-    // Numbers are no comment: that they are left out is reported.
+    // Numbers are not a comment: skipping them is reported.
     let log =
         "\"(PDH-CSV 4.0) (X)(0)\",\"\\\\a\\b\\c\",\"My CPU\"\r\n\"01/02/2003 04:05:06\",\"1\",\"5\"\r\n";
     let (_, rows, problems) = read_all(log);
@@ -126,14 +126,14 @@ fn a_last_column_without_a_path_is_a_comment() {
 }
 
 #[test]
-fn a_zone_that_windows_cut_is_unknown_and_stays_so() {
+fn a_truncated_zone_is_unknown_and_stays_unknown() {
     let log = "\"(PDH-CSV 4.0) (RTZ 2 (\",\"\\\\a\\b\\c\"\r\n\"01/02/2003 04:05:06.000\",\"1\"\r\n";
     let mut reader = open_with(log, &ReadOptions::default());
     let zone = reader.facts().zone.clone();
     assert_eq!(zone, TimeZone::fixed(UNKNOWN_ZONE, 0));
     let (_, rows, problems) = read(&mut *reader);
     assert_eq!((rows.len(), problems.len()), (1, 0));
-    // Nothing is made up when it is written again.
+    // A rewritten log names no zone either.
     let columns = vec![Column { path: r"\\a\b\c".to_string() }];
     let mut again = Vec::new();
     let mut writer = TextWriter::new(&mut again, Format::Csv, zone, columns).unwrap();
@@ -178,9 +178,9 @@ fn in_code_page(number: u16, zone: &str, path: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn code_pages_are_found_out() {
+fn code_pages_are_detected() {
     for (number, zone, path) in LOGS_OF_THE_WORLD {
-        // Vietnamese letters with two marks are two characters in its code page.
+        // Vietnamese letters with two diacritics are two characters in its code page.
         let Some(log) = in_code_page(number, zone, path) else {
             assert_eq!(number, 1258);
             continue;
@@ -192,7 +192,7 @@ fn code_pages_are_found_out() {
         assert_eq!(reader.facts().zone, TimeZone::fixed(zone, -60), "{number}");
         let encoding: TextEncoding = number.to_string().parse().unwrap();
         assert_eq!(reader.guessed_encoding(), Some(encoding));
-        // What was said is no guess.
+        // A requested encoding is not a guess.
         let options = ReadOptions { encoding: Some(encoding), ..ReadOptions::default() };
         let mut reader = open_with(log, &options);
         assert_eq!(read(&mut *reader).0, [path]);
@@ -200,7 +200,7 @@ fn code_pages_are_found_out() {
     }
 }
 
-/// Second bytes of characters that are `\` and `|` in ASCII, next to separators of paths and cells.
+/// Characters whose second bytes are `\` and `|` in ASCII, next to separators of paths and cells.
 #[test]
 fn second_bytes_that_look_like_separators() {
     for (number, table, lead) in [
@@ -209,7 +209,7 @@ fn second_bytes_that_look_like_separators() {
         (949, encoding_rs::EUC_KR, 0x81),
         (950, encoding_rs::BIG5, 0xA5),
     ] {
-        // Code page 949 has letters alone for second bytes in ASCII.
+        // In code page 949, second bytes in ASCII are only letters.
         let seconds: &[u8] = if number == 949 { b"AZaz" } else { b"\\|A" };
         let bytes: Vec<u8> = seconds.iter().flat_map(|&second| [lead, second]).collect();
         let (name, _, has_errors) = table.decode(&bytes);
@@ -224,7 +224,7 @@ fn second_bytes_that_look_like_separators() {
 }
 
 #[test]
-fn what_an_encoding_lacks_is_refused_by_name() {
+fn characters_that_an_encoding_lacks_are_refused() {
     let new = || {
         let columns =
             vec![Column { path: r"\\a\b\c".to_string() }, Column { path: r"\\a\b\Größe".to_string() }];
@@ -241,11 +241,11 @@ fn what_an_encoding_lacks_is_refused_by_name() {
 }
 
 #[test]
-fn a_mark_is_written_once() {
+fn a_byte_order_mark_is_written_once() {
     let mut log = Vec::new();
     let columns = vec![Column { path: r"\\a\b\c".to_string() }];
     let writer = TextWriter::new(&mut log, Format::Csv, TimeZone::utc(), columns).unwrap();
-    let mut writer = writer.with_encoding(TextEncoding::Utf8WithMark).unwrap();
+    let mut writer = writer.with_encoding(TextEncoding::Utf8WithBom).unwrap();
     writer.finish().unwrap();
     assert_eq!(writer.bytes_written(), {
         drop(writer);
@@ -277,7 +277,7 @@ fn wide(columns: usize) -> String {
 }
 
 #[test]
-fn neighbours_are_one_group() {
+fn adjacent_columns_are_one_group() {
     let header = r#"(PDH-CSV 4.0),\\a\s(x)\c,\\a\s(y)\c,\\a\s(y)\c,\\a\s(x)\d,\\a\s(y)\d,\\a\t\c,\\a\s(z)\d"#;
     let log = format!("{header}\n01/02/2003 04:05:06,1,,3,4,5,6,\n");
     let options = ReadOptions { grouping: Grouping::Neighbours, ..ReadOptions::default() };
@@ -287,13 +287,7 @@ fn neighbours_are_one_group() {
     let shape: Vec<_> = sample.groups.iter().map(|group| (group.set.extent, group.values.len())).collect();
     assert_eq!(
         shape,
-        [
-            (Extent::Column, 2),
-            (Extent::Value, 1),
-            (Extent::Column, 2),
-            (Extent::Value, 1),
-            (Extent::Value, 0)
-        ]
+        [(Extent::Columns, 2), (Extent::Row, 1), (Extent::Columns, 2), (Extent::Row, 1), (Extent::Row, 0)]
     );
     assert_eq!(sample.groups[0].values[1].status, Status::NO_INSTANCE);
     let (one, two) = (read(&mut *open_with(log.clone(), &options)), read_all(log));
@@ -301,7 +295,7 @@ fn neighbours_are_one_group() {
 }
 
 #[test]
-fn columns_are_counted_before_they_are_made() {
+fn columns_are_counted_before_they_are_built() {
     let budget = Budget::new(1 << 20);
     let options = ReadOptions { budget: budget.clone(), ..ReadOptions::default() };
     let reader = open_with(wide(100), &options);

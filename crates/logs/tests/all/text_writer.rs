@@ -32,7 +32,7 @@ fn pacific() -> TimeZone {
     TimeZone::fixed("Pacific Standard Time", 480)
 }
 
-/// Standard and daylight time, as a BLG's header has them.
+/// Standard and daylight saving time, as in the header of a BLG.
 fn pacific_with_rule() -> TimeZone {
     let date = |month, day| TransitionDate { month, day, hour: 2, ..TransitionDate::NONE };
     TimeZone {
@@ -74,14 +74,14 @@ fn csv_as_windows_writes_it() {
 }
 
 #[test]
-fn quotes_are_doubled_and_all_else_is_kept() {
+fn quotes_are_doubled_and_other_text_is_kept() {
     let log = written(Format::Csv, pacific(), &["\\\\M\\S(a \"b\", ü)\\C\tD"], &[]);
     let expected = "\"(PDH-CSV 4.0) (Pacific Standard Time)(480)\",\"\\\\M\\S(a \"\"b\"\", ü)\\C\tD\"\r\n";
     assert_eq!(log, expected);
 }
 
 #[test]
-fn the_header_has_the_time_that_is_in_force_at_the_first_row() {
+fn the_header_has_the_bias_at_the_first_row() {
     let first_line = |rows: &[Row<'_>]| {
         let log = written(Format::Csv, pacific_with_rule(), &[], rows);
         log.lines().next().unwrap().to_string()
@@ -94,7 +94,7 @@ fn the_header_has_the_time_that_is_in_force_at_the_first_row() {
 }
 
 #[test]
-fn times_are_cut_off() {
+fn times_are_truncated() {
     let mut log = Vec::new();
     let mut writer = TextWriter::new(&mut log, Format::Csv, pacific(), Vec::new()).unwrap();
     let at = FileTime(local("02/19/2013 18:50:17.999").0 + 9_999);
@@ -124,7 +124,7 @@ fn rows_of_another_length() {
 #[test]
 fn a_binary_log_is_refused() {
     let error = TextWriter::new(Vec::new(), Format::Blg, pacific(), Vec::new()).err().unwrap();
-    assert_eq!(error.to_string(), "BLG is no text format");
+    assert_eq!(error.to_string(), "BLG is neither CSV nor TSV");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Columns of a legend, and the order that they give.
+//! The columns of a legend, and sorting by them.
 
 use std::cmp::Ordering;
 
@@ -10,13 +10,13 @@ use crate::reduced::Reduced;
 /// A column of a legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LegendColumn {
-    /// Whether it is on the chart.
+    /// Whether the item is shown on the chart.
     Show,
-    /// Its colour and line.
+    /// The item's colour and line.
     Colour,
     /// The factor on the chart.
     Scale,
-    /// The average over what is visible, by the counter's formula.
+    /// The average over the visible range, by the counter's formula.
     Average,
     /// The last value.
     Last,
@@ -37,7 +37,7 @@ pub enum LegendColumn {
 }
 
 impl LegendColumn {
-    /// All, from left to right.
+    /// All columns, from left to right.
     pub const ALL: [Self; 12] = [
         Self::Show,
         Self::Colour,
@@ -53,7 +53,7 @@ impl LegendColumn {
         Self::Computer,
     ];
 
-    /// Its heading.
+    /// The column's heading.
     pub fn title(self) -> &'static str {
         match self {
             Self::Show => "Show",
@@ -71,12 +71,12 @@ impl LegendColumn {
         }
     }
 
-    /// Whether it holds numbers, which people want to see from the largest down.
+    /// Whether the column holds numbers, which are sorted in descending order at first.
     pub fn is_number(self) -> bool {
         matches!(self, Self::Scale | Self::Average | Self::Last | Self::Minimum | Self::Maximum)
     }
 
-    /// What an item has in it, where that is a name; `None` for none.
+    /// The text of an item in this column; `None` if missing or a number.
     pub fn name(self, item: &LegendItem) -> Option<&str> {
         let info = item.info()?;
         match self {
@@ -89,8 +89,8 @@ impl LegendColumn {
         }
     }
 
-    /// What an item has in it, where that is a number; `None` for none.
-    pub fn number(self, item: &LegendItem, reduced: &Reduced) -> Option<f64> {
+    /// The number of an item in this column; `None` if missing or a text.
+    pub fn value(self, item: &LegendItem, reduced: &Reduced) -> Option<f64> {
         let summary = || item.series(reduced).map(|series| &series.summary);
         match self {
             Self::Show => Some(f64::from(u8::from(!item.is_shown()))),
@@ -105,28 +105,28 @@ impl LegendColumn {
     }
 }
 
-/// By which column a legend is sorted.
+/// The column by which a legend is sorted, and the direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SortOrder {
     /// The column.
     pub column: LegendColumn,
-    /// Whether from the largest down.
+    /// Whether the largest comes first.
     pub is_descending: bool,
 }
 
 impl SortOrder {
-    /// The order that people want to see first: numbers from the largest down, names from A on.
+    /// The initial order for a column: numbers descending, names ascending.
     pub fn of_column(column: LegendColumn) -> Self {
         Self { column, is_descending: column.is_number() }
     }
 
-    /// The other way round.
+    /// The opposite direction.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { is_descending: !self.is_descending, ..self }
     }
 
-    /// Sorts; items without a value in the column come last in both directions, equal ones stay as they were.
+    /// Sorts; items without a value come last in both directions, and equal items keep their order.
     pub(super) fn sort(self, items: &mut [&LegendItem], reduced: &Reduced) {
         let direct = |order: Ordering| if self.is_descending { order.reverse() } else { order };
         let is_name = matches!(
@@ -143,7 +143,7 @@ impl SortOrder {
             keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| direct(natural(a, b))));
             items.iter_mut().zip(keyed).for_each(|(place, (_, item))| *place = item);
         } else {
-            let number = |item: &LegendItem| self.column.number(item, reduced);
+            let number = |item: &LegendItem| self.column.value(item, reduced);
             items.sort_by(|a, b| none_last(&number(a), &number(b), |a, b| direct(a.total_cmp(b))));
         }
     }
@@ -158,7 +158,7 @@ fn none_last<T>(a: &Option<T>, b: &Option<T>, order: impl Fn(&T, &T) -> Ordering
     }
 }
 
-/// The order of names in which `0,2` comes before `0,10`.
+/// Compares names with numbers by value: `0,2` comes before `0,10`.
 fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {

@@ -8,7 +8,7 @@ use super::*;
 use crate::series::SeriesId;
 use crate::span::Span;
 
-/// What a board gives: instances of a set with their average.
+/// A reduction: instances of a set with their averages.
 fn reduced(instances: &[(u64, &str, f64)]) -> Reduced {
     let mut counter = Counter::new("Rate", CounterType::RAWCOUNT, 1);
     counter.default_scale = -1;
@@ -45,57 +45,57 @@ fn names<'a>(items: impl IntoIterator<Item = &'a LegendItem>) -> Vec<String> {
 }
 
 #[test]
-fn wildcards_take_in_new_instances_and_let_go_of_old_ones() {
+fn wildcards_add_new_instances_and_remove_old_ones() {
     let mut legend = Legend::default();
     assert!(legend.add(Chosen::new(path(r"\Set(*)\Rate"))));
     assert!(!legend.add(Chosen::new(path(r"\set(*)\RATE"))), "it is there already");
     assert_eq!(legend.without_items().count(), 1);
-    legend.take(&reduced(&[(1, "a", 1.0), (2, "b", 2.0)]), false);
+    legend.update(&reduced(&[(1, "a", 1.0), (2, "b", 2.0)]), false);
     assert_eq!(names(legend.items()), ["a", "b"]);
     let (a, b) = (legend.items()[0].id(), legend.items()[1].id());
     legend.set_shown(b, false);
-    legend.take(&reduced(&[(1, "a", 1.0), (3, "c", 3.0)]), false);
+    legend.update(&reduced(&[(1, "a", 1.0), (3, "c", 3.0)]), false);
     assert_eq!(names(legend.items()), ["a", "c"]);
     assert_eq!(legend.items()[0].id(), a);
     assert_eq!(legend.items()[1].style(), Style(1), "the colour is free again");
-    // It comes again under another number, and is as it was left.
-    legend.take(&reduced(&[(1, "a", 1.0), (9, "b", 2.0)]), false);
+    // The instance returns with another id and its earlier settings.
+    legend.update(&reduced(&[(1, "a", 1.0), (9, "b", 2.0)]), false);
     let again = &legend.items()[1];
     assert_eq!((names([again]), again.is_shown(), again.style()), (vec!["b".to_owned()], false, Style(1)));
-    // Logs keep what a stretch does not have.
-    legend.take(&reduced(&[]), true);
+    // For logs, items without data in the span stay.
+    legend.update(&reduced(&[]), true);
     assert_eq!(names(legend.items()), ["a", "b"]);
     assert!(legend.items()[0].series(&reduced(&[])).is_none());
 }
 
 #[test]
-fn literal_paths_wait_for_their_instance() {
+fn literal_paths_have_an_item_before_their_instance_appears() {
     let mut legend = Legend::default();
     let settings = Settings { style: Some(Style(5)), ..Settings::default() };
     assert!(legend.add(Chosen { settings, ..Chosen::new(path(r"\Set(b)\Rate")) }));
-    legend.take(&reduced(&[]), false);
+    legend.update(&reduced(&[]), false);
     assert_eq!(names(legend.items()), ["---"]);
     assert_eq!(legend.path_of(&legend.items()[0]), r"\Set(b)\Rate");
-    legend.take(&reduced(&[(1, "b", 1.0)]), false);
+    legend.update(&reduced(&[(1, "b", 1.0)]), false);
     assert_eq!((names(legend.items()), legend.items()[0].style()), (vec!["b".to_owned()], Style(5)));
     assert!(!legend.add(Chosen::new(path(r"\\web1\Set(b)\Rate"))), "it is on the legend already");
-    legend.take(&reduced(&[]), false);
+    legend.update(&reduced(&[]), false);
     assert_eq!(names(legend.items()), ["b"]);
 }
 
 #[test]
-fn what_is_removed_of_a_wildcard_stays_away() {
+fn an_instance_removed_from_a_wildcard_stays_removed() {
     let all = reduced(&[(1, "a", 1.0), (2, "b", 2.0)]);
     let mut legend = Legend::default();
     legend.add(Chosen::new(path(r"\Set(*)\*")));
-    legend.take(&all, false);
+    legend.update(&all, false);
     assert!(!legend.remove(legend.items()[0].id()));
-    legend.take(&all, false);
+    legend.update(&all, false);
     assert_eq!(names(legend.items()), ["b"]);
     assert_eq!(legend.chosen(false)[0].except, [r"\Set(a)\Rate"]);
-    // Chosen by itself it is there again.
+    // Adding the instance's own path restores it.
     assert!(legend.add(Chosen::new(path(r"\Set(a)\Rate"))));
-    legend.take(&all, false);
+    legend.update(&all, false);
     assert_eq!(names(legend.sorted(&all)), ["b", "a"]);
     assert!(!legend.remove(legend.items()[0].id()));
     assert!(legend.remove(legend.items()[0].id()), "nothing is left of the path");
@@ -108,7 +108,7 @@ fn sorted_by_any_column() {
     let mut legend = Legend::default();
     legend.add(Chosen::new(path(r"\Set(*)\Rate")));
     legend.add(Chosen::new(path(r"\Other(x)\Rate")));
-    legend.take(&all, false);
+    legend.update(&all, false);
     legend.set_shown(legend.items()[1].id(), true);
     let mut orders = BTreeMap::new();
     for column in LegendColumn::ALL {
@@ -129,7 +129,7 @@ fn scales_fit_what_is_visible() {
     let all = reduced(&[(1, "a", 20.0), (2, "b", 0.02), (3, "c", 0.0)]);
     let mut legend = Legend::default();
     legend.add(Chosen::new(path(r"\Set(*)\Rate")));
-    legend.take(&all, false);
+    legend.update(&all, false);
     assert_eq!(legend.items()[0].exponent(), -1, "the counter's own");
     legend.fit(&[], &all);
     let exponents: Vec<_> = legend.items().iter().map(LegendItem::exponent).collect();
@@ -139,21 +139,21 @@ fn scales_fit_what_is_visible() {
 }
 
 #[test]
-fn a_view_tells_what_was_changed() {
+fn a_view_contains_changed_settings() {
     let all = reduced(&[(1, "a", 20.0), (2, "b", 0.02)]);
     let mut legend = Legend::default();
     legend.add(Chosen::new(path(r"\Set(*)\Rate")));
-    legend.take(&all, false);
+    legend.update(&all, false);
     legend.set_highlighted(legend.items()[1].id(), true);
     let chosen = legend.chosen(false);
-    let told: Vec<_> =
+    let saved: Vec<_> =
         chosen.iter().map(|chosen| (chosen.path.to_string(), chosen.settings.is_highlighted)).collect();
-    assert_eq!(told, [(r"\Set(b)\Rate".to_owned(), true), (r"\Set(*)\Rate".to_owned(), false)]);
+    assert_eq!(saved, [(r"\Set(b)\Rate".to_owned(), true), (r"\Set(*)\Rate".to_owned(), false)]);
     let mut again = Legend::default();
     for chosen in chosen {
         assert!(again.add(chosen));
     }
-    again.take(&all, false);
+    again.update(&all, false);
     let mut shown: Vec<_> =
         again.items().iter().map(|item| (names([item]), item.style(), item.is_highlighted())).collect();
     shown.sort();

@@ -1,4 +1,4 @@
-//! What logs hold.
+//! The catalogue of logs.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use tachograph_flow::{ScannedGroup, UnionScan};
 use crate::catalogue::{Catalogue, CounterEntry, SetEntry, count_in};
 use crate::defaults::first_paths;
 
-/// Sets, counters and instances that logs hold, as far as the logs were read.
+/// The sets, counters and instances of logs, as far as the logs have been read.
 #[derive(Clone, Debug, Default)]
 pub struct LogCatalogue {
     sets: Vec<LoggedSet>,
     machines: Vec<Arc<str>>,
-    /// What a chart may begin with.
+    /// The paths of the first chart.
     first: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ struct LoggedSet {
     known: HashSet<Arc<str>>,
 }
 
-/// How many counters a chart begins with where a log has none of those that people look at first.
+/// The number of counters in the first chart of a log that has none of the usual ones.
 const FEW: usize = 4;
 
 impl LogCatalogue {
@@ -45,7 +45,7 @@ impl LogCatalogue {
         if !machine.is_empty() && !self.machines.iter().any(|known| known.eq_ignore_ascii_case(machine)) {
             self.machines.push(Arc::clone(machine));
         }
-        let place = self.sets.iter().position(|set| set.entry.name == group.set.name).unwrap_or_else(|| {
+        let slot = self.sets.iter().position(|set| set.entry.name == group.set.name).unwrap_or_else(|| {
             let entry = SetEntry {
                 machine: Some(Arc::clone(machine)).filter(|machine| !machine.is_empty()),
                 name: Arc::clone(&group.set.name),
@@ -56,7 +56,7 @@ impl LogCatalogue {
             self.sets.push(LoggedSet { entry, instances: Vec::new(), known: HashSet::new() });
             self.sets.len() - 1
         });
-        let LoggedSet { entry, instances, known } = &mut self.sets[place];
+        let LoggedSet { entry, instances, known } = &mut self.sets[slot];
         for counter in &group.set.counters {
             if !entry.counters.iter().any(|known| known.counter.name == counter.name) {
                 entry.counters.push(CounterEntry { counter: counter.clone(), help: "".into() });
@@ -78,7 +78,7 @@ impl LogCatalogue {
                 group.set.counters.iter().map(|counter| group.set.path(instance, counter))
             })
         });
-        // A text may have a column many times.
+        // A text log can contain a column several times.
         let mut paths: Vec<String> = Vec::new();
         for path in all {
             if !paths.iter().any(|known| eq_ignore_case(known, &path)) {
@@ -107,8 +107,8 @@ impl LogCatalogue {
         &self.machines
     }
 
-    /// How many series a path selects at most: all its counters of all its instances.
-    pub fn most_series(&self, path: &PathPattern) -> usize {
+    /// The maximum number of series that a path can select: all matching counters of all matching instances.
+    pub fn max_series(&self, path: &PathPattern) -> usize {
         let of_set = |set: &LoggedSet| {
             count_in(&set.entry, set.instances.iter().map(|instance| instance.label()), &[path], &[])
         };
@@ -116,8 +116,7 @@ impl LogCatalogue {
         sets.map(of_set).fold(0, usize::saturating_add)
     }
 
-    /// Paths of a few counters to chart first: those that people look at first where the logs have them, else the first that
-    /// there are.
+    /// Paths of a few counters to chart first: the usual ones if the logs have them, otherwise the first ones.
     pub fn first_choice(&self) -> &[String] {
         &self.first
     }

@@ -1,21 +1,21 @@
-//! The statistics of one counter of an instance in the buckets of an index.
+//! The statistics of one series in the buckets of an index.
 
 use tachograph_counters::{PackedStatistics, Packing, Statistics};
 
 use crate::reduced::merge;
 use crate::series::SeriesId;
 
-/// What an ordinary state takes.
+/// Size of the statistics of one bucket, if packed.
 pub(super) const CELL_BYTES: usize = size_of::<Cell>();
 
-/// A counter of an instance: its statistics in the buckets in which it has any, in order.
+/// A series: its statistics in the buckets in which it has any, in order.
 pub(super) struct IndexedSeries {
     pub(super) id: SeriesId,
-    /// Made of the first state that it packs: one before may hold no value yet.
+    /// Created from the first state that it can pack, since earlier states may contain no value.
     packing: Option<Packing>,
     has_packed: bool,
     cells: Vec<Cell>,
-    /// How many bytes the states take that are not packed.
+    /// Bytes used by unpacked states.
     whole_bytes: usize,
 }
 
@@ -24,21 +24,21 @@ struct Cell {
     state: State,
 }
 
-/// Most stretches have nothing out of the ordinary.
+/// Most buckets hold nothing unusual, so their states are packed.
 enum State {
     Packed(PackedStatistics),
     Whole(Box<Statistics>),
 }
 
-/// A state that is kept.
+/// A stored state.
 #[derive(Clone, Copy)]
-pub(crate) enum Kept<'a> {
+pub(crate) enum StoredState<'a> {
     Packed(&'a Packing, &'a PackedStatistics),
     Whole(&'a Statistics),
 }
 
-impl Kept<'_> {
-    /// Adds it to a state of the same counter.
+impl StoredState<'_> {
+    /// Merges this state into a state of the same counter.
     pub(crate) fn merge_into(self, state: &mut Statistics) {
         match self {
             Self::Packed(packing, packed) => packing.merge(state, packed),
@@ -59,7 +59,7 @@ impl IndexedSeries {
         Self { id, packing: None, has_packed: false, cells: Vec::new(), whole_bytes: 0 }
     }
 
-    /// Adds a state to a bucket, the last one so far or a later one; gives how many bytes more are kept now.
+    /// Adds a state to the last bucket or to a later one. Returns by how many bytes the series has grown.
     pub(super) fn add(&mut self, bucket: u32, state: Statistics) -> usize {
         let before = self.bytes();
         let packing = match &mut self.packing {
@@ -67,7 +67,7 @@ impl IndexedSeries {
             other => other.insert(Packing::of(&state)),
         };
         match self.cells.last_mut().filter(|cell| cell.bucket == bucket) {
-            Some(cell) => cell.merge(packing, Kept::Whole(&state), &mut self.whole_bytes),
+            Some(cell) => cell.merge(packing, StoredState::Whole(&state), &mut self.whole_bytes),
             None => {
                 let state = State::of(state, packing, &mut self.whole_bytes);
                 self.has_packed |= matches!(state, State::Packed(_));
@@ -77,7 +77,7 @@ impl IndexedSeries {
         self.bytes().saturating_sub(before)
     }
 
-    /// Makes one bucket of two.
+    /// Merges each pair of buckets.
     pub(super) fn fold(&mut self) {
         let Self { packing: Some(packing), cells, whole_bytes, .. } = self else { return };
         cells.dedup_by(|later, earlier| {
@@ -91,27 +91,27 @@ impl IndexedSeries {
         cells.iter_mut().for_each(|cell| cell.bucket /= 2);
     }
 
-    /// How many bytes its statistics take.
+    /// Bytes used by the statistics.
     pub(super) fn bytes(&self) -> usize {
         self.cells.len() * CELL_BYTES + self.whole_bytes
     }
 
-    /// The statistics from a bucket on.
+    /// The statistics from a bucket onwards.
     pub(super) fn from(&self, bucket: usize) -> Option<CellsOf<'_>> {
         let from = self.cells.partition_point(|cell| (cell.bucket as usize) < bucket);
         Some(CellsOf { packing: self.packing.as_ref()?, cells: &self.cells[from..] })
     }
 }
 
-/// What is left of the statistics of a series on the way through its buckets.
+/// A position in the buckets of a series.
 pub(super) struct CellsOf<'a> {
     packing: &'a Packing,
     cells: &'a [Cell],
 }
 
 impl<'a> CellsOf<'a> {
-    /// The statistics of one bucket, which comes after those asked for before.
-    pub(super) fn of(&mut self, bucket: usize) -> Option<Kept<'a>> {
+    /// The statistics of one bucket; buckets must be requested in ascending order.
+    pub(super) fn of(&mut self, bucket: usize) -> Option<StoredState<'a>> {
         while let Some((cell, rest)) = self.cells.split_first() {
             if cell.bucket as usize > bucket {
                 break;
@@ -126,14 +126,14 @@ impl<'a> CellsOf<'a> {
 }
 
 impl Cell {
-    fn kept<'a>(&'a self, packing: &'a Packing) -> Kept<'a> {
+    fn kept<'a>(&'a self, packing: &'a Packing) -> StoredState<'a> {
         match &self.state {
-            State::Packed(packed) => Kept::Packed(packing, packed),
-            State::Whole(whole) => Kept::Whole(whole),
+            State::Packed(packed) => StoredState::Packed(packing, packed),
+            State::Whole(whole) => StoredState::Whole(whole),
         }
     }
 
-    fn merge(&mut self, packing: &Packing, other: Kept<'_>, whole_bytes: &mut usize) {
+    fn merge(&mut self, packing: &Packing, other: StoredState<'_>, whole_bytes: &mut usize) {
         match &mut self.state {
             State::Whole(whole) => other.merge_into(whole),
             State::Packed(packed) => {
@@ -171,7 +171,7 @@ mod tests {
     use super::{CELL_BYTES, IndexedSeries};
     use crate::series::SeriesId;
 
-    /// The first bucket of a log may be one sample, which only opens the first interval of a rate.
+    /// The first bucket of a log can be a single sample, which only opens the first interval of a rate.
     #[test]
     fn all_but_the_opening_is_packed() {
         for kind in [CounterType::BULK_COUNT, CounterType::AVERAGE_TIMER, CounterType::LARGE_RAWCOUNT] {
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Room for as many more as it is less: a chart of a long log is as quick as its buckets are short.
+    /// The smaller a cell, the more buckets fit, and the faster is a chart of a long log.
     #[test]
     fn a_cell_is_small() {
         assert_eq!(CELL_BYTES, 72);

@@ -1,4 +1,4 @@
-//! What is kept of logs: statistics of short stretches of samples, and where these begin.
+//! An index of logs: statistics of short time ranges, and the positions of their samples.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
@@ -6,68 +6,68 @@ use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{FlowError, Sink};
 use tachograph_logs::{LogError, Reservation};
 
-use super::cells::{CELL_BYTES, CellsOf, IndexedSeries, Kept};
+use super::cells::{CELL_BYTES, CellsOf, IndexedSeries, StoredState};
 use super::opening::sample_bytes;
 use crate::series::{SeriesId, SeriesTable};
 use crate::span::Span;
 
-/// Most buckets.
+/// Maximum number of buckets.
 const MAX_BUCKETS: usize = 1 << 16;
 
-/// With fewer buckets than this their statistics are not worth their room: all is read again each time.
+/// With fewer buckets, statistics would save too little, so they are dropped and each chart reads the logs again.
 const FEWEST_BUCKETS: usize = 16;
 
-/// After how many samples something is known of how many there will be.
+/// Number of samples after which the total is estimated.
 const EXPECTING_SAMPLES: u64 = 2048;
 
-/// How many intervals the typical one is the median of.
+/// Maximum number of intervals that are kept to find the typical one, their median.
 const MAX_INTERVALS: usize = 4096;
 
-/// The samples of one machine's logs in buckets of so many, a power of two: the times of each bucket, and the statistics
-/// of each counter over it.
+/// The samples of one machine's logs in buckets of 2^n samples: the times of each bucket, and the statistics of each
+/// counter over it.
 ///
-/// Memory is bounded: where there is too much, two buckets become one.
+/// Memory is bounded: at the limit, pairs of buckets are merged.
 pub(super) struct Index {
-    /// How many samples a bucket holds; the last one may hold fewer.
+    /// Samples per bucket; the last one can hold fewer.
     width: u64,
-    /// How many samples there are, baselines too.
+    /// Number of samples, including baselines.
     samples: u64,
-    /// How many of them are no baselines, the first and the last moment of these.
+    /// Number, first time and last time of the samples that are not baselines.
     counted: u64,
     first: Option<FileTime>,
     last: Option<FileTime>,
     intervals: Vec<i64>,
     buckets: Vec<Bucket>,
-    /// By the sink's numbers.
+    /// Indexed by the sink's series index.
     series: Vec<IndexedSeries>,
-    /// What their statistics take.
+    /// Bytes used by the statistics in `series`.
     bytes: usize,
-    /// `None` when statistics would take too much room.
+    /// `None` if statistics would need too much memory.
     sink: Option<StatisticsSink>,
-    most_bytes: usize,
+    max_bytes: usize,
     memory: Reservation,
-    /// What its series and the samples on their way take, which is needed for reading again too.
+    /// Memory for the series and for samples in flight. It is needed even without statistics, to read samples again.
     fixed_bytes: u64,
-    /// Whether the reader has reserved what each of its counters takes.
+    /// Whether the reader has already reserved the memory of each counter.
     is_formatted: bool,
 }
 
-/// What a counter of an instance takes: its state, its path twice, its place in several tables.
+/// Memory of one series: its state, its path twice, and its entries in several tables.
 const SERIES_BYTES: u64 = 1500;
 
-/// The times of some samples that follow one another.
+/// The times of the samples of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
-    /// The earliest and the latest moment of its samples, baselines too.
+    /// The earliest and the latest time of its samples, including baselines.
     pub(super) earliest: FileTime,
     pub(super) latest: FileTime,
-    /// The number of the earliest sample that opens an interval which ends in it.
-    pub(super) reach: u64,
+    /// Index of the earliest sample that opens an interval which ends in this bucket.
+    pub(super) oldest_needed: u64,
 }
 
 impl Index {
-    /// An index whose statistics take at most `most_bytes`, and no more than the reservation can get.
-    pub(super) fn new(most_bytes: usize, memory: Reservation, is_formatted: bool) -> Self {
+    /// An index whose statistics use up to `max_bytes`, and no more than the reservation can provide.
+    pub(super) fn new(max_bytes: usize, memory: Reservation, is_formatted: bool) -> Self {
         let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
         Self {
             width: 1,
@@ -80,15 +80,15 @@ impl Index {
             series: Vec::new(),
             bytes: 0,
             sink: Some(StatisticsSink::new(options)),
-            most_bytes,
+            max_bytes,
             memory,
             fixed_bytes: 0,
             is_formatted,
         }
     }
 
-    /// Takes the next sample.
-    pub(super) fn take(&mut self, sample: &Sample, table: &mut SeriesTable) -> Result<(), FlowError> {
+    /// Adds the next sample.
+    pub(super) fn push(&mut self, sample: &Sample, table: &mut SeriesTable) -> Result<(), FlowError> {
         let at = sample.at.utc;
         if !sample.is_baseline {
             self.counted += 1;
@@ -101,13 +101,13 @@ impl Index {
             self.last = Some(self.last.map_or(at, |last| last.max(at)));
         }
         if self.samples.is_multiple_of(self.width) {
-            self.buckets.push(Bucket { earliest: at, latest: at, reach: u64::MAX });
+            self.buckets.push(Bucket { earliest: at, latest: at, oldest_needed: u64::MAX });
         } else if let Some(bucket) = self.buckets.last_mut() {
             bucket.earliest = bucket.earliest.min(at);
             bucket.latest = bucket.latest.max(at);
         }
         if let Some(sink) = &mut self.sink {
-            sink.take(sample)?;
+            sink.push(sample)?;
         }
         self.samples += 1;
         if self.samples.is_multiple_of(self.width) {
@@ -117,7 +117,7 @@ impl Index {
         self.reserve(sample)
     }
 
-    /// Reserves what it takes now. Where too little is left, its buckets become longer.
+    /// Reserves the memory in use. If too little is left, buckets are merged.
     fn reserve(&mut self, sample: &Sample) -> Result<(), FlowError> {
         loop {
             let series = self.sink.as_ref().map_or(0, StatisticsSink::len) as u64;
@@ -131,46 +131,46 @@ impl Index {
             if self.bytes == 0 {
                 return Err(LogError::over_budget(over).into());
             }
-            self.most_bytes = self.bytes / 2;
+            self.max_bytes = self.bytes / 2;
             self.fold();
         }
     }
 
-    /// Puts what was taken since the last cut into the last bucket: to be called when there are no more samples for now.
+    /// Adds the samples since the last cut to the last bucket. The caller does this when no more samples follow for now.
     pub(super) fn cut(&mut self, table: &mut SeriesTable) {
         let (Some(sink), Some(last)) = (&mut self.sink, self.buckets.last_mut()) else { return };
         let bucket = (self.samples.saturating_sub(1) / self.width) as u32;
         let known = self.series.len();
         for number in known..sink.len() {
             let Some(row) = sink.row(number) else { break };
-            self.series.push(IndexedSeries::new(table.number(&row)));
+            self.series.push(IndexedSeries::new(table.id_of(&row)));
         }
         let (series, bytes) = (&mut self.series, &mut self.bytes);
         sink.cut(|number, state| *bytes += series[number].add(bucket, state));
-        // After the cut, which ends the intervals.
-        last.reach = last.reach.min(sink.take_reach());
+        // Taken after the cut, which ends the intervals.
+        last.oldest_needed = last.oldest_needed.min(sink.take_oldest_needed());
     }
 
-    /// Whether it is time to [`expect`](Self::expect) something.
-    pub(super) fn wants_expectation(&self) -> bool {
+    /// Whether to call [`expect_samples`](Self::expect_samples) now.
+    pub(super) fn wants_estimate(&self) -> bool {
         self.width == 1 && self.samples == EXPECTING_SAMPLES
     }
 
-    /// Makes buckets as long as they will have to be when so many samples come, which saves work on the way. An
-    /// expectation that comes true only in part costs precision, not truth.
-    pub(super) fn expect(&mut self, samples: u64) {
-        let most = self.most_bytes / CELL_BYTES / self.series.len().max(1);
+    /// Chooses a bucket width for this total number of samples, to avoid merging buckets later. A wrong estimate makes
+    /// charts slower, never wrong.
+    pub(super) fn expect_samples(&mut self, samples: u64) {
+        let most = self.max_bytes / CELL_BYTES / self.series.len().max(1);
         while self.buckets.len() > FEWEST_BUCKETS && samples / self.width > most.clamp(1, MAX_BUCKETS) as u64
         {
             self.fold_once();
         }
     }
 
-    /// Makes buckets twice as long while there is too much.
+    /// Merges buckets while the index exceeds its limits.
     fn fold(&mut self) {
-        while self.buckets.len() > MAX_BUCKETS || self.bytes > self.most_bytes {
+        while self.buckets.len() > MAX_BUCKETS || self.bytes > self.max_bytes {
             if self.buckets.len() <= FEWEST_BUCKETS {
-                self.give_up_cells();
+                self.drop_cells();
                 return;
             }
             self.fold_once();
@@ -183,7 +183,7 @@ impl Index {
             pair.iter().copied().reduce(|one, other| Bucket {
                 earliest: one.earliest.min(other.earliest),
                 latest: one.latest.max(other.latest),
-                reach: one.reach.min(other.reach),
+                oldest_needed: one.oldest_needed.min(other.oldest_needed),
             })
         };
         self.buckets = self.buckets.chunks(2).filter_map(fold).collect();
@@ -191,7 +191,7 @@ impl Index {
         self.bytes = self.series.iter().map(IndexedSeries::bytes).sum();
     }
 
-    fn give_up_cells(&mut self) {
+    fn drop_cells(&mut self) {
         self.sink = None;
         self.series = Vec::new();
         self.bytes = 0;
@@ -201,12 +201,12 @@ impl Index {
         self.samples
     }
 
-    /// How many samples there are, baselines not counted.
+    /// Number of samples without baselines.
     pub(super) fn counted(&self) -> u64 {
         self.counted
     }
 
-    /// From the first to the last sample that is no baseline.
+    /// The span from the first to the last sample that is not a baseline.
     pub(super) fn span(&self) -> Option<Span> {
         Some(Span::of_samples(self.first?, self.last?))
     }
@@ -219,19 +219,19 @@ impl Index {
         &self.buckets
     }
 
-    /// The numbers of a bucket's first sample and of the one behind its last.
+    /// The index of a bucket's first sample, and of the first sample after it.
     pub(super) fn range_of(&self, bucket: usize) -> (u64, u64) {
         let from = bucket as u64 * self.width;
         (from, (from + self.width).min(self.samples))
     }
 
-    /// Whether statistics are kept.
+    /// Whether the index has statistics.
     pub(super) fn has_cells(&self) -> bool {
         self.sink.is_some()
     }
 
-    /// Goes through the statistics of series, from a bucket on: of those for which `chosen` gives something, which comes
-    /// along.
+    /// Iterates over statistics from a bucket onwards, of the series for which `chosen` returns a value. [`Cells::of`]
+    /// passes on that value.
     pub(super) fn cells_from<T: Copy>(
         &self,
         bucket: usize,
@@ -242,14 +242,14 @@ impl Index {
     }
 }
 
-/// Statistics by bucket, the buckets in rising order.
+/// A position in the statistics of several series.
 pub(super) struct Cells<'a, T> {
     series: Vec<(T, CellsOf<'a>)>,
 }
 
 impl<'a, T: Copy> Cells<'a, T> {
-    /// The statistics of one bucket, which comes after those asked for before.
-    pub(super) fn of(&mut self, bucket: usize, mut each: impl FnMut(T, Kept<'a>)) {
+    /// The statistics of one bucket; buckets must be requested in ascending order.
+    pub(super) fn of(&mut self, bucket: usize, mut each: impl FnMut(T, StoredState<'a>)) {
         for (which, cells) in &mut self.series {
             if let Some(kept) = cells.of(bucket) {
                 each(*which, kept);

@@ -1,4 +1,4 @@
-//! What is known of logs at once, without reading all of them.
+//! Examines logs when they are opened: small ones completely, large ones at the beginning and the end.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -9,75 +9,76 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Instance;
 use tachograph_flow::logs::{LogReport, LogSource};
-use tachograph_flow::{FlowError, Source, Stretch, UnionScan};
+use tachograph_flow::{FlowError, SeekableSource, Source, UnionScan};
 use tachograph_logs::{LogError, ReadOptions, Reservation};
 
 use super::catalogue::LogCatalogue;
 use super::{LogProgress, progress_of};
 use crate::span::Span;
 
-/// Logs of together at most so many bytes are read as a whole when they are opened.
+/// Logs of up to this total size are read completely when they are opened.
 const SMALL_BYTES: u64 = 32 << 20;
 
-/// Of larger ones so many samples and bytes of each machine are read.
+/// Of larger logs, reading stops after this number of samples or bytes per machine.
 const FIRST_SAMPLES: u64 = 256;
 const FIRST_BYTES: u64 = 4 << 20;
 
-/// How many bytes at the end of a log are looked at first for its last sample.
+/// Number of bytes at the end of a log to search first for its last sample.
 const LAST_BYTES: u64 = 256 << 10;
 
-/// What is known of logs once they are open.
+/// Facts about opened logs.
 #[derive(Default)]
 pub(super) struct Opened {
     pub(super) catalogue: LogCatalogue,
     pub(super) span: Option<Span>,
-    /// How many samples there are; `None` where that is not known yet.
+    /// Number of samples; `None` if unknown.
     pub(super) samples: Option<u64>,
     /// Times between the first samples.
     pub(super) intervals: Vec<i64>,
-    /// What the catalogue of binary logs and their readers take.
+    /// Memory reserved for the catalogue of binary logs and for their readers.
     pub(super) memory: Option<Reservation>,
 }
 
-/// A raw value in each sample that is on its way: in the reader, the merge, the batches that are read ahead.
+/// Estimated bytes per raw value of the samples in flight: in the reader, the merge, and the batches that are read
+/// ahead.
 const VALUE_BYTES: u64 = 8 * size_of::<RawValue>() as u64;
-/// An instance in the catalogue and what it is made of, without its name, which is there twice.
+/// Estimated bytes per instance in the catalogue and its intermediate form, without the name, which is stored twice.
 const INSTANCE_BYTES: u64 = 300;
 
-/// What the samples of a log take that are on their way, if all have as many values.
+/// Estimated memory of a log's samples in flight, if all are as large as this one.
 pub(super) fn sample_bytes(sample: &Sample) -> u64 {
     sample.len() as u64 * VALUE_BYTES
 }
 
-/// What a catalogue of these groups takes.
+/// Estimated memory of a catalogue of the scan's groups.
 fn catalogue_bytes(scan: &UnionScan) -> u64 {
     let bytes = |instance: &Arc<Instance>| INSTANCE_BYTES + 2 * instance.label().len() as u64;
     scan.groups().iter().flat_map(|group| &group.instances).map(bytes).sum()
 }
 
-/// Finds out what logs hold; `None` when `progress` breaks.
-pub(super) fn look(
-    stretches: &mut [Stretch],
+/// Examines logs; `None` if `progress` cancels.
+pub(super) fn examine(
+    sources: &mut [SeekableSource],
     reading: &ReadOptions,
     progress: &mut dyn FnMut(LogProgress) -> ControlFlow<()>,
 ) -> Result<Option<Opened>, FlowError> {
-    let reports = || stretches.iter().flat_map(Stretch::reports).cloned().collect::<Vec<_>>();
+    let reports = || sources.iter().flat_map(SeekableSource::reports).cloned().collect::<Vec<_>>();
     let reports = reports();
     let is_small = progress_of(&reports).bytes <= SMALL_BYTES;
-    // Readers of text logs reserve what is kept of each column.
+    // Readers of text logs reserve memory for each column themselves.
     let is_binary = |report: &&LogReport| !report.facts().format.is_formatted();
     let mut memory = reading.budget.reserve(0).map_err(LogError::over_budget)?;
     let mut known = 0;
     let mut opened = Opened { samples: is_small.then_some(0), ..Opened::default() };
     let mut sample = Sample::default();
-    for stretch in stretches.iter_mut() {
+    for source in sources.iter_mut() {
         let mut last: Option<FileTime> = None;
         let bytes_before = progress_of(&reports).bytes_read;
-        let is_binary = stretch.reports().iter().any(|report| is_binary(&report));
+        let is_binary = source.reports().iter().any(|report| is_binary(&report));
         let (mut catalogue, mut seen) = (0, Vec::new());
-        while stretch.next(&mut sample)? {
+        while source.next(&mut sample)? {
             if !sample.is_baseline {
-                opened.reach(sample.at.utc);
+                opened.extend_span(sample.at.utc);
                 opened.samples = opened.samples.map(|samples| samples + 1);
                 opened.intervals.extend(last.replace(sample.at.utc).map(|last| sample.at.utc.since(last)));
             }
@@ -85,7 +86,7 @@ pub(super) fn look(
                 let lists = sample.groups.iter().map(|group| Arc::as_ptr(&group.instances).cast::<()>());
                 if !lists.clone().eq(seen.iter().copied()) {
                     seen = lists.collect();
-                    catalogue = catalogue_bytes(stretch.scan());
+                    catalogue = catalogue_bytes(source.scan());
                 }
                 let buffers: u64 = reports.iter().map(LogReport::buffer_bytes).sum();
                 let bytes = buffers + known + catalogue + sample_bytes(&sample);
@@ -96,16 +97,16 @@ pub(super) fn look(
                 return Ok(None);
             }
             let is_enough =
-                stretch.number() >= FIRST_SAMPLES || here.bytes_read - bytes_before >= FIRST_BYTES;
+                source.next_index() >= FIRST_SAMPLES || here.bytes_read - bytes_before >= FIRST_BYTES;
             if is_enough && !is_small {
                 break;
             }
         }
         known += catalogue;
-        opened.catalogue.add(stretch.scan());
-        for report in stretch.reports().iter().filter(|_| !is_small) {
+        opened.catalogue.add(source.scan());
+        for report in source.reports().iter().filter(|_| !is_small) {
             if let Some(last) = last_moment(report.path(), reading)? {
-                opened.reach(last);
+                opened.extend_span(last);
             }
         }
     }
@@ -114,13 +115,13 @@ pub(super) fn look(
 }
 
 impl Opened {
-    fn reach(&mut self, at: FileTime) {
+    fn extend_span(&mut self, at: FileTime) {
         let here = Span::of_samples(at, at);
         self.span = Some(self.span.map_or(here, |span| span.joined(&here)));
     }
 }
 
-/// The moment of a log's last sample, from the end of the file where that can be read by itself.
+/// The time of a log's last sample, read from the end of the file where the format allows it.
 fn last_moment(path: &Path, reading: &ReadOptions) -> Result<Option<FileTime>, FlowError> {
     let mut bytes = LAST_BYTES;
     loop {

@@ -1,43 +1,45 @@
-//! A span of one machine's logs: from the index where a bucket lies within a column, from the file where it does not.
+//! Reduces a span of one machine's logs: buckets that lie within one column are taken from the index, other samples are
+//! read from the file.
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
-use tachograph_flow::{Baselines, FlowError, Sink, Source, Stretch};
+use tachograph_flow::{Baselines, FlowError, SeekableSource, Sink, Source};
 
 use super::index::{Bucket, Index};
 use crate::reduced::Reduction;
 use crate::series::{SeriesId, SeriesTable};
 
-/// Adds the samples of a span to a reduction, as [`Window`](tachograph_flow::Window) cuts them out: from the first sample
-/// that is not before its begin to the one before the first that is not before its end, opened by the samples before.
+/// Adds the samples of a span to a reduction, the same ones that [`Window`](tachograph_flow::Window) selects, including
+/// those that open the first intervals.
 pub(super) struct Reading<'a> {
-    stretch: &'a mut Stretch,
+    source: &'a mut SeekableSource,
     index: &'a Index,
     table: &'a mut SeriesTable,
     reduction: &'a mut Reduction,
     paths: &'a [PathPattern],
     sink: StatisticsSink,
-    /// By the sink's number the place in the reduction; `None` for what is not charted.
-    places: Vec<Option<usize>>,
+    /// Maps the sink's series index to the slot in the reduction; `None` if it is not charted.
+    slots: Vec<Option<usize>>,
     sample: Sample,
-    /// The number of the span's first sample.
+    /// Index of the span's first sample.
     begin: u64,
-    /// The samples that open the span, once they were needed.
+    /// The samples that open the span, once they have been needed.
     baselines: Option<Vec<Sample>>,
-    /// The number of the sample that the sink is ready for, and of the first of those that it has from there to here.
+    /// Index of the next sample that the sink expects.
     ready_for: Option<u64>,
+    /// Index of the first of the consecutive samples that the sink has received before `ready_for`.
     fed_from: u64,
     /// The column of the samples since the last cut.
     column: Option<usize>,
 }
 
-/// Whether one of the paths selects a series.
+/// Whether one of the paths selects the series.
 fn is_charted(id: SeriesId, paths: &[PathPattern], table: &SeriesTable) -> bool {
     table.get(id).is_some_and(|info| paths.iter().any(|path| info.is_selected_by(path)))
 }
 
-/// The samples in the order in which they came.
+/// The baselines in log order.
 fn in_order(baselines: Baselines) -> Vec<Sample> {
     let mut samples = baselines.into_latest_first();
     samples.reverse();
@@ -46,7 +48,7 @@ fn in_order(baselines: Baselines) -> Vec<Sample> {
 
 impl<'a> Reading<'a> {
     pub(super) fn new(
-        stretch: &'a mut Stretch,
+        source: &'a mut SeekableSource,
         index: &'a Index,
         paths: &'a [PathPattern],
         table: &'a mut SeriesTable,
@@ -54,13 +56,13 @@ impl<'a> Reading<'a> {
     ) -> Self {
         let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
         Self {
-            stretch,
+            source,
             index,
             table,
             reduction,
             paths,
             sink: StatisticsSink::new(options),
-            places: Vec::new(),
+            slots: Vec::new(),
             sample: Sample::default(),
             begin: 0,
             baselines: None,
@@ -81,7 +83,7 @@ impl<'a> Reading<'a> {
         if !self.find_begin(first)? {
             return Ok(());
         }
-        let chosen = |id| is_charted(id, self.paths, self.table).then(|| self.reduction.place(id));
+        let chosen = |id| is_charted(id, self.paths, self.table).then(|| self.reduction.slot_of(id));
         let mut cells = self.index.cells_from(first, chosen);
         for (number, bucket) in buckets.iter().enumerate().take(last + 1).skip(first) {
             let (from, to) = self.index.range_of(number);
@@ -90,10 +92,10 @@ impl<'a> Reading<'a> {
                 Some(column) => {
                     self.cut();
                     let reduction = &mut *self.reduction;
-                    cells.of(number, |place, kept| reduction.add_kept(place, column, kept));
+                    cells.of(number, |slot, kept| reduction.add_stored(slot, column, kept));
                 }
                 None => {
-                    if !self.read(from.max(self.begin), to, bucket.reach)? {
+                    if !self.read(from.max(self.begin), to, bucket.oldest_needed)? {
                         break;
                     }
                 }
@@ -103,7 +105,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Finds the span's first sample, which is in this bucket; false when it cannot be read any more.
+    /// Finds the span's first sample, which is in this bucket. Returns false if it cannot be read any more.
     fn find_begin(&mut self, bucket: usize) -> Result<bool, FlowError> {
         let span = self.reduction.span();
         let (from, to) = self.index.range_of(bucket);
@@ -111,10 +113,10 @@ impl<'a> Reading<'a> {
         if self.index.buckets()[bucket].earliest >= span.begin() {
             return Ok(true);
         }
-        if !self.stretch.go_to(from)? {
+        if !self.source.seek(from)? {
             return Ok(false);
         }
-        while self.begin < to && self.stretch.next(&mut self.sample)? {
+        while self.begin < to && self.source.next(&mut self.sample)? {
             if self.sample.at.utc >= span.begin() {
                 return Ok(true);
             }
@@ -123,80 +125,81 @@ impl<'a> Reading<'a> {
         Ok(false)
     }
 
-    /// The column that all samples of a bucket fall into, where its statistics are those of the span.
+    /// The column that contains all samples of a bucket, if the bucket's statistics are valid for the span.
     fn column_of(&self, bucket: &Bucket) -> Option<usize> {
         let column = |at| self.reduction.span().column_of(at, self.reduction.columns());
-        // An interval that a sample further back opens has no begin in this span.
-        let is_of_span = bucket.reach >= self.begin.saturating_sub(1);
+        // The bucket's statistics do not apply if one of its intervals was opened before the last sample that precedes
+        // the span.
+        let is_of_span = bucket.oldest_needed >= self.begin.saturating_sub(1);
         let only = column(bucket.earliest).filter(|&only| column(bucket.latest) == Some(only));
         only.filter(|_| is_of_span && self.index.has_cells())
     }
 
-    /// Reads samples from the file; false when the span has ended or there are no more.
-    fn read(&mut self, from: u64, to: u64, reach: u64) -> Result<bool, FlowError> {
-        if self.ready_for != Some(from) || reach < self.fed_from {
-            self.open_at(from, reach)?;
+    /// Reads samples from the file. Returns false at the end of the span or of the samples.
+    fn read(&mut self, from: u64, to: u64, oldest_needed: u64) -> Result<bool, FlowError> {
+        if self.ready_for != Some(from) || oldest_needed < self.fed_from {
+            self.open_at(from, oldest_needed)?;
         }
         self.ready_for = None;
-        if !self.stretch.go_to(from)? {
+        if !self.source.seek(from)? {
             return Ok(false);
         }
         for number in from..to {
             let span = *self.reduction.span();
-            if !self.stretch.next(&mut self.sample)? || self.sample.at.utc >= span.end() {
+            if !self.source.next(&mut self.sample)? || self.sample.at.utc >= span.end() {
                 return Ok(false);
             }
             if !self.sample.is_baseline {
                 let columns = self.reduction.columns();
-                // A clock that was set back leaves the span on its left: the chart stays where it is.
+                // If the clock was set back to before the span, the column stays the same.
                 let column = span.column_of(self.sample.at.utc, columns).or(self.column).unwrap_or_default();
                 if self.column != Some(column) {
                     self.cut();
                     self.column = Some(column);
                 }
             }
-            self.sink.take(&self.sample)?;
+            self.sink.push(&self.sample)?;
             self.ready_for = Some(number + 1);
         }
         Ok(true)
     }
 
-    /// Takes what opens the intervals that end from a sample on.
-    fn open_at(&mut self, from: u64, reach: u64) -> Result<(), FlowError> {
+    /// Reads the samples that open the intervals ending at sample `from` or later.
+    fn open_at(&mut self, from: u64, oldest_needed: u64) -> Result<(), FlowError> {
         self.cut();
         self.sink.interrupt();
-        let mut start = reach.min(from.saturating_sub(1));
+        let mut start = oldest_needed.min(from.saturating_sub(1));
         self.fed_from = start;
         if start < self.begin {
             self.fed_from = 0;
-            self.take_baselines()?;
+            self.open_span()?;
             start = self.begin;
         }
-        if start < from && self.stretch.go_to(start)? {
+        if start < from && self.source.seek(start)? {
             for _ in start..from {
-                if !self.stretch.next(&mut self.sample)? {
+                if !self.source.next(&mut self.sample)? {
                     break;
                 }
                 self.sample.is_baseline = true;
-                self.sink.take(&self.sample)?;
+                self.sink.push(&self.sample)?;
             }
         }
-        // They have covered a moment but counted nothing.
+        // These samples only open intervals.
         self.sink.cut(|_, _| {});
         Ok(())
     }
 
-    /// Takes the samples that open the span.
-    fn take_baselines(&mut self) -> Result<(), FlowError> {
+    /// Adds the samples that open the span.
+    fn open_span(&mut self) -> Result<(), FlowError> {
         let baselines = match self.baselines.take() {
             Some(baselines) => baselines,
-            None => match self.stretch.baselines_before(self.begin) {
+            None => match self.source.baselines_before(self.begin) {
                 Some(numbers) => self.read_baselines(&numbers)?,
                 None => self.find_baselines()?,
             },
         };
         for sample in self.baselines.insert(baselines) {
-            self.sink.take(sample)?;
+            self.sink.push(sample)?;
         }
         Ok(())
     }
@@ -204,39 +207,40 @@ impl<'a> Reading<'a> {
     fn read_baselines(&mut self, numbers: &[u64]) -> Result<Vec<Sample>, FlowError> {
         let mut baselines = Baselines::default();
         for &number in numbers {
-            if self.stretch.go_to(number)? && self.stretch.next(&mut self.sample)? {
-                baselines.hold(self.stretch.signature(), &mut self.sample);
+            if self.source.seek(number)? && self.source.next(&mut self.sample)? {
+                baselines.keep(self.source.signature(), &mut self.sample);
             }
         }
         Ok(in_order(baselines))
     }
 
-    /// Reads all that is before the span: its lists of counters changed too often to know where they ended.
+    /// Reads all samples before the span, because the lists of counters changed too often to remember where each list
+    /// ends.
     fn find_baselines(&mut self) -> Result<Vec<Sample>, FlowError> {
         let mut baselines = Baselines::default();
-        if self.stretch.go_to(0)? {
+        if self.source.seek(0)? {
             for _ in 0..self.begin {
-                if !self.stretch.next(&mut self.sample)? {
+                if !self.source.next(&mut self.sample)? {
                     break;
                 }
-                baselines.hold(self.stretch.signature(), &mut self.sample);
+                baselines.keep(self.source.signature(), &mut self.sample);
             }
         }
         Ok(in_order(baselines))
     }
 
-    /// Adds what was read since the last cut to its column.
+    /// Adds the samples since the last cut to their column.
     fn cut(&mut self) {
         let Some(column) = self.column.take() else { return };
-        let Self { sink, places, table, reduction, paths, .. } = self;
-        for number in places.len()..sink.len() {
+        let Self { sink, slots, table, reduction, paths, .. } = self;
+        for number in slots.len()..sink.len() {
             let Some(row) = sink.row(number) else { return };
-            let id = table.number(&row);
-            places.push(is_charted(id, paths, table).then(|| reduction.place(id)));
+            let id = table.id_of(&row);
+            slots.push(is_charted(id, paths, table).then(|| reduction.slot_of(id)));
         }
         sink.cut(|number, state| {
-            if let Some(place) = places[number] {
-                reduction.add_at(place, column, state);
+            if let Some(slot) = slots[number] {
+                reduction.add_at(slot, column, state);
             }
         });
     }

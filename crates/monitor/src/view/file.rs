@@ -1,4 +1,4 @@
-//! The file of a view as TOML has it.
+//! The TOML form of a view.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::live::{MAX_POINTS, MIN_POINTS};
 use crate::palette::{STYLES, Style};
 use crate::scale::{MAX_EXPONENT, MIN_EXPONENT, Scale};
 
-/// The only version that there is.
+/// The only version so far.
 const VERSION: i64 = 1;
 
-/// The shortest and the longest interval, in seconds: what the command line takes.
+/// Range of the interval in seconds, as on the command line.
 const INTERVALS: std::ops::RangeInclusive<f64> = 0.001..=366.0 * 24.0 * 3600.0;
 
 #[derive(Deserialize)]
@@ -58,20 +58,20 @@ fn yes() -> bool {
     true
 }
 
-/// A text, in which lines are counted.
+/// A text with line numbers.
 struct Lines<'a>(&'a str);
 
 impl Lines<'_> {
-    fn line_of(&self, place: Range<usize>) -> usize {
-        let before = self.0.as_bytes().get(..place.start).unwrap_or_default();
+    fn line_of(&self, range: Range<usize>) -> usize {
+        let before = self.0.as_bytes().get(..range.start).unwrap_or_default();
         1 + before.iter().filter(|&&byte| byte == b'\n').count()
     }
 
-    fn wrong(&self, place: Range<usize>, what: impl std::fmt::Display) -> ViewError {
-        ViewError::new(Some(self.line_of(place)), what)
+    fn error_at(&self, range: Range<usize>, message: impl std::fmt::Display) -> ViewError {
+        ViewError::new(Some(self.line_of(range)), message)
     }
 
-    /// A whole number in a range, where there is one.
+    /// An optional integer within a range.
     fn whole(
         &self,
         name: &str,
@@ -83,29 +83,29 @@ impl Lines<'_> {
             return Ok(Some(*number.get_ref()));
         }
         let (least, most) = (range.start, range.end - 1);
-        Err(self.wrong(
+        Err(self.error_at(
             number.span(),
-            format_args!("{name} is {}: a whole number from {least} to {most}", number.get_ref()),
+            format_args!("{name} is {}: expected an integer from {least} to {most}", number.get_ref()),
         ))
     }
 
     fn path(&self, text: &Spanned<String>) -> Result<PathPattern, ViewError> {
         PathPattern::parse(text.get_ref()).map_err(|error| {
-            self.wrong(text.span(), format_args!("'{}' is no counter path: {error}", text.get_ref()))
+            self.error_at(text.span(), format_args!("'{}' is not a counter path: {error}", text.get_ref()))
         })
     }
 
     fn time(&self, text: &Option<Spanned<String>>) -> Result<Option<TimeArgument>, ViewError> {
         let Some(text) = text else { return Ok(None) };
         let read = TimeArgument::parse(text.get_ref());
-        read.map(Some).map_err(|error| self.wrong(text.span(), error))
+        read.map(Some).map_err(|error| self.error_at(text.span(), error))
     }
 
     fn range(&self, read: &ReadRange) -> Result<(Option<TimeArgument>, Option<TimeArgument>), ViewError> {
         let (begin, end) = (self.time(&read.begin)?, self.time(&read.end)?);
         match &read.end {
             Some(text) if (WindowBounds { begin, end }).are_empty() => {
-                Err(self.wrong(text.span(), "the range's end is not after its begin"))
+                Err(self.error_at(text.span(), "the range ends before it begins"))
             }
             _ => Ok((begin, end)),
         }
@@ -118,9 +118,9 @@ impl Lines<'_> {
         let scale = self.whole("scale", &read.scale, exponents)?;
         for path in &read.except {
             if !self.path(path)?.is_literal() {
-                let what =
-                    format_args!("'{}' in except has a wildcard: name single counters", path.get_ref());
-                return Err(self.wrong(path.span(), what));
+                let message =
+                    format_args!("'{}' in except has a wildcard: list counters one by one", path.get_ref());
+                return Err(self.error_at(path.span(), message));
             }
         }
         let settings = Settings {
@@ -136,21 +136,22 @@ impl Lines<'_> {
 pub(super) fn parse(text: &str) -> Result<View, ViewError> {
     let lines = Lines(text);
     let read: ReadView = toml::from_str(text).map_err(|error| {
-        let line = error.span().map(|place| lines.line_of(place));
-        // The parser's own message shows the line again in lines of its own.
-        ViewError::new(line, error.message().lines().next().unwrap_or("no TOML"))
+        let line = error.span().map(|span| lines.line_of(span));
+        // The parser's own message repeats the line.
+        ViewError::new(line, error.message().lines().next().unwrap_or("not TOML"))
     })?;
     if *read.version.get_ref() != VERSION {
-        let what = format_args!(
-            "version {} is not known: this program knows {VERSION}; a newer one wrote the file",
+        let message = format_args!(
+            "version {} is unknown: this program supports version {VERSION}; a newer program wrote the file",
             read.version.get_ref()
         );
-        return Err(lines.wrong(read.version.span(), what));
+        return Err(lines.error_at(read.version.span(), message));
     }
     let interval = match &read.interval {
         Some(seconds) if !INTERVALS.contains(seconds.get_ref()) => {
-            let what = format_args!("interval is {}: seconds from 0.001 to a year", seconds.get_ref());
-            return Err(lines.wrong(seconds.span(), what));
+            let message =
+                format_args!("interval is {}: expected seconds from 0.001 to a year", seconds.get_ref());
+            return Err(lines.error_at(seconds.span(), message));
         }
         seconds => seconds.as_ref().map(|seconds| Duration::from_secs_f64(*seconds.get_ref())),
     };
@@ -160,8 +161,9 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         Some(name) => {
             let found = ViewKind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
             found.ok_or_else(|| {
-                let what = format_args!("view is '{}': line, histogram or report", name.get_ref());
-                lines.wrong(name.span(), what)
+                let message =
+                    format_args!("view is '{}': expected line, histogram or report", name.get_ref());
+                lines.error_at(name.span(), message)
             })?
         }
     };
@@ -237,7 +239,7 @@ impl<'a> WrittenCounter<'a> {
             },
             shown: is_shown,
             highlighted: is_highlighted,
-            // A name with a `*` or `?` in it would be refused when the file is read.
+            // `parse` rejects a path with `*` or `?`, even in a name.
             except: chosen.except.iter().map(String::as_str).filter(|path| is_single(path)).collect(),
         }
     }
@@ -248,7 +250,7 @@ fn is_single(path: &str) -> bool {
     PathPattern::parse(path).is_ok_and(|path| path.is_literal())
 }
 
-/// A time as it was given: with its offset where that is known.
+/// A time as the user wrote it: with its UTC offset if known.
 fn time_text(time: TimeArgument) -> String {
     let text = |utc| Moment { utc, bias_minutes: 0 }.rfc3339();
     match time {
@@ -268,6 +270,6 @@ pub(super) fn text_of(view: &View) -> String {
             .then(|| WrittenRange { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
         counter: view.counters.iter().map(WrittenCounter::of).collect(),
     };
-    // Nothing in it has no form in TOML.
+    // Every field has a TOML form.
     toml::to_string(&written).unwrap_or_default()
 }

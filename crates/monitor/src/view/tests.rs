@@ -8,7 +8,7 @@ fn document() -> String {
     std::fs::read_to_string(file).expect("docs/views.md")
 }
 
-/// The first example of a language in the document.
+/// The first example in this language in the document.
 fn example(language: &str) -> String {
     let text = document();
     let start = format!("```{language}\n");
@@ -31,12 +31,12 @@ fn the_documented_example_is_a_view() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn writing_and_reading_are_inverse() {
     for text in [
         example("toml"),
         "version = 1\n".to_owned(),
         "version = 1\nview = 'report'\n[range]\nend = '2/19/2013 6:50:17 PM'\n".to_owned(),
-        // Which comes first depends on the zone of a log.
+        // Which of these times is earlier depends on the zone of a log.
         "version = 1\n[range]\nbegin = '2024-03-05T12:00'\nend = '2024-03-05T10:00Z'\n".to_owned(),
         "version = 1\n[[counter]]\npath = '''\\S(it's \"x\")\\C'''\nshown = false\n".to_owned(),
     ] {
@@ -47,52 +47,55 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn every_error_has_its_line() {
+fn errors_have_line_numbers() {
     for (text, error) in [
         ("", "missing field `version`"),
-        ("version = 2", "line 1: version 2 is not known: this program knows 1; a newer one wrote the file"),
+        (
+            "version = 2",
+            "line 1: version 2 is unknown: this program supports version 1; a newer program wrote the file",
+        ),
         ("version = 1\nintervall = 2", "line 2: unknown field `intervall`"),
-        ("version = 1\n\ninterval = 0", "line 3: interval is 0: seconds from 0.001 to a year"),
-        ("version = 1\ninterval = nan", "line 2: interval is NaN: seconds from 0.001 to a year"),
-        ("version = 1\npoints = 1", "line 2: points is 1: a whole number from 2 to 1000"),
-        ("version = 1\nview = 'pie'", "line 2: view is 'pie': line, histogram or report"),
+        ("version = 1\n\ninterval = 0", "line 3: interval is 0: expected seconds from 0.001 to a year"),
+        ("version = 1\ninterval = nan", "line 2: interval is NaN: expected seconds from 0.001 to a year"),
+        ("version = 1\npoints = 1", "line 2: points is 1: expected an integer from 2 to 1000"),
+        ("version = 1\nview = 'pie'", "line 2: view is 'pie': expected line, histogram or report"),
         ("version = 1\n[range]\nbegin = 'noon'", "line 3: "),
-        ("version = 1\n[[counter]]\npath = 'Memory'", "line 3: 'Memory' is no counter path: "),
+        ("version = 1\n[[counter]]\npath = 'Memory'", "line 3: 'Memory' is not a counter path: "),
         ("version = 1\n[[counter]]\ncolour = 1", "line 2: missing field `path`"),
         (
             "version = 1\n[[counter]]\npath = '\\S\\C'\ncolour = 33",
-            "line 4: colour is 33: a whole number from 1 to 32",
+            "line 4: colour is 33: expected an integer from 1 to 32",
         ),
         (
             "version = 1\n[[counter]]\npath = '\\S\\C'\nscale = 10",
-            "line 4: scale is 10: a whole number from -9 to 9",
+            "line 4: scale is 10: expected an integer from -9 to 9",
         ),
         ("version = 1\n[[counter]]\npath = '\\S\\C'\nshown = 'no'", "line 4: invalid type"),
-        ("version = 1\n[[counter]]\npath = '\\S\\C'\nexcept = ['S']", "line 4: 'S' is no counter path"),
+        ("version = 1\n[[counter]]\npath = '\\S\\C'\nexcept = ['S']", "line 4: 'S' is not a counter path"),
         (
             "version = 1\n[[counter]]\npath = '\\S(*)\\C'\nexcept = ['\\S(a)\\C',\n'\\S(b*)\\C']",
-            "line 5: '\\S(b*)\\C' in except has a wildcard: name single counters",
+            "line 5: '\\S(b*)\\C' in except has a wildcard: list counters one by one",
         ),
         (
             "version = 1\n[range]\nbegin = '2024-03-05'\nend = '2024-03-05'",
-            "line 4: the range's end is not after its begin",
+            "line 4: the range ends before it begins",
         ),
         (
             "version = 1\n[range]\nend = '2024-03-05T10:00Z'\nbegin = '2024-03-05T12:00+01:00'",
-            "line 3: the range's end is not after its begin",
+            "line 3: the range ends before it begins",
         ),
         ("version = 1\n[[counter]\n", "line 2: "),
         ("version = 1\nversion = 1", "line 2: duplicate key"),
     ] {
-        let told = View::parse(text).expect_err(text).to_string();
-        assert!(told.starts_with(error) || told.ends_with(error), "{text:?}: {told}");
+        let message = View::parse(text).expect_err(text).to_string();
+        assert!(message.starts_with(error) || message.ends_with(error), "{text:?}: {message}");
     }
 }
 
 #[test]
-fn what_was_removed_keeps_no_view_from_opening() {
+fn removed_instances_with_wildcards_in_their_names_are_omitted() {
     let mut view = View::parse("version = 1\n[[counter]]\npath = '\\S(*)\\C'").expect("a view");
-    // The name of an instance may be anything.
+    // An instance can have any name.
     view.counters[0].except = vec![r"\S(a*)\C".to_owned(), r"\S(b)\C".to_owned()];
     let again = View::parse(&view.to_text()).expect("a view");
     assert_eq!(again.counters[0].except, [r"\S(b)\C"]);
@@ -118,7 +121,7 @@ fn files() {
     std::fs::write(&path, full + "x").expect("written");
     for path in [&*path, Path::new("/dev/zero")] {
         let error = View::open(path).expect_err("it is too large");
-        let what = "it has more than 1 MiB, which is the most that is read of it";
+        let what = "it is larger than 1 MiB, the limit for such files";
         assert_eq!(error.to_string(), format!("{}: {what}", path.display()));
     }
     let missing = folder.path().join("none.toml");

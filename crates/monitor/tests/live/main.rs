@@ -1,6 +1,6 @@
-//! The ring of live samples: what a chart of a made machine shows.
+//! The board of live samples over a fake machine.
 
-#[path = "../../../flow/tests/live/made.rs"]
+#[path = "../../../flow/tests/live/fixture.rs"]
 #[allow(dead_code, reason = "a machine that several tests share")]
 mod made;
 
@@ -23,7 +23,7 @@ fn board(machine: &Machine, paths: &[&str], points: usize) -> LiveBoard {
     LiveBoard::open(&machine.registry(), &paths, points, LiveOptions::default()).expect("this machine").0
 }
 
-/// Takes a sample for each number, which is what the one process has as its ID Process then.
+/// Takes one sample per value; the only process has that value as its ID Process.
 fn collect(machine: &Machine, board: &mut LiveBoard, numbers: &[u32]) {
     for &number in numbers {
         machine.set(&[Process::new("a", 1).showing(number)]);
@@ -32,7 +32,7 @@ fn collect(machine: &Machine, board: &mut LiveBoard, numbers: &[u32]) {
 }
 
 #[test]
-fn a_point_for_each_of_the_last_intervals() {
+fn one_point_per_interval() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\ID Process"], 4);
     collect(&machine, &mut board, &[1, 2, 3]);
@@ -49,7 +49,7 @@ fn a_point_for_each_of_the_last_intervals() {
     let summary = &reduced.series[0].summary;
     assert_eq!((summary.last, summary.average, summary.values), (Some(6.0), Some(4.5), 4));
     assert_eq!((summary.minimum, summary.maximum), (Some(3.0), Some(6.0)));
-    // Half as many columns: two values in each.
+    // Half the columns: two values in each.
     let halves = board.reduce(window, 2, &[]).expect("no error");
     assert_eq!(values(&halves), [Some(3.5), Some(5.5)]);
     assert_eq!(halves.series[0].columns[1].minimum, Some(5.0));
@@ -57,7 +57,7 @@ fn a_point_for_each_of_the_last_intervals() {
 }
 
 #[test]
-fn held_samples_stay_until_they_are_let_go() {
+fn held_samples_stay_until_they_are_released() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\ID Process"], 4);
     collect(&machine, &mut board, &[1, 2, 3, 4, 5, 6]);
@@ -73,9 +73,9 @@ fn held_samples_stay_until_they_are_let_go() {
     board.hold(held);
     collect(&machine, &mut board, &[7; 100]);
     assert_eq!(values(&mut board, window), before);
-    // Five that are held, and the five that there is room for.
+    // Five held samples, and five that fit in the ring.
     assert_eq!(board.samples().len(), 10);
-    // Nothing later belongs to it, however long the chart.
+    // Later samples do not belong to it, however long the chart is.
     let longer = Span::new(window.begin(), window.end().saturating_add(2 * SECOND));
     assert_eq!(board.reduce(longer, 1, &[]).expect("no error").series[0].summary.last, Some(6.0));
     board.set_points(2);
@@ -97,12 +97,12 @@ fn the_sample_before_opens_the_first_interval() {
     let last_two = Span::new(whole.end().saturating_sub(SECOND + 1), whole.end());
     let reduced = board.reduce(last_two, 1, &[]).expect("no error");
     assert_eq!(reduced.series[0].summary.values, 2);
-    // As `stats` has it over the same samples.
+    // The figures of `stats` over the same samples.
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     for (number, sample) in board.samples().enumerate().skip(1) {
         let mut sample = sample.clone();
         sample.is_baseline = number == 1;
-        sink.take(&sample).expect("no error");
+        sink.push(&sample).expect("no error");
     }
     sink.finish().expect("no error");
     assert_eq!(sink.rows()[0].summary.average, reduced.series[0].summary.average);
@@ -110,7 +110,7 @@ fn the_sample_before_opens_the_first_interval() {
 }
 
 #[test]
-fn instances_and_paths_come_and_go() {
+fn instances_and_paths_appear_and_disappear() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\ID Process"], 100);
     machine.set(&[Process::new("a", 1)]);
@@ -127,7 +127,7 @@ fn instances_and_paths_come_and_go() {
     };
     let all = labels(&mut board, &[]);
     assert_eq!(all.len(), 4, "{all:?}");
-    // In the order of the paths, each series once.
+    // In path order, each series once.
     let chosen = labels(&mut board, &[path(r"\Process(b)\*"), path(r"\Process(*)\ID Process")]);
     assert_eq!(
         chosen,
@@ -138,7 +138,7 @@ fn instances_and_paths_come_and_go() {
 }
 
 #[test]
-fn processes_that_are_gone_are_forgotten() {
+fn series_of_ended_processes_are_dropped() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\ID Process"], 2);
     for number in 0..2_000 {

@@ -1,4 +1,4 @@
-//! Any span of any logs has the statistics of `tacho stats`, and columns that are right.
+//! For any span of any logs, the statistics equal those of `tacho stats`, and the columns are exact.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_logs::{Budget, LogWriter, ReadOptions};
 use tachograph_monitor::{Board, LogBoard, Span};
 
-use crate::made::{Life, Machine, write_blg, write_blg_with, write_csv, write_joined};
+use crate::fixture::{Life, Machine, write_blg, write_blg_with, write_csv, write_joined};
 use crate::reference::{check, check_columns_apart, go_on, patterns};
 
 /// Kinds of logs.
@@ -116,17 +116,17 @@ fn make(folder: &Path, kind: Kind, seed: u64, count: usize) -> Vec<PathBuf> {
     }
 }
 
-/// A board of all counters; without much room, so that buckets hold many samples.
+/// A board of all counters; with few bytes, its buckets hold many samples.
 fn board(files: Vec<PathBuf>, bytes: usize) -> LogBoard {
     let mut board = LogBoard::open(files, &mut go_on).unwrap();
-    board.set_most_bytes(bytes);
+    board.set_max_bytes(bytes);
     let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
     let selection = board.set_paths(&paths, &mut go_on).unwrap();
     assert_eq!(selection.unmatched(), []);
     board
 }
 
-/// Lengths of memory with which one bucket has from one sample to all, and none.
+/// Memory limits with which a bucket holds one sample, some, or all, and with which there are no statistics.
 const ROOMS: [usize; 4] = [1 << 24, 1 << 19, 1 << 17, 1 << 10];
 
 proptest! {
@@ -150,9 +150,9 @@ proptest! {
     }
 }
 
-/// Where a budget has little left, buckets become longer, and the figures stay; where it has nothing, the log is refused.
+/// With a small budget buckets become longer and figures stay the same; with none left, the log is refused.
 #[test]
-fn a_small_budget_costs_time_and_not_truth() {
+fn a_small_budget_costs_time_but_no_accuracy() {
     let folder = tempfile::tempdir().unwrap();
     let files = make(folder.path(), Kind::Processes, 5, 300);
     let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
@@ -203,7 +203,7 @@ fn spans_that_begin_and_end_at_samples() {
                 check(&mut board, Span::of_samples(pair[0], pair[1]), 5);
                 check(&mut board, Span::of_samples(whole.begin(), pair[0]), 4);
             }
-            // Beyond the samples on both sides, and where there is none.
+            // Beyond the samples on both sides, and between samples.
             check(&mut board, whole.zoomed(3.0, 0.5), 20);
             check(&mut board, whole.moved(2.0), 5);
             check(&mut board, whole.moved(-2.0), 5);
@@ -212,7 +212,7 @@ fn spans_that_begin_and_end_at_samples() {
 }
 
 #[test]
-fn each_column_is_what_its_own_window_has() {
+fn each_column_equals_a_window_of_its_own() {
     for kind in [Kind::Plain, Kind::Csv, Kind::Circular] {
         let folder = tempfile::tempdir().unwrap();
         let files = make(folder.path(), kind, 3, 300);
@@ -228,7 +228,7 @@ fn each_column_is_what_its_own_window_has() {
 #[test]
 fn a_clock_that_is_set_back_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    // By half a minute, after which it comes further than it was, and by so much that the last sample is not the latest.
+    // Set back by half a minute and running past the old time later, and set back so that the last sample is not the latest.
     for by in [300_000_000, 36_000_000_000] {
         let mut samples = Machine::new("M", 5, Life::default()).samples(100);
         for sample in &mut samples[60..] {
@@ -246,7 +246,7 @@ fn a_clock_that_is_set_back_loses_nothing() {
 }
 
 #[test]
-fn a_log_of_more_samples_than_places_are_kept() {
+fn a_log_with_more_samples_than_buckets() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.blg");
     let mut writer =
@@ -256,7 +256,7 @@ fn a_log_of_more_samples_than_places_are_kept() {
         writer.write(&machine.sample()).unwrap();
     }
     writer.finish().unwrap();
-    // Without room for statistics there are as many buckets as there may be; with little, few.
+    // Without memory for statistics there are as many buckets as allowed; with little memory, few.
     for room in [1 << 10, 1 << 22] {
         let mut board = board(vec![path.clone()], room);
         let whole = board.span().unwrap();

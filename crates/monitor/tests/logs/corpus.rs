@@ -1,4 +1,4 @@
-//! Real logs, where TACHO_CORPUS names their folder.
+//! Real logs, from the folder in TACHO_CORPUS.
 
 use tachograph_monitor::{Board, LogBoard};
 
@@ -24,7 +24,7 @@ fn real_logs_have_the_statistics_of_stats() {
         let paths = patterns(&[r"\*(*)\*", r"\*\*"]);
         for bytes in [96 << 20, 1 << 20, 1 << 14] {
             board = LogBoard::open(vec![file.clone()], &mut go_on).unwrap();
-            board.set_most_bytes(bytes);
+            board.set_max_bytes(bytes);
             if let Err(error) = board.set_paths(&paths, &mut go_on) {
                 panic!("{}: {error}", file.display());
             }

@@ -1,9 +1,9 @@
-//! The board of logs beside the pipeline of `tacho stats`: the same figures for any span, whatever the logs are like.
+//! Compares the board of logs with the pipeline of `tacho stats`: equal figures for any span of any logs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "in a test, a failure is a panic")]
 
 mod board;
 mod corpus;
-mod made;
+mod fixture;
 mod opening;
 mod reference;

@@ -1,4 +1,4 @@
-//! What is known of logs before they are charted.
+//! Facts about logs before they are charted.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -8,11 +8,11 @@ use tachograph_logs::LogWriter;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_monitor::{Board, Catalogue, LogBoard};
 
-use crate::made::{Life, Machine, write_blg, write_csv};
+use crate::fixture::{Life, Machine, write_blg, write_csv};
 use crate::reference::{check, go_on, patterns};
 
 #[test]
-fn what_a_small_log_holds_is_known_at_once() {
+fn the_catalogue_of_a_small_log_is_known_after_opening() {
     let folder = tempfile::tempdir().unwrap();
     let samples = Machine::new("M", 1, Life { processes_change: true, ..Life::default() }).samples(200);
     for file in [write_blg(folder.path(), "a.blg", &samples), write_csv(folder.path(), "a.csv", &samples)] {
@@ -35,7 +35,7 @@ fn what_a_small_log_holds_is_known_at_once() {
     }
 }
 
-/// What a chart of a CSV with these columns begins with.
+/// The first chart of a CSV with these columns.
 fn first_of(columns: &[&str]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.csv");
@@ -50,12 +50,12 @@ fn first_of(columns: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn what_a_chart_begins_with() {
-    // A column a thousand times is one.
+fn counters_of_the_first_chart() {
+    // A column that occurs a thousand times counts once.
     assert_eq!(first_of(&[r"\\M\Web\Hits"; 1000]), [r"\\M\Web\Hits"]);
     let few = [r"\\M\Web\Hits", r"\\M\Web\hits", r"\\M\Web\A", r"\\M\Web\B", r"\\M\Web\C", r"\\M\Web\D"];
     assert_eq!(first_of(&few), [few[0], few[2], few[3], few[4]]);
-    // What people look at first, in that order, and of several that mean the same the better one.
+    // The usual counters, in the usual order; of several equivalent ones the best.
     let usual = [
         r"\\M\Web\Hits",
         r"\\M\Memory\Available Bytes",
@@ -75,7 +75,7 @@ fn what_a_chart_begins_with() {
 }
 
 #[test]
-fn the_reading_can_be_broken_off() {
+fn reading_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();
     let samples = Machine::new("M", 1, Life::default()).samples(500);
     let files = vec![write_blg(folder.path(), "a.blg", &samples)];
@@ -123,7 +123,7 @@ fn fewer_paths_need_no_reading() {
 }
 
 #[test]
-fn a_recording_that_goes_on_is_taken_in() {
+fn a_growing_recording_is_read_further() {
     let life = Life { processes_change: true, has_marks: true, groups_miss: true, ..Life::default() };
     for room in [1 << 24, 1 << 17] {
         for circular in [None, Some(30 * 1024)] {
@@ -146,7 +146,7 @@ fn a_recording_that_goes_on_is_taken_in() {
                 match &mut board {
                     None => {
                         let mut opened = LogBoard::open(vec![path.clone()], &mut go_on).unwrap();
-                        opened.set_most_bytes(room);
+                        opened.set_max_bytes(room);
                         let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
                         opened.set_paths(&paths, &mut go_on).unwrap();
                         board = Some(opened);

@@ -1,4 +1,4 @@
-//! What the board must say: the pipeline of `tacho stats` over a window, and the same cut into columns.
+//! Expected results: the pipeline of `tacho stats` over a window, cut into columns.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -33,7 +33,7 @@ fn query(files: &[PathBuf], paths: &[PathPattern], span: Span) -> LogQuery {
     LogQuery { bounds, selection: Selection::new(paths.to_vec()), ..LogQuery::new(files.to_vec()) }
 }
 
-/// What `tacho stats -b BEGIN -e END` has; without counters that only had a value before.
+/// The result of `tacho stats -b BEGIN -e END`, without counters whose only value precedes the window.
 pub(crate) fn statistics(files: &[PathBuf], paths: &[PathPattern], span: Span) -> Rows {
     let mut pipeline = query(files, paths, span).samples().unwrap();
     let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
@@ -51,7 +51,7 @@ fn has_any(row: &Summary) -> bool {
     row.values > 0 || row.errors > 0
 }
 
-/// The columns that one pass over the window makes.
+/// The columns from one pass over the window.
 fn columns(
     files: &[PathBuf],
     paths: &[PathPattern],
@@ -72,7 +72,7 @@ fn columns(
         }
         machine = of_this.or(machine);
         has_baselines |= sample.is_baseline && sample.at.utc >= span.begin();
-        reducer.take(&sample, &mut reduction, &mut table).unwrap();
+        reducer.push(&sample, &mut reduction, &mut table).unwrap();
     }
     reducer.cut(&mut reduction, &mut table);
     let series = reduction.finish(&table, &[]).series.into_iter();
@@ -123,14 +123,14 @@ fn check_columns(key: &str, found: &[Column], expected: &[Column], has_baselines
         assert!(are_equal(key, found.average, expected.average), "{context}");
         let rest = |column: &Column| Column { average: None, at: None, ..*column };
         assert_eq!(rest(found), rest(expected), "{context}");
-        // A baseline in the midst covers a moment: of which of two columns is not said.
+        // A baseline within the span covers a moment; it can count for either of two columns.
         if expected.values > 0 && !has_baselines {
             assert_eq!(found.at, expected.at, "{context}");
         }
     }
 }
 
-/// To the last bit; sums of doubles, whose order is another, nearly.
+/// Equal to the last bit; sums of doubles depend on the order, so they are only nearly equal.
 fn are_equal(key: &str, found: Option<f64>, expected: Option<f64>) -> bool {
     let is_sum = key.ends_with("Some(Fraction)") || key.ends_with("Some(Double)");
     match (found, expected) {
@@ -139,7 +139,7 @@ fn are_equal(key: &str, found: Option<f64>, expected: Option<f64>) -> bool {
     }
 }
 
-/// Checks that each column is what a window of its own has: for logs without anything out of the ordinary.
+/// Checks that each column equals a window of its own, for logs without special events.
 #[track_caller]
 pub(crate) fn check_columns_apart(board: &mut LogBoard, span: Span, count: usize) {
     let (files, paths) = (board.files().to_vec(), board.paths().to_vec());

@@ -1,5 +1,4 @@
-//! The seeds of the fuzz target `view` as a plain test, each of them also cut at every byte and with every bit flipped; and
-//! made texts.
+//! The seeds of the fuzz target `view`, each also cut at every byte and with every bit flipped; and generated texts.
 
 #[path = "../../../../fuzz/view_checks.rs"]
 mod checks;

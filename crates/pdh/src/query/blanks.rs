@@ -1,4 +1,4 @@
-//! Blank cells of text logs.
+//! Blank cells in text logs.
 
 use std::sync::Arc;
 
@@ -6,32 +6,32 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Extent, Instance, Instances};
 use tachograph_counters::{CounterType, RawValue, Status};
 
-/// Gives blank cells their instance: a column of a text log is of one instance, whether or not a row has a value of it, and
-/// nothing in the log says that the instance was gone.
+/// Restores the instances of blank cells. Each column of a text log belongs to one instance, and a blank cell does not
+/// mean that the instance was absent.
 #[derive(Default)]
 pub(super) struct BlankCells {
-    /// The one row of a column, by the number of its group.
+    /// The instance list of each column, indexed by group.
     rows: Vec<Instances>,
 }
 
 impl BlankCells {
-    /// Puts an invalid value where a column of a text has none.
+    /// Adds the instance and an invalid value for each blank cell.
     pub(super) fn fill(&mut self, sample: &mut Sample) {
-        for (number, group) in sample.groups.iter_mut().enumerate() {
+        for (index, group) in sample.groups.iter_mut().enumerate() {
             if let Some(instance) = instance_of_blank(group) {
-                let row = self.row(number, &instance);
+                let row = self.row(index, &instance);
                 group.set_rows(row);
                 group.values.push(RawValue::error(Status::CSTATUS_INVALID_DATA));
             }
         }
     }
 
-    /// The row of a group, the same object each time.
-    fn row(&mut self, number: usize, instance: &Arc<Instance>) -> &Instances {
-        if self.rows.len() <= number {
-            self.rows.resize_with(number + 1, Instances::default);
+    /// The instance list for a group. Returns the same list as long as the instance is the same.
+    fn row(&mut self, group: usize, instance: &Arc<Instance>) -> &Instances {
+        if self.rows.len() <= group {
+            self.rows.resize_with(group + 1, Instances::default);
         }
-        let row = &mut self.rows[number];
+        let row = &mut self.rows[group];
         if row.first().is_none_or(|known| !Arc::ptr_eq(known, instance)) {
             *row = Arc::new([Arc::clone(instance)]);
         }
@@ -39,9 +39,10 @@ impl BlankCells {
     }
 }
 
-/// The instance of a column of a text whose cell is blank. Only texts have values of this type: no other log can hold it.
+/// The instance of a blank cell; `None` if the group is not a blank cell in a text log. `DOUBLE_RAW` identifies text
+/// logs: no other source has this counter type.
 fn instance_of_blank(group: &Group) -> Option<Arc<Instance>> {
-    let is_of_text = group.set.extent == Extent::Value
+    let is_of_text = group.set.extent == Extent::Row
         && group.set.counters.first().is_some_and(|counter| counter.counter_type == CounterType::DOUBLE_RAW);
     let is_blank = group.is_present() && group.instances.is_empty() && group.values.is_empty();
     group.set.instance.as_ref().filter(|_| is_of_text && is_blank).cloned()

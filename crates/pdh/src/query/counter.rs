@@ -1,4 +1,4 @@
-//! One counter of a query: where its values stand in a sample, and those that were collected.
+//! A counter of a query: the indexes of its values in a sample, and the collected values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,53 +9,54 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Instance;
 use tachograph_counters::{CounterType, Origin, Pairer, RawValue, Status};
 
-use super::places::{Change, Places};
-use crate::find::Found;
+use super::value_indexes::{Change, ValueIndexes};
+use crate::find::FoundCounter;
 use crate::path::elements_of;
 use crate::{CounterKind, PathElements, PdhStatus, RawCounter, Result};
 
-/// A counter of a query.
+/// Identifies a counter of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[doc(alias = "PDH_HCOUNTER")]
 pub struct CounterId(pub(super) u64);
 
-/// What a counter of a query is.
+/// A description of a counter of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(alias = "PDH_COUNTER_INFO_W")]
 #[doc(alias = "PDH_COUNTER_INFO_A")]
 pub struct CounterInfo {
     /// The type.
     pub counter_type: CounterType,
-    /// Version of the counter: 0.
+    /// The version of the counter, always 0.
     pub version: u32,
     /// The status of the last collection; [`PdhStatus::ITEM_NOT_VALIDATED`] before the first.
     pub status: PdhStatus,
-    /// The scale factor that was set.
+    /// The scale factor, a power of ten.
     pub scale: i32,
-    /// The exponent of ten that charts begin with.
+    /// The power of ten by which charts multiply the values by default.
     pub default_scale: i32,
-    /// What the caller attached to the counter.
+    /// The user data of the counter.
     pub user_data: usize,
-    /// What the caller attached to the query.
+    /// The user data of the query.
     pub query_user_data: usize,
-    /// The path with the source's own names and, where there is one, the machine.
+    /// The path with the source's own names, including the machine if it has a name.
     pub full_path: String,
     /// The parts of the path.
     pub elements: PathElements,
-    /// What the counter counts; empty where the source does not say.
+    /// The help text; empty if the source has none.
     pub explain_text: String,
 }
 
 /// A counter of a query.
 pub(super) struct QueryCounter {
     id: CounterId,
-    found: Found,
+    found: FoundCounter,
     kind: CounterKind,
     user_data: usize,
-    /// Where its values stand in samples of the known layout.
-    places: Places,
-    rows: Vec<Row>,
-    /// Why there are no rows.
+    /// The indexes of the counter's values in samples with the current layout.
+    indexes: ValueIndexes,
+    /// The values of the last collection, one row per instance.
+    pub(super) rows: Vec<Row>,
+    /// The status of the last collection; used only if `rows` is empty.
     status: PdhStatus,
 }
 
@@ -63,21 +64,22 @@ pub(super) struct QueryCounter {
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) instance: Arc<Instance>,
-    /// The raw value that the last one makes a pair with.
+    /// The raw value with which `newer` is paired.
     pub(super) older: Option<RawCounter>,
     /// The raw value of the last collection.
     pub(super) newer: RawCounter,
-    /// The last sample did not concern this counter (it is of another log), so `newer` is none of its values.
+    /// Whether the last sample did not contain the counter's group, for example because it came from another of several
+    /// merged logs. `newer` is then not a value of this counter.
     is_gap: bool,
     pairer: Pairer,
 }
 
 impl QueryCounter {
-    pub(super) fn new(id: CounterId, found: Found, user_data: usize, is_real_time: bool) -> Self {
-        let Found { counter, .. } = &found;
+    pub(super) fn new(id: CounterId, found: FoundCounter, user_data: usize, is_real_time: bool) -> Self {
+        let FoundCounter { counter, .. } = &found;
         let kind = CounterKind { counter_type: counter.counter_type, time_base: counter.time_base, scale: 0 };
-        let places = Places::new(&found.pattern, found.is_wild, !is_real_time);
-        Self { id, found, kind, user_data, places, rows: Vec::new(), status: PdhStatus::ITEM_NOT_VALIDATED }
+        let indexes = ValueIndexes::new(&found.pattern, found.is_wild, !is_real_time);
+        Self { id, found, kind, user_data, indexes, rows: Vec::new(), status: PdhStatus::ITEM_NOT_VALIDATED }
     }
 
     pub(super) fn id(&self) -> CounterId {
@@ -96,17 +98,17 @@ impl QueryCounter {
         &self.found.pattern
     }
 
-    /// Whether the path is of several instances.
+    /// Whether the instance in the path has wildcards.
     pub(super) fn is_wild(&self) -> bool {
         self.found.is_wild
     }
 
-    /// The values of the one instance that is asked for: that of the path, or the one process that publishes the set.
+    /// The values of the only instance: the one in the path, or the only process that publishes the set.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for a path of several instances; [`PdhStatus::INVALID_INSTANCE`] where several
-    /// processes publish a set with one instance, so that the path does not say whose is meant.
+    /// [`PdhStatus::INVALID_ARGUMENT`] for a path with wildcards; [`PdhStatus::INVALID_INSTANCE`] for a path without an
+    /// instance if several processes publish the set.
     pub(super) fn one(&self) -> Result<Option<&Row>> {
         match self.rows.as_slice() {
             _ if self.is_wild() && !self.found.is_of_processes => Err(PdhStatus::INVALID_ARGUMENT),
@@ -116,18 +118,13 @@ impl QueryCounter {
         }
     }
 
-    /// The values of the last collection, one for each instance.
-    pub(super) fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
     /// The status of the last collection.
     pub(super) fn status(&self) -> PdhStatus {
         let good = self.rows.iter().find(|row| !row.newer.status.is_error());
         good.or(self.rows.first()).map_or(self.status, |row| row.newer.status)
     }
 
-    /// Whether the last collection gave a raw value.
+    /// Whether the last collection has a valid raw value.
     pub(super) fn has_value(&self) -> bool {
         self.rows.iter().any(|row| !row.newer.status.is_error())
     }
@@ -148,33 +145,34 @@ impl QueryCounter {
         }
     }
 
-    /// Forgets what was collected.
-    pub(super) fn forget(&mut self) {
+    /// Discards the collected values.
+    pub(super) fn reset(&mut self) {
         self.rows.clear();
         self.status = PdhStatus::ITEM_NOT_VALIDATED;
     }
 
-    /// Takes the values of a sample.
-    pub(super) fn take(&mut self, sample: &Sample, change: Change<'_>) {
-        self.places.follow(&self.found.pattern, sample, change);
-        if self.places.values().is_empty() {
-            self.take_none(sample);
+    /// Adds the values of a sample.
+    pub(super) fn push(&mut self, sample: &Sample, change: Change<'_>) {
+        self.indexes.follow(&self.found.pattern, sample, change);
+        if self.indexes.values().is_empty() {
+            self.push_missing(sample);
             return;
         }
-        self.take_kind(sample);
-        if change.is_none() && self.rows.len() == self.places.values().len() {
-            for (row, place) in self.rows.iter_mut().zip(self.places.values()) {
-                row.take(&place.value(sample), sample.at.local(), place.origin(sample));
+        self.update_kind(sample);
+        if change.is_none() && self.rows.len() == self.indexes.values().len() {
+            for (row, index) in self.rows.iter_mut().zip(self.indexes.values()) {
+                row.push(&index.value(sample), sample.at.local(), index.origin(sample));
             }
         } else {
-            self.take_anew(sample);
+            self.rebuild_rows(sample);
         }
         self.status = PdhStatus::VALID_DATA;
     }
 
-    /// A log may have the counter with another clock later on; values of two kinds make no pair.
-    fn take_kind(&mut self, sample: &Sample) {
-        let Some(counter) = self.places.values().first().and_then(|place| place.counter(sample)) else {
+    /// Updates the counter's type and time base, which may change within a log. Values before and after a change are not
+    /// paired.
+    fn update_kind(&mut self, sample: &Sample) {
+        let Some(counter) = self.indexes.values().first().and_then(|index| index.counter(sample)) else {
             return;
         };
         let CounterKind { counter_type, time_base, scale } = self.kind;
@@ -185,32 +183,32 @@ impl QueryCounter {
         }
     }
 
-    /// Takes rows of which some may be new.
-    fn take_anew(&mut self, sample: &Sample) {
+    /// Adds the values of a sample whose instances may differ from the previous sample's.
+    fn rebuild_rows(&mut self, sample: &Sample) {
         let mut before: HashMap<Arc<str>, Row> =
             self.rows.drain(..).map(|row| (row.instance.label().into(), row)).collect();
-        for place in self.places.values() {
-            let Some(instance) = place.instance(sample) else { continue };
+        for index in self.indexes.values() {
+            let Some(instance) = index.instance(sample) else { continue };
             let mut row = match before.remove(instance.label()) {
                 Some(row) => Row { instance: Arc::clone(instance), ..row },
                 None => Row::new(Arc::clone(instance)),
             };
-            row.take(&place.value(sample), sample.at.local(), place.origin(sample));
+            row.push(&index.value(sample), sample.at.local(), index.origin(sample));
             self.rows.push(row);
         }
     }
 
-    /// The sample has no value of the counter.
-    fn take_none(&mut self, sample: &Sample) {
-        let mut groups = self.places.groups(sample);
+    /// Adds a sample that has no value for this counter.
+    fn push_missing(&mut self, sample: &Sample) {
+        let mut groups = self.indexes.groups(sample);
         let has_set = groups.clone().next().is_some();
-        if self.places.is_of_logs() && !groups.clone().any(Group::is_present) {
+        if self.indexes.is_of_logs && !groups.clone().any(Group::is_present) {
             self.rows.iter_mut().for_each(|row| row.skip(sample.at.local()));
             self.status = PdhStatus::NO_MACHINE;
             return;
         }
         let failed = groups.find(|group| group.status.is_error() && group.is_present());
-        // A set that programs publish goes with the last of them.
+        // A set disappears from the samples when its last provider exits.
         let missing = if has_set { Status::NO_INSTANCE } else { Status::NO_OBJECT };
         let status = failed.map_or(missing, |group| group.status);
         self.status = status.into();
@@ -219,21 +217,21 @@ impl QueryCounter {
             let label = self.pattern().path().instance.as_ref().map_or("", |name| name.as_str());
             let instance = Arc::new(Instance::new(None, label, 0));
             let mut row = Row::new(instance);
-            row.take(&RawValue::error(status), sample.at.local(), Origin::default());
+            row.push(&RawValue::error(status), sample.at.local(), Origin::default());
             self.rows.push(row);
         }
     }
 }
 
 impl Row {
-    /// The row of an instance without a value yet.
+    /// Creates the row of an instance that has no values yet.
     fn new(instance: Arc<Instance>) -> Self {
         let newer = RawCounter::new(&RawValue::error(Status::NO_INSTANCE), FileTime(0));
         Self { instance, older: None, newer, is_gap: false, pairer: Pairer::default() }
     }
 
-    /// Takes the next raw value, with its local time.
-    fn take(&mut self, raw: &RawValue, at: FileTime, origin: Origin) {
+    /// Adds a raw value; `at` is its local time.
+    fn push(&mut self, raw: &RawValue, at: FileTime, origin: Origin) {
         let before = if self.is_gap { self.older } else { Some(self.newer) };
         self.pairer.follow(origin);
         self.older = self.pairer.pair(raw).and(before);
@@ -241,7 +239,8 @@ impl Row {
         self.is_gap = false;
     }
 
-    /// The sample did not concern the counter: the next one makes a pair with the last that did.
+    /// Adds a sample that does not contain the counter's group. The counter's next value is paired with the last one
+    /// before this gap.
     fn skip(&mut self, at: FileTime) {
         if !self.is_gap {
             self.older = Some(self.newer);

@@ -1,8 +1,9 @@
-//! Where a query's samples come from.
+//! The source of a query's samples.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::Zoned;
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
@@ -25,38 +26,37 @@ pub(super) enum Feed {
 /// Samples of a machine's counters.
 pub(super) struct LiveFeed {
     registry: Arc<dyn Fn() -> Arc<Registry> + Send + Sync>,
-    /// Over the counters of the query.
+    /// Collects the query's counters; `None` before the first collection.
     source: Option<LiveSource>,
-    /// Whether the counters changed since the source was made.
+    /// Whether counters were added or removed since the source was opened.
     is_outdated: bool,
 }
 
-/// Records of logs, whole: which of their counters are wanted is decided when they are taken, so that counters may be added
-/// on the way.
+/// Records of logs with all their counters. The query's counters are selected later, so counters can be added at any time.
 pub(super) struct LogFeed {
     logs: Arc<Logs>,
     bounds: WindowBounds,
     source: Option<Box<dyn Source>>,
     is_over: bool,
-    chooser: Option<Chooser>,
+    selector: Option<Selector>,
     blanks: BlankCells,
 }
 
-/// Takes what a log that is written is to have out of whole samples.
-struct Chooser {
-    select: Select<Handed>,
+/// Reduces complete samples to the query's counters, for writing them to a log.
+struct Selector {
+    select: Select<SlotSource>,
     slot: Arc<Mutex<Option<Sample>>>,
-    chosen: Sample,
+    selected: Sample,
 }
 
-/// A source of the one sample that was handed to it.
-struct Handed(Arc<Mutex<Option<Sample>>>);
+/// A source that returns the sample stored in a shared slot.
+struct SlotSource(Arc<Mutex<Option<Sample>>>);
 
-impl Source for Handed {
+impl Source for SlotSource {
     fn next(&mut self, sample: &mut Sample) -> std::result::Result<bool, FlowError> {
-        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(handed) => {
-                *sample = handed;
+        match self.0.lock().ignore_poison().take() {
+            Some(stored) => {
+                *sample = stored;
                 Ok(true)
             }
             None => Ok(false),
@@ -76,21 +76,21 @@ impl Feed {
                 bounds: WindowBounds::default(),
                 source: None,
                 is_over: false,
-                chooser: None,
+                selector: None,
                 blanks: BlankCells::default(),
             })),
         }
     }
 
-    /// The counters are others from now on.
-    pub(super) fn forget_selection(&mut self) {
+    /// Must be called after adding or removing counters.
+    pub(super) fn reset_selection(&mut self) {
         match self {
             Self::Live(live) => live.is_outdated = true,
-            Self::Logs(logs) => logs.chooser = None,
+            Self::Logs(logs) => logs.selector = None,
         }
     }
 
-    /// Overwrites `sample` with the next one.
+    /// Reads the next sample into `sample`.
     pub(super) fn next(&mut self, counters: &[QueryCounter], sample: &mut Sample) -> Result<()> {
         match self {
             Self::Live(live) => live.next(counters, sample),
@@ -98,12 +98,12 @@ impl Feed {
         }
     }
 
-    /// Begins anew with the records of a time range.
+    /// Rewinds to the first record of a time range, and restricts the feed to it.
     pub(super) fn set_time_range(&mut self, start: FileTime, end: FileTime) -> Result<()> {
         let Self::Logs(logs) = self else { return Err(PdhStatus::DATA_SOURCE_IS_REAL_TIME) };
         logs.bounds = WindowBounds {
             begin: Some(TimeArgument::Local(start)),
-            // The bound is the first moment after the window.
+            // `end` is inclusive, but the bound is exclusive.
             end: Some(TimeArgument::Local(end.saturating_add(1))),
         };
         logs.source = None;
@@ -111,19 +111,19 @@ impl Feed {
         Ok(())
     }
 
-    /// Takes the counters' part out of a sample of a log; of a machine the sample is just that.
-    pub(super) fn chosen(&mut self, counters: &[QueryCounter], sample: &Sample) -> Result<()> {
+    /// Reduces a sample to the query's counters. A machine's samples contain no others.
+    pub(super) fn select(&mut self, counters: &[QueryCounter], sample: &Sample) -> Result<()> {
         match self {
             Self::Live(_) => Ok(()),
-            Self::Logs(logs) => logs.choose(counters, sample),
+            Self::Logs(logs) => logs.select(counters, sample),
         }
     }
 
-    /// What was taken out; `None` where the sample itself is it.
-    pub(super) fn chosen_sample(&self) -> Option<&Sample> {
+    /// The result of [`select`](Self::select); `None` if the sample needed no reduction.
+    pub(super) fn selected_sample(&self) -> Option<&Sample> {
         match self {
             Self::Live(_) => None,
-            Self::Logs(logs) => logs.chooser.as_ref().map(|chooser| &chooser.chosen),
+            Self::Logs(logs) => logs.selector.as_ref().map(|selector| &selector.selected),
         }
     }
 }
@@ -142,7 +142,7 @@ impl LiveFeed {
                 ..LiveOptions::default()
             };
             let opened = LiveSource::open(&registry, &patterns(counters), options);
-            // The source before goes when this one is there: a provider that is told of what is wanted sees no gap.
+            // The previous source is dropped only after the new one is open, so no counter is released in between.
             self.source = Some(opened.map_err(|_| PdhStatus::NO_MACHINE)?.0);
             self.is_outdated = false;
         }
@@ -163,7 +163,7 @@ impl LogFeed {
         let Some(source) = &mut self.source else { return Err(PdhStatus::NO_MORE_DATA) };
         loop {
             match source.next(sample) {
-                // What lies before the window is no record of it.
+                // A baseline sample is from before the time range.
                 Ok(true) if sample.is_baseline => {}
                 Ok(true) => {
                     self.blanks.fill(sample);
@@ -181,12 +181,12 @@ impl LogFeed {
         }
     }
 
-    /// All records with one fixed list of groups.
+    /// Opens the logs, such that all records have the same list of groups.
     fn open(&self) -> Result<Box<dyn Source>> {
         let scan = self.logs.scan()?;
         let mut query = self.logs.query();
         query.bounds = self.bounds;
-        let opened = if scan.is_one_stretch {
+        let opened = if scan.is_one_machine {
             query
                 .samples()
                 .map(|pipeline| -> Box<dyn Source> { Box::new(Union::scanned(pipeline.source, &scan.union)) })
@@ -196,22 +196,22 @@ impl LogFeed {
         opened.map_err(|error| self.logs.status_of(&error))
     }
 
-    fn choose(&mut self, counters: &[QueryCounter], sample: &Sample) -> Result<()> {
-        let chooser = self.chooser.get_or_insert_with(|| {
+    fn select(&mut self, counters: &[QueryCounter], sample: &Sample) -> Result<()> {
+        let selector = self.selector.get_or_insert_with(|| {
             let slot = Arc::default();
-            let select = Select::new(Handed(Arc::clone(&slot)), Selection::new(patterns(counters)));
-            Chooser { select, slot, chosen: Sample::default() }
+            let select = Select::new(SlotSource(Arc::clone(&slot)), Selection::new(patterns(counters)));
+            Selector { select, slot, selected: Sample::default() }
         });
-        *chooser.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(sample.clone());
-        match chooser.select.next(&mut chooser.chosen) {
+        *selector.slot.lock().ignore_poison() = Some(sample.clone());
+        match selector.select.next(&mut selector.selected) {
             Ok(_) => Ok(()),
             Err(error) => Err(self.logs.status_of(&error)),
         }
     }
 }
 
-/// The zone of this machine with the bias of now (minutes to add to local time to get UTC) and no daylight rule: local
-/// times of a query rise always.
+/// This machine's time zone, fixed at its current UTC offset. Without daylight saving rules, the local times of a query
+/// never go backwards.
 pub(crate) fn zone_of_now() -> TimeZone {
     let now = Zoned::now();
     let name = now.time_zone().iana_name().unwrap_or("local time");

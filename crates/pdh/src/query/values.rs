@@ -10,12 +10,12 @@ use crate::{Format, FormattedValue, NoValue, PdhStatus, RawCounter, Result, calc
 #[doc(alias = "PDH_FMT_COUNTERVALUE_ITEM_W")]
 #[doc(alias = "PDH_FMT_COUNTERVALUE_ITEM_A")]
 pub struct FormattedItem {
-    /// The instance as PDH names it in arrays: `parent/instance` where there are parents, and *without* `#n`, so that
-    /// instances of one name have equal names here.
+    /// The instance's name, preceded by `parent/` if it has a parent, and *without* `#n`. Several items may thus have the
+    /// same name.
     pub name: String,
-    /// 0 for the first instance of the name, 1 for the next: what tells them apart.
+    /// 0 for the first instance with this name, 1 for the next.
     pub index: u32,
-    /// The value, or why there is none.
+    /// The value, or why it is missing.
     pub value: FormattedValue,
 }
 
@@ -24,23 +24,24 @@ pub struct FormattedItem {
 #[doc(alias = "PDH_RAW_COUNTER_ITEM_W")]
 #[doc(alias = "PDH_RAW_COUNTER_ITEM_A")]
 pub struct RawItem {
-    /// As [`FormattedItem::name`].
+    /// Same as [`FormattedItem::name`].
     pub name: String,
-    /// As [`FormattedItem::index`].
+    /// Same as [`FormattedItem::index`].
     pub index: u32,
     /// The raw value.
     pub value: RawCounter,
 }
 
 impl Query {
-    /// The formatted value of a counter of one instance, from the last two collections.
+    /// The formatted value of a counter with a single instance, computed from the last two collections.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_HANDLE`] where the query does not have the counter, [`PdhStatus::INVALID_ARGUMENT`] for a path
-    /// with wildcards, [`PdhStatus::INVALID_INSTANCE`] for one without an instance where several processes publish the set.
-    /// [`PdhStatus::INVALID_DATA`] before the first collection, after the first of a type that needs two samples, and where
-    /// the last one gave no raw value: then the value's status says why ([`PdhStatus::NO_INSTANCE`], ...). For all else [`calculate_from_raw`](crate::calculate_from_raw).
+    /// [`PdhStatus::INVALID_HANDLE`] if the query does not have the counter, [`PdhStatus::INVALID_ARGUMENT`] for a path
+    /// with wildcards, [`PdhStatus::INVALID_INSTANCE`] for a path without an instance if several processes publish the
+    /// set. [`PdhStatus::INVALID_DATA`] before the first collection, after the first one for types that need two
+    /// samples, and if the last one has no raw value; the status of the value then gives the cause
+    /// ([`PdhStatus::NO_INSTANCE`], ...). Otherwise the errors of [`calculate_from_raw`](crate::calculate_from_raw).
     #[doc(alias = "PdhGetFormattedCounterValue")]
     pub fn formatted_value(
         &self,
@@ -54,43 +55,43 @@ impl Query {
         }
     }
 
-    /// The formatted values of all instances of a counter. A path without wildcards gives an array of one.
+    /// The formatted values of all instances of a counter; a single one for a path without wildcards.
     ///
-    /// An instance without a value has a status that says why; it does not keep the others out.
+    /// A missing value does not prevent the other instances from being returned; its status gives the cause.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_HANDLE`]; [`PdhStatus::INVALID_DATA`] before the first collection;
-    /// [`PdhStatus::NO_DATA`] where there are no instances. Where no instance has a value, the status of the first: so
+    /// [`PdhStatus::INVALID_HANDLE`]; [`PdhStatus::INVALID_DATA`] before the first collection; [`PdhStatus::NO_DATA`]
+    /// if no instances exist. If no instance has a value, the error of the first one, such as
     /// [`PdhStatus::INVALID_DATA`] after the first collection of a type that needs two samples.
     #[doc(alias = "PdhGetFormattedCounterArrayW")]
     #[doc(alias = "PdhGetFormattedCounterArrayA")]
     pub fn formatted_array(&self, id: CounterId, format: Format) -> Result<Vec<FormattedItem>> {
         let counter = self.counter(id)?;
-        let mut refusal = None;
+        let mut error = None;
         let mut has_value = false;
-        let items = rows_there(counter)?.map(|row| {
+        let items = present_rows(counter)?.map(|row| {
             let value = value_of(counter, row, format).unwrap_or_else(|none| {
-                refusal.get_or_insert(none.status);
-                none.in_place(format)
+                error.get_or_insert(none.status);
+                none.to_value(format)
             });
             has_value |= !value.status.is_error();
             FormattedItem { name: full_name(&row.instance), index: row.instance.index(), value }
         });
         let items: Vec<_> = items.collect();
-        match refusal {
+        match error {
             Some(status) if !has_value => Err(status),
             None if items.is_empty() => Err(PdhStatus::NO_DATA),
             _ => Ok(items),
         }
     }
 
-    /// The raw value of a counter of one instance at the last collection. Its own status says whether it may be used:
-    /// [`PdhStatus::ITEM_NOT_VALIDATED`] before the first collection.
+    /// The raw value that the last collection read for a counter with a single instance. Its status shows whether it is
+    /// valid; before the first collection, it is [`PdhStatus::ITEM_NOT_VALIDATED`].
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_HANDLE`]; [`PdhStatus::INVALID_ARGUMENT`] as for
+    /// [`PdhStatus::INVALID_HANDLE`]; [`PdhStatus::INVALID_ARGUMENT`] and [`PdhStatus::INVALID_INSTANCE`] as for
     /// [`formatted_value`](Self::formatted_value).
     #[doc(alias = "PdhGetRawCounterValue")]
     pub fn raw_value(&self, id: CounterId) -> Result<RawCounter> {
@@ -99,16 +100,17 @@ impl Query {
         Ok(counter.one()?.map_or(none, |row| row.newer))
     }
 
-    /// The raw values of all instances of a counter at the last collection. A path without wildcards gives an array of one.
+    /// The raw values that the last collection read for all instances of a counter; a single one for a path without
+    /// wildcards.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_HANDLE`]; [`PdhStatus::INVALID_DATA`] before the first collection;
-    /// [`PdhStatus::NO_DATA`] where there are no instances.
+    /// [`PdhStatus::INVALID_HANDLE`]; [`PdhStatus::INVALID_DATA`] before the first collection; [`PdhStatus::NO_DATA`]
+    /// if no instances exist.
     #[doc(alias = "PdhGetRawCounterArrayW")]
     #[doc(alias = "PdhGetRawCounterArrayA")]
     pub fn raw_array(&self, id: CounterId) -> Result<Vec<RawItem>> {
-        let items: Vec<_> = rows_there(self.counter(id)?)?
+        let items: Vec<_> = present_rows(self.counter(id)?)?
             .map(|row| RawItem {
                 name: full_name(&row.instance),
                 index: row.instance.index(),
@@ -119,14 +121,14 @@ impl Query {
     }
 }
 
-/// The instances of the last collection. Of a pattern, an instance that does not have the counter is left out.
-fn rows_there(counter: &QueryCounter) -> Result<impl Iterator<Item = &Row>> {
+/// The rows of the last collection. With wildcards, instances with the status `NO_INSTANCE` are skipped.
+fn present_rows(counter: &QueryCounter) -> Result<impl Iterator<Item = &Row>> {
     if counter.status() == PdhStatus::ITEM_NOT_VALIDATED {
         return Err(PdhStatus::INVALID_DATA);
     }
     let is_wild = counter.is_wild();
-    let is_there = move |row: &&Row| !is_wild || row.newer.status != PdhStatus::NO_INSTANCE;
-    Ok(counter.rows().iter().filter(is_there))
+    let is_present = move |row: &&Row| !is_wild || row.newer.status != PdhStatus::NO_INSTANCE;
+    Ok(counter.rows.iter().filter(is_present))
 }
 
 fn value_of(

@@ -16,13 +16,13 @@ fn query(machine: &Machine) -> Arc<Mutex<tachograph_pdh::Query>> {
 }
 
 #[test]
-fn collects_again_and_again() {
+fn collects_repeatedly() {
     let machine = Machine::new();
     let query = query(&machine);
     let (sender, statuses) = channel();
     let begun = Instant::now();
     let collector = Collector::start(&query, SHORT, move |status| {
-        // The receiver may be gone first.
+        // The receiver may be dropped first.
         let _ = sender.send(status);
     });
     let collector = collector.expect("a thread");
@@ -32,7 +32,7 @@ fn collects_again_and_again() {
     }
     let id = query.lock().expect("no panic").counters().next().expect("one");
     assert_eq!(query.lock().expect("no panic").raw_value(id).expect("a value").first, 1000);
-    // Dropped while somebody has the query.
+    // Dropped while another thread holds the query.
     let locked = query.lock().expect("no panic");
     drop(collector);
     drop(locked);
@@ -50,7 +50,7 @@ fn ends_with_its_query() {
     });
     assert_eq!(statuses.recv_timeout(LONG), Ok(PdhStatus::SUCCESS));
     drop(query);
-    // The thread, and with it the sender, goes by itself.
+    // The thread, and with it the sender, ends by itself.
     let end = loop {
         match statuses.recv_timeout(LONG) {
             Ok(_) => {}
@@ -61,7 +61,7 @@ fn ends_with_its_query() {
 }
 
 #[test]
-fn tells_what_failed() {
+fn reports_failed_collections() {
     let machine = Machine::new();
     let query = Arc::new(Mutex::new(machine.query(&[]).0));
     let (sender, statuses) = channel();
@@ -75,9 +75,9 @@ fn tells_what_failed() {
     }
 }
 
-/// What is called after a collection may let the collector go.
+/// The function called after a collection may drop the collector.
 #[test]
-fn dropped_by_its_own_thread() {
+fn can_be_dropped_by_its_own_thread() {
     let machine = Machine::new();
     let query = query(&machine);
     let slot: Arc<Mutex<Option<Collector>>> = Arc::default();

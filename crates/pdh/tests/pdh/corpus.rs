@@ -1,5 +1,5 @@
-//! Real logs that Windows wrote, where the environment variable TACHO_CORPUS names their folder; they are not part of the
-//! repository. What is expected of them: counter-types, 6.5; the format's reference, section 14.
+//! Real logs written by Windows, in the folder that the environment variable TACHO_CORPUS names; they are not part of the
+//! repository. Expected values: counter-types, 6.5; the reference of the format, section 14.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use tachograph_pdh::{
 
 use crate::made::query_of;
 
-/// A file of the corpus; `None`, with a notice, where there is no corpus.
+/// A file of the corpus; `None`, with a notice, if TACHO_CORPUS is not set.
 fn corpus(name: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
         eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
@@ -65,7 +65,7 @@ fn a_recording_of_windows() {
     near(double(busy.minimum.value), 1.568819282);
     near(double(busy.maximum.value), 53.90787244);
     near(last, 32.81577859);
-    // A pair of raw values by itself.
+    // A single pair of raw values.
     let kind = query.kind(ids[1]).expect("there");
     let value =
         calculate_from_raw(&kind, Format::DOUBLE, &raws[1][600], Some(&raws[1][599])).expect("a value");
@@ -85,7 +85,7 @@ fn whole_objects_of_windows() {
         let items = source.object_items(None, object, 400).expect("items");
         assert!(!items.counters.is_empty(), "{object}");
     }
-    // Windows' numbers of names.
+    // Windows' V1 indexes.
     assert_eq!(source.name_by_index(None, 6).as_deref(), Ok("% Processor Time"));
     assert_eq!(source.index_by_name(None, "system up time"), Ok(674));
     assert_eq!(source.name_by_index(None, 999_999), Err(PdhStatus::STRING_NOT_FOUND));
@@ -107,7 +107,7 @@ fn whole_objects_of_windows() {
 }
 
 #[test]
-fn a_text_under_a_wrong_name() {
+fn a_text_log_with_a_wrong_extension() {
     let Some(path) = corpus("CorruptBlg.blg") else { return };
     assert_eq!(DataSource::of_logs(vec![path]).err(), Some(PdhStatus::UNKNOWN_LOG_FORMAT));
 }

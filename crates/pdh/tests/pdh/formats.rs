@@ -1,4 +1,4 @@
-//! Formatting without a query: the checked-in vectors, the order of checks, cap, scale, conversion, statistics.
+//! Formatting without a query: the shared test vectors, the order of checks, cap, scale, conversion, statistics.
 
 use tachograph_counters::{CounterType, Status};
 use tachograph_pdh::{
@@ -42,7 +42,7 @@ fn vectors() {
     assert_eq!(count, 113);
 }
 
-/// counter-types 5.2, one case per step, each with the faults of all later steps too.
+/// counter-types 5.2, one case per step, each also with the errors of all later steps.
 #[test]
 fn order_of_checks() {
     let rate = CounterType::BULK_COUNT.0;
@@ -52,7 +52,7 @@ fn order_of_checks() {
     let no = |status, value_status| Err(NoValue { status, value_status });
     let invalid = PdhStatus::CSTATUS_INVALID_DATA;
     let absent = bad(PdhStatus::NO_INSTANCE);
-    // 1. A sample with an error status; the value has the sample's.
+    // 1. A sample with an error status, which is the status of the value.
     assert_eq!(format(rate, 0, &absent, None), no(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE));
     assert_eq!(
         format(rate, 0, &raw(0, 0), Some(&absent)),
@@ -62,7 +62,7 @@ fn order_of_checks() {
         format(CounterType::AVERAGE_BASE.0, 0, &absent, None),
         no(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE)
     );
-    // A type of one sample does not look at the older one.
+    // A type of one sample ignores the older one.
     assert_eq!(format(CounterType::RAWCOUNT.0, 0, &raw(3, 0), Some(&absent)), Ok(Value::Double(3.0)));
     // 2. No formula.
     for kind in [CounterType::AVERAGE_BASE, CounterType::TEXT, CounterType::NO_DATA] {
@@ -81,13 +81,13 @@ fn order_of_checks() {
     // 9., 10.
     assert_eq!(format(CounterType::ELAPSED_TIME.0, 1, &raw(0, 5), None), Ok(Value::Double(0.0)));
     assert_eq!(format(CounterType::TIMER_INV_100NS.0, 1, &raw(25, 20), Some(&older)), Ok(Value::Double(0.0)));
-    // A time base that is needed and not given at all.
+    // A time base that is required and absent.
     let none = format_from_raw(rate, Format::DOUBLE, None, &raw(15, 15), Some(&older));
     assert_eq!(none.map(|value| value.value), no(PdhStatus::INVALID_ARGUMENT, invalid));
     assert!(format_from_raw(CounterType::RAWCOUNT.0, Format::DOUBLE, None, &raw(1, 0), None).is_ok());
 }
 
-/// counter-types 5.1: every code has Windows' number and name, and the same in both crates.
+/// counter-types 5.1: every code has Windows' value and name, and the same in both crates.
 #[test]
 fn status_codes() {
     let codes = [
@@ -162,17 +162,17 @@ fn cap_scale_and_conversion() {
     let fraction = kind(CounterType::RAW_FRACTION, 0);
     assert_eq!(value(fraction, flags::DOUBLE, 3, 2), Value::Double(100.0));
     assert_eq!(value(fraction, flags::DOUBLE | flags::NOCAP100, 3, 2), Value::Double(150.0));
-    // Only percentages have a cap.
+    // Only percentages are capped.
     let count = kind(CounterType::LARGE_RAWCOUNT, 0);
     assert_eq!(value(count, flags::DOUBLE, 150, 0), Value::Double(150.0));
-    // The scale factor applies unless the format says otherwise; the cap comes first.
+    // The scale factor applies unless the format excludes it; the cap is applied first.
     let scaled = kind(CounterType::LARGE_RAWCOUNT, 2);
     assert_eq!(value(scaled, flags::LARGE, 10, 0), Value::Large(1000));
     assert_eq!(value(scaled, flags::LARGE | flags::NOSCALE, 10, 0), Value::Large(10));
     assert_eq!(value(kind(CounterType::RAW_FRACTION, 1), flags::DOUBLE, 3, 2), Value::Double(1000.0));
     assert_eq!(value(count, flags::LARGE | flags::TIMES_1000, 10, 0), Value::Large(10_000));
     assert_eq!(value(scaled, flags::LARGE | flags::TIMES_1000, 10, 0), Value::Large(1_000_000));
-    // Cut toward zero, and at the ends of the range.
+    // Truncated toward zero, saturated at the ends of the range.
     let tenth = kind(CounterType::LARGE_RAWCOUNT, -1);
     assert_eq!(value(tenth, flags::LONG, 29, 0), Value::Long(2));
     assert_eq!(value(tenth, flags::LONG, -29, 0), Value::Long(-2));
@@ -195,7 +195,7 @@ fn statistics_of_the_article() {
     let (kind, entries) = article();
     let valid = |double| FormattedValue { status: PdhStatus::VALID_DATA, value: Value::Double(double) };
     for first in 0..entries.len() {
-        // The ring may begin anywhere.
+        // The ring may start anywhere.
         let mut ring = entries.clone();
         ring.rotate_right(first);
         let statistics = compute_statistics(&kind, Format::DOUBLE, first, &ring).expect("numbers");
@@ -227,17 +227,17 @@ fn statistics_of_ranges() {
     assert_eq!(figures(CounterType::RAWCOUNT, 0, &counts), [Some(3.0), Some(5.0), Some(8.0)]);
     let rates = [raw(0, 0), raw(10, 1), raw(40, 10)];
     assert_eq!(figures(CounterType::BULK_COUNT, 0, &rates), [Some(30.0 / 9.0), Some(4.0), Some(10.0)]);
-    // Entries in error are left out, and no interval reaches across them.
+    // Entries with an error are skipped, and no interval spans them.
     let holes = [raw(0, 0), raw(10, 1), bad(PdhStatus::NO_INSTANCE), raw(500, 2), raw(530, 4)];
     let [least, mean, most] = figures(CounterType::BULK_COUNT, 0, &holes);
     assert_eq!((least, most), (Some(10.0), Some(15.0)));
     assert!((mean.expect("a mean") - 40.0 / 3.0).abs() < 1e-12);
-    // The cap is that of percentages.
+    // Only percentages are capped.
     let busy = [raw(0, 0), raw(3, 1), raw(4, 2)];
     assert_eq!(figures(CounterType::TIMER_100NS, 0, &busy), [Some(100.0); 3]);
     let uncapped = figures(CounterType::TIMER_100NS, flags::NOCAP100, &busy);
     assert_eq!(uncapped, [Some(100.0), Some(200.0), Some(300.0)]);
-    // One sample of a type that needs two; nothing good at all.
+    // One sample of a type that needs two; no valid value at all.
     assert_eq!(figures(CounterType::BULK_COUNT, 0, &rates[..1]), [None; 3]);
     assert_eq!(figures(CounterType::RAWCOUNT, 0, &[bad(PdhStatus::NO_MACHINE)]), [None; 3]);
 }

@@ -1,4 +1,4 @@
-//! Laws: whatever the arguments, what comes out agrees with the formulas and with the grammar, and nothing panics.
+//! Properties: for any arguments, results agree with the formulas and with the grammar, and nothing panics.
 
 use proptest::prelude::*;
 use tachograph_counters::civil::FileTime;
@@ -85,7 +85,7 @@ proptest! {
             }
             (got, expected) => prop_assert!(false, "{got:?}, {expected:?}"),
         }
-        // Without a counter it is the same without a scale factor.
+        // Without a counter, the result is the same without a scale factor.
         let plain = CounterKind { scale: 0, ..kind };
         prop_assert_eq!(
             format_from_raw(counter_type.0, format, Some(time_base), &newer, older.as_ref()),
@@ -93,9 +93,9 @@ proptest! {
         );
     }
 
-    /// The mean of a range that never goes back is the formula over its first and last raw values.
+    /// The mean of values that never go backwards is the formula over the first and the last raw value.
     #[test]
-    fn means_are_of_first_and_last(
+    fn means_are_computed_from_first_and_last(
         counter_type in prop::sample::select(vec![
             CounterType::BULK_COUNT, CounterType::TIMER_100NS, CounterType::AVERAGE_TIMER,
             CounterType::AVERAGE_BULK, CounterType::SAMPLE_FRACTION, CounterType::TIMER_INV_100NS,
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn statistics_take_anything(
+    fn statistics_accept_any_input(
         counter_type in counter_type(),
         time_base in number(),
         scale in -7_i8..=7,
@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn making_what_was_parsed(
+    fn a_parsed_path_can_be_made_again(
         machine in prop::option::of("[A-Za-z0-9._-]{1,8}"),
         object in "[A-Za-z .:%#]{1,12}",
         instance in prop::option::of(r"[A-Za-z0-9 .:,/#\\_*?\[\]-]{1,16}"),
@@ -164,9 +164,9 @@ proptest! {
         prop_assert_eq!(make_counter_path(&parts, 0), Ok(path));
     }
 
-    /// What is made is read as what was meant, or is not made.
+    /// A made path is parsed to the same parts, or making it fails.
     #[test]
-    fn parsing_what_was_made(
+    fn a_made_path_is_parsed_to_the_same_parts(
         machine in prop::option::of(".{0,6}"),
         object in ".{0,8}",
         parent in prop::option::of("[a-z]{1,4}"),
@@ -185,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn parsing_takes_anything(text in r"[\\/()#*a-z0-9 ]{0,30}|.{0,40}") {
+    fn parsing_accepts_any_text(text in r"[\\/()#*a-z0-9 ]{0,30}|.{0,40}") {
         if let Ok(parts) = parse_counter_path(&text, 0) {
             prop_assert!(!parts.object.is_empty() && !parts.counter.is_empty());
         }

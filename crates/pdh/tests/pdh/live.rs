@@ -33,7 +33,7 @@ fn array(query: &Query, id: CounterId) -> Result<Vec<Item>, PdhStatus> {
 }
 
 #[test]
-fn handles_may_be_used_from_any_thread() {
+fn handles_can_be_used_by_any_thread() {
     fn is_send<T: Send>() {}
     fn is_sync<T: Sync>() {}
     is_send::<Query>();
@@ -56,7 +56,7 @@ fn adding() {
         (r"\\other\System\System Up Time", PdhStatus::NO_MACHINE),
         (r"\Process\Ticks/sec", PdhStatus::NO_INSTANCE),
         (r"\System(x)\System Up Time", PdhStatus::NO_INSTANCE),
-        // Set and counter are names.
+        // Set and counter are names, not patterns.
         (r"\Process(*)\*", PdhStatus::NO_COUNTER),
         (r"\S*\System Up Time", PdhStatus::NO_OBJECT),
     ] {
@@ -64,7 +64,7 @@ fn adding() {
         assert_eq!(query.add_english_counter(path, 0), Err(status), "{path}");
     }
     assert_eq!(query.counters().count(), 0);
-    // An unknown instance may appear later, and does.
+    // An unknown instance may appear later, as this one does.
     let late = query.add_counter(r"\Process(late)\ID Process", 0).expect("success");
     let fixed = query.add_english_counter(r"\system\system up time", 0).expect("there");
     assert_eq!(query.collect(), Ok(()));
@@ -75,12 +75,12 @@ fn adding() {
     machine.after(1, |values| values.processes.push(("late".into(), 77, 0)));
     assert_eq!(query.collect(), Ok(()));
     assert_eq!(value(&query, late), Ok(77.0));
-    // A provider that fails does not keep a counter out.
+    // A provider that fails does not prevent adding a counter.
     machine.after(1, |values| values.failure = Some(ErrorCode::NO_DATA));
     assert!(query.add_counter(r"\Process(bash)\Ticks/sec", 0).is_ok());
 }
 
-/// Types of two samples have no value at the first collection, types of one have; before it there is nothing.
+/// Types of two samples have no value after the first collection, types of one have; before it there are no values.
 #[test]
 fn first_collections() {
     let machine = Machine::new();
@@ -125,12 +125,12 @@ fn first_collections() {
     let again =
         tachograph_pdh::calculate_from_raw(&kind, Format::DOUBLE, &newer, Some(&raw)).expect("a value");
     assert_eq!(again.value, Value::Double(5.0));
-    // Values stay until the next collection.
+    // Values are unchanged until the next collection.
     assert_eq!(value(&query, switches), Ok(5.0));
 }
 
 #[test]
-fn counters_that_go_back() {
+fn counters_that_go_backwards() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[r"\System\Context Switches/sec"]);
     query.collect().expect("a value");
@@ -158,7 +158,7 @@ fn nothing_to_collect() {
     // One value is enough.
     let up = query.add_counter(r"\System\System Up Time", 0).expect("there");
     assert_eq!(query.collect(), Ok(()));
-    // A set that cannot be read is an error of its own counters.
+    // A set that cannot be read is an error of its own counters only.
     let bash = query.add_counter(r"\Process(bash)\ID Process", 0).expect("there");
     let all = query.add_counter(r"\Process(*)\ID Process", 0).expect("there");
     machine.after(1, |values| values.failure = Some(ErrorCode::NO_DATA));
@@ -186,12 +186,12 @@ fn arrays() {
     machine.after(1, |values| {
         values.processes[0].2 += 5;
         values.processes[1].2 += 7;
-        // Another instance comes in front, one goes.
+        // An instance is inserted before the others, and one disappears.
         values.processes.remove(2);
         values.processes.insert(0, ("awk".into(), 9, 1));
     });
     query.collect().expect("values");
-    // Instances of one name have one name here, and a number beside it; who is new has no value yet.
+    // Instances with the same name have equal names here and different indexes; a new one has no value yet.
     let none = Err(PdhStatus::CSTATUS_INVALID_DATA);
     let expected =
         vec![("awk".to_owned(), 0, none), ("bash".to_owned(), 0, Ok(5.0)), ("bash".to_owned(), 1, Ok(7.0))];
@@ -199,20 +199,20 @@ fn arrays() {
     let names: Vec<_> =
         query.raw_array(ids[0]).expect("values").into_iter().map(|item| (item.name, item.index)).collect();
     assert_eq!(names, [("awk".to_owned(), 0), ("bash".to_owned(), 0), ("bash".to_owned(), 1)]);
-    // What another path asks for is not among them, absent or not.
+    // Instances that only another path selects are not included, present or not.
     let ids_of = vec![("bash".to_owned(), 0, Ok(1.0)), ("bash".to_owned(), 1, Ok(2.0))];
     assert_eq!(array(&query, ids[1]), Ok(ids_of));
     let parents: Vec<_> =
         query.raw_array(ids[3]).expect("values").into_iter().map(|item| item.name).collect();
     assert_eq!(parents, ["bash/0", "bash/1"]);
-    // One instance is an array of one; several are no single value.
+    // One instance is an array of one; several have no single value.
     assert_eq!(value(&query, ids[2]), Ok(1.0));
     assert_eq!(array(&query, ids[2]), Ok(vec![("BASH".to_owned(), 0, Ok(1.0))]));
     assert_eq!(array(&query, ids[5]), Ok(vec![(String::new(), 0, Ok(42.0))]));
     let wild = Err((PdhStatus::INVALID_ARGUMENT, PdhStatus::CSTATUS_INVALID_DATA));
     assert_eq!(value(&query, ids[0]), wild);
     assert_eq!(query.raw_value(ids[0]), Err(PdhStatus::INVALID_ARGUMENT));
-    // Who comes back has no value before.
+    // An instance that reappears has no previous value.
     machine.after(1, |values| values.processes.retain(|(name, ..)| name != "awk"));
     query.collect().expect("values");
     machine.after(1, |values| values.processes.push(("awk".into(), 9, 100)));
@@ -220,7 +220,7 @@ fn arrays() {
     assert!(array(&query, ids[0]).expect("values").contains(&("awk".to_owned(), 0, none)));
 }
 
-/// counter-types 5.9: pairs are of the same instance, whatever numbers it has, also where counters are added on the way.
+/// counter-types 5.9: a pair is of one instance, whatever its index, also if counters are added in between.
 #[test]
 fn pairs_are_of_one_instance() {
     let machine = Machine::new();
@@ -232,7 +232,7 @@ fn pairs_are_of_one_instance() {
     machine.after(1, |values| {
         values.processes = vec![("bash".into(), 2, 1500)];
     });
-    // A new counter numbers the instances anew.
+    // Adding a counter renumbers the instances.
     query.add_counter(r"\Process(bash)\ID Process", 0).expect("there");
     query.collect().expect("a value");
     let got = value(&query, ids[0]);
@@ -243,7 +243,7 @@ fn pairs_are_of_one_instance() {
 }
 
 #[test]
-fn what_a_counter_is() {
+fn properties_of_a_counter() {
     let machine = Machine::new();
     let mut query = Query::open(&machine.source, 11);
     assert!(query.is_real_time() && query.source().log_paths().is_empty());
@@ -273,7 +273,7 @@ fn what_a_counter_is() {
     assert_eq!((large(0), large(flags::NOSCALE)), (Value::Large(5000), Value::Large(50)));
     assert_eq!(query.info(id).expect("there").scale, 2);
 
-    // A counter that is gone.
+    // A removed counter.
     query.remove_counter(id).expect("there");
     assert_eq!(query.remove_counter(id), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.info(id).err(), Some(PdhStatus::INVALID_HANDLE));
@@ -283,12 +283,12 @@ fn what_a_counter_is() {
     assert_eq!(query.formatted_array(id, Format::DOUBLE), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(value(&query, id).expect_err("gone").0, PdhStatus::INVALID_HANDLE);
     assert_eq!(query.set_scale_factor(id, 0), Err(PdhStatus::INVALID_HANDLE));
-    // Its number is not given to another.
+    // Its id is not reused.
     let other = query.add_counter(r"\System\System Up Time", 0).expect("there");
     assert!(other != id && other != up);
     assert_eq!(query.counters().collect::<Vec<_>>(), [up, other]);
 
-    // What only a log has.
+    // Functions that require a log.
     use tachograph_counters::civil::FileTime;
     let real_time = PdhStatus::DATA_SOURCE_IS_REAL_TIME;
     assert_eq!(query.set_time_range(FileTime(0), FileTime(1)), Err(real_time));
@@ -297,7 +297,7 @@ fn what_a_counter_is() {
     assert_eq!(machine.source.read_raw_log_record(FileTime(0)), Err(real_time));
 }
 
-/// A set of one instance that programs publish: its path means the one program that does.
+/// A set with one instance that programs publish: the path without an instance selects the only program.
 #[test]
 fn sets_of_one_process() {
     let machine = Machine::new();
@@ -306,7 +306,7 @@ fn sets_of_one_process() {
     assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (Ok(3.0), Ok(3.0)));
     assert_eq!(query.raw_value(ids[0]).expect("a raw value").first, 3);
     assert_eq!(array(&query, ids[0]), Ok(vec![("shop".to_owned(), 0, Ok(3.0))]));
-    // Two of them are no single value any more.
+    // With two of them there is no single value.
     machine.after(1, |values| values.shops.push(("other".into(), 4)));
     query.collect().expect("values");
     let several = Err((PdhStatus::INVALID_INSTANCE, PdhStatus::CSTATUS_INVALID_DATA));
@@ -318,9 +318,9 @@ fn sets_of_one_process() {
     assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (gone, gone));
 }
 
-/// Sets that come and go.
+/// Sets that appear and disappear.
 #[test]
-fn a_machine_that_changes() {
+fn a_machine_whose_sets_change() {
     let machine = Machine::new();
     machine.without(&["Shop"]);
     let mut query = Query::open(&machine.source, 0);
@@ -332,7 +332,7 @@ fn a_machine_that_changes() {
     let sales = query.add_counter(r"\Shop(shop)\Sales", 0).expect("there");
     query.collect().expect("values");
     assert_eq!((value(&query, sales), value(&query, up)), (Ok(3.0), Ok(42.0)));
-    // What is gone is noticed at the latest when the counters are looked up anew.
+    // A removed set is noticed when a counter is looked up the next time.
     machine.without(&["Shop"]);
     query.collect().expect("values");
     assert_eq!(value(&query, sales), Ok(3.0));
@@ -342,9 +342,9 @@ fn a_machine_that_changes() {
     assert_eq!(value(&query, up), Ok(42.0));
 }
 
-/// Wildcards see every sample anew.
+/// Wildcards are expanded for every sample.
 #[test]
-fn instances_that_come_later() {
+fn instances_that_appear_later() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[r"\Process(*)\ID Process"]);
     for count in 3..20 {

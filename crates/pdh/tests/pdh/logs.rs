@@ -10,7 +10,7 @@ use crate::made::{Machine, log_source, query_of};
 
 const TYPES: [(&str, u32); 3] = [("a.blg", 8), ("a.csv", 1), ("a.tsv", 2)];
 
-/// The value of a counter in every record that is left; `None` where there is none.
+/// The values of a counter in all remaining records; `None` for a missing one.
 fn all(query: &mut Query, id: tachograph_pdh::CounterId) -> Vec<Option<f64>> {
     let mut values = Vec::new();
     loop {
@@ -50,17 +50,17 @@ fn values_and_times() {
         assert!(!query.is_real_time());
         let range = source.time_range().expect("a range");
         assert_eq!((range.samples, range.end.since(range.start)), (5, 4 * FREQUENCY), "{name}");
-        // The time of a collection is the record's.
+        // The time of a collection is that of the record.
         assert_eq!(query.collect_with_time(), Ok(range.start), "{name}");
         assert_eq!(query.raw_value(ids[0]).expect("a raw value").time_stamp, range.start);
-        // A first row has values of types of one sample only.
+        // The first record has values of types of one sample only.
         let first =
             [ids[0], ids[1]].map(|id| query.formatted_value(id, Format::DOUBLE).expect_err("none").status);
         assert_eq!(first, [PdhStatus::INVALID_DATA; 2], "{name}");
         let free = query.formatted_value(ids[2], Format::DOUBLE).map(|value| value.value);
         assert_eq!(free, Ok(Value::Double(25.0)), "{name}");
         assert_eq!(all(&mut query, ids[0]), [Some(10.0); 4], "{name}");
-        // At the end it stays at the end, and values stay as they were.
+        // The query stays at the end, and values are unchanged.
         assert_eq!(query.collect(), Err(PdhStatus::NO_MORE_DATA));
         let last = query.formatted_value(ids[1], Format::DOUBLE).map(|value| value.value);
         assert_eq!(last, Ok(Value::Double(50.0)), "{name}");
@@ -68,7 +68,7 @@ fn values_and_times() {
     }
 }
 
-/// A type of a text log: values that are formatted already, so one sample is enough.
+/// The counter type in text logs: values are already formatted, so one sample is enough.
 #[test]
 fn kinds_of_counters() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -96,12 +96,12 @@ fn instances_in_logs() {
             counts.push(values.iter().filter(|item| !item.value.status.is_error()).count());
             absent.push(query.raw_value(ids[1]).expect("a raw value").status.is_error());
         }
-        // The first row of a text has no value of a rate.
+        // The first row of a text log has no value of a rate.
         let first = if log_type == 8 { 3 } else { 0 };
         assert_eq!(counts[1..2], [3], "{name}");
         assert_eq!((counts[0], counts[2], absent[2]), (first, 2, true), "{name}");
         let mut query = Query::open(&source, 0);
-        // Against a log, what is in no sample is refused.
+        // Over a log, an instance that is in no sample is an error.
         assert_eq!(
             query.add_counter(r"\Process(nobody)\Ticks/sec", 0),
             Err(PdhStatus::NO_INSTANCE),
@@ -115,7 +115,7 @@ fn instances_in_logs() {
     }
 }
 
-/// A column of a text is of one instance: a blank cell is an instance without a value.
+/// A column of a text log belongs to one instance: a blank cell is an instance without a value.
 #[test]
 fn blank_cells() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -169,12 +169,12 @@ fn time_ranges() {
     let (mut query, ids) = query_of(&source, &[r"\System\Context Switches/sec"]);
     let start = source.time_range().expect("a range").start;
     let second = |number: i64| start.saturating_add(number * FREQUENCY);
-    // Both ends are included; the first record has nothing before it.
+    // Both ends are included; the first record has no predecessor.
     query.set_time_range(second(1), second(3)).expect("a range");
     assert_eq!(query.collect_with_time(), Ok(second(1)));
     assert!(query.formatted_value(ids[0], Format::DOUBLE).is_err());
     assert_eq!(all(&mut query, ids[0]), [Some(10.0); 2]);
-    // Anew, also after the end.
+    // From the start again, also after the end.
     query.set_time_range(second(4), second(1000)).expect("a range");
     assert_eq!(query.raw_value(ids[0]).expect("a raw value").status, PdhStatus::ITEM_NOT_VALIDATED);
     assert_eq!(query.collect_with_time(), Ok(second(4)));
@@ -220,7 +220,7 @@ fn several_logs_are_one_source() {
     assert_eq!(free[5..], [Err(PdhStatus::NO_MACHINE); 5]);
 }
 
-/// Machines side by side, by the clock of the first.
+/// Machines side by side, at the times of the first.
 #[test]
 fn logs_of_two_machines() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -241,7 +241,7 @@ fn logs_of_two_machines() {
         records += 1;
     }
     assert_eq!(records, 5);
-    // Moments are those of the first machine, for all that tells of them.
+    // All functions report the times of the first machine.
     let other = Machine::named("LATE");
     other.after(2, |_| {});
     let late = other.log(&folder.path().join("LATE"), 8, &[path]);
@@ -266,14 +266,14 @@ fn logs_of_two_machines() {
     // It has the values of all machines.
     let alone = first.read_raw_log_record(range.end).expect("a record");
     assert!(last.bytes.len() > alone.bytes.len());
-    // A path without a machine is of the first that has it.
+    // A path without a machine selects the first machine that has the counter.
     let (query, ids) = query_of(&source, &[path]);
     assert_eq!(query.info(ids[0]).expect("there").full_path, r"\\ONE\System\Context Switches/sec");
 }
 
-/// Logs of whole objects alone have numbers of names.
+/// Only logs of whole objects have V1 indexes.
 #[test]
-fn numbers_of_names() {
+fn indexes_of_names() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = made(folder.path(), "a.blg", 8);
     assert_eq!(source.name_by_index(None, 6), Err(PdhStatus::STRING_NOT_FOUND));
@@ -282,7 +282,7 @@ fn numbers_of_names() {
 }
 
 #[test]
-fn counters_may_be_added_on_the_way() {
+fn counters_can_be_added_between_collections() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = made(folder.path(), "a.blg", 8);
     let mut query = Query::open(&source, 0);
@@ -300,9 +300,9 @@ fn counters_may_be_added_on_the_way() {
     assert_eq!(value, Value::Double(50.0));
 }
 
-/// PdhOpenQuery's row of the table, and other files that are no logs.
+/// PdhOpenQuery's row of the table, and other files that are not logs.
 #[test]
-fn no_logs() {
+fn files_that_are_not_logs() {
     let folder = tempfile::tempdir().expect("a folder");
     let status = |name: &str, bytes: Option<&[u8]>| {
         let path = folder.path().join(name);
@@ -322,7 +322,7 @@ fn no_logs() {
     assert_eq!(whole.file_bytes(), Ok(bytes.len() as u64));
 }
 
-/// A log that a crash cut short gives its whole samples.
+/// A log that was truncated by a crash has its complete samples.
 #[test]
 fn damaged_logs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -347,13 +347,13 @@ fn raw_records() {
         let at = |units| source.read_raw_log_record(start.saturating_add(units));
         assert_eq!(at(-1), Err(PdhStatus::ENTRY_NOT_IN_LOG_FILE), "{name}");
         let first = at(0).expect("a record");
-        assert_eq!(first.record_type.number(), log_type);
+        assert_eq!(first.record_type.code(), log_type);
         // Without going over.
         assert_eq!(at(FREQUENCY - 1), Ok(first.clone()), "{name}");
         let second = at(FREQUENCY).expect("a record");
         assert_ne!(first, second, "{name}");
         let file = std::fs::read(&source.log_paths()[0]).expect("it can be read");
-        // Text: the very line. Binary: the very bytes of the event, as the file has them.
+        // Text: the line unchanged. Binary: the bytes of the event as in the file.
         let is_there = file.windows(second.bytes.len()).any(|window| window == second.bytes);
         assert!(is_there, "{name}: {:?}", String::from_utf8_lossy(&second.bytes));
         if first.record_type != LogType::Binary {

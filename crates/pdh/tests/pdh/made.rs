@@ -1,4 +1,4 @@
-//! A made machine whose clock and processes do what they are told, and logs of it.
+//! A fake machine with a controlled clock and controlled values, and logs of it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,20 +14,20 @@ use tachograph_perflib::{Clock, ErrorCode, FREQUENCY, Failure, Guid, InstanceKey
 /// The wall clock at the machine's start.
 const START: i64 = 133_000_000_000_000_000;
 
-/// What the machine's sets say.
+/// The values of the machine's sets.
 #[derive(Clone, Default)]
 pub(crate) struct Values {
-    /// `System`: context switches so far.
+    /// `System`: total context switches.
     pub(crate) switches: u64,
-    /// `Processor(0)` and `Processor(1)`: 100 ns units of work so far.
+    /// `Processor(0)` and `Processor(1)`: total busy time in 100 ns.
     pub(crate) busy: [u64; 2],
-    /// `Process`: name, id, ticks so far.
+    /// `Process`: name, id, total ticks.
     pub(crate) processes: Vec<(String, u32, u64)>,
-    /// `LogicalDisk`: name, free, of.
+    /// `LogicalDisk`: name, free, size.
     pub(crate) disks: Vec<(String, u64, u64)>,
     /// `Shop`: the processes that publish it, with their sales.
     pub(crate) shops: Vec<(String, u64)>,
-    /// Why `Process` cannot be collected.
+    /// The error of collecting `Process`.
     pub(crate) failure: Option<ErrorCode>,
 }
 
@@ -55,7 +55,7 @@ impl Provider for Made {
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let values = self.values.lock().expect("no panic").clone();
         match values.failure.filter(|_| eq_ignore_case(&self.info.name, "Process")) {
-            Some(code) => Err(Failure::new(code, "told to fail")),
+            Some(code) => Err(Failure::new(code, "a failure of the test")),
             None => {
                 (self.fill)(&values, rows);
                 Ok(())
@@ -104,12 +104,12 @@ impl Machine {
         Self { values, ticks, registry, clock, source }
     }
 
-    /// Has other sets from now on: all but these.
+    /// Removes sets; all others are available.
     pub(crate) fn without(&self, sets: &[&str]) {
         *self.registry.lock().expect("no panic") = registry_of("MADE", &self.clock, &self.values, sets);
     }
 
-    /// Lets time go by, and changes what the sets say.
+    /// Advances the clock, and changes values.
     pub(crate) fn after(&self, seconds: i64, change: impl FnOnce(&mut Values)) {
         self.ticks.fetch_add(seconds * FREQUENCY, Ordering::SeqCst);
         change(&mut self.values.lock().expect("no panic"));
@@ -119,8 +119,8 @@ impl Machine {
         query_of(&self.source, paths)
     }
 
-    /// A log of five samples a second apart: 10 context switches, half a second of work of processor 0, one tick of every
-    /// process more with each. In the third sample `init` is not there.
+    /// A log of five samples, a second apart. Each adds 10 context switches, half a second of work of processor 0, and one
+    /// tick of every process. In the third sample `init` is absent.
     pub(crate) fn log(&self, path: &Path, log_type: u32, paths: &[&str]) -> PathBuf {
         let (mut query, _) = self.query(paths);
         let bits = access::WRITE | access::CREATE_NEW;
@@ -152,12 +152,12 @@ pub(crate) fn log_source(path: PathBuf) -> DataSource {
     DataSource::of_logs(vec![path]).expect("a log")
 }
 
-/// A good raw value.
+/// A valid raw value.
 pub(crate) fn raw(first: i64, second: i64) -> RawCounter {
     RawCounter { first, second, multi_count: 1, ..RawCounter::default() }
 }
 
-/// A raw value in error.
+/// A raw value with an error.
 pub(crate) fn bad(status: PdhStatus) -> RawCounter {
     RawCounter { status, ..RawCounter::default() }
 }

@@ -1,4 +1,4 @@
-//! PDH's functions over a made machine, over made logs and, where there are some, over real ones.
+//! PDH's functions over a fake machine, over generated logs and, if available, over real ones.
 
 mod collector;
 mod corpus;

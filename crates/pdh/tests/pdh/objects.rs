@@ -1,4 +1,4 @@
-//! What there is to ask for: pdh-tools 1.4, PdhEnumObjectItems.
+//! Listing objects: pdh-tools 1.4, PdhEnumObjectItems.
 
 use tachograph_pdh::{ObjectItems, PdhStatus};
 
@@ -18,17 +18,17 @@ fn of_a_machine() {
     }
     assert_eq!(source.objects(Some("other"), 400), Err(PdhStatus::NO_MACHINE));
     let items = |object| source.object_items(None, object, 400);
-    // Without duplicates, without numbers.
+    // Without repeated names, without indexes.
     let processes = ObjectItems {
         counters: texts(&["Ticks/sec", "ID Process"]),
         instances: Some(texts(&["bash", "init"])),
     };
     assert_eq!(items("process"), Ok(processes));
     assert_eq!(items("Thread").map(|items| items.instances), Ok(Some(texts(&["bash/0", "bash/1"]))));
-    // No instances by nature, and none now.
+    // A set without instances, and one without instances now.
     assert_eq!(items("System").map(|items| items.instances), Ok(None));
     assert_eq!(items("Empty").map(|items| items.instances), Ok(Some(vec![])));
-    // Companions are not shown.
+    // Companions are not listed.
     assert_eq!(items("LogicalDisk").map(|items| items.counters), Ok(texts(&["% Free Space"])));
     assert_eq!(items("Nothing"), Err(PdhStatus::NO_OBJECT));
     assert_eq!(items(""), Err(PdhStatus::INVALID_ARGUMENT));

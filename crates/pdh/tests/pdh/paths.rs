@@ -1,4 +1,4 @@
-//! Paths in parts, checked and expanded: pdh-tools 1.3 and 1.4.
+//! Splitting, checking and expanding paths: pdh-tools 1.3 and 1.4.
 
 use tachograph_pdh::{
     InstanceElements, NO_EXPAND_COUNTERS, NO_EXPAND_INSTANCES, PathElements, PdhStatus, REFRESH_COUNTERS,
@@ -64,7 +64,7 @@ fn making() {
     for missing in [
         PathElements { object: String::new(), ..whole.clone() },
         PathElements { counter: String::new(), ..whole.clone() },
-        // It would be read as something else.
+        // It would be parsed differently.
         PathElements { object: "O(".to_owned(), ..whole.clone() },
         PathElements { instance: Some("a)b(c".to_owned()), ..whole.clone() },
         PathElements { counter: r"a\b".to_owned(), ..whole.clone() },
@@ -118,7 +118,7 @@ fn validating() {
     assert_eq!(validate(r"\Process(bash#0)\Ticks/sec"), PdhStatus::SUCCESS);
     assert_eq!(validate(r"\Process(bash#2)\Ticks/sec"), PdhStatus::NO_INSTANCE);
     assert_eq!(validate(r"\Process(b*)\Ticks/sec"), PdhStatus::SUCCESS);
-    // A companion is no counter of its own.
+    // A companion is not a counter by itself.
     assert_eq!(validate(r"\LogicalDisk(/)\Size"), PdhStatus::NO_COUNTER);
 }
 
@@ -135,7 +135,7 @@ fn expanding() {
     assert_eq!(expand(all, NO_EXPAND_INSTANCES), paths(&[all]));
     assert_eq!(expand(r"\Process(b*)\Ticks/sec", 0), paths(&three[..2]));
     assert_eq!(expand(r"\Process(*#*)\Ticks/sec", 0), paths(&three));
-    // The machine where the path has one.
+    // The machine is included if the path has one.
     assert_eq!(expand(r"\\MADE\Process(i*)\Ticks/sec", 0), paths(&[r"\\MADE\Process(init)\Ticks/sec"]));
     // Counters.
     let system = [r"\System\System Up Time", r"\System\Context Switches/sec"];
@@ -154,13 +154,13 @@ fn expanding() {
     assert_eq!(expand(r"\Thread(*/1)\ID Thread", 0), paths(&threads[1..]));
     // Sets.
     assert_eq!(expand(r"\S*\*Time", 0), paths(&system[..1]));
-    // Plain paths, also of sets without instances, expand to themselves; no instance is looked for.
+    // Plain paths, also of sets without instances, expand to themselves; instances are not looked up.
     assert_eq!(expand(system[0], 0), paths(&system[..1]));
     assert_eq!(expand(r"\Process(nobody)\Ticks/sec", 0), paths(&[r"\Process(nobody)\Ticks/sec"]));
     assert_eq!(expand(r"\Empty(*)\Count", 0), paths(&[]));
     assert_eq!(expand(r"\Shop\Sales", 0), paths(&[r"\Shop\Sales"]));
     assert_eq!(expand(r"\Shop(*)\Sales", 0), paths(&[r"\Shop(shop)\Sales"]));
-    // What is wrong.
+    // Invalid paths.
     for (path, status) in [
         ("", PdhStatus::INVALID_ARGUMENT),
         ("sdfhsdhfd", PdhStatus::INVALID_PATH),
@@ -174,14 +174,14 @@ fn expanding() {
         assert_eq!(expand(path, 0), Err(status), "{path}");
     }
     assert_eq!(expand(all, 8), Err(PdhStatus::INVALID_ARGUMENT));
-    // New instances are seen without being asked for.
+    // New instances are found without a refresh.
     machine.after(1, |values| values.processes.push(("init".into(), 9, 0)));
     assert_eq!(expand(all, 0).map(|paths| paths.len()), Ok(4));
     machine.after(1, |values| values.failure = Some(ErrorCode::TIMEOUT));
     assert_eq!(expand(all, 0), Err(PdhStatus::QUERY_PERF_DATA_TIMEOUT));
 }
 
-/// What a path is expanded to can be added, parsed and made again, whatever a process is called.
+/// An expanded path can be added, parsed and made again, whatever the name of a process.
 #[test]
 fn expanded_paths_are_paths() {
     let machine = Machine::new();
@@ -201,7 +201,7 @@ fn expanded_paths_are_paths() {
     }
 }
 
-/// Against a log, paths are those of the log, with its machine.
+/// Over a log, paths are those of the log, including its machine.
 #[test]
 fn expanding_over_a_log() {
     let folder = tempfile::tempdir().expect("a folder");

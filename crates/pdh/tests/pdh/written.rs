@@ -16,9 +16,9 @@ fn open(path: &Path, bits: u32, log_type: u32, query: &Query) -> Result<LogHandl
 #[test]
 fn numbers_of_types() {
     for number in 0..=8 {
-        assert_eq!(LogType::from_number(number).map(LogType::number), Some(number));
+        assert_eq!(LogType::from_code(number).map(LogType::code), Some(number));
     }
-    assert_eq!(LogType::from_number(9), None);
+    assert_eq!(LogType::from_code(9), None);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn arguments() {
         access::READ | access::CREATE_NEW,
         access::UPDATE | access::CREATE_ALWAYS,
         WRITE_NEW | 0x1000_0000,
-        // A caption without a text.
+        // A caption flag without a caption.
         WRITE_NEW | access::USER_STRING,
         // A circular log without a size.
         WRITE_NEW | access::CIRCULAR,
@@ -54,7 +54,7 @@ fn arguments() {
     assert_eq!(status(access::READ | access::OPEN_EXISTING, 0), Some(PdhStatus::FILE_NOT_FOUND));
     let nowhere = folder.path().join("no/folder/a.blg");
     assert_eq!(open(&nowhere, WRITE_NEW, 8, &query).err(), Some(PdhStatus::FILE_NOT_FOUND));
-    // Nothing was left behind.
+    // No file remains.
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
 }
 
@@ -62,7 +62,7 @@ fn arguments() {
 fn written_and_read() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in [("a.blg", LogType::Binary), ("a.csv", LogType::Csv), ("a.tsv", LogType::Tsv)] {
-        let path = Machine::new().log(&folder.path().join(name), log_type.number(), &PATHS);
+        let path = Machine::new().log(&folder.path().join(name), log_type.code(), &PATHS);
         let read =
             LogHandle::open(&path, access::READ | access::OPEN_EXISTING, 0, None, 0, None).expect("a log");
         assert_eq!(read.log_type(), log_type);
@@ -77,15 +77,15 @@ fn written_and_read() {
         let mut read = read;
         assert_eq!(read.update(&mut query, None), Err(PdhStatus::INVALID_HANDLE));
         assert_eq!(read.close(), Ok(()));
-        // What is there stays.
+        // An existing file is kept.
         let (other, _) = Machine::new().query(&PATHS);
-        let status = open(&path, WRITE_NEW, log_type.number(), &other).err();
+        let status = open(&path, WRITE_NEW, log_type.code(), &other).err();
         assert_eq!(status, Some(PdhStatus::FILE_ALREADY_EXISTS), "{name}");
         assert_eq!(std::fs::metadata(&path).expect("a file").len(), bytes, "{name}");
     }
 }
 
-/// PdhUpdateLog's row of the table: one record each, a comment that is not empty.
+/// PdhUpdateLog's row of the table: one record per call, a comment that is not empty.
 #[test]
 fn updating() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -102,7 +102,7 @@ fn updating() {
     assert_eq!(size, std::fs::metadata(&path).expect("a file").len());
     log.close().expect("it can be completed");
     assert_eq!(log_source(path).time_range().expect("a range").samples, 2);
-    // What cannot be collected is not written, and a log without a record does not stay.
+    // A failed collection is not written, and a log without a record is removed.
     let path = folder.path().join("b.blg");
     let (mut query, _) = machine.query(&[r"\Process(nobody)\Ticks/sec"]);
     let mut log = open(&path, WRITE_NEW, 8, &query).expect("a log");
@@ -112,7 +112,7 @@ fn updating() {
 }
 
 #[test]
-fn going_on() {
+fn appending() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in [("a.blg", 8), ("a.csv", 1)] {
         let path = folder.path().join(name);
@@ -121,7 +121,7 @@ fn going_on() {
         machine.log(&path, log_type, &PATHS);
         let bits = access::WRITE | access::OPEN_EXISTING;
         machine.after(1, |_| {});
-        // A clock that is behind.
+        // A clock that went backwards.
         let (mut query, _) = earlier.query(&PATHS);
         let mut log = open(&path, bits, log_type, &query).expect("a log");
         assert_eq!(log.update(&mut query, None), Err(PdhStatus::INCORRECT_APPEND_TIME), "{name}");
@@ -132,7 +132,7 @@ fn going_on() {
         assert_eq!(log.update(&mut query, None), Err(PdhStatus::UNMATCHED_APPEND_COUNTER), "{name}");
         drop(log);
         assert_eq!(log_source(path.clone()).time_range().expect("a range").samples, 5, "{name}");
-        // The same ones, in each of the ways.
+        // The same counters, in each of the modes.
         let ways = [
             bits,
             access::WRITE | access::OPEN_ALWAYS,
@@ -172,7 +172,7 @@ fn limits() {
     assert_eq!(full, Some(PdhStatus::LOG_FILE_TOO_SMALL));
     assert!(std::fs::metadata(&path).expect("a file").len() <= 2000);
     log.close().expect("it can be closed");
-    // A circular log goes on.
+    // A circular log continues.
     let path = folder.path().join("a.blg");
     let bits = small | access::CIRCULAR;
     let mut log = LogHandle::open(&path, bits, 8, Some(&query), 100_000, None).expect("a log");
@@ -184,7 +184,7 @@ fn limits() {
     assert!(std::fs::metadata(&path).expect("a file").len() <= 100_000);
     let samples = log_source(path).time_range().expect("a range").samples;
     assert!((10..1000).contains(&samples), "{samples}");
-    // Megabytes, where bytes are not said.
+    // Megabytes, unless bytes are requested.
     let path = folder.path().join("b.csv");
     let mut log = LogHandle::open(&path, WRITE_NEW, 1, Some(&query), 1, None).expect("a log");
     for _ in 0..100 {

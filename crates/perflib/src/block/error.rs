@@ -1,4 +1,4 @@
-//! What is wrong with bytes that were read.
+//! Errors in decoded bytes.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use crate::{ErrorCode, Guid};
 
 macro_rules! rules {
     ($($rule:ident $code:ident $text:literal;)*) => {
-        /// A rule that bytes broke.
+        /// A rule that valid data must follow.
         ///
-        /// `D`, `H`, `M`, `I`, `N`, `C` are the rules of raw data blocks: the block (data), a result (header), its counter
-        /// ids (multiple counters), its instances, one instance (name), one value (counter data). `Q` are those of
-        /// identifiers (queries), `R` of a registration, `S` of string blocks, `T` of single texts, `G` of GUIDs.
+        /// The letter says what the rule is about. In raw data blocks: `D` the block, `H` the header of a result, `M`
+        /// counter ids (multiple counters), `I` instances, `N` the name of an instance, `C` a value (counter data).
+        /// Elsewhere: `Q` identifiers (queries), `R` registrations, `S` string blocks, `T` single texts, `G` GUIDs.
         ///
-        /// Source: "Using the PerfLib Functions to Consume Counter Data", whose sample checks some of them.
+        /// Source: "Using the PerfLib Functions to Consume Counter Data", whose sample code checks some of these rules.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Rule {
             $(
-                #[doc = concat!("Broken when ", $text, ".")]
+                #[doc = concat!("Violation: ", $text, ".")]
                 $rule,
             )*
         }
@@ -31,14 +31,14 @@ macro_rules! rules {
                 }
             }
 
-            /// What is so when the rule is broken, in a few words.
-            pub const fn broken(self) -> &'static str {
+            /// The violation, in a few words.
+            pub const fn violation(self) -> &'static str {
                 match self {
                     $(Self::$rule => $text,)*
                 }
             }
 
-            /// The Win32 code with which a function refuses such bytes.
+            /// The Win32 code that a function returns for data that violates the rule.
             pub const fn code(self) -> ErrorCode {
                 match self {
                     $(Self::$rule => ErrorCode::$code,)*
@@ -51,88 +51,88 @@ macro_rules! rules {
 rules! {
     D1 INVALID_DATA "the block is shorter than its header";
     D2 INVALID_DATA "the block's size is below that of its header";
-    D3 INVALID_DATA "the block's size is beyond the bytes at hand";
-    D4 INVALID_DATA "the block's size is no multiple of 8";
-    D5 INVALID_DATA "the number of results does not fit";
+    D3 INVALID_DATA "the block's size is beyond the available bytes";
+    D4 INVALID_DATA "the block's size is not a multiple of 8";
+    D5 INVALID_DATA "the number of results differs from the number of queries";
     D6 INVALID_DATA "the frequency of the performance counter is not positive";
-    D7 INVALID_DATA "bytes are left over after the last result";
+    D7 INVALID_DATA "trailing bytes after the last result";
     H1 INVALID_DATA "there is no room for the header of a result";
     H2 INVALID_DATA "a result's size is below that of its header";
     H3 INVALID_DATA "a result's size is beyond the end of the block";
-    H4 INVALID_DATA "a result's size is no multiple of 8";
-    H5 INVALID_DATA "the kind of a result is unknown or does not fit the query";
+    H4 INVALID_DATA "a result's size is not a multiple of 8";
+    H5 INVALID_DATA "the kind of a result is unknown or does not match the query";
     H6 INVALID_DATA "an error result has no error";
-    H7 INVALID_DATA "a result of data has an error status";
-    H8 INVALID_DATA "bytes are left over in a result";
+    H7 INVALID_DATA "a result with data has an error status";
+    H8 INVALID_DATA "trailing bytes in a result";
     M1 INVALID_DATA "there is no room for the header of the counter ids";
     M2 INVALID_DATA "the size of the counter ids is below that of their header";
     M3 INVALID_DATA "the size of the counter ids is beyond the end of the result";
-    M4 INVALID_DATA "the size of the counter ids is no multiple of 4";
-    M5 INVALID_DATA "the number of counter ids does not fit their size";
-    M6 INVALID_DATA "there is no counter id";
-    M7 INVALID_DATA "there are too many counter ids";
-    M8 INVALID_DATA "a counter id stands twice";
+    M4 INVALID_DATA "the size of the counter ids is not a multiple of 4";
+    M5 INVALID_DATA "the number of counter ids does not match their size";
+    M6 INVALID_DATA "no counter id";
+    M7 INVALID_DATA "too many counter ids";
+    M8 INVALID_DATA "duplicate counter id";
     M9 INVALID_DATA "a counter id is the wildcard";
     I1 INVALID_DATA "there is no room for the header of the instances";
     I2 INVALID_DATA "the size of the instances is below that of their header";
     I3 INVALID_DATA "the size of the instances is beyond the end of the result";
-    I4 INVALID_DATA "the size of the instances is no multiple of 8";
-    I5 INVALID_DATA "the number of instances does not fit their size";
-    I6 INVALID_DATA "bytes are left over after the last instance";
+    I4 INVALID_DATA "the size of the instances is not a multiple of 8";
+    I5 INVALID_DATA "the number of instances does not match their size";
+    I6 INVALID_DATA "trailing bytes after the last instance";
     N1 INVALID_DATA "there is no room for the header of an instance";
     N2 INVALID_DATA "an instance's size has no room for a name";
     N3 INVALID_DATA "an instance's size is beyond the end of the instances";
-    N4 INVALID_DATA "an instance's size is no multiple of 8";
-    N5 INVALID_DATA "an instance's name has no end";
+    N4 INVALID_DATA "an instance's size is not a multiple of 8";
+    N5 INVALID_DATA "an instance's name is not terminated";
     N6 INVALID_DATA "an instance's name is too long";
     C1 INVALID_DATA "there is no room for the header of a value";
     C2 INVALID_DATA "a value's size has no room for a value";
-    C3 INVALID_DATA "a value's size is beyond the end of what holds it";
-    C4 INVALID_DATA "a value's size is no multiple of 8";
+    C3 INVALID_DATA "a value's size is beyond the end of its container";
+    C4 INVALID_DATA "a value's size is not a multiple of 8";
     C5 INVALID_DATA "a value is not 4 or 8 bytes wide";
     C6 INVALID_DATA "a value is wider than its size allows";
     Q1 INVALID_PARAMETER "there is no room for an identifier";
     Q2 INVALID_PARAMETER "an identifier's size is below that of its fixed part";
     Q3 INVALID_PARAMETER "an identifier's size is beyond the end of the identifiers";
-    Q4 INVALID_PARAMETER "an identifier's size is no multiple of 8";
-    Q5 INVALID_PARAMETER "an identifier's name has no end";
+    Q4 INVALID_PARAMETER "an identifier's size is not a multiple of 8";
+    Q5 INVALID_PARAMETER "an identifier's name is not terminated";
     Q6 INVALID_PARAMETER "an identifier's name is too long";
     R1 INVALID_REGISTRATION "the registration is shorter than its header";
-    R2 INVALID_REGISTRATION "the set has no counter or too many";
-    R3 INVALID_REGISTRATION "the registration's length does not fit its number of counters";
+    R2 INVALID_REGISTRATION "the set has no counters or too many";
+    R3 INVALID_REGISTRATION "the registration's length does not match its number of counters";
     R4 INVALID_REGISTRATION "the instance type is unknown";
     R5 INVALID_REGISTRATION "a detail level is neither 100 nor 200";
-    R6 INVALID_REGISTRATION "a counter id stands twice";
+    R6 INVALID_REGISTRATION "duplicate counter id";
     R7 INVALID_REGISTRATION "a counter id is the wildcard";
-    R8 INVALID_REGISTRATION "a default scale is beyond the range";
-    R9 INVALID_REGISTRATION "a counter lacks a companion that its type needs";
+    R8 INVALID_REGISTRATION "a default scale is out of range";
+    R9 INVALID_REGISTRATION "a counter has no companion, but its type needs one";
     R10 INVALID_REGISTRATION "a companion is not in the set";
     R11 INVALID_REGISTRATION "a counter is its own companion";
     R12 INVALID_REGISTRATION "a companion has the wrong type";
-    R13 INVALID_REGISTRATION "the registration is another set's";
+    R13 INVALID_REGISTRATION "the registration belongs to another set";
     S1 INVALID_DATA "the string block is shorter than its header";
-    S2 INVALID_DATA "the string block's size is beyond the bytes at hand";
+    S2 INVALID_DATA "the string block's size is beyond the available bytes";
     S3 INVALID_DATA "the string block's size has no room for its counters";
     S4 INVALID_DATA "a string's offset is odd";
-    S5 INVALID_DATA "a string's offset is not among the strings";
-    S6 INVALID_DATA "a string has no end";
+    S5 INVALID_DATA "a string's offset is outside the strings";
+    S6 INVALID_DATA "a string is not terminated";
     T1 INVALID_DATA "a text's length is odd";
-    T2 INVALID_DATA "a text has no end";
-    T3 INVALID_DATA "a text ends before its bytes do";
+    T2 INVALID_DATA "a text is not terminated";
+    T3 INVALID_DATA "a NUL inside a text";
     G1 INVALID_DATA "a GUID is not 16 bytes long";
 }
 
-/// `D3`.
+/// Writes the name, such as `D3`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// What stood where a rule was broken.
+/// The value that breaks a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A number: the field's, or how many bytes were there.
+    /// The value of a field, or a number of bytes or items.
     Number(i64),
     /// A counter type.
     Type(CounterType),
@@ -140,7 +140,7 @@ pub enum Found {
     Guid(Guid),
 }
 
-/// What should have stood there.
+/// The value that a rule expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// This number.
@@ -149,7 +149,7 @@ pub enum Expected {
     AtLeast(i64),
     /// This number or less.
     AtMost(i64),
-    /// A number of this range, the ends included.
+    /// A number in this inclusive range.
     Between(i64, i64),
     /// A multiple of this number.
     MultipleOf(i64),
@@ -157,7 +157,7 @@ pub enum Expected {
     Type(CounterType),
     /// A GUID.
     Guid(Guid),
-    /// Something that takes words.
+    /// Anything else, in words.
     Words(&'static str),
 }
 
@@ -177,7 +177,7 @@ impl fmt::Display for Expected {
             Self::Exactly(number) => write!(f, "{number}"),
             Self::AtLeast(number) => write!(f, "at least {number}"),
             Self::AtMost(number) => write!(f, "at most {number}"),
-            Self::Between(least, most) => write!(f, "{least} to {most}"),
+            Self::Between(min, max) => write!(f, "{min} to {max}"),
             Self::MultipleOf(number) => write!(f, "a multiple of {number}"),
             Self::Type(counter_type) => write!(f, "{counter_type}"),
             Self::Guid(guid) => write!(f, "{guid}"),
@@ -186,7 +186,7 @@ impl fmt::Display for Expected {
     }
 }
 
-/// Bytes broke a rule: which, where, what was found there and what was expected.
+/// A violated rule, where it was violated, and the values found and expected.
 ///
 /// ```
 /// use tachograph_perflib::{ErrorCode, block};
@@ -202,41 +202,41 @@ impl fmt::Display for Expected {
 pub struct BlockError {
     /// The rule.
     pub rule: Rule,
-    /// Offset in the bytes.
+    /// Offset in the decoded bytes.
     pub offset: usize,
-    /// What was found there.
+    /// The value found.
     pub found: Found,
-    /// What was expected.
+    /// The value expected.
     pub expected: Expected,
 }
 
 impl BlockError {
-    /// The Win32 code with which a function refuses such bytes.
+    /// The Win32 code that a function returns for the invalid data.
     pub const fn code(&self) -> ErrorCode {
         self.rule.code()
     }
 
-    /// A broken rule about a number.
+    /// A violated rule about a number.
     pub(crate) fn number(rule: Rule, offset: usize, found: impl Into<i64>, expected: Expected) -> Self {
         Self { rule, offset, found: Found::Number(found.into()), expected }
     }
 
-    /// A broken rule about a number of bytes or items.
+    /// A violated rule about a count of bytes or items.
     pub(crate) fn count(rule: Rule, offset: usize, found: usize, expected: Expected) -> Self {
         Self::number(rule, offset, count(found), expected)
     }
 }
 
-/// A number of bytes or items as errors show it; none in memory is beyond the range.
+/// Converts a number of bytes or items for an error. Nothing in memory exceeds the range of `i64`.
 pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// One line: offset, rule, what is so, found, expected.
+/// Writes one line: offset, rule, violation, found, expected.
 impl fmt::Display for BlockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rule, offset, found, expected } = self;
-        write!(f, "offset {offset:#x}: {rule}: {} (found {found}, expected {expected})", rule.broken())
+        write!(f, "offset {offset:#x}: {rule}: {} (found {found}, expected {expected})", rule.violation())
     }
 }
 

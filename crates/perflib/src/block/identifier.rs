@@ -1,4 +1,4 @@
-//! Identifiers: the queries of a handle as bytes.
+//! The binary format of identifiers, the entries of a query.
 
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, IntoBytes};
@@ -16,37 +16,37 @@ const HEADER: usize = size_of::<CounterIdentifier>();
 const SIZE: SizeRules =
     SizeRules { field: 20, least: (Rule::Q2, HEADER), most: Rule::Q3, multiple: (Rule::Q4, 8) };
 
-/// One query of a handle: which counters of which instances of which set.
+/// An entry of a query: selects counters and instances of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[doc(alias = "PERF_COUNTER_IDENTIFIER")]
 pub struct Identifier {
     /// GUID of the counter set.
     pub set: Guid,
-    /// 0, or the Win32 code why this query was not added or removed. On input it says nothing.
+    /// 0, or the Win32 code of the error that kept the identifier from being added or removed. Ignored on input.
     pub status: u32,
-    /// Number of the counter; `None` for all.
+    /// Id of the counter; `None` for all.
     pub counter_id: Option<u32>,
-    /// Number of the instance; `None` for all.
+    /// Id of the instance; `None` for all.
     pub instance_id: Option<u32>,
-    /// Place of the query's result in the handle's blocks. On input it says nothing.
+    /// Index of the identifier's result in each block. Ignored on input.
     pub index: u32,
-    /// Name of the instance, or a pattern of `*` and `?`; empty for sets without instances.
+    /// Name of the instance, or a pattern with `*` and `?`; empty for sets without instances.
     pub name: String,
 }
 
 impl Identifier {
-    /// All counters of a set, of all instances whose name fits the pattern.
+    /// Selects all counters of the set's instances whose name matches a pattern.
     pub fn new(set: Guid, name: impl Into<String>) -> Self {
         Self { set, status: 0, counter_id: None, instance_id: None, index: 0, name: name.into() }
     }
 
-    /// Appends the identifier. An empty name takes no bytes; one of more than [`MAX_NAME_UNITS`] is cut at the boundary
-    /// of a character.
+    /// Appends the identifier. An empty name is omitted; a name longer than [`MAX_NAME_UNITS`] is truncated at a
+    /// character boundary.
     ///
     /// # Errors
     ///
-    /// [`WriteError::TooLarge`]: there would be more than [`MAX_BLOCK_BYTES`], or they cannot grow. They are as they were
-    /// then.
+    /// [`WriteError::TooLarge`] if `out` would exceed [`MAX_BLOCK_BYTES`] or memory is exhausted. `out` is then
+    /// unchanged.
     pub fn push(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
         let begin = out.len();
         out.try_reserve(HEADER + name_bytes_bound(&self.name)).map_err(|_| WriteError::TooLarge)?;
@@ -74,45 +74,45 @@ impl Identifier {
     }
 }
 
-/// Identifiers whose sizes were checked, so that each can be found; an iterator over them.
+/// An iterator over identifiers with valid sizes.
 ///
-/// Each is an [`Identifier`], or the error for which this one alone is refused, with the status
-/// [`ErrorCode::INVALID_PARAMETER`](crate::ErrorCode::INVALID_PARAMETER): its name has no end ([`Rule::Q5`]) or is too
-/// long ([`Rule::Q6`]).
+/// Each item is an [`Identifier`], or an error with the status
+/// [`ErrorCode::INVALID_PARAMETER`](crate::ErrorCode::INVALID_PARAMETER) if the identifier's name is not terminated
+/// ([`Rule::Q5`]) or is too long ([`Rule::Q6`]). Such an error does not affect the other identifiers.
 #[derive(Clone, Debug)]
 pub struct Identifiers<'a> {
     rest: Section<'a>,
 }
 
-/// Checks where the identifiers are. No bytes are no identifiers, which a handle without queries gives and
-/// `PerfAddCounters` refuses.
+/// Checks the sizes of the identifiers. An empty slice has no identifiers and is valid here, although `PerfAddCounters`
+/// rejects it.
 ///
 /// # Errors
 ///
-/// [`Rule::Q1`] to [`Rule::Q4`], for which a call fails as a whole with
-/// [`ErrorCode::INVALID_PARAMETER`](crate::ErrorCode::INVALID_PARAMETER): a size that is below 40, leads beyond the end or
-/// is no multiple of 8 leaves open where the next identifier is.
+/// [`Rule::Q1`] to [`Rule::Q4`], with the code
+/// [`ErrorCode::INVALID_PARAMETER`](crate::ErrorCode::INVALID_PARAMETER). If a size is below 40, is past the end or is
+/// not a multiple of 8, the start of the next identifier is unknown, so all of them are rejected.
 pub fn decode_identifiers(bytes: &[u8]) -> Result<Identifiers<'_>, BlockError> {
     let identifiers = Identifiers { rest: Section::all(bytes) };
     let mut rest = identifiers.rest;
     while !rest.bytes.is_empty() {
-        take(&mut rest)?;
+        split_off(&mut rest)?;
     }
     Ok(identifiers)
 }
 
-/// Splits off the identifier in front; its name is not looked at yet.
-fn take<'a>(rest: &mut Section<'a>) -> Result<(&'a CounterIdentifier, Section<'a>), BlockError> {
+/// Splits off the first identifier without checking its name.
+fn split_off<'a>(rest: &mut Section<'a>) -> Result<(&'a CounterIdentifier, Section<'a>), BlockError> {
     let header: &CounterIdentifier = rest.head(Rule::Q1)?;
-    Ok((header, rest.take(header.bytes.get(), &SIZE)?.after(HEADER)))
+    Ok((header, rest.split_off(header.bytes.get(), &SIZE)?.after(HEADER)))
 }
 
 impl Iterator for Identifiers<'_> {
     type Item = Result<Identifier, BlockError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // The sizes were checked: the only error is the end.
-        let (header, name) = take(&mut self.rest).ok()?;
+        // The sizes were checked up front, so an error can only mean the end.
+        let (header, name) = split_off(&mut self.rest).ok()?;
         Some(decode_name(name).map(|name| Identifier {
             set: Guid::from_bytes(header.set),
             status: header.status.get(),
@@ -124,13 +124,13 @@ impl Iterator for Identifiers<'_> {
     }
 }
 
-/// The name after an identifier's fixed part; empty where no bytes are left for one.
+/// The name after an identifier's fixed part; empty if no bytes follow.
 fn decode_name(rest: Section<'_>) -> Result<Text<'_>, BlockError> {
     if rest.bytes.is_empty() {
         return Ok(Text::default());
     }
     let Some(name) = Text::until_nul(rest.bytes) else {
-        let expected = Expected::Words("a NUL among these bytes");
+        let expected = Expected::Words("a NUL within these bytes");
         return Err(BlockError::count(Rule::Q5, rest.offset, rest.bytes.len(), expected));
     };
     if name.len() > MAX_NAME_UNITS {
@@ -140,13 +140,13 @@ fn decode_name(rest: Section<'_>) -> Result<Text<'_>, BlockError> {
     Ok(name)
 }
 
-/// Writes the status of each identifier, 0 or a Win32 code, into the bytes that the caller passed.
+/// Writes a status, 0 or a Win32 code, into each encoded identifier.
 ///
-/// Identifiers for which there is no status keep theirs.
+/// If `statuses` has fewer items, the remaining identifiers are unchanged.
 ///
 /// # Errors
 ///
-/// As [`decode_identifiers`]; nothing is written then.
+/// Same as [`decode_identifiers`]; nothing is written on error.
 pub fn write_statuses(bytes: &mut [u8], statuses: impl IntoIterator<Item = u32>) -> Result<(), BlockError> {
     decode_identifiers(bytes)?;
     let mut rest = bytes;

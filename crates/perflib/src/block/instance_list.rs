@@ -1,4 +1,4 @@
-//! Lists of instances: what `PerfEnumerateCounterSetInstances` gives.
+//! Instance lists, the result of `PerfEnumerateCounterSetInstances`.
 
 use zerocopy::IntoBytes;
 
@@ -10,26 +10,26 @@ use super::text::{MAX_NAME_UNITS, Text, name_bytes_bound, push_text};
 use super::write::WriteError;
 
 const HEADER: usize = size_of::<InstanceHeader>();
-/// Header, NUL and padding at least.
+/// The smallest instance has a header, a NUL and padding.
 const SIZE: SizeRules =
     SizeRules { field: 0, least: (Rule::N2, HEADER + 8), most: Rule::N3, multiple: (Rule::N4, 8) };
 
-/// The name and the number of an instance.
+/// The name and id of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedInstance<'a> {
-    /// The number.
+    /// The id.
     pub id: u32,
     /// The name.
     pub name: Text<'a>,
 }
 
 impl<'a> ListedInstance<'a> {
-    /// Splits off the instance in front.
-    pub(super) fn take(rest: &mut Section<'a>) -> Result<Self, BlockError> {
+    /// Splits off the first instance.
+    pub(super) fn split_off(rest: &mut Section<'a>) -> Result<Self, BlockError> {
         let header: &InstanceHeader = rest.head(Rule::N1)?;
-        let text = rest.take(header.bytes.get(), &SIZE)?.after(HEADER);
+        let text = rest.split_off(header.bytes.get(), &SIZE)?.after(HEADER);
         let Some(name) = Text::until_nul(text.bytes) else {
-            let expected = Expected::Words("a NUL among these bytes");
+            let expected = Expected::Words("a NUL within these bytes");
             return Err(BlockError::count(Rule::N5, text.offset, text.bytes.len(), expected));
         };
         if name.len() > MAX_NAME_UNITS {
@@ -40,11 +40,12 @@ impl<'a> ListedInstance<'a> {
     }
 }
 
-/// Appends an instance to a list; a name of more than [`MAX_NAME_UNITS`] is cut at the boundary of a character.
+/// Appends an instance to a list; a name longer than [`MAX_NAME_UNITS`] is truncated at a character boundary.
 ///
 /// # Errors
 ///
-/// [`WriteError::TooLarge`]: the list would have more than [`MAX_BLOCK_BYTES`] or cannot grow. It is as it was then.
+/// [`WriteError::TooLarge`] if the list would exceed [`MAX_BLOCK_BYTES`] or memory is exhausted. The list is then
+/// unchanged.
 pub fn push_instance(out: &mut Vec<u8>, name: &str, id: u32) -> Result<(), WriteError> {
     let begin = out.len();
     out.try_reserve(HEADER + name_bytes_bound(name)).map_err(|_| WriteError::TooLarge)?;
@@ -61,17 +62,17 @@ pub fn push_instance(out: &mut Vec<u8>, name: &str, id: u32) -> Result<(), Write
     Ok(())
 }
 
-/// A list of instances that was checked from its first byte to its last; an iterator over them.
+/// An iterator over a completely checked list of instances.
 #[derive(Clone, Debug)]
 pub struct InstanceList<'a> {
     rest: Section<'a>,
 }
 
-/// Checks a list of instances. No bytes are a list without instances.
+/// Checks a list of instances; an empty slice is an empty list.
 ///
 /// # Errors
 ///
-/// The first [`Rule`] that the bytes break, [`N1`](Rule::N1) to [`N6`](Rule::N6).
+/// The first violated rule, one of [`N1`](Rule::N1) to [`N6`](Rule::N6).
 ///
 /// ```
 /// use tachograph_perflib::block::{decode_instances, push_instance};
@@ -88,7 +89,7 @@ pub fn decode_instances(bytes: &[u8]) -> Result<InstanceList<'_>, BlockError> {
     let list = InstanceList { rest: Section::all(bytes) };
     let mut rest = list.rest;
     while !rest.bytes.is_empty() {
-        ListedInstance::take(&mut rest)?;
+        ListedInstance::split_off(&mut rest)?;
     }
     Ok(list)
 }
@@ -97,7 +98,7 @@ impl<'a> Iterator for InstanceList<'a> {
     type Item = ListedInstance<'a>;
 
     fn next(&mut self) -> Option<ListedInstance<'a>> {
-        // The whole list was checked: the only error is its end.
-        ListedInstance::take(&mut self.rest).ok()
+        // The list was checked up front, so an error can only mean the end.
+        ListedInstance::split_off(&mut self.rest).ok()
     }
 }

@@ -1,13 +1,13 @@
-//! What a result holds.
+//! The kind of a result.
 
-/// What a result of a raw data block holds (`PERF_COUNTER_HEADER::dwType`). Bit 2 says many counters, bit 4 many
-/// instances.
+/// The kind of a result in a raw data block (`PERF_COUNTER_HEADER::dwType`). Flag 2 means several counters, flag 4
+/// several instances.
 ///
 /// Source: perflib.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Kind {
-    /// No data: a Win32 code.
+    /// A Win32 code instead of data.
     #[doc(alias = "PERF_ERROR_RETURN")]
     Error = 0,
     /// One counter of one instance.
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of this number, if there is one.
+    /// The kind with this number.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::Error,
@@ -37,7 +37,7 @@ impl Kind {
         })
     }
 
-    /// The kind of the results of a query that asks for one counter or all, of one instance or all.
+    /// The kind of the result of a query for one or all counters, and one or all instances.
     pub const fn of_query(all_counters: bool, all_instances: bool) -> Self {
         match (all_counters, all_instances) {
             (false, false) => Self::SingleCounter,

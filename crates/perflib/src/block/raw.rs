@@ -1,6 +1,6 @@
-//! The structures of PerfLib V2 as they lie in memory and in blocks, all little-endian.
+//! The structures of PerfLib V2 in memory and in blocks, all little-endian.
 //!
-//! Every structure begins at a multiple of 8. None has holes: what Windows calls padding or reserved is a field here.
+//! Every structure starts at a multiple of 8 bytes. Reserved bytes are fields.
 //!
 //! Source: perflib.h; \[MS-PCQ\] 2.2.4.
 

@@ -1,4 +1,4 @@
-//! Decoding of raw data blocks that are not trusted.
+//! Decodes untrusted raw data blocks.
 
 mod ids;
 mod instances;
@@ -15,19 +15,20 @@ use super::raw::{DataHeader, ResultHeader};
 use super::section::{Section, SizeRules};
 use super::stamp::Stamp;
 
-/// What a decoder lets pass beyond the rules. The default lets nothing pass.
+/// Exceptions to the rules. The default has no exceptions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// A value of data size 0 in a `PERF_COUNTER_DATA` of 16 bytes is one that cannot be read now (`None`). Tachograph
-    /// writes them; from others rule C5 forbids them.
+    /// Accept data size 0 in a `PERF_COUNTER_DATA` of 16 bytes as a value that cannot be read now (`None`). Tachograph
+    /// writes such values, although rule C5 forbids them.
     pub allow_missing_values: bool,
-    /// A result of data that has an error status (rule H7) is an error result: its data is not looked at, its status is
-    /// reported. Otherwise it rejects the whole block.
+    /// Treat a result with data and an error status (rule H7) as an error result without data. Otherwise the whole
+    /// block is rejected.
     pub allow_failed_data: bool,
 }
 
 impl DecodeOptions {
-    /// What Tachograph's own consumers use: both allowed, so that one query's trouble stays with it.
+    /// The options of Tachograph's consumers: both exceptions, so that an error in one result does not affect the
+    /// others.
     pub const CONSUMER: Self = Self { allow_missing_values: true, allow_failed_data: true };
 }
 
@@ -35,9 +36,9 @@ const HEADER: usize = size_of::<DataHeader>();
 const SIZE: SizeRules =
     SizeRules { field: 0, least: (Rule::D2, HEADER), most: Rule::D3, multiple: (Rule::D4, 8) };
 
-/// A raw data block that was checked from its first byte to its last.
+/// A completely checked raw data block.
 ///
-/// It borrows the bytes and is walked with iterators; nothing is allocated for results, instances or values.
+/// It borrows the bytes. Iterators over results, instances and values do not allocate.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
     header: &'a DataHeader,
@@ -46,30 +47,30 @@ pub struct Block<'a> {
     options: DecodeOptions,
 }
 
-/// Checks a block by all rules and gives a view of it; what Tachograph's own blocks need beyond is said at
+/// Checks all rules of a block. Blocks with missing values, which Tachograph itself writes, need the exceptions of
 /// [`decode_with`].
 ///
-/// Bytes after the end that the block says it has are not looked at. Memory beyond the view: 8 bytes per counter id of
-/// one result, where there are more than 64 and they do not rise.
+/// Bytes after the block are ignored. Memory is allocated only to find duplicates if a result has more than 64 unsorted
+/// counter ids: 8 bytes per id.
 ///
 /// # Errors
 ///
-/// The first [`Rule`] that the bytes break, `D1` to `C6`; the code is
+/// The first violated [`Rule`], `D1` to `C6`; the code is
 /// [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
 pub fn decode(bytes: &[u8]) -> Result<Block<'_>, BlockError> {
     decode_with(bytes, DecodeOptions::default())
 }
 
-/// As [`decode`], but lets pass what the options allow. Consumers take [`DecodeOptions::CONSUMER`]: values that cannot be
-/// read now are usual in blocks of Tachograph.
+/// Like [`decode`], but with exceptions. Consumers use [`DecodeOptions::CONSUMER`], because Tachograph's blocks often
+/// have missing values.
 ///
 /// # Errors
 ///
-/// As [`decode`].
+/// Same as [`decode`].
 pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, BlockError> {
     let mut rest = Section::all(bytes);
     let header: &DataHeader = rest.head(Rule::D1)?;
-    let section = rest.take(header.total_bytes.get(), &SIZE)?.after(HEADER);
+    let section = rest.split_off(header.total_bytes.get(), &SIZE)?.after(HEADER);
 
     let results = header.result_count.get();
     let most = section.bytes.len() / size_of::<ResultHeader>();
@@ -88,27 +89,27 @@ pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, Bl
 }
 
 impl<'a> Block<'a> {
-    /// When the block was made.
+    /// The time of the collection.
     pub fn stamp(&self) -> Stamp {
         Stamp::of(self.header)
     }
 
-    /// The header as it stands in the block.
+    /// The header.
     pub fn header(&self) -> &'a DataHeader {
         self.header
     }
 
-    /// How many bytes the block has; others can follow it in the buffer.
+    /// The size of the block, without any bytes after it in the buffer.
     pub fn total_bytes(&self) -> usize {
         HEADER + self.section.bytes.len()
     }
 
-    /// The results, in the order of the handle's queries by their index.
+    /// The results, in the order of the identifiers' indexes.
     pub fn results(&self) -> Results<'a> {
         Results { left: self.header.result_count.get(), rest: self.section, options: self.options }
     }
 
-    /// Checks that the block has one result for each query of its handle.
+    /// Checks that the block has one result per identifier.
     ///
     /// # Errors
     ///

@@ -1,35 +1,35 @@
-//! A stretch of bytes that is taken apart from its front.
+//! A slice that is decoded from front to back.
 
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::error::{BlockError, Expected, Rule, count};
 
-/// Bytes that are left of a block or of a part of it, and where they begin in the whole.
+/// The bytes of a block that remain to be decoded, or a part of them, and their offset in the block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) offset: usize,
 }
 
-/// What holds for the size that a structure says of itself.
+/// The rules for the size field of a structure.
 pub(crate) struct SizeRules {
-    /// Offset of the size in the structure.
+    /// Offset of the size field in the structure.
     pub(crate) field: usize,
-    /// The rule of the least size, and this size.
+    /// The rule for the minimum size, and this size.
     pub(crate) least: (Rule, usize),
-    /// The rule that the size leads nowhere beyond what is left.
+    /// The rule that the size is within the remaining bytes.
     pub(crate) most: Rule,
-    /// The rule of what the size is a multiple of, and this number.
+    /// The rule for the alignment of the size, and this alignment.
     pub(crate) multiple: (Rule, u32),
 }
 
 impl<'a> Section<'a> {
-    /// All of some bytes.
+    /// A section with all bytes of a slice, starting at offset 0.
     pub(crate) fn all(bytes: &'a [u8]) -> Self {
         Self { bytes, offset: 0 }
     }
 
-    /// Looks at the structure in front.
+    /// The first structure, without splitting it off.
     pub(crate) fn head<T>(&self, rule: Rule) -> Result<&'a T, BlockError>
     where
         T: FromBytes + KnownLayout + Immutable + Unaligned,
@@ -43,11 +43,11 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Splits off the structure in front, which says that it has `size` bytes.
-    pub(crate) fn take(&mut self, size: u32, rules: &SizeRules) -> Result<Self, BlockError> {
+    /// Splits off the first structure, whose size field is `size`.
+    pub(crate) fn split_off(&mut self, size: u32, rules: &SizeRules) -> Result<Self, BlockError> {
         let broken =
             |rule, expected| Err(BlockError::number(rule, self.offset + rules.field, size, expected));
-        // What does not fit a usize is beyond what is left, too.
+        // A size beyond `usize` is beyond the remaining bytes too.
         let bytes = usize::try_from(size).unwrap_or(usize::MAX);
         if bytes < rules.least.1 {
             return broken(rules.least.0, Expected::AtLeast(count(rules.least.1)));
@@ -58,25 +58,25 @@ impl<'a> Section<'a> {
         if !size.is_multiple_of(rules.multiple.1) {
             return broken(rules.multiple.0, Expected::MultipleOf(rules.multiple.1.into()));
         }
-        let taken = Self { bytes: &self.bytes[..bytes], offset: self.offset };
+        let first = Self { bytes: &self.bytes[..bytes], offset: self.offset };
         self.skip(bytes);
-        Ok(taken)
+        Ok(first)
     }
 
-    /// Goes on by some bytes, or to the end where fewer are left.
+    /// Skips `bytes` bytes, or all if fewer remain.
     pub(crate) fn skip(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes.len());
         self.bytes = &self.bytes[bytes..];
         self.offset += bytes;
     }
 
-    /// What is left after some bytes.
+    /// The section without its first `bytes` bytes.
     pub(crate) fn after(mut self, bytes: usize) -> Self {
         self.skip(bytes);
         self
     }
 
-    /// Checks that nothing is left.
+    /// Checks that no bytes remain.
     pub(crate) fn end(&self, rule: Rule) -> Result<(), BlockError> {
         match self.bytes.len() {
             0 => Ok(()),

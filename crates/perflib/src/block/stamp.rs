@@ -1,17 +1,17 @@
-//! When a block was made.
+//! The timestamp of a block.
 
 use tachograph_counters::civil::FileTime;
 use zerocopy::little_endian::U16;
 
 use super::raw::DataHeader;
 
-/// When a block was made, by both clocks that counters are measured with.
+/// The time of a collection, by both clocks that counters use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// The performance counter, in ticks (`PerfTimeStamp`).
     #[doc(alias = "PerfTimeStamp")]
     pub ticks: i64,
-    /// Ticks of the performance counter in a second, above 0 (`PerfFreq`).
+    /// Ticks of the performance counter per second, above 0 (`PerfFreq`).
     #[doc(alias = "PerfFreq")]
     pub frequency: i64,
     /// The time in UTC (`PerfTime100NSec`).
@@ -20,7 +20,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of a header. The header's calendar time says nothing more and is not looked at.
+    /// The stamp of a header. The header's calendar time is redundant, so it is ignored.
     pub(super) fn of(header: &DataHeader) -> Self {
         Self {
             ticks: header.ticks.get(),
@@ -29,7 +29,7 @@ impl Stamp {
         }
     }
 
-    /// A header without size and count.
+    /// A header with this stamp. Its size and number of results are still 0.
     pub(super) fn header(&self) -> DataHeader {
         DataHeader {
             ticks: self.ticks.into(),
@@ -41,8 +41,8 @@ impl Stamp {
     }
 }
 
-/// A time as SYSTEMTIME: year, month, day of the week (Sunday 0), day, hour, minute, second, millisecond. Zeros for times
-/// without a year of four digits.
+/// A time as SYSTEMTIME: year, month, day of the week (Sunday 0), day, hour, minute, second, millisecond. All 0 if the
+/// year does not have four digits.
 fn calendar(time: FileTime) -> [U16; 8] {
     let Some(civil) = time.to_civil() else { return Default::default() };
     [

@@ -1,23 +1,23 @@
-//! Texts of blocks: UTF-16LE that ends with NUL.
+//! Texts in blocks: UTF-16LE, terminated by a NUL.
 
 use std::fmt;
 
-/// How long an instance's, a set's or a counter's name can be, in UTF-16 units without the NUL.
+/// Maximum length of the name of an instance, set or counter, in UTF-16 units without the terminating NUL.
 #[doc(alias = "PERF_MAX_INSTANCE_NAME")]
 pub const MAX_NAME_UNITS: usize = tachograph_schema::CounterSetInfo::MAX_NAME;
 
-/// A text in UTF-16LE, borrowed from a block, without its NUL.
+/// A text in UTF-16LE, borrowed from a block, without its terminating NUL.
 ///
-/// Shown or compared, whatever is no valid UTF-16 is a replacement character (U+FFFD). Control characters are given as
-/// they are: who writes to a terminal escapes them.
+/// Invalid UTF-16 is replaced by U+FFFD when the text is displayed or compared with a `str`. Control characters are
+/// kept: callers that write to a terminal must escape them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Text<'a> {
-    /// An even number of bytes, none of the units 0.
+    /// An even number of bytes, in which no unit is 0.
     bytes: &'a [u8],
 }
 
 impl<'a> Text<'a> {
-    /// The text at the front of some bytes up to its NUL; `None` where there is no NUL.
+    /// The text up to the first NUL; `None` if there is no NUL.
     pub(crate) fn until_nul(bytes: &'a [u8]) -> Option<Self> {
         let (units, _) = bytes.as_chunks::<2>();
         let length = units.iter().position(|unit| *unit == [0, 0])?;
@@ -45,7 +45,7 @@ impl<'a> Text<'a> {
         self.bytes.is_empty()
     }
 
-    /// Appends the text to one that is reused.
+    /// Appends the text to a string.
     pub fn push_to(self, out: &mut String) {
         out.extend(self.chars());
     }
@@ -76,9 +76,8 @@ impl PartialEq<&str> for Text<'_> {
     }
 }
 
-/// Appends a text with its NUL, cut at the boundary of a character to at most so many units.
-///
-/// A NUL within the text is left out: it would end it early.
+/// Appends a text and a terminating NUL. The text is truncated at a character boundary to at most `most_units` units.
+/// NULs inside the text are skipped.
 pub(crate) fn push_text(out: &mut Vec<u8>, text: &str, most_units: usize) {
     let mut units = 0;
     for c in text.chars().filter(|&c| c != '\0') {
@@ -93,7 +92,7 @@ pub(crate) fn push_text(out: &mut Vec<u8>, text: &str, most_units: usize) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// As many bytes as [`push_text`] and padding to 8 append for a name, or more.
+/// An upper bound for the number of bytes that [`push_text`] and the padding to a multiple of 8 append for a name.
 pub(crate) fn name_bytes_bound(name: &str) -> usize {
     2 * (name.len().min(MAX_NAME_UNITS) + 1) + 8
 }

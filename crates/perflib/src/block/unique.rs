@@ -1,11 +1,11 @@
-//! Whether ids stand twice.
+//! Finds duplicate ids.
 
-/// Up to here each id is compared with each other; beyond, a sorted copy is made.
+/// Up to this number of ids, all pairs are compared. Beyond it, a copy of the ids is sorted.
 const FEW: usize = 64;
 
-/// The first place of an id that stands before it already; `None` where all differ.
+/// The index of the first id that already occurred; `None` if all ids differ.
 ///
-/// Time O(n log n) and 8 bytes of memory per id at most, and none where the ids rise: they can be a hostile block's.
+/// Takes O(n log n) time and at most 8 bytes of memory per id, even for a malicious block. Sorted ids need no memory.
 pub(crate) fn repeated(ids: impl ExactSizeIterator<Item = u32> + Clone) -> Option<usize> {
     if ids.clone().zip(ids.clone().skip(1)).all(|(id, next)| id < next) {
         return None;

@@ -1,4 +1,4 @@
-//! Writing of raw data blocks.
+//! Writes raw data blocks.
 
 mod error;
 mod instances;
@@ -18,38 +18,38 @@ use crate::ErrorCode;
 
 const HEADER: usize = size_of::<DataHeader>();
 
-/// Writes a raw data block into a reused buffer, result by result, in the order of the handle's queries by their index.
+/// Writes a raw data block into a reused buffer, result by result, in the order of the identifiers.
 ///
-/// Once the buffer has grown to the size of the blocks nothing is allocated. A value is 8 bytes wide; `None`, which is one
-/// that cannot be read now, is written with data size 0 (see
-/// [`DecodeOptions::allow_missing_values`](super::DecodeOptions::allow_missing_values)). A result that is given up halfway,
-/// by an error or with an [`InstancesWriter`] that is not closed, is not part of the block: the next, such as an
-/// [`error`](Self::error), takes its place.
+/// Once the buffer is large enough for a block, nothing is allocated. A value is 8 bytes wide; `None`, a value that
+/// cannot be read now, has data size 0 (see
+/// [`DecodeOptions::allow_missing_values`](super::DecodeOptions::allow_missing_values)). A result stays unfinished if
+/// an error occurs or its [`InstancesWriter`] is not closed. The next result, such as an [`error`](Self::error),
+/// replaces it.
 ///
-/// Sizes are 32-bit numbers in a block, and nothing is written beyond [`MAX_BLOCK_BYTES`].
+/// A block never exceeds [`MAX_BLOCK_BYTES`].
 #[derive(Debug)]
 pub struct BlockWriter<'v> {
     out: &'v mut Vec<u8>,
-    /// Bytes up to the end of the last whole result.
+    /// The end of the last finished result.
     whole: usize,
     results: u32,
     most_bytes: usize,
 }
 
 impl<'v> BlockWriter<'v> {
-    /// Begins a block; what the buffer holds is gone.
+    /// Starts a block; clears the buffer.
     pub fn begin(out: &'v mut Vec<u8>, stamp: &Stamp) -> Self {
         out.clear();
         out.extend_from_slice(stamp.header().as_bytes());
         Self { out, whole: HEADER, results: 0, most_bytes: MAX_BLOCK_BYTES }
     }
 
-    /// How many results are whole, which is the index of the next.
+    /// The number of finished results, which is the index of the next one.
     pub fn results(&self) -> u32 {
         self.results
     }
 
-    /// Writes why a query has no data (`PERF_ERROR_RETURN`).
+    /// Writes an error result (`PERF_ERROR_RETURN`).
     ///
     /// # Errors
     ///
@@ -73,14 +73,14 @@ impl<'v> BlockWriter<'v> {
         self.close()
     }
 
-    /// Writes several counters of one instance (`PERF_MULTIPLE_COUNTERS`): a value per id.
+    /// Writes several counters of one instance (`PERF_MULTIPLE_COUNTERS`): one value per id.
     ///
-    /// That no id stands twice is the caller's duty: ids are a registered set's, where that is checked.
+    /// The caller must ensure that the ids differ. The ids of a registered set always do.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Ids`] for no ids, more than [`MAX_COUNTERS`] or the wildcard, [`WriteError::Values`] where there are
-    /// not as many values as ids, [`WriteError::TooLarge`].
+    /// [`WriteError::Ids`] for no ids, more than [`MAX_COUNTERS`] or the wildcard, [`WriteError::Values`] if the
+    /// numbers of values and ids differ, [`WriteError::TooLarge`].
     pub fn multiple_counters(&mut self, ids: &[u32], values: &[Option<u64>]) -> Result<(), WriteError> {
         if ids.len() != values.len() {
             return Err(WriteError::Values { found: values.len(), expected: ids.len() });
@@ -91,7 +91,7 @@ impl<'v> BlockWriter<'v> {
         self.close()
     }
 
-    /// Begins one counter of several instances (`PERF_MULTIPLE_INSTANCES`): a value per instance.
+    /// Starts a result with one counter of several instances (`PERF_MULTIPLE_INSTANCES`): one value per instance.
     ///
     /// # Errors
     ///
@@ -101,9 +101,9 @@ impl<'v> BlockWriter<'v> {
         InstancesWriter::open(self, 1)
     }
 
-    /// Begins several counters of several instances (`PERF_COUNTERSET`): a value per instance and id.
+    /// Starts a result with several counters of several instances (`PERF_COUNTERSET`): one value per instance and id.
     ///
-    /// That no id stands twice is the caller's duty: ids are a registered set's, where that is checked.
+    /// The caller must ensure that the ids differ. The ids of a registered set always do.
     ///
     /// # Errors
     ///
@@ -114,15 +114,15 @@ impl<'v> BlockWriter<'v> {
         InstancesWriter::open(self, ids.len())
     }
 
-    /// Ends the block.
+    /// Ends the block, discarding an unfinished result.
     ///
     /// # Errors
     ///
-    /// [`WriteError::NoFrequency`]: every consumer would reject a block whose clock stands still.
+    /// [`WriteError::NoFrequency`] if the frequency is not positive: consumers would reject the block.
     pub fn finish(self) -> Result<(), WriteError> {
         self.out.truncate(self.whole);
         let total = number(self.whole)?;
-        // The header is there from the beginning.
+        // `begin` wrote the header.
         let Ok((header, _)) = DataHeader::mut_from_prefix(self.out) else { return Ok(()) };
         if header.frequency.get() <= 0 {
             return Err(WriteError::NoFrequency);
@@ -132,7 +132,7 @@ impl<'v> BlockWriter<'v> {
         Ok(())
     }
 
-    /// Begins a result, in the place of one that was given up.
+    /// Starts a result, discarding an unfinished one.
     fn open(&mut self, kind: Kind, status: u32) -> Result<(), WriteError> {
         self.out.truncate(self.whole);
         let header =
@@ -140,7 +140,7 @@ impl<'v> BlockWriter<'v> {
         self.put(header.as_bytes())
     }
 
-    /// Ends a result.
+    /// Finishes a result.
     fn close(&mut self) -> Result<(), WriteError> {
         let bytes = number(self.out.len() - self.whole)?;
         self.results = self.results.checked_add(1).ok_or(WriteError::TooLarge)?;
@@ -149,7 +149,7 @@ impl<'v> BlockWriter<'v> {
         Ok(())
     }
 
-    /// Writes counter ids, filled up to a multiple of 8.
+    /// Writes counter ids, padded to a multiple of 8.
     fn ids(&mut self, ids: &[u32]) -> Result<(), WriteError> {
         if ids.is_empty() || ids.len() > MAX_COUNTERS || ids.contains(&WILDCARD_ID) {
             return Err(WriteError::Ids);
@@ -162,7 +162,7 @@ impl<'v> BlockWriter<'v> {
         self.put(&[0; 8][..padded - bytes])
     }
 
-    /// Writes a value of 8 bytes, or none.
+    /// Writes a value of 8 bytes, or a missing one.
     fn value(&mut self, value: Option<u64>) -> Result<(), WriteError> {
         let data_bytes = if value.is_some() { 8 } else { 0 };
         let header = CounterData { data_bytes: U32::new(data_bytes), bytes: U32::new(16) };
@@ -178,7 +178,7 @@ impl<'v> BlockWriter<'v> {
         Ok(())
     }
 
-    /// Makes room, within the bound.
+    /// Reserves memory. Fails if the block would exceed `most_bytes`.
     fn reserve(&mut self, bytes: usize) -> Result<(), WriteError> {
         if bytes > self.most_bytes.saturating_sub(self.out.len()) {
             return Err(WriteError::TooLarge);
@@ -186,13 +186,13 @@ impl<'v> BlockWriter<'v> {
         self.out.try_reserve(bytes).map_err(|_| WriteError::TooLarge)
     }
 
-    /// Writes a number that is known only now.
+    /// Overwrites the placeholder at offset `at` with the actual number.
     fn patch(&mut self, at: usize, number: U32) {
         self.out[at..at + size_of::<U32>()].copy_from_slice(number.as_bytes());
     }
 }
 
-/// A size or count as a block holds it.
+/// Converts a size or count to a 32-bit field of a block.
 fn number(number: usize) -> Result<U32, WriteError> {
     u32::try_from(number).map(U32::new).map_err(|_| WriteError::TooLarge)
 }

@@ -1,4 +1,4 @@
-//! For build scripts: Rust made of a manifest while a program is built.
+//! Generates Rust code from a manifest in a build script.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Severity, generate, read};
 
-/// Why a build script cannot go on. Printed for debugging, as `main` does it, it is the readable list.
+/// An error in a build script. If `main` returns it, it is printed with `Debug`, which therefore writes readable lines.
 pub struct BuildError {
     lines: Vec<String>,
 }
@@ -31,9 +31,9 @@ impl fmt::Debug for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// Checks a manifest and writes the Rust of it into `OUT_DIR`, under the manifest's name with the extension `rs`. Cargo is
-/// told to run the script again when the manifest changes, and shows warnings and errors with file, line and column. Only
-/// for build scripts.
+/// Checks a manifest and writes Rust code to a file in `OUT_DIR`, with the manifest's name and the extension `rs`.
+/// Cargo reruns the build script when the manifest changes, and shows warnings and errors with file, line and column.
+/// Only build scripts can call this function.
 ///
 /// ```no_run
 /// // build.rs
@@ -44,36 +44,34 @@ impl std::error::Error for BuildError {}
 /// }
 /// ```
 ///
-/// In the program: `include!(concat!(env!("OUT_DIR"), "/shop.rs"));`.
+/// The program includes the code with `include!(concat!(env!("OUT_DIR"), "/shop.rs"));`.
 ///
 /// # Errors
 ///
-/// The manifest cannot be read or has errors, no code can be made of it, or `OUT_DIR` cannot be written.
+/// The manifest cannot be read or has errors, code cannot be generated, or `OUT_DIR` cannot be written.
 pub fn rust(manifest: impl AsRef<Path>) -> Result<(), BuildError> {
     let Some(folder) = std::env::var_os("OUT_DIR") else {
-        return Err(BuildError::new(
-            "OUT_DIR is not set: this function is for build scripts that cargo runs",
-        ));
+        return Err(BuildError::new("OUT_DIR is not set: call this function from a build script"));
     };
     rust_into(manifest.as_ref(), &PathBuf::from(folder), &mut io::stdout().lock())
 }
 
-/// As [`rust`], into any folder; what cargo is told goes to `cargo`.
+/// Like [`rust`], but writes the code to `folder`, and the instructions for Cargo to `cargo`.
 ///
 /// # Errors
 ///
-/// As [`rust`].
+/// Same as [`rust`].
 pub fn rust_into(manifest: &Path, folder: &Path, cargo: &mut impl Write) -> Result<(), BuildError> {
     let shown = manifest.display();
-    let mut tell = |line: &dyn fmt::Display| writeln!(cargo, "cargo::{line}").map_err(BuildError::new);
-    tell(&format_args!("rerun-if-changed={shown}"))?;
+    let mut instruct = |line: &dyn fmt::Display| writeln!(cargo, "cargo::{line}").map_err(BuildError::new);
+    instruct(&format_args!("rerun-if-changed={shown}"))?;
     let checked = read(manifest).map_err(|error| BuildError::new(format_args!("{shown}: {error}")))?;
     for violation in checked.violations.list() {
         let key = match violation.severity {
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        tell(&format_args!("{key}={}", violation.of_file(manifest)))?;
+        instruct(&format_args!("{key}={}", violation.of_file(manifest)))?;
     }
     let Some(manifest_read) = checked.manifest else {
         let list = checked.violations.list().iter().filter(|violation| violation.severity == Severity::Error);

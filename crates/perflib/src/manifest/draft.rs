@@ -1,4 +1,4 @@
-//! A manifest while it is read: what is missing or wrong is left out, so that the rest can be checked all the same.
+//! A manifest that is being read. Missing and invalid parts are `None`, so that the rest can still be checked.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,77 +11,77 @@ use super::violation::{Located, Position};
 use crate::Guid;
 use crate::registration::{CounterInfo, CounterSetInfo, Text};
 
-/// What an attribute says, where it is there and right.
-pub(super) type Said<T> = Option<Located<T>>;
+/// The value of an attribute, if it is present and valid.
+pub(super) type AttributeValue<T> = Option<Located<T>>;
 
-fn value<T>(said: Said<T>) -> Option<T> {
-    said.map(|said| said.value)
+fn value<T>(found: AttributeValue<T>) -> Option<T> {
+    found.map(|found| found.value)
 }
 
 pub(super) struct Draft {
-    pub(super) schema_version: Said<SchemaVersion>,
+    pub(super) schema_version: AttributeValue<SchemaVersion>,
     pub(super) provider: ProviderDraft,
 }
 
 pub(super) struct ProviderDraft {
-    pub(super) guid: Said<Guid>,
-    pub(super) name: Said<Arc<str>>,
-    pub(super) application_identity: Said<Arc<str>>,
-    pub(super) symbol: Said<Option<Arc<str>>>,
-    pub(super) callback: Said<Callback>,
-    pub(super) provider_type: Said<ProviderType>,
-    pub(super) resource_base: Said<u32>,
+    pub(super) guid: AttributeValue<Guid>,
+    pub(super) name: AttributeValue<Arc<str>>,
+    pub(super) application_identity: AttributeValue<Arc<str>>,
+    pub(super) symbol: AttributeValue<Option<Arc<str>>>,
+    pub(super) callback: AttributeValue<Callback>,
+    pub(super) provider_type: AttributeValue<ProviderType>,
+    pub(super) resource_base: AttributeValue<u32>,
     pub(super) counter_sets: Vec<SetDraft>,
 }
 
 pub(super) struct SetDraft {
     pub(super) at: Position,
     pub(super) label: String,
-    pub(super) guid: Said<Guid>,
-    pub(super) uri: Said<Arc<str>>,
-    pub(super) symbol: Said<Arc<str>>,
-    pub(super) name: Said<Arc<str>>,
-    /// The attributes that are texts; the others are below until the draft is finished.
+    pub(super) guid: AttributeValue<Guid>,
+    pub(super) uri: AttributeValue<Arc<str>>,
+    pub(super) symbol: AttributeValue<Arc<str>>,
+    pub(super) name: AttributeValue<Arc<str>>,
+    /// Only the attributes in `SET_ATTRIBUTES` are set; `finish` sets the others.
     pub(super) info: CounterSetInfo,
-    /// Whether none of these attributes is missing or wrong.
+    /// Whether the attributes in `SET_ATTRIBUTES` are valid, and the required ones are present.
     pub(super) is_whole: bool,
-    pub(super) name_id: Said<u32>,
-    pub(super) description_id: Said<u32>,
+    pub(super) name_id: AttributeValue<u32>,
+    pub(super) description_id: AttributeValue<u32>,
     pub(super) structs: Vec<StructDraft>,
     pub(super) counters: Vec<CounterDraft>,
 }
 
 pub(super) struct StructDraft {
     pub(super) at: Position,
-    pub(super) name: Said<Arc<str>>,
-    pub(super) c_type: Said<Arc<str>>,
+    pub(super) name: AttributeValue<Arc<str>>,
+    pub(super) c_type: AttributeValue<Arc<str>>,
 }
 
 pub(super) struct CounterDraft {
     pub(super) at: Position,
     pub(super) label: String,
-    pub(super) id: Said<u32>,
-    pub(super) uri: Said<Arc<str>>,
-    pub(super) counter_type: Said<CounterType>,
-    /// The attributes that are texts; the others are below until the draft is finished.
+    pub(super) id: AttributeValue<u32>,
+    pub(super) uri: AttributeValue<Arc<str>>,
+    pub(super) counter_type: AttributeValue<CounterType>,
+    /// Only the attributes in `COUNTER_ATTRIBUTES` are set; `finish` sets the others.
     pub(super) info: CounterInfo,
-    /// Whether none of these attributes is missing or wrong.
+    /// Whether the attributes in `COUNTER_ATTRIBUTES` are valid, and the required ones are present.
     pub(super) is_whole: bool,
-    pub(super) name: Said<Arc<str>>,
+    pub(super) name: AttributeValue<Arc<str>>,
     pub(super) has_description: bool,
-    pub(super) name_id: Said<u32>,
-    pub(super) description_id: Said<u32>,
-    pub(super) symbol: Said<Option<Arc<str>>>,
-    /// By role.
-    pub(super) companions: Companions<Said<u32>>,
-    /// Whether there is an attribute for the role, right or wrong.
+    pub(super) name_id: AttributeValue<u32>,
+    pub(super) description_id: AttributeValue<u32>,
+    pub(super) symbol: AttributeValue<Option<Arc<str>>>,
+    /// For each role, the id of the companion.
+    pub(super) companions: Companions<AttributeValue<u32>>,
+    /// For each role, whether the attribute is present, even if it is invalid.
     pub(super) names_companion: Companions<bool>,
-    pub(super) structure: Said<Arc<str>>,
-    pub(super) field: Said<Arc<str>>,
+    pub(super) structure: AttributeValue<Arc<str>>,
+    pub(super) field: AttributeValue<Arc<str>>,
 }
 
 impl Draft {
-    /// The manifest; nothing where something that it must have was left out.
+    /// Converts the draft to a manifest; `None` if a required part is missing.
     pub(super) fn finish(self, file: Arc<Path>) -> Option<Manifest> {
         let provider = self.provider;
         let symbol = provider.symbol.and_then(|Located { value, at }| Some(Located { value: value?, at }));

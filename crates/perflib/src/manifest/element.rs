@@ -1,4 +1,4 @@
-//! Elements of a manifest with their attributes and children.
+//! Reads attributes and children of a manifest's elements.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use super::text::Lines;
 use super::values::Value;
 use super::violation::{Located, Position, Severity, Violations, shown};
 
-/// Attributes of these namespaces say nothing about counters, and may stand everywhere.
+/// Attributes in these namespaces are ignored.
 const OTHER_NAMESPACES: [&str; 2] =
     ["http://www.w3.org/XML/1998/namespace", "http://www.w3.org/2001/XMLSchema-instance"];
 
-/// What is read, and what was found wrong with it.
+/// Reads a document and collects its violations.
 pub(super) struct Reader<'a> {
     pub(super) lines: &'a Lines<'a>,
     pub(super) violations: &'a mut Violations,
@@ -48,7 +48,7 @@ impl Reader<'_> {
         self.violations.push(Severity::Warning, at, subject.to_string(), found, expected);
     }
 
-    /// The value of an attribute, where it is there and right.
+    /// The value of an attribute, if it is present and valid.
     pub(super) fn optional<T>(
         &mut self,
         node: Node<'_, '_>,
@@ -67,7 +67,7 @@ impl Reader<'_> {
         }
     }
 
-    /// As [`optional`](Self::optional), for an attribute that must be there.
+    /// Like [`optional`](Self::optional), but reports a missing attribute.
     pub(super) fn required<T>(
         &mut self,
         node: Node<'_, '_>,
@@ -81,7 +81,8 @@ impl Reader<'_> {
         self.optional(node, name, parse)
     }
 
-    /// Reads the attributes of a table into a description. Whether none of them is wrong, and none of `required` missing.
+    /// Reads the attributes that a table lists, and sets them in `of`. Returns whether all are valid, and all
+    /// `required` ones are present.
     pub(super) fn read_into<T>(
         &mut self,
         node: Node<'_, '_>,
@@ -112,7 +113,7 @@ impl Reader<'_> {
         self.error(self.at(node), label(node), format!("no {name}"), format!("the attribute {name}"));
     }
 
-    /// Reports attributes that the schema does not have.
+    /// Reports unknown attributes.
     pub(super) fn check_attributes(&mut self, node: Node<'_, '_>, known: &[&str]) {
         for attribute in node.attributes() {
             let is_known = match attribute.namespace() {
@@ -130,7 +131,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The children that the schema has; what else there is is reported.
+    /// The children with known names. Reports all others.
     pub(super) fn children<'n, 'i>(&mut self, node: Node<'n, 'i>, known: &[&str]) -> Vec<Node<'n, 'i>> {
         let mut children = Vec::new();
         for child in node.children() {
@@ -162,7 +163,7 @@ impl Reader<'_> {
         children
     }
 
-    /// The one child of a name. A second one is reported.
+    /// The first child with this name. Reports any others.
     pub(super) fn at_most_one<'n, 'i>(
         &mut self,
         of: Node<'_, '_>,
@@ -183,7 +184,7 @@ fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-/// What messages call an element: its kind with its name, or the first attribute that tells it from others.
+/// Describes an element in messages: its kind and its name, or another attribute that identifies it.
 pub(super) fn label(node: Node<'_, '_>) -> String {
     let kind = node.tag_name().name();
     let named = ["name", "id", "symbol", "providerName"].iter().find_map(|name| node.attribute(*name));

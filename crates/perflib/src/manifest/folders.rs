@@ -1,47 +1,47 @@
-//! Where registered manifests are kept.
+//! The folders of registered manifests.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Registrations of this machine, made by root.
-const OF_MACHINE: &str = "/etc/tachograph/manifests";
-/// Registrations that come with installed packages.
-const OF_PACKAGES: &str = "/usr/share/tachograph/manifests";
+/// Manifests that root has registered on this machine.
+const SYSTEM_DIR: &str = "/etc/tachograph/manifests";
+/// Manifests of installed packages.
+const PACKAGE_DIR: &str = "/usr/share/tachograph/manifests";
 
 /// The folders of registered manifests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folders {
-    /// Where new registrations go; `None` where the environment names no place.
+    /// Where new manifests are registered; `None` if the environment does not specify a folder.
     pub target: Option<PathBuf>,
-    /// Where registrations are looked for, in this order: of two with the same counter set the first holds.
+    /// Where registered manifests are searched, in order; if a counter set is registered twice, the first one wins.
     pub search: Vec<PathBuf>,
 }
 
 impl Folders {
-    /// The folders of the environment.
+    /// The folders that the environment specifies.
     ///
-    /// The target is `TACHO_MANIFEST_DIR` if set, else `/etc/tachograph/manifests` for root, else
-    /// `$XDG_DATA_HOME/tachograph/manifests` (`~/.local/share/tachograph/manifests`). Searched are `TACHO_MANIFEST_DIR`,
-    /// `/etc/tachograph/manifests`, `/usr/share/tachograph/manifests`, and for other users than root their own. Root does
-    /// not look into the home of whoever it was called by.
-    pub fn of_environment() -> Self {
+    /// The target is `TACHO_MANIFEST_DIR` if set; otherwise `/etc/tachograph/manifests` for root, and
+    /// `$XDG_DATA_HOME/tachograph/manifests` (`~/.local/share/tachograph/manifests`) for other users. The search path
+    /// is `TACHO_MANIFEST_DIR`, `/etc/tachograph/manifests`, `/usr/share/tachograph/manifests` and, for users other
+    /// than root, the user's own folder.
+    pub fn from_environment() -> Self {
         Self::of(|name| std::env::var_os(name), rustix::process::geteuid().is_root())
     }
 
     fn of(variable: impl Fn(&str) -> Option<OsString>, is_root: bool) -> Self {
         let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        // A relative path is none, says the XDG Base Directory Specification.
+        // The XDG Base Directory Specification requires relative paths to be ignored.
         let absolute = |name: &str| folder(name).filter(|path| path.is_absolute());
-        let of_user = absolute("XDG_DATA_HOME")
+        let user_dir = absolute("XDG_DATA_HOME")
             .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
             .map(|data| data.join("tachograph/manifests"))
             .filter(|_| !is_root);
-        let told = folder("TACHO_MANIFEST_DIR");
-        let of_machine = PathBuf::from(OF_MACHINE);
+        let chosen = folder("TACHO_MANIFEST_DIR");
+        let system_dir = PathBuf::from(SYSTEM_DIR);
         let target =
-            told.clone().or_else(|| if is_root { Some(of_machine.clone()) } else { of_user.clone() });
-        let mut search: Vec<_> = told.into_iter().collect();
-        for folder in [of_machine, OF_PACKAGES.into()].into_iter().chain(of_user) {
+            chosen.clone().or_else(|| if is_root { Some(system_dir.clone()) } else { user_dir.clone() });
+        let mut search: Vec<_> = chosen.into_iter().collect();
+        for folder in [system_dir, PACKAGE_DIR.into()].into_iter().chain(user_dir) {
             if !search.contains(&folder) {
                 search.push(folder);
             }
@@ -49,7 +49,7 @@ impl Folders {
         Self { target, search }
     }
 
-    /// One folder for everything.
+    /// Uses one folder as the target and the search path.
     pub fn one(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
         Self { target: Some(folder.clone()), search: vec![folder] }
@@ -74,19 +74,19 @@ mod tests {
     fn the_environment_says_where() {
         let home = ("HOME", "/home/ann");
         let own = "/home/ann/.local/share/tachograph/manifests";
-        folders(&[home], true, Some(OF_MACHINE), &[OF_MACHINE, OF_PACKAGES]);
-        folders(&[home], false, Some(own), &[OF_MACHINE, OF_PACKAGES, own]);
-        folders(&[home, ("XDG_DATA_HOME", "data")], false, Some(own), &[OF_MACHINE, OF_PACKAGES, own]);
+        folders(&[home], true, Some(SYSTEM_DIR), &[SYSTEM_DIR, PACKAGE_DIR]);
+        folders(&[home], false, Some(own), &[SYSTEM_DIR, PACKAGE_DIR, own]);
+        folders(&[home, ("XDG_DATA_HOME", "data")], false, Some(own), &[SYSTEM_DIR, PACKAGE_DIR, own]);
         let data = "/data/tachograph/manifests";
-        folders(&[home, ("XDG_DATA_HOME", "/data")], false, Some(data), &[OF_MACHINE, OF_PACKAGES, data]);
-        folders(&[("TACHO_MANIFEST_DIR", "m")], true, Some("m"), &["m", OF_MACHINE, OF_PACKAGES]);
+        folders(&[home, ("XDG_DATA_HOME", "/data")], false, Some(data), &[SYSTEM_DIR, PACKAGE_DIR, data]);
+        folders(&[("TACHO_MANIFEST_DIR", "m")], true, Some("m"), &["m", SYSTEM_DIR, PACKAGE_DIR]);
         folders(
             &[home, ("TACHO_MANIFEST_DIR", "/m")],
             false,
             Some("/m"),
-            &["/m", OF_MACHINE, OF_PACKAGES, own],
+            &["/m", SYSTEM_DIR, PACKAGE_DIR, own],
         );
-        folders(&[("TACHO_MANIFEST_DIR", "")], false, None, &[OF_MACHINE, OF_PACKAGES]);
-        folders(&[("TACHO_MANIFEST_DIR", OF_MACHINE)], true, Some(OF_MACHINE), &[OF_MACHINE, OF_PACKAGES]);
+        folders(&[("TACHO_MANIFEST_DIR", "")], false, None, &[SYSTEM_DIR, PACKAGE_DIR]);
+        folders(&[("TACHO_MANIFEST_DIR", SYSTEM_DIR)], true, Some(SYSTEM_DIR), &[SYSTEM_DIR, PACKAGE_DIR]);
     }
 }

@@ -1,4 +1,4 @@
-//! Code made of manifests: Rust over the crate `tachograph-publish`, C for providers and consumers.
+//! Generates code from manifests: Rust for `tachograph-publish`, and C for providers and consumers.
 
 mod c_text;
 mod consumer;
@@ -12,7 +12,7 @@ pub use consumer::{consumer_header, consumer_header_of};
 pub use provider::provider_header;
 pub use rust::rust;
 
-/// Why no code can be made of a manifest that is right.
+/// The reason that no code can be generated from a valid manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenerateError {
     message: String,

@@ -1,4 +1,4 @@
-//! What a manifest says, once it is known to be right.
+//! The contents of a valid manifest.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use super::violation::{Located, Position};
 use crate::Guid;
 use crate::registration::{CounterInfo, CounterSetInfo, counter_of};
 
-/// The version of the schema that a manifest follows.
+/// The version of a manifest's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SchemaVersion {
     /// 1.0.
     V1_0,
     /// 1.1.
     V1_1,
-    /// 2.0: strings have ids of their own.
+    /// 2.0, in which each string has an id.
     V2_0,
 }
 
@@ -28,22 +28,22 @@ pub enum ProviderType {
     KernelMode,
 }
 
-/// Who answers the requests of consumers.
+/// What handles the requests of consumers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Callback {
     /// The library alone.
     #[default]
     Default,
-    /// A function of the provider, too.
+    /// The library, which also calls a function of the provider.
     Custom,
 }
 
-/// A manifest: one provider with its counter sets.
+/// A manifest, which describes one provider and its counter sets.
 ///
 /// Source: "Performance Counters Schema".
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// The file, as it was named.
+    /// The name of the file.
     pub file: Arc<Path>,
     /// The version of the schema.
     pub schema_version: SchemaVersion,
@@ -56,38 +56,38 @@ pub struct Manifest {
 pub struct Provider {
     /// The provider's GUID.
     pub guid: Located<Guid>,
-    /// Its name; `Counters` where the manifest does not say.
+    /// The provider's name; `Counters` by default.
     pub name: Arc<str>,
-    /// The file that holds its strings on Windows, without a path.
+    /// The name, without a path, of the file that contains the provider's strings on Windows.
     pub application_identity: Arc<str>,
-    /// The C identifier of its handle; user mode providers have one.
+    /// The C identifier of the provider's handle. Required for user mode providers.
     pub symbol: Option<Located<Arc<str>>>,
-    /// Who answers requests.
+    /// What handles the requests of consumers.
     pub callback: Callback,
-    /// Where it runs.
+    /// Where the provider runs.
     pub provider_type: ProviderType,
-    /// The first string id, before version 2.0.
+    /// The first string id, in versions before 2.0.
     pub resource_base: Option<u32>,
-    /// Its counter sets.
+    /// The provider's counter sets.
     pub counter_sets: Vec<CounterSet>,
 }
 
-/// A counter set of a manifest: its description, and what only manifests say.
+/// A counter set of a manifest: the description of the set, and attributes that only manifests have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterSet {
-    /// The description without provider and counters ([`Manifest::counter_sets`] adds them).
+    /// The description, without provider and counters, which [`Manifest::counter_sets`] adds.
     pub info: CounterSetInfo,
-    /// Where the GUID is.
+    /// The position of the GUID.
     pub at: Position,
-    /// A name that never changes, of any form.
+    /// A unique and stable name in any form.
     pub uri: Arc<str>,
-    /// The C identifier that generated names begin with.
+    /// The C identifier that generated names start with.
     pub symbol: Arc<str>,
-    /// String id of the name, from version 2.0 on.
+    /// String id of the name, since version 2.0.
     pub name_id: Option<u32>,
-    /// String id of the description, from version 2.0 on.
+    /// String id of the description, since version 2.0.
     pub description_id: Option<u32>,
-    /// C structures that hold the values of a kernel mode provider.
+    /// C structures with the values of a kernel mode provider.
     pub structs: Vec<Struct>,
     /// The counters; at least one.
     pub counters: Vec<Counter>,
@@ -96,34 +96,35 @@ pub struct CounterSet {
 /// A C structure of a kernel mode provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Struct {
-    /// What counters call it.
+    /// The name by which counters refer to the structure.
     pub name: Arc<str>,
-    /// Its C type.
+    /// The C type of the structure.
     pub c_type: Arc<str>,
 }
 
-/// A counter of a manifest: its description, and what only manifests say.
+/// A counter of a manifest: the description of the counter, and attributes that only manifests have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counter {
-    /// The description without unit and source ([`Manifest::counter_sets`] adds them); counters that are not displayed may
-    /// have no name.
+    /// The description, without unit and source, which [`Manifest::counter_sets`] adds. Counters that are not displayed
+    /// need no name.
     pub info: CounterInfo,
-    /// A name that never changes, of any form.
+    /// A unique and stable name in any form.
     pub uri: Arc<str>,
-    /// String id of the name, from version 2.0 on.
+    /// String id of the name, since version 2.0.
     pub name_id: Option<u32>,
-    /// String id of the description, from version 2.0 on.
+    /// String id of the description, since version 2.0.
     pub description_id: Option<u32>,
-    /// The C identifier of the id.
+    /// The C identifier of the macro for the counter's id.
     pub symbol: Option<Arc<str>>,
-    /// The structure that holds the value, in the kernel.
+    /// The name of the [`Struct`] that contains the value, for kernel mode providers.
     pub structure: Option<Arc<str>>,
-    /// The member of the structure.
+    /// The member of the structure that is the value.
     pub field: Option<Arc<str>>,
 }
 
 impl Manifest {
-    /// The counter sets as consumers read them: with provider, sources and units, which follow from type and name.
+    /// The complete descriptions of the counter sets, for consumers: with provider, counters, sources, and units, which
+    /// are derived from types and names.
     pub fn counter_sets(&self) -> impl Iterator<Item = CounterSetInfo> {
         self.provider.counter_sets.iter().map(|set| self.provider.described(set))
     }

@@ -1,4 +1,4 @@
-//! From the tree of a manifest to its draft: elements and attributes, each by itself.
+//! Converts the XML tree of a manifest to a draft. Checks each element and attribute separately.
 
 use roxmltree::{Document, Node};
 use tachograph_schema::words::{Attribute as TextAttribute, COUNTER_ATTRIBUTES, Notation, SET_ATTRIBUTES};
@@ -13,7 +13,7 @@ use super::violation::{Position, shown};
 
 const NAMESPACE: &str = "http://schemas.microsoft.com/win/2005/12/counters";
 
-/// The draft of a document; nothing where it has no counters or no provider.
+/// The draft of a document; `None` if the element `counters` or `provider` is missing.
 pub(super) fn read(document: &Document<'_>, reader: &mut Reader<'_>) -> Option<Draft> {
     let counters = find_counters(document.root_element(), reader)?;
     let namespace = counters.tag_name().namespace().unwrap_or_default();
@@ -33,7 +33,7 @@ pub(super) fn read(document: &Document<'_>, reader: &mut Reader<'_>) -> Option<D
     Some(Draft { schema_version, provider: read_provider(provider, version, reader) })
 }
 
-/// `instrumentationManifest/instrumentation/counters`. What stands beside them is for other readers.
+/// The element `instrumentationManifest/instrumentation/counters`. Other kinds of elements next to it are ignored.
 fn find_counters<'n, 'i>(root: Node<'n, 'i>, reader: &mut Reader<'_>) -> Option<Node<'n, 'i>> {
     if root.tag_name().name() != "instrumentationManifest" {
         let found = format!("the element {}", shown(root.tag_name().name()));
@@ -170,7 +170,7 @@ fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut
     let is_displayed = !info.attributes.has(Attributes::NO_DISPLAYABLE);
     for name in ["name", "description"] {
         if is_displayed && node.attribute_node(name).is_none() {
-            let expected = format!("the attribute {name}: only counters with noDisplay may have none");
+            let expected = format!("the attribute {name}: only counters with noDisplay can omit it");
             reader.error(reader.at(node), label(node), format!("no {name}"), expected);
         }
     }
@@ -199,17 +199,17 @@ fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut
     }
 }
 
-/// The names of all attributes of an element: these, and those of a table.
+/// The names of all attributes that an element can have: `names` and the attributes that a table lists.
 fn with_texts<T>(names: &[&'static str], attributes: &[TextAttribute<T>]) -> Vec<&'static str> {
     let texts = attributes.iter().filter_map(|attribute| attribute.name(Notation::Manifest));
     names.iter().copied().chain(texts).collect()
 }
 
-/// `counterAttributes`: one to five, each at most once.
+/// Reads `counterAttributes`, which has one to five attributes, each at most once.
 fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mut Reader<'_>) -> Attributes {
     reader.check_attributes(all, &[]);
     let mut attributes = Attributes::default();
-    let mut places: Vec<(Attributes, Position)> = Vec::new();
+    let mut indexes: Vec<(Attributes, Position)> = Vec::new();
     let children = reader.children(all, &["counterAttribute"]);
     if children.is_empty() {
         let at = reader.at(all);
@@ -220,7 +220,7 @@ fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mu
         reader.children(child, &[]);
         let Some(attribute) = reader.required(child, "name", values::counter_attribute) else { continue };
         if attributes.has(attribute.value) {
-            let first = places.iter().find(|(known, _)| *known == attribute.value).map(|(_, at)| at.line);
+            let first = indexes.iter().find(|(known, _)| *known == attribute.value).map(|(_, at)| at.line);
             let expected = format!("each attribute once: line {} has it", first.unwrap_or_default());
             let found = child.attribute("name").unwrap_or_default();
             reader.error(
@@ -231,12 +231,12 @@ fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mu
             );
         }
         attributes = attributes.with(attribute.value);
-        places.push((attribute.value, attribute.at));
+        indexes.push((attribute.value, attribute.at));
     }
     attributes
 }
 
-/// `nameID` and `descriptionID`: in version 2.0 beside each text, before that nowhere.
+/// Checks `nameID` or `descriptionID`, which version 2.0 requires for each text and earlier versions do not allow.
 fn check_string_id(
     node: Node<'_, '_>,
     name: &str,

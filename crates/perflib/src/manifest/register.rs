@@ -1,9 +1,9 @@
-//! Registering manifests, and taking registrations back.
+//! Registers and unregisters manifests.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, RenameFlags};
@@ -14,22 +14,22 @@ use super::{Folders, MAX_BYTES, Manifest, Violations, parse};
 use crate::Guid;
 use crate::registration::CounterSetInfo;
 
-/// Why a manifest was not registered, or a registration not taken back.
+/// The reason why a manifest was not registered or unregistered.
 #[derive(Debug)]
 pub enum RegisterError {
-    /// The manifest breaks rules.
+    /// The manifest has errors.
     Invalid(Box<Violations>),
-    /// A set, or the provider, is there already.
+    /// A set or the provider is already registered.
     Taken(String),
-    /// There is no such registration.
+    /// No such registration.
     NotRegistered(String),
-    /// The environment names no folder for registrations.
+    /// The environment defines no folder for registrations.
     NoFolder,
-    /// The folder or file cannot be read or written.
+    /// A folder or file cannot be read or written.
     Io {
         /// The folder or file.
         file: PathBuf,
-        /// What the system says.
+        /// The error.
         error: io::Error,
     },
 }
@@ -37,7 +37,9 @@ pub enum RegisterError {
 impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Invalid(violations) => write!(f, "the manifest has {} errors", violations.errors()),
+            Self::Invalid(violations) => {
+                write!(f, "the manifest is invalid; errors: {}", violations.errors())
+            }
             Self::Taken(what) | Self::NotRegistered(what) => f.write_str(what),
             Self::NoFolder => {
                 f.write_str("there is no folder for registrations: set TACHO_MANIFEST_DIR, or HOME")
@@ -56,14 +58,14 @@ impl std::error::Error for RegisterError {
     }
 }
 
-/// What was registered.
+/// A successful registration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
     /// The registered copy.
     pub file: PathBuf,
-    /// What it says.
+    /// The manifest.
     pub manifest: Manifest,
-    /// The warnings.
+    /// Its warnings.
     pub violations: Violations,
 }
 
@@ -71,22 +73,22 @@ fn at(file: &Path) -> impl Fn(io::Error) -> RegisterError + '_ {
     move |error| RegisterError::Io { file: file.to_path_buf(), error }
 }
 
-/// Checks a manifest and keeps a copy in the target folder, named by the provider's GUID. The copy appears whole or not
-/// at all, and replaces nothing. The target folder is made where it is missing.
+/// Checks a manifest and copies it to the target folder, under the provider's GUID. The copy is atomic and never replaces a
+/// file. A missing target folder is created.
 ///
-/// `is_taken` tells the sets that belong to this machine, whose names and GUIDs cannot be registered.
+/// `is_taken` returns whether a name or GUID belongs to a built-in set of this machine, which cannot be registered.
 ///
 /// # Errors
 ///
-/// [`RegisterError::Invalid`] for a manifest with errors, [`RegisterError::Taken`] where a GUID or name of a set is
-/// registered already or belongs to this machine, or the provider is registered; else what the file system says.
+/// [`RegisterError::Invalid`] for a manifest with errors; [`RegisterError::Taken`] if the provider, or the GUID or name of a
+/// set, is already registered or belongs to this machine; or an error of the file system.
 pub fn register(
     file: &Path,
     folders: &Folders,
     is_taken: impl Fn(&CounterSetInfo) -> bool,
 ) -> Result<Registration, RegisterError> {
     let target = folders.target.as_deref().ok_or(RegisterError::NoFolder)?;
-    // What was checked is what is registered, whatever becomes of the file meanwhile.
+    // The checked bytes are copied, even if the file changes in the meantime.
     let mut bytes = Vec::new();
     let mut source = io::Read::take(File::open(file).map_err(at(file))?, MAX_BYTES as u64 + 1);
     io::Read::read_to_end(&mut source, &mut bytes).map_err(at(file))?;
@@ -94,8 +96,8 @@ pub fn register(
     let Some(manifest) = checked.manifest else {
         return Err(RegisterError::Invalid(Box::new(checked.violations)));
     };
-    std::fs::DirBuilder::new().recursive(true).mode(0o755).create(target).map_err(at(target))?;
-    // Two registrations at a time could both find their GUIDs free.
+    create_folder(target).map_err(at(target))?;
+    // Locked, because two registrations at once could both find their GUIDs free.
     let folder = lock(target)?;
     check_free(&manifest, folders, is_taken)?;
     let copy = target.join(file_name(manifest.provider.guid.value));
@@ -148,7 +150,7 @@ fn check_free(
     Ok(())
 }
 
-/// Writes a file that does not exist, beside its place, and moves it there.
+/// Creates a file: writes it under a temporary name and renames it.
 fn write_new(file: &Path, bytes: &[u8], folder: &Path) -> Result<(), RegisterError> {
     let taken = || {
         let message = format!("{}: the provider is registered; unregister it first", file.display());
@@ -157,7 +159,7 @@ fn write_new(file: &Path, bytes: &[u8], folder: &Path) -> Result<(), RegisterErr
     if file.symlink_metadata().is_ok() {
         return Err(taken());
     }
-    // The folder is locked, so that nobody else writes this one; what a crash left goes.
+    // The folder is locked, so an existing temporary file was left by a crash.
     let partial = folder.join(".registration.partial");
     match std::fs::remove_file(&partial) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&partial)(error)),
@@ -171,7 +173,7 @@ fn write_new(file: &Path, bytes: &[u8], folder: &Path) -> Result<(), RegisterErr
             file,
             RenameFlags::NOREPLACE,
         ) {
-            // Some file systems cannot refuse to replace; a second name can.
+            // Not all file systems support RENAME_NOREPLACE; a hard link never replaces.
             Err(rustix::io::Errno::INVAL) => {
                 std::fs::hard_link(&partial, file).and_then(|()| std::fs::remove_file(&partial))
             }
@@ -183,36 +185,47 @@ fn write_new(file: &Path, bytes: &[u8], folder: &Path) -> Result<(), RegisterErr
         })
     });
     if written.is_err() {
-        // The error is told; a leftover is cleared by the next registration.
+        // The error is returned; the next registration removes a leftover.
         let _ = std::fs::remove_file(&partial);
     }
     written
 }
 
+/// Creates the folder of registrations and its missing parents. Overrides the umask: consumers of other users must be able to
+/// reach the registrations.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let missing: Vec<_> =
+        folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    std::fs::create_dir_all(folder)?;
+    missing
+        .into_iter()
+        .try_for_each(|folder| std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)))
+}
+
 fn write_partial(partial: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A new file: a link in its place is an error.
+    // An existing link is an error.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(partial)?;
-    // Whatever the umask says, consumers of other users read registrations.
+    // Overrides the umask: consumers of other users must be able to read registrations.
     file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// What to take back.
+/// The registration to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unregister<'a> {
-    /// The provider of this manifest.
+    /// The provider in this manifest file.
     Manifest(&'a Path),
-    /// The provider of this GUID, or the provider whose only counter set has it.
+    /// The provider with this GUID, or the provider whose only counter set has it.
     Guid(Guid),
 }
 
-/// Takes a registration back. Gives the file that was removed.
+/// Unregisters a provider. Returns the removed file.
 ///
 /// # Errors
 ///
-/// [`RegisterError::NotRegistered`] where there is none, or where the GUID is that of one of several sets, which stay
-/// together; [`RegisterError::Invalid`] for a manifest with errors; else what the file system says.
+/// [`RegisterError::NotRegistered`] for an unknown provider, or if the GUID belongs to one of several sets of a provider;
+/// [`RegisterError::Invalid`] for a manifest with errors; or an error of the file system.
 pub fn unregister(what: Unregister<'_>, folders: &Folders) -> Result<PathBuf, RegisterError> {
     let guid = match what {
         Unregister::Guid(guid) => guid,
@@ -235,7 +248,7 @@ pub fn unregister(what: Unregister<'_>, folders: &Folders) -> Result<PathBuf, Re
 
 /// The file of a provider, or of the provider of a set.
 fn find(guid: Guid, folders: &Folders, may_be_set: bool) -> Result<PathBuf, RegisterError> {
-    // By its name also where it is damaged.
+    // By file name, so that a damaged manifest can be unregistered too.
     let named = folders.search.iter().map(|folder| folder.join(file_name(guid)));
     if let Some(file) = named.into_iter().find(|file| file.symlink_metadata().is_ok()) {
         return Ok(file);

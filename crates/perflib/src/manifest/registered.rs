@@ -1,4 +1,4 @@
-//! The counter sets of registered manifests.
+//! Reads the counter sets of registered manifests.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,31 +14,31 @@ use super::{Folders, MAX_BYTES, Manifest, Severity, parse};
 use crate::Guid;
 use crate::registration::CounterSetInfo;
 
-/// How many manifests of a folder are read.
+/// Maximum number of manifests that are read per folder.
 pub const MAX_MANIFESTS: usize = 4096;
-/// How many bytes of manifests are read in all.
+/// Maximum total size of the manifests that are read, in bytes.
 pub const MAX_REGISTERED_BYTES: usize = 64 << 20;
 const MAX_PROBLEMS: usize = 1000;
 
-/// A counter set that a manifest registered.
+/// A counter set of a registered manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisteredManifestSet {
-    /// The set with its provider, texts, ids and companions. It passes [`CounterSetInfo::check`].
+    /// The complete description of the set, which passes [`CounterSetInfo::check`].
     pub info: Arc<CounterSetInfo>,
-    /// The registered manifest.
+    /// The manifest's file.
     pub file: Arc<Path>,
 }
 
-/// Something in a folder of registrations that was left out.
+/// A registered manifest or counter set that was omitted, or a folder that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationProblem {
     /// The file or folder.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The reason.
     pub message: String,
 }
 
-/// `FILE: what is wrong`, one line.
+/// Writes one line: `FILE: MESSAGE`.
 impl fmt::Display for RegistrationProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.file.display(), self.message)
@@ -48,21 +48,22 @@ impl fmt::Display for RegistrationProblem {
 /// All registered counter sets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Registered {
-    /// The sets in the order of the folders and files. No two have the same GUID, or the same name in any case.
+    /// The sets, in the order of folders and files. GUIDs are unique, and names are unique when case is ignored.
     pub sets: Vec<RegisteredManifestSet>,
-    /// What was left out; at most a thousand problems.
+    /// The problems, at most a thousand.
     pub problems: Vec<RegistrationProblem>,
 }
 
-/// The counter sets of all registered manifests, from the [folders of the environment](Folders::of_environment).
+/// The counter sets of all registered manifests, from the [folders of the environment](Folders::from_environment).
 ///
-/// What cannot be read, is no manifest, or repeats a GUID or name is left out and told among the problems; there is no
-/// error. Links are not followed. At most [`MAX_MANIFESTS`] files of a folder and [`MAX_REGISTERED_BYTES`] in all are read.
+/// Files that cannot be read or are not valid manifests, and sets with a duplicate GUID or name, are reported as
+/// problems. Links are not followed. Reads up to [`MAX_MANIFESTS`] files per folder and [`MAX_REGISTERED_BYTES`] in
+/// total.
 pub fn registered() -> Registered {
-    registered_in(&Folders::of_environment().search)
+    registered_in(&Folders::from_environment().search)
 }
 
-/// As [`registered`], from these folders. Of two sets with the same GUID or name the first holds.
+/// Like [`registered`], but reads other folders. If a GUID or name is registered twice, the first one wins.
 pub fn registered_in(folders: &[PathBuf]) -> Registered {
     let mut registered = Registered::default();
     let mut bytes_left = MAX_REGISTERED_BYTES;
@@ -79,7 +80,7 @@ pub fn registered_in(folders: &[PathBuf]) -> Registered {
 }
 
 impl Registered {
-    /// Leaves out the sets that `is_taken` says somebody else has, such as this machine's own.
+    /// Removes sets whose name or GUID is already taken by a set of this machine, and reports them as problems.
     #[must_use]
     pub fn without(mut self, is_taken: impl Fn(&CounterSetInfo) -> bool) -> Self {
         let (taken, sets) = self.sets.into_iter().partition(|set| is_taken(&set.info));
@@ -101,7 +102,7 @@ impl Registered {
         }
     }
 
-    /// The manifests of a folder, sorted. A folder that is not there has none.
+    /// The manifests in a folder, sorted by path; empty if the folder does not exist.
     fn files_of(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let entries = match std::fs::read_dir(folder) {
@@ -113,19 +114,19 @@ impl Registered {
                 return files;
             }
         };
-        // A folder of other files ends, too.
+        // Limit the number of entries, because the folder can also contain other files.
         for entry in entries.take(16 * MAX_MANIFESTS) {
             let Ok(entry) = entry else { break };
             let name = entry.file_name();
             let bytes = name.as_encoded_bytes();
-            // What begins with a dot is being written.
+            // The name of a file that is still being written starts with a dot.
             if bytes.starts_with(b".") || !bytes.to_ascii_lowercase().ends_with(b".man") {
                 continue;
             }
             if files.len() == MAX_MANIFESTS {
                 self.problem(
                     folder,
-                    format!("it has more than {MAX_MANIFESTS} manifests; the others are left out"),
+                    format!("it has more than {MAX_MANIFESTS} manifests; the others are omitted"),
                 );
                 break;
             }
@@ -179,18 +180,18 @@ impl Registered {
     }
 }
 
-/// The bytes of a regular file that is no link. The error is for people.
+/// The bytes of a regular file; links are rejected. The error is a message for the user.
 pub(super) fn read_regular(file: &Path, limit: usize) -> Result<Vec<u8>, String> {
-    // A pipe would keep the caller waiting.
+    // `NONBLOCK`, because opening a pipe must not block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let handle = match rustix::fs::open(file, flags, Mode::empty()) {
         Ok(handle) => handle,
-        Err(rustix::io::Errno::LOOP) => return Err("this is a link; only files are read".into()),
+        Err(rustix::io::Errno::LOOP) => return Err("it is a link; only regular files are read".into()),
         Err(error) => return Err(io::Error::from(error).to_string()),
     };
     let facts = rustix::fs::fstat(&handle).map_err(|error| io::Error::from(error).to_string())?;
     if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
-        return Err("this is no regular file".into());
+        return Err("it is not a regular file".into());
     }
     let mut bytes = Vec::new();
     let read = File::from(handle).take(limit as u64 + 1).read_to_end(&mut bytes);

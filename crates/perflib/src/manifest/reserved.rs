@@ -1,21 +1,21 @@
-//! Names that a generated C header cannot give to what is a manifest's.
+//! Reserved names, which cannot be symbols in a manifest because of the C headers that are generated from it.
 
-/// What perflib.h and winperf.h define, with what they include: macros, types, functions, constants. Held by a test.
+/// The names that are defined by perflib.h, winperf.h and the headers that these include. A test checks the list.
 const NAMES_OF_HEADERS: &str = include_str!("reserved.txt");
 
-/// Macros that gcc has of its own, and those of C's library that programs include beside the header.
+/// Predefined macros of gcc, and macros in the C library.
 const NAMES_OF_C: &str = "BUFSIZ CHAR_BIT CHAR_MAX CHAR_MIN CLOCKS_PER_SEC EOF EXIT_FAILURE EXIT_SUCCESS FILENAME_MAX \
     FOPEN_MAX INT_MAX INT_MIN LLONG_MAX LLONG_MIN LONG_MAX LONG_MIN MB_CUR_MAX RAND_MAX SCHAR_MAX SCHAR_MIN SEEK_CUR \
     SEEK_END SEEK_SET SHRT_MAX SHRT_MIN SIG_DFL SIG_ERR SIG_IGN TMP_MAX UCHAR_MAX UINT_MAX ULLONG_MAX ULONG_MAX USHRT_MAX \
     WEOF assert complex errno linux setjmp stderr stdin stdout unix va_arg va_copy va_end va_list va_start";
 
-/// Names inside the functions of a provider's header: a handle of such a name would not be seen there.
+/// Local names in the functions of a generated provider header. They would shadow a handle with the same name.
 pub(super) const LOCALS: [&str; 6] = ["provider", "context", "status", "callback", "allocate", "release"];
 
-/// The functions of a provider's header, without a prefix.
+/// The functions of a generated provider header, without the prefix.
 pub(super) const FUNCTIONS: [&str; 2] = ["CounterInitialize", "CounterCleanup"];
 
-/// Whose a name is in C; `None` where a manifest may have it.
+/// Why C reserves a name; `None` if a manifest can use it.
 pub(super) fn owner_of(name: &str) -> Option<&'static str> {
     let is_of_compilers = name.strip_prefix('_').is_some_and(|rest| {
         rest.starts_with('_') || rest.starts_with(|letter: char| letter.is_ascii_uppercase())

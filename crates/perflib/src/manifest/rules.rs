@@ -1,4 +1,4 @@
-//! What elements and attributes must be to each other.
+//! Checks rules that concern more than one element or attribute.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -48,7 +48,7 @@ pub(super) fn check(draft: &Draft, reader: &mut Reader<'_>) {
     }
 }
 
-/// Windows takes names that no counter path can mean; readers here leave them out.
+/// Warns about names that counter paths cannot contain. Windows accepts such names, but consumers here omit the sets.
 fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
     if let Some(name) = &set.name
         && let Some(fault) = fault_of_set_name(&name.value)
@@ -68,7 +68,7 @@ fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
     }
 }
 
-/// Values that may occur once, with their first places.
+/// Checks that values are unique. Maps each value to its first position.
 struct Unique<K>(HashMap<K, Position>);
 
 impl<K> Default for Unique<K> {
@@ -80,37 +80,37 @@ impl<K> Default for Unique<K> {
 impl<K: Eq + Hash> Unique<K> {
     fn check<V>(
         &mut self,
-        said: Option<&Located<V>>,
+        found: Option<&Located<V>>,
         key: impl Fn(&V) -> K,
         show: impl Fn(&V) -> String,
         (label, attribute): (&str, &str),
         reader: &mut Reader<'_>,
     ) {
-        let Some(said) = said else { return };
-        let first = *self.0.entry(key(&said.value)).or_insert(said.at);
-        if first != said.at {
+        let Some(found) = found else { return };
+        let first = *self.0.entry(key(&found.value)).or_insert(found.at);
+        if first != found.at {
             let expected = format!("another {attribute}: line {} has this one", first.line);
-            reader.error(said.at, format_args!("{label}, {attribute}"), show(&said.value), expected);
+            reader.error(found.at, format_args!("{label}, {attribute}"), show(&found.value), expected);
         }
     }
 }
 
-/// What a symbol names.
+/// The kind of element that has a symbol.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum SymbolOwner {
     Provider,
     Set,
     Counter,
 }
 
-/// Symbols become names of one C file: the provider's handle, GUIDs, ids.
+/// Checks that symbols do not conflict. They become names in one C file: the provider's handle, GUIDs and ids.
 fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
     let mut names: HashMap<String, Position> = HashMap::new();
-    let mut take = |symbol: &Arc<str>, at: Position, label: &str, named: Named| {
-        let guid = (named != Named::Counter).then(|| format!("{symbol}Guid"));
-        // A set's symbol alone is no name.
-        let own = (named != Named::Set).then_some(&**symbol);
-        let owner = own.into_iter().chain(guid.as_deref()).find_map(|name| owner_of(name, named));
+    let mut check_symbol = |symbol: &Arc<str>, at: Position, label: &str, kind: SymbolOwner| {
+        let guid = (kind != SymbolOwner::Counter).then(|| format!("{symbol}Guid"));
+        // The symbol of a set is never a C name by itself, only a prefix.
+        let own = (kind != SymbolOwner::Set).then_some(&**symbol);
+        let owner = own.into_iter().chain(guid.as_deref()).find_map(|name| owner_of(name, kind));
         if let Some(owner) = owner {
             let expected = format!("another symbol: {owner}");
             reader.error(at, format_args!("{label}, symbol"), shown(symbol), expected);
@@ -119,46 +119,46 @@ fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
         for name in [Some(symbol.to_string()), guid].into_iter().flatten() {
             let first = *names.entry(name.clone()).or_insert(at);
             if first != at {
-                let expected = format!("another symbol: line {} makes the name {name} too", first.line);
+                let expected = format!("another symbol: line {} also creates the name {name}", first.line);
                 reader.error(at, format_args!("{label}, symbol"), shown(symbol), expected);
                 return;
             }
         }
     };
     if let Some(Located { value: Some(symbol), at }) = &provider.symbol {
-        take(symbol, *at, "provider", Named::Provider);
+        check_symbol(symbol, *at, "provider", SymbolOwner::Provider);
     }
     for set in &provider.counter_sets {
         if let Some(symbol) = &set.symbol {
-            take(&symbol.value, symbol.at, &set.label, Named::Set);
+            check_symbol(&symbol.value, symbol.at, &set.label, SymbolOwner::Set);
         }
         for counter in &set.counters {
             if let Some(Located { value: Some(symbol), at }) = &counter.symbol {
-                take(symbol, *at, &counter.label, Named::Counter);
+                check_symbol(symbol, *at, &counter.label, SymbolOwner::Counter);
             }
         }
     }
 }
 
-/// Whose a name is already in a header that is made without a prefix.
-fn owner_of(name: &str, named: Named) -> Option<&'static str> {
+/// Why a name is reserved in a generated header without a prefix; `None` if it is not reserved.
+fn owner_of(name: &str, kind: SymbolOwner) -> Option<&'static str> {
     if reserved::FUNCTIONS.contains(&name) {
         return Some("a function of the generated header has it");
     }
-    if named == Named::Provider && reserved::LOCALS.contains(&name) {
-        return Some("the functions of the generated header have it within");
+    if kind == SymbolOwner::Provider && reserved::LOCALS.contains(&name) {
+        return Some("it is a local variable of the generated header");
     }
     reserved::owner_of(name)
 }
 
-/// A string id stands for one text.
+/// Checks that each string id is used for one text only.
 fn check_strings(sets: &[SetDraft], reader: &mut Reader<'_>) {
     let mut texts: HashMap<u32, (&str, Position)> = HashMap::new();
     fn text(name: &Option<Located<Arc<str>>>) -> Option<&str> {
         name.as_ref().map(|name| &*name.value)
     }
     for set in sets {
-        // A set without a description has an error already.
+        // A missing or invalid description has already been reported.
         let of_set = [
             (&set.label, "nameID", &set.name_id, text(&set.name)),
             (&set.label, "descriptionID", &set.description_id, set.is_whole.then_some(&*set.info.help)),
@@ -225,14 +225,14 @@ fn check_set(set: &SetDraft, is_kernel: bool, reader: &mut Reader<'_>) {
     check_clocks(set, reader);
 }
 
-/// `struct` and `field`: in the kernel, of a structure that there is.
+/// Checks `struct` and `field`: only kernel mode providers can have them, and the structure must exist.
 fn check_structure(counter: &CounterDraft, set: &SetDraft, is_kernel: bool, reader: &mut Reader<'_>) {
-    for (attribute, said) in [("struct", &counter.structure), ("field", &counter.field)] {
-        if let Some(said) = said
+    for (attribute, found) in [("struct", &counter.structure), ("field", &counter.field)] {
+        if let Some(found) = found
             && !is_kernel
         {
             let expected = "none: structures are for kernel mode providers";
-            reader.error(said.at, &counter.label, attribute, expected);
+            reader.error(found.at, &counter.label, attribute, expected);
         }
     }
     if !is_kernel {
@@ -261,7 +261,8 @@ fn check_structure(counter: &CounterDraft, set: &SetDraft, is_kernel: bool, read
     }
 }
 
-/// Display attributes of which one hides the other. perflib.h forbids them, the sample of the schema has them.
+/// Warns about display attributes that exclude each other. perflib.h forbids such combinations, but the schema's own
+/// sample contains them.
 fn check_attributes(counter: &CounterDraft, reader: &mut Reader<'_>) {
     const HIDDEN: [(Attributes, &str, Attributes, &str); 5] = [
         (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::NO_GROUP_SEPARATOR, "noDigitGrouping"),
@@ -279,7 +280,7 @@ fn check_attributes(counter: &CounterDraft, reader: &mut Reader<'_>) {
     }
 }
 
-/// Bases, times, frequencies, multipliers: there where the type needs them, and of the right type.
+/// Checks that the companions that the type needs are named, exist, and have the right types.
 fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
     let label = &counter.label;
     let counter_type = counter.counter_type.map(|found| found.value);
@@ -330,7 +331,8 @@ fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, rea
     }
 }
 
-/// The schema's page gives `perf_counter_multi_timer_inv` a base, \[MS-PCQ\] does not: no more than a warning.
+/// Warns if `perf_counter_multi_timer_inv` has no base. The schema's documentation requires one, but \[MS-PCQ\] does
+/// not.
 fn check_multi_base(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
     let expected = "the id of a counter of type perf_counter_multi_base, as the schema's page says";
     match &counter.companions[0] {
@@ -347,7 +349,7 @@ fn check_multi_base(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, rea
     }
 }
 
-/// All counters of a set should have the same clock.
+/// Warns if counters of a set use different clocks.
 fn check_clocks(set: &SetDraft, reader: &mut Reader<'_>) {
     for role in [1, 2] {
         let mut first: Option<Located<u32>> = None;

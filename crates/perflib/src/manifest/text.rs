@@ -1,15 +1,16 @@
-//! The characters of a manifest: UTF-8 with or without byte order mark, UTF-16 with one.
+//! Decodes the text of a manifest: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
 use super::violation::{Position, Severity, Violations, shown};
 
-/// Where characters are in lines and columns.
+/// Converts byte offsets to lines and columns.
 pub(super) struct Lines<'a> {
     text: &'a str,
-    /// The position at every `STEP`-th byte, or the first character behind it.
+    /// The offset and position of the first character at or after every `STEP`-th byte.
     marks: Vec<(usize, Position)>,
 }
 
-/// Far enough for a small table, near enough that manifests of a single line are read in linear time.
+/// The distance of marks in bytes: large enough for a small table, and small enough to find positions quickly even if
+/// the manifest is a single line.
 const STEP: usize = 512;
 
 impl<'a> Lines<'a> {
@@ -25,12 +26,12 @@ impl<'a> Lines<'a> {
         Self { text, marks }
     }
 
-    /// The position of the character at or behind a byte.
+    /// The position of the first character at or after this byte offset.
     pub(super) fn position(&self, offset: usize) -> Position {
         let mark = self.marks.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
         let Some(&(start, mut at)) = self.marks.get(mark) else { return Position::START };
-        for (place, c) in self.text.get(start..).unwrap_or_default().char_indices() {
-            if start + place >= offset {
+        for (index, c) in self.text.get(start..).unwrap_or_default().char_indices() {
+            if start + index >= offset {
                 break;
             }
             at = after(at, c);
@@ -50,7 +51,7 @@ fn end_of(text: &str) -> Position {
     text.chars().fold(Position::START, after)
 }
 
-/// The text of a file. Violations, and nothing where it is no text.
+/// Decodes the text of a file. If it is invalid, reports a violation and returns `None`.
 pub(super) fn decode(bytes: &[u8], violations: &mut Violations) -> Option<String> {
     let (encoding, decoded) = match bytes {
         [0xFF, 0xFE, rest @ ..] => ("UTF-16", utf16(rest, u16::from_le_bytes)),
@@ -106,7 +107,7 @@ fn utf16(bytes: &[u8], unit_of: fn([u8; 2]) -> u16) -> Result<String, Bad> {
     }
 }
 
-/// A file that says of itself that it is of another encoding: Windows' parser refuses it.
+/// Checks the encoding in the XML declaration, because the XML parser of Windows rejects a wrong one.
 fn check_declaration(text: &str, encoding: &str, violations: &mut Violations) {
     let Some(declaration) = text.strip_prefix("<?xml").and_then(|rest| rest.split("?>").next()) else {
         return;

@@ -1,23 +1,23 @@
-//! The counter types that a manifest can name, and the counters that each needs beside it.
+//! The counter types in manifests, and the companions that they need.
 
 use tachograph_counters::wildcard::closest;
 use tachograph_schema::CounterType as T;
 
-/// In the schema, but without a value or a formula anywhere.
+/// A type that the schema has, but without a documented value or formula.
 const COMPOSITE: &str = "perf_counter_composite";
 
-/// All words of the schema.
+/// The schema's words for all counter types.
 ///
 /// Source: "Performance Counters Schema", counter.
 fn words() -> impl Iterator<Item = &'static str> {
     T::all().filter_map(T::manifest_word).chain([COMPOSITE])
 }
 
-/// The type of a word of the schema. The error says what was expected.
+/// The counter type for a word in the schema. The error describes the expected value.
 pub(super) fn type_of(word: &str) -> Result<T, String> {
     if word == COMPOSITE {
         return Err(
-            "a type that has a formula: the schema names this one, and nothing says what it means".into()
+            "a type that has a formula: the schema has this word, but its meaning is not documented".into()
         );
     }
     T::from_manifest_word(word).ok_or_else(|| match closest(word, words()) {
@@ -26,19 +26,19 @@ pub(super) fn type_of(word: &str) -> Result<T, String> {
     })
 }
 
-/// The word of a type; for a type that the schema does not have, its name or number.
+/// The schema's word for a counter type; if it has none, the type's name or number.
 pub(super) fn word_of(counter_type: T) -> String {
     counter_type.to_string().to_lowercase()
 }
 
-/// What a counter needs beside it, in the order of [`ROLES`].
+/// One item per companion of a counter, in the order of [`ROLES`].
 pub(super) type Companions<X> = [X; 4];
 
 /// The attributes that name companions.
 pub(super) const ROLES: Companions<&str> = ["baseID", "perfTimeID", "perfFreqID", "multiCounterID"];
 
-/// Whether a type can do something with a base that it does not need: the schema's page asks for one of
-/// `perf_counter_multi_timer_inv`, \[MS-PCQ\] for the multiplier alone.
+/// Whether a counter type can have a base, even if the base is optional: for `perf_counter_multi_timer_inv`, the
+/// schema's documentation requires a base, but \[MS-PCQ\] requires only the multiplier.
 pub(super) fn takes_base(counter_type: T) -> bool {
     counter_type.base().is_some()
 }
@@ -59,7 +59,7 @@ mod tests {
         types.sort_unstable();
         types.dedup();
         assert_eq!(types.len(), 37);
-        // What the schema has not.
+        // Not in the schema.
         let others = T::all().filter(|known| types.binary_search(known).is_err());
         assert_eq!(others.collect::<Vec<_>>(), [T::DOUBLE_RAW, T::NO_DATA, T::HISTOGRAM]);
     }

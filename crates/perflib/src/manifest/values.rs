@@ -1,4 +1,4 @@
-//! The syntax of attribute values. Each error says what was expected.
+//! Parses attribute values. Errors describe the expected value.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::registration::Attributes;
 
 pub(super) type Value<T> = Result<T, String>;
 
-/// A text that is there.
+/// A non-empty text.
 pub(super) fn some_text(text: &str) -> Value<Arc<str>> {
     if text.is_empty() { Err("a text".into()) } else { Ok(text.into()) }
 }
 
-/// A name of a set or counter.
+/// The name of a provider, set or counter.
 pub(super) fn name(text: &str) -> Value<Arc<str>> {
     if text.is_empty() || text.encode_utf16().count() > MAX_NAME_UNITS {
         return Err(format!("1 to {MAX_NAME_UNITS} characters"));
@@ -28,7 +28,7 @@ pub(super) fn name(text: &str) -> Value<Arc<str>> {
     Ok(text.into())
 }
 
-/// A file's name.
+/// The name of a file, without a path.
 pub(super) fn file_name(text: &str) -> Value<Arc<str>> {
     if text.is_empty() || text.contains(['/', '\\']) {
         return Err("the name of a file, without a path".into());
@@ -36,13 +36,13 @@ pub(super) fn file_name(text: &str) -> Value<Arc<str>> {
     Ok(text.into())
 }
 
-/// `{b4fc721a-0378-476f-89ba-a5a79f810b36}`.
+/// A GUID in braces, such as `{b4fc721a-0378-476f-89ba-a5a79f810b36}`.
 pub(super) fn guid(text: &str) -> Value<Guid> {
     let guid = text.parse().ok().filter(|_| text.starts_with('{'));
     guid.ok_or_else(|| "a GUID in braces, such as {b4fc721a-0378-476f-89ba-a5a79f810b36}".into())
 }
 
-/// An unsigned number of 32 bits.
+/// An unsigned 32-bit number, in decimal or hexadecimal.
 pub(super) fn integer(text: &str) -> Value<u32> {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let parsed = match hexadecimal {
@@ -59,12 +59,12 @@ pub(super) fn integer(text: &str) -> Value<u32> {
 /// The id of a counter.
 pub(super) fn counter_id(text: &str) -> Value<u32> {
     match integer(text)? {
-        WILDCARD_ID => Err("another number: this one stands for all counters".into()),
+        WILDCARD_ID => Err("another number: this one selects all counters".into()),
         id => Ok(id),
     }
 }
 
-/// A C identifier, or nothing.
+/// A C identifier; `None` if the text is empty.
 pub(super) fn symbol(text: &str) -> Value<Option<Arc<str>>> {
     if text.is_empty() {
         return Ok(None);
@@ -75,7 +75,7 @@ pub(super) fn symbol(text: &str) -> Value<Option<Arc<str>>> {
         return Err("a C identifier".into());
     }
     if C_WORDS.split_ascii_whitespace().any(|word| word == text) {
-        return Err("a C identifier that is no word of C or C++".into());
+        return Err("a C identifier that is not a keyword of C or C++".into());
     }
     Ok(Some(text.into()))
 }
@@ -85,7 +85,7 @@ pub(super) fn some_symbol(text: &str) -> Value<Arc<str>> {
     symbol(text)?.ok_or_else(|| "a C identifier".into())
 }
 
-/// Words that C and C++ keep for themselves.
+/// Keywords of C and C++.
 const C_WORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t \
     class compl const const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit \
     export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr \

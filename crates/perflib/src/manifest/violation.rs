@@ -1,22 +1,22 @@
-//! What is wrong with a manifest, and where.
+//! Violations: errors and warnings with their positions.
 
 use std::fmt;
 use std::path::Path;
 
-/// How many violations are kept in words; more are counted.
+/// Maximum number of violations that are listed. Further violations are only counted.
 pub const MAX_LISTED: usize = 1000;
 
-/// A place in a manifest: line and column, both counted from 1, the column in characters.
+/// A position in a manifest. Lines and columns start at 1; columns are counted in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line.
     pub line: u32,
-    /// The character of the line.
+    /// The column.
     pub column: u32,
 }
 
 impl Position {
-    /// The first character.
+    /// The start of the file.
     pub const START: Self = Self { line: 1, column: 1 };
 }
 
@@ -26,19 +26,20 @@ impl fmt::Display for Position {
     }
 }
 
-/// Something that was read, with its place.
+/// A value and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Located<T> {
-    /// What was read.
+    /// The value.
     pub value: T,
-    /// Where it stands: an attribute's name, or the beginning of an element.
+    /// The position of the attribute or element.
     pub at: Position,
 }
 
-/// How bad a violation is.
+/// The severity of a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The manifest can be used; something in it has no effect, or sources disagree about it.
+    /// The manifest can be used, but a part of it has no effect or is not portable, or its validity is unclear because
+    /// the documentation of the schema is inconsistent.
     Warning,
     /// The manifest cannot be used.
     Error,
@@ -53,29 +54,29 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that is wrong with a manifest.
+/// An error or warning in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// Where.
+    /// The position.
     pub at: Position,
-    /// What it is about: `counter 'Orders', type`.
+    /// The invalid element or attribute, such as `counter 'Orders', type`.
     pub subject: Box<str>,
-    /// What is there.
+    /// A description of what was found.
     pub found: Box<str>,
-    /// What should be there.
+    /// A description of what was expected.
     pub expected: Box<str>,
 }
 
 impl Violation {
-    /// The violation with the name of its file: `shop.man:3:5: error: ...`.
+    /// The violation with the name of the manifest's file: `shop.man:3:5: error: ...`.
     pub fn of_file(&self, file: &Path) -> impl fmt::Display {
         format!("{}:{self}", file.display())
     }
 }
 
-/// `3:5: error: counter 'Orders', type: found 'perf_foo', expected ...`.
+/// Writes one line: `3:5: error: counter 'Orders', type: found 'perf_foo', expected ...`.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { severity, at, subject, found, expected } = self;
@@ -83,7 +84,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// All that is wrong with a manifest, in the order of the places.
+/// The violations of a manifest, ordered by position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
     list: Vec<Violation>,
@@ -97,22 +98,22 @@ impl Violations {
         &self.list
     }
 
-    /// How many errors there are.
+    /// The number of errors.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// How many warnings there are.
+    /// The number of warnings.
     pub fn warnings(&self) -> u64 {
         self.warnings
     }
 
-    /// How many are not in the list.
+    /// The number of violations that are not listed.
     pub fn unlisted(&self) -> u64 {
         self.errors + self.warnings - self.list.len() as u64
     }
 
-    /// Whether there is neither error nor warning.
+    /// Whether there are no errors and no warnings.
     pub fn is_empty(&self) -> bool {
         self.errors + self.warnings == 0
     }
@@ -136,7 +137,7 @@ impl Violations {
         } else if severity == Severity::Error
             && let Some(warning) = self.list.iter_mut().find(|known| known.severity == Severity::Warning)
         {
-            // Warnings may not hide an error.
+            // If the list is full, an error replaces a warning.
             *warning = violation;
         }
     }
@@ -146,7 +147,7 @@ impl Violations {
     }
 }
 
-/// A text as messages show it: in quotes, at most a hundred characters, nothing that moves the cursor.
+/// Quotes a text for use in messages: at most a hundred characters, with control characters escaped.
 pub(super) fn shown(text: &str) -> String {
     const SHOWN: usize = 100;
     let mut shown = String::from("'");

@@ -1,21 +1,22 @@
-//! The XML of a manifest as a tree, after a look that keeps the parser from work or memory beyond a bound.
+//! Parses the XML of a manifest. The text is scanned first, to limit the time and memory that the parser can use.
 
 use roxmltree::{Document, Error, ParsingOptions};
 
 use super::text::Lines;
 use super::violation::{Position, Severity, Violations};
 
-/// The largest manifest, in bytes.
+/// Maximum size of a manifest, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
-/// How many tags, comments and the like, and how many `=` a manifest has at most: the parser makes room for that many
-/// nodes and attributes before it reads.
+/// Maximum number of `<`, and of `=`. The parser allocates one node or attribute for each in advance.
 const MAX_MARKUP: usize = 1_000_000;
-/// The parser compares each attribute of an element with each other. A counter has sixteen.
+/// Maximum number of attributes of an element, because the parser compares all pairs of them. A counter needs fewer
+/// than 20.
 const MAX_ATTRIBUTES: usize = 64;
-/// The parser copies the namespaces in force into each element that declares one.
+/// Maximum number of namespace declarations, because the parser copies all visible namespaces into each element that
+/// declares one.
 const MAX_NAMESPACES: usize = 256;
 
-/// The tree of a text. Violations, and nothing where it is no XML.
+/// Parses a text. If it is not XML, reports a violation and returns `None`.
 pub(super) fn parse<'a>(
     text: &'a str,
     lines: &Lines<'_>,
@@ -28,20 +29,20 @@ pub(super) fn parse<'a>(
         wrong(lines.position(offset), found, expected, violations);
         return None;
     }
-    // Definitions of entities can make much of little; no manifest has any.
+    // Document types are not allowed, because their entities can expand without bound and manifests do not need them.
     let options =
         ParsingOptions { allow_dtd: false, nodes_limit: 2 * MAX_MARKUP as u32, entity_resolver: None };
     match Document::parse_with_options(text, options) {
         Ok(document) => Some(document),
         Err(error) => {
             let at = match error {
-                // The parser has no place for these.
+                // The parser does not provide the position of these errors.
                 Error::UnclosedRootNode | Error::UnexpectedEndOfStream => lines.position(text.len()),
                 _ => Position { line: error.pos().row, column: error.pos().col },
             };
             let words = error.to_string();
             let words = words.replace(&format!(" at {}", error.pos()), "");
-            // Names in it are as they stand in the file.
+            // The message can contain names from the file.
             let words = words.replace(char::is_control, "?");
             wrong(
                 at,
@@ -58,21 +59,21 @@ type TooMuch = (usize, String, String);
 
 fn check_bounds(text: &str) -> Result<(), TooMuch> {
     for (byte, what) in [(b'<', "tags"), (b'=', "equals signs")] {
-        let mut places = text.bytes().enumerate().filter(|(_, found)| *found == byte);
-        if let Some((offset, _)) = places.nth(MAX_MARKUP) {
+        let mut indexes = text.bytes().enumerate().filter(|(_, found)| *found == byte);
+        if let Some((offset, _)) = indexes.nth(MAX_MARKUP) {
             return Err((offset, format!("more {what}"), format!("at most {MAX_MARKUP} {what}")));
         }
     }
     let mut namespaces = 0;
     let mut at = 0;
-    while let Some(offset) = text.get(at..).and_then(|rest| rest.find('<')).map(|place| at + place) {
+    while let Some(offset) = text.get(at..).and_then(|rest| rest.find('<')).map(|index| at + index) {
         let rest = &text[offset..];
         let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")]
             .into_iter()
             .find_map(|(open, close)| rest.strip_prefix(open).map(|inner| (open, inner.find(close), close)));
         at = match skipped {
             Some((open, Some(end), close)) => offset + open.len() + end + close.len(),
-            // Not closed: the parser says so.
+            // The parser will report that this is not closed.
             Some((_, None, _)) => return Ok(()),
             None => offset + check_tag(rest, offset, &mut namespaces)?,
         };
@@ -80,23 +81,23 @@ fn check_bounds(text: &str) -> Result<(), TooMuch> {
     Ok(())
 }
 
-/// Counts the attributes of a tag; gives its length.
+/// Checks the number of attributes of a tag, and returns the tag's length.
 fn check_tag(rest: &str, offset: usize, namespaces: &mut usize) -> Result<usize, TooMuch> {
     let mut quote = None;
     let (mut attributes, mut name_start) = (0, 1);
-    for (place, byte) in rest.bytes().enumerate().skip(1) {
+    for (index, byte) in rest.bytes().enumerate().skip(1) {
         match (quote, byte) {
             (Some(open), _) if open == byte => quote = None,
             (Some(_), _) => {}
             (None, b'"' | b'\'') => quote = Some(byte),
             (None, b'=') => {
                 attributes += 1;
-                *namespaces += usize::from(rest.as_bytes()[name_start..place].starts_with(b"xmlns"));
+                *namespaces += usize::from(rest.as_bytes()[name_start..index].starts_with(b"xmlns"));
             }
-            (None, b' ' | b'\t' | b'\r' | b'\n') => name_start = place + 1,
-            (None, b'>') => return Ok(place + 1),
-            // No tag after all: the parser says so.
-            (None, b'<') => return Ok(place),
+            (None, b' ' | b'\t' | b'\r' | b'\n') => name_start = index + 1,
+            (None, b'>') => return Ok(index + 1),
+            // This is not a valid tag; the parser will report it.
+            (None, b'<') => return Ok(index),
             (None, _) => {}
         }
         if attributes > MAX_ATTRIBUTES {

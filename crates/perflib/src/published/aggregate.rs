@@ -1,16 +1,16 @@
-//! The aggregate of a set's instances: raw values and raw bases, each by the function of its counter, never formatted
-//! values.
+//! Aggregates the instances of a set. The counter's aggregate function is applied to raw values and raw bases, never to
+//! formatted values.
 //!
-//! | function | of a counter's values |
+//! | function | result |
 //! | --- | --- |
-//! | total | their sum; 32-bit types wrap at 2^32 |
-//! | average | their mean, cut to a whole number |
-//! | minimum, maximum | the least, the largest |
+//! | total | the sum; 32-bit types wrap at 2^32 |
+//! | average | the mean, rounded toward zero |
+//! | minimum, maximum | the smallest or largest value |
 //! | undefined | the sum |
 //!
-//! A base has the function that it names itself, else that of its counter. An elapsed time has no sum and no mean: it has
-//! an aggregate only where the minimum or the maximum (of the starts) is named. What instances that ended have left counts
-//! as an instance; of pairs it is a sum, which is no minimum and no maximum, and is left out of those.
+//! A base uses its own function or, if this is undefined, the function of its counter. An elapsed time has no sum or
+//! mean; only the minimum or maximum of the start times is defined. The history of ended instances is included like the
+//! instances. If a counter's history is a sum, minimum and maximum ignore it.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,16 @@ use tachograph_counters::{Formula, RawValue, Size, Status};
 use super::source::Source;
 use crate::registration::{Aggregate, CounterInfo, CounterSetInfo};
 
-/// How the aggregate of each counter of a set is made, by its place in the registration.
+/// The aggregate functions of a set's counters.
 #[derive(Debug)]
 pub(super) struct Functions {
+    /// In the order of registration.
     by_position: Vec<Function>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Function {
-    /// Whether differences are taken, so that it matters what the value before was of.
+    /// Whether the counter's formula compares two samples, so that a new instance can affect the result.
     is_difference: bool,
     value: Option<Aggregate>,
     base: Aggregate,
@@ -35,18 +36,18 @@ struct Function {
     is_dword: bool,
 }
 
-/// The aggregate of one column, as far as its values came.
+/// The combination of the values that were added so far to one column.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Aggregated {
-    /// How many values, those of instances that ended included.
+pub(super) struct Accumulator {
+    /// The number of values, including those of ended instances.
     count: i128,
     first: i128,
     double: f64,
     second: i128,
     multi_count: u32,
-    /// The time stamp, where the second number is none of the instances'.
+    /// The timestamp, if the second number is not a base.
     stamp: Option<i64>,
-    /// Whether a value had more bits than the type word says.
+    /// Whether any value is 64 bits wide.
     is_wide: bool,
     failed: Option<Status>,
 }
@@ -58,8 +59,9 @@ impl Functions {
         Self { by_position: info.counters.iter().map(|counter| Function::of(counter, &by_id)).collect() }
     }
 
-    /// Whether an instance that comes changes what the values before it mean: sums only grow by what it counts.
-    pub(super) fn is_changed_by_who_comes(&self) -> bool {
+    /// Whether a new instance makes the aggregate incomparable with earlier ones. Sums stay comparable: a new instance
+    /// only adds its values.
+    pub(super) fn are_reset_by_new_instances(&self) -> bool {
         let is_sum = |function: &Function| {
             let is_total = function.value.is_none_or(|value| value == Aggregate::Total);
             !function.is_difference || is_total && function.base == Aggregate::Total
@@ -67,10 +69,10 @@ impl Functions {
         !self.by_position.iter().all(is_sum)
     }
 
-    /// Takes a value of an instance, or of `history` instances that ended.
-    pub(super) fn take(
+    /// Adds the value of an instance, or the combined value of `history` ended instances.
+    pub(super) fn push(
         &self,
-        to: &mut Aggregated,
+        to: &mut Accumulator,
         position: usize,
         source: &Source,
         raw: RawValue,
@@ -80,7 +82,7 @@ impl Functions {
         let Some(value) = function.value else { return };
         match raw.status {
             status if status.is_good() => {}
-            // Never given: there is nothing to add.
+            // The value was never set.
             Status::NO_DATA => return,
             status => {
                 to.failed = Some(status);
@@ -88,7 +90,7 @@ impl Functions {
             }
         }
         let of_extremes = matches!(value, Aggregate::Minimum | Aggregate::Maximum);
-        if history.is_some() && of_extremes && source.keeps_sums() {
+        if history.is_some() && of_extremes && source.keeps_sums {
             return;
         }
         to.is_wide |= source.is_wide();
@@ -108,8 +110,8 @@ impl Functions {
             if is_first { raw.multi_count } else { to.multi_count.wrapping_add(raw.multi_count) };
     }
 
-    /// The aggregate of what was taken.
-    pub(super) fn value(&self, of: &Aggregated, position: usize) -> RawValue {
+    /// The aggregate of the values that were added.
+    pub(super) fn value(&self, of: &Accumulator, position: usize) -> RawValue {
         let Some(function) = self.by_position.get(position) else { return RawValue::error(Status::NO_DATA) };
         let Some(value) = function.value else { return RawValue::error(Status::NO_INSTANCE) };
         if let Some(status) = of.failed {
@@ -134,18 +136,18 @@ impl Functions {
 }
 
 impl Function {
-    /// The function of a counter; `by_id` has what those of the set name.
+    /// The function of a counter. `by_id` has the functions of the set's counters, by counter id.
     fn of(counter: &CounterInfo, by_id: &HashMap<u32, Aggregate>) -> Self {
         let is_elapsed = counter.counter_type.formula() == Some(Formula::Elapsed);
         let value = match counter.aggregate {
             Aggregate::Undefined if is_elapsed => None,
             Aggregate::Total | Aggregate::Average if is_elapsed => None,
             Aggregate::Undefined => Some(Aggregate::Total),
-            named => Some(named),
+            defined => Some(defined),
         };
         let base = match counter.base_id.or(counter.time_id).and_then(|id| by_id.get(&id)) {
             None | Some(Aggregate::Undefined) => value.unwrap_or(Aggregate::Total),
-            Some(named) => *named,
+            Some(defined) => *defined,
         };
         Self {
             is_difference: counter.counter_type.needs_two_samples(),
@@ -183,7 +185,7 @@ mod tests {
     use super::*;
     use crate::{Guid, registration::InstanceType};
 
-    /// The aggregate of these raw values, the last of which may be of a history.
+    /// Aggregates these raw values and a history.
     fn aggregate(
         counter_type: T,
         function: Aggregate,
@@ -208,18 +210,18 @@ mod tests {
         let sources = Sources::new(&info, &description);
         let source = sources.get(0).expect("the counter");
         let functions = Functions::new(&info);
-        let mut to = Aggregated::default();
+        let mut to = Accumulator::default();
         for &(first, second) in values {
-            functions.take(&mut to, 0, source, RawValue::new(first, second), None);
+            functions.push(&mut to, 0, source, RawValue::new(first, second), None);
         }
         if let Some((count, (first, second))) = history {
-            functions.take(&mut to, 0, source, RawValue::new(first, second), Some(count));
+            functions.push(&mut to, 0, source, RawValue::new(first, second), Some(count));
         }
         functions.value(&to, 0)
     }
 
     #[test]
-    fn by_function() {
+    fn each_function_combines_raw_values() {
         use Aggregate::*;
         let plain = |kind, function, values: &[i64]| {
             let values: Vec<_> = values.iter().map(|&value| (value, 7)).collect();
@@ -238,11 +240,11 @@ mod tests {
             assert_eq!(plain(kind, function, values), expected, "{kind:?} {function:?} {values:?}");
         }
         let stamped = aggregate(T::BULK_COUNT, Average, CellKind::Plain, &[(1, 50), (2, 50)], None);
-        assert_eq!(stamped.second, 50, "a time stamp is nobody's base");
+        assert_eq!(stamped.second, 50, "a time stamp is not averaged");
     }
 
     #[test]
-    fn bases_go_with_their_counters() {
+    fn a_base_has_the_function_of_its_counter() {
         let values = [(30, 3), (10, 1)];
         let of = |function| {
             let raw = aggregate(T::AVERAGE_BULK, function, CellKind::Pair, &values, None);
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ended_counts() {
+    fn the_history_counts_as_instances() {
         let history = Some((2, (60, 6)));
         let of = |kind, function, cell| {
             let raw = aggregate(kind, function, cell, &[(30, 3)], history);
@@ -268,11 +270,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_zero() {
+    fn no_value_is_not_zero() {
         let none = aggregate(T::LARGE_RAWCOUNT, Aggregate::Total, CellKind::Plain, &[], None);
         assert_eq!(none.status, Status::NO_DATA);
         let elapsed = aggregate(T::ELAPSED_TIME, Aggregate::Total, CellKind::Plain, &[(1, 2)], None);
-        assert_eq!(elapsed.status, Status::NO_INSTANCE, "starts have no sum");
+        assert_eq!(elapsed.status, Status::NO_INSTANCE, "elapsed times have no sum");
         let first = aggregate(T::ELAPSED_TIME, Aggregate::Minimum, CellKind::Plain, &[(5, 9), (3, 9)], None);
         assert_eq!((first.first, first.second), (3, 9));
     }

@@ -1,21 +1,22 @@
-//! Which published sets there are: the files of the folders, by set and owner.
+//! The published files in some folders, grouped by set and owner.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use tachograph_schema::IgnorePoison;
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{OpenError, SetReader};
 
-use super::group::{Group, GroupKey};
-use super::member::Member;
+use super::group::Group;
+use super::member::{GroupKey, Member};
 use crate::provider::CollectionId;
 
-/// Most published files that are open at once.
+/// Maximum number of open published files.
 pub const MAX_FILES: usize = 4096;
 
-/// The files of some folders. All providers of a registry, and of those that follow it, share one.
+/// The published files in some folders. All published sets of a registry and its successors share one catalog.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     state: Mutex<State>,
@@ -23,210 +24,205 @@ pub(crate) struct Catalog {
 
 #[derive(Debug, Default)]
 struct State {
-    folders: Vec<Watched>,
+    folders: Vec<WatchedFolder>,
     groups: HashMap<GroupKey, Arc<Group>>,
-    /// The collection of the last look, so that its sets look once.
-    looked_for: Option<CollectionId>,
-    /// The files that are open, by device and number.
+    /// The collection of the last scan, so that folders are scanned only once per collection.
+    scanned_for: Option<CollectionId>,
+    /// The open files, by device and inode.
     open_files: HashSet<(u64, u64)>,
 }
 
-/// A folder that is watched.
-#[derive(Debug)]
-struct Watched {
+/// A watched folder.
+#[derive(Debug, Default)]
+struct WatchedFolder {
     path: PathBuf,
     folder: Option<Arc<Folder>>,
-    /// What [`Folder::version`] said before the last look.
+    /// The [`Folder::version`] at the last scan; 0 to scan again.
     version: u64,
-    files: BTreeMap<String, Found>,
-    /// Whether there was something in it of which only a later look can tell whether a dead writer left it.
+    files: BTreeMap<String, FileState>,
+    /// Whether the last scan found unfinished files, which may belong to a dead writer.
     has_unready: bool,
-    /// Why the folder cannot be read.
-    trouble: Option<Arc<str>>,
+    /// The reason that the folder, or some of its files, cannot be read.
+    error: Option<Arc<str>>,
 }
 
-/// What a name of a folder is.
+/// The state of a file name in a folder.
 #[derive(Debug)]
-enum Found {
+enum FileState {
     Member(Arc<Member>),
-    /// Whole, but not published: it was left behind and cannot be removed, or is about to end.
-    Silent,
-    /// Open already: the folder has another path, or the file had another name.
-    Known,
-    /// Another user's, and not for us.
+    /// Complete, but no longer published: either a leftover file that cannot be removed, or one that is about to be
+    /// closed.
+    Unpublished,
+    /// Already open, through another path to the folder or another name of the file.
+    Duplicate,
+    /// A file of another user that cannot be read for lack of permission.
     Hidden,
-    /// Why it is not read.
-    Refused(Arc<str>),
+    /// Invalid, with the reason.
+    Rejected(Arc<str>),
 }
 
 impl Catalog {
     pub(crate) fn new(folders: Vec<PathBuf>) -> Self {
-        let watched = |path| Watched {
-            path,
-            folder: None,
-            version: 0,
-            files: BTreeMap::new(),
-            has_unready: false,
-            trouble: None,
-        };
-        let folders = folders.into_iter().map(watched).collect();
+        let folders =
+            folders.into_iter().map(|path| WatchedFolder { path, ..WatchedFolder::default() }).collect();
         Self { state: Mutex::new(State { folders, ..State::default() }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
-    /// Looks for files that came, once for each collection.
-    pub(crate) fn look(&self, collection: CollectionId) {
+    /// Scans for new files. Later calls for the same collection do nothing.
+    pub(crate) fn scan(&self, collection: CollectionId) {
         let has_changed = {
             let mut state = self.state();
-            if state.looked_for.replace(collection) == Some(collection) {
+            if state.scanned_for.replace(collection) == Some(collection) {
                 return;
             }
-            state.look()
+            state.scan()
         };
-        // Sets that no query collects are looked at by nobody else; without new files there are no more of them.
+        // Sets that no query collects are not retired anywhere else.
         if has_changed {
-            self.bury_dead();
+            self.retire_dead();
         }
     }
 
-    /// Looks for files that came, and for writers that are gone.
-    pub(crate) fn look_at_all(&self) {
+    /// Scans for new files and for dead writers.
+    pub(crate) fn scan_all(&self) {
         {
             let mut state = self.state();
-            state.looked_for = None;
-            state.look();
+            state.scanned_for = None;
+            state.scan();
         }
-        self.bury_dead();
+        self.retire_dead();
     }
 
-    /// Takes out all files whose writers are gone, and groups that nobody has any more.
-    fn bury_dead(&self) {
+    /// Retires all files of dead writers, and removes unused groups.
+    fn retire_dead(&self) {
         let members: Vec<_> = self.state().groups.values().flat_map(|group| group.members()).collect();
-        members.iter().filter(|member| !member.is_alive()).for_each(|member| self.bury(member));
+        members.iter().filter(|member| !member.is_alive()).for_each(|member| self.retire(member));
         let is_needed = |group: &Arc<Group>| Arc::strong_count(group) > 1 || !group.members().is_empty();
         self.state().groups.retain(|_, group| is_needed(group));
     }
 
-    /// The groups that have a file now, in no order.
+    /// The groups that have at least one file, in arbitrary order.
     pub(crate) fn groups(&self) -> Vec<Arc<Group>> {
         self.state().groups.values().filter(|group| !group.members().is_empty()).cloned().collect()
     }
 
-    /// The group of a set and its owner, which may have no file (yet).
+    /// The group for a set and owner, which can be empty.
     pub(crate) fn group(&self, key: GroupKey) -> Arc<Group> {
         let mut state = self.state();
         Arc::clone(state.groups.entry(key).or_insert_with(|| Arc::new(Group::new(key))))
     }
 
-    /// Takes out a file whose writer is gone, or that breaks the rules, and removes it where that may be.
-    pub(crate) fn bury(&self, member: &Arc<Member>) {
+    /// Closes a file whose writer is dead, and deletes the file if permitted.
+    pub(crate) fn retire(&self, member: &Arc<Member>) {
         let mut state = self.state();
-        let group = state.groups.get(&member.key()).cloned();
+        let group = state.groups.get(&member.key).cloned();
         if group.is_some_and(|group| group.remove(member)) {
-            state.open_files.remove(&member.file_id());
+            state.open_files.remove(&member.file_id);
         }
-        member.folder().remove_if_left(member.file_name());
+        member.folder.remove_if_abandoned(&member.file_name);
         for watched in &mut state.folders {
-            let is_it = |found: &Found| matches!(found, Found::Member(known) if Arc::ptr_eq(known, member));
-            if watched.files.get(member.file_name()).is_some_and(is_it) {
-                watched.files.remove(member.file_name());
-                // Another file may have got the name.
+            let is_it =
+                |found: &FileState| matches!(found, FileState::Member(known) if Arc::ptr_eq(known, member));
+            if watched.files.get(&*member.file_name).is_some_and(is_it) {
+                watched.files.remove(&*member.file_name);
+                // Scan again, because another file may have the name now.
                 watched.version = 0;
             }
         }
     }
 
-    /// Why folders and files are not read: a path and the cause each.
-    pub(crate) fn troubles(&self) -> Vec<(PathBuf, Arc<str>)> {
-        let mut troubles = Vec::new();
+    /// The paths of folders and files that cannot be read, with the reasons.
+    pub(crate) fn errors(&self) -> Vec<(PathBuf, Arc<str>)> {
+        let mut errors = Vec::new();
         for watched in &self.state().folders {
-            troubles.extend(watched.trouble.iter().map(|why| (watched.path.clone(), Arc::clone(why))));
-            let hidden = watched.files.values().filter(|found| matches!(found, Found::Hidden)).count();
+            errors.extend(watched.error.iter().map(|why| (watched.path.clone(), Arc::clone(why))));
+            let hidden = watched.files.values().filter(|found| matches!(found, FileState::Hidden)).count();
             if hidden > 0 {
-                let why = format!("{hidden} published counter sets of other users may not be read");
-                troubles.push((watched.path.clone(), why.into()));
+                let why = format!("no permission to read {hidden} published counter sets of other users");
+                errors.push((watched.path.clone(), why.into()));
             }
             for (name, found) in &watched.files {
-                if let Found::Refused(why) = found {
-                    troubles.push((watched.path.join(name), Arc::clone(why)));
+                if let FileState::Rejected(why) = found {
+                    errors.push((watched.path.join(name), Arc::clone(why)));
                 }
             }
         }
-        troubles
+        errors
     }
 }
 
 impl State {
-    /// Looks for files that came; whether a folder is not as it was.
-    fn look(&mut self) -> bool {
+    /// Scans for new files; returns whether a folder has changed.
+    fn scan(&mut self) -> bool {
         let mut has_changed = false;
-        for number in 0..self.folders.len() {
-            let (folder, version) = match self.folders[number].current() {
+        for index in 0..self.folders.len() {
+            let (folder, version) = match self.folders[index].current() {
                 Ok(Some(current)) => current,
                 Ok(None) => {
-                    self.forget(number, None);
+                    self.forget(index, None);
                     continue;
                 }
                 Err(error) => {
-                    self.forget(number, Some(error.to_string().into()));
+                    self.forget(index, Some(error.to_string().into()));
                     continue;
                 }
             };
-            let watched = &mut self.folders[number];
-            let is_as_it_was = version != 0 && version == watched.version;
-            if !is_as_it_was || watched.has_unready {
-                watched.has_unready = folder.remove_unready();
+            let watched = &mut self.folders[index];
+            let is_unchanged = version != 0 && version == watched.version;
+            if !is_unchanged || watched.has_unready {
+                watched.has_unready = folder.remove_unfinished();
             }
-            if is_as_it_was {
+            if is_unchanged {
                 continue;
             }
             watched.version = version;
             has_changed = true;
             match folder.files() {
-                Ok(names) => self.take_names(number, &folder, names),
-                Err(error) => watched.trouble = Some(error.to_string().into()),
+                Ok(names) => self.open_files_of(index, &folder, names),
+                Err(error) => watched.error = Some(error.to_string().into()),
             }
         }
         has_changed
     }
 
-    /// The folder cannot be opened. Files that are open already stay: who published them lives.
-    fn forget(&mut self, number: usize, trouble: Option<Arc<str>>) {
-        let watched = &mut self.folders[number];
-        if watched.trouble != trouble {
-            watched.trouble = trouble;
-        }
-        watched.files.retain(|_, found| matches!(found, Found::Member(_)));
+    /// Records that a folder does not exist or cannot be opened. Open files stay open, because their writers can still
+    /// be alive.
+    fn forget(&mut self, index: usize, error: Option<Arc<str>>) {
+        let watched = &mut self.folders[index];
+        watched.error = error;
+        watched.files.retain(|_, found| matches!(found, FileState::Member(_)));
     }
 
-    /// Opens the files that are not known.
-    fn take_names(&mut self, number: usize, folder: &Arc<Folder>, mut names: Vec<String>) {
-        // The same are left out each time where there are too many.
+    /// Opens the files that are not open yet.
+    fn open_files_of(&mut self, index: usize, folder: &Arc<Folder>, mut names: Vec<String>) {
+        // Sorted, so that each scan omits the same files if there are too many.
         names.sort_unstable();
-        let watched = &mut self.folders[number];
-        watched.trouble = None;
-        // A name that was refused may have another file now. A member that lost its name lives until its writer ends.
-        watched.files.retain(|_, found| matches!(found, Found::Member(_)));
+        let watched = &mut self.folders[index];
+        watched.error = None;
+        // Try all other names again, because they may belong to another file now. A member whose name was removed stays
+        // until its writer exits.
+        watched.files.retain(|_, found| matches!(found, FileState::Member(_)));
         for name in names {
             if watched.files.contains_key(&name) {
                 continue;
             }
             if self.open_files.len() >= MAX_FILES {
-                let why = format!("more than {MAX_FILES} published counter sets; the others are left out");
-                watched.trouble = Some(why.into());
+                let why = format!("more than {MAX_FILES} published counter sets; the others are omitted");
+                watched.error = Some(why.into());
                 break;
             }
             let Some(mut found) = open(folder, &name) else { continue };
-            if let Found::Member(member) = &found {
-                if self.open_files.insert(member.file_id()) {
-                    let key = member.key();
+            if let FileState::Member(member) = &found {
+                if self.open_files.insert(member.file_id) {
+                    let key = member.key;
                     let group = self.groups.entry(key).or_insert_with(|| Arc::new(Group::new(key)));
                     group.add(Arc::clone(member));
                 } else {
-                    found = Found::Known;
+                    found = FileState::Duplicate;
                 }
             }
             watched.files.insert(name, found);
@@ -234,8 +230,8 @@ impl State {
     }
 }
 
-impl Watched {
-    /// The folder with its version; nothing where there is none.
+impl WatchedFolder {
+    /// The folder and its version; `None` if the folder does not exist.
     fn current(&mut self) -> io::Result<Option<(Arc<Folder>, u64)>> {
         if let Some(folder) = &self.folder {
             let version = folder.version();
@@ -243,11 +239,11 @@ impl Watched {
                 return Ok(Some((Arc::clone(folder), version)));
             }
         }
-        // One that changed just now may also be gone, with another in its place.
+        // Open the folder again: if its version is unknown, it may have been replaced.
         match Folder::open(&self.path) {
             Ok(folder) => {
                 let folder = Arc::new(folder);
-                // Of the folder that is read next: what changes later gives another version.
+                // Read the version before the files are listed, so that later changes are detected.
                 let version = folder.version();
                 self.folder = Some(Arc::clone(&folder));
                 Ok(Some((folder, version)))
@@ -263,26 +259,22 @@ impl Watched {
     }
 }
 
-/// Opens a file; nothing where it went away in the meantime.
-fn open(folder: &Arc<Folder>, name: &str) -> Option<Found> {
+/// Opens a file; `None` if it no longer exists or was abandoned and has been removed.
+fn open(folder: &Arc<Folder>, name: &str) -> Option<FileState> {
     let reader = match SetReader::open(folder, name) {
         Ok(reader) => reader,
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Some(Found::Hidden);
+            return Some(FileState::Hidden);
         }
         Err(error) => {
-            // What a writer left unfinished is removed as well.
-            return (!folder.remove_if_left(name)).then(|| Found::Refused(error.to_string().into()));
+            // If the file is invalid because its writer died before finishing it, remove it without an error.
+            return (!folder.remove_if_abandoned(name))
+                .then(|| FileState::Rejected(error.to_string().into()));
         }
     };
     if !reader.is_alive() {
-        return (!folder.remove_if_left(name)).then_some(Found::Silent);
+        return (!folder.remove_if_abandoned(name)).then_some(FileState::Unpublished);
     }
-    Some(Found::Member(Arc::new(Member::new(reader, Arc::clone(folder)))))
-}
-
-/// The path of a file, for people.
-pub(super) fn path_of(member: &Member) -> PathBuf {
-    Path::join(member.folder().path(), member.file_name())
+    Some(FileState::Member(Arc::new(Member::new(reader, Arc::clone(folder)))))
 }

@@ -1,11 +1,12 @@
-//! Asking providers that have a control callback: which counters are wanted, and that values are about to be read.
+//! Sends requests to the control callbacks of providers. Requests notify a provider of the counters that queries
+//! request, and that values are about to be read or have been read.
 //!
-//! A consumer asks all providers of a collection, and then waits for them for a second at most. One that does not answer in
-//! time is late: it is not asked again, and nobody waits for it, before its answers have come. Collections of several
-//! queries may ask at the same time; each waits for the answers to its own requests.
+//! A collection sends its requests to all providers and then waits up to a second for all answers. A provider that does
+//! not answer in time is late, and is skipped until its answers have arrived. Several queries can collect at the same
+//! time; each waits for the answers to its own requests.
 //!
-//! A provider ends connections when it has too many, also one over which it is about to be asked. So who is cut off connects
-//! anew and asks again, a few times in a collection at most.
+//! A provider with too many connections closes some of them, possibly one that is about to be used. The collection then
+//! reconnects and sends its requests again, up to [`MAX_RECONNECTS`] times.
 
 mod wire;
 
@@ -16,286 +17,299 @@ use std::time::{Duration, Instant};
 
 use tachograph_shm::control::{Kind, Request};
 
-use super::group::Group;
 use super::member::Member;
-use super::wanted::Wanted;
+use super::requested_counters::RequestedCounters;
 use crate::block::WILDCARD_ID;
 use crate::provider::{CollectionId, TIME_TO_PREPARE};
 use crate::{ErrorCode, Failure};
 use wire::Wire;
 
-/// The instance of a request that is about all of them, as its id is.
+/// The instance name in a request for all instances.
 const ALL_INSTANCES: &str = "*";
 
-/// How often a collection that is cut off connects anew. Another may be cut off before it is used, where there are many
-/// more readers than the provider has room for.
-const MAX_CUTS: u8 = 3;
+/// Maximum number of reconnections per collection. If there are many more readers than the provider accepts, even a new
+/// connection can be closed before it is used.
+const MAX_RECONNECTS: u8 = 3;
 
-/// How long a provider that ended its connections is looked at: a process that dies loses its sockets before its locks.
-const TIME_TO_DIE: Duration = Duration::from_millis(50);
-
-/// The name of this machine, which is the only one that consumers ask.
-fn machine_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
+/// Maximum time to wait for a process to exit after it closed its connections. An exiting process loses its sockets
+/// before its locks, so it still seems to be alive for a moment.
+const MAX_EXIT_TIME: Duration = Duration::from_millis(50);
 
 /// The connection to a provider.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     wire: Option<Wire>,
-    /// The counters that it was told of.
-    told: BTreeSet<u32>,
-    /// The requests whose answers have to come, in their order.
-    awaited: VecDeque<Awaited>,
-    /// What went wrong for collections that have not asked for it yet: the first of each.
-    troubles: Vec<Trouble>,
+    /// The counters that the provider was last notified about.
+    notified: BTreeSet<u32>,
+    /// The requests that have not been answered yet, in order.
+    pending: VecDeque<Pending>,
+    /// The first failure of each collection, until `wait` returns it.
+    failures: Vec<CollectionFailure>,
 }
 
-/// A request whose answer has to come.
+/// A request that has not been answered yet.
 #[derive(Clone, Copy, Debug)]
-struct Awaited {
+struct Pending {
     kind: Kind,
-    /// Who waits for it; nobody where it does not matter, or came too late.
+    /// The collection that waits for the answer; `None` if the answer is not needed or is late.
     collection: Option<CollectionId>,
-    /// How many connections it was asked over that were closed.
-    cuts: u8,
+    /// How often the connection was closed and the request was sent again.
+    reconnects: u8,
 }
 
-/// Why the values are not to be read in a collection.
+/// The reason that a provider is not read in a collection.
 #[derive(Debug)]
-struct Trouble {
+struct CollectionFailure {
     collection: CollectionId,
     failure: Failure,
-    /// Whether there is no connection any more.
-    is_cut_off: bool,
+    /// Whether the provider closed the connection.
+    is_closed: bool,
 }
 
 impl Connection {
-    /// Begins to ask: what changed in what is wanted, then `kind`. The answers are waited for in [`wait`](Self::wait).
-    pub(super) fn ask(&mut self, member: &Member, wanted: &Wanted, kind: Kind, collection: CollectionId) {
-        self.exchange(member, wanted);
+    /// Sends any changes of the requested counters, then a request of this kind. [`wait`](Self::wait) waits for the
+    /// answers.
+    pub(super) fn start(
+        &mut self,
+        member: &Member,
+        requested: &RequestedCounters,
+        kind: Kind,
+        collection: CollectionId,
+    ) {
+        self.exchange(member, requested);
         if self.is_late() {
-            self.fail(collection, late(member), false);
+            self.fail(collection, timeout(member), false);
             return;
         }
-        let awaited = Awaited { kind, collection: Some(collection), cuts: 0 };
-        if let Err(error) = self.request(member, wanted, &[awaited]) {
-            self.lose(member, &[awaited], &error);
-            return;
+        let pending = Pending { kind, collection: Some(collection), reconnects: 0 };
+        match self.send(member, requested, &[pending]) {
+            Ok(()) => self.exchange(member, requested),
+            Err(error) => self.fail_all(member, &[pending], &error),
         }
-        self.exchange(member, wanted);
     }
 
-    /// Waits for the answers until the deadline.
+    /// Waits until the deadline for the answers that this collection needs.
     ///
     /// # Errors
     ///
-    /// The code that the provider answered to what counts, or that it is late or gone.
+    /// An answer has an error code, the provider is late, or the connection failed.
     pub(super) fn wait(
         &mut self,
         member: &Member,
-        wanted: &Wanted,
+        requested: &RequestedCounters,
         collection: CollectionId,
         deadline: Instant,
     ) -> Result<(), Failure> {
-        while let Some(wire) = self.wire.as_ref().filter(|_| self.is_awaited_by(collection)) {
+        while let Some(wire) = self.wire.as_ref().filter(|_| self.is_pending(collection)) {
             match wire.poll(deadline.saturating_duration_since(Instant::now())) {
-                Ok(true) => self.exchange(member, wanted),
+                Ok(true) => self.exchange(member, requested),
                 Ok(false) => {
-                    self.give_up(collection);
-                    self.fail(collection, late(member), false);
+                    self.abandon(collection);
+                    self.fail(collection, timeout(member), false);
                 }
-                Err(error) => self.recover(member, wanted, error),
+                Err(error) => self.recover(member, requested, error),
             }
         }
-        let Some(place) = self.troubles.iter().position(|trouble| trouble.collection == collection) else {
+        let Some(index) = self.failures.iter().position(|failure| failure.collection == collection) else {
             return Ok(());
         };
-        let trouble = self.troubles.swap_remove(place);
-        if trouble.is_cut_off {
-            see_it_die(member, deadline);
+        let failed = self.failures.swap_remove(index);
+        if failed.is_closed {
+            wait_for_exit(member, deadline);
         }
-        Err(trouble.failure)
+        Err(failed.failure)
     }
 
-    /// Says that the values were read. Nobody waits for the answer.
-    pub(super) fn end(&mut self, member: &Member, wanted: &Wanted) {
+    /// Notifies the provider that its values have been read. Ignores the answer.
+    pub(super) fn finish(&mut self, member: &Member, requested: &RequestedCounters) {
         self.push(member, Kind::CollectEnd, WILDCARD_ID, None);
-        self.exchange(member, wanted);
+        self.exchange(member, requested);
     }
 
-    /// Says that nothing is wanted any more. Nobody waits for the answers.
-    fn say_removed(&mut self, member: &Member, wanted: &Wanted) {
-        for id in std::mem::take(&mut self.told) {
+    /// Notifies the provider that counters are no longer requested. Ignores the answers.
+    pub(super) fn remove_counters(&mut self, member: &Member, requested: &RequestedCounters) {
+        for id in std::mem::take(&mut self.notified) {
             self.push(member, Kind::RemoveCounter, id, None);
         }
-        self.exchange(member, wanted);
+        self.exchange(member, requested);
     }
 
-    /// Sends what changed in what is wanted and some requests, over a new connection where there is none.
-    fn request(&mut self, member: &Member, wanted: &Wanted, requests: &[Awaited]) -> io::Result<()> {
+    /// Connects if necessary, and queues any changes of the requested counters and then these requests.
+    fn send(
+        &mut self,
+        member: &Member,
+        requested: &RequestedCounters,
+        requests: &[Pending],
+    ) -> io::Result<()> {
         if self.wire.is_none() {
-            self.wire = Some(Wire::connect(member)?);
+            let path = member.folder.socket_path(&member.file_name);
+            self.wire = Some(Wire::connect(&path, member.key.owner)?);
         }
         let Some(first) = requests.first() else { return Ok(()) };
-        self.tell_changes(member, wanted, first);
+        self.push_changes(member, requested, first);
         requests.iter().for_each(|request| self.push(member, request.kind, WILDCARD_ID, Some(request)));
         Ok(())
     }
 
-    /// Says what changed in what is wanted, on behalf of a request.
-    fn tell_changes(&mut self, member: &Member, wanted: &Wanted, request: &Awaited) {
-        let wanted = wanted.lock();
-        // All of them are told as one; the counters that others want besides are told again when it is not all any more.
-        let is_all = wanted.contains_key(&WILDCARD_ID);
-        let is_told = |id: &u32| wanted.contains_key(id) && (!is_all || *id == WILDCARD_ID);
-        let ids = || wanted.keys().copied().filter(is_told);
-        if ids().eq(self.told.iter().copied()) {
+    /// Queues any changes of the requested counters. The collection of `request` waits for the answers.
+    fn push_changes(&mut self, member: &Member, requested: &RequestedCounters, request: &Pending) {
+        let requested = requested.lock();
+        // The wildcard replaces all other ids. They are added again when no query requests the wildcard any more.
+        let has_wildcard = requested.contains_key(&WILDCARD_ID);
+        let is_sent = |id: &u32| requested.contains_key(id) && (!has_wildcard || *id == WILDCARD_ID);
+        let ids = || requested.keys().copied().filter(is_sent);
+        if ids().eq(self.notified.iter().copied()) {
             return;
         }
-        let removed: Vec<u32> = self.told.iter().copied().filter(|id| !is_told(id)).collect();
-        let added: Vec<u32> = ids().filter(|id| !self.told.contains(id)).collect();
-        drop(wanted);
+        let removed: Vec<u32> = self.notified.iter().copied().filter(|id| !is_sent(id)).collect();
+        let added: Vec<u32> = ids().filter(|id| !self.notified.contains(id)).collect();
+        drop(requested);
         removed.iter().for_each(|&id| self.push(member, Kind::RemoveCounter, id, Some(request)));
         added.iter().for_each(|&id| self.push(member, Kind::AddCounter, id, Some(request)));
-        self.told.retain(|id| !removed.contains(id));
-        self.told.extend(added);
+        self.notified.retain(|id| !removed.contains(id));
+        self.notified.extend(added);
     }
 
-    /// Adds a request to what is sent next, on behalf of another or of nobody. Without a connection nothing is said.
-    fn push(&mut self, member: &Member, kind: Kind, counter_id: u32, behalf: Option<&Awaited>) {
+    /// Queues a request. The collection of `cause` waits for the answer if it is relevant. Does nothing without a
+    /// connection.
+    fn push(&mut self, member: &Member, kind: Kind, counter_id: u32, cause: Option<&Pending>) {
         let Some(wire) = &mut self.wire else { return };
         wire.push(&Request {
             counter_id,
             instance: ALL_INSTANCES.into(),
             machine: machine_name(),
-            ..Request::new(kind, member.key().set)
+            ..Request::new(kind, member.key.set)
         });
-        let behalf = behalf.filter(|_| counts(kind));
-        self.awaited.push_back(Awaited {
+        let cause = cause.filter(|_| has_relevant_answer(kind));
+        self.pending.push_back(Pending {
             kind,
-            collection: behalf.and_then(|request| request.collection),
-            cuts: behalf.map_or(0, |request| request.cuts),
+            collection: cause.and_then(|request| request.collection),
+            reconnects: cause.map_or(0, |request| request.reconnects),
         });
     }
 
-    fn is_awaited_by(&self, collection: CollectionId) -> bool {
-        self.awaited.iter().any(|awaited| awaited.collection == Some(collection))
+    fn is_pending(&self, collection: CollectionId) -> bool {
+        self.pending.iter().any(|pending| pending.collection == Some(collection))
     }
 
-    /// Whether an answer that counts has to come for which nobody waits any more.
+    /// Whether a relevant answer is still missing that no collection waits for any more.
     fn is_late(&self) -> bool {
-        self.awaited.iter().any(|awaited| counts(awaited.kind) && awaited.collection.is_none())
+        self.pending.iter().any(|pending| has_relevant_answer(pending.kind) && pending.collection.is_none())
     }
 
-    /// A collection does not wait any longer.
-    fn give_up(&mut self, collection: CollectionId) {
-        let given_up = self.awaited.iter_mut().filter(|awaited| awaited.collection == Some(collection));
-        given_up.for_each(|awaited| awaited.collection = None);
+    /// Records that a collection no longer waits for answers.
+    fn abandon(&mut self, collection: CollectionId) {
+        let abandoned = self.pending.iter_mut().filter(|pending| pending.collection == Some(collection));
+        abandoned.for_each(|pending| pending.collection = None);
     }
 
-    /// Notes what went wrong for a collection, where nothing did before.
-    fn fail(&mut self, collection: CollectionId, failure: Failure, is_cut_off: bool) {
-        if self.troubles.iter().all(|trouble| trouble.collection != collection) {
-            self.troubles.push(Trouble { collection, failure, is_cut_off });
+    /// Records a failure of a collection, unless it already has one.
+    fn fail(&mut self, collection: CollectionId, failure: Failure, is_closed: bool) {
+        if self.failures.iter().all(|failure| failure.collection != collection) {
+            self.failures.push(CollectionFailure { collection, failure, is_closed });
         }
     }
 
-    /// Sends what can be sent at once, and takes the answers that came.
-    fn exchange(&mut self, member: &Member, wanted: &Wanted) {
+    /// Records a failure for each collection that waits for one of these requests.
+    fn fail_all(&mut self, member: &Member, requests: &[Pending], error: &io::Error) {
+        let failure = Failure::new(ErrorCode::NO_DATA, format!("cannot query {}: {error}", describe(member)));
+        let is_closed = is_closed(error) || requests.iter().any(|request| request.reconnects > 0);
+        for collection in requests.iter().filter_map(|request| request.collection) {
+            self.fail(collection, failure.clone(), is_closed);
+        }
+    }
+
+    /// Sends and receives without blocking.
+    fn exchange(&mut self, member: &Member, requested: &RequestedCounters) {
         if let Err(error) = self.send_and_receive(member) {
-            self.recover(member, wanted, error);
+            self.recover(member, requested, error);
         }
     }
 
     fn send_and_receive(&mut self, member: &Member) -> io::Result<()> {
         let Some(mut wire) = self.wire.take() else { return Ok(()) };
-        // Answers that came before the end of a connection count also where nothing can be sent any more.
+        // Receive even if sending fails: answers may have arrived before the connection was closed.
         let sent = wire.send();
-        let received = wire.receive(|code| self.take_answer(member, code));
+        let received = wire.receive(|code| self.handle_answer(member, code));
         self.wire = Some(wire);
         received.and(sent)
     }
 
-    fn take_answer(&mut self, member: &Member, code: u32) -> io::Result<()> {
-        let awaited = self.awaited.pop_front();
-        let awaited = awaited.ok_or_else(|| io::Error::other("an answer that nobody asked for"))?;
-        if let Some(collection) = awaited.collection
+    fn handle_answer(&mut self, member: &Member, code: u32) -> io::Result<()> {
+        let request = self.pending.pop_front();
+        let request = request.ok_or_else(|| io::Error::other("received an answer without a request"))?;
+        if let Some(collection) = request.collection
             && code != 0
         {
             let code = ErrorCode(code);
-            self.fail(collection, Failure::new(code, format!("{} answered: {code}", who(member))), false);
+            self.fail(
+                collection,
+                Failure::new(code, format!("{} answered: {code}", describe(member))),
+                false,
+            );
         }
         Ok(())
     }
 
-    /// Ends a connection that is of no use any more. Where the provider closed it, those who wait ask again over another;
-    /// where nobody waits, the next collection makes another.
-    fn recover(&mut self, member: &Member, wanted: &Wanted, error: io::Error) {
+    /// Drops a broken connection. If a collection waits for an answer and the provider closed the connection,
+    /// reconnects and sends the pending requests again. Otherwise, the next collection reconnects.
+    fn recover(&mut self, member: &Member, requested: &RequestedCounters, error: io::Error) {
         self.wire = None;
-        self.told.clear();
-        let mut lost: Vec<Awaited> = self.awaited.drain(..).collect();
-        // What changed is told anew.
-        lost.retain(|awaited| awaited.collection.is_some() && awaited.kind != Kind::AddCounter);
+        self.notified.clear();
+        let mut lost: Vec<Pending> = self.pending.drain(..).collect();
+        // Drop requests that add counters: `push_changes` queues them again.
+        lost.retain(|pending| pending.collection.is_some() && pending.kind != Kind::AddCounter);
         if lost.is_empty() {
             return;
         }
-        if !is_closed(&error) || lost.iter().any(|awaited| awaited.cuts >= MAX_CUTS) {
-            self.lose(member, &lost, &error);
+        if !is_closed(&error) || lost.iter().any(|pending| pending.reconnects >= MAX_RECONNECTS) {
+            self.fail_all(member, &lost, &error);
             return;
         }
-        lost.iter_mut().for_each(|awaited| awaited.cuts += 1);
-        match self.request(member, wanted, &lost) {
-            Ok(()) => self.exchange(member, wanted),
-            Err(error) => self.lose(member, &lost, &error),
-        }
-    }
-
-    /// Those who asked get no answer.
-    fn lose(&mut self, member: &Member, lost: &[Awaited], error: &io::Error) {
-        let failure = Failure::new(ErrorCode::NO_DATA, format!("{} cannot be asked: {error}", who(member)));
-        let is_cut_off = is_closed(error) || lost.iter().any(|awaited| awaited.cuts > 0);
-        for collection in lost.iter().filter_map(|awaited| awaited.collection) {
-            self.fail(collection, failure.clone(), is_cut_off);
+        lost.iter_mut().for_each(|pending| pending.reconnects += 1);
+        match self.send(member, requested, &lost) {
+            Ok(()) => self.exchange(member, requested),
+            Err(error) => self.fail_all(member, &lost, &error),
         }
     }
 }
 
-/// Tells the members of a group that nothing of the set is wanted any more.
-pub(super) fn say_removed(group: &Group) {
-    for member in group.members().iter().filter(|member| member.has_control()) {
-        member.connection().say_removed(member, group.wanted());
-    }
-}
-
-/// Whether an error in the answer reaches the consumer. Others are ignored, and not waited for.
+/// Whether a collection waits for the answers to such requests, and fails if an answer has an error code. Other answers
+/// are ignored.
 ///
 /// Source: perflib.h, "PERFLIBREQUEST callback function".
-fn counts(kind: Kind) -> bool {
+fn has_relevant_answer(kind: Kind) -> bool {
     matches!(kind, Kind::AddCounter | Kind::EnumInstances | Kind::CollectStart)
 }
 
-/// Whether the other end of a connection closed it, or its process dies.
+/// Whether the error means that the provider closed the connection, possibly because its process is exiting.
 fn is_closed(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset)
 }
 
-/// Gives a provider that ended its connections a moment to be dead, where it is dying.
-fn see_it_die(member: &Member, deadline: Instant) {
-    let until = deadline.min(Instant::now() + TIME_TO_DIE);
+/// Waits a moment for a process to exit, because it may have closed its connections for this reason.
+fn wait_for_exit(member: &Member, deadline: Instant) {
+    let until = deadline.min(Instant::now() + MAX_EXIT_TIME);
     while member.is_alive() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-fn who(member: &Member) -> String {
-    format!("{} (process {})", member.program(), member.process())
+/// The name of this machine, for use in requests.
+fn machine_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-fn late(member: &Member) -> Failure {
-    let milliseconds = TIME_TO_PREPARE.as_millis();
-    let reason =
-        format!("{} did not answer in time ({milliseconds} ms for all of a collection)", who(member));
+fn describe(member: &Member) -> String {
+    format!("{} (process {})", member.program, member.process)
+}
+
+fn timeout(member: &Member) -> Failure {
+    let reason = format!(
+        "{} did not answer in time ({} ms for all providers of a collection)",
+        describe(member),
+        TIME_TO_PREPARE.as_millis()
+    );
     Failure::new(ErrorCode::TIMEOUT, Arc::<str>::from(reason))
 }

@@ -1,12 +1,13 @@
-//! From the description in a published file to a registration.
+//! Converts the description in a published file to a registration.
 
 use std::collections::HashMap;
 
 use tachograph_schema::{CellKind, CounterInfo, CounterSetInfo, Guid, InstanceType, Text};
 
-use super::names::{can_be_named, cleaned};
+use super::names::{cleaned, is_addressable};
 
-/// What a set is called whose description and registration say nothing: its GUID.
+/// The name of a set, from its description. If this is empty, the name is taken from the registered manifest; without a
+/// manifest, it is the GUID.
 fn name_of(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> String {
     match (cleaned(name), registered) {
         (name, _) if !name.is_empty() => name,
@@ -15,12 +16,11 @@ fn name_of(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> Strin
     }
 }
 
-/// The registration of a published set, under its own name and GUID. What the description leaves empty is taken from that
-/// of a registered manifest.
+/// Converts a description to a registration. A registered manifest supplies missing texts.
 ///
 /// # Errors
 ///
-/// Why the set cannot be shown.
+/// The reason that the set cannot be shown.
 pub(super) fn info_of(
     description: &CounterSetInfo,
     registered: Option<&CounterSetInfo>,
@@ -29,7 +29,7 @@ pub(super) fn info_of(
     let mut info = description.clone();
     info.name = name_of(guid, &description.name, registered).into();
     fill_in(info.texts_mut(), registered.map(CounterSetInfo::texts));
-    // That of one process; the set is of all.
+    // The label belongs to one process, not to the set.
     info.label = Text::default();
     info.is_per_process = is_per_process(info.instance_type);
     if info.is_per_process && info.instances_help.is_empty() {
@@ -44,20 +44,20 @@ pub(super) fn info_of(
     Ok(info)
 }
 
-/// Whether every process is an instance of a set of this type.
+/// Whether a published set of this type has one instance per process.
 pub(super) fn is_per_process(instance_type: InstanceType) -> bool {
     instance_type == InstanceType::Single
 }
 
-/// Whether the set can be shown under its names.
+/// Checks that the registration is valid and that counter paths can contain the names.
 pub(super) fn check(info: &CounterSetInfo) -> Result<(), String> {
     for counter in info.counters.iter().filter(|counter| counter.is_displayable()) {
-        if !can_be_named(&info.name, &counter.name) {
-            return Err(format!("no counter path can mean '{}' and '{}'", info.name, counter.name));
+        if !is_addressable(&info.name, &counter.name) {
+            return Err(format!("no counter path can name '{}' and '{}'", info.name, counter.name));
         }
     }
-    if !can_be_named(&info.name, "x") {
-        return Err(format!("no counter path can mean '{}'", info.name));
+    if !is_addressable(&info.name, "x") {
+        return Err(format!("no counter path can name '{}'", info.name));
     }
     info.check().map_err(|error| error.to_string())
 }
@@ -65,15 +65,15 @@ pub(super) fn check(info: &CounterSetInfo) -> Result<(), String> {
 fn complete(counter: &mut CounterInfo, registered: Option<&CounterInfo>) {
     fill_in(counter.texts_mut(), registered.map(CounterInfo::texts));
     counter.source = "published".into();
-    // Processes that store the values otherwise publish the same set.
+    // Omit details of storage, which can differ between processes that publish the same set.
     (counter.cell, counter.stripes) = (CellKind::Plain, 0);
-    // C providers leave their names to the manifest.
+    // C providers do not publish names; the manifest has them.
     if counter.name.is_empty() && counter.is_displayable() {
         counter.name = format!("Counter {}", counter.id).into();
     }
 }
 
-/// Removes control characters from texts; those that are empty become the registered ones.
+/// Replaces control characters in texts. Empty texts are replaced by the registered texts.
 fn fill_in(texts: [&mut Text; 3], registered: Option<[&Text; 3]>) {
     for (index, text) in texts.into_iter().enumerate() {
         *text = match registered {

@@ -1,90 +1,82 @@
-//! The files of one counter set of one owner.
+//! The files of a counter set that have the same owner.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use tachograph_shm::Guid;
+use tachograph_schema::IgnorePoison;
 
-use super::member::Member;
-use super::wanted::Wanted;
+use super::member::{GroupKey, Member};
+use super::requested_counters::RequestedCounters;
 
-/// What belongs together: a set, and the user who publishes it. Sets of two users are never one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct GroupKey {
-    pub(crate) set: Guid,
-    pub(crate) owner: u32,
-}
-
-/// The processes that publish a set for one owner. The catalog adds and removes them; providers follow.
+/// The processes of one user that publish a set. The catalog adds and removes members.
 #[derive(Debug)]
 pub(crate) struct Group {
     key: GroupKey,
     members: Mutex<Vec<Arc<Member>>>,
-    /// Another number when members came or went.
+    /// Increases when a member is added or removed.
     generation: AtomicU64,
-    /// The counters that queries want.
-    wanted: Wanted,
+    requested: RequestedCounters,
 }
 
 impl Group {
     pub(super) fn new(key: GroupKey) -> Self {
-        Self { key, members: Mutex::default(), generation: AtomicU64::new(1), wanted: Wanted::default() }
+        Self {
+            key,
+            members: Mutex::default(),
+            generation: AtomicU64::new(1),
+            requested: RequestedCounters::default(),
+        }
     }
 
     fn list(&self) -> MutexGuard<'_, Vec<Arc<Member>>> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+        self.members.lock().ignore_poison()
     }
 
     pub(super) fn key(&self) -> GroupKey {
         self.key
     }
 
-    /// The members, in the order of their start.
+    /// The members, ordered by start time.
     pub(super) fn members(&self) -> Vec<Arc<Member>> {
         self.list().clone()
     }
 
-    /// Another number when members came or went.
+    /// Increases when a member is added or removed.
     pub(super) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
     pub(super) fn add(&self, member: Arc<Member>) {
         let mut members = self.list();
-        let place = members.partition_point(|known| known.order() <= member.order());
-        members.insert(place, member);
+        let index = members.partition_point(|known| known.order() <= member.order());
+        members.insert(index, member);
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Takes a member out; whether it was there.
+    /// Removes a member; returns whether it was in the group.
     pub(super) fn remove(&self, member: &Arc<Member>) -> bool {
         let mut members = self.list();
-        let place = members.iter().position(|known| Arc::ptr_eq(known, member));
-        if let Some(place) = place {
-            members.remove(place);
+        let index = members.iter().position(|known| Arc::ptr_eq(known, member));
+        if let Some(index) = index {
+            members.remove(index);
             self.generation.fetch_add(1, Ordering::Release);
         }
-        place.is_some()
+        index.is_some()
     }
 
-    /// The counters that queries want, for providers with a control callback.
-    pub(crate) fn wanted(&self) -> &Wanted {
-        &self.wanted
+    /// The counters that queries request, to notify providers with a control callback.
+    pub(super) fn requested(&self) -> &RequestedCounters {
+        &self.requested
     }
 
-    /// A query wants other counters than before.
-    pub(crate) fn tell(&self, added: &[u32], removed: &[u32]) {
-        self.wanted.change(added, removed);
-        if self.wanted.is_nothing() {
-            // Nobody collects any more, so this is the last moment to say it.
-            super::control::say_removed(self);
+    /// Records that a query has added or removed these counters.
+    pub(crate) fn update_requested(&self, added: &[u32], removed: &[u32]) {
+        self.requested.update(added, removed);
+        if self.requested.is_empty() {
+            // Notify the providers now, because there may be no later collection.
+            for member in self.members().iter().filter(|member| member.has_control) {
+                member.connection().remove_counters(member, &self.requested);
+            }
         }
-    }
-}
-
-impl fmt::Debug for GroupKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of user {}", self.set, self.owner)
     }
 }

@@ -1,30 +1,50 @@
-//! A published file: one counter set of one process.
+//! A published file, which contains one counter set of one process.
 
+use std::fmt;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use tachograph_schema::IgnorePoison;
 use tachograph_shm::folder::Folder;
-use tachograph_shm::{CounterSetInfo, SetReader};
+use tachograph_shm::{CounterSetInfo, Guid, SetReader};
 
 use super::control::Connection;
-use super::group::GroupKey;
 use super::names;
 
-/// A file that is open. Its writer lived when it was opened.
+/// A set and the user who publishes it. Files of different users are never combined.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct GroupKey {
+    pub(crate) set: Guid,
+    pub(crate) owner: u32,
+}
+
+impl fmt::Debug for GroupKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of user {}", self.set, self.owner)
+    }
+}
+
+/// A published file that is open. Its writer was alive when the file was opened.
 #[derive(Debug)]
 pub(crate) struct Member {
     reader: Mutex<SetReader>,
-    folder: Arc<Folder>,
-    file_name: Box<str>,
-    file_id: (u64, u64),
-    description: Arc<CounterSetInfo>,
-    key: GroupKey,
-    process: u64,
-    started: u64,
-    unique: u64,
-    has_control: bool,
-    program: Arc<str>,
     connection: Mutex<Connection>,
+    pub(super) folder: Arc<Folder>,
+    pub(super) file_name: Box<str>,
+    /// The file's device and inode number.
+    pub(super) file_id: (u64, u64),
+    pub(super) description: Arc<CounterSetInfo>,
+    pub(super) key: GroupKey,
+    /// The process id that is stored in the file.
+    pub(super) process: u64,
+    /// When the set was published, in nanoseconds since boot.
+    pub(super) started: u64,
+    /// The random number that identifies the file.
+    pub(super) unique: u64,
+    /// Whether the provider has a control callback.
+    pub(super) has_control: bool,
+    /// The program's name, or the word `process` if the name is unavailable.
+    pub(super) program: Arc<str>,
 }
 
 impl Member {
@@ -49,66 +69,20 @@ impl Member {
     }
 
     pub(super) fn reader(&self) -> MutexGuard<'_, SetReader> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reader.lock().ignore_poison()
     }
 
-    /// The connection over which it is asked.
+    /// The connection to the provider's control callback.
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection.lock().ignore_poison()
     }
 
-    /// Whether its writer lives and publishes it still.
+    /// Whether the writer is alive and still publishes the file.
     pub(super) fn is_alive(&self) -> bool {
         self.reader().is_alive()
     }
 
-    pub(super) fn folder(&self) -> &Arc<Folder> {
-        &self.folder
-    }
-
-    pub(super) fn file_name(&self) -> &str {
-        &self.file_name
-    }
-
-    /// The file's device and its number there.
-    pub(super) fn file_id(&self) -> (u64, u64) {
-        self.file_id
-    }
-
-    pub(super) fn description(&self) -> &Arc<CounterSetInfo> {
-        &self.description
-    }
-
-    pub(super) fn key(&self) -> GroupKey {
-        self.key
-    }
-
-    /// The number of its process, as it says itself.
-    pub(super) fn process(&self) -> u64 {
-        self.process
-    }
-
-    /// When it was published: nanoseconds since the machine was started.
-    pub(super) fn started(&self) -> u64 {
-        self.started
-    }
-
-    /// The random number that tells it from every other file.
-    pub(super) fn unique(&self) -> u64 {
-        self.unique
-    }
-
-    /// Whether it answers requests.
-    pub(super) fn has_control(&self) -> bool {
-        self.has_control
-    }
-
-    /// The program's name; `process` where it cannot be seen.
-    pub(super) fn program(&self) -> &Arc<str> {
-        &self.program
-    }
-
-    /// What the one instance of a single-instance set is called beside those of other processes.
+    /// The instance name of the process in a single-instance set.
     pub(super) fn label(&self) -> String {
         match names::cleaned(&self.description.label) {
             label if label.is_empty() => self.program.to_string(),
@@ -116,14 +90,14 @@ impl Member {
         }
     }
 
-    /// In the order in which several of one set are numbered: that of their start.
+    /// The key for sorting the files of a set by start time.
     pub(super) fn order(&self) -> (u64, u64, u64) {
         (self.started, self.process, self.unique)
     }
 }
 
-/// The name of a process's program. The number comes from the file, and may be that of another name space: a process of
-/// another owner is not the one.
+/// The program name of a process. The process id comes from the file and can belong to another PID namespace. If a
+/// process here has the same id but another owner, it is a different process.
 fn program_of(process: u64, owner: u32) -> Arc<str> {
     let folder = format!("/proc/{process}");
     let is_owner = std::fs::metadata(&folder).is_ok_and(|metadata| metadata.uid() == owner);

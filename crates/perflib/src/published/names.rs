@@ -1,17 +1,17 @@
-//! Names that applications give, of which none is trusted.
+//! Handles names from applications, which are not trusted.
 
 use tachograph_counters::path::CounterPath;
 use uuid::Uuid;
 
 use crate::Guid;
 
-/// A text without control characters: what is one becomes U+FFFD.
+/// Replaces control characters by U+FFFD.
 pub(super) fn cleaned(text: &str) -> String {
     text.chars().map(clean).collect()
 }
 
-/// As [`cleaned`], in place; nothing is allocated where there is nothing to clean.
-pub(super) fn clean_up(text: &mut String) {
+/// Like [`cleaned`], but in place. Allocates only if there is a control character.
+pub(super) fn clean_in_place(text: &mut String) {
     if text.chars().any(|c| c.is_control()) {
         *text = cleaned(text);
     }
@@ -21,8 +21,8 @@ fn clean(c: char) -> char {
     if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }
 }
 
-/// Whether a counter path can name this set and counter, with or without an instance, and nothing else by it.
-pub(super) fn can_be_named(set: &str, counter: &str) -> bool {
+/// Whether counter paths can select exactly this set and counter, with and without an instance.
+pub(super) fn is_addressable(set: &str, counter: &str) -> bool {
     let has_wildcard = |name: &str| name.contains(['*', '?']);
     let has_control = |name: &str| name.chars().any(char::is_control);
     if [set, counter].into_iter().any(|name| has_wildcard(name) || has_control(name) || name.trim() != name) {
@@ -42,13 +42,13 @@ pub(super) fn can_be_named(set: &str, counter: &str) -> bool {
     })
 }
 
-/// The name of a set of another user.
-pub(super) fn marked_name(name: &str, owner: u32) -> String {
+/// The displayed name of a set that another user publishes.
+pub(super) fn name_with_owner(name: &str, owner: u32) -> String {
     format!("{name} [uid {owner}]")
 }
 
-/// The GUID of a set of another user: version 5 of the set's GUID and the text `uid` with the number.
-pub(super) fn marked_guid(guid: Guid, owner: u32) -> Guid {
+/// The GUID of a set that another user publishes: a version 5 UUID, computed from the set's GUID and the text `uid N`.
+pub(super) fn guid_with_owner(guid: Guid, owner: u32) -> Guid {
     let space = Uuid::from_bytes_le(guid.to_bytes());
     Guid::from_u128(Uuid::new_v5(&space, format!("uid {owner}").as_bytes()).as_u128())
 }
@@ -58,14 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_paths_can_mean() {
+    fn only_names_that_a_path_can_contain_are_addressable() {
         for (set, counter) in [
             ("Shop", "Requests/sec"),
             ("Shop & Co", "% Hits"),
             ("Größe", "Bytes (in)"),
             ("a.b", "Avg. sec/Request"),
         ] {
-            assert!(can_be_named(set, counter), "{set} {counter}");
+            assert!(is_addressable(set, counter), "{set} {counter}");
         }
         for (set, counter) in [
             ("", "x"),
@@ -80,27 +80,27 @@ mod tests {
             (" Shop", "x"),
             ("\\Shop", "x"),
         ] {
-            assert!(!can_be_named(set, counter), "{set:?} {counter:?}");
+            assert!(!is_addressable(set, counter), "{set:?} {counter:?}");
         }
     }
 
     proptest::proptest! {
-        /// What publishers let pass, readers show.
+        /// Every name that publishers accept can be shown by readers.
         #[test]
         fn publishers_and_readers_agree(set in "[a-zü ()#/\\\\.:*?]{0,8}", counter in "[a-zü ()#/\\\\.:*?]{0,8}") {
             use tachograph_shm::naming::{fault_of_counter_name, fault_of_set_name};
             if fault_of_set_name(&set).is_none() && fault_of_counter_name(&counter).is_none() {
-                proptest::prop_assert!(can_be_named(&set, &counter), "{set:?} {counter:?}");
+                proptest::prop_assert!(is_addressable(&set, &counter), "{set:?} {counter:?}");
             }
         }
     }
 
     #[test]
-    fn a_mark_is_a_set_of_its_own() {
+    fn a_set_of_another_user_has_its_own_name_and_guid() {
         let guid = Guid::from_u128(0x1234);
-        assert_eq!(marked_name("Shop", 1000), "Shop [uid 1000]");
-        assert_ne!(marked_guid(guid, 1000), guid);
-        assert_ne!(marked_guid(guid, 1000), marked_guid(guid, 1001));
-        assert_eq!(marked_guid(guid, 1000), marked_guid(guid, 1000));
+        assert_eq!(name_with_owner("Shop", 1000), "Shop [uid 1000]");
+        assert_ne!(guid_with_owner(guid, 1000), guid);
+        assert_ne!(guid_with_owner(guid, 1000), guid_with_owner(guid, 1001));
+        assert_eq!(guid_with_owner(guid, 1000), guid_with_owner(guid, 1000));
     }
 }

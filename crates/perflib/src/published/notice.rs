@@ -1,15 +1,14 @@
-//! What there is to tell about published sets beside their values.
+//! Notices about published sets that cannot be read or shown.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::file::count_instances;
 use super::group::Group;
 use super::member::Member;
 use super::names::cleaned;
+use super::process_reader::count_instances;
 
-/// Something about published sets that a person should know: what cannot be read, or is not shown, and why. Printed, it is
-/// one line.
+/// Explains why a published set, file or folder cannot be read or shown. The text is a single line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     set: Option<Arc<str>>,
@@ -22,23 +21,24 @@ impl Notice {
         Self { set, text: cleaned(text.as_ref()) }
     }
 
-    /// A set that is not shown.
-    pub(super) fn refused(set: &str, member: Option<&Member>, why: &str) -> Self {
-        let who = member.map_or_else(String::new, |member| format!(" of {}", who(member)));
-        Self::new(Some(set.into()), format!("the counter set '{set}'{who} is left out: {why}"))
+    /// A notice that a set is omitted.
+    pub(super) fn omitted(set: &str, member: Option<&Member>, why: &str) -> Self {
+        let publisher = member.map_or_else(String::new, |member| format!(" of {}", describe(member)));
+        Self::new(Some(set.into()), format!("the counter set '{set}'{publisher} is omitted: {why}"))
     }
 
-    /// A process that describes a set in another way than the one that was started last.
-    pub(super) fn described_otherwise(set: &str, member: &Member, newest: &Member) -> Self {
-        let (who, newest) = (who(member), who(newest));
+    /// A notice that the description of a set in one process differs from the description in the process that started
+    /// last.
+    pub(super) fn version_conflict(set: &str, member: &Member, newest: &Member) -> Self {
         let text = format!(
-            "the counter set '{set}' of {who} is another version than that of {newest}: counters with another type are \
-             left out"
+            "the counter set '{set}' of {} is another version than that of {}: counters with another type are omitted",
+            describe(member),
+            describe(newest)
         );
         Self::new(Some(set.into()), text)
     }
 
-    /// The name of the set that it is about; nothing where it is about a folder or a file.
+    /// The name of the set; `None` for a folder or file.
     pub fn set(&self) -> Option<&str> {
         self.set.as_deref()
     }
@@ -50,34 +50,34 @@ impl fmt::Display for Notice {
     }
 }
 
-fn who(member: &Member) -> String {
-    format!("{} (process {}, uid {})", member.program(), member.process(), member.key().owner)
+fn describe(member: &Member) -> String {
+    format!("{} (process {}, uid {})", member.program, member.process, member.key.owner)
 }
 
 /// A process that publishes a counter set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publisher {
-    /// The number of the process, as it sees itself.
+    /// The process id, in the process's own PID namespace.
     pub process: u64,
-    /// The program's name; `process` where it cannot be seen.
+    /// The program's name, or the word `process` if the name is unavailable.
     pub program: Arc<str>,
     /// The user who owns the file.
     pub user: u32,
-    /// When it was published: nanoseconds since the machine was started.
+    /// When the set was published, in nanoseconds since boot.
     pub started_ns: u64,
-    /// How many instances it has now.
+    /// The current number of instances.
     pub instances: usize,
 }
 
-/// The processes of a group that live.
+/// The processes of a group that are alive.
 pub(crate) fn publishers_of(group: &Group) -> Vec<Publisher> {
     let members = group.members();
     let living = members.iter().filter(|member| member.is_alive());
     let publisher = |member: &Arc<Member>| Publisher {
-        process: member.process(),
-        program: Arc::clone(member.program()),
-        user: member.key().owner,
-        started_ns: member.started(),
+        process: member.process,
+        program: Arc::clone(&member.program),
+        user: member.key.owner,
+        started_ns: member.started,
         instances: count_instances(member),
     };
     living.map(publisher).collect()

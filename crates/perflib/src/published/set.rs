@@ -1,4 +1,4 @@
-//! A published set as a provider: the instances of all its processes.
+//! The provider of a published set, which combines the instances of all processes that publish it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,149 +6,93 @@ use std::time::Instant;
 use tachograph_shm::control::Kind;
 
 use super::catalog::Catalog;
-use super::file::{File, MAX_INSTANCES, Wants};
 use super::group::Group;
-use super::total::{TOTAL, Total};
-use crate::registration::{CounterSetInfo, InstanceType};
+use super::process_reader::{MAX_INSTANCES, ProcessReader, RequestedRows};
+use super::total_row::TotalRow;
+use crate::registration::CounterSetInfo;
 use crate::{CollectionId, ErrorCode, Failure, Provider, Rows};
 
 /// The provider of a published set.
 #[derive(Debug)]
-pub(crate) struct PublishedSet {
+pub(super) struct PublishedSet {
     info: Arc<CounterSetInfo>,
     catalog: Arc<Catalog>,
     group: Arc<Group>,
-    /// That of the group when `files` was made.
+    /// The group's generation when `processes` was last updated.
     generation: u64,
-    files: Vec<File>,
-    total: Total,
+    processes: Vec<ProcessReader>,
+    total: TotalRow,
 }
 
 impl PublishedSet {
     pub(super) fn new(info: Arc<CounterSetInfo>, catalog: Arc<Catalog>, group: Arc<Group>) -> Self {
-        let total = Total::new(&info);
-        Self { info, catalog, group, generation: 0, files: Vec::new(), total }
+        let total = TotalRow::new(&info);
+        Self { info, catalog, group, generation: 0, processes: Vec::new(), total }
     }
 
-    /// Takes the processes that there are now.
-    fn follow(&mut self) {
+    /// Updates the list of processes from the group.
+    fn update_processes(&mut self) {
         let generation = self.group.generation();
         if generation == self.generation {
             return;
         }
         self.generation = generation;
-        let members = self.group.members();
-        let mut before = std::mem::take(&mut self.files);
-        self.files = members
+        let mut before = std::mem::take(&mut self.processes);
+        self.processes = self
+            .group
+            .members()
             .into_iter()
-            .map(|member| {
-                let known = before.iter().position(|file| Arc::ptr_eq(&file.member, &member));
-                known.map(|place| before.swap_remove(place)).unwrap_or_else(|| File::new(&self.info, member))
+            .map(|member| match before.iter().position(|process| Arc::ptr_eq(&process.member, &member)) {
+                Some(index) => before.swap_remove(index),
+                None => ProcessReader::new(&self.info, member),
             })
             .collect();
-        if before.iter().any(|file| file.was_read == Some(true)) {
+        if before.iter().any(|process| process.was_read == Some(true)) {
             self.total.epoch += 1;
         }
     }
 
-    /// Takes out processes that are gone.
-    fn bury_dead(&mut self) {
-        let dead: Vec<_> = self
-            .files
-            .iter()
-            .filter(|file| !file.member.is_alive())
-            .map(|file| Arc::clone(&file.member))
-            .collect();
+    /// Removes processes that have exited.
+    fn retire_dead(&mut self) {
+        let is_dead = |process: &&ProcessReader| !process.member.is_alive();
+        let dead: Vec<_> =
+            self.processes.iter().filter(is_dead).map(|process| Arc::clone(&process.member)).collect();
         if !dead.is_empty() {
-            dead.iter().for_each(|member| self.catalog.bury(member));
-            self.follow();
+            dead.iter().for_each(|member| self.catalog.retire(member));
+            self.update_processes();
         }
     }
 
-    /// Asks the processes that want to be asked, all at once.
-    fn ask_processes(&mut self, kind: Kind, collection: CollectionId) {
-        let wanted = self.group.wanted();
-        for file in &mut self.files {
-            file.is_ready = true;
-            if file.member.has_control() {
-                file.member.connection().ask(&file.member, wanted, kind, collection);
-            }
-        }
-    }
-
-    /// Waits for the answers of the processes that were asked; those that do not answer are not read.
-    fn wait_for_processes(&mut self, collection: CollectionId, until: Instant) {
-        let wanted = self.group.wanted();
-        let mut is_one_missing = false;
-        for file in self.files.iter_mut().filter(|file| file.member.has_control()) {
-            let answered = file.member.connection().wait(&file.member, wanted, collection, until);
-            is_one_missing |= answered.is_err();
-            file.take(answered);
-        }
-        // One that has ended is gone, and nothing failed.
-        if is_one_missing {
-            self.bury_dead();
-        }
-    }
-
-    fn say_end(&mut self) {
-        let wanted = self.group.wanted();
-        for file in self.files.iter().filter(|file| file.is_ready && file.member.has_control()) {
-            file.member.connection().end(&file.member, wanted);
-        }
-    }
-
-    fn wants(&self, rows: &Rows) -> Wants {
-        let every_name = rows.wants_all_instances();
-        let wants_total = || every_name || rows.wants_instance(TOTAL, 0);
-        let (instances, total) = match self.info.instance_type {
-            InstanceType::Single | InstanceType::Multiple => (true, false),
-            InstanceType::SingleAggregate | InstanceType::SingleAggregateHistory => (false, true),
-            InstanceType::MultipleAggregate | InstanceType::InstanceAggregate => (true, wants_total()),
-        };
-        Wants { instances, total, every_name }
-    }
-
-    /// Reads all files into rows.
+    /// Reads all processes and adds their rows.
     fn read(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let wants = self.wants(rows);
+        let requested = RequestedRows::new(self.info.instance_type, rows);
         self.total.begin(rows.positions());
         let mut first_failure = None;
         let mut has_read = false;
         let mut instances_left = MAX_INSTANCES;
-        for place in 0..self.files.len() {
-            let file = &mut self.files[place];
-            if !file.is_ready {
-                let failure = file.failure.clone();
-                file.complain(rows);
-                self.total.note(file, false);
-                first_failure = first_failure.or(failure);
-                continue;
-            }
-            let read = file.read(&self.info, rows, wants, &mut self.total, instances_left);
-            match read {
-                Ok(()) => {
-                    has_read = true;
-                    instances_left = instances_left.saturating_sub(file.keys.len());
-                    self.total.note(file, true);
-                }
-                Err(failure) => {
-                    if failure.code == ErrorCode::NO_SYSTEM_RESOURCES {
-                        return Err(failure);
+        for process in &mut self.processes {
+            if process.is_ready {
+                match process.read(&self.info, rows, requested, &mut self.total, instances_left) {
+                    Ok(()) => {
+                        has_read = true;
+                        instances_left = instances_left.saturating_sub(process.keys.len());
+                        process.set_was_read(true, &mut self.total);
+                        continue;
                     }
-                    file.take(Err(failure.clone()));
-                    file.complain(rows);
-                    self.total.note(file, false);
-                    first_failure = first_failure.or(Some(failure));
+                    Err(failure) if failure.code == ErrorCode::NO_SYSTEM_RESOURCES => return Err(failure),
+                    Err(failure) => process.set_outcome(Err(failure)),
                 }
             }
+            process.report_failure(rows);
+            process.set_was_read(false, &mut self.total);
+            first_failure = first_failure.or_else(|| process.failure.clone());
         }
         match first_failure {
-            // The others are told with a trouble each.
+            // If any process was read, the set does not fail: the failures of the others have been reported in `rows`.
             Some(failure) if !has_read => Err(failure),
             _ => {
-                if wants.total {
-                    self.total.push(rows, self.info.instance_type);
+                if requested.total {
+                    self.total.push_to(rows, self.info.instance_type);
                 }
                 Ok(())
             }
@@ -161,28 +105,51 @@ impl Provider for PublishedSet {
         &self.info
     }
 
-    fn ask(&mut self, rows: &Rows, collection: CollectionId) {
-        self.catalog.look(collection);
-        self.follow();
-        self.bury_dead();
+    /// Sends requests to all processes with a control callback.
+    fn request(&mut self, rows: &Rows, collection: CollectionId) {
+        self.catalog.scan(collection);
+        self.update_processes();
+        self.retire_dead();
         let kind = if rows.width() == 0 { Kind::EnumInstances } else { Kind::CollectStart };
-        self.ask_processes(kind, collection);
+        let requested = self.group.requested();
+        for process in &mut self.processes {
+            process.is_ready = true;
+            if process.member.has_control {
+                process.member.connection().start(&process.member, requested, kind, collection);
+            }
+        }
     }
 
+    /// Waits for the answers. Processes that do not answer are not read.
     fn prepare(&mut self, _rows: &Rows, collection: CollectionId, until: Instant) {
-        self.wait_for_processes(collection, until);
+        let requested = self.group.requested();
+        let mut is_one_missing = false;
+        for process in self.processes.iter_mut().filter(|process| process.member.has_control) {
+            let outcome = process.member.connection().wait(&process.member, requested, collection, until);
+            is_one_missing |= outcome.is_err();
+            process.set_outcome(outcome);
+        }
+        // If a process does not answer because it has exited, this is not a failure.
+        if is_one_missing {
+            self.retire_dead();
+        }
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let outcome = self.read(rows);
         if rows.width() > 0 {
-            self.say_end();
+            let requested = self.group.requested();
+            for process in self.processes.iter().filter(|process| process.is_ready) {
+                if process.member.has_control {
+                    process.member.connection().finish(&process.member, requested);
+                }
+            }
         }
         outcome
     }
 
-    /// Processes that have ended are let go: nobody else looks after a set that is not asked for.
-    fn rest(&mut self) {
-        self.bury_dead();
+    /// Removes processes that have exited, because an idle set is not scanned.
+    fn idle(&mut self) {
+        self.retire_dead();
     }
 }

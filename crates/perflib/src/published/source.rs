@@ -1,30 +1,30 @@
-//! How the raw value of a counter is made from the cells of a file.
+//! Locates and reads the raw values of counters in a file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tachograph_counters::{CounterType, Size};
-use tachograph_counters::{Formula, RawValue, Status, Subtype, TimeBase};
-use tachograph_shm::{Attributes, CellKind, CellPlace, CounterInfo, CounterSetInfo, Instance};
+use tachograph_counters::{CounterType, Formula, RawValue, Size, Status, TimeBase};
+use tachograph_shm::{Attributes, CellKind, CellLocation, CounterInfo, CounterSetInfo, Instance};
 
-use crate::{FREQUENCY, Moments};
+use crate::rows::SecondNumber;
+use crate::{FREQUENCY, Timestamps};
 
 /// Where the second number of a raw value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Second {
-    Nothing,
+    Zero,
     Ticks,
     SystemTime,
-    /// The base that is kept with the value.
+    /// The base in the same cell.
     Base,
-    /// A cell of its own: a base, or the object's time.
+    /// Another cell, which contains a base or an object clock.
     Cell {
-        cell: CellPlace,
+        cell: CellLocation,
         mask: u64,
     },
 }
 
-/// The time stamps of a collection, by [`Source::stamp`].
+/// The timestamps of a collection, indexed by [`Source::stamp`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamps([i64; 3]);
 
@@ -33,7 +33,7 @@ const TICKS: u8 = 1;
 const SYSTEM_TIME: u8 = 2;
 
 impl Stamps {
-    pub(super) fn of(at: &Moments) -> Self {
+    pub(super) fn of(at: &Timestamps) -> Self {
         Self([0, at.ticks, at.system_time.0])
     }
 
@@ -43,45 +43,50 @@ impl Stamps {
     }
 }
 
-/// How the raw value of one counter is read.
+/// Where the parts of one counter's raw value are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
-    cell: CellPlace,
-    mask: u64,
+    /// The cell with the value.
+    pub(super) cell: CellLocation,
+    /// The bits of the cell that belong to the value.
+    pub(super) mask: u64,
     second: Second,
-    multiplier: Option<CellPlace>,
-    /// The cell of the frequency of the time, where value and time are both in units of it.
-    frequency: Option<CellPlace>,
-    /// A value that is missing was never given, not missed.
+    multiplier: Option<CellLocation>,
+    /// The cell with the frequency of the clock that measures the value and the time.
+    frequency: Option<CellLocation>,
+    /// Whether this is a counter by reference, whose value is missing until the provider sets it.
     is_by_reference: bool,
-    keeps_sums: bool,
+    /// Whether the counter's history of ended instances is a sum.
+    pub(super) keeps_sums: bool,
     is_difference: bool,
 }
 
-/// How the counters of a set are read from one file, by their place in the registration.
+/// The sources of a set's counters in one file, in the order of registration.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     by_position: Vec<Option<Source>>,
-    /// Whether a counter of the registration is described otherwise by the file.
-    pub(super) is_otherwise: bool,
+    /// Whether the counters in the file's description differ from those in the registration.
+    pub(super) differs: bool,
 }
 
 impl Sources {
-    /// The sources of a registration's counters in a file with this description. A counter that the file does not have, or
-    /// has with another type or other companions, has none: values of two kinds are never mixed.
+    /// Locates the counters of a registration in a file with this description. A counter has no source if the file does
+    /// not have it, or has it with another type or other companions.
     pub(super) fn new(info: &CounterSetInfo, description: &CounterSetInfo) -> Self {
         let is_other_set = description.instance_type != info.instance_type;
-        let places = Places::of(description);
-        let cells = CellPlace::of_all(description);
+        // Reversed, so that the first of several counters with equal ids is found.
+        let indexes = description.counters.iter().enumerate().rev();
+        let indexes: HashMap<u32, usize> = indexes.map(|(index, counter)| (counter.id, index)).collect();
+        let cells = CellLocation::of_all(description);
         let source = |counter: &CounterInfo| {
-            let place = places.get(counter.id)?;
-            let described = &description.counters[place];
+            let index = *indexes.get(&counter.id)?;
+            let described = &description.counters[index];
             let is_it = !is_other_set && is_same(counter, described);
-            is_it.then(|| Source::new(described, cells[place], description, &places, &cells))
+            is_it.then(|| Source::new(described, cells[index], description, &indexes, &cells))
         };
         let by_position: Vec<_> = info.counters.iter().map(source).collect();
-        let is_otherwise = by_position.contains(&None) || description.counters.len() != info.counters.len();
-        Self { by_position, is_otherwise }
+        let differs = by_position.contains(&None) || description.counters.len() != info.counters.len();
+        Self { by_position, differs }
     }
 
     #[inline]
@@ -89,76 +94,61 @@ impl Sources {
         self.by_position.get(position)?.as_ref()
     }
 
-    /// Whether differences of a base or a time of its own are taken of one of them.
-    pub(super) fn has_cells_beside(&self) -> bool {
-        self.by_position.iter().flatten().any(Source::has_cell_beside)
+    /// Whether any counter's formula uses the difference of a base or time that is stored in another cell.
+    pub(super) fn has_separate_bases(&self) -> bool {
+        self.by_position.iter().flatten().any(Source::has_separate_base)
     }
 
-    /// Whether the file has nothing of the registration.
+    /// Whether the file has none of the registration's counters.
     pub(super) fn is_empty(&self) -> bool {
         self.by_position.iter().all(Option::is_none)
     }
 }
 
-/// Whether a file's counter is what the registration says.
+/// Whether a counter in a file has the registered type and companions.
 fn is_same(info: &CounterInfo, described: &CounterInfo) -> bool {
     info.counter_type == described.counter_type && info.companion_ids() == described.companion_ids()
-}
-
-/// The places of a description's counters, by id. Of several with one id, the first.
-struct Places(HashMap<u32, usize>);
-
-impl Places {
-    fn of(description: &CounterSetInfo) -> Self {
-        let places = description.counters.iter().enumerate().rev();
-        Self(places.map(|(place, counter)| (counter.id, place)).collect())
-    }
-
-    fn get(&self, id: u32) -> Option<usize> {
-        self.0.get(&id).copied()
-    }
 }
 
 impl Source {
     fn new(
         counter: &CounterInfo,
-        cell: CellPlace,
+        cell: CellLocation,
         description: &CounterSetInfo,
-        places: &Places,
-        cells: &[CellPlace],
+        indexes: &HashMap<u32, usize>,
+        cells: &[CellLocation],
     ) -> Self {
         let counter_type = counter.counter_type;
         let with_cell = |id: Option<u32>| {
-            let place = places.get(id?)?;
-            (description.counters[place].cell != CellKind::None).then_some(cells[place])
+            let index = *indexes.get(&id?)?;
+            (description.counters[index].cell != CellKind::None).then_some(cells[index])
         };
         let mask_of = |id: Option<u32>| {
-            let base = id.and_then(|id| places.get(id));
-            base.map_or(u64::MAX, |place| mask(description.counters[place].counter_type))
+            let base = id.and_then(|id| indexes.get(&id));
+            base.map_or(u64::MAX, |&index| mask(description.counters[index].counter_type))
         };
         let time = with_cell(counter.time_id);
-        let second = match (counter_type.formula(), counter_type.subtype()) {
-            (None | Some(Formula::Value | Formula::Double), _) => Second::Nothing,
-            (_, Subtype::Fraction | Subtype::Precision | Subtype::Base) => {
-                match (counter.cell.has_base(), with_cell(counter.base_id)) {
-                    (true, _) => Second::Base,
-                    (false, Some(cell)) => Second::Cell { cell, mask: mask_of(counter.base_id) },
-                    (false, None) => Second::Nothing,
-                }
-            }
-            (formula, _) => match (counter_type.time_base(), time) {
-                (TimeBase::Object, Some(cell)) => Second::Cell { cell, mask: u64::MAX },
-                (TimeBase::Tick, _) if formula != Some(Formula::Elapsed) => Second::Ticks,
-                _ => Second::SystemTime,
+        let second = match SecondNumber::of(counter) {
+            SecondNumber::None => Second::Zero,
+            SecondNumber::Base if counter.cell.has_base() => Second::Base,
+            SecondNumber::Base => match with_cell(counter.base_id) {
+                Some(cell) => Second::Cell { cell, mask: mask_of(counter.base_id) },
+                None => Second::Zero,
+            },
+            stamp => match time.filter(|_| counter_type.time_base() == TimeBase::Object) {
+                Some(cell) => Second::Cell { cell, mask: u64::MAX },
+                None if stamp == SecondNumber::Ticks => Second::Ticks,
+                None => Second::SystemTime,
             },
         };
-        // Only an elapsed time is divided by the frequency of the object's clock; others are a share of its time.
+        // Only an elapsed time needs the frequency of the object clock. Other counters are fractions of the clock's
+        // time.
         let has_frequency = counter_type.formula() == Some(Formula::Elapsed) && time.is_some();
         let multiplier = with_cell(counter.multiplier_id);
         let frequency = with_cell(counter.frequency_id).filter(|_| has_frequency);
         Self {
             cell,
-            // What is kept with its base has all its bits: it does not wrap where the type word says 32.
+            // A value that is stored together with its base is 64 bits wide even if the counter type has 32 bits.
             mask: if counter.cell.has_base() { u64::MAX } else { mask(counter_type) },
             second,
             multiplier,
@@ -169,52 +159,37 @@ impl Source {
         }
     }
 
-    /// Where its value is.
-    pub(super) fn cell(&self) -> CellPlace {
-        self.cell
-    }
-
-    /// The bits of its value.
-    pub(super) fn mask(&self) -> u64 {
-        self.mask
-    }
-
-    /// Which of the [`Stamps`] the second number is, where it is the moment of the collection and not the instance's.
+    /// The index of the second number in [`Stamps`]; `None` if the second number is stored in a cell.
     pub(super) fn stamp(&self) -> Option<u8> {
         match self.second {
-            Second::Nothing => Some(NO_STAMP),
+            Second::Zero => Some(NO_STAMP),
             Second::Ticks => Some(TICKS),
             Second::SystemTime => Some(SYSTEM_TIME),
             Second::Base | Second::Cell { .. } => None,
         }
     }
 
-    /// Whether the second number is the base that is kept with the value.
+    /// Whether the second number is the base in the same cell.
     pub(super) fn is_with_base(&self) -> bool {
         self.second == Second::Base
     }
 
-    /// Whether it has a multiplier, or a time of another frequency.
+    /// Whether the counter has a multiplier, or a clock with its own frequency.
     pub(super) fn has_companions(&self) -> bool {
         self.multiplier.is_some() || self.frequency.is_some()
     }
 
-    /// Whether its values have more bits than the type word says.
+    /// Whether the value is 64 bits wide.
     pub(super) fn is_wide(&self) -> bool {
         self.mask == u64::MAX
     }
 
-    /// Whether what instances that ended have left of it is a sum.
-    pub(super) fn keeps_sums(&self) -> bool {
-        self.keeps_sums
-    }
-
-    /// Whether differences of a base or time of its own are taken: one that an instance has before it counts anything.
-    fn has_cell_beside(&self) -> bool {
+    /// Whether the formula uses the difference of a number in another cell, which may not be 0 for a new instance.
+    fn has_separate_base(&self) -> bool {
         self.is_difference && matches!(self.second, Second::Cell { .. })
     }
 
-    /// The raw value of the counter now.
+    /// The current raw value.
     pub(super) fn read(&self, instance: &Instance<'_>, stamps: &Stamps) -> RawValue {
         let Some(reading) = instance.value_at(&self.cell) else { return self.missing() };
         let second = match (self.stamp(), self.second) {
@@ -235,13 +210,13 @@ impl Source {
     }
 
     fn with_companions(&self, instance: &Instance<'_>, mut raw: RawValue) -> RawValue {
-        let value = |cell: CellPlace| instance.value_at(&cell).map(|reading| reading.value);
+        let value = |cell: CellLocation| instance.value_at(&cell).map(|reading| reading.value);
         if let Some(cell) = self.multiplier {
             let Some(multiplier) = value(cell) else { return self.missing() };
             raw.multi_count = multiplier as u32;
         }
         if let Some(cell) = self.frequency {
-            // The set's clock has another frequency: its times are told in units of ours.
+            // Convert from the frequency of the object clock to `FREQUENCY`.
             let Some(frequency) = value(cell).filter(|&frequency| frequency > 0) else {
                 return self.missing();
             };
@@ -255,7 +230,7 @@ impl Source {
     }
 }
 
-/// The bits of a value of this type in a plain cell: types of 32 bits wrap at 2^32, as their providers reckon.
+/// The bits of a plain cell that belong to a value of this type: 32-bit types wrap at 2^32.
 fn mask(counter_type: CounterType) -> u64 {
     match counter_type.size() {
         Size::Dword => u32::MAX.into(),
@@ -263,7 +238,7 @@ fn mask(counter_type: CounterType) -> u64 {
     }
 }
 
-/// What is said of a counter that a file has not, or has otherwise.
-pub(super) fn otherwise(process: u64) -> Arc<str> {
-    format!("process {process} publishes this counter with another type, or not at all").into()
+/// The message for a counter that a file does not have, or has with another type.
+pub(super) fn mismatch_text(process: u64) -> Arc<str> {
+    format!("process {process} does not publish this counter, or publishes it with another type").into()
 }

@@ -1,4 +1,4 @@
-//! What was added to a query.
+//! Identifiers and paths that were added to a query.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use crate::block::Identifier;
 use crate::registration::CounterSetInfo;
 use crate::{Guid, InstanceFilter, InstanceKey};
 
-/// An identifier of a query, looked up.
+/// An identifier that was added to a query, or one counter that a path selected.
 #[derive(Debug)]
 pub(super) struct Added {
-    set: usize,
+    pub(super) set: usize,
     guid: Guid,
     /// Empty for a set without instances.
     name: Box<str>,
     instance_id: Option<u32>,
-    counter_id: Option<u32>,
-    filter: InstanceFilter,
-    /// Whether several instances may be the answer.
-    has_wildcard: bool,
-    /// Whether `#n` at the end of the name may be a number.
+    pub(super) counter_id: Option<u32>,
+    pub(super) filter: InstanceFilter,
+    /// Whether the result can have several instances.
+    pub(super) has_wildcard: bool,
+    /// Whether this comes from a path, whose instance name can end in `#n`.
     is_path: bool,
-    /// What a block's id array says.
-    ids: Arc<[u32]>,
+    /// The counters in the result.
+    pub(super) ids: Arc<[u32]>,
 }
 
 impl Added {
@@ -33,7 +33,7 @@ impl Added {
         let filter = if has_instances {
             InstanceFilter::new(&identifier.name, identifier.instance_id)
         } else {
-            InstanceFilter::everything()
+            InstanceFilter::all()
         };
         let ids = match identifier.counter_id {
             Some(id) => [id].into(),
@@ -52,9 +52,9 @@ impl Added {
         }
     }
 
-    /// One counter of the instances that a path may mean.
+    /// One counter that a path selected, for the instances that the path can match.
     pub(super) fn of_path(set: usize, info: &CounterSetInfo, instance: Option<&str>, id: u32) -> Self {
-        let filter = instance.map_or_else(InstanceFilter::everything, InstanceFilter::of_path);
+        let filter = instance.map_or_else(InstanceFilter::all, InstanceFilter::from_path);
         let name = instance.unwrap_or_default();
         Self {
             set,
@@ -69,40 +69,19 @@ impl Added {
         }
     }
 
-    pub(super) fn set(&self) -> usize {
-        self.set
-    }
-
-    pub(super) fn filter(&self) -> &InstanceFilter {
-        &self.filter
-    }
-
-    pub(super) fn has_wildcard(&self) -> bool {
-        self.has_wildcard
-    }
-
-    pub(super) fn counter_id(&self) -> Option<u32> {
-        self.counter_id
-    }
-
-    /// The counters that the result holds, all of which are to be read for it.
-    pub(super) fn result_ids(&self) -> &[u32] {
-        &self.ids
-    }
-
-    /// Whether it means the one instance of a set without instance names.
+    /// Whether the name is empty, because the set has no instance names.
     pub(super) fn is_nameless(&self) -> bool {
         self.name.is_empty()
     }
 
-    pub(super) fn takes(&self, instance: &InstanceKey) -> bool {
-        self.filter.may_take(instance.full_name(), instance.id())
+    pub(super) fn can_match(&self, instance: &InstanceKey) -> bool {
+        self.filter.can_match(instance.full_name(), instance.id())
     }
 
-    /// The row that a name without wildcards means: the first of the name, or of a path with `#n` the one of this number. An
-    /// instance for which the name is reserved counts before the others.
+    /// The row that a name without wildcards selects: the first with this name or, for a path with `#n`, the one with
+    /// index `n`, counted from 0. An instance for which the name is reserved comes first.
     pub(super) fn row(&self, instances: &[Arc<InstanceKey>]) -> Option<usize> {
-        let nth = |name: &str, number: u32| {
+        let nth = |name: &str, index: u32| {
             let is_it = |instance: &Arc<InstanceKey>| {
                 eq_ignore_case(instance.full_name(), name)
                     && self.instance_id.is_none_or(|id| id == instance.id())
@@ -111,10 +90,10 @@ impl Added {
                 let rows = instances.iter().enumerate();
                 rows.filter(move |(_, instance)| instance.is_reserved() == is_reserved && is_it(instance))
             };
-            rows(true).chain(rows(false)).map(|(row, _)| row).nth(number as usize)
+            rows(true).chain(rows(false)).map(|(row, _)| row).nth(index as usize)
         };
-        let (name, number) = split_index(&self.name);
-        nth(&self.name, 0).or_else(|| (self.is_path && number > 0).then(|| nth(name, number))?)
+        let (name, index) = split_index(&self.name);
+        nth(&self.name, 0).or_else(|| (self.is_path && index > 0).then(|| nth(name, index))?)
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
@@ -122,7 +101,7 @@ impl Added {
             == (other.guid, &other.name, other.instance_id, other.counter_id)
     }
 
-    /// Whether it was added by this identifier.
+    /// Whether the identifier is the one that was added.
     pub(super) fn is(&self, identifier: &Identifier) -> bool {
         (self.guid, &*self.name, self.instance_id, self.counter_id)
             == (identifier.set, identifier.name.as_str(), identifier.instance_id, identifier.counter_id)

@@ -1,4 +1,4 @@
-//! The results of a query as a raw data block.
+//! Encodes the results of a query as a raw data block.
 
 use super::Query;
 use super::added::Added;
@@ -6,11 +6,11 @@ use crate::block::{BlockWriter, Stamp, WriteError};
 use crate::{ErrorCode, FREQUENCY, Rows};
 
 pub(super) fn encode(query: &Query, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
-    let at = query.at();
+    let at = query.timestamps();
     let stamp = Stamp { ticks: at.ticks, frequency: FREQUENCY, system_time: at.system_time };
     let mut block = BlockWriter::begin(out, &stamp);
     for added in &query.added {
-        let set = &query.sets[added.set()];
+        let set = &query.sets[added.set];
         match set.outcome() {
             Ok(()) => write(added, set.rows(), &mut block),
             Err(failure) => block.error(failure.code),
@@ -20,8 +20,8 @@ pub(super) fn encode(query: &Query, out: &mut Vec<u8>) -> Result<(), ErrorCode> 
     block.finish().map_err(|error| error.code())
 }
 
-/// The row that a name without wildcards means. Of a set of which each process is an instance, an empty name means the only
-/// one.
+/// The row that a name without wildcards selects. For a set with one instance per process, an empty name selects the
+/// only instance; if there are several, this is an error.
 fn row_of(added: &Added, rows: &Rows) -> Result<usize, ErrorCode> {
     if added.is_nameless() && rows.info().is_per_process {
         return match rows.instances().len() {
@@ -33,16 +33,16 @@ fn row_of(added: &Added, rows: &Rows) -> Result<usize, ErrorCode> {
     added.row(rows.instances()).ok_or(ErrorCode::INSTANCE_NOT_FOUND)
 }
 
-/// One result. What fits the identifier: wildcards in the name give the kinds for several instances, also where none or
-/// one is there.
+/// Writes one result. A name with wildcards always produces a result for several instances, even if it matches one or
+/// none.
 fn write(added: &Added, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), WriteError> {
-    let ids = added.result_ids();
-    if !added.has_wildcard() {
+    let ids = &*added.ids;
+    if !added.has_wildcard {
         let row = match row_of(added, rows) {
             Ok(row) => row,
             Err(code) => return block.error(code),
         };
-        return match added.counter_id() {
+        return match added.counter_id {
             Some(id) if rows.has_no_data(row, id) => block.error(ErrorCode::NO_DATA),
             Some(id) => block.single_counter(rows.block_value(row, id)),
             None => {
@@ -51,12 +51,12 @@ fn write(added: &Added, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), 
             }
         };
     }
-    let mut instances = match added.counter_id() {
+    let mut instances = match added.counter_id {
         Some(_) => block.multiple_instances()?,
         None => block.counterset(ids)?,
     };
-    let taken = rows.instances().iter().enumerate().filter(|(_, instance)| added.takes(instance));
-    for (row, instance) in taken {
+    let matching = rows.instances().iter().enumerate().filter(|(_, instance)| added.can_match(instance));
+    for (row, instance) in matching {
         instances.instance(instance.full_name(), instance.id())?;
         for &id in ids {
             instances.value(rows.block_value(row, id))?;

@@ -1,4 +1,4 @@
-//! Registration data as bytes: what `PerfQueryCounterSetRegistrationInfo` gives.
+//! The binary format of registration data, the result of `PerfQueryCounterSetRegistrationInfo`.
 //!
 //! | request | writer | decoder |
 //! | --- | --- | --- |
@@ -18,10 +18,10 @@ pub use set::{RegisteredCounter, RegisteredSet, decode_counter, decode_set, expe
 pub use strings::{Strings, decode_strings};
 pub use text::{decode_guid, decode_text};
 
-/// What is asked of a set's registration (`PERF_REG_*`).
+/// A request for a part of a set's registration (`PERF_REG_*`).
 ///
-/// Texts are asked for in a language: an LCID, 0 for the default one. There is one language, English; others are answered
-/// with [`ErrorCode::RESOURCE_LANG_NOT_FOUND`](crate::ErrorCode::RESOURCE_LANG_NOT_FOUND).
+/// Requests for texts can have a language: an LCID, or 0 for the default. Only English is available; other languages
+/// fail with [`ErrorCode::RESOURCE_LANG_NOT_FOUND`](crate::ErrorCode::RESOURCE_LANG_NOT_FOUND).
 ///
 /// Source: perflib.h; \[MS-PCQ\].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,19 +29,19 @@ pub enum Request {
     /// The set with its counters.
     #[doc(alias = "PERF_REG_COUNTERSET_STRUCT")]
     CounterSet,
-    /// The counter of this id.
+    /// The counter with this id.
     #[doc(alias = "PERF_REG_COUNTER_STRUCT")]
     Counter(u32),
     /// The set's name in a language.
     #[doc(alias = "PERF_REG_COUNTERSET_NAME_STRING")]
     CounterSetName(u32),
-    /// What the set is about, in a language.
+    /// The set's help text in a language.
     #[doc(alias = "PERF_REG_COUNTERSET_HELP_STRING")]
     CounterSetHelp(u32),
     /// The counters' names in a language.
     #[doc(alias = "PERF_REG_COUNTER_NAME_STRINGS")]
     CounterNames(u32),
-    /// What the counters count, in a language.
+    /// The counters' help texts in a language.
     #[doc(alias = "PERF_REG_COUNTER_HELP_STRINGS")]
     CounterHelps(u32),
     /// The provider's name.
@@ -59,8 +59,8 @@ pub enum Request {
 }
 
 impl Request {
-    /// The request of a code and its argument, which is a counter's id or a language; where neither belongs it is ignored.
-    /// `None` for a code that is not 1 to 10.
+    /// The request with this code; `None` if the code is not in 1 to 10. Depending on the code, the argument is a
+    /// counter id, a language, or ignored.
     ///
     /// ```
     /// use tachograph_perflib::registration::Request;
@@ -101,7 +101,7 @@ impl Request {
         }
     }
 
-    /// The language asked for, where one is.
+    /// The language, if the request has one.
     const fn language(self) -> Option<u32> {
         match self {
             Self::CounterSetName(language)

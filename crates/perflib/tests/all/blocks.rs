@@ -1,4 +1,4 @@
-//! Blocks as the reference has them: made of the raw structures and by the writers, read by the decoders.
+//! The blocks of the reference, built from raw structures and by the writers, and decoded.
 
 use crate::blocks_vectors;
 use crate::checks;
@@ -11,7 +11,7 @@ use tachograph_perflib::block::raw::{
     MultiCounters, MultiInstances, ResultHeader,
 };
 use tachograph_perflib::block::{
-    BlockWriter, Content, DecodeOptions, Expected, Found, Identifier, Kind, MAX_NAME_UNITS, Refused, Rule,
+    BlockWriter, CallError, Content, DecodeOptions, Expected, Found, Identifier, Kind, MAX_NAME_UNITS, Rule,
     Stamp, WriteError, decode, decode_identifiers, decode_instances, decode_with, grow_and_retry,
     push_instance, write_statuses,
 };
@@ -23,13 +23,13 @@ const STAMP: Stamp =
 
 const SET: Guid = Guid::from_u128(0x1234_5678_9abc_def0_1122_3344_5566_7788);
 
-/// A row that the reference shows.
+/// A row of the reference.
 fn row(name: &str, id: u32, values: &[u64]) -> checks::Row {
     (name.into(), id, values.iter().copied().map(Some).collect())
 }
 
-/// What the reference says about the blocks of results.
-fn shown() -> [(&'static str, Vec<Owned>); 6] {
+/// The contents of the reference's blocks.
+fn reference_contents() -> [(&'static str, Vec<Owned>); 6] {
     [
         (vectors::A, vec![Owned::Error(0x106A)]),
         (vectors::B, vec![Owned::Single(Some(0x0123_4567_89AB_CDEF))]),
@@ -56,8 +56,8 @@ fn shown() -> [(&'static str, Vec<Owned>); 6] {
 }
 
 #[test]
-fn the_blocks_are_read() {
-    for (hexadecimal, expected) in shown() {
+fn blocks_of_the_reference_are_decoded() {
+    for (hexadecimal, expected) in reference_contents() {
         let bytes = vectors::bytes(hexadecimal);
         for options in [DecodeOptions::default(), DecodeOptions::CONSUMER] {
             let block = decode_with(&bytes, options).unwrap_or_else(|error| panic!("{error}"));
@@ -68,15 +68,15 @@ fn the_blocks_are_read() {
     }
 }
 
-/// The values that Tachograph writes are 8 bytes wide: the blocks that hold no others come out byte for byte.
+/// Tachograph writes 8-byte values: blocks with only those are reproduced byte for byte.
 #[test]
-fn the_blocks_are_written() {
+fn blocks_of_the_reference_are_encoded() {
     let mut out = Vec::new();
-    for (hexadecimal, results) in shown() {
+    for (hexadecimal, results) in reference_contents() {
         write(&STAMP, &results, &mut out).unwrap();
         assert_eq!(owned(&decode(&out).unwrap()), results);
         let mut expected = vectors::bytes(hexadecimal);
-        // Values of 4 bytes: their data size is all that differs.
+        // Values of 4 bytes differ only in their data size.
         let narrow: &[usize] = match hexadecimal {
             vectors::C => &[0x58, 0x78],
             vectors::E => &[0x78, 0xB8],
@@ -91,7 +91,7 @@ fn the_blocks_are_written() {
     }
 }
 
-/// Block E of the structures, with their fields by name.
+/// Block E, built from structures.
 #[test]
 fn the_raw_structures() {
     let header = DataHeader {
@@ -108,23 +108,23 @@ fn the_raw_structures() {
         bytes: 152.into(),
         reserved: 0.into(),
     };
-    let mut made = Vec::new();
-    made.extend(header.as_bytes());
-    made.extend(result.as_bytes());
-    made.extend(MultiCounters { bytes: 16.into(), counter_count: 2.into() }.as_bytes());
-    made.extend([0u32, 3].map(u32::to_le_bytes).concat());
-    made.extend(MultiInstances { total_bytes: 120.into(), instance_count: 2.into() }.as_bytes());
+    let mut built = Vec::new();
+    built.extend(header.as_bytes());
+    built.extend(result.as_bytes());
+    built.extend(MultiCounters { bytes: 16.into(), counter_count: 2.into() }.as_bytes());
+    built.extend([0u32, 3].map(u32::to_le_bytes).concat());
+    built.extend(MultiInstances { total_bytes: 120.into(), instance_count: 2.into() }.as_bytes());
     for (name, id, bytes) in [("0,0", 0, 16), ("0,_Total", 1, 32)] {
-        let end = made.len() + bytes as usize;
-        made.extend(InstanceHeader { bytes: bytes.into(), id: id.into() }.as_bytes());
-        made.extend(name.encode_utf16().flat_map(u16::to_le_bytes));
-        made.resize(end, 0);
-        made.extend(CounterData { data_bytes: 8.into(), bytes: 16.into() }.as_bytes());
-        made.extend(4_903_144_765_625u64.to_le_bytes());
-        made.extend(CounterData { data_bytes: 4.into(), bytes: 16.into() }.as_bytes());
-        made.extend(574_088_259u64.to_le_bytes());
+        let end = built.len() + bytes as usize;
+        built.extend(InstanceHeader { bytes: bytes.into(), id: id.into() }.as_bytes());
+        built.extend(name.encode_utf16().flat_map(u16::to_le_bytes));
+        built.resize(end, 0);
+        built.extend(CounterData { data_bytes: 8.into(), bytes: 16.into() }.as_bytes());
+        built.extend(4_903_144_765_625u64.to_le_bytes());
+        built.extend(CounterData { data_bytes: 4.into(), bytes: 16.into() }.as_bytes());
+        built.extend(574_088_259u64.to_le_bytes());
     }
-    assert_eq!(made, vectors::bytes(vectors::E));
+    assert_eq!(built, vectors::bytes(vectors::E));
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn the_identifiers() {
 }
 
 #[test]
-fn blocks_with_nothing() {
+fn empty_blocks_are_decoded() {
     let mut out = Vec::new();
     write(&STAMP, &[], &mut out).unwrap();
     assert_eq!(out.len(), 48);
@@ -199,9 +199,9 @@ fn blocks_with_nothing() {
     assert_eq!(owned(&decode(&out).unwrap()), results);
 }
 
-/// The house's own form of a value that cannot be read now: 16 bytes with data size 0.
+/// Tachograph's form of a missing value: 16 bytes with data size 0.
 #[test]
-fn values_that_cannot_be_read_now() {
+fn missing_values_need_the_option() {
     let mut out = Vec::new();
     let results = [Owned::Single(None), Owned::Counters(vec![5, 2], vec![None, Some(0)])];
     write(&STAMP, &results, &mut out).unwrap();
@@ -221,7 +221,7 @@ fn values_that_cannot_be_read_now() {
 }
 
 #[test]
-fn an_error_with_data_stays_with_its_query() {
+fn a_result_with_data_and_an_error_does_not_affect_others() {
     let mut bytes = vectors::bytes(vectors::M);
     bytes[0x30] = 5;
     let error = decode(&bytes).unwrap_err();
@@ -233,7 +233,7 @@ fn an_error_with_data_stays_with_its_query() {
 }
 
 #[test]
-fn what_a_query_expects() {
+fn results_must_match_the_query() {
     let bytes = vectors::bytes(vectors::E);
     let block = decode(&bytes).unwrap();
     block.expect_results(1).unwrap();
@@ -245,9 +245,9 @@ fn what_a_query_expects() {
     let error = result.expect_kind(Kind::of_query(false, true)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "offset 0x34: H5: the kind of a result is unknown or does not fit the query (found 6, expected 4)"
+        "offset 0x34: H5: the kind of a result is unknown or does not match the query (found 6, expected 4)"
     );
-    // Any query can fail.
+    // Errors match any query.
     let bytes = vectors::bytes(vectors::A);
     decode(&bytes).unwrap().results().next().unwrap().expect_kind(Kind::SingleCounter).unwrap();
     for kind in [0, 1, 2, 4, 6] {
@@ -256,12 +256,12 @@ fn what_a_query_expects() {
     assert!([3, 5, 7, 8, u32::MAX].into_iter().all(|kind| Kind::from_number(kind).is_none()));
 }
 
-/// Whether an odd number of ids is padded inside of its size or after it, what follows is found.
+/// The padding of an odd number of ids can be inside or outside of its size.
 #[test]
 fn padding_of_ids() {
     let mut bytes = vectors::bytes(vectors::C);
     bytes[0x40] = 20;
-    assert_eq!(owned(&decode(&bytes).unwrap()), shown()[2].1);
+    assert_eq!(owned(&decode(&bytes).unwrap()), reference_contents()[2].1);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn names() {
         ("", ""),
         ("a\0b", "ab"),
         (&*"x".repeat(2000), &*"x".repeat(MAX_NAME_UNITS)),
-        // 1023 is odd: the last pair is left out whole.
+        // 1023 is odd: the last surrogate pair is omitted.
         (&*astral, &*"😀".repeat(511)),
         ("ä\u{FFFF}\u{7}", "ä\u{FFFF}\u{7}"),
     ] {
@@ -296,7 +296,7 @@ fn names() {
 }
 
 #[test]
-fn wrong_nesting_is_refused() {
+fn wrong_calls_of_the_writer_are_errors() {
     let mut out = Vec::new();
     let mut block = BlockWriter::begin(&mut out, &STAMP);
     assert_eq!(block.error(ErrorCode(0)), Err(WriteError::NoErrorCode));
@@ -319,10 +319,10 @@ fn wrong_nesting_is_refused() {
     instances.close().unwrap();
 
     let mut instances = block.multiple_instances().unwrap();
-    instances.instance("given up", 0).unwrap();
+    instances.instance("unfinished", 0).unwrap();
     assert_eq!(instances.close(), Err(WriteError::Values { found: 0, expected: 1 }));
     block.error(ErrorCode::TIMEOUT).unwrap();
-    block.multiple_instances().unwrap().instance("given up as well", 0).unwrap();
+    block.multiple_instances().unwrap().instance("unfinished too", 0).unwrap();
     assert_eq!(block.results(), 2);
     block.finish().unwrap();
     let expected = [Owned::CounterSet(vec![1, 2], vec![row("a", 0, &[1, 2])]), Owned::Error(1460)];
@@ -332,22 +332,22 @@ fn wrong_nesting_is_refused() {
     assert_eq!(BlockWriter::begin(&mut out, &still).finish(), Err(WriteError::NoFrequency));
 }
 
-/// The buffer is reused: once it is large enough it stays where it is.
+/// A large enough buffer is not reallocated.
 #[test]
-fn the_buffer_stays() {
-    let results = shown().map(|(_, results)| results).concat();
+fn the_buffer_is_reused() {
+    let results = reference_contents().map(|(_, results)| results).concat();
     let mut out = Vec::new();
     write(&STAMP, &results, &mut out).unwrap();
-    let (place, capacity, first) = (out.as_ptr(), out.capacity(), out.clone());
+    let (address, capacity, first) = (out.as_ptr(), out.capacity(), out.clone());
     for _ in 0..10 {
         write(&STAMP, &results, &mut out).unwrap();
     }
-    assert_eq!((out.as_ptr(), out.capacity()), (place, capacity));
+    assert_eq!((out.as_ptr(), out.capacity()), (address, capacity));
     assert_eq!(out, first);
 }
 
 #[test]
-fn bytes_after_the_block() {
+fn trailing_bytes_are_ignored() {
     let mut bytes = vectors::bytes(vectors::B);
     bytes.extend([0xFF; 11]);
     let block = decode(&bytes).unwrap();
@@ -362,23 +362,23 @@ fn the_size_protocol() {
     let mut sizes = vec![];
     let written = grow_and_retry(&mut buffer, |room| {
         sizes.push(room.len());
-        // It has grown from 10 to 20 when the caller comes with more.
+        // The data grows from 10 to 20 between the calls.
         let needed = if sizes.len() == 1 { 10 } else { 20 };
-        if room.len() < needed { Err(Refused::Needs(needed)) } else { Ok(needed) }
+        if room.len() < needed { Err(CallError::TooSmall(needed)) } else { Ok(needed) }
     });
     assert_eq!(written.unwrap().len(), 20);
     assert_eq!(sizes, [0, 10, 20]);
     let mut calls = 0;
     let error = grow_and_retry(&mut buffer, |room| {
         calls += 1;
-        Err(Refused::Needs(room.len() + 1))
+        Err(CallError::TooSmall(room.len() + 1))
     });
     assert_eq!((error, calls), (Err(ErrorCode::INVALID_DATA), 16));
     assert_eq!(
-        grow_and_retry(&mut buffer, |_| Err(Refused::Needs(usize::MAX))),
+        grow_and_retry(&mut buffer, |_| Err(CallError::TooSmall(usize::MAX))),
         Err(ErrorCode::INVALID_DATA)
     );
     assert_eq!(grow_and_retry(&mut buffer, |room| Ok(room.len() + 1)), Err(ErrorCode::INVALID_DATA));
     let denied = ErrorCode::ACCESS_DENIED;
-    assert_eq!(grow_and_retry(&mut buffer, |_| Err(Refused::Failed(denied))), Err(denied));
+    assert_eq!(grow_and_retry(&mut buffer, |_| Err(CallError::Failed(denied))), Err(denied));
 }

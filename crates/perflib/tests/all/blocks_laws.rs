@@ -1,4 +1,4 @@
-//! Laws: what the writers write the decoders read, whatever the names and numbers.
+//! Encoding and decoding restores any names and numbers.
 
 use crate::checks;
 
@@ -38,7 +38,7 @@ fn results() -> impl Strategy<Value = Vec<Owned>> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(
+    fn blocks_round_trip(
         results in results(),
         ticks in any::<i64>(),
         frequency in 1..i64::MAX,
@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_listed_is_read(rows in rows(0)) {
+    fn instance_lists_round_trip(rows in rows(0)) {
         let mut out = Vec::new();
         for (name, id, _) in &rows {
             push_instance(&mut out, name, *id).unwrap();
@@ -64,7 +64,7 @@ proptest! {
     }
 
     #[test]
-    fn identifiers_are_read(
+    fn identifiers_round_trip(
         set in any::<u128>(),
         numbers in any::<(u32, u32)>(),
         ids in (proptest::option::of(0..u32::MAX), proptest::option::of(0..u32::MAX)),

@@ -1,4 +1,4 @@
-//! The worked blocks of the reference "PerfLib V2: model, interfaces, blocks", section 5.
+//! The example blocks of the reference "PerfLib V2: model, interfaces, blocks", section 5.
 //!
 //! Common header values: PerfTimeStamp 2006530743703, PerfTime100NSec 131246703908743382 (2016-11-26 21:46:30.874 UTC, a
 //! Saturday), PerfFreq 2630633.
@@ -79,14 +79,14 @@ pub const G: &str = "
     00 00 00 00 00 00 00 00
 ";
 
-/// result of PerfEnumerateCounterSetInstances, 40 bytes.
+/// Result of PerfEnumerateCounterSetInstances, 40 bytes.
 pub const H: &str = "
     18 00 00 00 00 00 00 00 5F 00 54 00 6F 00 74 00
     61 00 6C 00 00 00 00 00 10 00 00 00 01 00 00 00
     43 00 3A 00 00 00 00 00
 ";
 
-/// request 1: PERF_COUNTERSET_REG_INFO with three counters, 176 bytes.
+/// Request 1: PERF_COUNTERSET_REG_INFO with three counters, 176 bytes.
 pub const I: &str = "
     78 56 34 12 BC 9A F0 DE 11 22 33 44 55 66 77 88
     00 00 00 00 64 00 00 00 03 00 00 00 02 00 00 00
@@ -101,7 +101,7 @@ pub const I: &str = "
     FF FF FF FF FF FF FF FF 00 00 00 00 00 00 00 00
 ";
 
-/// request 5: PERF_STRING_BUFFER_HEADER, 80 bytes.
+/// Request 5: PERF_STRING_BUFFER_HEADER, 80 bytes.
 pub const J: &str = "
     50 00 00 00 03 00 00 00 01 00 00 00 20 00 00 00
     02 00 00 00 34 00 00 00 03 00 00 00 FF FF FF FF
@@ -110,7 +110,7 @@ pub const J: &str = "
     52 00 65 00 61 00 64 00 00 00 00 00 00 00 00 00
 ";
 
-/// provider template: PERF_COUNTERSET_INFO with two counters, 104 bytes.
+/// Provider template: PERF_COUNTERSET_INFO with two counters, 104 bytes.
 pub const K: &str = "
     78 56 34 12 BC 9A F0 DE 11 22 33 44 55 66 77 88
     A9 CB ED 0F 65 87 21 43 88 99 AA BB CC DD EE FF
@@ -121,7 +121,7 @@ pub const K: &str = "
     00 00 00 00 00 00 00 00
 ";
 
-/// instance block: PERF_COUNTERSET_INSTANCE "disk0", id 5, 64 bytes.
+/// Instance block: PERF_COUNTERSET_INSTANCE "disk0", id 5, 64 bytes.
 pub const L: &str = "
     78 56 34 12 BC 9A F0 DE 11 22 33 44 55 66 77 88
     40 00 00 00 05 00 00 00 30 00 00 00 0C 00 00 00
@@ -129,7 +129,7 @@ pub const L: &str = "
     64 00 69 00 73 00 6B 00 30 00 00 00 00 00 00 00
 ";
 
-/// two results in one block, 96 bytes.
+/// Two results in one block, 96 bytes.
 pub const M: &str = "
     60 00 00 00 02 00 00 00 97 5D 8D 2E D3 01 00 00
     D6 E8 6B 8C 2E 48 D2 01 E9 23 28 00 00 00 00 00
@@ -139,7 +139,7 @@ pub const M: &str = "
     6A 10 00 00 00 00 00 00 10 00 00 00 00 00 00 00
 ";
 
-/// The bytes of a block written in hexadecimal.
+/// Converts a block from hexadecimal.
 pub fn bytes(hexadecimal: &str) -> Vec<u8> {
     hexadecimal.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).expect("hexadecimal")).collect()
 }

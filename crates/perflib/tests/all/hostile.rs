@@ -1,4 +1,4 @@
-//! Blocks that are wrong: one case per rule of the reference's section 6, and then whatever bytes.
+//! Invalid blocks: one case per rule in the reference's section 6, and arbitrary bytes.
 
 use crate::blocks_vectors;
 use crate::checks;
@@ -16,9 +16,9 @@ use Change::{Cut, Put};
 /// A change of a block.
 #[derive(Clone, Copy, Debug)]
 enum Change {
-    /// To so many bytes.
+    /// Truncates or extends it to this length.
     Cut(usize),
-    /// Another 32-bit number at an offset.
+    /// Replaces a 32-bit number at an offset.
     Put(usize, u32),
 }
 
@@ -37,10 +37,10 @@ fn changed(block: &str, changes: &[Change]) -> Vec<u8> {
     bytes
 }
 
-/// Block, changes, the rule that is broken (`None`: accepted), offset of what is wrong, what is found there.
+/// Block, changes, violated rule (`None`: accepted), offset, value found.
 type Case = (&'static str, &'static [Change], Option<Rule>, usize, i64);
 
-/// The reference's table 6.1, in its order.
+/// Table 6.1 of the reference.
 #[rustfmt::skip]
 const VECTORS: [Case; 40] = [
     (vectors::E, &[Cut(47)], Some(Rule::D1), 0x00, 47),
@@ -85,7 +85,7 @@ const VECTORS: [Case; 40] = [
     (vectors::C, &[Put(0x44, 2)], Some(Rule::H8), 0x78, 16),
 ];
 
-/// Rules that the table has no case of.
+/// Rules without a case in the table.
 #[rustfmt::skip]
 const OTHERS: [Case; 14] = [
     (vectors::B, &[Put(0x00, 0x40), Put(0x38, 0x10)], Some(Rule::C1), 0x40, 0),
@@ -98,10 +98,10 @@ const OTHERS: [Case; 14] = [
     (vectors::E, &[Put(0x48, 0xFFFF_FFFF), Put(0x4C, 0xFFFF_FFFF)], Some(Rule::M9), 0x48, 0xFFFF_FFFF),
     (vectors::E, &[Put(0x04, 2), Put(0x38, 0x20)], Some(Rule::I1), 0x50, 0),
     (vectors::E, &[Put(0x50, 0x74)], Some(Rule::I4), 0x50, 116),
-    // The first instance takes the bytes of the second.
+    // The first instance overlaps the second.
     (vectors::E, &[Put(0x58, 0x50)], Some(Rule::N1), 0xC8, 0),
     (vectors::E, &[Put(0x58, 0x60)], Some(Rule::C1), 0xC8, 0),
-    // The instances taken for ids, one after the other.
+    // The instances interpreted as ids.
     (vectors::D, &[Put(0x34, 6)], Some(Rule::I1), 0x90, 0),
     (vectors::E, &[Put(0x00, 0xC0), Put(0x38, 0x90), Put(0x50, 0x70)], Some(Rule::C3), 0xBC, 16),
 ];
@@ -140,7 +140,7 @@ fn lone_surrogates_are_replaced() {
     assert_eq!(rows[0].0, "\u{FFFD}\u{FFFD}0");
 }
 
-/// The bytes of one result of kind 6 with these ids and no instances, in a block.
+/// A block with one result of kind 6 with these ids and no instances.
 fn with_ids(ids: &[u32]) -> Vec<u8> {
     let mut bytes = vectors::bytes(vectors::E)[..0x50].to_vec();
     bytes.truncate(0x48);
@@ -170,7 +170,7 @@ fn many_ids() {
     assert_eq!((error.rule, error.offset), (Rule::M8, 0x48 + 4 * 40_000));
 }
 
-/// Identifier rules: (change of F and G in a row, the rule for which all or one is refused).
+/// Rules of identifiers: changes of blocks F and G together, and the rule violated by all or one.
 #[test]
 fn identifiers() {
     let both = [vectors::F, vectors::G].concat();
@@ -178,7 +178,7 @@ fn identifiers() {
         Ok(decode_identifiers(bytes)?.map(|item| item.err().map(|error| error.rule)).collect())
     };
     #[rustfmt::skip]
-    let whole: [(&[Change], Rule); 6] = [
+    let for_all: [(&[Change], Rule); 6] = [
         (&[Cut(48 + 39)], Rule::Q1),
         (&[Put(0x14, 39)], Rule::Q2),
         (&[Put(0x14, 0)], Rule::Q2),
@@ -186,11 +186,11 @@ fn identifiers() {
         (&[Put(0x14, 44)], Rule::Q4),
         (&[Put(0x14, 0xFFFF_FFF8)], Rule::Q3),
     ];
-    for (changes, rule) in whole {
+    for (changes, rule) in for_all {
         let error = decode_identifiers(&changed(&both, changes)).unwrap_err();
         assert_eq!((error.rule, error.code()), (rule, ErrorCode::INVALID_PARAMETER), "{changes:x?}: {error}");
     }
-    // One name without an end, and the other identifier is none the worse.
+    // An unterminated name does not affect the other identifier.
     let bytes = changed(&both, &[Put(0x28, 0x002A_002A), Put(0x2C, 0x002A_002A)]);
     assert_eq!(decode_all(&bytes).unwrap(), [Some(Rule::Q5), None]);
     let mut long = vectors::bytes(vectors::F);
@@ -236,7 +236,7 @@ fn lists_of_instances() {
     assert_eq!(decode_instances(&long).unwrap().next().unwrap().name.len(), 1023);
 }
 
-/// Runs all decoders; what the checks of the fuzz targets say holds.
+/// Runs all decoders with the checks of the fuzz targets.
 fn run(bytes: &[u8]) {
     checks::perflib_block(bytes);
     checks::perflib_registration(bytes);
@@ -255,12 +255,12 @@ fn cut_at_every_length() {
 }
 
 #[test]
-fn every_number_set() {
+fn every_number_changed() {
     for (_, block) in vectors::ALL {
         let bytes = vectors::bytes(block);
         for at in (0..bytes.len()).step_by(4) {
-            let there = u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
-            let near = [1, 8].into_iter().flat_map(|by| [there.wrapping_add(by), there.wrapping_sub(by)]);
+            let old = u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+            let near = [1, 8].into_iter().flat_map(|by| [old.wrapping_add(by), old.wrapping_sub(by)]);
             let far = [0, 1, 7, 8, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFF8, 0xFFFF_FFFF];
             for number in near.chain(far) {
                 let mut bytes = bytes.clone();
@@ -283,7 +283,7 @@ fn every_bit_flipped() {
     }
 }
 
-/// Where the caller's bytes begin in memory says nothing: no structure needs alignment.
+/// Bytes at any address are accepted: no structure needs alignment.
 #[test]
 fn at_odd_addresses() {
     for (_, block) in vectors::DATA {
@@ -309,12 +309,12 @@ proptest! {
         changes in vec((0usize..50, prop_oneof![0u32..300, any::<u32>()]), 1..4),
     ) {
         let mut bytes = vectors::bytes(vectors::ALL[block].1);
-        for (place, number) in changes {
-            let at = 4 * (place % (bytes.len() / 4));
+        for (index, number) in changes {
+            let at = 4 * (index % (bytes.len() / 4));
             bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
         }
         run(&bytes);
-        // The consumer's options let more pass, never less.
+        // The consumer's options accept more, never less.
         prop_assert!(decode(&bytes).is_err() || decode_with(&bytes, DecodeOptions::CONSUMER).is_ok());
     }
 }

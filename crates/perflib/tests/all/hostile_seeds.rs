@@ -1,4 +1,4 @@
-//! The seeds of the fuzz targets as a plain test. With TACHO_WRITE_SEEDS set, the made ones are written anew first.
+//! Runs the seeds of the fuzz targets. With TACHO_WRITE_SEEDS set, generated seeds are written first.
 
 use crate::blocks_vectors;
 use crate::checks;
@@ -14,11 +14,11 @@ fn folder(target: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target)
 }
 
-/// Runs a target's check over its seeds, after writing those that are made.
-fn run(target: &str, made: &[(String, Vec<u8>)], check: fn(&[u8])) {
+/// Runs a target's check over its seeds, after writing the generated ones.
+fn run(target: &str, generated: &[(String, Vec<u8>)], check: fn(&[u8])) {
     if std::env::var_os("TACHO_WRITE_SEEDS").is_some() {
         std::fs::create_dir_all(folder(target)).expect("a writable folder");
-        for (name, bytes) in made {
+        for (name, bytes) in generated {
             std::fs::write(folder(target).join(name), bytes).expect("a writable folder");
         }
     }
@@ -29,21 +29,24 @@ fn run(target: &str, made: &[(String, Vec<u8>)], check: fn(&[u8])) {
         check(&std::fs::read(&path).expect("readable"));
         count += 1;
     }
-    assert!(count >= made.len(), "{count} seeds");
-    for (name, bytes) in made {
-        let there = std::fs::read(folder(target).join(name)).expect("checked in");
-        assert!(there == *bytes, "{name} is not what this test makes: run it with TACHO_WRITE_SEEDS=1");
+    assert!(count >= generated.len(), "{count} seeds");
+    for (name, bytes) in generated {
+        let stored = std::fs::read(folder(target).join(name)).expect("checked in");
+        assert!(
+            stored == *bytes,
+            "{name} differs from the output of this test: run it with TACHO_WRITE_SEEDS=1"
+        );
     }
 }
 
-fn worked(letters: &str) -> Vec<(String, Vec<u8>)> {
+fn examples(letters: &str) -> Vec<(String, Vec<u8>)> {
     let of = vectors::ALL.iter().filter(|(name, _)| letters.contains(name));
     of.map(|(name, block)| (format!("worked_{}", name.to_lowercase()), vectors::bytes(block))).collect()
 }
 
 #[test]
 fn perflib_block() {
-    let mut made = worked("ABCDEFGHM");
+    let mut seeds = examples("ABCDEFGHM");
     let stamp = Stamp { ticks: 1, frequency: 1_000_000_000, system_time: FileTime::UNIX_EPOCH };
     let row = |name: &str, id| (name.to_owned(), id, vec![Some(7), None, Some(u64::MAX)]);
     let results = [
@@ -54,22 +57,22 @@ fn perflib_block() {
     ];
     let mut mixed = Vec::new();
     checks::write(&stamp, &results, &mut mixed).expect("small");
-    made.push(("mixed".into(), mixed));
-    made.push(("identifiers".into(), [vectors::F, vectors::G].map(vectors::bytes).concat()));
-    run("perflib_block", &made, checks::perflib_block);
+    seeds.push(("mixed".into(), mixed));
+    seeds.push(("identifiers".into(), [vectors::F, vectors::G].map(vectors::bytes).concat()));
+    run("perflib_block", &seeds, checks::perflib_block);
 }
 
 #[test]
 fn perflib_registration() {
-    let mut made = worked("IJ");
+    let mut seeds = examples("IJ");
     let name = "Disk".encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
-    made.push(("name".into(), name));
-    made.push(("guid".into(), vectors::bytes(vectors::I)[..16].to_vec()));
-    made.push(("counter".into(), vectors::bytes(vectors::I)[0x50..0x80].to_vec()));
-    // Offsets from the end of the headers.
+    seeds.push(("name".into(), name));
+    seeds.push(("guid".into(), vectors::bytes(vectors::I)[..16].to_vec()));
+    seeds.push(("counter".into(), vectors::bytes(vectors::I)[0x50..0x80].to_vec()));
+    // Offsets relative to the end of the headers.
     let mut relative = vectors::bytes(vectors::J);
     relative[0x0C] = 0;
     relative[0x14] = 0x14;
-    made.push(("relative".into(), relative));
-    run("perflib_registration", &made, checks::perflib_registration);
+    seeds.push(("relative".into(), relative));
+    run("perflib_registration", &seeds, checks::perflib_registration);
 }

@@ -1,4 +1,4 @@
-//! Queries over made providers: identifiers, paths, failures, blocks.
+//! Queries over test providers: identifiers, paths, failures, blocks.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -15,7 +15,7 @@ use tachograph_perflib::{
 
 const DISK: Guid = Guid::from_u128(0xD15C);
 const HOST: Guid = Guid::from_u128(0x4057);
-const ODD: Guid = Guid::from_u128(0x0DD);
+const FAULTY: Guid = Guid::from_u128(0x0DD);
 
 const READS: u32 = 1;
 const BYTES_PER_READ: u32 = 4;
@@ -42,11 +42,11 @@ fn disk_info() -> Arc<CounterSetInfo> {
     Arc::new(info)
 }
 
-/// Three disks, of which two have one name; each says what was asked of it.
+/// Three disks, two of equal name. Sends which counters were selected in each collection.
 struct Disks {
     info: Arc<CounterSetInfo>,
     disks: Vec<Arc<InstanceKey>>,
-    asked: mpsc::Sender<(bool, bool)>,
+    collected: mpsc::Sender<(bool, bool)>,
 }
 
 impl Provider for Disks {
@@ -55,13 +55,13 @@ impl Provider for Disks {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let _ = self.asked.send((rows.wants(READS), rows.wants(BYTES_PER_READ)));
-        for (number, disk) in (0..).zip(&self.disks) {
+        let _ = self.collected.send((rows.wants(READS), rows.wants(BYTES_PER_READ)));
+        for (index, disk) in (0..).zip(&self.disks) {
             if rows.wants_instance(disk.full_name(), disk.id()) {
                 let mut row = rows.push(disk);
-                row.set(READS, 100 + number);
-                row.set_with_base(BYTES_PER_READ, 4096 * number, 10 + number);
-                if number == 2 {
+                row.set(READS, 100 + index);
+                row.set_with_base(BYTES_PER_READ, 4096 * index, 10 + index);
+                if index == 2 {
                     row.fail(READS, &"the disk is asleep".into());
                 }
             }
@@ -81,7 +81,7 @@ impl Provider for Host {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let start = rows.at().system_time.0 - 60 * FREQUENCY;
+        let start = rows.timestamps().system_time.0 - 60 * FREQUENCY;
         rows.push(&self.instance).set(UP_TIME, start as u64);
         Ok(())
     }
@@ -99,18 +99,20 @@ fn host() -> Box<Host> {
     Box::new(Host { info: Arc::new(info), instance: Arc::default() })
 }
 
-fn made() -> (Registry, mpsc::Receiver<(bool, bool)>) {
+fn registry_of_disks() -> (Registry, mpsc::Receiver<(bool, bool)>) {
     let ticks = AtomicI64::new(0);
     let clock = Clock::new(move || {
         let ticks = ticks.fetch_add(FREQUENCY, Ordering::Relaxed);
         (ticks, FileTime(133_000_000_000_000_000 + ticks))
     });
     let mut registry = Registry::new("WEB1", clock);
-    let (asked, seen) = mpsc::channel();
+    let (collected, seen) = mpsc::channel();
     let disks = [("sda", 0), ("sdb", 1), ("sda", 2)];
     let disks = disks.map(|(name, id)| Arc::new(InstanceKey::new(name, id, u64::from(id) + 1)));
-    registry.register(Box::new(Disks { info: disk_info(), disks: disks.into(), asked })).expect("new");
-    registry.register(host()).expect("new");
+    registry
+        .register(Box::new(Disks { info: disk_info(), disks: disks.into(), collected }))
+        .expect("register");
+    registry.register(host()).expect("register");
     (registry, seen)
 }
 
@@ -123,9 +125,9 @@ fn statuses(identifiers: &[Identifier]) -> Vec<u32> {
 }
 
 #[test]
-fn each_identifier_has_a_status_of_its_own() {
-    let (registry, _seen) = made();
-    let mut query = Query::open(&Arc::new(registry), Some(r"\\web1")).expect("this machine");
+fn each_identifier_has_its_own_status() {
+    let (registry, _seen) = registry_of_disks();
+    let mut query = Query::open(&Arc::new(registry), Some(r"\\web1")).expect("open query");
     let mut identifiers = [
         identifier(DISK, "*", None),
         identifier(Guid::from_u128(1), "*", None),
@@ -160,122 +162,122 @@ fn each_identifier_has_a_status_of_its_own() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_read() {
-    let (registry, seen) = made();
-    let mut query = Query::open(&Arc::new(registry), None).expect("this machine");
+fn only_selected_counters_are_read() {
+    let (registry, seen) = registry_of_disks();
+    let mut query = Query::open(&Arc::new(registry), None).expect("open query");
     query.add(&mut [identifier(HOST, "", None)]);
     query.collect();
-    assert!(seen.try_recv().is_err(), "nobody asked for disks");
-    // The base of an average stands for it: its value is read with the counter's.
+    assert!(seen.try_recv().is_err(), "no disk counter is selected");
+    // The base of an average selects the average.
     query.add(&mut [identifier(DISK, "sd*", Some(BYTES_BASE))]);
     query.collect();
     assert_eq!(seen.try_recv(), Ok((false, true)));
 }
 
 #[test]
-fn a_path_brings_its_companions_an_identifier_does_not() {
-    let (registry, _seen) = made();
+fn paths_add_companions_and_identifiers_do_not() {
+    let (registry, _seen) = registry_of_disks();
     let registry = Arc::new(registry);
-    let path = |text: &str| PathPattern::parse(text).expect("a path");
+    let path = |text: &str| PathPattern::parse(text).expect("valid path");
     let ids =
         |query: &Query| -> Vec<_> { query.identifiers().iter().map(|added| added.counter_id).collect() };
 
-    let mut query = Query::open(&registry, None).expect("this machine");
+    let mut query = Query::open(&registry, None).expect("open query");
     assert_eq!(query.add_path(&path(r"\disk(sda#1)\bytes/read")).len(), 1);
     assert_eq!(ids(&query), [Some(BYTES_PER_READ), Some(BYTES_BASE)]);
     assert_eq!(query.add_path(&path(r"\Host\Up Time")).len(), 1);
     assert_eq!(ids(&query)[2..], [Some(UP_TIME), Some(CLOCK), Some(CLOCK_FREQUENCY)]);
     assert_eq!(query.add_path(&path(r"\Host(*)\Up Time")), []);
-    assert_eq!(query.add_path(&path(r"\Disk(*)\Bytes Base")), [], "a companion is not for display");
+    assert_eq!(query.add_path(&path(r"\Disk(*)\Bytes Base")), [], "a companion is not displayed");
     assert_eq!(query.add_path(&path(r"\\OTHER\Host\Up Time")), []);
     query.collect();
-    // Both disks `sda` may be `sda#1`.
+    // Both disks `sda` can be `sda#1`.
     assert_eq!(query.sets()[0].rows().instances().len(), 2);
     assert_eq!(query.sets()[0].rows().values(1), [RawValue::new(8192, 12)]);
 
-    let mut query = Query::open(&registry, None).expect("this machine");
+    let mut query = Query::open(&registry, None).expect("open query");
     query.add(&mut [identifier(DISK, "*", Some(BYTES_PER_READ))]);
     assert_eq!(ids(&query), [Some(BYTES_PER_READ)]);
 }
 
 #[test]
-fn one_collection_is_one_moment() {
-    let (registry, _seen) = made();
-    let mut query = Query::open(&Arc::new(registry), None).expect("this machine");
+fn all_sets_of_a_collection_have_one_time() {
+    let (registry, _seen) = registry_of_disks();
+    let mut query = Query::open(&Arc::new(registry), None).expect("open query");
     query.add(&mut [identifier(HOST, "", None), identifier(DISK, "*", None)]);
     let at = query.collect();
-    let stamps: Vec<_> = query.sets().iter().map(|set| set.rows().at()).collect();
+    let stamps: Vec<_> = query.sets().iter().map(|set| set.rows().timestamps()).collect();
     assert_eq!(stamps, [at, at]);
     assert_eq!(at.system_time, at.wall);
     assert!(query.collect().ticks > at.ticks);
 }
 
 #[test]
-fn what_cannot_be_read_is_no_value_and_has_a_reason() {
-    let (registry, _seen) = made();
-    let mut query = Query::open(&Arc::new(registry), None).expect("this machine");
+fn an_unreadable_value_is_missing_and_has_a_reason() {
+    let (registry, _seen) = registry_of_disks();
+    let mut query = Query::open(&Arc::new(registry), None).expect("open query");
     query.add(&mut [identifier(DISK, "*", None)]);
     query.collect();
     let rows = query.sets()[0].rows();
     assert_eq!(rows.block_value(1, READS), Some(101));
     assert_eq!(rows.block_value(2, READS), None);
     assert_eq!(rows.block_value(2, BYTES_BASE), Some(12));
-    let [trouble] = rows.troubles() else { panic!("{:?}", rows.troubles()) };
-    assert_eq!((trouble.counter_id, &*trouble.reason, trouble.count), (READS, "the disk is asleep", 1));
+    let [error] = rows.errors() else { panic!("{:?}", rows.errors()) };
+    assert_eq!((error.counter_id, &*error.reason, error.count), (READS, "the disk is asleep", 1));
 }
 
-/// A provider that behaves for as long as it is told to.
-struct Odd {
+/// A provider that runs an action when it is broken.
+struct Faulty {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
-    misbehaves: Arc<AtomicBool>,
-    then: Box<dyn FnMut() + Send>,
+    is_broken: Arc<AtomicBool>,
+    action: Box<dyn FnMut() + Send>,
 }
 
-impl Odd {
-    fn new(misbehaves: &Arc<AtomicBool>, then: impl FnMut() + Send + 'static) -> Box<Self> {
-        let mut info = CounterSetInfo::new("Odd", ODD, InstanceType::Single);
+impl Faulty {
+    fn new(is_broken: &Arc<AtomicBool>, action: impl FnMut() + Send + 'static) -> Box<Self> {
+        let mut info = CounterSetInfo::new("Faulty", FAULTY, InstanceType::Single);
         info.counters.push(CounterInfo::new(1, "Things", CounterType::RAWCOUNT));
         Box::new(Self {
             info: Arc::new(info),
             instance: Arc::default(),
-            misbehaves: Arc::clone(misbehaves),
-            then: Box::new(then),
+            is_broken: Arc::clone(is_broken),
+            action: Box::new(action),
         })
     }
 }
 
-impl Provider for Odd {
+impl Provider for Faulty {
     fn info(&self) -> &Arc<CounterSetInfo> {
         &self.info
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         rows.push(&self.instance).set(1, 5);
-        if self.misbehaves.load(Ordering::SeqCst) {
-            (self.then)();
+        if self.is_broken.load(Ordering::SeqCst) {
+            (self.action)();
         }
         Ok(())
     }
 }
 
 #[test]
-fn a_provider_that_panics_answers_with_an_error_and_the_others_are_whole() {
-    let misbehaves = Arc::new(AtomicBool::new(false));
+fn a_panic_of_one_provider_does_not_affect_others() {
+    let is_broken = Arc::new(AtomicBool::new(false));
     for on_worker in [false, true] {
-        misbehaves.store(false, Ordering::SeqCst);
-        let (mut registry, _seen) = made();
-        let odd = Odd::new(&misbehaves, || std::panic::panic_any("out of beans"));
+        is_broken.store(false, Ordering::SeqCst);
+        let (mut registry, _seen) = registry_of_disks();
+        let faulty = Faulty::new(&is_broken, || std::panic::panic_any("out of beans"));
         if on_worker {
-            registry.register_on_worker(odd, Duration::from_secs(60)).expect("new");
+            registry.register_on_worker(faulty, Duration::from_secs(60)).expect("register");
         } else {
-            registry.register(odd).expect("new");
+            registry.register(faulty).expect("register");
         }
-        let mut query = Query::open(&Arc::new(registry), None).expect("this machine");
-        query.add(&mut [identifier(ODD, "", None), identifier(HOST, "", None)]);
+        let mut query = Query::open(&Arc::new(registry), None).expect("open query");
+        query.add(&mut [identifier(FAULTY, "", None), identifier(HOST, "", None)]);
         query.collect();
         assert_eq!(query.sets()[0].rows().values(0), [RawValue::new(5, 0)]);
-        misbehaves.store(true, Ordering::SeqCst);
+        is_broken.store(true, Ordering::SeqCst);
         for _ in 0..2 {
             query.collect();
             let failure = query.sets()[0].outcome().expect_err("it panics");
@@ -289,37 +291,37 @@ fn a_provider_that_panics_answers_with_an_error_and_the_others_are_whole() {
 }
 
 #[test]
-fn a_provider_that_stalls_is_waited_for_once() {
-    let misbehaves = Arc::new(AtomicBool::new(true));
+fn a_stalled_provider_is_skipped_after_its_first_timeout() {
+    let is_broken = Arc::new(AtomicBool::new(true));
     let (release, stalled) = mpsc::channel::<()>();
-    let (mut registry, _seen) = made();
-    let odd = Odd::new(&misbehaves, move || {
+    let (mut registry, _seen) = registry_of_disks();
+    let faulty = Faulty::new(&is_broken, move || {
         let _ = stalled.recv();
     });
-    registry.register_on_worker(odd, Duration::from_millis(20)).expect("new");
-    let mut query = Query::open(&Arc::new(registry), None).expect("this machine");
-    query.add(&mut [identifier(ODD, "", None), identifier(HOST, "", None)]);
+    registry.register_on_worker(faulty, Duration::from_millis(20)).expect("register");
+    let mut query = Query::open(&Arc::new(registry), None).expect("open query");
+    query.add(&mut [identifier(FAULTY, "", None), identifier(HOST, "", None)]);
     for _ in 0..3 {
         query.collect();
         let failure = query.sets()[0].outcome().expect_err("it stalls");
         assert_eq!(failure.code, ErrorCode::TIMEOUT);
         assert!(query.sets()[1].outcome().is_ok());
     }
-    misbehaves.store(false, Ordering::SeqCst);
+    is_broken.store(false, Ordering::SeqCst);
     drop(release);
-    // It comes back as soon as its thread is free again.
-    let came_back = (0..100_000).any(|_| {
+    // It is collected again after its thread has finished.
+    let has_recovered = (0..100_000).any(|_| {
         std::thread::yield_now();
         query.collect();
         query.sets()[0].outcome().is_ok()
     });
-    assert!(came_back);
+    assert!(has_recovered);
     assert_eq!(query.sets()[0].rows().values(0), [RawValue::new(5, 0)]);
 }
 
 #[test]
-fn other_machines_are_refused() {
-    let (registry, _seen) = made();
+fn other_machines_are_rejected() {
+    let (registry, _seen) = registry_of_disks();
     let registry = Arc::new(registry);
     assert_eq!(Query::open(&registry, Some("WEB2")).map(drop), Err(ErrorCode::BAD_NETWORK_PATH));
     assert!(Query::open(&registry, Some(r"\\Web1")).is_ok());
@@ -328,7 +330,7 @@ fn other_machines_are_refused() {
 
 #[test]
 fn a_guid_or_name_is_registered_once() {
-    let (mut registry, _seen) = made();
+    let (mut registry, _seen) = registry_of_disks();
     assert_eq!(registry.register(host()), Err(ErrorCode::ALREADY_EXISTS));
     let mut info = CounterSetInfo::new("DISK", Guid::from_u128(5), InstanceType::Single);
     info.counters.push(CounterInfo::new(1, "X", CounterType::RAWCOUNT));
@@ -336,13 +338,13 @@ fn a_guid_or_name_is_registered_once() {
     assert_eq!(registry.register(Box::new(same_name)), Err(ErrorCode::ALREADY_EXISTS));
 }
 
-/// Counts how often it was told that nobody asks any more.
-struct Rests {
+/// Counts the calls of `idle`.
+struct IdleCounter {
     info: Arc<CounterSetInfo>,
     count: Arc<AtomicI64>,
 }
 
-impl Provider for Rests {
+impl Provider for IdleCounter {
     fn info(&self) -> &Arc<CounterSetInfo> {
         &self.info
     }
@@ -352,53 +354,53 @@ impl Provider for Rests {
         Ok(())
     }
 
-    fn rest(&mut self) {
+    fn idle(&mut self) {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 #[test]
-fn a_provider_rests_when_nobody_asks_any_more() {
+fn a_provider_is_idle_when_the_last_query_releases_it() {
     let count = Arc::new(AtomicI64::new(0));
     let mut registry = Registry::new("WEB1", Clock::of_this_machine());
     registry
-        .register(Box::new(Rests { info: Arc::clone(host().info()), count: Arc::clone(&count) }))
-        .expect("new");
+        .register(Box::new(IdleCounter { info: Arc::clone(host().info()), count: Arc::clone(&count) }))
+        .expect("register");
     let registry = Arc::new(registry);
-    let rests = || count.load(Ordering::Relaxed);
-    let path = PathPattern::parse(r"\Host\Up Time").expect("a path");
-    let mut one = Query::open(&registry, None).expect("this machine");
-    let mut other = Query::open(&registry, None).expect("this machine");
+    let idle_calls = || count.load(Ordering::Relaxed);
+    let path = PathPattern::parse(r"\Host\Up Time").expect("valid path");
+    let mut one = Query::open(&registry, None).expect("open query");
+    let mut other = Query::open(&registry, None).expect("open query");
     one.add_path(&path);
     other.add_path(&path);
     one.collect();
     assert_eq!(one.sets()[0].rows().instances().len(), 1);
-    // What is wanted on goes on.
+    // Sets that stay selected are not interrupted.
     one.set_paths([&path]);
-    assert_eq!(rests(), 0);
+    assert_eq!(idle_calls(), 0);
     one.set_paths([]);
-    assert_eq!(rests(), 0, "the other one asks");
-    // It holds nothing of it any more, and can ask again.
+    assert_eq!(idle_calls(), 0, "the other query uses it");
+    // The query has dropped its rows, and can add the path again.
     assert_eq!(one.sets()[0].rows().instances().len(), 0);
     drop(other);
-    assert_eq!(rests(), 1);
+    assert_eq!(idle_calls(), 1);
     one.set_paths([&path]);
     one.collect();
     assert_eq!(one.sets()[0].rows().instances().len(), 1);
-    registry.instances(HOST).expect("its instance");
-    assert_eq!(rests(), 1, "a look at the instances ends nobody's asking");
+    registry.instances(HOST).expect("read instances");
+    assert_eq!(idle_calls(), 1, "reading the instances does not release the queries");
     drop(one);
-    assert_eq!(rests(), 2);
-    registry.instances(HOST).expect("its instance");
-    assert_eq!(rests(), 3);
+    assert_eq!(idle_calls(), 2);
+    registry.instances(HOST).expect("read instances");
+    assert_eq!(idle_calls(), 3);
 }
 
 #[test]
-fn sets_that_come_and_go_leave_nothing_behind() {
-    let path = PathPattern::parse(r"\Host\Up Time").expect("a path");
-    let registry = || Arc::new(made().0);
+fn indexes_of_removed_sets_are_reused() {
+    let path = PathPattern::parse(r"\Host\Up Time").expect("valid path");
+    let registry = || Arc::new(registry_of_disks().0);
     let first = registry();
-    let mut query = Query::open(&first, None).expect("this machine");
+    let mut query = Query::open(&first, None).expect("open query");
     query.add_path(&path);
     for _ in 0..5 {
         query.adopt(&registry());
@@ -407,7 +409,7 @@ fn sets_that_come_and_go_leave_nothing_behind() {
         assert_eq!(query.sets().len(), 1);
         assert_eq!(query.sets()[0].rows().instances().len(), 1);
     }
-    // What is asked for keeps its place, whatever registry it is of.
+    // Sets that are in use keep their index, even if their registry is replaced.
     let mut identifiers = [identifier(HOST, "", None)];
     query.adopt(&first);
     query.set_paths([]);

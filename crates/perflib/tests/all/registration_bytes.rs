@@ -1,4 +1,4 @@
-//! Registration data as bytes: as the reference has it, what is wrong with it, and what is written is read.
+//! Registration data as bytes: the examples of the reference, invalid data, round trips.
 
 use crate::blocks_vectors;
 
@@ -39,18 +39,18 @@ fn encoded(info: &CounterSetInfo, request: Request) -> Vec<u8> {
     out
 }
 
-/// What a decoder makes of a counter.
+/// A counter after decoding.
 fn registered(counter: &CounterInfo) -> RegisteredCounter {
-    let mut made = counter.clone();
-    made.texts_mut().into_iter().for_each(|text| *text = "".into());
-    made
+    let mut decoded = counter.clone();
+    decoded.texts_mut().into_iter().for_each(|text| *text = "".into());
+    decoded
 }
 
 fn registered_set(info: &CounterSetInfo) -> RegisteredSet {
-    let mut made = CounterSetInfo::new("", info.guid, info.instance_type);
-    made.detail_level = info.detail_level;
-    made.counters = info.counters.iter().map(registered).collect();
-    made
+    let mut decoded = CounterSetInfo::new("", info.guid, info.instance_type);
+    decoded.detail_level = info.detail_level;
+    decoded.counters = info.counters.iter().map(registered).collect();
+    decoded
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn the_names() {
 }
 
 #[test]
-fn single_answers() {
+fn single_texts_and_guids() {
     for (request, text) in [
         (Request::CounterSetName(0), "Disk ä😀"),
         (Request::EnglishCounterSetName, "Disk ä😀"),
@@ -108,7 +108,7 @@ fn requests() {
     for code in 1..=10 {
         let request = Request::from_number(code, 0).unwrap();
         assert_eq!(request.number(), code);
-        // German for those that are in a language.
+        // German, for requests with a language.
         let german = encode(&disk(), Request::from_number(code, 0x407).unwrap(), &mut out);
         let expected = match code {
             2 => Err(ErrorCode::ITEM_ID_NOT_FOUND),
@@ -132,7 +132,7 @@ fn with(block: &str, changes: &[(usize, u32)]) -> Vec<u8> {
 }
 
 #[track_caller]
-fn refused<V: std::fmt::Debug>(result: Result<V, BlockError>, rule: Rule, offset: usize, found: Found) {
+fn rejected<V: std::fmt::Debug>(result: Result<V, BlockError>, rule: Rule, offset: usize, found: Found) {
     let error = result.expect_err("it breaks a rule");
     assert_eq!((error.rule, error.offset, error.found), (rule, offset, found), "{error}");
     let code =
@@ -144,9 +144,9 @@ fn refused<V: std::fmt::Debug>(result: Result<V, BlockError>, rule: Rule, offset
 fn sets_that_break_a_rule() {
     let none = u32::MAX;
     let set = vectors::bytes(vectors::I);
-    refused(decode_set(&set[..31]), Rule::R1, 0, Found::Number(31));
-    refused(decode_set(&set[..175]), Rule::R3, 0, Found::Number(175));
-    refused(decode_set(&[&set[..], &[0]].concat()), Rule::R3, 0, Found::Number(177));
+    rejected(decode_set(&set[..31]), Rule::R1, 0, Found::Number(31));
+    rejected(decode_set(&set[..175]), Rule::R3, 0, Found::Number(175));
+    rejected(decode_set(&[&set[..], &[0]].concat()), Rule::R3, 0, Found::Number(177));
     for (changes, rule, offset, found) in [
         (&[(24, 0)][..], Rule::R2, 24, 0),
         (&[(24, 65_537)], Rule::R2, 24, 65_537),
@@ -167,23 +167,23 @@ fn sets_that_break_a_rule() {
         (&[(0x3C, 1)], Rule::R11, 0x3C, 1),
         (&[(0x40, 9)], Rule::R10, 0x40, 9),
         (&[(0x44, 9)], Rule::R10, 0x44, 9),
-        // An elapsed time without the counters of its time.
+        // An elapsed time without its time counters.
         (&[(0x24, T::ELAPSED_TIME.0)], Rule::R9, 0x3C, none.into()),
     ] {
-        refused(decode_set(&with(vectors::I, changes)), rule, offset, Found::Number(found));
+        rejected(decode_set(&with(vectors::I, changes)), rule, offset, Found::Number(found));
     }
     let wrong = with(vectors::I, &[(0x68, 1)]);
-    refused(decode_set(&wrong), Rule::R12, 0x68, Found::Type(T::BULK_COUNT));
-    // What the rules do not say is let pass: the set's type, reserved fields, aggregates to come, a needless companion.
+    rejected(decode_set(&wrong), Rule::R12, 0x68, Found::Type(T::BULK_COUNT));
+    // Accepted: another type of the set, reserved fields, future aggregates, a superfluous companion.
     let odd = with(vectors::I, &[(16, 5), (0x48, 9), (0x4C, 1), (0x38, 2)]);
     let decoded = decode_set(&odd).unwrap();
     assert_eq!((decoded.counters[0].aggregate, decoded.counters[0].base_id), (Aggregate::Undefined, Some(2)));
 
     let counter = &set[0x50..0x80];
-    refused(decode_counter(&counter[..47]), Rule::R1, 0, Found::Number(47));
-    refused(decode_counter(&set[0x50..0x81]), Rule::R3, 48, Found::Number(1));
-    refused(decode_counter(&with(vectors::I, &[(0x68, 2)])[0x50..0x80]), Rule::R11, 24, Found::Number(2));
-    refused(
+    rejected(decode_counter(&counter[..47]), Rule::R1, 0, Found::Number(47));
+    rejected(decode_counter(&set[0x50..0x81]), Rule::R3, 48, Found::Number(1));
+    rejected(decode_counter(&with(vectors::I, &[(0x68, 2)])[0x50..0x80]), Rule::R11, 24, Found::Number(2));
+    rejected(
         decode_counter(&with(vectors::I, &[(0x50, none)])[0x50..0x80]),
         Rule::R7,
         0,
@@ -192,25 +192,30 @@ fn sets_that_break_a_rule() {
 }
 
 #[test]
-fn the_companions_of_all_types() {
-    // The same table of types serves the registration check, whose test has them all; here the two frequencies.
+fn both_frequencies_are_accepted() {
+    // The registration check uses the same table of types, and its test covers the other types.
     let mut info = disk();
     info.counters[0] = CounterInfo::new(1, "Up", T::ELAPSED_TIME);
     info.counters.push(CounterInfo::new(4, "Time", T::LARGE_RAWCOUNT));
     info.counters.push(CounterInfo::new(5, "Frequency", T::LARGE_RAWCOUNT));
     info.counters[0].time_id = Some(4);
-    refused(decode_set(&encoded(&info, Request::CounterSet)), Rule::R9, 0x40, Found::Number(u32::MAX.into()));
+    rejected(
+        decode_set(&encoded(&info, Request::CounterSet)),
+        Rule::R9,
+        0x40,
+        Found::Number(u32::MAX.into()),
+    );
     info.counters[0].frequency_id = Some(5);
     assert_eq!(decode_set(&encoded(&info, Request::CounterSet)), Ok(registered_set(&info)));
     info.counters[4].counter_type = T::RAWCOUNT;
-    refused(decode_set(&encoded(&info, Request::CounterSet)), Rule::R12, 0x40, Found::Type(T::RAWCOUNT));
+    rejected(decode_set(&encoded(&info, Request::CounterSet)), Rule::R12, 0x40, Found::Type(T::RAWCOUNT));
 }
 
 #[test]
 fn strings_that_break_a_rule() {
     let bytes = vectors::bytes(vectors::J);
-    refused(decode_strings(&bytes[..7]), Rule::S1, 0, Found::Number(7));
-    refused(decode_strings(&bytes[..79]), Rule::S2, 0, Found::Number(80));
+    rejected(decode_strings(&bytes[..7]), Rule::S1, 0, Found::Number(7));
+    rejected(decode_strings(&bytes[..79]), Rule::S2, 0, Found::Number(80));
     for (changes, rule, offset, found) in [
         (&[(0, 7)][..], Rule::S1, 0, 7),
         (&[(0, 81)], Rule::S2, 0, 81),
@@ -221,15 +226,15 @@ fn strings_that_break_a_rule() {
         (&[(0x0C, 0x21)], Rule::S4, 0x0C, 0x21),
         (&[(0x0C, 80)], Rule::S5, 0x0C, 80),
         (&[(0x0C, 0xFFFF_FFFE)], Rule::S5, 0x0C, 0xFFFF_FFFE),
-        // Taken as an offset from the end of the headers, the other leads out of the block.
+        // Relative to the end of the headers, the other offset is outside the block.
         (&[(0x0C, 0), (0x14, 0x30)], Rule::S5, 0x14, 0x30),
         (&[(0x0C, 0x1F)], Rule::S4, 0x0C, 0x1F),
-        // The end of the block moved before the only NUL after the second text.
+        // The block ends before the NUL of the second text.
         (&[(0, 0x48)], Rule::S6, 0x14, 0x34),
     ] {
-        refused(decode_strings(&with(vectors::J, changes)), rule, offset, Found::Number(found));
+        rejected(decode_strings(&with(vectors::J, changes)), rule, offset, Found::Number(found));
     }
-    // Bytes after the end, an odd size and counters without a text are no trouble.
+    // Trailing bytes, an odd size and counters without a text are accepted.
     let longer = [&bytes[..], &[0xFF; 3]].concat();
     assert_eq!(decode_strings(&longer).unwrap().len(), 3);
     let mut odd = bytes.clone();
@@ -240,7 +245,7 @@ fn strings_that_break_a_rule() {
     assert!(decode_strings(&bare).unwrap().iter().eq([(9, None)]));
 }
 
-/// The second reading of the offsets, which only \[MS-PCQ\] has: from the end of the headers.
+/// The offsets of \[MS-PCQ\], relative to the end of the headers.
 #[test]
 fn offsets_from_the_end_of_the_headers() {
     let bytes = with(vectors::J, &[(0x0C, 0), (0x14, 0x14)]);
@@ -251,19 +256,19 @@ fn offsets_from_the_end_of_the_headers() {
 
 #[test]
 fn texts_that_break_a_rule() {
-    refused(decode_text(&[]), Rule::T2, 0, Found::Number(0));
-    refused(decode_text(&[0]), Rule::T1, 0, Found::Number(1));
-    refused(decode_text(&[65, 0]), Rule::T2, 0, Found::Number(2));
-    refused(decode_text(&[65, 0, 0]), Rule::T1, 0, Found::Number(3));
-    refused(decode_text(&[65, 0, 0, 0, 66, 0, 0, 0]), Rule::T3, 2, Found::Number(1));
-    // A NUL of bytes that are of two characters is none.
+    rejected(decode_text(&[]), Rule::T2, 0, Found::Number(0));
+    rejected(decode_text(&[0]), Rule::T1, 0, Found::Number(1));
+    rejected(decode_text(&[65, 0]), Rule::T2, 0, Found::Number(2));
+    rejected(decode_text(&[65, 0, 0]), Rule::T1, 0, Found::Number(3));
+    rejected(decode_text(&[65, 0, 0, 0, 66, 0, 0, 0]), Rule::T3, 2, Found::Number(1));
+    // Two zero bytes of different characters are not a NUL.
     assert!(decode_text(&[0, 65, 0, 0]).unwrap() == "\u{4100}");
     assert!(decode_text(&[0, 0]).unwrap().is_empty());
-    refused(decode_guid(&[0; 15]), Rule::G1, 0, Found::Number(15));
-    refused(decode_guid(&[0; 17]), Rule::G1, 0, Found::Number(17));
+    rejected(decode_guid(&[0; 15]), Rule::G1, 0, Found::Number(15));
+    rejected(decode_guid(&[0; 17]), Rule::G1, 0, Found::Number(17));
 }
 
-/// A set whose counters have whatever fields, and companions of the right types where their own needs them.
+/// A set of counters with arbitrary fields and the companions that they need.
 fn sets() -> impl Strategy<Value = CounterSetInfo> {
     let types: Vec<T> = T::all().collect();
     let counter = (
@@ -287,7 +292,7 @@ fn sets() -> impl Strategy<Value = CounterSetInfo> {
                 T::RAWCOUNT,
             ];
             let of =
-                |t: T| companions.iter().position(|other| *other == t).map(|place| 1_000_000 + place as u32);
+                |t: T| companions.iter().position(|other| *other == t).map(|index| 1_000_000 + index as u32);
             let mut info = disk();
             info.guid = Guid::from_u128(guids.0);
             info.provider_guid = Guid::from_u128(guids.1);
@@ -317,7 +322,7 @@ fn sets() -> impl Strategy<Value = CounterSetInfo> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(info in sets()) {
+    fn registrations_round_trip(info in sets()) {
         prop_assert_eq!(info.check(), Ok(()));
         prop_assert_eq!(decode_set(&encoded(&info, Request::CounterSet)), Ok(registered_set(&info)));
         for (request, text) in [

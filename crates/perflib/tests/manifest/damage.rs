@@ -1,4 +1,4 @@
-//! Hostile manifests: cut, flipped, huge.
+//! Hostile manifests: truncated, with flipped bits, huge.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use tachograph_perflib::manifest::{MAX_BYTES, MAX_LISTED, Position, parse};
 
 use crate::{KERNEL, SHOP, check, lines};
 
-/// Everything but the closing tags' whitespace and what stands before the root.
+/// Only whitespace at the end, and content before the root, can be removed.
 #[test]
 fn cut_at_every_byte() {
     for text in [SHOP, KERNEL] {
@@ -22,32 +22,32 @@ fn cut_at_every_byte() {
 #[test]
 fn every_bit_flipped() {
     flip(KERNEL, |_| 0..8);
-    // A fifth of the time, and each bit of each word somewhere.
-    flip(SHOP, |place| place as u32 % 7..place as u32 % 7 + 2);
+    // One bit per byte takes a fifth of the time, and still flips each bit of each word somewhere.
+    flip(SHOP, |index| index as u32 % 7..index as u32 % 7 + 2);
 }
 
 fn flip(text: &str, bits: fn(usize) -> std::ops::Range<u32>) {
     let mut bytes = text.as_bytes().to_vec();
     let (mut refused, mut count) = (0, 0);
-    for place in 0..bytes.len() {
-        for bit in bits(place) {
+    for index in 0..bytes.len() {
+        for bit in bits(index) {
             count += 1;
-            bytes[place] ^= 1 << bit;
+            bytes[index] ^= 1 << bit;
             let checked = parse(Path::new("x.man"), &bytes);
-            assert_eq!(checked.manifest.is_none(), checked.violations.errors() > 0, "{place}, bit {bit}");
+            assert_eq!(checked.manifest.is_none(), checked.violations.errors() > 0, "{index}, bit {bit}");
             refused += usize::from(checked.manifest.is_none());
             if let Some(manifest) = checked.manifest {
-                manifest.counter_sets().for_each(|set| set.check().expect("what can be registered"));
+                manifest.counter_sets().for_each(|set| set.check().expect("valid set"));
             }
-            bytes[place] ^= 1 << bit;
+            bytes[index] ^= 1 << bit;
         }
     }
-    // Most of a manifest are names of elements and attributes.
+    // Most of a manifest is names of elements and attributes.
     assert!(refused * 2 > count, "{refused} of {count}");
 }
 
 #[test]
-fn entities_are_no_way_in() {
+fn entities_are_rejected() {
     let bomb = "<!DOCTYPE a [<!ENTITY a \"xxxxxxxxxx\"><!ENTITY b \"&a;&a;&a;\">]>";
     let checked = check(&SHOP.replacen("<!--", &format!("{bomb}<!--"), 1));
     assert_eq!(checked.violations.errors(), 1);
@@ -56,9 +56,9 @@ fn entities_are_no_way_in() {
     assert!(lines(&check(&outside))[0].contains("unknown entity reference 'xxe'"));
 }
 
-/// What would cost the parser time or memory beyond the size of the file.
+/// Documents for which the parser would need more than linear time or memory.
 #[test]
-fn too_much_of_anything() {
+fn markup_is_bounded() {
     let wrap = |inside: String| {
         format!(
             "<instrumentationManifest><instrumentation>{inside}</instrumentation></instrumentationManifest>"
@@ -85,7 +85,7 @@ fn too_much_of_anything() {
         lines(&parse(Path::new("x.man"), &huge)),
         ["1:1: error: file: found more bytes, expected at most 16777216 bytes"]
     );
-    // Deep, wide and long ones end, and soon.
+    // Deep, wide and long documents are parsed quickly.
     let start = Instant::now();
     for text in [
         "<a>".repeat(300_000),
@@ -98,7 +98,7 @@ fn too_much_of_anything() {
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
-/// One line of many wrong counters: places are found without counting from the start each time.
+/// Many errors in one line: finding positions takes linear time.
 #[test]
 fn many_violations_are_counted() {
     let counter = "<counter id='1' uri='u' type='no' detailLevel='standard' name='n' description='' x='1'/>";
@@ -108,7 +108,7 @@ fn many_violations_are_counted() {
     let checked = check(&text.replacen("<counter ", &format!("{all}<counter "), 1));
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     assert_eq!(checked.violations.list().len(), MAX_LISTED);
-    // Type, attribute x, no nameID, no descriptionID each; and id, name, uri of all but the first.
+    // Each has errors for type, attribute x, nameID and descriptionID; all but the first also for id, name and uri.
     assert_eq!(checked.violations.errors(), 20_000 * 7 - 3 + 1);
     assert_eq!(checked.violations.unlisted(), checked.violations.errors() - MAX_LISTED as u64);
     assert!(checked.violations.list().is_sorted_by_key(|violation| violation.at));

@@ -1,9 +1,9 @@
-//! What the derive of `tachograph-publish` makes of generated Rust is what the manifest says.
+//! `derive(CounterSet)` on generated Rust yields the sets of the manifest.
 
 use tachograph_perflib::manifest::Manifest;
 use tachograph_publish::CounterSet;
 
-/// The texts that `generated.rs` holds against the generator.
+/// The golden texts of `generated.rs`.
 #[allow(dead_code, unreachable_pub, reason = "for applications: the fields are theirs")]
 mod shop {
     include!("golden/shop.rs");
@@ -14,8 +14,8 @@ mod every_type {
 }
 
 #[track_caller]
-fn same<S: CounterSet>(manifest: &Manifest, place: usize) {
-    let set = manifest.counter_sets().nth(place).expect("a set");
+fn same<S: CounterSet>(manifest: &Manifest, index: usize) {
+    let set = manifest.counter_sets().nth(index).expect("a set");
     let derived = S::description();
     assert_eq!(derived.guid.to_string(), set.guid.to_string());
     assert_eq!(derived.provider_guid.to_string(), set.provider_guid.to_string());
@@ -30,14 +30,14 @@ fn same<S: CounterSet>(manifest: &Manifest, place: usize) {
         assert!(name.is_empty() || counter.name == **name, "{name}");
         assert_eq!((counter.base_id, counter.detail_level), (info.base_id, info.detail_level), "{name}");
         assert_eq!(counter.default_scale, info.default_scale, "{name}");
-        // Multi timers need no clock: what they name of it is left out.
+        // Multi timers need no clock, so its companions are omitted.
         let clock = (counter.time_id, counter.frequency_id);
         assert!(clock == (info.time_id, info.frequency_id) || info.counter_type.is_multi(), "{name}");
         assert_eq!(counter.multiplier_id, info.multiplier_id, "{name}");
         if !info.counter_type.is_base() {
             assert_eq!(counter.help, *info.help, "{name}");
             assert_eq!(counter.aggregate, info.aggregate, "{name}");
-            // By reference has no counterpart.
+            // `reference` is ignored.
             assert_eq!(counter.attributes.0, info.attributes.0 & !1, "{name}");
         }
     }

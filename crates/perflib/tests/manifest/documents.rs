@@ -6,14 +6,14 @@ use tachograph_perflib::manifest::{generate, parse};
 
 const DOCUMENT: &str = include_str!("../../../../docs/manifests.md");
 
-/// The texts between fences of this language.
+/// The code blocks in this language.
 fn blocks(language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
     DOCUMENT.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
 #[test]
-fn the_example_is_right_and_makes_that_rust() {
+fn the_example_is_valid_and_generates_the_shown_rust() {
     let checked = parse(Path::new("bakery.man"), blocks("xml")[0].as_bytes());
     assert_eq!(crate::lines(&checked), [""; 0]);
     let manifest = checked.manifest.expect("no error");

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use tachograph_perflib::manifest::{Checked, parse};
+use tachograph_perflib::manifest::{CheckedManifest, parse};
 
 use crate::{SHOP, good, lines};
 
-fn check(bytes: &[u8]) -> Checked {
+fn check(bytes: &[u8]) -> CheckedManifest {
     parse(Path::new("x.man"), bytes)
 }
 
@@ -29,39 +29,40 @@ fn the_same_manifest_in_every_encoding() {
 }
 
 #[track_caller]
-fn refused(bytes: &[u8], line: &str) {
+fn rejected(bytes: &[u8], line: &str) {
     let checked = check(bytes);
     assert_eq!(lines(&checked), [line]);
     assert!(checked.manifest.is_none());
 }
 
 #[test]
-fn what_is_no_text() {
+fn invalid_text_is_rejected() {
     let expected = "expected UTF-8, or UTF-16 with a byte order mark";
-    refused(b"<a>\n  \xFF</a>", &format!("2:3: error: characters: found the byte 0xff, {expected}"));
+    rejected(b"<a>\n  \xFF</a>", &format!("2:3: error: characters: found the byte 0xff, {expected}"));
     let mut odd = utf16("<a/>\n", u16::to_le_bytes);
     odd.push(0);
-    refused(&odd, &format!("2:1: error: characters: found half of a UTF-16 unit at the end, {expected}"));
+    rejected(&odd, &format!("2:1: error: characters: found half of a UTF-16 unit at the end, {expected}"));
     let lone = [&[0xFE, 0xFF, 0, b'<'][..], &[0xD8, 0x00, 0, b'a']].concat();
-    refused(&lone, &format!("1:2: error: characters: found half of a surrogate pair, 0xd800, {expected}"));
+    rejected(&lone, &format!("1:2: error: characters: found half of a surrogate pair, 0xd800, {expected}"));
     let unmarked: Vec<u8> = SHOP.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let line = format!("1:1: error: characters: found UTF-16 without a byte order mark, {expected}");
-    refused(&unmarked, &line);
+    rejected(&unmarked, &line);
 }
 
 #[test]
-fn an_encoding_that_is_not_the_files() {
-    let told = |word: &str| SHOP.replace("\"UTF-8\"", word);
-    let checked = crate::check(&told("'UTF-16'"));
+fn a_wrong_declared_encoding_is_rejected() {
+    let with_encoding = |word: &str| SHOP.replace("\"UTF-8\"", word);
+    let checked = crate::check(&with_encoding("'UTF-16'"));
     let line = "1:21: warning: XML declaration, encoding: found 'UTF-16', expected UTF-8, which the file is";
     assert_eq!(lines(&checked), [line]);
     assert!(checked.manifest.is_some());
-    let checked =
-        crate::check(&told("'windows-1252'").replace("A pump", "A pümp").replace("Carts.", "Wägen."));
+    let checked = crate::check(
+        &with_encoding("'windows-1252'").replace("A pump", "A pümp").replace("Carts.", "Wägen."),
+    );
     assert_eq!(checked.violations.errors(), 1);
     assert!(checked.manifest.is_none());
-    good(&told("'us-ascii'"));
+    good(&with_encoding("'us-ascii'"));
     good(&SHOP.replace(" encoding=\"UTF-8\"", ""));
-    // UTF-16 that says UTF-8.
+    // UTF-16 that declares UTF-8.
     assert_eq!(check(&utf16(SHOP, u16::to_le_bytes)).violations.errors(), 1);
 }

@@ -1,4 +1,4 @@
-//! What is generated of manifests. TACHO_UPDATE=1 writes the texts anew that are kept in the folder `golden`.
+//! Code generated from manifests. TACHO_UPDATE=1 updates the texts in the folder `golden`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ fn texts_of_the_sample() {
     golden("shop_consumer.h", &consumer_header(&shop));
 }
 
-/// A manifest with a counter of every type, and what each needs.
+/// A manifest with a counter of every type and its companions.
 fn every_type() -> String {
     let attribute = |role: &str, id: u32| format!(" {role}=\"{id}\"");
     let mut counters = String::new();
@@ -113,16 +113,16 @@ fn every_type_can_be_generated() {
 }
 
 #[test]
-fn what_cannot_be_generated() {
+fn errors_of_generators() {
     let text = SHOP.replace("\"perf_counter_bulk_count\"", "\"perf_counter_text\"");
     let manifest = crate::check(&text).manifest.expect("a warning only");
     let error = rust(&manifest).expect_err("a text").to_string();
     assert_eq!(error, "counter 'Requests/sec' is a text: fields hold numbers");
     let error = provider_header(&good(KERNEL), "").expect_err("kernel").to_string();
-    assert_eq!(error, "the provider runs in the kernel: code can be made for user mode alone");
+    assert_eq!(error, "the provider runs in the kernel: code can be generated only for user mode");
     let error = provider_header(&shop(), "my-").expect_err("no identifier").to_string();
     assert_eq!(error, "the prefix 'my-' cannot begin a C identifier");
-    // Names that a prefix makes are looked at with it.
+    // Names are checked with the prefix.
     for (symbol, of, prefix, name) in [
         ("MyCounterCleanup", "ShopRequests", "My", "MyCounterCleanup"),
         ("MyShopProvider", "ShopRequests", "My", "MyShopProvider"),
@@ -133,18 +133,19 @@ fn what_cannot_be_generated() {
         ("CounterInitialize_", "ShopProvider", "_T", "_TCounterInitialize"),
     ] {
         let text = SHOP.replace(&format!("symbol=\"{of}\""), &format!("symbol=\"{symbol}\""));
-        let made = provider_header(&good(&text), prefix).err().map(|error| error.to_string());
-        let expected =
-            format!("the prefix '{prefix}' makes the name {name}, which is taken: choose another prefix");
-        assert_eq!(made, (!name.is_empty()).then_some(expected));
+        let error = provider_header(&good(&text), prefix).err().map(|error| error.to_string());
+        let expected = format!(
+            "the prefix '{prefix}' creates the name {name}, which is already used: choose another prefix"
+        );
+        assert_eq!(error, (!name.is_empty()).then_some(expected));
         assert!(provider_header(&good(&text), "Free").is_ok());
     }
 }
 
-/// What the compiler finds in the headers that a generated one includes is no symbol. Those of the C library differ from one
-/// version to the next: only ours are looked at whole.
+/// Names that the compiler finds in the included headers are not allowed as symbols. Headers of the C library differ between
+/// versions, so only our headers are checked completely.
 #[test]
-fn names_of_the_headers_are_refused() {
+fn names_in_the_headers_are_reserved() {
     let refused = |symbol: &str| {
         let text = SHOP.replace("symbol=\"ShopRequests\"", &format!("symbol=\"{symbol}\""));
         crate::check(&text).manifest.is_none()
@@ -155,9 +156,9 @@ fn names_of_the_headers_are_refused() {
     let macros = directives
         .iter()
         .filter_map(|line| line.strip_prefix("#define ")?.split(|letter| !is_letter(letter)).next());
-    // A type's name ends its definition, a function's begins its parameters.
+    // A type's name is after its definition, a function's name before its parameters.
     let code = code.join("\n");
-    // Neither members nor parameters.
+    // Members and parameters do not count.
     let is_type = |part: &&str| {
         !part.contains('{')
             && !part.ends_with(')')
@@ -189,7 +190,7 @@ fn own_lines(program: &str) -> String {
     let mut is_own = false;
     let mut own = String::new();
     for line in text.lines() {
-        // `# 12 "file" flags`: from here on it is that file's twelfth line.
+        // `# 12 "file" flags`: the next line is line 12 of that file.
         match line.strip_prefix("# ").and_then(|rest| rest.split_once('"')) {
             Some((_, rest)) => is_own = Path::new(rest.split('"').next().unwrap_or("")).starts_with(&headers),
             None if is_own => own.extend([line, "\n"]),
@@ -206,7 +207,7 @@ fn compiles(headers: &[(&str, String)], language: &str, body: &str) {
     let mut source = String::new();
     for (name, text) in headers {
         std::fs::write(temporary.path().join(name), text).expect("writable");
-        // Twice: the guard holds.
+        // Twice, to test the include guard.
         source += &format!("#include \"{name}\"\n#include \"{name}\"\n");
     }
     let is_cpp = language == "c++";
@@ -226,7 +227,7 @@ fn compiles(headers: &[(&str, String)], language: &str, body: &str) {
 }
 
 #[test]
-fn c_and_cpp_take_the_headers() {
+fn headers_compile_as_c_and_cpp() {
     let every = every();
     let assertions = "#ifndef __cplusplus\n#include <assert.h>\n#endif\n\
         static_assert(ShopState == 18, \"\");\nstatic_assert(sizeof(Shop_NAME) == 10, \"\");\n";
@@ -247,7 +248,7 @@ fn c_and_cpp_take_the_headers() {
     }
 }
 
-/// Sets without symbols: names are made of names, and none twice.
+/// Sets without symbols: symbols are derived from names, and unique.
 #[test]
 fn a_header_of_any_sets() {
     let mut processor =
@@ -292,32 +293,33 @@ static const GUID ProcessorInformation_2Guid = { 0x00000000, 0x0000, 0x0000, { 0
     );
 }
 
-/// The function for build scripts, as cargo hears it.
+/// The output of the function for build scripts.
 #[test]
 fn build_scripts() {
     let temporary = TempDir::new().expect("a temporary folder");
     let file = temporary.path().join("my.shop.man");
     let run = |text: &str| {
         std::fs::write(&file, text).expect("writable");
-        let mut told = Vec::new();
-        let result = build::rust_into(&file, temporary.path(), &mut told);
-        let told =
-            String::from_utf8(told).expect("UTF-8").replace(&file.display().to_string(), "my.shop.man");
-        (result, told)
+        let mut instructions = Vec::new();
+        let result = build::rust_into(&file, temporary.path(), &mut instructions);
+        let instructions = String::from_utf8(instructions)
+            .expect("UTF-8")
+            .replace(&file.display().to_string(), "my.shop.man");
+        (result, instructions)
     };
-    let (result, told) = run(SHOP);
+    let (result, instructions) = run(SHOP);
     result.expect("good");
-    assert_eq!(told, "cargo::rerun-if-changed=my.shop.man\n");
+    assert_eq!(instructions, "cargo::rerun-if-changed=my.shop.man\n");
     let written = std::fs::read_to_string(temporary.path().join("my.shop.rs")).expect("written");
     assert_eq!(written, rust(&shop()).expect("good").replace("shop.man", "my.shop.man"));
 
     let bad =
         SHOP.replace("perf_sample_base", "perf_raw_base").replace("defaultScale=\"-2\"", "baseID=\"4\"");
-    let (result, told) = run(&bad);
+    let (result, instructions) = run(&bad);
     let line = "my.shop.man:33:43: error: counter '% Cache Hits', baseID: found 17, a perf_raw_base, expected the id of a \
                 counter of type perf_sample_base, which perf_sample_fraction needs";
     assert_eq!(
-        told,
+        instructions,
         format!(
             "cargo::rerun-if-changed=my.shop.man\ncargo::warning=my.shop.man:15:69: warning: counter 'Requests/sec', baseID: \
              found 4, expected none: perf_counter_bulk_count has no base\ncargo::error={line}\n"

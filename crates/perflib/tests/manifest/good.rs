@@ -1,4 +1,4 @@
-//! What is read of manifests without errors.
+//! Valid manifests.
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::Guid;
@@ -79,11 +79,11 @@ fn a_kernel_mode_provider_with_prefixes() {
 }
 
 #[test]
-fn what_is_registered_of_it() {
+fn registered_sets_are_valid() {
     let manifest = good(SHOP);
     let sets: Vec<_> = manifest.counter_sets().collect();
     for set in &sets {
-        set.check().expect("what can be registered");
+        set.check().expect("valid set");
         assert_eq!((set.provider_guid, &*set.provider_name), (guid(0x40), "Shop"));
     }
     let shop = &sets[0];
@@ -101,7 +101,7 @@ fn what_is_registered_of_it() {
     assert_eq!(workers.aggregate, Aggregate::Maximum);
 }
 
-/// A set of each instance type, a counter of each attribute word.
+/// A set of each instance type, and a counter of each attribute.
 #[test]
 fn every_word_of_instances_and_attributes() {
     for (word, instances) in [

@@ -1,4 +1,4 @@
-//! Registering, listing, unregistering.
+//! Registering, listing and unregistering manifests.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use tempfile::TempDir;
 
 use crate::{KERNEL, SHOP};
 
-/// A folder with a manifest to register, and one for registrations.
-struct Place {
+/// A folder for manifests, and one for registrations.
+struct Fixture {
     folder: TempDir,
     folders: Folders,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         let folders = Folders::one(folder.path().join("registered/manifests"));
@@ -72,31 +72,31 @@ fn guid(text: &str) -> Guid {
 }
 
 #[test]
-fn registered_and_back() {
-    let place = Place::new();
-    assert_eq!(place.registered(), Registered::default());
-    let registration = place.register(SHOP).expect("free");
-    assert_eq!(registration.file, place.target(SHOP_FILE));
+fn a_manifest_is_registered_and_unregistered() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.registered(), Registered::default());
+    let registration = fixture.register(SHOP).expect("free");
+    assert_eq!(registration.file, fixture.target(SHOP_FILE));
     assert_eq!(std::fs::read_to_string(&registration.file).expect("there"), SHOP);
     let mode = std::fs::metadata(&registration.file).expect("there").permissions().mode();
     assert_eq!(mode & 0o7777, 0o644);
-    let registered = place.registered();
+    let registered = fixture.registered();
     assert_eq!(names(&registered), ["Shop", "Shop Carts"]);
     assert_eq!(problems(&registered), [""; 0]);
-    assert_eq!(registered.sets[0].file.as_ref(), place.target(SHOP_FILE));
+    assert_eq!(registered.sets[0].file.as_ref(), fixture.target(SHOP_FILE));
     assert_eq!(*registered.sets[1].info, registration.manifest.counter_sets().nth(1).expect("two"));
-    place.register(KERNEL).expect("free");
-    assert_eq!(place.names(), ["Pump", "Shop", "Shop Carts"]);
+    fixture.register(KERNEL).expect("free");
+    assert_eq!(fixture.names(), ["Pump", "Shop", "Shop Carts"]);
 
-    let gone = unregister(Unregister::Manifest(&place.folder.path().join("x.man")), &place.folders);
-    assert_eq!(gone.expect("registered"), place.target("{00000000-0000-0000-0000-000000000001}.man"));
-    let gone = unregister(Unregister::Guid(registration.manifest.provider.guid.value), &place.folders);
-    assert_eq!(gone.expect("registered"), place.target(SHOP_FILE));
-    assert_eq!(place.files(), [""; 0]);
+    let gone = unregister(Unregister::Manifest(&fixture.folder.path().join("x.man")), &fixture.folders);
+    assert_eq!(gone.expect("registered"), fixture.target("{00000000-0000-0000-0000-000000000001}.man"));
+    let gone = unregister(Unregister::Guid(registration.manifest.provider.guid.value), &fixture.folders);
+    assert_eq!(gone.expect("registered"), fixture.target(SHOP_FILE));
+    assert_eq!(fixture.files(), [""; 0]);
 }
 
 #[track_caller]
-fn taken(result: Result<Registration, RegisterError>, words: &str) {
+fn assert_taken(result: Result<Registration, RegisterError>, words: &str) {
     match result {
         Err(RegisterError::Taken(message)) => assert!(message.contains(words), "{message}"),
         other => panic!("{other:?}"),
@@ -104,30 +104,36 @@ fn taken(result: Result<Registration, RegisterError>, words: &str) {
 }
 
 #[test]
-fn what_is_taken_stays() {
-    let place = Place::new();
-    place.register(SHOP).expect("free");
-    taken(place.register(SHOP), "provider {6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a40} is registered");
+fn registered_names_and_guids_cannot_be_registered_again() {
+    let fixture = Fixture::new();
+    fixture.register(SHOP).expect("free");
+    assert_taken(fixture.register(SHOP), "provider {6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a40} is registered");
     let other = |guids: &str| SHOP.replace("d1e7a4", guids).replace("name=\"Shop", "name=\"New");
-    // Only the GUID of one set, and only the name of one set.
+    // The GUID of one set, and the name of one set.
     let same_guid = other("d1e7a5").replace("d1e7a52", "d1e7a42");
-    taken(place.register(&same_guid), "has registered this GUID");
-    taken(place.register(&other("d1e7a5").replace("\"New\"", "\"SHOP\"")), "has registered this name");
+    assert_taken(fixture.register(&same_guid), "has registered this GUID");
+    assert_taken(
+        fixture.register(&other("d1e7a5").replace("\"New\"", "\"SHOP\"")),
+        "has registered this name",
+    );
     let of_machine = |info: &CounterSetInfo| &*info.name == "New Carts";
-    let file = place.write("y.man", &other("d1e7a5"));
-    taken(register(&file, &place.folders, of_machine), "a counter set of this machine has this name or GUID");
-    assert_eq!(place.files(), [SHOP_FILE]);
-    register(&file, &place.folders, |_| false).expect("free");
-    assert_eq!(place.names(), ["Shop", "Shop Carts", "New", "New Carts"]);
-    // What was there before it became one of this machine.
-    let left = place.registered().without(of_machine);
+    let file = fixture.write("y.man", &other("d1e7a5"));
+    assert_taken(
+        register(&file, &fixture.folders, of_machine),
+        "a counter set of this machine has this name or GUID",
+    );
+    assert_eq!(fixture.files(), [SHOP_FILE]);
+    register(&file, &fixture.folders, |_| false).expect("free");
+    assert_eq!(fixture.names(), ["Shop", "Shop Carts", "New", "New Carts"]);
+    // Registered before this machine got a set of the name.
+    let left = fixture.registered().without(of_machine);
     assert_eq!(names(&left), ["Shop", "Shop Carts", "New"]);
     assert!(problems(&left)[0].contains("'New Carts'"), "{left:?}");
 }
 
 #[test]
-fn the_first_folder_holds() {
-    let (first, second) = (Place::new(), Place::new());
+fn the_first_folder_wins() {
+    let (first, second) = (Fixture::new(), Fixture::new());
     first.register(&SHOP.replace("Carts by kind.", "First.")).expect("free");
     second.register(SHOP).expect("free");
     second.register(KERNEL).expect("free");
@@ -136,23 +142,23 @@ fn the_first_folder_holds() {
     assert_eq!(names(&registered), ["Shop", "Shop Carts", "Pump"]);
     assert_eq!(&*registered.sets[1].info.help, "First.");
     assert_eq!(registered.problems.len(), 2);
-    // A search folder counts as much as the target.
+    // Sets in search folders conflict too.
     let folders = Folders { search: both.to_vec(), ..Folders::one(first.folders.search[0].clone()) };
     let file = second.write("pump.man", &KERNEL.replace("000001", "000009"));
-    taken(register(&file, &folders, |_| false), "has registered this GUID");
+    assert_taken(register(&file, &folders, |_| false), "has registered this GUID");
 }
 
 #[test]
-fn invalid_manifests_and_no_folder() {
-    let place = Place::new();
-    match place.register(&SHOP.replace("perf_average_base", "perf_raw_base")) {
+fn invalid_manifests_and_a_missing_folder_are_errors() {
+    let fixture = Fixture::new();
+    match fixture.register(&SHOP.replace("perf_average_base", "perf_raw_base")) {
         Err(RegisterError::Invalid(violations)) => assert_eq!(violations.errors(), 2),
         other => panic!("{other:?}"),
     }
-    assert!(!place.folders.search[0].exists());
-    let missing = register(Path::new("/nonexistent/x.man"), &place.folders, |_| false);
+    assert!(!fixture.folders.search[0].exists());
+    let missing = register(Path::new("/nonexistent/x.man"), &fixture.folders, |_| false);
     assert!(matches!(missing, Err(RegisterError::Io { .. })), "{missing:?}");
-    let file = place.write("x.man", SHOP);
+    let file = fixture.write("x.man", SHOP);
     let nowhere = register(&file, &Folders::default(), |_| false);
     assert!(matches!(nowhere, Err(RegisterError::NoFolder)), "{nowhere:?}");
     let in_a_file = register(&file, &Folders::one(&file), |_| false);
@@ -160,16 +166,16 @@ fn invalid_manifests_and_no_folder() {
 }
 
 #[test]
-fn what_is_not_registered() {
-    let place = Place::new();
-    let file = place.write("x.man", SHOP);
-    let not = |what: Unregister<'_>| match unregister(what, &place.folders) {
+fn unknown_registrations_are_errors() {
+    let fixture = Fixture::new();
+    let file = fixture.write("x.man", SHOP);
+    let not = |what: Unregister<'_>| match unregister(what, &fixture.folders) {
         Err(RegisterError::NotRegistered(message)) => message,
         other => panic!("{other:?}"),
     };
     let shop = "{6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a40}";
     assert_eq!(not(Unregister::Manifest(&file)), format!("{shop} is not registered"));
-    place.register(SHOP).expect("free");
+    fixture.register(SHOP).expect("free");
     let one_of_two = "{6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a41}";
     assert_eq!(
         not(Unregister::Guid(guid(one_of_two))),
@@ -178,50 +184,50 @@ fn what_is_not_registered() {
         )
     );
     // The only set of its provider.
-    place.register(KERNEL).expect("free");
-    let only = unregister(Unregister::Guid(guid("{00000000-0000-0000-0000-000000000002}")), &place.folders);
+    fixture.register(KERNEL).expect("free");
+    let only = unregister(Unregister::Guid(guid("{00000000-0000-0000-0000-000000000002}")), &fixture.folders);
     only.expect("registered");
-    assert_eq!(place.files(), [SHOP_FILE]);
+    assert_eq!(fixture.files(), [SHOP_FILE]);
 }
 
 #[test]
 fn hostile_folders() {
-    let place = Place::new();
-    place.register(SHOP).expect("free");
-    let secret = place.write("secret", KERNEL);
-    symlink(&secret, place.target("a.man")).expect("a link");
-    symlink("/dev/zero", place.target("b.man")).expect("a link");
-    std::fs::create_dir(place.target("c.man")).expect("a folder");
-    let pipe = rustix_mkfifo(&place.target("d.man"));
+    let fixture = Fixture::new();
+    fixture.register(SHOP).expect("free");
+    let secret = fixture.write("secret", KERNEL);
+    symlink(&secret, fixture.target("a.man")).expect("a link");
+    symlink("/dev/zero", fixture.target("b.man")).expect("a link");
+    std::fs::create_dir(fixture.target("c.man")).expect("a folder");
+    let pipe = rustix_mkfifo(&fixture.target("d.man"));
     assert!(pipe);
-    std::fs::write(place.target("e.man"), "<a>").expect("writable");
-    std::fs::write(place.target("f.man"), vec![b' '; (16 << 20) + 1]).expect("writable");
-    std::fs::write(place.target(".partial.man"), KERNEL).expect("writable");
-    std::fs::write(place.target("README"), "x").expect("writable");
-    let registered = place.registered();
+    std::fs::write(fixture.target("e.man"), "<a>").expect("writable");
+    std::fs::write(fixture.target("f.man"), vec![b' '; (16 << 20) + 1]).expect("writable");
+    std::fs::write(fixture.target(".partial.man"), KERNEL).expect("writable");
+    std::fs::write(fixture.target("README"), "x").expect("writable");
+    let registered = fixture.registered();
     assert_eq!(names(&registered), ["Shop", "Shop Carts"]);
     assert_eq!(
         problems(&registered),
         [
-            "this is a link; only files are read",
-            "this is a link; only files are read",
-            "this is no regular file",
-            "this is no regular file",
+            "it is a link; only regular files are read",
+            "it is a link; only regular files are read",
+            "it is not a regular file",
+            "it is not a regular file",
             "1:4: error: XML: found broken XML (the root node was opened but never closed), expected well-formed XML without a \
              document type",
             "it has more than 16777216 bytes",
         ]
     );
-    // A link where the registration should go is not followed, nor is one in the place of what is being written.
-    let planted = place.target("{00000000-0000-0000-0000-000000000001}.man");
-    let victim = place.write("victim", "mine");
+    // Links at the final and the temporary name are not followed.
+    let planted = fixture.target("{00000000-0000-0000-0000-000000000001}.man");
+    let victim = fixture.write("victim", "mine");
     symlink(&victim, &planted).expect("a link");
-    symlink(&victim, place.target(".registration.partial")).expect("a link");
-    taken(place.register(KERNEL), "the provider is registered");
+    symlink(&victim, fixture.target(".registration.partial")).expect("a link");
+    assert_taken(fixture.register(KERNEL), "the provider is registered");
     std::fs::remove_file(&planted).expect("there");
-    place.register(KERNEL).expect("free");
+    fixture.register(KERNEL).expect("free");
     assert_eq!(std::fs::read_to_string(&victim).expect("there"), "mine");
-    assert!(!place.files().contains(&".registration.partial".to_owned()));
+    assert!(!fixture.files().contains(&".registration.partial".to_owned()));
     assert_eq!(registered_in(&[victim]).problems.len(), 1);
 }
 
@@ -229,22 +235,22 @@ fn rustix_mkfifo(path: &Path) -> bool {
     std::process::Command::new("mkfifo").arg(path).status().is_ok_and(|status| status.success())
 }
 
-/// Of many that want the same GUID at the same time, one gets it, and it is whole.
+/// Of concurrent registrations of one GUID, one succeeds, and its file is complete.
 #[test]
-fn at_the_same_time() {
-    let place = Place::new();
+fn concurrent_registrations() {
+    let fixture = Fixture::new();
     let results: Vec<_> = std::thread::scope(|scope| {
-        let place = &place;
+        let fixture = &fixture;
         let threads: Vec<_> = (0..8)
             .map(|n| {
                 let text = SHOP.replace("d1e7a40", &format!("d1e7b4{n}"));
-                let file = place.write(&format!("{n}.man"), &text);
-                scope.spawn(move || register(&file, &place.folders, |_| false).is_ok())
+                let file = fixture.write(&format!("{n}.man"), &text);
+                scope.spawn(move || register(&file, &fixture.folders, |_| false).is_ok())
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     assert_eq!(results.iter().filter(|registered| **registered).count(), 1);
-    assert_eq!(place.files().len(), 1);
-    assert_eq!(place.names(), ["Shop", "Shop Carts"]);
+    assert_eq!(fixture.files().len(), 1);
+    assert_eq!(fixture.names(), ["Shop", "Shop Carts"]);
 }

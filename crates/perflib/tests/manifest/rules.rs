@@ -1,10 +1,10 @@
-//! Every rule: one change to a good manifest, and what is said of it. The cases stand in rules.txt.
+//! Every rule: a change to a valid manifest, and the expected violations. The cases are in rules.txt.
 
 use crate::{KERNEL, SHOP, check, lines};
 
 const CASES: &str = include_str!("rules.txt");
 
-/// A case: its title, the manifest and the change, what is expected.
+/// A case: its title, the changed manifest, the expected violations.
 struct Case<'a> {
     title: &'a str,
     text: String,
@@ -42,19 +42,19 @@ fn every_rule() {
         assert_eq!(lines(&checked), expected, "{title}");
         let has_error = expected.iter().any(|line| line.contains(": error: "));
         assert_eq!(checked.manifest.is_none(), has_error, "{title}");
-        assert!(!expected.is_empty(), "{title}: no change goes without a word");
+        assert!(!expected.is_empty(), "{title}: every change has a violation");
     }
 }
 
-/// Writes what is said now in place of what is expected. Read the difference before it is believed.
+/// Replaces the expected violations by the current ones. Review the difference.
 fn update() {
     let head = CASES.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n"));
     let mut updated: String = head.collect();
     for block in CASES.split("\n\n").map(str::trim).filter(|block| block.starts_with("== ")) {
         let changes =
             block.lines().take_while(|line| ["== ", "- ", "+"].iter().any(|start| line.starts_with(start)));
-        let said = lines(&check(&case(block).text));
-        let lines: Vec<_> = changes.map(str::to_owned).chain(said).collect();
+        let found = lines(&check(&case(block).text));
+        let lines: Vec<_> = changes.map(str::to_owned).chain(found).collect();
         updated += &format!("\n{}\n", lines.join("\n"));
     }
     std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/manifest/rules.txt"), updated)

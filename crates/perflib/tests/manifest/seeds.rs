@@ -1,4 +1,4 @@
-//! The seeds of the fuzz target `manifest` as a plain test. With TACHO_UPDATE set they are written anew first.
+//! Runs the seeds of the fuzz target `manifest`. With TACHO_UPDATE set they are written first.
 
 #[path = "../../../../fuzz/manifest_checks.rs"]
 mod checks;
@@ -11,9 +11,9 @@ use crate::{KERNEL, SHOP};
 fn every_seed() {
     let utf16: Vec<u8> =
         "\u{feff}".encode_utf16().chain(KERNEL.encode_utf16()).flat_map(u16::to_be_bytes).collect();
-    let made = [("shop", SHOP.as_bytes()), ("kernel", KERNEL.as_bytes()), ("utf16", &utf16)];
+    let seeds = [("shop", SHOP.as_bytes()), ("kernel", KERNEL.as_bytes()), ("utf16", &utf16)];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/manifest");
-    for (name, bytes) in made {
+    for (name, bytes) in seeds {
         if std::env::var_os("TACHO_UPDATE").is_some() {
             std::fs::write(folder.join(name), bytes).expect("writable");
         }

@@ -1,21 +1,21 @@
-//! Sets whose instances are added up.
+//! Sets with aggregates.
 
 use tachograph_perflib::Query;
 use tachograph_perflib::block::{Content, Identifier, decode};
 use tachograph_shm::{Aggregate, Description, InstanceKind, SetFile, Slot};
 
-use crate::made::{Consumer, publish, rows, set, shop, with_timer};
+use crate::fixtures::{Consumer, publish, rows, set, shop, with_timer};
 
 const PATHS: [&str; 2] = [r"\Shop\Requests/sec", r"\Shop\Open Orders"];
 
 fn instance(file: &SetFile, name: &str, values: [u64; 2]) -> Slot {
-    let slot = file.create_instance(name, 0).expect("an instance");
+    let slot = file.create_instance(name, 0).expect("create instance");
     set(&slot, 0, values[0]);
     set(&slot, 1, values[1]);
     slot
 }
 
-/// The gauge's aggregate is the largest.
+/// Aggregates the gauge by its maximum.
 fn with_maximum(kind: InstanceKind) -> Description {
     let mut description = shop(kind);
     description.counters[1].aggregate = Aggregate::Maximum;
@@ -24,7 +24,7 @@ fn with_maximum(kind: InstanceKind) -> Description {
 
 #[test]
 fn consumers_get_one_row_of_a_single_aggregate() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), with_maximum(InstanceKind::SingleAggregate));
     let first = instance(&file, "a", [1, 9]);
     let mut consumer = Consumer::new(folder.path(), &PATHS);
@@ -35,14 +35,14 @@ fn consumers_get_one_row_of_a_single_aggregate() {
     assert_eq!(consumer.collect(), rows([("", [111, 9])]));
     let before = consumer.identities();
     first.end();
-    // The name was another's in the sample before.
+    // The previous sample had this name for another instance.
     assert_eq!(consumer.collect(), rows([("#1", [110, 7])]));
     assert_ne!(consumer.identities(), before, "what is left is not what there was with less");
 }
 
 #[test]
-fn a_total_beside_the_instances() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn a_total_is_next_to_the_instances() {
+    let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), shop(InstanceKind::MultipleAggregate));
     let _slots = [instance(&file, "a", [1, 2]), instance(&file, "b", [3, 4])];
     let all = [r"\Shop(*)\*"];
@@ -53,13 +53,13 @@ fn a_total_beside_the_instances() {
     assert_eq!(alone.collect(), rows([("_Total", [4, 6])]));
     let mut one = Consumer::new(folder.path(), &[r"\Shop(b)\*"]);
     assert_eq!(one.collect(), rows([("b", [3, 4])]));
-    // One more counts from nothing, so that sums go on.
+    // A new instance starts at 0, so sums continue.
     let third = instance(&file, "c", [0, 0]);
     assert_eq!(consumer.collect().len(), 4);
     assert_eq!(consumer.identities()[3], identity);
     drop(third);
     assert_eq!(consumer.collect().len(), 3);
-    // The name is given again after a sample in which nobody had it.
+    // The name is reused after a sample without it.
     let names: Vec<_> = consumer.collect().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["a", "b", "_Total"]);
     assert_ne!(consumer.identities()[2], identity);
@@ -67,7 +67,7 @@ fn a_total_beside_the_instances() {
 
 #[test]
 fn an_instance_with_the_name_of_the_total_does_not_replace_it() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), shop(InstanceKind::MultipleAggregate));
     let _slots =
         [instance(&file, "_Total", [5, 6]), instance(&file, "_TOTAL", [1, 2]), instance(&file, "a", [3, 4])];
@@ -75,9 +75,9 @@ fn an_instance_with_the_name_of_the_total_does_not_replace_it() {
     let expected = [("_Total#1", [5, 6]), ("_TOTAL#1", [1, 2]), ("a", [3, 4]), ("_Total", [9, 12])];
     assert_eq!(consumer.collect(), rows(expected));
 
-    // As a consumer of PerfLib that gives the plain name, in any case.
+    // A PerfLib consumer uses the plain name, in any case.
     let guid = consumer.query.sets()[0].rows().info().guid;
-    let mut query = Query::open(&consumer.registry, None).expect("this machine");
+    let mut query = Query::open(&consumer.registry, None).expect("open query");
     let names = ["_Total", "_total"];
     let mut identifiers = names.map(|name| Identifier {
         set: guid,
@@ -101,8 +101,8 @@ fn an_instance_with_the_name_of_the_total_does_not_replace_it() {
 }
 
 #[test]
-fn who_ended_stays_in_a_history() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn ended_instances_stay_in_the_history() {
+    let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), with_maximum(InstanceKind::SingleAggregateHistory));
     let first = instance(&file, "a", [1, 9]);
     let _second = instance(&file, "b", [10, 5]);
@@ -111,16 +111,16 @@ fn who_ended_stays_in_a_history() {
     let before = consumer.identities();
     first.end();
     assert_eq!(consumer.collect(), rows([("", [11, 9])]));
-    assert_eq!(consumer.identities(), before, "nothing was taken away");
+    assert_eq!(consumer.identities(), before, "the total continues");
     drop(file);
     drop((first, _second));
     assert_eq!(consumer.collect(), rows::<2, 0>([]));
 }
 
-/// Instances come and end all the time; what they counted is never lost, and never counted twice.
+/// Instances start and end continuously; their values are never lost or counted twice.
 #[test]
-fn a_history_is_read_whole_while_instances_end() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn a_history_is_consistent_while_instances_end() {
+    let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), with_timer(shop(InstanceKind::SingleAggregateHistory)));
     let _stays = instance(&file, "stays", [1, 1]);
     let mut consumer = Consumer::new(folder.path(), &PATHS[..1]);
@@ -128,7 +128,7 @@ fn a_history_is_read_whole_while_instances_end() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for round in 0..20_000_u64 {
-                let slot = file.create_instance("x", 0).expect("an instance");
+                let slot = file.create_instance("x", 0).expect("create instance");
                 set(&slot, 0, 1);
                 drop(slot);
                 if round % 16 == 0 {
@@ -141,7 +141,7 @@ fn a_history_is_read_whole_while_instances_end() {
         while !is_over.load(std::sync::atomic::Ordering::Acquire) {
             consumer.query.collect();
             let queried = &consumer.query.sets()[0];
-            // What changes faster than it can be read is said to.
+            // Too many changes during the read are reported as an error.
             let Ok(()) = queried.outcome() else { continue };
             let now = queried.rows().values(0)[0].first;
             assert!(now >= last && now <= 20_001, "{now} after {last}");

@@ -1,4 +1,4 @@
-//! Files that change under a reader: nothing may panic, loop, or take memory without bound.
+//! Files that change while they are read: no panic, endless loop or unbounded memory.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use tachograph_shm::{Description, InstanceKind};
 
-use crate::made::{Consumer, publish, published, registry, set, shop, with_timer};
+use crate::fixtures::{Consumer, publish, published, registry, set, shop, with_timer};
 
-/// Numbers that are the same in each run.
+/// A reproducible random generator.
 struct Random(u64);
 
 impl Random {
@@ -20,25 +20,25 @@ impl Random {
     }
 }
 
-/// A set with some instances, whose file anybody may spoil.
+/// A set with some instances, to be corrupted.
 fn victim(folder: &Path, kind: InstanceKind) -> (tachograph_shm::SetFile, Vec<tachograph_shm::Slot>) {
     let file = publish(folder, with_timer(shop(kind)));
-    let names = ["a", "b", "a long name that goes on in another slot, where it is cut in the middle"];
-    let slots = names.map(|name| file.create_instance(name, 1).expect("an instance"));
+    let names = ["a", "b", "a long name that continues in another slot, where it is cut in the middle"];
+    let slots = names.map(|name| file.create_instance(name, 1).expect("create instance"));
     (file, slots.into())
 }
 
 #[test]
-fn a_file_that_is_cut_ends_alone() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn a_truncated_file_does_not_affect_others() {
+    let folder = tempfile::tempdir().expect("create folder");
     let (file, _slots) = victim(folder.path(), InstanceKind::Multiple);
     let good = publish(folder.path(), shop(InstanceKind::Multiple));
-    let slot = good.create_instance("good", 0).expect("an instance");
+    let slot = good.create_instance("good", 0).expect("create instance");
     set(&slot, 0, 6);
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     assert_eq!(consumer.collect().len(), 4);
     let path = file.path().expect("a file");
-    OpenOptions::new().write(true).open(path).expect("it opens").set_len(300).expect("it is cut");
+    OpenOptions::new().write(true).open(path).expect("open").set_len(300).expect("truncate");
     for _ in 0..3 {
         let collected = consumer.collect();
         assert_eq!(collected, [("good".to_owned(), vec![6])]);
@@ -48,7 +48,7 @@ fn a_file_that_is_cut_ends_alone() {
 }
 
 #[test]
-fn any_byte_may_change_under_a_reader() {
+fn a_reader_survives_any_changed_byte() {
     for kind in [
         InstanceKind::Multiple,
         InstanceKind::Single,
@@ -59,9 +59,9 @@ fn any_byte_may_change_under_a_reader() {
     }
 }
 
-/// One thread flips bits, writes numbers, cuts and grows the file; the other collects, and opens it anew.
+/// One thread flips bits, writes numbers, truncates and extends the file; the other collects and reopens it.
 fn mutate(kind: InstanceKind, duration: Duration) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let kind_of_file = if kind == InstanceKind::Single { InstanceKind::Multiple } else { kind };
     let (file, slots) = victim(folder.path(), kind_of_file);
     let mut consumer = Consumer::new(
@@ -72,15 +72,15 @@ fn mutate(kind: InstanceKind, duration: Duration) {
         }],
     );
     let path = file.path().expect("a file");
-    let whole = std::fs::read(&path).expect("its bytes");
+    let original = std::fs::read(&path).expect("read");
     let is_over = AtomicBool::new(false);
     let begin = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let spoiled = OpenOptions::new().write(true).open(&path).expect("it opens");
+            let corrupted = OpenOptions::new().write(true).open(&path).expect("open");
             let mut random = Random(kind as u64);
             while begin.elapsed() < duration {
-                spoil(&spoiled, &whole, &mut random);
+                corrupt(&corrupted, &original, &mut random);
             }
             is_over.store(true, Ordering::Release);
         });
@@ -101,54 +101,54 @@ fn mutate(kind: InstanceKind, duration: Duration) {
         }
         assert!(rounds > 10, "{rounds}");
     });
-    // The writer's own memory was spoiled as well: it is not touched any more.
+    // The writer's memory is corrupted too, so its destructors must not run.
     std::mem::forget(slots);
     std::mem::forget(file);
 }
 
-fn spoil(file: &std::fs::File, whole: &[u8], random: &mut Random) {
+fn corrupt(file: &std::fs::File, original: &[u8], random: &mut Random) {
     let at = match random.below(3) {
         // Header, description, slots.
         0 => random.below(256),
         1 => random.below(1024),
-        _ => 4096 + random.below((whole.len() as u64).saturating_sub(4096).clamp(1, 2048)),
+        _ => 4096 + random.below((original.len() as u64).saturating_sub(4096).clamp(1, 2048)),
     };
     let outcome = match random.below(12) {
-        0 => file.set_len(random.below(whole.len() as u64)),
-        1 => file.set_len(whole.len() as u64 + random.below(100_000)),
+        0 => file.set_len(random.below(original.len() as u64)),
+        1 => file.set_len(original.len() as u64 + random.below(100_000)),
         2..=5 => file.write_all_at(&[1 << random.below(8)], at),
         6..=7 => file.write_all_at(&[0xFF; 8], at & !7),
         8 => file.write_all_at(&random.below(1 << 40).to_le_bytes(), at & !7),
-        _ => file.write_all_at(whole, 0),
+        _ => file.write_all_at(original, 0),
     };
-    // A file that was cut to nothing has no room here; then the next one writes it.
+    // Fails if the file is truncated here.
     let _ = outcome;
 }
 
-/// An instance whose name is not whole is left out, and not known by a part of it later.
+/// An instance with an incomplete name is omitted until the name can be read.
 #[test]
-fn a_name_that_is_not_whole_is_read_again() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn an_unreadable_name_is_read_again() {
+    let folder = tempfile::tempdir().expect("create folder");
     let (file, _slots) = victim(folder.path(), InstanceKind::Multiple);
     let path = file.path().expect("a file");
-    let bytes = std::fs::read(&path).expect("its bytes");
+    let bytes = std::fs::read(&path).expect("read");
     let name = bytes.windows(11).position(|bytes| bytes == b"a long name").expect("the name");
-    // The word before the name says where it goes on.
+    // The word before the name is the offset of its continuation.
     let next = name - 8;
-    let spoiled = OpenOptions::new().write(true).open(&path).expect("it opens");
-    spoiled.write_all_at(&[0; 8], next as u64).expect("it is written");
+    let corrupted = OpenOptions::new().write(true).open(&path).expect("open");
+    corrupted.write_all_at(&[0; 8], next as u64).expect("write");
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     let mut names = move || consumer.collect().into_iter().map(|(name, _)| name.len()).collect::<Vec<_>>();
     assert_eq!(names(), [1, 1]);
-    spoiled.write_all_at(&bytes[next..next + 8], next as u64).expect("it is written");
-    assert_eq!(names(), [1, 1, 71]);
+    corrupted.write_all_at(&bytes[next..next + 8], next as u64).expect("write");
+    assert_eq!(names(), [1, 1, 73]);
 }
 
-/// A description that has nothing but counters that take no room, and a file that says it has a million instances.
+/// A description with only counters without cells, and a file that claims a million instances.
 #[test]
 fn values_are_bounded() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut description = Description::new("Shop", crate::made::SHOP, InstanceKind::Multiple);
+    let folder = tempfile::tempdir().expect("create folder");
+    let mut description = Description::new("Shop", crate::fixtures::SHOP, InstanceKind::Multiple);
     for id in 1..=3_000 {
         let mut counter = tachograph_shm::CounterDescription::new(id, format!("c{id}"), 0x0001_0100);
         counter.cell = tachograph_shm::CellKind::None;
@@ -156,11 +156,12 @@ fn values_are_bounded() {
     }
     let options = tachograph_shm::Options { folder: Some(folder.path().to_owned()), ..Default::default() };
     let Ok(file) = tachograph_shm::SetFile::create(description, &options) else {
-        // The writer takes no such set; the reader's own check of it is tested in `shm`.
+        // The writer rejects such a set; `shm` tests the reader's check.
         return;
     };
-    file.go_live().expect("a name");
-    let _slots: Vec<_> = (0..2_000).map(|id| file.create_instance("x", id).expect("an instance")).collect();
+    file.go_live().expect("rename file");
+    let _slots: Vec<_> =
+        (0..2_000).map(|id| file.create_instance("x", id).expect("create instance")).collect();
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\*"]);
     consumer.query.collect();
     let failure = consumer.query.sets()[0].outcome().expect_err("too much");

@@ -1,11 +1,11 @@
-//! Published counter sets, read as those of a registry: what is shown, who is told apart, who is trusted, how it ends.
+//! Published counter sets in a registry: instances, trust, requests, processes that exit.
 
 mod aggregates;
-mod asked;
-mod asked_together;
+mod concurrent_requests;
+mod fixtures;
 mod hostile;
-mod life;
-mod made;
+mod processes;
+mod requests;
 mod seeds;
 mod sets;
 mod trust;

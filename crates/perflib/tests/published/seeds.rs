@@ -1,5 +1,5 @@
-//! The seeds of the fuzz target `published` as a plain test. With TACHO_WRITE_SEEDS set they are written anew first; each
-//! file has a random number and a process of its own, so they differ from those before.
+//! Runs the seeds of the fuzz target `published`. With TACHO_WRITE_SEEDS set they are written first; they differ each time,
+//! because a file has a random number and a process id.
 
 #[path = "../../../../fuzz/published_checks.rs"]
 mod checks;
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use tachograph_shm::InstanceKind;
 
-use crate::made::{publish, set, shop, with_timer};
+use crate::fixtures::{publish, set, shop, with_timer};
 
 #[test]
-fn seeds_are_read_to_their_end() {
+fn seeds_are_read_completely() {
     let seeds = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/published");
     if std::env::var_os("TACHO_WRITE_SEEDS").is_some() {
         write(&seeds);
@@ -22,11 +22,11 @@ fn seeds_are_read_to_their_end() {
         let bytes = std::fs::read(&path).expect("readable");
         let rows = checks::published(&bytes);
         assert!(rows > 0, "{}: it is that of a set whose writer lives", path.display());
-        // Cut anywhere it ends as well.
+        // Truncated anywhere.
         for length in (0..bytes.len()).step_by(97) {
             checks::published(&bytes[..length]);
         }
-        // And with any bit of the header, the description and the slots flipped, one in so many.
+        // With some bits of the header, the description and the slots flipped.
         let mut spoiled = bytes.clone();
         for bit in (0..bytes.len() * 8).step_by(149) {
             spoiled[bit / 8] ^= 1 << (bit % 8);
@@ -46,21 +46,21 @@ fn write(seeds: &PathBuf) {
         ("total", InstanceKind::MultipleAggregate),
         ("history", InstanceKind::SingleAggregateHistory),
     ] {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("create folder");
         let mut description = with_timer(shop(kind));
         description.counters[0].stripes = 2;
         let file = publish(folder.path(), description);
         let names: &[&str] = match kind {
             InstanceKind::Single => &[""],
-            _ => &["a", "b", "a name that goes on in another slot, since it is longer than a line of memory"],
+            _ => &["a", "b", "a name that continues in another slot, since it is longer than a cache line"],
         };
         let slots: Vec<_> =
-            names.iter().map(|name| file.create_instance(name, 3).expect("an instance")).collect();
+            names.iter().map(|name| file.create_instance(name, 3).expect("create instance")).collect();
         set(&slots[0], 1, 7);
         let bytes = std::fs::read(file.path().expect("a file")).expect("its bytes");
-        // Behind the slots that are used there is nothing.
-        let word = |place: usize| {
-            u64::from_le_bytes(bytes[place * 8..][..8].try_into().expect("eight bytes")) as usize
+        // The file ends after the used slots.
+        let word = |index: usize| {
+            u64::from_le_bytes(bytes[index * 8..][..8].try_into().expect("eight bytes")) as usize
         };
         let (slots_at, slot_bytes, slots) = (word(3), word(4), word(17));
         let used = slots_at + slots * slot_bytes;

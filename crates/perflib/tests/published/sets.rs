@@ -1,4 +1,4 @@
-//! What consumers see of sets that programs publish.
+//! Published sets as consumers read them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,18 +10,18 @@ use tachograph_perflib::{ErrorCode, Guid, Query};
 use tachograph_shm::cell::{Pair, set_ratio};
 use tachograph_shm::{Attributes, CellKind, CounterDescription, Description, InstanceKind};
 
-use crate::made::{
+use crate::fixtures::{
     Consumer, SHOP, publish, publish_single, published, registry, rows, set, shop, with_timer,
 };
 
-/// This program's name as the kernel knows it.
+/// This program's name in the kernel.
 fn program() -> String {
     std::fs::read_to_string("/proc/self/comm").expect("the name").trim().to_owned()
 }
 
 #[test]
-fn a_process_is_the_instance_of_a_single_set() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn a_process_is_the_instance_of_a_single_instance_set() {
+    let folder = tempfile::tempdir().expect("create folder");
     let (_file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 5);
     set(&slot, 1, 2);
@@ -39,7 +39,7 @@ fn a_process_is_the_instance_of_a_single_set() {
 
 #[test]
 fn processes_are_side_by_side_in_the_order_of_their_start() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let (first, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 1);
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
@@ -60,21 +60,21 @@ fn processes_are_side_by_side_in_the_order_of_their_start() {
 
 #[test]
 fn instances_of_several_processes_are_one_set() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let one = publish(folder.path(), shop(InstanceKind::Multiple));
-    let slots = ["a", "b"].map(|name| one.create_instance(name, 7).expect("an instance"));
+    let slots = ["a", "b"].map(|name| one.create_instance(name, 7).expect("create instance"));
     set(&slots[0], 0, 1);
     set(&slots[1], 0, 2);
     let other = publish(folder.path(), shop(InstanceKind::Multiple));
-    let slot = other.create_instance("a", 8).expect("an instance");
+    let slot = other.create_instance("a", 8).expect("create instance");
     set(&slot, 0, 3);
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     assert_eq!(consumer.collect(), rows([("a", [1]), ("b", [2]), ("a#1", [3])]));
-    // One that ends and one that comes in its slot are two.
+    // A new instance in the same slot is not the old one.
     let before = consumer.identities();
     slots[0].end();
     drop(slots);
-    let again = one.create_instance("a", 7).expect("an instance");
+    let again = one.create_instance("a", 7).expect("create instance");
     let mut names: Vec<_> = consumer.collect().into_iter().map(|(name, _)| name).collect();
     names.sort();
     assert_eq!(names, ["a#1", "a#2"], "the name of one that was just there is not another's");
@@ -85,11 +85,12 @@ fn instances_of_several_processes_are_one_set() {
 }
 
 #[test]
-fn names_of_any_length_are_whole() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn long_names_are_complete() {
+    let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), shop(InstanceKind::Multiple));
     let names = ["x".repeat(1023), "ü€".repeat(300), "worker 7 (a/b) #2".into()];
-    let _slots: Vec<_> = names.iter().map(|name| file.create_instance(name, 0).expect("a name")).collect();
+    let _slots: Vec<_> =
+        names.iter().map(|name| file.create_instance(name, 0).expect("rename file")).collect();
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     consumer.query.collect();
     let instances = consumer.query.sets()[0].rows().instances();
@@ -99,7 +100,7 @@ fn names_of_any_length_are_whole() {
 
 #[test]
 fn cells_become_raw_values() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let mut description = with_timer(shop(InstanceKind::Single));
     let mut counter = |id: u32, kind: T, cell: CellKind, companions: [Option<u32>; 4]| {
         let mut counter = CounterDescription::new(id, format!("Counter {id}"), kind.0);
@@ -124,9 +125,9 @@ fn cells_become_raw_values() {
     let mut reference = CounterDescription::new(31, "By Reference", T::LARGE_RAWCOUNT.0);
     reference.attributes = Attributes::BY_REFERENCE;
     description.counters.push(reference);
-    let place = |id: u32| description.position(id).expect("the counter");
+    let index = |id: u32| description.position(id).expect("the counter");
     let (_file, slot) = publish_single(folder.path(), description.clone());
-    let line = |id: u32| slot.line(place(id)).expect("a cell");
+    let line = |id: u32| slot.line(index(id)).expect("a cell");
     Pair::<16, 48>::new(&line(7)[..]).add(2_500);
     Pair::<16, 48>::new(&line(7)[..]).add(500);
     set_ratio(&line(20)[0], 3, 4);
@@ -141,7 +142,7 @@ fn cells_become_raw_values() {
         (29, (1 << 32) + 9),
         (30, u64::MAX),
     ] {
-        set(&slot, place(id), value);
+        set(&slot, index(id), value);
     }
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop\*"]);
     let raw = consumer.collect_raw().remove(0).1;
@@ -151,7 +152,7 @@ fn cells_become_raw_values() {
     assert_eq!(numbers(20), (3, 4));
     assert_eq!(numbers(22), (5, 10));
     assert_eq!(numbers(24), (30_000_000, 90_000_000), "from 1 kHz to units of 100 ns: 6 seconds");
-    let at = consumer.query.at();
+    let at = consumer.query.timestamps();
     assert_eq!((of(27).first, of(27).multi_count), (77, 4));
     assert_eq!(of(27).second, at.system_time.0);
     assert_eq!(of(29).first, 9, "a type of 32 bits");
@@ -194,8 +195,8 @@ fn single(content: &Content<'_>) -> Result<u64, ErrorCode> {
 }
 
 #[test]
-fn in_blocks_a_single_set_has_one_instance() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn a_single_instance_set_has_one_instance_in_blocks() {
+    let folder = tempfile::tempdir().expect("create folder");
     let (_file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 11);
     let registry = Arc::new(registry(&published(folder.path()), None));
@@ -235,7 +236,7 @@ fn in_blocks_a_single_set_has_one_instance() {
 
 #[test]
 fn striped_cells_are_sums() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let mut description = with_timer(shop(InstanceKind::Single));
     description.counters[0].stripes = 4;
     description.counters[2].stripes = 2;
@@ -253,8 +254,8 @@ fn striped_cells_are_sums() {
 }
 
 #[test]
-fn registered_sets_wait_for_their_program() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn registered_sets_exist_before_their_program_starts() {
+    let folder = tempfile::tempdir().expect("create folder");
     let guid = Guid::from_bytes(SHOP.to_bytes());
     let mut info = CounterSetInfo::new("Shop", guid, InstanceType::Single);
     info.help = "From the manifest.".into();
@@ -265,7 +266,7 @@ fn registered_sets_wait_for_their_program() {
     let mut consumer = Consumer::of(registry(&published, None), &[r"\Shop\Requests/sec"]);
     assert!(consumer.registry.is_published(guid) && consumer.registry.publishers(guid).is_empty());
     assert_eq!(consumer.collect(), rows::<1, 0>([]));
-    // A program in C says no names.
+    // Programs in C publish no names.
     let mut description = shop(InstanceKind::Single);
     (description.name, description.help) = ("".into(), "".into());
     description.counters.iter_mut().for_each(|counter| counter.name = "".into());
@@ -275,8 +276,8 @@ fn registered_sets_wait_for_their_program() {
     let later = registry(&published, Some(&consumer.registry));
     let found = later.find("Shop").expect("the set");
     assert_eq!((&*found.help, &*found.counters[1].name), ("From the manifest.", "Open Orders"));
-    // Without the manifest there are names, too.
-    let alone = registry(&crate::made::published(folder.path()), None);
+    // Without the manifest, names are generated.
+    let alone = registry(&crate::fixtures::published(folder.path()), None);
     let name = |info: &Arc<CounterSetInfo>| (info.name.to_string(), info.counters[1].name.to_string());
     let names: Vec<_> = alone.counter_sets().map(name).collect();
     assert_eq!(names, [(guid.to_string(), "Counter 2".to_owned())]);
@@ -285,8 +286,8 @@ fn registered_sets_wait_for_their_program() {
 }
 
 #[test]
-fn registries_that_follow_share_what_is_the_same() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn successive_registries_share_unchanged_sets() {
+    let folder = tempfile::tempdir().expect("create folder");
     let published = published(folder.path());
     let (_file, _slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     let first = registry(&published, None);
@@ -304,10 +305,10 @@ fn registries_that_follow_share_what_is_the_same() {
         registry.counter_sets().map(|info| info.name.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(names(&third), ["Shop", "Other"]);
-    // A query of before takes in what came.
+    // An earlier query reads new processes.
     let (first, third) = (Arc::new(first), Arc::new(third));
     let mut query = Query::open(&first, None).expect("a query");
-    let path = |text: &str| tachograph_counters::path::PathPattern::parse(text).expect("a path");
+    let path = |text: &str| tachograph_counters::path::PathPattern::parse(text).expect("valid path");
     assert!(query.add_path(&path(r"\Other(*)\Requests/sec")).is_empty());
     query.adopt(&third);
     assert_eq!(query.add_path(&path(r"\Other(*)\Requests/sec")).len(), 1);

@@ -1,4 +1,4 @@
-//! Who may publish what, and what is planted in folders.
+//! Sets of other users, reserved names, and files planted in folders.
 
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
@@ -9,7 +9,7 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType
 use tachograph_perflib::{Clock, Failure, Guid, Provider, Registry, Rows};
 use tachograph_shm::{Description, InstanceKind};
 
-use crate::made::{
+use crate::fixtures::{
     Consumer, SHOP, child, files, publish, publish_single, published, registry, rows, set, shop,
 };
 
@@ -17,14 +17,14 @@ fn notices(registry: &Registry) -> Vec<String> {
     registry.notices().iter().map(ToString::to_string).collect()
 }
 
-/// A consumer that is another user than the one who publishes.
+/// Published sets as another user sees them.
 fn stranger(folder: &Path) -> Published {
-    published(folder).seen_by(4_294_900_000)
+    published(folder).for_user(4_294_900_000)
 }
 
 #[test]
-fn another_users_set_is_marked() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn a_set_of_another_user_has_the_uid_in_its_name() {
+    let folder = tempfile::tempdir().expect("create folder");
     let (_file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 3);
     let own = registry(&published(folder.path()), None);
@@ -38,17 +38,17 @@ fn another_users_set_is_marked() {
     assert_eq!(consumer.collect()[0].1, [3]);
 }
 
-/// Two users with one set: only root can make another's file.
+/// Needs root, to create a file of another user.
 #[test]
-fn sets_of_two_users_are_two() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn sets_of_two_users_are_separate() {
+    let folder = tempfile::tempdir().expect("create folder");
     let (_own, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 1);
     let (other, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 2);
     let path = other.path().expect("a file");
     if chown(&path, Some(12_345), None).is_err() {
-        // Without the right to give files away this user has no second one; the test above shows the mark.
+        // Only root can change the owner; the test above covers the name.
         return;
     }
     let registry = registry(&published(folder.path()), None);
@@ -77,8 +77,8 @@ impl Provider for Memory {
 }
 
 #[test]
-fn sets_of_the_machine_are_nobody_elses() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn sets_of_the_machine_cannot_be_published() {
+    let folder = tempfile::tempdir().expect("create folder");
     let guid = Guid::from_bytes(SHOP.to_bytes());
     let named = |name: &str, set: u128| Description {
         name: name.to_owned().into(),
@@ -100,24 +100,26 @@ fn sets_of_the_machine_are_nobody_elses() {
         published.add_to(&mut registry, None);
         let names: Vec<_> = registry.counter_sets().map(|info| info.name.to_string()).collect();
         assert!(names.len() == 2 && names[0] == "Memory" && names[1].starts_with("Good"), "{names:?}");
-        let told = notices(&registry);
-        assert_eq!(told.len(), 3, "{told:?}");
-        assert!(told[0].starts_with("the counter set 'memory' of "), "{told:?}");
-        assert!(told[0].ends_with("is left out: its name or GUID is that of a counter set of this machine"));
+        let reported = notices(&registry);
+        assert_eq!(reported.len(), 3, "{reported:?}");
+        assert!(reported[0].starts_with("the counter set 'memory' of "), "{reported:?}");
+        assert!(
+            reported[0].ends_with("is omitted: its name or GUID is that of a counter set of this machine")
+        );
         assert_eq!(registry.notices()[1].set(), Some("Store"));
     }
 }
 
 #[test]
 fn the_first_keeps_the_name() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let (first, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     let second = Description { guid: tachograph_shm::Guid::from_u128(5), ..shop(InstanceKind::Single) };
     let _second = publish_single(folder.path(), second);
     let published = published(folder.path());
     let both = registry(&published, None);
     assert_eq!(both.enumerate().collect::<Vec<_>>(), [Guid::from_bytes(SHOP.to_bytes())]);
-    assert!(notices(&both)[0].ends_with("has its name"), "{:?}", notices(&both));
+    assert!(notices(&both)[0].ends_with("has the same name"), "{:?}", notices(&both));
     drop((first, slot));
     let after = registry(&published, Some(&both));
     assert_eq!(after.enumerate().collect::<Vec<_>>(), [Guid::from_u128(5)]);
@@ -125,8 +127,8 @@ fn the_first_keeps_the_name() {
 }
 
 #[test]
-fn names_that_no_path_can_mean_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn names_that_no_path_can_contain_are_rejected() {
+    let folder = tempfile::tempdir().expect("create folder");
     let mut files = Vec::new();
     for (set, name) in (1..).zip([r"A\B", "Shop (old)", "All*", "Wh?t", " ", r"\\M"]) {
         let description = Description {
@@ -143,11 +145,11 @@ fn names_that_no_path_can_mean_are_refused() {
     description.guid = tachograph_shm::Guid::from_u128(100);
     description.name = "Twins".into();
     description.counters[1].name = "REQUESTS/sec".into();
-    // The writer, or else the reader, refuses two counters of one name.
+    // The writer or the reader rejects two counters of equal name.
     let options = tachograph_shm::Options { folder: Some(folder.path().to_owned()), ..Default::default() };
     let twins = tachograph_shm::SetFile::create(description, &options).ok();
     if let Some(twins) = &twins {
-        twins.go_live().expect("a name");
+        twins.go_live().expect("rename file");
     }
     let registry = registry(&published(folder.path()), None);
     assert_eq!(registry.counter_sets().count(), 0, "{registry:?}");
@@ -156,39 +158,42 @@ fn names_that_no_path_can_mean_are_refused() {
 
 #[test]
 fn control_characters_are_replaced() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("create folder");
     let description = Description { help: "a\u{1b}[2Jb".into(), ..shop(InstanceKind::Multiple) };
     let file = publish(folder.path(), description);
-    let _slot = file.create_instance("x\u{7}\ny", 0).expect("an instance");
+    let _slot = file.create_instance("x\u{7}\ny", 0).expect("create instance");
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     assert_eq!(consumer.collect(), rows([("x\u{FFFD}\u{FFFD}y", [0])]));
     assert_eq!(&*consumer.registry.find("Shop").expect("the set").help, "a\u{FFFD}[2Jb");
 }
 
 #[test]
-fn another_version_is_never_mixed() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn counters_of_another_version_are_omitted() {
+    let folder = tempfile::tempdir().expect("create folder");
     let mut old = shop(InstanceKind::Multiple);
     old.counters[1].counter_type = T::BULK_COUNT;
     let file = publish(folder.path(), old);
-    let slot = file.create_instance("old", 0).expect("an instance");
+    let slot = file.create_instance("old", 0).expect("create instance");
     set(&slot, 0, 1);
     set(&slot, 1, 2);
     let new = publish(folder.path(), shop(InstanceKind::Multiple));
-    let slot = new.create_instance("new", 0).expect("an instance");
+    let slot = new.create_instance("new", 0).expect("create instance");
     set(&slot, 0, 3);
     set(&slot, 1, 4);
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\*"]);
-    let told = notices(&consumer.registry);
-    assert!(told.len() == 1 && told[0].contains("is another version than that of"), "{told:?}");
+    let reported = notices(&consumer.registry);
+    assert!(reported.len() == 1 && reported[0].contains("is another version than that of"), "{reported:?}");
     let raw = consumer.collect_raw();
     assert_eq!((raw[0].1[0].first, raw[1].1[1].first), (1, 4));
     assert!(raw[0].1[1].status.is_error() && raw[1].1[1].status.is_good());
     assert_eq!(
-        consumer.troubles(),
-        [format!("process {} publishes this counter with another type, or not at all", std::process::id())]
+        consumer.errors(),
+        [format!(
+            "process {} does not publish this counter, or publishes it with another type",
+            std::process::id()
+        )]
     );
-    // One with other instances is another set altogether.
+    // A description with another instance type has no counter in common.
     drop(file);
     let single = publish_single(folder.path(), shop(InstanceKind::Single));
     drop(new);
@@ -200,15 +205,15 @@ fn another_version_is_never_mixed() {
 }
 
 #[test]
-fn what_is_planted_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let elsewhere = tempfile::tempdir().expect("a folder");
+fn planted_files_are_rejected() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let elsewhere = tempfile::tempdir().expect("create folder");
     let (file, _slot) = publish_single(elsewhere.path(), shop(InstanceKind::Single));
     let target = file.path().expect("a file");
     let planted = |name: &str| folder.path().join(name);
     symlink(&target, planted("link.tacho")).expect("a link");
     let _other = std::fs::hard_link(&target, planted("twin.tacho"));
-    std::fs::create_dir(planted("folder.tacho")).expect("a folder");
+    std::fs::create_dir(planted("folder.tacho")).expect("create folder");
     rustix::fs::mknodat(
         rustix::fs::CWD,
         planted("pipe.tacho"),
@@ -219,46 +224,46 @@ fn what_is_planted_is_refused() {
     .expect("a pipe");
     std::fs::write(planted("empty.tacho"), "").expect("a file");
     std::fs::write(planted("text.tacho"), "x".repeat(4096)).expect("a file");
-    let _socket = std::os::unix::net::UnixListener::bind(planted("socket.tacho")).expect("a socket");
+    let _socket = std::os::unix::net::UnixListener::bind(planted("socket.tacho")).expect("bind socket");
     symlink("/dev/zero", planted("zero.tacho")).expect("a link");
     let registry = registry(&published(folder.path()), None);
     assert_eq!(registry.counter_sets().count(), 0);
-    let told = notices(&registry).join("\n");
+    let reported = notices(&registry).join("\n");
     for name in ["link", "folder", "twin", "zero"] {
-        assert!(told.contains(&format!("{name}.tacho: ")), "{name}: {told}");
+        assert!(reported.contains(&format!("{name}.tacho: ")), "{name}: {reported}");
     }
     assert!(files(elsewhere.path()).len() == 1, "what links lead to stays");
 }
 
 #[test]
-fn a_folder_that_is_a_link_or_not_for_us() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn links_and_unreadable_folders_are_reported() {
+    let folder = tempfile::tempdir().expect("create folder");
     let (_file, _slot) = publish_single(folder.path(), shop(InstanceKind::Single));
-    let other = tempfile::tempdir().expect("a folder");
+    let other = tempfile::tempdir().expect("create folder");
     let link = other.path().join("link");
     symlink(folder.path(), &link).expect("a link");
     let linked = registry(&published(&link), None);
     assert_eq!((linked.counter_sets().count(), linked.notices().len()), (0, 1), "{:?}", notices(&linked));
-    // Root may read every folder, so this says something for others only.
+    // Root can read every folder.
     let closed = other.path().join("closed");
-    std::fs::create_dir(&closed).expect("a folder");
+    std::fs::create_dir(&closed).expect("create folder");
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o0)).expect("a mode");
-    let told = notices(&registry(&published(&closed), None));
+    let reported = notices(&registry(&published(&closed), None));
     if !rustix::process::geteuid().is_root() {
-        assert!(told.len() == 1 && told[0].contains("closed: "), "{told:?}");
+        assert!(reported.len() == 1 && reported[0].contains("closed: "), "{reported:?}");
     }
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).expect("a mode");
 }
 
-/// A file says what it likes of its process; the name of a program is that of the process only where the owner is right.
+/// A file can contain any process id, so the program's name is used only if the process has the same owner.
 #[test]
-fn programs_are_named() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn a_program_is_named_only_if_the_owner_matches() {
+    let folder = tempfile::tempdir().expect("create folder");
     let mut child = child(folder.path(), "single");
     let mut consumer = wait_for_shop(folder.path());
     let collected = consumer.collect();
-    child.kill().expect("it dies");
-    child.wait().expect("it is dead");
+    child.kill().expect("kill");
+    child.wait().expect("wait");
     let name = std::fs::read_to_string("/proc/self/comm").expect("the name");
     assert_eq!(collected[0].0, name.trim());
     assert_eq!(consumer.registry.publishers(Guid::from_bytes(SHOP.to_bytes())), []);
@@ -272,5 +277,5 @@ pub(crate) fn wait_for_shop(folder: &Path) -> Consumer {
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    panic!("nobody publishes the set");
+    panic!("no process publishes the set");
 }

@@ -1,4 +1,4 @@
-//! The fields of the struct, each a counter.
+//! The fields of the struct, which are its counters.
 
 use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
@@ -11,7 +11,7 @@ use super::{Counter, OwnBase, Spans};
 use crate::attributes::{Entries, Errors, Value, documentation};
 use crate::types::{self, has_number, word};
 
-/// The keys of `#[counter(...)]` beside the attributes that are texts.
+/// The keys of `#[counter(...)]`, in addition to the text attributes.
 const COUNTER_KEYS: [&str; 11] = [
     "name",
     "id",
@@ -26,7 +26,7 @@ const COUNTER_KEYS: [&str; 11] = [
     "multiplier",
 ];
 
-/// How many stripes a counter has where no number is written.
+/// The default number of stripes.
 const STRIPES: u32 = 16;
 
 /// The type of a field.
@@ -58,16 +58,8 @@ impl Kind {
         Self::ALL.iter().find(|(name, _)| last.ident == name).map(|(_, kind)| *kind)
     }
 
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Counter => "Counter",
-            Self::Striped => "StripedCounter",
-            Self::Gauge => "Gauge",
-            Self::Timer => "Timer",
-            Self::Average => "Average",
-            Self::Fraction => "Fraction",
-            Self::Ratio => "Ratio",
-        }
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| *name)
     }
 
     fn with_article(self) -> String {
@@ -95,27 +87,27 @@ impl Kind {
         }
     }
 
-    /// Whether the field keeps its base itself.
-    const fn keeps_base(self) -> bool {
+    /// Whether the field stores its base.
+    const fn stores_base(self) -> bool {
         matches!(self, Self::Timer | Self::Average | Self::Fraction | Self::Ratio)
     }
 
-    /// Why a field of this type cannot have that counter type.
-    fn refuses(self, counter_type: CounterType) -> Option<String> {
+    /// Why a field of this type cannot have a counter type; `None` if it can.
+    fn type_error(self, counter_type: CounterType) -> Option<String> {
         let name = word(counter_type);
         let grows = counter_type.needs_two_samples();
         match self {
             _ if !has_number(counter_type) => {
-                Some(format!("a counter of type {name} has no number that could be published"))
+                Some(format!("a counter of type {name} has no number and cannot be published"))
             }
             Self::Counter | Self::Striped => None,
             Self::Gauge if grows => Some(format!(
-                "a Gauge goes up and down; type {name} is for numbers that grow: make it a Counter"
+                "a Gauge goes up and down, but type {name} is for numbers that grow: use a Counter"
             )),
             Self::Gauge => None,
             _ if counter_type == self.default_type() => None,
             _ => Some(format!(
-                "{} is always of type {}; for type {name} make it a {}",
+                "{} always has the type {}: for type {name} use a {}",
                 self.with_article(),
                 word(self.default_type()),
                 if grows { "Counter" } else { "Gauge" }
@@ -124,20 +116,20 @@ impl Kind {
     }
 }
 
-/// The counters of all fields that are right, with their ids.
+/// Reads the counters of all valid fields, with their ids.
 pub(super) fn read(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
     let mut counters: Vec<Counter> = Vec::new();
-    for (place, field) in fields.named.iter().enumerate() {
-        if let Some(counter) = read_field(field, place as u32 + 1, errors) {
+    for (index, field) in fields.named.iter().enumerate() {
+        if let Some(counter) = read_field(field, index as u32 + 1, errors) {
             counters.push(counter);
         }
     }
-    give_ids_to_bases(&mut counters);
+    assign_base_ids(&mut counters);
     counters
 }
 
-/// Bases without an id follow the last counter.
-fn give_ids_to_bases(counters: &mut [Counter]) {
+/// Assigns ids after the last counter to the bases without one.
+fn assign_base_ids(counters: &mut [Counter]) {
     let ids = counters.iter().flat_map(|counter| {
         let base = counter.own_base.as_ref().and_then(|base| base.id);
         [counter.info.id, base.unwrap_or(0)]
@@ -151,7 +143,7 @@ fn give_ids_to_bases(counters: &mut [Counter]) {
     }
 }
 
-fn read_field(field: &Field, place: u32, errors: &mut Errors) -> Option<Counter> {
+fn read_field(field: &Field, default_id: u32, errors: &mut Errors) -> Option<Counter> {
     let ident = field.ident.clone()?;
     let mut keys =
         Entries::of(&field.attrs, "counter", &COUNTER_KEYS, COUNTER_ATTRIBUTES, ident.span(), errors);
@@ -160,7 +152,7 @@ fn read_field(field: &Field, place: u32, errors: &mut Errors) -> Option<Counter>
         errors.at(
             field.ty.span(),
             format!(
-                "a field of a counter set is a counter: one of {}. Keep other things beside the struct",
+                "the fields of a counter set must be counters: one of {}. Move other data out of the struct",
                 names.join(", ")
             ),
         );
@@ -169,11 +161,11 @@ fn read_field(field: &Field, place: u32, errors: &mut Errors) -> Option<Counter>
     let had_name = keys.has("name");
     let (name, name_span) = keys.text("name", errors).unwrap_or_else(|| (ident.to_string(), ident.span()));
     if !had_name {
-        errors.at(keys.span, format!("the counter needs a name: #[counter(name = \"...\")] on `{ident}`"));
+        errors.at(keys.span, format!("the counter has no name: add #[counter(name = \"...\")] to `{ident}`"));
     }
     check_name("counter", &name, name_span, errors);
     let (counter_type, type_span) = read_type(&mut keys, kind, errors)?;
-    let (id, id_span) = read_id(&mut keys, "id", errors).unwrap_or((place, ident.span()));
+    let (id, id_span) = read_id(&mut keys, "id", errors).unwrap_or((default_id, ident.span()));
     let companions = ["time", "frequency", "multiplier"].map(|key| keys.field(key, errors));
     let [time, frequency, multiplier] = companions;
     let (own_base, base) = read_base(&mut keys, kind, counter_type, type_span, errors);
@@ -198,13 +190,16 @@ fn read_type(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> Option<(Cou
         keys.text("type", errors).unwrap_or_else(|| (word(kind.default_type()).to_owned(), keys.span));
     let Some(found) = types::find(&name) else {
         let similar = types::similar(&name);
-        let hint =
-            if similar.is_empty() { String::new() } else { format!(": is it {}?", similar.join(" or ")) };
-        errors.at(span, format!("\"{name}\" is no counter type{hint}"));
+        let hint = if similar.is_empty() {
+            String::new()
+        } else {
+            format!(": did you mean {}?", similar.join(" or "))
+        };
+        errors.at(span, format!("\"{name}\" is not a counter type{hint}"));
         return None;
     };
-    if let Some(why) = kind.refuses(found) {
-        errors.at(span, why);
+    if let Some(error) = kind.type_error(found) {
+        errors.at(span, error);
         return None;
     }
     Some((found, span))
@@ -212,11 +207,11 @@ fn read_type(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> Option<(Cou
 
 fn read_id(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<(u32, Span)> {
     let (number, span) = keys.number(key, errors)?;
-    // u32::MAX stands for all counters.
+    // u32::MAX means all counters.
     match u32::try_from(number) {
         Ok(number) if number != u32::MAX => Some((number, span)),
         _ => {
-            errors.at(span, format!("the {key} is {number}, not 0 to 4294967294"));
+            errors.at(span, format!("{key} must be 0 to 4294967294, not {number}"));
             None
         }
     }
@@ -234,7 +229,8 @@ fn read_display(keys: &mut Entries, counter_type: CounterType, errors: &mut Erro
                 Some((.., attribute)) => attributes = attributes.with(*attribute),
                 None => {
                     let known: Vec<_> = known.clone().map(|(_, word, _)| format!("\"{word}\"")).collect();
-                    errors.at(span, format!("\"{word}\" is no display: there are {}", known.join(", ")));
+                    errors
+                        .at(span, format!("\"{word}\" is not a display attribute: use {}", known.join(", ")));
                 }
             }
         }
@@ -243,15 +239,18 @@ fn read_display(keys: &mut Entries, counter_type: CounterType, errors: &mut Erro
 }
 
 fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
-    let Some((value, span)) = keys.take("striped") else {
+    let Some((value, span)) = keys.remove("striped") else {
         return if kind == Kind::Striped { STRIPES } else { 0 };
     };
     match kind {
         Kind::Counter => {
-            errors.at(span, "a striped Counter is a field of type StripedCounter, which can only be added to")
+            errors.at(span, "a Counter cannot be striped: use a StripedCounter, which has no `set`")
         }
         Kind::Gauge | Kind::Ratio => {
-            errors.at(span, format!("a {} is set, so it has one cell and cannot be striped", kind.name()));
+            errors.at(
+                span,
+                format!("a {} can be set, so it has a single cell and cannot be striped", kind.name()),
+            );
         }
         _ => {}
     }
@@ -260,18 +259,13 @@ fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
         Value::Nothing => STRIPES,
         Value::Number(stripes) if (1..=i64::from(max)).contains(&stripes) => stripes as u32,
         _ => {
-            errors.at(
-                span,
-                format!(
-                    "`striped` stands alone, or is the number of threads with a part of their own, 1 to {max}"
-                ),
-            );
+            errors.at(span, format!("`striped` has no value, or the number of stripes, 1 to {max}"));
             0
         }
     }
 }
 
-/// The base that the field keeps, or that is another field.
+/// Reads the base, which the field stores or which is another field.
 fn read_base(
     keys: &mut Entries,
     kind: Kind,
@@ -280,15 +274,21 @@ fn read_base(
     errors: &mut Errors,
 ) -> (Option<OwnBase>, Option<Ident>) {
     let base_id = read_id(keys, "base_id", errors);
-    let base = keys.take("base");
-    if let (Some((_, span)), false) = (base_id, kind.keeps_base()) {
-        errors.at(span, "`base_id` is the id of a base that the field keeps itself; this one keeps none");
+    let base = keys.remove("base");
+    if let (Some((_, span)), false) = (base_id, kind.stores_base()) {
+        errors.at(
+            span,
+            format!(
+                "`base_id` is the id of a base that the field stores; {} stores none",
+                kind.with_article()
+            ),
+        );
     }
     let [Some(base_type), ..] = counter_type.companions() else {
         let field = match base {
             Some((Value::Field(field), _)) => Some(field),
             Some((_, span)) => {
-                errors.at(span, format!("a counter of type {} has no base of its own", word(counter_type)));
+                errors.at(span, format!("a counter of type {} has no base", word(counter_type)));
                 None
             }
             None => None,
@@ -297,36 +297,34 @@ fn read_base(
     };
     let what = kind.with_article();
     match base {
-        Some((Value::Text(name), span)) if kind.keeps_base() => {
+        Some((Value::Text(name), span)) if kind.stores_base() => {
             check_name("base", &name.value(), span, errors);
             let id = base_id.map(|(id, _)| id);
             (Some(OwnBase { name: name.value(), id, span, counter_type: base_type }), None)
         }
-        Some((Value::Field(field), _)) if !kind.keeps_base() => (None, Some(field)),
+        Some((Value::Field(field), _)) if !kind.stores_base() => (None, Some(field)),
         Some((Value::Field(_), span)) => {
-            errors.at(
-                span,
-                format!("{what} keeps its base itself: give the base a name in quotes, base = \"...\""),
-            );
+            errors
+                .at(span, format!("{what} stores its base itself: name the base in quotes, base = \"...\""));
             (None, None)
         }
         Some((_, span)) => {
             errors.at(
                 span,
-                format!("{what} keeps one number, so the base is another field: base = field, without quotes. Timer, Average, Fraction and Ratio keep theirs themselves"),
+                format!("{what} stores one number, so its base must be another field: base = field, without quotes. Only Timer, Average, Fraction and Ratio store their base"),
             );
             (None, None)
         }
-        None if kind.keeps_base() => {
+        None if kind.stores_base() => {
             errors.at(
                 keys.span,
-                format!("{what} divides by a base, which readers see as a counter of its own: name it with base = \"...\""),
+                format!("the base of {what} is a counter of its own and has no name: add base = \"...\""),
             );
             (None, None)
         }
         None => {
             let text = format!(
-                "a counter of type {} is divided by a base: name the field of type {} with base = field",
+                "a counter of type {} requires a base: add base = field, with a field of type {}",
                 word(counter_type),
                 word(base_type)
             );

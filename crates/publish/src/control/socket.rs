@@ -1,4 +1,4 @@
-//! The socket beside a set's file.
+//! The socket of a set's file.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -11,67 +11,67 @@ use tachograph_shm::Readers;
 
 use crate::signals::effective_user;
 
-/// Listens at `path`, for whom the readers are.
+/// Listens at `path`, accessible to `readers`.
 ///
-/// A socket comes into being with the rights that the process gives to all it makes, which may be those of everybody. So
-/// it is made in a folder of its own that nobody else can enter, and moved out of it when its rights are right.
+/// A new socket has permissions that depend on the umask, and may be accessible to all. So it is created in a private folder,
+/// and moved to `path` after its permissions are set.
 pub(super) fn listen(path: &Path, readers: Readers) -> io::Result<UnixListener> {
     let private = path.with_extension("sock-new");
     DirBuilder::new().mode(0o700).create(&private)?;
     let folder = PrivateFolder::open(&private)?;
     let listener = listen_in(&folder, path, readers);
-    // Empty again, or with a socket in it that nobody listens at.
+    // The folder is empty now, or contains a socket without a listener.
     let _ = fs::remove_file(folder.socket());
     let _ = fs::remove_dir(&private);
     listener
 }
 
-/// A folder that nobody else can enter. What is in it is named by the folder's descriptor: others who may write to the
-/// folder around it can rename it, and put another or a link in its place.
+/// A folder that no other user can enter. Its contents are accessed by its descriptor: users who may write to the parent
+/// folder can rename it, and replace it by another folder or a link.
 struct PrivateFolder(File);
 
 impl PrivateFolder {
-    /// Fails where the folder is not that of this user alone.
+    /// Opens a folder; fails if it is not private to this user.
     fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC)
             .open(path)?;
         let metadata = file.metadata()?;
-        // The set-group-id bit of the folder around it is inherited.
+        // The set-group-id bit is not checked: it is inherited from the parent folder.
         if metadata.uid() != effective_user() || metadata.mode() & 0o777 != 0o700 {
             let (uid, mode) = (metadata.uid(), metadata.mode() & 0o7777);
             return Err(io::Error::other(format!(
-                "'{}', in which the socket is made, is not private: it belongs to user {uid} and has mode {mode:o}",
+                "'{}', the folder for creating the socket, is not private: it belongs to user {uid} and has mode {mode:o}",
                 path.display()
             )));
         }
         Ok(Self(file))
     }
 
-    /// The socket in it. The path of a socket has at most 107 bytes; this one always fits.
+    /// The path of the socket in this folder. It always fits into the 107 bytes of a socket address.
     fn socket(&self) -> PathBuf {
         format!("/proc/self/fd/{}/s", self.0.as_raw_fd()).into()
     }
 }
 
 fn listen_in(folder: &PrivateFolder, path: &Path, readers: Readers) -> io::Result<UnixListener> {
-    let made = folder.socket();
-    let listener = UnixListener::bind(&made)?;
-    // A change of mode follows links, so it has to be none.
-    let metadata = fs::symlink_metadata(&made)?;
+    let socket = folder.socket();
+    let listener = UnixListener::bind(&socket)?;
+    // Changing the mode follows links, so the socket must not be one.
+    let metadata = fs::symlink_metadata(&socket)?;
     if !metadata.file_type().is_socket() || metadata.uid() != effective_user() {
-        return Err(io::Error::other("what is in the private folder is not the socket that was made"));
+        return Err(io::Error::other("the socket in the private folder was replaced by another file"));
     }
     let mode = match readers {
         Readers::Owner => 0o600,
         Readers::Group(gid) => {
-            lchown(&made, None, Some(gid))?;
+            lchown(&socket, None, Some(gid))?;
             0o660
         }
     };
-    fs::set_permissions(&made, Permissions::from_mode(mode))?;
-    fs::rename(&made, path)?;
+    fs::set_permissions(&socket, Permissions::from_mode(mode))?;
+    fs::rename(&socket, path)?;
     Ok(listener)
 }
 
@@ -81,7 +81,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn mode_of(path: &Path) -> u32 {
-        fs::symlink_metadata(path).expect("it is there").mode() & 0o7777
+        fs::symlink_metadata(path).expect("it exists").mode() & 0o7777
     }
 
     #[test]
@@ -101,9 +101,9 @@ mod tests {
         }
     }
 
-    /// What a member of the group can do to a folder between any two steps.
+    /// What a member of the group could do to the folder between any two steps.
     #[test]
-    fn a_folder_that_takes_the_place_of_the_private_one_is_not_touched() {
+    fn a_folder_that_replaces_the_private_one_is_not_changed() {
         let around = tempfile::tempdir().expect("a folder");
         let path = |name: &str| around.path().join(name);
         let gid = fs::metadata(around.path()).expect("the folder").gid();
@@ -114,7 +114,7 @@ mod tests {
         fs::set_permissions(path("victim"), Permissions::from_mode(0o600)).expect("a mode");
         fs::create_dir(path("x.sock-new")).expect("a folder");
         symlink(path("victim"), path("x.sock-new/s")).expect("a link");
-        // Nor is a link followed that stands where the socket goes to.
+        // A link at the destination of the socket is not followed either.
         symlink(path("victim"), path("x.sock")).expect("a link");
         let _listener = listen_in(&folder, &path("x.sock"), Readers::Group(gid)).expect("it listens");
         assert_eq!(mode_of(&path("victim")), 0o600);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_with_an_inherited_group_has_sockets_too() {
+    fn sockets_can_be_created_in_a_folder_with_an_inherited_group() {
         let around = tempfile::tempdir().expect("a folder");
         fs::set_permissions(around.path(), Permissions::from_mode(0o2770)).expect("a mode");
         let _listener = listen(&around.path().join("x.sock"), Readers::Owner).expect("it listens");

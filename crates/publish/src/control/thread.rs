@@ -1,9 +1,9 @@
-//! The threads that answer the requests of readers: one that waits for readers, and one for each reader.
+//! The threads that answer requests from readers: one that accepts connections, and one for each reader.
 //!
-//! A reader is trusted with nothing: what it sends is bounded before it is kept, one that stops in the middle of a request
-//! or does not take the answer is cut off after a second, and of too many readers, the one that has been silent the longest
-//! has to go: what it asked before is answered, and then its connection ends. Where those who had to go still wait for the
-//! callback, the next one waits for a second to come in.
+//! Readers are not trusted: the size of requests is limited, and a reader that stalls within a request or does not read
+//! the answer is disconnected after a second. If there are too many readers, the one that has been silent for the
+//! longest time is disconnected, after its pending requests were answered. If too many disconnected readers still wait
+//! for the callback, a new reader waits for up to a second, and is then rejected.
 
 use std::cell::Cell;
 use std::io::{self, Read, Write};
@@ -13,40 +13,40 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tachograph_shm::control as message;
-use tachograph_shm::{Guid, Readers};
+use tachograph_shm::{Guid, IgnorePoison, Readers};
 
 use super::{ControlCallback, Request, RequestKind, socket};
 use crate::{PublishError, signals};
 
-/// Most readers at a time.
+/// Maximum number of readers at a time.
 const MAX_READERS: usize = 16;
 
-/// Most threads of readers at a time, those included that had to go and are not done yet.
+/// Maximum number of readers' threads at a time, including those of disconnected readers.
 const MAX_THREADS: usize = MAX_READERS + 4;
 
-/// How long a reader may take for the rest of a request, or to take an answer.
+/// The time limit for the rest of a request, and for reading an answer.
 const DEADLINE: Duration = Duration::from_secs(1);
 
 /// The callback panicked: `ERROR_UNHANDLED_EXCEPTION`.
 const UNHANDLED_EXCEPTION: u32 = 574;
 
-/// The request is for another set, or comes too late: `ERROR_INVALID_PARAMETER`.
+/// The request is for another set, or arrived after the set was stopped: `ERROR_INVALID_PARAMETER`.
 const INVALID_PARAMETER: u32 = 87;
 
 thread_local! {
-    /// Whose callback this thread is in, as the address of its `Shared`.
+    /// The address of the `Shared` whose callback this thread runs, or 0.
     static INSIDE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What is done before each collection, after the callback.
+/// Called before each collection, after the callback.
 pub(crate) type Refresh = Box<dyn Fn() + Send + Sync>;
 
-/// The control of one set. Dropping it ends the threads, after the calls that are under way.
+/// The socket of one set, and the threads that serve it. Dropping it ends the threads after the current calls.
 pub(crate) struct Control {
     shared: Arc<Shared>,
     listener: UnixStream,
@@ -59,13 +59,13 @@ struct Shared {
     set: Guid,
     callback: Option<ControlCallback>,
     refresh: Refresh,
-    /// Callbacks come one at a time.
+    /// Serializes the callbacks.
     calling: Mutex<()>,
     is_stopped: AtomicBool,
     readers: Mutex<Vec<Reader>>,
-    /// Told when a reader's thread is done.
+    /// Notified when a reader's thread ends.
     done: Condvar,
-    /// Numbers the requests, so that it is known who has been silent the longest.
+    /// A counter of requests, to find the reader that has been silent for the longest time.
     requests: AtomicU64,
 }
 
@@ -73,14 +73,14 @@ struct Reader {
     stream: Arc<UnixStream>,
     last_request: Arc<AtomicU64>,
     thread: JoinHandle<()>,
-    /// It had to go for another, and its thread may not be done yet.
+    /// Whether the reader is being disconnected. Its thread may still run.
     is_leaving: bool,
-    /// Its thread ends. Written and read with the list locked.
+    /// Whether the reader's thread has ended. Accessed while the list is locked.
     is_done: Arc<AtomicBool>,
 }
 
 impl Control {
-    /// Listens at `path`.
+    /// Starts to listen at `path`.
     pub(crate) fn start(
         path: PathBuf,
         readers: Readers,
@@ -125,35 +125,35 @@ impl Drop for Control {
 }
 
 impl Control {
-    /// Whether this process started it, and not one that it was forked from.
+    /// Whether this process started the threads, rather than a process from which it was forked.
     pub(crate) fn is_of_this_process(&self) -> bool {
         std::process::id() == self.process
     }
 
-    /// Ends the threads. Called by another thread than that of the callback, it waits for the callback.
+    /// Ends the threads. Waits for a running callback, unless that callback calls this function.
     pub(crate) fn stop(&self) {
         self.shared.is_stopped.store(true, Ordering::SeqCst);
         if !self.is_of_this_process() {
-            // A forked child has neither the threads nor a right to the socket. A handle of a thread that it has not must
-            // not be dropped; and a lock may be held by such a thread.
+            // A forked child has none of the threads, and does not own the socket. It must not drop the handle of a
+            // thread that does not exist here, nor wait for a lock, since such a thread may hold it.
             if let Ok(mut accepting) = self.accepting.try_lock() {
                 std::mem::forget(accepting.take());
             }
             return;
         }
         let _ = std::fs::remove_file(&self.path);
-        // What waits for readers, or for their requests, wakes up from this.
+        // Wakes up threads that wait for connections or requests.
         let _ = self.listener.shutdown(Shutdown::Both);
-        // And what waits for the end of a reader, from this.
-        drop(lock(&self.shared.readers));
+        // Wakes up the thread that waits for the end of a reader.
+        drop(self.shared.readers.lock().ignore_poison());
         self.shared.done.notify_all();
         let is_own_callback = INSIDE.get() == self.shared.address();
-        if let Some(thread) = lock(&self.accepting).take()
+        if let Some(thread) = self.accepting.lock().ignore_poison().take()
             && !is_own_callback
         {
             let _ = thread.join();
         }
-        let readers = std::mem::take(&mut *lock(&self.shared.readers));
+        let readers = std::mem::take(&mut *self.shared.readers.lock().ignore_poison());
         for reader in &readers {
             let _ = reader.stream.shutdown(Shutdown::Both);
         }
@@ -177,22 +177,22 @@ impl Shared {
             }
             match accepted {
                 Ok((stream, _)) => {
-                    // Those who come after one who waited in vain do not wait as well.
+                    // Readers that arrive while one waits share its deadline.
                     let deadline = *until.get_or_insert_with(|| Instant::now() + DEADLINE);
                     if let Some(readers) = self.wait_for_room(deadline) {
                         until = None;
                         self.admit(stream, readers);
                     }
                 }
-                // Too many open files, say: the one who asked gives up after its deadline.
+                // For example, too many open files: the reader gives up after its deadline.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
     }
 
-    /// The readers, when one more may have a thread; nothing where there is no room before the deadline.
+    /// Waits until another reader may have a thread; returns the readers, or `None` at the deadline.
     fn wait_for_room(&self, deadline: Instant) -> Option<MutexGuard<'_, Vec<Reader>>> {
-        let mut readers = lock(&self.readers);
+        let mut readers = self.readers.lock().ignore_poison();
         loop {
             let is_done = |reader: &mut Reader| reader.is_done.load(Ordering::Relaxed);
             readers.extract_if(.., is_done).for_each(|reader| drop(reader.thread.join()));
@@ -203,7 +203,7 @@ impl Shared {
             if left.is_zero() || self.is_stopped.load(Ordering::SeqCst) {
                 return None;
             }
-            readers = self.done.wait_timeout(readers, left).unwrap_or_else(PoisonError::into_inner).0;
+            readers = self.done.wait_timeout(readers, left).ignore_poison().0;
         }
     }
 
@@ -215,15 +215,15 @@ impl Shared {
         let (shared, for_thread, last) = (Arc::clone(self), Arc::clone(&stream), Arc::clone(&last_request));
         let done = Arc::clone(&is_done);
         let started = thread("tacho-control", move || {
-            // An error of a reader's connection concerns the reader.
+            // An error of a connection affects only its reader.
             let _ = shared.serve(&for_thread, &last);
             let _ = for_thread.shutdown(Shutdown::Both);
-            let _readers = lock(&shared.readers);
+            let _readers = shared.readers.lock().ignore_poison();
             done.store(true, Ordering::Relaxed);
             shared.done.notify_all();
         });
         if self.is_stopped.load(Ordering::SeqCst) {
-            // The one who stopped it may have looked through the list already.
+            // The stopping thread may have processed the list already.
             let _ = stream.shutdown(Shutdown::Both);
         }
         if let Ok(thread) = started {
@@ -242,9 +242,9 @@ impl Shared {
         Ok(())
     }
 
-    /// The answer to a request: 0, or a code of winerror.h.
+    /// Answers a request: 0, or a code of winerror.h.
     fn answer(self: &Arc<Self>, message: &message::Request) -> u32 {
-        let _one_at_a_time = lock(&self.calling);
+        let _one_at_a_time = self.calling.lock().ignore_poison();
         if message.set != self.set || self.is_stopped.load(Ordering::SeqCst) {
             return INVALID_PARAMETER;
         }
@@ -262,20 +262,20 @@ impl Shared {
     }
 }
 
-/// Where there are the most readers already, the most silent has to go. It can send nothing any more, and connects anew where
-/// it has to; what it sent before is answered.
+/// If the maximum number of readers is reached, disconnects the one that has been silent for the longest time. Its
+/// pending requests are answered; it can connect again.
 fn make_room(readers: &mut [Reader]) {
     if readers.iter().filter(|reader| !reader.is_leaving).count() < MAX_READERS {
         return;
     }
-    let staying = readers.iter_mut().filter(|reader| !reader.is_leaving);
-    if let Some(reader) = staying.min_by_key(|reader| reader.last_request.load(Ordering::Relaxed)) {
+    let remaining = readers.iter_mut().filter(|reader| !reader.is_leaving);
+    if let Some(reader) = remaining.min_by_key(|reader| reader.last_request.load(Ordering::Relaxed)) {
         reader.is_leaving = true;
         let _ = reader.stream.shutdown(Shutdown::Read);
     }
 }
 
-/// The next request; `None` at the end of the connection. What was received of the one after it stays in `received`.
+/// Receives a request; `None` at the end of the connection. Bytes of the next request remain in `received`.
 fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option<message::Request>> {
     // A reader may be silent between requests, but not within one.
     stream.set_read_timeout(None)?;
@@ -289,7 +289,7 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option
             return Ok(Some(request));
         }
         if !received.is_empty() {
-            // One byte now and then does not put it off.
+            // The deadline applies to the whole request: receiving single bytes does not extend it.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + DEADLINE);
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -309,11 +309,7 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option
     }
 }
 
-/// A thread that leaves the application's signals to the threads of the application.
+/// Starts a thread that blocks the application's signals.
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     signals::blocked(|| std::thread::Builder::new().name(name.to_owned()).spawn(work))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,31 +5,31 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, Mutex};
 
-use tachograph_shm::{CounterSetInfo, Line, Slot};
+use tachograph_shm::{CounterSetInfo, IgnorePoison, Line, Slot};
 
-use super::{Place, Places, lock};
+use super::{CounterIndex, Counters};
 use crate::PublishError;
 
 /// The words of a plain cell's line.
 const VALUE: usize = 0;
 const HAS_VALUE: usize = 1;
 
-/// What a counter by reference refers to.
+/// Reads the value of a counter by reference.
 type Reference = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// An instance of a set. Its values can be changed by any number of threads, without a lock.
+/// An instance of a set. Any number of threads can change its values, without a lock.
 pub struct Instance {
     slot: Slot,
-    places: Arc<Places>,
-    /// By place. All are plain, so there is one for each counter.
+    counters: Arc<Counters>,
+    /// The line of each counter, by index. All cells are plain, so each has one line.
     lines: Vec<Line>,
     references: Mutex<References>,
 }
 
 #[derive(Default)]
 struct References {
-    by_place: Vec<(usize, Reference)>,
-    is_over: bool,
+    by_index: Vec<(usize, Reference)>,
+    is_closed: bool,
 }
 
 impl fmt::Debug for Instance {
@@ -39,33 +39,33 @@ impl fmt::Debug for Instance {
 }
 
 impl Instance {
-    pub(super) fn new(slot: Slot, places: Arc<Places>, description: &CounterSetInfo) -> Self {
-        let lines = (0..description.counters.len()).map_while(|place| slot.line(place)).collect();
-        Self { slot, places, lines, references: Mutex::default() }
+    pub(super) fn new(slot: Slot, counters: Arc<Counters>, description: &CounterSetInfo) -> Self {
+        let lines = (0..description.counters.len()).map_while(|index| slot.line(index)).collect();
+        Self { slot, counters, lines, references: Mutex::default() }
     }
 
-    /// Its name.
+    /// The instance's name.
     pub fn name(&self) -> &str {
         self.slot.name()
     }
 
-    /// Its id.
+    /// The instance's id.
     pub fn id(&self) -> u32 {
         self.slot.id()
     }
 
     /// Sets a counter to `value`.
     ///
-    /// Values are 64 bits wide. Readers take the lower 32 of counters whose type has 32, so a value of 32 bits is set, added
-    /// and subtracted by the same calls.
+    /// Values have 64 bits. For a counter with a 32-bit type, readers use the lower half, so these functions serve both
+    /// widths.
     ///
     /// # Errors
     ///
-    /// The set has no such counter.
+    /// The set does not have the counter.
     pub fn set(&self, counter_id: u32, value: u64) -> Result<(), PublishError> {
-        let (line, place) = self.cell(counter_id)?;
+        let (line, counter) = self.cell(counter_id)?;
         line[VALUE].store(value, Relaxed);
-        if place.is_by_reference {
+        if counter.is_by_reference {
             line[HAS_VALUE].store(1, Release);
         }
         Ok(())
@@ -75,11 +75,11 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// The set has no such counter.
+    /// The set does not have the counter.
     pub fn add(&self, counter_id: u32, amount: u64) -> Result<(), PublishError> {
-        let (line, place) = self.cell(counter_id)?;
+        let (line, counter) = self.cell(counter_id)?;
         line[VALUE].fetch_add(amount, Relaxed);
-        if place.is_by_reference {
+        if counter.is_by_reference {
             line[HAS_VALUE].store(1, Release);
         }
         Ok(())
@@ -89,7 +89,7 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// The set has no such counter.
+    /// The set does not have the counter.
     pub fn subtract(&self, counter_id: u32, amount: u64) -> Result<(), PublishError> {
         self.add(counter_id, amount.wrapping_neg())
     }
@@ -98,64 +98,68 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// The set has no such counter.
+    /// The set does not have the counter.
     pub fn value(&self, counter_id: u32) -> Result<u64, PublishError> {
         let (line, _) = self.cell(counter_id)?;
         Ok(line[VALUE].load(Relaxed))
     }
 
-    fn cell(&self, counter_id: u32) -> Result<(&Line, Place), PublishError> {
-        let place = self.places.get(counter_id)?;
-        let line = self.lines.get(place.number).ok_or(PublishError::UnknownCounter(counter_id))?;
-        Ok((line, place))
+    fn counter(&self, id: u32) -> Result<CounterIndex, PublishError> {
+        self.counters.get(&id).copied().ok_or(PublishError::UnknownCounter(id))
     }
 
-    /// Says what the value of a counter by reference is: `read` is called before each collection, on a thread of this
-    /// crate, until the instance is deleted or another reference takes its place. It must be quick and must not call this
-    /// instance or its provider. One that panics leaves the value as it was.
+    fn cell(&self, counter_id: u32) -> Result<(&Line, CounterIndex), PublishError> {
+        let counter = self.counter(counter_id)?;
+        let line = self.lines.get(counter.index).ok_or(PublishError::UnknownCounter(counter_id))?;
+        Ok((line, counter))
+    }
+
+    /// Sets how the value of a counter by reference is read: `read` is called before each collection, on a thread of
+    /// this crate, until the instance is deleted or another reference is set. `read` must be quick, and must not call
+    /// this instance or its provider. If it panics, the value is unchanged.
     ///
     /// # Errors
     ///
-    /// The set has no such counter; the counter is not by reference; the instance was deleted.
-    pub fn refer(
+    /// The set does not have the counter; the counter is not by reference; the instance was deleted.
+    pub fn set_reference(
         &self,
         counter_id: u32,
         read: Box<dyn Fn() -> u64 + Send + Sync>,
     ) -> Result<(), PublishError> {
-        let place = self.places.get(counter_id)?;
-        if !place.is_by_reference {
+        let counter = self.counter(counter_id)?;
+        if !counter.is_by_reference {
             return Err(PublishError::NotByReference(counter_id));
         }
-        let mut references = lock(&self.references);
-        if references.is_over {
+        let mut references = self.references.lock().ignore_poison();
+        if references.is_closed {
             return Err(PublishError::Stopped);
         }
-        references.by_place.retain(|(number, _)| *number != place.number);
-        references.by_place.push((place.number, read));
+        references.by_index.retain(|(index, _)| *index != counter.index);
+        references.by_index.push((counter.index, read));
         Ok(())
     }
 
-    /// Takes over what the references refer to.
+    /// Reads the references, and stores their values.
     pub(super) fn refresh(&self) {
-        for (number, read) in &lock(&self.references).by_place {
+        for (index, read) in &self.references.lock().ignore_poison().by_index {
             let value = catch_unwind(AssertUnwindSafe(read));
-            if let (Some(line), Ok(value)) = (self.lines.get(*number), value) {
+            if let (Some(line), Ok(value)) = (self.lines.get(*index), value) {
                 line[VALUE].store(value, Relaxed);
                 line[HAS_VALUE].store(1, Release);
             }
         }
     }
 
-    /// Afterwards no reference is read any more.
-    pub(super) fn forget_references(&self) {
-        let mut references = lock(&self.references);
-        references.is_over = true;
-        references.by_place.clear();
+    /// Removes all references. None is read after this returns.
+    pub(super) fn clear_references(&self) {
+        let mut references = self.references.lock().ignore_poison();
+        references.is_closed = true;
+        references.by_index.clear();
     }
 
-    /// Takes the instance out of its set.
+    /// Removes the instance from its set.
     pub(super) fn end(&self) {
-        self.forget_references();
+        self.clear_references();
         self.slot.end();
     }
 }

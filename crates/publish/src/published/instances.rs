@@ -3,24 +3,24 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use tachograph_shm::Slot;
+use tachograph_shm::{IgnorePoison, Slot};
 
 use super::{Running, bind};
 use crate::{MultipleInstances, PublishError, Publisher};
 
-/// A set that may have many instances. Readers see it until the last clone of it is dropped; instances that live longer
-/// keep their values, which nobody reads any more.
+/// A published set that can have many instances. Readers see it until its last clone is dropped; instances that live
+/// longer keep working, but readers do not see them.
 ///
 /// ```
 /// use tachograph_publish::{Counter, CounterSet, Publisher};
 ///
-/// /// What the carts did.
+/// /// Activity of the shopping carts.
 /// #[derive(CounterSet)]
 /// #[counter_set(name = "Carts", instances = "multiple")]
 /// struct Carts {
-///     /// Things that were put into the cart.
+///     /// Items put into the cart.
 ///     #[counter(name = "Things/sec")]
 ///     things: Counter,
 /// }
@@ -32,7 +32,7 @@ use crate::{MultipleInstances, PublishError, Publisher};
 /// cart.things.add(3);
 /// assert_eq!(carts.find("checkout 4", 0).map(|cart| cart.things.value()), Some(3));
 /// drop(cart);
-/// assert!(carts.find("checkout 4", 0).is_none(), "the last handle takes the instance along");
+/// assert!(carts.find("checkout 4", 0).is_none(), "dropping the last handle ends the instance");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct PublishedSet<S> {
@@ -51,7 +51,7 @@ struct Entry<S> {
     slot: Slot,
 }
 
-/// An instance of a set, whose counters are the fields. Clones are the same instance, which ends with the last of them.
+/// An instance of a set, whose counters are the fields of `S`. Clones are the same instance; dropping the last one ends it.
 pub struct Instance<S> {
     owner: Arc<Owner<S>>,
 }
@@ -93,35 +93,35 @@ impl<S: MultipleInstances> PublishedSet<S> {
     ///
     /// # Errors
     ///
-    /// There is one of this name; the name is empty, holds a zero, or is longer than 1023 characters of UTF-16; the set or
-    /// the folder is full.
+    /// An instance with this name exists; the name is empty, contains a zero, or has more than 1023 characters of UTF-16; the
+    /// set or the folder is full.
     pub fn instance(&self, name: &str) -> Result<Instance<S>, PublishError> {
         self.instance_with_id(name, 0)
     }
 
-    /// Adds an instance with an id. Name and id together have to be unique.
+    /// Adds an instance with an id. The combination of name and id must be unique.
     ///
     /// # Errors
     ///
-    /// As [`instance`](Self::instance).
+    /// Same as [`instance`](Self::instance).
     pub fn instance_with_id(&self, name: &str, id: u32) -> Result<Instance<S>, PublishError> {
         let mut instances = self.instances()?;
         self.create(&mut instances, name, id)
     }
 
-    /// The instance of this name and id, if there is one. A forked child finds none of its parent's.
+    /// Finds the instance with this name and id. A forked child does not find its parent's instances.
     pub fn find(&self, name: &str, id: u32) -> Option<Instance<S>> {
-        // Drops of handles take the same lock, so none must happen under it.
+        // Dropping a handle takes the same lock, so no handle may be dropped while it is held.
         let found =
             self.instances().ok()?.get(&(Box::from(name), id)).and_then(|entry| entry.owner.upgrade());
         found.map(|owner| Instance { owner })
     }
 
-    /// The instance of this name and id, which is added where there is none.
+    /// Finds the instance with this name and id, or creates it.
     ///
     /// # Errors
     ///
-    /// As [`instance`](Self::instance).
+    /// Same as [`instance`](Self::instance).
     pub fn find_or_create(&self, name: &str, id: u32) -> Result<Instance<S>, PublishError> {
         let mut instances = self.instances()?;
         match instances.get(&(Box::from(name), id)).and_then(|entry| entry.owner.upgrade()) {
@@ -130,15 +130,15 @@ impl<S: MultipleInstances> PublishedSet<S> {
         }
     }
 
-    /// Whether readers can see it: not so where [`Publisher::start_set_or_unpublished`] had to report an error.
+    /// Whether readers can see the set: `false` if [`Publisher::start_set_or_unpublished`] reported an error.
     pub fn is_published(&self) -> bool {
         self.inner.running.is_published()
     }
 
-    /// The instances. In a forked child an error: a thread that it has not may hold the lock.
+    /// The instances; an error in a forked child, where a thread that does not exist may hold the lock.
     fn instances(&self) -> Result<MutexGuard<'_, Instances<S>>, PublishError> {
         self.inner.running.file.check_process()?;
-        Ok(lock(&self.inner.instances))
+        Ok(self.inner.instances.lock().ignore_poison())
     }
 
     fn create(&self, instances: &mut Instances<S>, name: &str, id: u32) -> Result<Instance<S>, PublishError> {
@@ -146,7 +146,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
         if let Some(entry) = instances.get(&key)
             && entry.owner.strong_count() == 0
         {
-            // Its last handle is just being dropped by another thread, which waits for the lock.
+            // Another thread is dropping its last handle, and waits for the lock.
             entry.slot.end();
             instances.remove(&key);
         }
@@ -160,12 +160,12 @@ impl<S: MultipleInstances> PublishedSet<S> {
 }
 
 impl<S> Instance<S> {
-    /// Its name.
+    /// The instance's name.
     pub fn name(&self) -> &str {
         self.owner.slot.name()
     }
 
-    /// Its id.
+    /// The instance's id.
     pub fn id(&self) -> u32 {
         self.owner.slot.id()
     }
@@ -195,19 +195,15 @@ impl<S> fmt::Debug for Instance<S> {
 impl<S> Drop for Owner<S> {
     fn drop(&mut self) {
         if !self.slot.is_of_this_process() {
-            // A thread that a forked child has not may hold the lock.
+            // In a forked child, a thread that does not exist may hold the lock.
             return;
         }
-        let mut instances = lock(&self.instances);
+        let mut instances = self.instances.lock().ignore_poison();
         self.slot.end();
         let key = (Box::from(self.slot.name()), self.slot.id());
-        // The place may have been taken over by an instance of the same name.
-        if instances.get(&key).is_some_and(|entry| entry.slot.number() == self.slot.number()) {
+        // The entry may belong to a newer instance with the same name.
+        if instances.get(&key).is_some_and(|entry| entry.slot.serial() == self.slot.serial()) {
             instances.remove(&key);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The processor's own counter, and whether the kernel keeps time with it.
+//! The processor's counter, and whether the kernel keeps time with it.
 
 #![allow(unsafe_code, reason = "the processor's counter, and a file read without memory")]
 
@@ -8,8 +8,8 @@ use std::ffi::CStr;
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn ticks() -> u64 {
-    // SAFETY: every processor of this architecture has the instruction, and `is_clock` saw that the kernel uses it: no
-    // process is kept from it.
+    // SAFETY: every processor of this architecture has the instruction, and `is_clock` checked that the kernel uses it, so
+    // processes are allowed to.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
@@ -30,7 +30,7 @@ pub(super) fn ticks() -> u64 {
     0
 }
 
-/// Whether the kernel keeps time with the counter. Without memory: a timer may ask.
+/// Whether the kernel keeps time with the counter. Does not allocate: timers call it.
 pub(super) fn is_clock() -> bool {
     let name = if cfg!(target_arch = "aarch64") { &b"arch_sys_counter"[..] } else { b"tsc" };
     let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -39,10 +39,10 @@ pub(super) fn is_clock() -> bool {
         && read_file(path, &mut text).is_some_and(|text| text.trim_ascii() == name)
 }
 
-/// What a file holds, as far as the buffer reaches.
+/// The contents of a file, up to the size of the buffer.
 fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    // SAFETY: the path ends in a zero byte, and the kernel writes no more than the buffer's length; the descriptor is this
-    // function's own.
+    // SAFETY: the path is zero-terminated, and the kernel writes at most the buffer's length; this function owns the
+    // descriptor.
     let length = unsafe {
         let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {

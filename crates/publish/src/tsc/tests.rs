@@ -1,11 +1,11 @@
-//! Tests of the ratio of the clocks, by injected ratios and readings.
+//! Tests of the ratio of the clocks, with injected ratios and readings.
 
 use std::sync::atomic::AtomicUsize;
 
 use super::*;
 
 #[test]
-fn ratios_that_cannot_be_are_refused() {
+fn impossible_ratios_are_rejected() {
     assert_eq!(ratio(250_000_000, 100_000_000, 100), Some((100_000_000_u64 << 32) / 250_000_000));
     assert_eq!(ratio(250_000_000, 100_000_000, 251), None, "read too far apart");
     assert_eq!(ratio(0, 100_000_000, 0), None);
@@ -18,11 +18,11 @@ fn ratios_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_counter_that_goes_back_counts_nothing() {
+fn a_counter_that_goes_backwards_counts_nothing() {
     assert_eq!(Start::Ticks(ticks().wrapping_add(1 << 40)).elapsed_ns(), 0);
 }
 
-/// Two readings this far apart, with a counter of this many ticks in a microsecond.
+/// Two readings at this distance, with this number of ticks per microsecond.
 fn readings(nanoseconds: u64, ticks_in_1000_ns: u64) -> [Both; 2] {
     let first = Both { ticks: 7, moment: Instant::now(), within: 0 };
     let moment = first.moment + Duration::from_nanos(nanoseconds);
@@ -30,7 +30,7 @@ fn readings(nanoseconds: u64, ticks_in_1000_ns: u64) -> [Both; 2] {
 }
 
 #[test]
-fn a_ratio_that_is_measured_again_has_to_agree() {
+fn a_new_ratio_must_agree_with_the_previous_one() {
     let minute = 60_000_000_000;
     let [first, now] = readings(minute, 2_500_000);
     let before = ratio_between(&first, &now);
@@ -48,9 +48,9 @@ fn a_ratio_that_is_measured_again_has_to_agree() {
     assert_eq!(judge(before, &first, &apart), Judgement::Unknown);
 }
 
-/// A clock that uses the counter; `None` where this machine's kernel does not.
+/// A clock that uses the counter; `None` if the kernel of this machine does not.
 fn using(is_clock_source: fn() -> bool) -> Option<Clock> {
-    let clock = Clock::new(LEARNING, is_clock_source);
+    let clock = Clock::new(CALIBRATION, is_clock_source);
     clock.prepare();
     is_clock().then(|| {
         until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
@@ -58,7 +58,7 @@ fn using(is_clock_source: fn() -> bool) -> Option<Clock> {
     })
 }
 
-/// Calls `now` until it answers so.
+/// Calls `now` until the condition holds.
 fn until(clock: &Clock, what: &str, is_it: impl Fn(Start) -> bool) {
     let tries = Instant::now();
     while !is_it(clock.now()) {
@@ -66,13 +66,13 @@ fn until(clock: &Clock, what: &str, is_it: impl Fn(Start) -> bool) {
     }
 }
 
-/// A ratio that no measurement agrees with.
+/// Sets a ratio that contradicts all measurements.
 fn set_wrong_ratio(clock: &Clock) {
     clock.ratio.store(clock.ratio.load(Ordering::Relaxed) * 2, Ordering::Relaxed);
 }
 
 #[test]
-fn the_ratio_is_measured_again_and_again() {
+fn the_ratio_is_measured_repeatedly() {
     let Some(clock) = using(is_clock) else { return };
     let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
     for doubling in 1..4 {
@@ -80,7 +80,7 @@ fn the_ratio_is_measured_again_and_again() {
         until(&clock, "another ratio", |_| readings() != before);
         assert!(clock.length.load(Ordering::Relaxed) > length, "{doubling}");
     }
-    // A wrong ratio is not kept.
+    // A wrong ratio is replaced.
     let right = clock.ratio.load(Ordering::Relaxed);
     clock.ratio.store(right + right / 2000, Ordering::Relaxed);
     until(&clock, "the right ratio", |_| clock.ratio.load(Ordering::Relaxed).abs_diff(right) < right / 4000);
@@ -88,16 +88,16 @@ fn the_ratio_is_measured_again_and_again() {
 
 #[test]
 fn one_thread_measures_at_a_time() {
-    static CLOCK: Clock = Clock::new(LEARNING, measure_meanwhile);
+    static CLOCK: Clock = Clock::new(CALIBRATION, measure_meanwhile);
     static MEASUREMENTS: AtomicUsize = AtomicUsize::new(0);
-    /// Does what other threads do during a measurement: the kernel's clock source is looked up in each.
+    /// Does what other threads do during a measurement: each measurement checks the kernel's clock source.
     fn measure_meanwhile() -> bool {
         if MEASUREMENTS.fetch_add(1, Ordering::Relaxed) >= 3 {
             return true;
         }
         let [from, length] = [&CLOCK.from, &CLOCK.length].map(|word| word.load(Ordering::Relaxed));
         if length > 0 {
-            // This one read the counter before the one that measures, that one a long time after it.
+            // One thread read the counter before the measuring thread did, the other long after it.
             for late in [from - 1, from + 2 * length] {
                 assert!(matches!(CLOCK.measure_again(late), Start::Ticks(tick) if tick == late));
             }
@@ -109,18 +109,18 @@ fn one_thread_measures_at_a_time() {
     if !is_clock() {
         return;
     }
-    assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 2, "prepared, and learned");
+    assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 2, "prepared, and calibrated");
     let before = CLOCK.from.load(Ordering::Relaxed);
     until(&CLOCK, "another ratio", |_| CLOCK.from.load(Ordering::Relaxed) != before);
     assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 3);
-    // A thread that read the counter before the measurement, and was interrupted until it was over.
+    // A thread that read the counter before the measurement, and was interrupted until it was complete.
     let from = CLOCK.from.load(Ordering::Relaxed);
     CLOCK.measure_again(from - 1);
     assert_eq!((MEASUREMENTS.load(Ordering::Relaxed), CLOCK.from.load(Ordering::Relaxed)), (3, from));
 }
 
 #[test]
-fn a_forked_child_measures_though_its_parent_did() {
+fn a_forked_child_measures_even_if_its_parent_was_measuring() {
     let Some(clock) = using(is_clock) else { return };
     let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
     let before = readings();
@@ -139,18 +139,18 @@ fn a_changed_clock_source_is_noticed() {
     for _ in 0..1000 {
         assert!(matches!(clock.now(), Start::Moment(_)), "it stays so");
     }
-    assert!(!clock.is_learning.load(Ordering::Relaxed));
-    // What began before is measured to its end.
+    assert!(!clock.is_calibrating.load(Ordering::Relaxed));
+    // A measurement that started before is completed with the counter.
     assert!(matches!(running, Start::Moment(_)) || clock.elapsed_ns(running) > 0);
 }
 
 #[test]
-fn a_ratio_that_is_contradicted_is_learned_again() {
+fn a_contradicted_ratio_is_measured_from_the_start() {
     let Some(clock) = using(is_clock) else { return };
     let right = clock.ratio.load(Ordering::Relaxed);
     set_wrong_ratio(&clock);
     let wrong = clock.ratio.load(Ordering::Relaxed);
-    // The wrong ratio is not used from the contradiction on.
+    // The wrong ratio is not used after the contradiction.
     until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
     until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
     let again = clock.ratio.load(Ordering::Relaxed);
@@ -160,7 +160,7 @@ fn a_ratio_that_is_contradicted_is_learned_again() {
 }
 
 #[test]
-fn contradictions_end_the_use_of_the_counter() {
+fn repeated_contradictions_end_the_use_of_the_counter() {
     let Some(clock) = using(is_clock) else { return };
     for contradictions in 1..=MAX_CONTRADICTIONS {
         until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
@@ -168,7 +168,7 @@ fn contradictions_end_the_use_of_the_counter() {
         until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
         assert_eq!(clock.contradictions.load(Ordering::Relaxed), contradictions);
     }
-    assert!(!clock.is_learning.load(Ordering::Relaxed));
+    assert!(!clock.is_calibrating.load(Ordering::Relaxed));
 }
 
 #[test]
@@ -180,10 +180,10 @@ fn both_clocks_agree() {
     }
     let tries = Instant::now();
     while !matches!(Start::now(), Start::Ticks(_)) {
-        assert!(tries.elapsed() < Duration::from_secs(20), "the ratio was never learned");
+        assert!(tries.elapsed() < Duration::from_secs(20), "the ratio was never calibrated");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // An interruption between the readings of the two clocks is not the counter's fault: the best of some.
+    // An interruption between the readings is not an error of the counter: several attempts.
     let off = (0..5).map(|_| {
         let (moment, start) = (Instant::now(), Start::now());
         std::thread::sleep(Duration::from_millis(100));

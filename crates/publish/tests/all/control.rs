@@ -1,4 +1,4 @@
-//! Requests of readers: what is answered, and what becomes of readers that are no good.
+//! Requests of readers: the answers, and the handling of misbehaving readers.
 
 use crate::seen;
 
@@ -63,7 +63,7 @@ fn answer(mut stream: &UnixStream) -> u32 {
     u32::from_le_bytes(answer)
 }
 
-/// The answer to a request; nothing where the provider has closed the connection.
+/// Sends a request and returns the answer; `None` if the provider has closed the connection.
 fn try_ask(mut stream: &UnixStream, kind: Kind) -> Option<u32> {
     let mut answer = [0; ANSWER];
     stream.write_all(&encoded(kind)).ok()?;
@@ -79,7 +79,7 @@ fn ask(mut stream: &UnixStream, kind: Kind) -> u32 {
     answer(stream)
 }
 
-/// Whether the provider has closed the connection; else there is something to read. It waits for either.
+/// Waits until the provider closes the connection or sends data; returns whether it closed.
 #[track_caller]
 fn is_closed(mut stream: &UnixStream) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
@@ -91,13 +91,13 @@ fn is_closed(mut stream: &UnixStream) -> bool {
 }
 
 #[test]
-fn requests_reach_the_callback_and_its_code_the_reader() {
+fn requests_reach_the_callback_and_its_code_reaches_the_reader() {
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&seen);
+    let recorded = Arc::clone(&seen);
     let control: ControlCallback = Arc::new(move |request| {
         let ids = (request.counter_id, request.instance_id);
         let texts = (request.instance.to_owned(), request.machine.to_owned());
-        told.lock().expect("a lock").push((request.kind, request.set, ids, texts));
+        recorded.lock().expect("a lock").push((request.kind, request.set, ids, texts));
         match request.kind {
             RequestKind::AddCounter => Err(1450),
             RequestKind::Filter => panic!("a callback that panics"),
@@ -119,7 +119,7 @@ fn requests_reach_the_callback_and_its_code_the_reader() {
     let expected =
         kinds.map(|kind| (kind, PUMPS, (u32::MAX, u32::MAX), ("n*".to_owned(), "here".to_owned())));
     assert_eq!(*seen.lock().expect("a lock"), expected);
-    // The connection is of use after the panic, too.
+    // The connection remains usable after the panic.
     assert_eq!(ask(&stream, Kind::CollectStart), 0);
 }
 
@@ -130,8 +130,8 @@ fn references_are_read_before_each_collection() {
     let south = provider.create_instance(PUMPS, "south", 0).expect("room");
     let pressure = Arc::new(AtomicU64::new(40));
     let referred = Arc::clone(&pressure);
-    north.refer(7, Box::new(move || referred.load(Ordering::Relaxed))).expect("by reference");
-    south.refer(7, Box::new(|| panic!("a reference that panics"))).expect("by reference");
+    north.set_reference(7, Box::new(move || referred.load(Ordering::Relaxed))).expect("by reference");
+    south.set_reference(7, Box::new(|| panic!("a reference that panics"))).expect("by reference");
     let values = || {
         let rows = seen::rows(&mut seen::set(folder.path()));
         rows.into_iter().map(|row| row.values[1].map(|value| value.0)).collect::<Vec<_>>()
@@ -145,15 +145,15 @@ fn references_are_read_before_each_collection() {
         assert_eq!(ask(&stream, Kind::CollectStart), 0);
         assert_eq!(values(), [Some(expected), None]);
     }
-    // Another reference takes the place of the first.
-    north.refer(7, Box::new(|| 7)).expect("by reference");
+    // Another reference replaces the first.
+    north.set_reference(7, Box::new(|| 7)).expect("by reference");
     assert_eq!(ask(&stream, Kind::CollectStart), 0);
     assert_eq!(values(), [Some(7), None]);
-    assert_eq!(Arc::strong_count(&pressure), 1, "nobody keeps it");
+    assert_eq!(Arc::strong_count(&pressure), 1, "it was dropped");
 }
 
 #[test]
-fn what_was_referred_to_is_not_read_after_the_instance() {
+fn references_are_not_read_after_the_instance_is_deleted() {
     let (folder, provider) = provider(None);
     let stream = connect(folder.path());
     let ended = Arc::new(AtomicU64::new(0));
@@ -168,7 +168,7 @@ fn what_was_referred_to_is_not_read_after_the_instance() {
             assert!(ended_before.load(Ordering::SeqCst) < round, "read after its end");
             round
         };
-        north.refer(7, Box::new(read)).expect("by reference");
+        north.set_reference(7, Box::new(read)).expect("by reference");
         provider.delete_instance(PUMPS, "north", 0).expect("it is there");
         ended.store(round, Ordering::SeqCst);
         assert_eq!(north.value(7).expect("a counter") % round, 0);
@@ -177,7 +177,7 @@ fn what_was_referred_to_is_not_read_after_the_instance() {
 }
 
 #[test]
-fn the_socket_is_as_open_as_the_file_and_goes_with_it() {
+fn the_socket_has_the_access_rights_of_the_file_and_is_removed_with_it() {
     let (folder, provider) = provider(None);
     let metadata = std::fs::symlink_metadata(socket(folder.path())).expect("the socket");
     assert!(metadata.file_type().is_socket());
@@ -200,7 +200,7 @@ fn the_socket_is_as_open_as_the_file_and_goes_with_it() {
 }
 
 #[test]
-fn a_folder_with_a_long_path_has_sockets_too() {
+fn sockets_can_be_created_in_a_folder_with_a_long_path() {
     let folder = tempfile::tempdir().expect("a folder");
     let long = folder.path().join("x".repeat(200));
     std::fs::create_dir(&long).expect("a folder");
@@ -213,7 +213,7 @@ fn a_folder_with_a_long_path_has_sockets_too() {
 }
 
 #[test]
-fn nonsense_ends_the_connection_and_nothing_else() {
+fn an_invalid_request_only_ends_its_connection() {
     let (folder, _provider) = provider(None);
     let good = connect(folder.path());
     let request = encoded(Kind::CollectStart);
@@ -226,11 +226,11 @@ fn nonsense_ends_the_connection_and_nothing_else() {
     }
     for bytes in broken {
         let mut stream = connect(folder.path());
-        // It may be closed before all is sent.
+        // The connection may be closed before all bytes are sent.
         let _ = stream.write_all(&bytes);
         assert!(is_closed(&stream), "{:02x?}", &bytes[..8]);
     }
-    // A request for another set is answered, but does nothing.
+    // A request for another set is answered without an effect.
     let mut other = Vec::new();
     Request::new(Kind::CollectStart, Guid::from_u128(1)).encode(&mut other);
     (&good).write_all(&other).expect("sent");
@@ -239,7 +239,7 @@ fn nonsense_ends_the_connection_and_nothing_else() {
 }
 
 #[test]
-fn requests_may_come_in_pieces_and_together() {
+fn requests_may_arrive_in_parts_and_together() {
     let (folder, _provider) = provider(None);
     let stream = connect(folder.path());
     let request = encoded(Kind::CollectStart);
@@ -252,12 +252,12 @@ fn requests_may_come_in_pieces_and_together() {
 }
 
 #[test]
-fn who_stops_in_the_middle_is_cut_off() {
+fn a_reader_that_stops_within_a_request_is_disconnected() {
     let (folder, _provider) = provider(None);
     let stream = connect(folder.path());
     let request = encoded(Kind::CollectStart);
     let before = Instant::now();
-    // A byte every 100 ms does not put the deadline off.
+    // A byte every 100 ms does not extend the deadline.
     for byte in &request {
         if (&stream).write_all(std::slice::from_ref(byte)).is_err() {
             break;
@@ -266,15 +266,15 @@ fn who_stops_in_the_middle_is_cut_off() {
     }
     assert!(is_closed(&stream));
     assert!(before.elapsed() < Duration::from_secs(15), "{:?}", before.elapsed());
-    // Who says nothing at all may stay.
+    // A reader that sends nothing stays connected.
     assert_eq!(ask(&connect(folder.path()), Kind::CollectStart), 0);
 }
 
 #[test]
-fn of_too_many_readers_the_most_silent_goes() {
+fn the_most_silent_reader_is_disconnected_if_there_are_too_many() {
     let (folder, _provider) = provider(None);
     let streams: Vec<_> = (0..16).map(|_| connect(folder.path())).collect();
-    // All are there, and the first is the one who was silent the longest.
+    // All are connected, and the first one has been silent for the longest time.
     streams.iter().for_each(|stream| assert_eq!(ask(stream, Kind::CollectEnd), 0));
     streams[1..].iter().for_each(|stream| assert_eq!(ask(stream, Kind::CollectEnd), 0));
     let one_more = connect(folder.path());
@@ -284,12 +284,12 @@ fn of_too_many_readers_the_most_silent_goes() {
 }
 
 #[test]
-fn readers_who_wait_for_a_slow_callback_are_bounded() {
+fn readers_that_wait_for_a_slow_callback_are_limited() {
     let (go_on, wait) = std::sync::mpsc::channel::<()>();
     let (wait, calls) = (Mutex::new(wait), Arc::new(AtomicU64::new(0)));
     let called = Arc::clone(&calls);
     let control: ControlCallback = Arc::new(move |request| {
-        // It waits until the sender is gone.
+        // Waits until the sender is dropped.
         let _ = wait.lock().expect("a lock").recv();
         called.fetch_add(u64::from(request.kind == RequestKind::AddCounter), Ordering::SeqCst);
         Ok(())
@@ -297,7 +297,7 @@ fn readers_who_wait_for_a_slow_callback_are_bounded() {
     let (folder, _provider) = provider(Some(control));
     let come = |_| {
         let mut stream = connect(folder.path());
-        // Who is refused may be so before all is sent.
+        // A connection may be rejected before all bytes are sent.
         let _ = stream.write_all(&encoded(Kind::AddCounter));
         stream
     };
@@ -311,16 +311,16 @@ fn readers_who_wait_for_a_slow_callback_are_bounded() {
     std::thread::sleep(Duration::from_millis(300));
     let calls = calls.load(Ordering::SeqCst);
     assert!((16..=20).contains(&calls), "{calls} readers had a thread");
-    // Also those are answered that had to go for others meanwhile.
+    // Disconnected readers are answered too.
     streams[..20].iter().for_each(|stream| assert_eq!(answer(stream), 0));
-    // Which those are hangs on whose requests were read first.
+    // Which ones depends on whose requests were read first.
     let is_gone = |stream: &&UnixStream| try_ask(stream, Kind::CollectEnd).is_none();
     assert_eq!(streams[..20].iter().filter(is_gone).count(), 4);
     assert_eq!(ask(&connect(folder.path()), Kind::CollectEnd), 0, "there is room again");
 }
 
 #[test]
-fn who_finds_no_room_waits_for_it() {
+fn a_reader_waits_for_a_free_thread() {
     let (go_on, wait) = std::sync::mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     let control: ControlCallback = Arc::new(move |_| {
@@ -338,7 +338,7 @@ fn who_finds_no_room_waits_for_it() {
     streams.iter().for_each(|stream| assert_eq!(answer(stream), 0));
 }
 
-/// The signals that the calling thread blocks, a bit for each.
+/// The signals that the calling thread blocks, as bits.
 fn blocked_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").expect("the status");
     let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("the mask");
@@ -346,7 +346,7 @@ fn blocked_signals() -> u64 {
 }
 
 #[test]
-fn the_threads_take_no_signal_of_the_application() {
+fn the_threads_block_the_signals_of_the_application() {
     let mask = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&mask);
     let control: ControlCallback = Arc::new(move |_| {
@@ -374,7 +374,7 @@ fn a_callback_may_stop_its_provider() {
     let (stopped, is_stopped) = std::sync::mpsc::channel();
     let control: ControlCallback = Arc::new(move |_| {
         own.get().expect("it is there").stop();
-        stopped.send(()).expect("somebody waits");
+        stopped.send(()).expect("a thread waits");
         Ok(())
     });
     let (folder, provider) = provider(Some(control));
@@ -393,7 +393,7 @@ fn stopping_waits_for_the_callback() {
     let is_done = Arc::new(AtomicU64::new(0));
     let done = Arc::clone(&is_done);
     let control: ControlCallback = Arc::new(move |_| {
-        started.send(()).expect("somebody waits");
+        started.send(()).expect("a thread waits");
         std::thread::sleep(Duration::from_millis(300));
         done.store(1, Ordering::SeqCst);
         Ok(())

@@ -1,4 +1,4 @@
-//! What applications publish, as a reader sees it.
+//! Published sets, as a reader sees them.
 
 mod control;
 mod dynamic;

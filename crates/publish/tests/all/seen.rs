@@ -1,4 +1,4 @@
-//! What a reader of a folder sees.
+//! Reads the sets in a folder.
 #![allow(dead_code, reason = "each test binary uses some")]
 
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
     Folder::open(folder).and_then(|folder| folder.files()).expect("the folder")
 }
 
-/// All that is in a folder, hidden or not.
+/// All names in a folder, including hidden ones.
 pub(crate) fn everything(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("the folder");
     let mut names: Vec<_> =
@@ -29,7 +29,7 @@ pub(crate) fn everything(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The sets that are alive.
+/// The live sets.
 pub(crate) fn sets(folder: &Path) -> Vec<SetReader> {
     let folder = Folder::open(folder).expect("the folder");
     let names = folder.files().expect("its files");
@@ -50,7 +50,7 @@ pub(crate) fn rows(set: &mut SetReader) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut name = String::new();
     set.read(|instance| {
-        assert!(instance.name_into(&mut name), "a whole name");
+        assert!(instance.read_name(&mut name), "a whole name");
         let values =
             (0..counters).map(|place| instance.value(place).map(|Reading { value, base }| (value, base)));
         let values = values.collect();

@@ -1,5 +1,5 @@
-//! Counters that many threads update while readers look: nothing is lost, nothing goes back, pairs fit together.
-//! Tests named `long_...` do 100 million updates of each counter, where TACHO_LONG is set.
+//! Counters updated by many threads while a reader reads: no update is lost, values never go backwards, pairs are consistent.
+//! Tests named `long_...` make 100 million updates of each counter if TACHO_LONG is set.
 
 use crate::seen;
 
@@ -29,17 +29,17 @@ struct Busy {
     hits: Fraction,
 }
 
-/// Updates of each counter that a thread does.
+/// Updates of each counter per thread.
 const SOME: u64 = 200_000;
 
-/// The same where there is time: 100 million in all.
+/// The same in long tests: 100 million in total.
 const MANY: u64 = 100_000_000 / THREADS;
 
 fn is_long() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
-/// Runs `work` on so many threads while the values are looked at; gives what is there afterwards, and how often it was looked.
+/// Runs `work` on threads while the values are read; returns the final values, and the number of reads.
 fn while_looking(
     folder: &Path,
     threads: u64,
@@ -110,12 +110,12 @@ fn lost_updates(updates: u64) {
 }
 
 #[test]
-fn pairs_are_seen_together() {
+fn pairs_are_consistent() {
     pairs(SOME / 4);
 }
 
 #[test]
-fn long_pairs_are_seen_together() {
+fn long_pairs_are_consistent() {
     if is_long() {
         pairs(MANY / 4);
     }
@@ -137,7 +137,7 @@ fn pairs(updates: u64) {
     let mut check = |values: &[Option<Reading>]| {
         let places = [(2, 3), (3, 3), (4, 3), (5, 1)];
         for (last, (place, times)) in last.iter_mut().zip(places) {
-            // Writers may be too fast for a reader: then there is no value, rather than a wrong one.
+            // If writers are too fast for a reader, the value is missing, never wrong.
             let Some(Reading { value, base }) = values[place] else { continue };
             let count = base.expect("a pair");
             assert_eq!(value, times * count, "counter {place}");
@@ -153,9 +153,9 @@ fn pairs(updates: u64) {
     assert_eq!(last, [all, all, all, 3 * all]);
 }
 
-/// Many at once, in steps of any size: each has its sum, whenever it is looked at.
+/// Large counts, added in any number of steps: each has its sum in every read.
 #[test]
-fn many_at_once_are_seen_together() {
+fn large_counts_are_consistent() {
     for count in [255, 256, 1_000, 262_144, 1_000_000] {
         many_at_once(count, SOME / 20);
     }
@@ -178,7 +178,7 @@ fn many_at_once(count: u64, updates: u64) {
             let Some(Reading { value, base }) = values[place] else { continue };
             let seen = base.expect("a pair");
             assert_eq!(value, times * seen, "counter {place}, {count} at once");
-            // A million is more than one step.
+            // A million takes more than one step.
             assert!(
                 count > 1 << 18 || seen.is_multiple_of(count),
                 "counter {place}: {seen} of {count} at once"
@@ -195,7 +195,7 @@ fn many_at_once(count: u64, updates: u64) {
 }
 
 #[test]
-fn more_threads_than_have_a_part_of_their_own() {
+fn more_threads_than_stripes_lose_no_update() {
     let folder = tempfile::tempdir().expect("a folder");
     let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
     let work = || {
@@ -213,7 +213,7 @@ fn more_threads_than_have_a_part_of_their_own() {
 }
 
 #[test]
-fn handles_can_go_to_other_threads() {
+fn handles_can_be_moved_to_other_threads() {
     fn is_shareable<T: Send + Sync + 'static>() {}
     is_shareable::<Counter>();
     is_shareable::<Timer>();

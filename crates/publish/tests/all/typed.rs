@@ -11,7 +11,7 @@ use tachograph_publish::{
 };
 use tempfile::TempDir;
 
-/// What the shop did.
+/// Activity of the shop.
 ///
 /// More about it.
 #[derive(CounterSet)]
@@ -64,9 +64,9 @@ fn an_empty_provider_name_is_kept() {
 }
 
 #[test]
-fn the_description_is_what_the_attributes_say() {
+fn the_description_has_the_attributes() {
     let set = Shop::description();
-    assert_eq!((set.name.as_ref(), set.help.as_ref()), ("Shop", "What the shop did."));
+    assert_eq!((set.name.as_ref(), set.help.as_ref()), ("Shop", "Activity of the shop."));
     assert_eq!((set.provider_name.as_ref(), set.provider_guid), ("Shop", set.guid));
     assert_eq!(
         (set.instance_type, set.instances_help.as_ref(), set.detail_level),
@@ -102,7 +102,7 @@ fn the_description_is_what_the_attributes_say() {
 }
 
 #[test]
-fn readers_see_what_was_updated() {
+fn readers_see_updates() {
     let (folder, publisher) = folder();
     let shop = publisher.start::<Shop>().expect("it starts");
     assert!(shop.is_published());
@@ -129,7 +129,7 @@ fn readers_see_what_was_updated() {
         Some((4, None)),
         Some((1006, None)),
         Some((8, None)),
-        // 3250 ns are 32 times 100 ns.
+        // 3250 ns are 32 units of 100 ns.
         Some((32, Some(2))),
         Some((100, Some(5))),
         Some((4, Some(10))),
@@ -144,7 +144,7 @@ fn readers_see_what_was_updated() {
 }
 
 #[test]
-fn a_timer_measures_what_its_guard_lives() {
+fn a_timer_measures_the_lifetime_of_its_guard() {
     let (_folder, publisher) = folder();
     let shop = publisher.start::<Shop>().expect("it starts");
     let all = std::time::Instant::now();
@@ -156,13 +156,13 @@ fn a_timer_measures_what_its_guard_lives() {
     let most = all.elapsed().as_nanos() as u64;
     shop.time.start().cancel();
     assert_eq!(shop.time.time(|| 7), 7);
-    let sum = shop.time.sum().expect("nobody writes");
+    let sum = shop.time.sum().expect("no thread writes");
     assert_eq!(sum.count, times + 1);
     assert!((times * 10_000_000..most + 1_000_000).contains(&sum.sum), "{} of {most}", sum.sum);
 }
 
 #[test]
-fn the_file_is_there_as_long_as_the_set() {
+fn the_file_exists_as_long_as_the_set() {
     let (folder, publisher) = folder();
     let shop = publisher.label("shopd").start::<Shop>().expect("it starts");
     let reader = seen::set(folder.path());
@@ -173,13 +173,13 @@ fn the_file_is_there_as_long_as_the_set() {
     drop(shop);
     assert!(!reader.is_alive());
     assert_eq!(seen::everything(folder.path()), [""; 0]);
-    // What outlives it does no harm.
+    // An instance that outlives its set can still be used.
     requests.add(1);
     assert_eq!(requests.value(), 1);
 }
 
 #[test]
-fn a_group_may_read_where_it_is_named() {
+fn a_group_can_be_given_read_access() {
     let (folder, publisher) = folder();
     let gid = std::fs::metadata(folder.path()).expect("the folder").gid();
     let _shop = publisher.clone().gid(gid).start::<Shop>().expect("it starts");
@@ -192,13 +192,13 @@ fn a_group_may_read_where_it_is_named() {
 }
 
 #[test]
-fn instances_come_and_go() {
+fn instances_are_added_and_end() {
     let (folder, publisher) = folder();
     let carts = publisher.capacity(3).start_set::<Carts>().expect("it starts");
     assert!(seen::rows(&mut seen::set(folder.path())).is_empty());
     let first = carts.instance("first").expect("room");
     let again = carts.instance("first").expect_err("it is there");
-    assert!(again.is_already_there(), "{again}");
+    assert!(again.already_exists(), "{again}");
     let other = carts.instance_with_id("first", 9).expect("another id");
     assert!(carts.find("second", 0).is_none());
     let second = carts.find_or_create("second", 0).expect("room");
@@ -221,7 +221,7 @@ fn instances_come_and_go() {
     assert_eq!(shown(&folder).len(), 3, "a clone is left");
     drop((clone, other));
     assert_eq!(shown(&folder), [("second".to_owned(), 0, Some(0))]);
-    // A new instance of the name starts at 0.
+    // A new instance with the same name starts at 0.
     let first = carts.instance("first").expect("room again");
     assert_eq!(first.things.value(), 0);
     drop(carts);
@@ -230,7 +230,7 @@ fn instances_come_and_go() {
 }
 
 #[test]
-fn two_sets_of_one_kind_are_two_files() {
+fn starting_a_set_twice_creates_two_files() {
     let (folder, publisher) = folder();
     let shops = [1, 2].map(|_| publisher.start::<Shop>().expect("it starts"));
     let sets = seen::sets(folder.path());
@@ -241,7 +241,7 @@ fn two_sets_of_one_kind_are_two_files() {
 }
 
 #[test]
-fn sets_with_aggregates_say_so() {
+fn sets_with_aggregates_are_marked_as_such() {
     #[derive(CounterSet)]
     #[counter_set(name = "Jobs", instances = "global_aggregate_history")]
     struct Jobs {

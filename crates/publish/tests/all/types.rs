@@ -1,4 +1,4 @@
-//! The counter types that the derive knows are those of winperf.h.
+//! The derive macro supports the counter types of winperf.h.
 
 use tachograph_publish::{Counter, CounterSet, Gauge};
 

@@ -50,20 +50,20 @@ fn counters() {
     );
     refused(
         &with(|c| c.base_id = Some(3)),
-        &format!("{head} 2 'C2': its base is counter 3, which the set has not"),
+        &format!("{head} 2 'C2': its base is counter 3, which is not in the set"),
     );
     refused(&with(|c| c.time_id = Some(2)), &format!("{head} 2 'C2': it is its own time"));
     with(|c| c.default_scale = -10).check().unwrap();
-    // A companion that the type does not need can be any counter.
+    // A companion that the type does not need can have any type.
     with(|c| c.base_id = Some(1)).check().unwrap();
     assert_eq!(with(|c| c.id = 1).check().unwrap_err().counter_id(), Some(1));
-    // Counters without a name are not the same.
+    // Several counters can have an empty name.
     let mut info = set(vec![counter(1, T::RAWCOUNT), counter(2, T::RAWCOUNT)]);
     info.counters.iter_mut().for_each(|counter| counter.name = "".into());
     info.check().unwrap();
 }
 
-/// Each type that needs companions, and which; source: \[MS-PCQ\] 2.2.4.2.
+/// Each type that needs companions, and the companions. Source: \[MS-PCQ\] 2.2.4.2.
 #[test]
 fn companions() {
     let base = |t| [Some(t), None, None, None];
@@ -114,7 +114,7 @@ fn companions() {
             assert!(words.contains("is of type PERF_COUNTER_RAWCOUNT_HEX, not "), "{words}");
         }
     }
-    // Every other type stands alone.
+    // No other types need companions.
     for counter_type in T::all().filter(|t| table.iter().all(|(other, _)| other != t)) {
         set(vec![counter(1, counter_type)]).check().unwrap_or_else(|error| panic!("{error}"));
     }

@@ -1,8 +1,7 @@
-//! The table of all counter types that Windows names, in the order of their words.
+//! The table of all named counter types, in numerical order.
 //!
 //! Sources: winperf.h; "Performance Counters Schema", counter (manifest words); .NET's `PerformanceCounterType`.
-//! `PERF_DOUBLE_RAW` is not in winperf.h: it is the private type of values that arrive already formatted (text logs), and
-//! never leaves the program.
+//! `PERF_DOUBLE_RAW` is not in winperf.h. It is a private type for values that are already formatted, as in text logs.
 
 use super::CounterType;
 use crate::Formula;
@@ -16,15 +15,16 @@ pub(super) struct NamedType {
     pub(super) formula: Option<Formula>,
 }
 
-/// `constant = word, winperf.h, manifest, .NET, formula;` becomes a constant of [`CounterType`] and a row. `-` is none.
-/// `#[derive(CounterSet)]` takes the manifest's word, with or without its `perf_`.
+/// `constant = word, winperf.h, manifest, .NET, formula;` defines a constant of [`CounterType`] and a row of the table.
+/// `-` means that there is no such name or formula. `#[derive(CounterSet)]` accepts the manifest word, with or without
+/// `perf_`.
 macro_rules! counter_types {
     (@text -) => { None };
     (@text $text:literal) => { Some($text) };
     (@formula -) => { None };
     (@formula $formula:ident) => { Some(Formula::$formula) };
     ($($constant:ident = $word:literal, $name:literal, $manifest:tt, $dot_net:tt, $formula:tt;)*) => {
-        /// Sorted by word; of two names for one word the first is printed.
+        /// The named types, sorted by word. If a word has two names, the first one is displayed.
         pub(super) static NAMED_TYPES: &[NamedType] = &[$(
             NamedType {
                 word: $word,
@@ -35,7 +35,7 @@ macro_rules! counter_types {
             },
         )*];
 
-        /// The words by name.
+        /// The named types.
         impl CounterType {$(
             #[doc = concat!("`", $name, "`.")]
             #[doc(alias = $name)]

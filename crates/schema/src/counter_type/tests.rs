@@ -42,7 +42,7 @@ fn fields_of_known_words() {
 }
 
 #[test]
-fn two_samples_where_the_bits_deny_it() {
+fn averages_need_two_samples_against_their_bits() {
     let two: Vec<_> = CounterType::all().filter(|kind| kind.needs_two_samples()).collect();
     assert_eq!(two.len(), 24);
     for kind in [CounterType::AVERAGE_TIMER, CounterType::AVERAGE_BULK] {
@@ -51,7 +51,7 @@ fn two_samples_where_the_bits_deny_it() {
 }
 
 #[test]
-fn unknown_words_are_kept() {
+fn unknown_words_are_preserved() {
     let odd = CounterType(0x20C2_0500);
     assert!(!odd.is_known() && odd.name().is_none() && odd.formula().is_none());
     assert_eq!(odd.to_string(), "0x20c20500");

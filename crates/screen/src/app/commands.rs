@@ -1,4 +1,4 @@
-//! Keys of the main screen.
+//! The commands of the main screen.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use tachograph_monitor::palette::{STYLES, Style};
@@ -8,8 +8,8 @@ use tachograph_monitor::{ItemId, LegendColumn, MAX_POINTS, MIN_POINTS, SortOrder
 use super::{App, Bands, Overlay, Prompt, PromptKind, Request};
 use crate::keys::Command;
 
-/// Points of a live chart, for those who go through them.
-const STEPS_OF_POINTS: [usize; 9] = [MIN_POINTS, 5, 10, 20, 50, 100, 200, 500, MAX_POINTS];
+/// The numbers of points that `+` and `-` step through.
+const POINT_STEPS: [usize; 9] = [MIN_POINTS, 5, 10, 20, 50, 100, 200, 500, MAX_POINTS];
 
 impl App {
     pub(super) fn run(&mut self, command: Command, requests: &mut Vec<Request>) {
@@ -31,7 +31,7 @@ impl App {
             Command::Clear => {
                 self.legend.clear();
                 self.selected = None;
-                self.paths_changed(requests);
+                self.request_paths(requests);
             }
             Command::Hide
             | Command::Highlight
@@ -52,9 +52,9 @@ impl App {
             Command::Report => self.kind = ViewKind::Report,
             Command::Band => {
                 let (bands, what) = match self.bands {
-                    Bands::Selected => (Bands::All, "bands from minimum to maximum: of all lines"),
-                    Bands::All => (Bands::None, "bands from minimum to maximum: none"),
-                    Bands::None => (Bands::Selected, "bands from minimum to maximum: of the selected line"),
+                    Bands::Selected => (Bands::All, "min-max bands: all lines"),
+                    Bands::All => (Bands::None, "min-max bands: none"),
+                    Bands::None => (Bands::Selected, "min-max bands: selected line"),
                 };
                 self.bands = bands;
                 self.messages.answer(what, false);
@@ -62,14 +62,16 @@ impl App {
             Command::Freeze => self.freeze(requests),
             Command::StepForward => self.step_forward(requests),
             Command::StepBack => self.step_back(requests),
-            Command::Interval => self.ask(PromptKind::Interval, self.interval.as_secs_f64().to_string()),
-            Command::Points => self.ask(PromptKind::Points, self.points.to_string()),
+            Command::Interval => {
+                self.open_prompt(PromptKind::Interval, self.interval.as_secs_f64().to_string())
+            }
+            Command::Points => self.open_prompt(PromptKind::Points, self.points.to_string()),
             Command::ZoomIn if self.facts.is_live => {
-                let fewer = STEPS_OF_POINTS.iter().rev().find(|&&points| points < self.points);
+                let fewer = POINT_STEPS.iter().rev().find(|&&points| points < self.points);
                 self.set_points(fewer.copied().unwrap_or(MIN_POINTS), requests);
             }
             Command::ZoomOut if self.facts.is_live => {
-                let more = STEPS_OF_POINTS.iter().find(|&&points| points > self.points);
+                let more = POINT_STEPS.iter().find(|&&points| points > self.points);
                 self.set_points(more.copied().unwrap_or(MAX_POINTS), requests);
             }
             Command::ZoomIn => self.zoom(0.5, None, requests),
@@ -81,7 +83,7 @@ impl App {
             Command::BrushBegin | Command::BrushEnd => self.brush_at_cursor(command == Command::BrushEnd),
             Command::Enter => self.zoom_into_brush(requests),
             Command::Escape => self.escape(requests),
-            Command::Jump => self.ask(PromptKind::Jump, String::new()),
+            Command::Jump => self.open_prompt(PromptKind::Jump, String::new()),
             Command::NextPage => self.page_by(1.0, requests),
             Command::PreviousPage => self.page_by(-1.0, requests),
             Command::Whole => {
@@ -91,12 +93,12 @@ impl App {
             }
             Command::Back => self.zoom_back(requests),
             Command::Record if self.recording.is_some() => requests.push(Request::StopRecording),
-            Command::Record => self.ask(PromptKind::Record, "tacho.blg".to_owned()),
-            Command::Save => self.ask(PromptKind::Save, "view.toml".to_owned()),
+            Command::Record => self.open_prompt(PromptKind::Record, "tacho.blg".to_owned()),
+            Command::Save => self.open_prompt(PromptKind::Save, "view.toml".to_owned()),
         }
     }
 
-    pub(super) fn ask(&mut self, kind: PromptKind, text: String) {
+    pub(super) fn open_prompt(&mut self, kind: PromptKind, text: String) {
         self.overlay = Overlay::Prompt(Prompt::new(kind, text));
     }
 
@@ -110,20 +112,20 @@ impl App {
             return;
         }
         let items: Vec<ItemId> = self.legend.sorted(&self.reduced).iter().map(|item| item.id()).collect();
-        let place = items.iter().position(|id| Some(*id) == self.selected);
+        let index = items.iter().position(|id| Some(*id) == self.selected);
         let last = items.len().saturating_sub(1);
-        let place = place.map_or(0, |place| place.saturating_add_signed(by).min(last));
-        self.selected = items.get(place).copied();
+        let index = index.map_or(0, |index| index.saturating_add_signed(by).min(last));
+        self.selected = items.get(index).copied();
     }
 
     fn remove(&mut self, requests: &mut Vec<Request>) {
         let Some(id) = self.selected else { return };
         let items: Vec<ItemId> = self.legend.sorted(&self.reduced).iter().map(|item| item.id()).collect();
-        let place = items.iter().position(|known| *known == id).unwrap_or_default();
+        let index = items.iter().position(|known| *known == id).unwrap_or_default();
         let others: Vec<_> = items.into_iter().filter(|known| *known != id).collect();
-        self.selected = others.get(place).or(others.last()).copied();
+        self.selected = others.get(index).or(others.last()).copied();
         if self.legend.remove(id) {
-            self.paths_changed(requests);
+            self.request_paths(requests);
         } else {
             requests.push(Request::Figures);
         }
@@ -145,22 +147,22 @@ impl App {
         }
     }
 
-    /// Sorts by the next column, or the one before; none stands before the first and after the last.
+    /// Sorts by the next or previous column; "unsorted" is between the last and the first.
     fn sort_by(&mut self, by: isize) {
         let all = LegendColumn::ALL;
         let now = self.legend.order().and_then(|order| all.iter().position(|column| *column == order.column));
         let count = all.len() as isize + 1;
-        let place = (now.map_or(0, |place| place as isize + 1) + by).rem_euclid(count);
-        let column = usize::try_from(place - 1).ok().and_then(|place| all.get(place));
+        let next = (now.map_or(0, |index| index as isize + 1) + by).rem_euclid(count);
+        let column = usize::try_from(next - 1).ok().and_then(|index| all.get(index));
         self.legend.set_order(column.copied().map(SortOrder::of_column));
         let what = match self.legend.order() {
             Some(order) => format!("sorted by {}", order.column.title()),
-            None => "in the order of the paths".to_owned(),
+            None => "not sorted".to_owned(),
         };
         self.messages.answer(what, false);
     }
 
-    /// Sorts by a column; the other way round where it is sorted by it already.
+    /// Sorts by a column, or reverses the order if the legend is already sorted by that column.
     pub(super) fn sort_by_column(&mut self, column: LegendColumn) {
         let order = match self.legend.order() {
             Some(order) if order.column == column => order.reversed(),
@@ -176,8 +178,8 @@ impl App {
         requests.push(Request::Figures);
     }
 
-    /// Keys of what is only read.
-    pub(super) fn reading_key(&mut self, key: &KeyEvent) {
+    /// Handles a key in a dialog that only shows text.
+    pub(super) fn scroll_key(&mut self, key: &KeyEvent) {
         let (Overlay::Help(top) | Overlay::Messages(top)) = &mut self.overlay else { return };
         let page = usize::from(self.areas.whole.height).saturating_sub(4).max(1);
         match key.code {
@@ -186,7 +188,7 @@ impl App {
             KeyCode::PageDown | KeyCode::Char(' ') => *top = top.saturating_add(page),
             KeyCode::PageUp => *top = top.saturating_sub(page),
             KeyCode::Home => *top = 0,
-            // As far as there is something, which drawing knows.
+            // Limited when the dialog is drawn.
             KeyCode::End => *top = usize::MAX,
             _ => self.overlay = Overlay::None,
         }

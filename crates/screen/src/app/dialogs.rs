@@ -1,18 +1,17 @@
-//! What is asked: the tree of counters, and questions of one line.
+//! Dialogs: the tree of counters, and prompts of one line.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
-use tachograph_counters::civil::TimeArgument;
+use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_monitor::{Chosen, MAX_POINTS, MIN_POINTS, Span};
 
 use super::{App, Existing, Overlay, Request};
-use crate::tree::Many;
 
-/// What a question is about.
+/// The purpose of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromptKind {
     Record,
@@ -23,14 +22,14 @@ pub(crate) enum PromptKind {
     Overwrite(Existing),
 }
 
-/// A question with the answer that is being written.
+/// A prompt and the text that is being entered.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     pub(crate) kind: PromptKind,
     pub(crate) text: String,
-    /// What is wrong with the answer.
+    /// Why the text is invalid.
     pub(crate) error: Option<String>,
-    /// Whether nothing was written yet: then what is written takes the place of what is proposed.
+    /// Whether the text is a proposal, which the first character replaces.
     pub(crate) is_proposed: bool,
 }
 
@@ -43,17 +42,16 @@ impl Prompt {
         Self::new(PromptKind::Overwrite(what), String::new())
     }
 
-    /// Whether it is answered by a key rather than a text.
+    /// Whether it is answered with a single key instead of text.
     pub(crate) fn is_yes_or_no(&self) -> bool {
         matches!(self.kind, PromptKind::Overwrite(_))
     }
 
-    /// The question.
     pub(crate) fn question(&self) -> String {
         match &self.kind {
             PromptKind::Record => "Record to (.blg, .csv or .tsv)".to_owned(),
             PromptKind::Save => "Save the view to".to_owned(),
-            PromptKind::Interval => "Seconds from one sample to the next".to_owned(),
+            PromptKind::Interval => "Sample interval in seconds".to_owned(),
             PromptKind::Points => format!("Points on the chart, {MIN_POINTS} to {MAX_POINTS}"),
             PromptKind::Jump => "Jump to (HH:MM:SS, or with a date)".to_owned(),
             PromptKind::Overwrite(Existing::Recording(path) | Existing::View(path)) => {
@@ -63,21 +61,31 @@ impl Prompt {
     }
 }
 
-/// Whether a key is a letter of a text: with Ctrl or Alt it is a command that is not meant for it.
+/// Whether a key enters a character: with Ctrl or Alt it does not.
 fn is_text(key: &KeyEvent, character: char) -> bool {
-    // AltGr comes as both.
+    // AltGr is reported as both.
     let modifiers = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
     !character.is_control()
         && (modifiers.is_empty() || modifiers == KeyModifiers::CONTROL | KeyModifiers::ALT)
 }
 
-/// Longer answers are a slip.
-const MOST_TEXT: usize = 4096;
+/// Maximum length of an entered text.
+const MAX_TEXT: usize = 4096;
 
-/// So many lines are added at once without a question: more than a chart has colours for.
-const MOST_UNASKED: usize = 100;
+/// More new lines than this must be confirmed.
+const MAX_UNCONFIRMED: usize = 100;
 
-/// Whether a key says yes.
+/// Edits the end of a text; returns whether the key does that.
+fn edit(text: &mut String, key: &KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Backspace => drop(text.pop()),
+        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => text.clear(),
+        KeyCode::Char(character) if is_text(key, character) && text.len() < MAX_TEXT => text.push(character),
+        _ => return false,
+    }
+    true
+}
+
 fn is_yes(key: &KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char('y' | 'Y'))
 }
@@ -97,7 +105,7 @@ impl App {
             KeyCode::Esc => self.overlay = Overlay::None,
             KeyCode::Enter => {
                 let Prompt { kind, text, .. } = prompt.clone();
-                match self.answer(&kind, text.trim(), requests) {
+                match self.submit(&kind, text.trim(), requests) {
                     Ok(()) => self.overlay = Overlay::None,
                     Err(error) => {
                         if let Overlay::Prompt(prompt) = &mut self.overlay {
@@ -106,22 +114,12 @@ impl App {
                     }
                 }
             }
-            KeyCode::Backspace => {
-                prompt.text.pop();
-                prompt.is_proposed = false;
-            }
             KeyCode::Left | KeyCode::Right | KeyCode::End => prompt.is_proposed = false,
-            KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                prompt.text.clear();
+            KeyCode::Char(character) if prompt.is_proposed && is_text(key, character) => {
+                prompt.text = character.to_string();
                 prompt.is_proposed = false;
             }
-            KeyCode::Char(character) if is_text(key, character) && prompt.text.len() < MOST_TEXT => {
-                if std::mem::take(&mut prompt.is_proposed) {
-                    prompt.text.clear();
-                }
-                prompt.text.push(character);
-            }
-            _ => {}
+            _ => prompt.is_proposed &= !edit(&mut prompt.text, key),
         }
     }
 
@@ -132,10 +130,10 @@ impl App {
         });
     }
 
-    fn answer(&mut self, kind: &PromptKind, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
+    fn submit(&mut self, kind: &PromptKind, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
         match kind {
             PromptKind::Record | PromptKind::Save if text.is_empty() => {
-                return Err("a file needs a name".to_owned());
+                return Err("enter a file name".to_owned());
             }
             PromptKind::Record => {
                 requests.push(Request::Record { path: PathBuf::from(text), is_overwritten: false });
@@ -146,15 +144,15 @@ impl App {
             }
             PromptKind::Interval => {
                 let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=86_400.0).contains(seconds));
-                let seconds = seconds.ok_or("seconds from 0.001 to 86400, such as 0.5")?;
+                let seconds = seconds.ok_or("enter seconds from 0.001 to 86400, such as 0.5")?;
                 self.interval = Duration::from_secs_f64(seconds);
                 requests.push(Request::Interval(self.interval));
                 requests.push(Request::Figures);
             }
             PromptKind::Points => {
                 let points = text.parse().ok().filter(|points| (MIN_POINTS..=MAX_POINTS).contains(points));
-                let points =
-                    points.ok_or_else(|| format!("a whole number from {MIN_POINTS} to {MAX_POINTS}"))?;
+                let points = points
+                    .ok_or_else(|| format!("enter a whole number from {MIN_POINTS} to {MAX_POINTS}"))?;
                 self.set_points(points, requests);
             }
             PromptKind::Jump => self.jump(text, requests)?,
@@ -163,7 +161,7 @@ impl App {
         Ok(())
     }
 
-    /// Shows as much time as now around a moment, with the cursor there. A time of day alone is one of the day that is shown.
+    /// Moves the visible range to a moment, and the cursor to it. A time without a date is on the visible day.
     fn jump(&mut self, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
         let (Some(span), Some(whole)) = (self.span, self.whole) else { return Ok(()) };
         let is_time_of_day =
@@ -176,7 +174,9 @@ impl App {
         };
         let argument = argument.map_err(|error| error.to_string())?;
         let moment = self.facts.zone.argument_to_moment(argument).utc;
-        if !whole.contains(moment) {
+        // Times are shown and usually entered in whole seconds, so the log starts with the second of its first sample.
+        let first_second = whole.begin().0 - whole.begin().0.rem_euclid(FileTime::PER_SECOND);
+        if moment.0 < first_second || moment >= whole.end() {
             let [first, last] = [whole.begin(), whole.end()].map(|end| self.moment(end).rfc3339());
             let of = |text: &str| text.get(..19).unwrap_or_default().replace('T', " ");
             return Err(format!("the log covers {} to {}", of(&first), of(&last)));
@@ -190,14 +190,13 @@ impl App {
     pub(super) fn tree_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
         let page = usize::from(self.areas.tree.height).max(2) as isize - 1;
         let Overlay::Tree(tree) = &mut self.overlay else { return };
-        if let Some(Many { paths, .. }) = tree.question.take() {
-            // Who does not want so much chooses again.
+        if let Some((paths, _)) = tree.question.take() {
             if is_yes(key) {
                 self.add(paths, requests);
             }
             return;
         }
-        let mut asked = None;
+        let mut request = None;
         if tree.is_searching {
             match key.code {
                 KeyCode::Esc if tree.search.is_empty() => self.overlay = Overlay::None,
@@ -207,20 +206,12 @@ impl App {
                 }
                 KeyCode::Enter if tree.search.trim_start().starts_with('\\') => self.add_chosen(requests),
                 KeyCode::Enter | KeyCode::Down | KeyCode::Tab => tree.is_searching = false,
-                KeyCode::Backspace => {
-                    let mut search = std::mem::take(&mut tree.search);
-                    search.pop();
-                    tree.set_search(search);
+                _ => {
+                    let mut search = tree.search.clone();
+                    if edit(&mut search, key) {
+                        tree.set_search(search);
+                    }
                 }
-                KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                    tree.set_search(String::new());
-                }
-                KeyCode::Char(character) if is_text(key, character) && tree.search.len() < MOST_TEXT => {
-                    let mut search = std::mem::take(&mut tree.search);
-                    search.push(character);
-                    tree.set_search(search);
-                }
-                _ => {}
             }
             return;
         }
@@ -233,7 +224,7 @@ impl App {
             KeyCode::PageDown => tree.select_by(page),
             KeyCode::Home => tree.select(0),
             KeyCode::End => tree.select(usize::MAX),
-            KeyCode::Right | KeyCode::Char('l') => asked = tree.open(),
+            KeyCode::Right | KeyCode::Char('l') => request = tree.open(),
             KeyCode::Left | KeyCode::Char('h') => tree.close(),
             KeyCode::Char(' ' | 'x') => {
                 tree.toggle_mark();
@@ -242,7 +233,7 @@ impl App {
             KeyCode::Enter | KeyCode::Char('a') => return self.add_chosen(requests),
             _ => {}
         }
-        requests.extend(asked.map(Request::Instances));
+        requests.extend(request.map(Request::Instances));
     }
 
     fn add_chosen(&mut self, requests: &mut Vec<Request>) {
@@ -254,49 +245,46 @@ impl App {
         if paths.is_empty() {
             return;
         }
-        // A path without wildcards is one line, whatever there is.
+        // A path without wildcards is always one line.
         if paths.iter().any(|path| !path.is_literal()) {
             return requests.push(Request::Count(paths));
         }
         self.add(paths, requests);
     }
 
-    /// The number of lines that were to be added is known: many are asked about first.
+    /// Adds paths after their lines have been counted; asks first if there are many.
     pub(super) fn counted(&mut self, paths: Vec<PathPattern>, lines: usize, requests: &mut Vec<Request>) {
         let Overlay::Tree(tree) = &mut self.overlay else { return };
-        if lines > MOST_UNASKED {
-            tree.question = Some(Many { paths, lines });
+        if lines > MAX_UNCONFIRMED {
+            tree.question = Some((paths, lines));
             return;
         }
         if let ([first, ..], 0) = (paths.as_slice(), lines) {
-            let what = if self.facts.is_live {
-                "nothing new now; what comes is shown"
-            } else {
-                "nothing new in the log"
-            };
+            let what =
+                if self.facts.is_live { "no new instances yet" } else { "no new instances in the log" };
             self.messages.answer(format!("{first}: {what}"), false);
         }
         self.add(paths, requests);
     }
 
-    /// Adds paths to the legend, and is done with the tree.
+    /// Adds paths to the legend and closes the tree.
     fn add(&mut self, paths: Vec<PathPattern>, requests: &mut Vec<Request>) {
         self.overlay = Overlay::None;
-        let mut there = Vec::new();
+        let mut known = Vec::new();
         let mut is_any_new = false;
         for path in paths {
             let text = path.to_string();
             if self.legend.add(Chosen::new(path)) {
                 is_any_new = true;
             } else {
-                there.push(text);
+                known.push(text);
             }
         }
-        if let [first, ..] = there.as_slice() {
-            self.messages.answer(format!("{first} is on the legend already"), false);
+        if let [first, ..] = known.as_slice() {
+            self.messages.answer(format!("{first} is already in the legend"), false);
         }
         if is_any_new {
-            self.paths_changed(requests);
+            self.request_paths(requests);
         }
     }
 
@@ -318,7 +306,7 @@ impl App {
                 if row >= tree.rows().len() {
                     return;
                 }
-                // A second click on what is selected does what the row is for.
+                // A click on the selected row opens, closes or marks it.
                 let is_again = row == tree.selected();
                 tree.select(row);
                 let Some(node) = tree.node().cloned().filter(|_| is_again) else { return };

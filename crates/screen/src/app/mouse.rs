@@ -7,7 +7,7 @@ use tachograph_monitor::{LegendColumn, ViewKind};
 use super::time::Drag;
 use super::{App, Overlay, Request};
 
-/// Rows that a turn of the wheel moves.
+/// Rows per step of the mouse wheel.
 const WHEEL: isize = 3;
 
 impl App {
@@ -30,13 +30,13 @@ impl App {
         let is_on_plot = self.areas.plot.contains(at) && self.kind == ViewKind::Line;
         match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) if is_on_plot => {
-                if let Some(from) = self.stretch_at(at.x) {
+                if let Some(from) = self.column_span_at(at.x) {
                     self.drag = Some(Drag { from, has_moved: false });
                 }
             }
             MouseEventKind::Down(MouseButton::Left) => self.click(at),
             MouseEventKind::Drag(MouseButton::Left) => self.drag_to(at.x),
-            MouseEventKind::Up(MouseButton::Left) => self.drop_at(at.x, requests),
+            MouseEventKind::Up(MouseButton::Left) => self.release_at(at.x, requests),
             MouseEventKind::ScrollDown if is_on_plot => self.wheel(2.0, at.x, requests),
             MouseEventKind::ScrollUp if is_on_plot => self.wheel(0.5, at.x, requests),
             MouseEventKind::ScrollDown => self.select_by(WHEEL),
@@ -47,13 +47,13 @@ impl App {
 
     fn wheel(&mut self, factor: f64, x: u16, requests: &mut Vec<Request>) {
         if !self.facts.is_live {
-            let around = self.stretch_at(x).map(|column| column.begin());
+            let around = self.column_span_at(x).map(|column| column.begin());
             self.zoom(factor, around, requests);
         }
     }
 
     fn drag_to(&mut self, x: u16) {
-        let (Some(drag), Some(to)) = (self.drag, self.stretch_at(x)) else { return };
+        let (Some(drag), Some(to)) = (self.drag, self.column_span_at(x)) else { return };
         if to == drag.from && !drag.has_moved {
             return;
         }
@@ -64,14 +64,15 @@ impl App {
         self.cursor = Some(to);
     }
 
-    /// The button is let go: what was drawn is zoomed into; a click sets the cursor.
-    fn drop_at(&mut self, x: u16, requests: &mut Vec<Request>) {
+    /// Handles the release of the button: after a drag, zooms into the selection (logs only); after a click, sets the
+    /// cursor.
+    fn release_at(&mut self, x: u16, requests: &mut Vec<Request>) {
         self.drag_to(x);
         let Some(drag) = self.drag.take() else { return };
         if drag.has_moved && !self.facts.is_live {
             self.zoom_into_brush(requests);
         } else {
-            self.cursor = self.stretch_at(x);
+            self.cursor = self.column_span_at(x);
         }
     }
 

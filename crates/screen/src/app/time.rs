@@ -1,4 +1,4 @@
-//! The stretch of time that is shown, and the place in it.
+//! The visible time range, the cursor, and the selection.
 
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::time_zone::TimeZone;
@@ -6,16 +6,16 @@ use tachograph_monitor::Span;
 
 use super::{App, Request};
 
-/// A stretch that the mouse is drawing.
+/// A mouse drag in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drag {
-    /// The column of characters in which the button went down.
+    /// The time range of the column of characters where the button was pressed.
     pub(super) from: Span,
     pub(super) has_moved: bool,
 }
 
-/// More stretches than anybody goes back through.
-const MOST_HISTORY: usize = 100;
+/// Maximum number of time ranges that `Backspace` can return to.
+const MAX_HISTORY: usize = 100;
 
 impl App {
     pub(super) fn opened(&mut self, samples: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
@@ -23,28 +23,28 @@ impl App {
         let Some(samples) = samples else { return };
         let whole = samples.in_milliseconds();
         self.whole = Some(whole);
-        let asked = self.asked_of(samples);
-        if asked.is_none() {
-            self.messages.say("there is no sample in this window of time: all is shown", true);
+        let requested = self.requested_span(samples);
+        if requested.is_none() {
+            self.messages.add("no samples in the requested time range: showing all", true);
         }
-        self.span = Some(asked.unwrap_or(whole));
+        self.span = Some(requested.unwrap_or(whole));
         requests.push(Request::Figures);
     }
 
-    /// The part of the logs that was asked for; `None` where none of their samples can be in it.
-    fn asked_of(&self, samples: Span) -> Option<Span> {
-        // Nothing lies outside, so that the ends may be what can be shown and written in few characters.
+    /// The requested part of the logs; `None` if it cannot contain samples.
+    fn requested_span(&self, samples: Span) -> Option<Span> {
+        // Rounded outward to whole milliseconds, which are short to display and to type.
         let whole = samples.in_milliseconds();
         let of = |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
-        let begin = of(self.asked.0).unwrap_or(whole.begin());
-        let end = of(self.asked.1).unwrap_or(whole.end());
-        // A span is never empty, and what was asked for may be.
-        let asked = (begin < end).then(|| Span::new(begin, end))?;
-        asked.overlap(&samples)?;
-        asked.overlap(&whole)
+        let begin = of(self.requested_range.0).unwrap_or(whole.begin());
+        let end = of(self.requested_range.1).unwrap_or(whole.end());
+        // The requested range can be empty; a `Span` cannot.
+        let requested = (begin < end).then(|| Span::new(begin, end))?;
+        requested.overlap(&samples)?;
+        requested.overlap(&whole)
     }
 
-    /// The logs have more samples: what is shown whole, or as it was asked for, goes on with them.
+    /// Adjusts the chart after the logs have grown: a chart of the whole log, or of the requested range, grows too.
     pub(super) fn grown(&mut self, samples: Span, requests: &mut Vec<Request>) {
         let (Some(before), Some(now)) = (self.whole, self.span) else {
             return self.opened(Some(samples), self.facts.zone.clone(), requests);
@@ -52,7 +52,7 @@ impl App {
         let whole = samples.in_milliseconds();
         self.whole = Some(whole);
         let span = if self.history.is_empty() {
-            self.asked_of(samples).unwrap_or(whole)
+            self.requested_span(samples).unwrap_or(whole)
         } else if now == before {
             whole
         } else {
@@ -77,14 +77,14 @@ impl App {
         }
     }
 
-    /// The picture ends with this sample from now on; what it needs is to stay.
+    /// Freezes the chart at this sample.
     pub(super) fn freeze_at(&mut self, last: FileTime) -> Request {
         self.frozen = Some(last);
         self.times.hold(|time| *time == last);
         Request::Hold(self.frozen)
     }
 
-    /// The next sample: one that was taken since, or else one that is taken now.
+    /// Advances the frozen chart to the next sample, or requests a sample if there is no later one.
     pub(super) fn step_forward(&mut self, requests: &mut Vec<Request>) {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
         let Some(next) = self.times.iter().find(|time| **time > frozen).copied() else {
@@ -99,28 +99,28 @@ impl App {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
         match self.times.iter().rfind(|time| **time < frozen).copied() {
             Some(before) => requests.extend([self.freeze_at(before), Request::Figures]),
-            None => self.messages.answer("this is the oldest sample that is kept", false),
+            None => self.messages.answer("no older sample is kept", false),
         }
     }
 
-    /// Shows another stretch of logs.
+    /// Shows another time range of logs.
     pub(super) fn show(&mut self, span: Span, requests: &mut Vec<Request>) {
         let (Some(whole), Some(now)) = (self.whole, self.span) else { return };
-        // The range that the screen tells is exactly the one that the figures are of.
+        // Whole milliseconds, so that the displayed range is exactly the range of the figures.
         let wide = span.in_milliseconds();
         let is_moved = span.length() == now.length();
-        // What is only moved grows by nothing, however often.
+        // Rounding must not change the length when the range is only moved.
         let end = if is_moved { wide.begin().saturating_add(now.length()) } else { wide.end() };
         let span = Span::new(wide.begin(), end).within(&whole);
         if span == now {
             return;
         }
-        if self.history.len() == MOST_HISTORY {
+        if self.history.len() == MAX_HISTORY {
             self.history.remove(0);
         }
         self.history.push(now);
         self.span = Some(span);
-        // What was a column has another width now.
+        // The width of columns has changed, so the cursor becomes a single moment.
         self.cursor = self.cursor.map(|cursor| Span::new(cursor.middle(), cursor.middle()));
         self.cursor = self.cursor.filter(|cursor| span.contains(cursor.begin()));
         self.brush = (None, None);
@@ -134,14 +134,13 @@ impl App {
         }
     }
 
-    /// Zooms around a moment, or else around the cursor, or else the midst.
+    /// Zooms around a moment, by default around the cursor, or else the middle.
     pub(super) fn zoom(&mut self, factor: f64, around: Option<FileTime>, requests: &mut Vec<Request>) {
         let Some(span) = self.span else { return };
         let share = around
             .or(self.cursor.map(|cursor| cursor.middle()))
             .map_or(0.5, |moment| share_of(&span, moment));
         let zoomed = span.zoomed(factor, share);
-        // Nothing is to be seen between two ticks of a clock.
         if factor < 1.0 && zoomed.length() < FileTime::PER_MILLISECOND {
             return;
         }
@@ -154,7 +153,7 @@ impl App {
         }
     }
 
-    /// The stretch on the chart.
+    /// The time range of the chart.
     pub(crate) fn shown_span(&self) -> Option<Span> {
         if self.reduced.columns > 0 { Some(self.reduced.span) } else { self.span }
     }
@@ -169,7 +168,7 @@ impl App {
             None if columns > 0 => 0,
             None => count as i64 - 1,
         };
-        // A column in which nothing ends has nothing to tell: on to the next that has.
+        // Skip columns without values.
         let mut column = now.clamp(0, count as i64 - 1) as usize;
         while !self.has_values(column) {
             match column.checked_add_signed(columns.signum() as isize) {
@@ -186,7 +185,7 @@ impl App {
         columns.any(|column| column.values > 0)
     }
 
-    /// The column of the figures that the cursor tells of: of several the last that has a value.
+    /// The column of the figures under the cursor; if there are several, the last one with values.
     pub(crate) fn column_under_cursor(&self) -> Option<usize> {
         let (span, cursor) = (self.shown_span()?, self.cursor?);
         let of = |moment| span.column_of(moment, self.reduced.columns.max(1));
@@ -194,14 +193,14 @@ impl App {
         (first..=last).rfind(|column| self.has_values(*column)).or(Some(first))
     }
 
-    /// The stretch of a column of characters of the plot.
-    pub(super) fn stretch_at(&self, x: u16) -> Option<Span> {
+    /// The time range of a column of characters on the plot.
+    pub(super) fn column_span_at(&self, x: u16) -> Option<Span> {
         let (span, plot) = (self.shown_span()?, self.areas.plot);
         let into = x.saturating_sub(plot.x).min(plot.width.saturating_sub(1));
         Some(span.column(usize::from(into), usize::from(plot.width)))
     }
 
-    /// The column of characters that a moment stands in.
+    /// The column of characters that shows a moment.
     pub(crate) fn column_at(&self, moment: FileTime) -> Option<u16> {
         let (span, plot) = (self.shown_span()?, self.areas.plot);
         let column = span.column_of(moment, usize::from(plot.width))?;
@@ -210,7 +209,7 @@ impl App {
 
     pub(super) fn brush_at_cursor(&mut self, is_end: bool) {
         let Some(cursor) = self.cursor else {
-            self.messages.answer("Left and Right move a cursor; [ and ] take the time under it", false);
+            self.messages.answer("no cursor: move it with Left and Right first", false);
             return;
         };
         if is_end {
@@ -219,11 +218,11 @@ impl App {
             self.brush.0 = Some(cursor);
         }
         if self.brushed().is_some() {
-            self.messages.answer("Enter zooms into it, Esc forgets it", false);
+            self.messages.answer("Enter zooms into the selection, Esc clears it", false);
         }
     }
 
-    /// The stretch from one end that was set to the other, both of which belong to it.
+    /// The selected time range, both end columns included.
     pub(crate) fn brushed(&self) -> Option<Span> {
         Some(self.brush.0?.joined(&self.brush.1?))
     }
@@ -231,7 +230,7 @@ impl App {
     pub(super) fn zoom_into_brush(&mut self, requests: &mut Vec<Request>) {
         match self.brushed() {
             Some(span) => {
-                // Whole columns: from where the first begins to where the last ends.
+                // Rounded outward to whole columns.
                 let now = self.shown_span().unwrap_or(span);
                 let count = self.reduced.columns.max(1);
                 let of = |moment| now.column_of(moment, count);
@@ -240,7 +239,7 @@ impl App {
                     of(span.last_moment()).map_or(span.end(), |column| now.column_begin(column + 1, count));
                 self.show(Span::new(begin, end), requests);
             }
-            None => self.messages.answer("[ and ] choose a stretch of time", false),
+            None => self.messages.answer("nothing selected: select a time range with [ and ]", false),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Lines over time.
+//! The chart.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,14 +12,14 @@ use crate::app::{App, Bands};
 use crate::canvas::{Canvas, Pen};
 use crate::text::row;
 
-/// Columns of the vertical axis: three digits, a blank and the line.
+/// Width of the vertical axis in columns: three digits, a space and the line.
 const AXIS: u16 = 5;
 
-/// The characters of lines in ASCII.
+/// The characters for lines in ASCII.
 pub(super) const MARKS: [u8; COLOURS] = *b"*+ox#%@&";
 
-/// A line is broken where values are so many times as far from each other as they mostly are.
-const GAP: f64 = 2.5;
+/// A line has a gap where two values are farther apart in time than this multiple of the typical distance.
+const GAP_FACTOR: f64 = 2.5;
 
 impl App {
     pub(super) fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect) {
@@ -31,11 +31,11 @@ impl App {
         };
         self.areas.plot = plot;
         self.draw_axes(buffer, area, plot);
-        if self.draw_nothing(buffer, plot) {
+        if self.draw_placeholder(buffer, plot) {
             return;
         }
         let mut canvas = Canvas::new(plot, self.theme.is_unicode);
-        // What stands out is drawn last, over the others.
+        // Highlighted and selected lines are drawn last, on top.
         let rank = |item: &LegendItem| (item.is_highlighted(), Some(item.id()) == self.selected);
         let mut items: Vec<_> = self.legend.items().iter().filter(|item| item.is_shown()).collect();
         items.sort_by_key(|item| rank(item));
@@ -67,7 +67,7 @@ impl App {
             Bands::None => false,
         };
         let band = Pen { style: self.theme.band(style), mark: b':', is_band: true };
-        // Without colours line styles tell the first ones apart too.
+        // Without colours, even the first lines are distinguished by line style.
         let line = match self.theme.background {
             Some(_) => style.line(),
             None => LineStyle::ALL[style.0 % LineStyle::ALL.len()],
@@ -75,21 +75,21 @@ impl App {
         let is_drawn = |x: usize| !self.theme.is_unicode || line.is_drawn_at(x);
         let far = gap_of(&series.columns, &self.reduced.span);
         let mut before: Option<(usize, usize, FileTime)> = None;
-        for (number, column) in series.columns.iter().enumerate() {
+        for (index, column) in series.columns.iter().enumerate() {
             let Some((average, at)) = column.average.zip(column.at).filter(|(value, _)| value.is_finite())
             else {
-                // An interval without a value is a gap; a column in which none ends is none.
+                // An error interrupts the line; a column in which no interval ends does not.
                 if column.errors > 0 {
                     before = None;
                 }
                 continue;
             };
-            let x = dot_of(number, columns, width);
+            let x = dot_of(index, columns, width);
             let y = height_of(average);
             if has_band && let (Some(minimum), Some(maximum)) = (column.minimum, column.maximum) {
-                canvas.upright(x, height_of(minimum), height_of(maximum), band);
+                canvas.vertical(x, height_of(minimum), height_of(maximum), band);
             }
-            // What stands out is two dots thick.
+            // Highlighted lines are two dots thick.
             for below in 0..=usize::from(item.is_highlighted()) {
                 match before {
                     Some((from_x, from_y, from)) if at.since(from) as f64 <= far => {
@@ -118,27 +118,27 @@ impl App {
         } else {
             1
         };
-        for number in 0..rows {
-            let line = row(Rect { width: AXIS, ..area }, number);
-            self.put(buffer, line, usize::from(AXIS) - 1, rule, dim);
+        for index in 0..rows {
+            let line = row(Rect { width: AXIS, ..area }, index);
+            self.write_text(buffer, line, usize::from(AXIS) - 1, rule, dim);
         }
         for part in 0..=parts {
             let line = (rows.saturating_sub(1) * part + parts / 2) / parts;
             let line = row(Rect { width: AXIS, ..area }, line);
             let value = AXIS_TOP * (parts - part) as f64 / parts as f64;
-            self.put(buffer, line, 0, &format!("{value:>3}"), dim);
-            self.put(buffer, line, usize::from(AXIS) - 1, tick, dim);
+            self.write_text(buffer, line, 0, &format!("{value:>3}"), dim);
+            self.write_text(buffer, line, usize::from(AXIS) - 1, tick, dim);
         }
         let line = row(area, rows);
-        self.put(buffer, line, usize::from(AXIS) - 1, corner, dim);
+        self.write_text(buffer, line, usize::from(AXIS) - 1, corner, dim);
         let Some(span) = self.shown_span().filter(|span| span.begin().0 > 0) else {
-            self.put(buffer, line, usize::from(AXIS), &across.repeat(usize::from(plot.width)), dim);
+            self.write_text(buffer, line, usize::from(AXIS), &across.repeat(usize::from(plot.width)), dim);
             return;
         };
         self.draw_times(buffer, Rect { x: plot.x, width: plot.width, ..line }, &span, across);
     }
 
-    /// Local times, as many as there is room for.
+    /// Draws labels with local times, as many as fit.
     fn draw_times(&self, buffer: &mut Buffer, line: Rect, span: &Span, across: &str) {
         let dim = self.theme.dim();
         let width = usize::from(line.width);
@@ -155,16 +155,16 @@ impl App {
                 self.time_of_day(time, length < 10 * FileTime::PER_SECOND)
             }
         };
-        self.put(buffer, line, 0, &across.repeat(width), dim);
+        self.write_text(buffer, line, 0, &across.repeat(width), dim);
         let sample = label(span.begin()).len();
         let parts = (width / (sample + 6)).clamp(1, 8);
         for part in 0..=parts {
             let time =
                 span.begin().saturating_add((span.length() as f64 * part as f64 / parts as f64) as i64);
-            // The end itself is outside.
+            // The end is exclusive.
             let time = if part == parts { span.end().saturating_sub(1) } else { time };
             let text = label(time);
-            let place = match part {
+            let column = match part {
                 0 => 0,
                 _ if part == parts => width.saturating_sub(text.len()),
                 _ => (width * part / parts).saturating_sub(text.len() / 2),
@@ -172,7 +172,7 @@ impl App {
             if part > 0 && width < 2 * text.len() + 2 {
                 break;
             }
-            self.put(buffer, line, place, &text, dim);
+            self.write_text(buffer, line, column, &text, dim);
         }
     }
 
@@ -188,7 +188,7 @@ impl App {
         buffer.set_style(area, Style::new().add_modifier(Modifier::REVERSED));
     }
 
-    /// A line down from the top where no other is.
+    /// Draws the cursor, a vertical line, in empty cells.
     fn draw_cursor(&self, buffer: &mut Buffer, plot: Rect) {
         let Some(x) = self.cursor.and_then(|cursor| self.column_at(cursor.begin())) else { return };
         let mark = self.theme.either("│", "|");
@@ -202,7 +202,7 @@ impl App {
     }
 }
 
-/// Where a column of figures stands: the first at the left edge, the last at the right.
+/// The horizontal position of a column of the figures, in dots: the first at the left edge, the last at the right.
 fn dot_of(column: usize, columns: usize, width: usize) -> usize {
     if columns >= width || columns < 2 {
         return column * width / columns.max(1);
@@ -210,7 +210,7 @@ fn dot_of(column: usize, columns: usize, width: usize) -> usize {
     (column * (width - 1) + (columns - 1) / 2) / (columns - 1)
 }
 
-/// From how far apart on, in units of 100 ns, two values are no neighbours.
+/// The maximum time between two values that a line connects, in units of 100 ns.
 fn gap_of(columns: &[Column], span: &Span) -> f64 {
     let times: Vec<_> = columns.iter().filter_map(|column| column.at).collect();
     let mut apart: Vec<_> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
@@ -220,7 +220,7 @@ fn gap_of(columns: &[Column], span: &Span) -> f64 {
     }
     let middle = apart.len() / 2;
     let (_, typical, _) = apart.select_nth_unstable(middle);
-    GAP * (*typical as f64).max(width)
+    GAP_FACTOR * (*typical as f64).max(width)
 }
 
 #[cfg(test)]

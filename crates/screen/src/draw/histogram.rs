@@ -1,4 +1,4 @@
-//! A bar for each counter.
+//! The histogram: one bar per legend item.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -6,19 +6,20 @@ use tachograph_monitor::scale::AXIS_TOP;
 use tachograph_monitor::{LegendItem, ReducedSeries};
 
 use super::chart::MARKS;
+use super::report::VALUE;
 use crate::app::App;
 use crate::text::{average_in, cut, figure_in, row, width};
 
-/// Eighths of a character, from one to eight.
+/// Blocks of one to eight eighths of a character's width.
 const EIGHTHS: [&str; 8] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
 
 impl App {
-    /// The value that histogram and report show: the current one of live data, the average of logs.
+    /// The value shown in the histogram and the report: the last one for live data, the average for logs.
     fn shown_value(&self, series: &ReducedSeries) -> Option<f64> {
         if self.facts.is_live { series.summary.last } else { series.summary.average }
     }
 
-    /// That value in at most so many columns.
+    /// [`shown_value`](Self::shown_value) formatted in at most `columns` columns.
     pub(super) fn shown_figure(&self, series: &ReducedSeries, columns: usize) -> String {
         let (counter_type, value) = (series.info.counter.counter_type, self.shown_value(series));
         if self.facts.is_live {
@@ -28,27 +29,26 @@ impl App {
     }
 
     pub(super) fn draw_histogram(&self, buffer: &mut Buffer, area: Rect) {
-        if self.draw_nothing(buffer, area) {
+        if self.draw_placeholder(buffer, area) {
             return;
         }
         let items = self.legend.sorted(&self.reduced);
         let shown: Vec<_> = items.into_iter().filter(|item| item.is_shown()).collect();
         let room = usize::from(area.height).saturating_sub(1);
-        // The selected one stays in sight.
+        // Scrolls so that the selected bar is visible.
         let selected = shown.iter().position(|item| Some(item.id()) == self.selected).unwrap_or(0);
         let top = (selected + 1).saturating_sub(room);
         let label = usize::from(area.width) / 3;
-        let value = 14;
-        let bars = usize::from(area.width).saturating_sub(label + value + 2);
-        for (number, item) in shown.iter().skip(top).take(room).enumerate() {
-            self.draw_bar(buffer, row(area, number), item, (label, bars));
+        let bars = usize::from(area.width).saturating_sub(label + VALUE + 2);
+        for (index, item) in shown.iter().skip(top).take(room).enumerate() {
+            self.draw_bar(buffer, row(area, index), item, (label, bars));
         }
-        let axis = row(area, room.min(shown.len() - top));
+        let axis = row(area, room.min(shown.len().saturating_sub(top)));
         let dim = self.theme.dim();
         for (share, text) in [(0.0, "0"), (0.5, "50"), (1.0, "100")] {
-            let place = label + 1 + (bars as f64 * share) as usize;
+            let column = label + 1 + (bars as f64 * share) as usize;
             let back = if share == 0.0 { 0 } else { text.len() };
-            self.put(buffer, axis, place.saturating_sub(back), text, dim);
+            self.write_text(buffer, axis, column.saturating_sub(back), text, dim);
         }
     }
 
@@ -65,7 +65,7 @@ impl App {
         let is_selected = Some(item.id()) == self.selected;
         let style = if is_selected { self.theme.selected() } else { ratatui::style::Style::new() };
         let text = cut(&name, label, self.theme.is_unicode).into_owned();
-        self.put(buffer, line, label.saturating_sub(width(&text)), &text, style);
+        self.write_text(buffer, line, label.saturating_sub(width(&text)), &text, style);
         let Some(series) = series else { return };
         let counter = &series.info.counter;
         let value = self.shown_value(series);
@@ -80,8 +80,8 @@ impl App {
             let mark = char::from(MARKS[item.style().0 % MARKS.len()]).to_string();
             mark.repeat((share * bars as f64).round() as usize)
         };
-        self.put(buffer, line, label + 1, &bar, style);
-        let text = self.shown_figure(series, usize::MAX);
-        self.put_right(buffer, line, &text, ratatui::style::Style::new());
+        self.write_text(buffer, line, label + 1, &bar, style);
+        let text = self.shown_figure(series, VALUE);
+        self.write_right_aligned(buffer, line, &text, ratatui::style::Style::new());
     }
 }

@@ -1,4 +1,4 @@
-//! The table of the chosen counters.
+//! The legend.
 
 use std::collections::HashMap;
 
@@ -14,15 +14,15 @@ use super::chart::MARKS;
 use crate::app::App;
 use crate::text::{average_in, cut, figure_in, row, width};
 
-/// What a column needs, what it would like, and in which order columns are left out where there is no room.
+/// The minimum and the preferred width of a column.
 struct Width {
     column: LegendColumn,
-    least: usize,
-    wanted: usize,
+    min: usize,
+    preferred: usize,
 }
 
-/// The first is left out first.
-const LEFT_OUT: [LegendColumn; 9] = [
+/// Columns that can be omitted if there is not enough room, in the order in which they are omitted.
+const OPTIONAL_COLUMNS: [LegendColumn; 9] = [
     LegendColumn::Computer,
     LegendColumn::Parent,
     LegendColumn::Set,
@@ -34,7 +34,7 @@ const LEFT_OUT: [LegendColumn; 9] = [
     LegendColumn::Instance,
 ];
 
-/// From this width on there is room for whole headings and numbers.
+/// From this width, headings and numbers are not shortened.
 const WIDE: u16 = 110;
 
 impl App {
@@ -75,15 +75,15 @@ impl App {
                 title = cut_title(*column, *columns, mark);
             }
             let text = format!("{title}{mark}");
-            let place = if column.is_number() { x + columns.saturating_sub(width(&text)) } else { x };
+            let start = if column.is_number() { x + columns.saturating_sub(width(&text)) } else { x };
             let cell = Rect { width: (x + columns).min(usize::from(area.width)) as u16, ..heading };
-            self.put(buffer, cell, place, &text, bold);
+            self.write_text(buffer, cell, start, &text, bold);
             let begin = area.x + x as u16;
             headings.push((*column, begin..begin + *columns as u16 + 1));
             x += columns + 1;
         }
-        for (number, (item, cells)) in shown.iter().zip(&cells).enumerate() {
-            let line = row(area, number + 1);
+        for (index, (item, cells)) in shown.iter().zip(&cells).enumerate() {
+            let line = row(area, index + 1);
             let is_selected = Some(item.id()) == self.selected;
             let mut base = Style::new();
             if !item.is_shown() {
@@ -94,28 +94,28 @@ impl App {
             }
             if is_selected {
                 buffer.set_style(line, self.theme.selected());
-                self.put(buffer, line, 0, self.theme.either("▸", ">"), base);
+                self.write_text(buffer, line, 0, self.theme.either("▸", ">"), base);
             }
             let mut x = 1;
             for (column, columns) in &columns {
                 let text = cells.get(column).map_or("", String::as_str);
-                let text = match column.number(item, &self.reduced) {
+                let text = match column.value(item, &self.reduced) {
                     Some(_) | None if column.is_number() && *column != LegendColumn::Scale => {
                         self.figure_of(item, *column, *columns)
                     }
                     _ => cut(text, *columns, self.theme.is_unicode).into_owned(),
                 };
-                let place = if column.is_number() { x + columns.saturating_sub(width(&text)) } else { x };
+                let start = if column.is_number() { x + columns.saturating_sub(width(&text)) } else { x };
                 let style = match column {
                     LegendColumn::Colour => self.theme.line(item.style(), item.is_highlighted()),
                     _ => base,
                 };
-                self.put(buffer, line, place, &text, style);
+                self.write_text(buffer, line, start, &text, style);
                 x += columns + 1;
             }
         }
         let rows = shown.iter().map(|item| item.id()).collect();
-        self.areas.hidden = (items.len() > room).then(|| (top + 1, top + shown.len(), items.len()));
+        self.areas.visible_rows = (items.len() > room).then(|| (top + 1, top + shown.len(), items.len()));
         self.areas.headings = headings;
         self.areas.rows = rows;
         self.legend_top = top;
@@ -123,7 +123,7 @@ impl App {
 
     fn figure_of(&self, item: &LegendItem, column: LegendColumn, columns: usize) -> String {
         let Some(series) = item.series(&self.reduced) else { return NONE.to_owned() };
-        let (counter_type, value) = (series.info.counter.counter_type, column.number(item, &self.reduced));
+        let (counter_type, value) = (series.info.counter.counter_type, column.value(item, &self.reduced));
         if column == LegendColumn::Average {
             return average_in(counter_type, value, series.summary.average_kind, columns);
         }
@@ -142,14 +142,14 @@ impl App {
             LegendColumn::Colour => self.swatch(item, if width >= WIDE { 5 } else { 2 }),
             LegendColumn::Scale => Factor(item.exponent()).to_string(),
             LegendColumn::Average | LegendColumn::Last | LegendColumn::Minimum | LegendColumn::Maximum => {
-                let most = if width >= 160 {
+                let max = if width >= 160 {
                     20
                 } else if width >= WIDE {
                     13
                 } else {
                     10
                 };
-                self.figure_of(item, column, most)
+                self.figure_of(item, column, max)
             }
             LegendColumn::Counter if item.info().is_none() => self.legend.path_of(item),
             _ => column.name(item).unwrap_or(NONE).to_owned(),
@@ -157,7 +157,7 @@ impl App {
         LegendColumn::ALL.into_iter().map(|column| (column, cell(column))).collect()
     }
 
-    /// A piece of the line.
+    /// A sample of the item's line.
     fn swatch(&self, item: &LegendItem, columns: usize) -> String {
         let style = item.style();
         if !self.theme.is_unicode {
@@ -177,14 +177,14 @@ impl App {
     }
 }
 
-/// A heading for which there is not enough room.
+/// Shortens a heading so that it fits with the sort mark.
 fn cut_title(column: LegendColumn, columns: usize, mark: &str) -> &'static str {
     let title = column.title();
     let room = columns.saturating_sub(usize::from(!mark.is_empty()));
     &title[..room.min(title.len())]
 }
 
-/// The columns that there is room for, with their widths.
+/// Selects the columns that fit, and their widths.
 fn fitted(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColumn, usize)> {
     let is_wide = room >= WIDE;
     let room = usize::from(room).saturating_sub(1);
@@ -194,7 +194,7 @@ fn fitted(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColu
     let of = |column: LegendColumn| {
         let longest = longest(column);
         let title = column.title().len() + 1;
-        let (least, wanted) = match column {
+        let (min, preferred) = match column {
             LegendColumn::Show if is_wide => (5, 5),
             LegendColumn::Show => (1, 1),
             LegendColumn::Colour if is_wide => (6, 6),
@@ -202,16 +202,16 @@ fn fitted(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColu
             LegendColumn::Scale => (6, 6),
             column if column.is_number() && is_wide => (longest.max(title), longest.max(title)),
             column if column.is_number() => (longest.max(8), longest.max(8)),
-            // The path of the selected one tells its set: names come first.
+            // Counter names have priority; the path of the selected counter shows its set.
             LegendColumn::Counter => (longest.min(if room < 79 { 12 } else { 20 }), longest.max(title)),
             LegendColumn::Instance => (8, longest.max(title)),
             _ => (longest.clamp(6, 8), longest.max(title)),
         };
-        Width { column, least, wanted }
+        Width { column, min, preferred }
     };
     let mut columns: Vec<_> = LegendColumn::ALL.into_iter().map(of).collect();
-    let needed = |columns: &[Width]| columns.iter().map(|width| width.least + 1).sum::<usize>();
-    for column in LEFT_OUT {
+    let needed = |columns: &[Width]| columns.iter().map(|width| width.min + 1).sum::<usize>();
+    for column in OPTIONAL_COLUMNS {
         if needed(&columns) <= room {
             break;
         }
@@ -219,10 +219,10 @@ fn fitted(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColu
     }
     let mut spare = room.saturating_sub(needed(&columns));
     let mut fitted = Vec::new();
-    for Width { column, least, wanted } in columns {
-        let more = wanted.saturating_sub(least).min(spare);
+    for Width { column, min, preferred } in columns {
+        let more = preferred.saturating_sub(min).min(spare);
         spare -= more;
-        fitted.push((column, least + more));
+        fitted.push((column, min + more));
     }
     fitted
 }

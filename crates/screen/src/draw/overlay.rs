@@ -1,4 +1,4 @@
-//! What lies over the screen: the list of keys, messages, questions.
+//! Dialogs: the list of keys, messages, prompts.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -10,16 +10,16 @@ use tachograph_monitor::figures::visible;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::app::{App, Prompt};
-use crate::keys::{KEYS, Of};
+use crate::keys::{KEYS, Scope};
 use crate::text::{row, width};
 
 impl App {
-    /// Clears a box in the midst of the screen and gives what is inside of it.
+    /// Draws a box in the middle of the screen; returns the area inside.
     pub(super) fn open_box(&self, frame: &mut Frame<'_>, title: &str, columns: u16, rows: u16) -> Rect {
         self.open_box_with(frame, title, "", columns, rows)
     }
 
-    /// As [`open_box`](Self::open_box), with a text on its lower edge.
+    /// Like [`open_box`](Self::open_box), with text on the lower edge.
     fn open_box_with(
         &self,
         frame: &mut Frame<'_>,
@@ -47,7 +47,7 @@ impl App {
         inside
     }
 
-    /// Lines of two columns in a box, from `top` on; says where there are more than it has room for.
+    /// Draws lines of two columns in a box, starting with line `top`.
     fn draw_lines(
         &self,
         frame: &mut Frame<'_>,
@@ -69,30 +69,31 @@ impl App {
         };
         let inside = self.open_box_with(frame, title, &below, columns, rows);
         let buffer = frame.buffer_mut();
-        for (number, (first, then)) in lines.iter().take(last).skip(*top).enumerate() {
-            let line = row(inside, number);
-            self.put(buffer, line, 1, first, Style::new().add_modifier(Modifier::BOLD));
-            self.put(buffer, line, second, then, Style::new());
+        for (index, (first, second_text)) in lines.iter().take(last).skip(*top).enumerate() {
+            let line = row(inside, index);
+            self.write_text(buffer, line, 1, first, Style::new().add_modifier(Modifier::BOLD));
+            self.write_text(buffer, line, second, second_text, Style::new());
         }
     }
 
     pub(super) fn draw_help(&self, frame: &mut Frame<'_>, top: &mut usize) {
-        let is_here = |of: Of| of == Of::Both || (of == Of::Live) == self.facts.is_live;
-        let keys = KEYS.iter().filter(|key| is_here(key.of)).map(|key| (key.shown, key.what));
+        let is_available =
+            |scope: Scope| scope == Scope::Both || (scope == Scope::Live) == self.facts.is_live;
+        let keys = KEYS.iter().filter(|key| is_available(key.scope)).map(|key| (key.label, key.help));
         let all: Vec<_> = keys.chain(MORE_HELP).collect();
         let longest = all.iter().map(|(keys, _)| keys.len()).max().unwrap_or(0);
-        // Two edges, a blank before each column and two between them.
-        let room = usize::from(MOST_HELP.min(self.areas.whole.width)).saturating_sub(longest + 6).max(8);
+        // Two edges, a space at each of them, and two spaces between the columns.
+        let room = usize::from(MAX_HELP.min(self.areas.whole.width)).saturating_sub(longest + 6).max(8);
         let mut lines = Vec::new();
-        for (keys, what) in all {
+        for (keys, help) in all {
             let mut keys = keys.to_owned();
-            if what.is_empty() {
+            if help.is_empty() {
                 lines.push((keys, String::new()));
             } else {
-                wrap(what, room, |line| lines.push((std::mem::take(&mut keys), line)));
+                wrap(help, room, |line| lines.push((std::mem::take(&mut keys), line)));
             }
         }
-        self.draw_lines(frame, "Keys (Esc closes)", MOST_HELP, &lines, top);
+        self.draw_lines(frame, "Keys (Esc closes)", MAX_HELP, &lines, top);
     }
 
     pub(super) fn draw_messages(&self, frame: &mut Frame<'_>, top: &mut usize) {
@@ -103,7 +104,7 @@ impl App {
             wrap(&format!("{}{times}", message.text), room, |line| lines.push((String::new(), line)));
         }
         if lines.is_empty() {
-            lines.push((String::new(), "no message".to_owned()));
+            lines.push((String::new(), "no messages".to_owned()));
         }
         self.draw_lines(frame, "Messages (Esc closes)", u16::MAX, &lines, top);
     }
@@ -114,40 +115,40 @@ impl App {
             return self.draw_yes_or_no(frame, &question);
         }
         let (text, style) = match &prompt.error {
-            Some(error) => (error.as_str(), self.theme.trouble()),
-            None => ("Enter: do it   Esc: cancel", self.theme.dim()),
+            Some(error) => (error.as_str(), self.theme.problem()),
+            None => ("Enter: OK   Esc: cancel", self.theme.dim()),
         };
         let columns = u16::try_from(width(&question).max(width(text)) + 4).unwrap_or(u16::MAX);
-        let columns = columns.clamp(LEAST_PROMPT, MOST_PROMPT);
+        let columns = columns.clamp(MIN_PROMPT, MAX_PROMPT);
         let lines = self.wrap_in_box(text, columns);
         let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
         let inside = self.open_box(frame, &question, columns, rows);
         let buffer = frame.buffer_mut();
-        for (number, text) in lines.iter().enumerate() {
-            self.put(buffer, row(inside, 1 + number), 1, text, style);
+        for (index, text) in lines.iter().enumerate() {
+            self.write_text(buffer, row(inside, 1 + index), 1, text, style);
         }
         let line = row(inside, 0);
-        // Of long answers the end is what is being written.
+        // Of a long text, the end is shown, because characters are added there.
         let room = usize::from(line.width).saturating_sub(2);
         let text = crate::text::cut_start(&prompt.text, room, self.theme.is_unicode).into_owned();
         let style = if prompt.is_proposed { self.theme.selected() } else { Style::new() };
-        let end = self.put(buffer, line, 1, &text, style);
+        let end = self.write_text(buffer, line, 1, &text, style);
         frame.set_cursor_position(Position { x: line.x + end as u16, y: line.y });
     }
 
-    /// A question that `y` answers with yes and any other key with no.
+    /// Draws a question that `y` confirms and any other key rejects.
     pub(super) fn draw_yes_or_no(&self, frame: &mut Frame<'_>, question: &str) {
-        let lines = self.wrap_in_box(question, LEAST_PROMPT);
+        let lines = self.wrap_in_box(question, MIN_PROMPT);
         let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
-        let inside = self.open_box(frame, "Are you sure?", LEAST_PROMPT, rows);
+        let inside = self.open_box(frame, "Are you sure?", MIN_PROMPT, rows);
         let buffer = frame.buffer_mut();
-        for (number, text) in lines.iter().enumerate() {
-            self.put(buffer, row(inside, number), 1, text, Style::new());
+        for (index, text) in lines.iter().enumerate() {
+            self.write_text(buffer, row(inside, index), 1, text, Style::new());
         }
-        self.put(buffer, row(inside, lines.len()), 1, "y: yes   any other key: no", self.theme.dim());
+        self.write_text(buffer, row(inside, lines.len()), 1, "y: yes   any other key: no", self.theme.dim());
     }
 
-    /// The lines of a text in a box of so many columns, as far as the screen has them.
+    /// Wraps a text for a box of n columns, or for the screen if it is narrower.
     fn wrap_in_box(&self, text: &str, columns: u16) -> Vec<String> {
         let mut lines = Vec::new();
         let room = usize::from(columns.min(self.areas.whole.width)).saturating_sub(4).max(8);
@@ -156,23 +157,23 @@ impl App {
     }
 }
 
-/// Columns of a question, where it is short.
-const LEAST_PROMPT: u16 = 60;
+/// Width of a short prompt, in columns.
+const MIN_PROMPT: u16 = 60;
 
-/// Columns of a question with a long answer to what was written.
-const MOST_PROMPT: u16 = 100;
+/// Width of a prompt with a long error message, in columns.
+const MAX_PROMPT: u16 = 100;
 
-/// Columns of the list of keys.
-const MOST_HELP: u16 = 100;
+/// Width of the list of keys, in columns.
+const MAX_HELP: u16 = 100;
 
-/// What stands below the keys.
+/// Help that follows the keys.
 const MORE_HELP: [(&str, &str); 3] = [
     ("", ""),
-    ("Mouse", "click: select, sort by a heading, set the cursor; drag: select time; wheel: zoom, move"),
-    ("In the tree", "Right Left: open, close; Space: mark; Enter: add; /: search or write a path"),
+    ("Mouse", "click: select, sort by a column, set the cursor; drag: select time; wheel: zoom, scroll"),
+    ("In the tree", "Right Left: open, close; Space: mark; Enter: add; /: search, or enter a path"),
 ];
 
-/// Corners and edges in ASCII.
+/// A border in ASCII.
 const ASCII_BORDER: border::Set<'static> = border::Set {
     top_left: "+",
     top_right: "+",
@@ -184,7 +185,8 @@ const ASCII_BORDER: border::Set<'static> = border::Set {
     horizontal_bottom: "-",
 };
 
-/// Breaks a text between words, and words that are too long where the line ends. Control characters are written out.
+/// Breaks a text into lines between words. Words longer than a line are split at its end. Control characters are
+/// escaped.
 pub(super) fn wrap(text: &str, columns: usize, mut line: impl FnMut(String)) {
     let mut now = String::new();
     for word in visible(text).split_whitespace() {

@@ -1,4 +1,4 @@
-//! Numbers by machine, counter set, counter and instance.
+//! The report: values by machine, counter set, counter and instance.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,14 +9,14 @@ use tachograph_monitor::{LegendItem, SeriesInfo};
 use crate::app::App;
 use crate::text::{cut, cut_start, row, width};
 
-/// A column of values.
-const VALUE: usize = 14;
+/// Width of a column of values.
+pub(super) const VALUE: usize = 14;
 
-/// Items of one counter set of one machine.
+/// The items of one counter set on one machine.
 struct Block<'a> {
     machine: &'a str,
     set: &'a str,
-    /// Labels of instances, as they came.
+    /// Labels of instances, in order of appearance.
     instances: Vec<&'a str>,
     counters: Vec<&'a str>,
     items: Vec<(&'a SeriesInfo, &'a LegendItem)>,
@@ -24,7 +24,7 @@ struct Block<'a> {
 
 impl App {
     pub(super) fn draw_report(&mut self, buffer: &mut Buffer, area: Rect) {
-        if self.draw_nothing(buffer, area) {
+        if self.draw_placeholder(buffer, area) {
             return;
         }
         let mut lines: Vec<Vec<(usize, String, Style)>> = Vec::new();
@@ -39,9 +39,9 @@ impl App {
         }
         let room = usize::from(area.height);
         self.report_top = self.report_top.min(lines.len().saturating_sub(room));
-        for (number, line) in lines.iter().skip(self.report_top).take(room).enumerate() {
+        for (index, line) in lines.iter().skip(self.report_top).take(room).enumerate() {
             for (column, text, style) in line {
-                self.put(buffer, row(area, number), *column, text, *style);
+                self.write_text(buffer, row(area, index), *column, text, *style);
             }
         }
     }
@@ -51,13 +51,13 @@ impl App {
         for item in self.legend.sorted(&self.reduced) {
             let Some(info) = item.info() else { continue };
             let (machine, set) = (info.machine.as_deref().unwrap_or(NONE), &*info.set.name);
-            let place = blocks.iter().position(|block| block.machine == machine && block.set == set);
-            let place = place.unwrap_or_else(|| {
+            let index = blocks.iter().position(|block| block.machine == machine && block.set == set);
+            let index = index.unwrap_or_else(|| {
                 let (instances, counters, items) = (Vec::new(), Vec::new(), Vec::new());
                 blocks.push(Block { machine, set, instances, counters, items });
                 blocks.len() - 1
             });
-            let block = &mut blocks[place];
+            let block = &mut blocks[index];
             let instance = info.instance.as_ref().map_or("", |instance| instance.label());
             if !block.instances.contains(&instance) {
                 block.instances.push(instance);
@@ -71,15 +71,16 @@ impl App {
         blocks
     }
 
-    /// A table of a line per counter and a column per instance, one below the other where there are too many instances.
+    /// Adds a table with a line per counter and a column per instance, or several tables if not all instances fit side
+    /// by side.
     fn lay_out_block(&self, block: &Block<'_>, room: usize, lines: &mut Vec<Vec<(usize, String, Style)>>) {
         let names = block.counters.iter().map(|name| width(name)).max().unwrap_or(0);
         let names = (names + 6).min(room / 2).max(12);
         let at_once = (room.saturating_sub(names) / (VALUE + 1)).max(1);
         let mut is_first = true;
         for instances in block.instances.chunks(at_once) {
-            let right = |number: usize, text: String, style: Style| {
-                let end = names + (number + 1) * (VALUE + 1);
+            let right_aligned = |index: usize, text: String, style: Style| {
+                let end = names + (index + 1) * (VALUE + 1);
                 (end.saturating_sub(width(&text)), text, style)
             };
             let mut heading = Vec::new();
@@ -87,27 +88,27 @@ impl App {
                 let set = cut(block.set, names.saturating_sub(3), self.theme.is_unicode).into_owned();
                 heading.push((2, set, Style::new().add_modifier(Modifier::BOLD)));
             }
-            for (number, instance) in instances.iter().enumerate() {
+            for (index, instance) in instances.iter().enumerate() {
                 let text = cut_start(instance, VALUE, self.theme.is_unicode).into_owned();
-                heading.push(right(number, text, Style::new().add_modifier(Modifier::BOLD)));
+                heading.push(right_aligned(index, text, Style::new().add_modifier(Modifier::BOLD)));
             }
             lines.push(heading);
             for counter in &block.counters {
                 let name = cut(counter, names.saturating_sub(5), self.theme.is_unicode).into_owned();
                 let mut line = vec![(4, name, Style::new())];
-                for (number, instance) in instances.iter().enumerate() {
-                    let is_it = |(info, _): &&(&SeriesInfo, &LegendItem)| {
+                for (index, instance) in instances.iter().enumerate() {
+                    let is_cell = |(info, _): &&(&SeriesInfo, &LegendItem)| {
                         *info.counter.name == **counter
                             && info.instance.as_ref().map_or("", |instance| instance.label()) == *instance
                     };
-                    let Some((_, item)) = block.items.iter().find(is_it) else { continue };
+                    let Some((_, item)) = block.items.iter().find(is_cell) else { continue };
                     let text = match item.series(&self.reduced) {
                         Some(series) => self.shown_figure(series, VALUE),
                         None => NONE.to_owned(),
                     };
                     let style =
                         if Some(item.id()) == self.selected { self.theme.selected() } else { Style::new() };
-                    line.push(right(number, text, style));
+                    line.push(right_aligned(index, text, style));
                 }
                 lines.push(line);
             }

@@ -1,4 +1,4 @@
-//! The tree to choose counters from.
+//! The tree of counters.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -8,9 +8,9 @@ use tachograph_monitor::figures::grouped;
 use super::overlay::wrap;
 use crate::app::App;
 use crate::text::{cut_start, row, width};
-use crate::tree::{Many, Node, Tree};
+use crate::tree::{Node, Tree};
 
-/// Lines of help.
+/// Number of lines for the help text.
 const HELP: u16 = 3;
 
 impl App {
@@ -23,12 +23,12 @@ impl App {
         self.areas.tree = list;
         let buffer = frame.buffer_mut();
         let label = "Search: ";
-        let mut end = self.put(buffer, search, 0, label, self.theme.dim());
+        let mut end = self.write_text(buffer, search, 0, label, self.theme.dim());
         let room = usize::from(search.width).saturating_sub(label.len() + 1);
         let text = cut_start(&tree.search, room, self.theme.is_unicode).into_owned();
-        end = self.put(buffer, search, end, &text, Style::new().add_modifier(Modifier::BOLD));
+        end = self.write_text(buffer, search, end, &text, Style::new().add_modifier(Modifier::BOLD));
         if tree.search.is_empty() && !tree.is_searching {
-            self.put(buffer, search, end, "(/ searches; \\ begins a path)", self.theme.dim());
+            self.write_text(buffer, search, end, "(/: search; \\: enter a path)", self.theme.dim());
         }
 
         let rows = usize::from(list.height);
@@ -36,25 +36,25 @@ impl App {
         if rows > 0 {
             tree.top = tree.top.clamp((tree.selected() + 1).saturating_sub(rows), tree.selected());
         }
-        for (number, node) in tree.rows().iter().enumerate().skip(tree.top).take(rows) {
-            let line = row(list, number - tree.top);
-            if number == tree.selected() && !tree.is_searching {
+        for (index, node) in tree.rows().iter().enumerate().skip(tree.top).take(rows) {
+            let line = row(list, index - tree.top);
+            if index == tree.selected() && !tree.is_searching {
                 buffer.set_style(line, self.theme.selected());
             }
             let mark = if tree.is_marked(node) { self.theme.either("✓", "x") } else { " " };
-            self.put(buffer, line, 0, mark, Style::new().add_modifier(Modifier::BOLD));
+            self.write_text(buffer, line, 0, mark, Style::new().add_modifier(Modifier::BOLD));
             let (depth, text) = self.row_of(tree, node);
             let arrow = match (tree.can_open(node), tree.is_open(node)) {
                 (false, _) => " ",
                 (true, true) => self.theme.either("▾", "-"),
                 (true, false) => self.theme.either("▸", "+"),
             };
-            self.put(buffer, line, 2 + 2 * depth, arrow, self.theme.dim());
+            self.write_text(buffer, line, 2 + 2 * depth, arrow, self.theme.dim());
             let style = if depth == 0 { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
-            self.put(buffer, line, 4 + 2 * depth, &text, style);
+            self.write_text(buffer, line, 4 + 2 * depth, &text, style);
         }
         if tree.rows().is_empty() {
-            self.put(buffer, row(list, 0), 4, "nothing is called so", self.theme.dim());
+            self.write_text(buffer, row(list, 0), 4, "no match", self.theme.dim());
         }
 
         let below =
@@ -67,30 +67,30 @@ impl App {
         };
         let room = usize::from(below.width).saturating_sub(width(&marked));
         let path = cut_start(&path, room, self.theme.is_unicode).into_owned();
-        self.put(buffer, row(below, 0), 0, &path, Style::new().add_modifier(Modifier::BOLD));
-        self.put_right(buffer, row(below, 0), &marked, Style::new());
+        self.write_text(buffer, row(below, 0), 0, &path, Style::new().add_modifier(Modifier::BOLD));
+        self.write_right_aligned(buffer, row(below, 0), &marked, Style::new());
         let mut lines = Vec::new();
         let help = node.and_then(|node| tree.help_of(&node)).unwrap_or_default();
         wrap(&help, usize::from(below.width), |line| lines.push(line));
-        for (number, text) in lines.iter().take(usize::from(help_lines)).enumerate() {
-            self.put(buffer, row(below, 1 + number), 0, text, Style::new());
+        for (index, text) in lines.iter().take(usize::from(help_lines)).enumerate() {
+            self.write_text(buffer, row(below, 1 + index), 0, text, Style::new());
         }
         let hint = if tree.is_searching {
-            "Enter: to the list   Esc: clear"
+            "Enter: go to list   Esc: clear"
         } else {
             "Right/Left: open/close  Space: mark  Enter: add  /: search  Esc: close"
         };
-        self.put(buffer, row(below, usize::from(below.height) - 1), 0, hint, self.theme.dim());
-        if let Some(Many { lines, .. }) = tree.question {
+        self.write_text(buffer, row(below, usize::from(below.height) - 1), 0, hint, self.theme.dim());
+        if let Some((_, lines)) = &tree.question {
             let lines = grouped(&lines.to_string());
-            return self.draw_yes_or_no(frame, &format!("These are {lines} new lines. Add them all? (y/n)"));
+            return self.draw_yes_or_no(frame, &format!("This adds {lines} lines. Continue? (y/n)"));
         }
         if tree.is_searching {
             frame.set_cursor_position(Position { x: search.x + end as u16, y: search.y });
         }
     }
 
-    /// How deep a row stands, and its text.
+    /// The depth and the text of a row.
     fn row_of(&self, tree: &Tree, node: &Node) -> (usize, String) {
         match node {
             Node::Set(set) => (0, tree.set(*set).map_or_else(String::new, |set| set.name.to_string())),
@@ -99,7 +99,7 @@ impl App {
                 (1, entry.map_or_else(String::new, |entry| entry.counter.name.to_string()))
             }
             Node::Instance(.., name) => (2, name.clone()),
-            Node::Nothing(.., why) => (2, format!("({why})")),
+            Node::Message(.., text) => (2, format!("({text})")),
         }
     }
 }

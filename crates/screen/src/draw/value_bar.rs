@@ -1,4 +1,4 @@
-//! The figures of the selected counter.
+//! The value bar, and the path of the selected counter.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -9,34 +9,34 @@ use crate::app::App;
 use crate::text::{average_in, cut_start, figure_in, width};
 
 impl App {
-    /// The path of the selected counter, and what it was under the cursor.
+    /// Draws the path of the selected counter, and its value at the cursor.
     pub(super) fn draw_path(&self, buffer: &mut Buffer, area: Rect) {
         let Some(item) = self.selected.and_then(|id| self.legend.item(id)) else { return };
         let under = self.under_cursor();
         let room = usize::from(area.width).saturating_sub(under.as_deref().map_or(0, |text| width(text) + 2));
         let path = self.legend.path_of(item);
         let style = self.theme.line(item.style(), false).add_modifier(Modifier::BOLD);
-        self.put(buffer, area, 0, &cut_start(&path, room, self.theme.is_unicode), style);
+        self.write_text(buffer, area, 0, &cut_start(&path, room, self.theme.is_unicode), style);
         if let Some(under) = under {
-            self.put_right(buffer, area, &under, Style::new());
+            self.write_right_aligned(buffer, area, &under, Style::new());
         }
     }
 
-    /// Time and values of the selected counter where the cursor is.
+    /// The time at the cursor, and the selected counter's values there.
     fn under_cursor(&self) -> Option<String> {
-        let number = self.column_under_cursor()?;
+        let index = self.column_under_cursor()?;
         let item = self.selected.and_then(|id| self.legend.item(id))?;
         let series = item.series(&self.reduced)?;
-        let column = series.columns.get(number)?;
-        let time = self.time_of_day(column.at.unwrap_or_else(|| self.reduced.time_of(number)), false);
+        let column = series.columns.get(index)?;
+        let time = self.time_of_day(column.at.unwrap_or_else(|| self.reduced.time_of(index)), false);
         let of = |value| figure(series.info.counter.counter_type, value);
         if column.values <= 1 {
             return Some(format!("at {time}: {}", of(column.average)));
         }
         let kind = series.summary.average_kind;
         let average = average_in(series.info.counter.counter_type, column.average, kind, usize::MAX);
-        let (least, most) = (of(column.minimum), of(column.maximum));
-        Some(format!("at {time}: {average} ({least} to {most}, {} values)", column.values))
+        let (minimum, maximum) = (of(column.minimum), of(column.maximum));
+        Some(format!("at {time}: {average} ({minimum} to {maximum}, {} values)", column.values))
     }
 
     pub(super) fn draw_value_bar(&self, buffer: &mut Buffer, area: Rect) {
@@ -76,15 +76,15 @@ impl App {
                 break;
             }
             if !name.is_empty() {
-                column = self.put(buffer, area, column, name, self.theme.dim()) + 1;
+                column = self.write_text(buffer, area, column, name, self.theme.dim()) + 1;
             }
             let bold = Style::new().add_modifier(Modifier::BOLD);
-            column = self.put(buffer, area, column, text, bold) + 2;
+            column = self.write_text(buffer, area, column, text, bold) + 2;
         }
-        if let Some((first, last, all)) = self.areas.hidden {
+        if let Some((first, last, all)) = self.areas.visible_rows {
             let rows = format!("{first}-{last}/{all}");
             if column + rows.len() <= room {
-                self.put_right(buffer, area, &rows, self.theme.dim());
+                self.write_right_aligned(buffer, area, &rows, self.theme.dim());
             }
         }
     }

@@ -1,46 +1,46 @@
-//! Whether logs are still being written.
+//! Detects logs that are still being written.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Files are looked at so often.
-const LOOKED: Duration = Duration::from_secs(1);
+/// How often files are checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What was appended is read in at most so large a part of the time, one of this many: circular logs are read as a whole.
-const SHARE: u32 = 10;
+/// After re-reading, the next check waits at least this multiple of the time it took, because circular logs are read
+/// whole.
+const MIN_PAUSE_FACTOR: u32 = 10;
 
-/// Length and time of the last writing of a file.
-type Seen = Option<(u64, SystemTime)>;
+/// Length and modification time; `None` if the file does not exist.
+type FileState = Option<(u64, SystemTime)>;
 
-/// Files that may grow.
+/// Files that can grow.
 pub(super) struct Growth {
-    files: Vec<(PathBuf, Seen)>,
+    files: Vec<(PathBuf, FileState)>,
     next: Instant,
 }
 
-fn seen(file: &PathBuf) -> Seen {
-    let facts = std::fs::metadata(file).ok()?;
-    Some((facts.len(), facts.modified().ok()?))
+fn state_of(file: &PathBuf) -> FileState {
+    let metadata = std::fs::metadata(file).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 impl Growth {
-    /// Files as they are now.
     pub(super) fn new(files: &[PathBuf]) -> Self {
-        let files = files.iter().map(|file| (file.clone(), seen(file))).collect();
-        Self { files, next: Instant::now() + LOOKED }
+        let files = files.iter().map(|file| (file.clone(), state_of(file))).collect();
+        Self { files, next: Instant::now() + CHECK_INTERVAL }
     }
 
-    /// How long it is until they are looked at.
+    /// The time until the next check.
     pub(super) fn wait(&self) -> Duration {
         self.next.saturating_duration_since(Instant::now())
     }
 
-    /// Whether one has changed since they were looked at last. One that has gone is as it was: it can still be read.
-    pub(super) fn look(&mut self) -> bool {
-        self.next = Instant::now() + LOOKED;
+    /// Whether a file has changed since the last check. A deleted file counts as unchanged: it can still be read.
+    pub(super) fn check(&mut self) -> bool {
+        self.next = Instant::now() + CHECK_INTERVAL;
         let mut has_changed = false;
         for (file, known) in &mut self.files {
-            let now = seen(file);
+            let now = state_of(file);
             if now.is_some() && now != *known {
                 *known = now;
                 has_changed = true;
@@ -49,9 +49,9 @@ impl Growth {
         has_changed
     }
 
-    /// Reading what had changed took so long.
-    pub(super) fn note_reading(&mut self, took: Duration) {
-        self.next = Instant::now() + LOOKED.max(took.saturating_mul(SHARE));
+    /// Schedules the next check, given how long re-reading took.
+    pub(super) fn delay_after(&mut self, took: Duration) {
+        self.next = Instant::now() + CHECK_INTERVAL.max(took.saturating_mul(MIN_PAUSE_FACTOR));
     }
 }
 
@@ -60,21 +60,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_that_change() {
+    fn changed_files_are_detected() {
         let folder = tempfile::tempdir().expect("a folder");
         let files = ["a", "b"].map(|name| folder.path().join(name));
         std::fs::write(&files[0], "x").expect("written");
         let mut growth = Growth::new(&files);
-        assert!(!growth.look());
+        assert!(!growth.check());
         std::fs::write(&files[0], "xy").expect("written");
-        assert!(growth.look());
-        assert!(!growth.look());
+        assert!(growth.check());
+        assert!(!growth.check());
         std::fs::write(&files[1], "").expect("written");
-        assert!(growth.look());
+        assert!(growth.check());
         std::fs::remove_file(&files[0]).expect("removed");
-        assert!(!growth.look());
-        assert!(growth.wait() <= LOOKED);
-        growth.note_reading(Duration::from_secs(3));
-        assert!(growth.wait() > 2 * LOOKED, "it takes its time");
+        assert!(!growth.check());
+        assert!(growth.wait() <= CHECK_INTERVAL);
+        growth.delay_after(Duration::from_secs(3));
+        assert!(growth.wait() > 2 * CHECK_INTERVAL, "delayed");
     }
 }

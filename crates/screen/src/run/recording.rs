@@ -1,5 +1,6 @@
-//! The samples that are shown, in a log.
+//! Recording the displayed samples.
 
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -8,39 +9,97 @@ use std::time::{Duration, SystemTime};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::CounterSet;
+use tachograph_counters::set::{Counter, CounterSet, Extent};
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::{RawValue, Status};
+use tachograph_counters::{CounterType, RawValue, Status};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::{FlowError, Sink as _};
 use tachograph_logs::Format;
 
 use crate::app::Recording;
 
-/// A recording that goes on.
-pub(super) struct Recorded {
+/// A recording in progress.
+pub(super) struct ActiveRecording {
     recorder: Recorder,
-    /// What the recorder reports of a log that was renamed or deleted.
+    /// Messages about a log that was renamed or deleted.
     moved: Receiver<String>,
     path: PathBuf,
     paths: Vec<PathPattern>,
-    /// What was in the first sample.
-    sets: Vec<Arc<CounterSet>>,
+    counters: RecordedCounters,
 }
 
-/// The group of a set that has gone: the log goes on without instances of it.
+/// The counters of a log: those of its first sample. Each has a group of its own, since the groups of later samples can divide
+/// the same counters differently: when a set has been absent, or paths have changed.
+#[derive(Default)]
+struct RecordedCounters {
+    /// The description of each counter.
+    sets: Vec<Arc<CounterSet>>,
+    /// The descriptions of the last sample's groups.
+    known: Vec<Arc<CounterSet>>,
+    /// For each counter: its group in a sample with these descriptions, and its column there.
+    locations: Vec<Option<(usize, usize)>>,
+}
+
+/// Identifies a counter in whichever group it is: machine, set, extent, fixed instance, name, type and time base.
+type CounterKey<'a> = (&'a str, &'a str, Extent, Option<&'a str>, &'a str, CounterType, i64);
+
+fn key_of<'a>(set: &'a CounterSet, counter: &'a Counter) -> CounterKey<'a> {
+    let instance = set.instance.as_ref().map(|instance| instance.label());
+    (&set.machine, &set.name, set.extent, instance, &counter.name, counter.counter_type, counter.time_base)
+}
+
+/// The columns of a sample's groups: indexes of group and counter.
+fn columns_of(sample: &Sample) -> impl Iterator<Item = (usize, usize)> {
+    let groups = sample.groups.iter().enumerate();
+    groups.flat_map(|(index, group)| (0..group.set.counters.len()).map(move |column| (index, column)))
+}
+
+impl RecordedCounters {
+    fn of(first: &Sample) -> Self {
+        let sets = columns_of(first).map(|(group, column)| first.groups[group].set.of_counter(column));
+        Self { sets: sets.collect(), ..Self::default() }
+    }
+
+    /// Finds the counters in a sample. Groups of different wildcards can have counters of the same key: these are
+    /// distinguished by their order.
+    fn find(&mut self, sample: &Sample) {
+        let mut found: HashMap<CounterKey<'_>, VecDeque<(usize, usize)>> = HashMap::new();
+        for (group, column) in columns_of(sample) {
+            let set = &sample.groups[group].set;
+            found.entry(key_of(set, &set.counters[column])).or_default().push_back((group, column));
+        }
+        let sets = self.sets.iter();
+        self.locations = sets.map(|set| found.get_mut(&key_of(set, &set.counters[0]))?.pop_front()).collect();
+        self.known = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+    }
+
+    /// The groups of the counters, with the values of a sample.
+    fn groups(&mut self, sample: &Sample) -> Vec<Group> {
+        if !sample.has_sets(self.known.iter()) {
+            self.find(sample);
+        }
+        let group = |(set, location): (&Arc<CounterSet>, &Option<(usize, usize)>)| match *location {
+            Some((group, column)) => sample.groups[group].with_columns(set, &[column]),
+            None => absent(set),
+        };
+        self.sets.iter().zip(&self.locations).map(group).collect()
+    }
+}
+
+/// The group of a set that has disappeared: without instances, or with errors as values if the set has a single
+/// instance.
 fn absent(set: &Arc<CounterSet>) -> Group {
     let mut group = Group::new(Arc::clone(set));
     if let Some(instance) = &set.instance {
         group.instances = [Arc::clone(instance)].into();
-        group.values.push(RawValue::error(Status::NO_INSTANCE));
+        group.values.resize(set.counters.len(), RawValue::error(Status::NO_INSTANCE));
         group.identities.push(0);
     }
     group
 }
 
-impl Recorded {
-    /// Begins; the format is that of the name's extension, a BLG where it has none.
+impl ActiveRecording {
+    /// Starts a recording. The extension of the name selects the format; the default is BLG.
     pub(super) fn begin(
         path: &Path,
         is_overwritten: bool,
@@ -64,55 +123,54 @@ impl Recorded {
         let mut recorder = Recorder::create(options, Moment { utc, bias_minutes: zone.bias_minutes })?;
         let (sender, moved) = channel();
         recorder.on_moved(move |log| {
-            // Nobody receives at the end.
+            // Fails only at the end, when the receiver has been dropped.
             let _ = sender.send(log.to_string());
         });
         let (path, paths) = (path.to_path_buf(), paths.to_vec());
-        Ok(Self { recorder, moved, path, paths, sets: Vec::new() })
+        Ok(Self { recorder, moved, path, paths, counters: RecordedCounters::default() })
     }
 
-    /// Writes a sample; also gives what is to be said. A log keeps the counters that it began with: what was chosen later is
-    /// left out, and what has gone is absent until it comes again.
-    pub(super) fn take(&mut self, sample: &Sample) -> Result<Option<String>, FlowError> {
+    /// Writes a sample; returns a message, if any. A log keeps the counters of its first sample: later ones are omitted, and
+    /// those that have disappeared are absent until they return.
+    pub(super) fn push(&mut self, sample: &Sample) -> Result<Option<String>, FlowError> {
         let mut notice = None;
         if self.recorder.summary().samples == 0 {
-            self.sets = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+            self.counters = RecordedCounters::of(sample);
         }
-        let is_as_begun = sample.groups.len() == self.sets.len()
-            && sample.groups.iter().zip(&self.sets).all(|(group, set)| Arc::ptr_eq(&group.set, set));
-        if is_as_begun {
-            self.recorder.take(sample)?;
+        if sample.has_sets(self.counters.sets.iter()) {
+            self.recorder.push(sample)?;
         } else {
             let mut kept = Sample::default();
-            kept.take_head(sample);
-            for set in &self.sets {
-                let is_it = |group: &&Group| Arc::ptr_eq(&group.set, set) || group.set == *set;
-                kept.groups.push(sample.groups.iter().find(is_it).cloned().unwrap_or_else(|| absent(set)));
-            }
-            self.recorder.take(&kept)?;
+            kept.copy_head(sample);
+            kept.groups = self.counters.groups(sample);
+            self.recorder.push(&kept)?;
         }
         if let Some(late) = self.recorder.without_column() {
-            let text = format!("'{late}' came after the first row, so it has no column; a .blg takes it in");
+            let text = format!(
+                "'{late}' appeared after the first row, so it has no column; a .blg would contain it"
+            );
             notice = Some(text);
         }
         Ok(self.moved.try_recv().ok().or(notice))
     }
 
-    /// The paths that it began with, which samples must be taken of for as long as it goes on.
+    /// The recorded paths, which samples must contain.
     pub(super) fn paths(&self) -> &[PathPattern] {
         &self.paths
     }
 
-    /// What is shown of it.
-    pub(super) fn shown(&self) -> Recording {
+    pub(super) fn state(&self) -> Recording {
         let summary = self.recorder.summary();
         let file = self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned();
         Recording { file, samples: summary.samples, bytes: summary.bytes }
     }
 
-    /// Completes the log.
+    /// Finishes the log; returns a message.
     pub(super) fn finish(mut self) -> Result<String, FlowError> {
         self.recorder.finish()?;
         Ok(format!("{}: {} samples recorded", self.path.display(), self.recorder.summary().samples))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! Screens over samples that are there, in place of made figures.
+//! Screens with boards of samples instead of generated figures.
 
 use std::ops::ControlFlow;
 
@@ -8,42 +8,42 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{Board, Chosen, LiveBoard, LogBoard, View};
 use tachograph_screen::{App, Facts, Input, Request, Theme};
 
-use crate::made::Shown;
+use crate::test_screen::TestScreen;
 
-/// Samples that are there.
+/// A board of samples.
 pub(crate) enum Samples {
     Live(Box<LiveBoard>),
     Log(Box<LogBoard>),
 }
 
-impl Shown {
-    /// A log that is read, all of it.
+impl TestScreen {
+    /// A screen of a log, with all counters.
     pub(crate) fn log_board(size: (u16, u16), mut board: LogBoard) -> Self {
-        let mut shown = Self::new(false, size, 0, Theme::default(), &[]);
+        let mut screen = Self::new(false, size, 0, Theme::default(), &[]);
         let paths = [r"\*(*)\*", r"\*\*"].map(|path| PathPattern::parse(path).expect("a path"));
         board.set_paths(&paths, &mut |_| ControlFlow::Continue(())).expect("a log");
         let view = View { counters: paths.map(Chosen::new).to_vec(), ..View::default() };
         let name = "a log of a long name.blg".to_owned();
         let (span, zone) = (board.span(), board.zone().clone());
         let facts = Facts { is_live: false, name, zone: zone.clone() };
-        shown.app = App::new(facts, view, Theme::default());
-        shown.board = Some(Samples::Log(Box::new(board)));
-        shown.input(Input::Opened(span, zone));
-        shown
+        screen.app = App::new(facts, view, Theme::default());
+        screen.board = Some(Samples::Log(Box::new(board)));
+        screen.input(Input::Opened(span, zone));
+        screen
     }
 
-    /// The samples of a board, which takes one for each interval of a second.
+    /// A screen of a live board.
     pub(crate) fn board(size: (u16, u16), board: LiveBoard, paths: &[PathPattern]) -> Self {
-        let mut shown = Self::new(true, size, 0, Theme::default(), &[]);
+        let mut screen = Self::new(true, size, 0, Theme::default(), &[]);
         let counters = paths.iter().cloned().map(Chosen::new).collect();
         let view = View { points: Some(board.points()), counters, ..View::default() };
-        let facts = Facts { is_live: true, name: "made".to_owned(), zone: TimeZone::utc() };
-        shown.app = App::new(facts, view, Theme::default());
-        shown.board = Some(Samples::Live(Box::new(board)));
-        shown
+        let facts = Facts { is_live: true, name: "fixture".to_owned(), zone: TimeZone::utc() };
+        screen.app = App::new(facts, view, Theme::default());
+        screen.board = Some(Samples::Live(Box::new(board)));
+        screen
     }
 
-    /// Takes a sample of the board.
+    /// Takes a sample.
     #[track_caller]
     pub(crate) fn collect(&mut self) {
         let Some(Samples::Live(board)) = &mut self.board else { panic!("no machine") };
@@ -56,11 +56,11 @@ impl Shown {
         self.input(Input::Terminal(Event::Resize(width, height)));
     }
 
-    /// What a board has to do with a request; false where it is none of its business.
-    pub(crate) fn take_by_board(&mut self, request: &Request) -> bool {
+    /// Lets the board perform a request; false if the request is not for a board.
+    pub(crate) fn perform_by_board(&mut self, request: &Request) -> bool {
         let Some(samples) = &mut self.board else { return false };
         if *request == Request::Figures {
-            let Some((span, columns)) = self.app.wanted() else { return true };
+            let Some((span, columns)) = self.app.required_figures() else { return true };
             let board: &mut dyn Board = match samples {
                 Samples::Live(board) => &mut **board,
                 Samples::Log(board) => &mut **board,

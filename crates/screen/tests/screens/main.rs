@@ -1,17 +1,17 @@
-//! Whole screens as text. `TACHO_UPDATE=1` writes what is shown now into `shown/`, to be looked at before it is kept.
+//! Whole screens as text. `TACHO_UPDATE=1` rewrites the expected screens in `shown/`; review them before committing.
 
 mod arithmetic;
 mod behaviour;
 mod boards;
 mod frozen;
-mod made;
 mod pictures;
 mod range;
+mod test_screen;
 
-#[path = "../../../flow/tests/live/made.rs"]
+#[path = "../../../flow/tests/live/fixture.rs"]
 #[allow(dead_code, reason = "a machine that several tests share")]
 mod machine;
 
-#[path = "../../../monitor/tests/logs/made.rs"]
+#[path = "../../../monitor/tests/logs/fixture.rs"]
 #[allow(dead_code, reason = "logs that several tests share")]
 mod logs;

@@ -1,4 +1,4 @@
-//! The history of a set: what its ended instances counted, together.
+//! The history of a set: the combined values of its ended instances.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,8 +6,8 @@ use crate::cell::{Pair, ratio_of, set_ratio};
 use crate::layout::{LINE, plain, slot};
 use crate::{Aggregate, Attributes, CellKind, CounterSetInfo};
 
-/// Takes the values of an instance that ends over into the history. `cells` says of each counter at which line of a slot it
-/// begins, and how many lines it has.
+/// Adds the values of an ending instance to the history. `cells` has the first line and the number of lines of each counter's
+/// cell.
 pub(super) fn fold(
     description: &CounterSetInfo,
     cells: &[(u32, u32)],
@@ -45,13 +45,13 @@ pub(super) fn fold(
                     let is_first = is_first || by_reference && !has_value(to);
                     let value = from[plain::VALUE].load(Ordering::Relaxed);
                     let before = to[plain::VALUE].load(Ordering::Relaxed);
-                    let (least, greatest) =
+                    let (smaller, larger) =
                         ((value as i64).min(before as i64), (value as i64).max(before as i64));
                     let after = match counter.aggregate {
-                        // A striped value is all of its lines together: there is no least or largest of them.
+                        // A striped value is the sum of all lines: single lines have no minimum or maximum.
                         Aggregate::Minimum | Aggregate::Maximum if count == 1 && is_first => value,
-                        Aggregate::Minimum if count == 1 => least as u64,
-                        Aggregate::Maximum if count == 1 => greatest as u64,
+                        Aggregate::Minimum if count == 1 => smaller as u64,
+                        Aggregate::Maximum if count == 1 => larger as u64,
                         _ => value.wrapping_add(before),
                     };
                     to[plain::VALUE].store(after, Ordering::Relaxed);

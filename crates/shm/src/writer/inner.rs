@@ -1,40 +1,42 @@
-//! A published set: its slots, and the instances in them.
+//! The shared state of a published set: its slots, and the instances in them.
 
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tachograph_schema::IgnorePoison;
 
 use super::history;
-use crate::folder::{Folder, socket_name, unready_name};
+use crate::folder::{Folder, socket_name, unfinished_name};
 use crate::layout::{LINE, PAGE, header, slot, state};
 use crate::map::{Mapping, boot_nanoseconds, reserve};
 use crate::problem::WriteError;
-use crate::slots::{Places, SlotOwner};
+use crate::slots::{SlotOwner, SlotTable};
 use crate::{CounterSetInfo, InstanceType};
 
-/// How much a file grows at least, so that not every instance asks the kernel for room.
+/// Minimum growth of a file in bytes, so that not every new instance requires a system call.
 const GROWTH: usize = 16 * PAGE;
 
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(super) description: Arc<CounterSetInfo>,
     pub(crate) mapping: Arc<Mapping>,
-    /// Nothing where nobody sees the set.
+    /// `None` for an unpublished set.
     pub(super) published: Option<Published>,
     pub(super) slots_at: usize,
     pub(super) slot_bytes: usize,
     pub(super) capacity: u32,
     pub(super) unique: u64,
-    /// The process that made the set. A forked child has the same memory, but only a copy of what is known of its slots:
-    /// it can update cells, but neither add nor end instances.
+    /// The process that created the set. A forked child shares the memory, but has only a copy of the slot table: it can
+    /// update cells, but not add or end instances.
     pub(super) process: u32,
-    /// By counter: its first line in a slot, and how many lines it has.
+    /// The first line and the number of lines of each counter's cell.
     pub(crate) cells: Vec<(u32, u32)>,
-    pub(super) places: Mutex<Places>,
+    pub(super) table: Mutex<SlotTable>,
 }
 
-/// The file of a set. Its lock is held as long as it is open.
+/// The file of a set. It is locked while it is open.
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) file: File,
@@ -44,32 +46,32 @@ pub(super) struct Published {
 }
 
 impl Inner {
-    /// To be asked before the lock of the places: a thread that a forked child does not have may hold that.
+    /// Must be checked before the table is locked: in a forked child, a thread that no longer exists may hold the lock.
     pub(crate) fn is_of_this_process(&self) -> bool {
         self.process == std::process::id()
     }
 
-    pub(super) fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn table(&self) -> MutexGuard<'_, SlotTable> {
+        self.table.lock().ignore_poison()
     }
 
-    /// The byte at which a slot begins.
-    pub(crate) fn slot_at(&self, place: u32) -> usize {
-        self.slots_at + place as usize * self.slot_bytes
+    /// The offset of a slot in bytes.
+    pub(crate) fn slot_at(&self, index: u32) -> usize {
+        self.slots_at + index as usize * self.slot_bytes
     }
 
-    pub(super) fn slot(&self, place: u32) -> &[AtomicU64] {
-        &self.mapping.words()[self.slot_at(place) / 8..][..self.slot_bytes / 8]
+    pub(super) fn slot(&self, index: u32) -> &[AtomicU64] {
+        &self.mapping.words()[self.slot_at(index) / 8..][..self.slot_bytes / 8]
     }
 
-    /// Bytes of a name that stand in the instance's own slot.
+    /// The capacity for a name in the instance's own slot, in bytes.
     pub(super) fn first_name_bytes(&self) -> usize {
         (LINE - slot::NAME) * 8
     }
 
-    /// Takes slots, and gets room for those that are new.
-    pub(super) fn take_slots(&self, places: &mut Places, count: usize) -> Result<Vec<u32>, WriteError> {
-        let used = places.used as usize + places.new_ones_for(count);
+    /// Allocates slots, and reserves space for new ones.
+    pub(super) fn allocate_slots(&self, table: &mut SlotTable, count: usize) -> Result<Vec<u32>, WriteError> {
+        let used = table.used as usize + table.new_slots_for(count);
         if used > self.capacity as usize {
             return Err(WriteError::Full(self.capacity));
         }
@@ -78,31 +80,31 @@ impl Inner {
         if let Some(published) = &self.published
             && needed > backed
         {
-            let wanted = needed.max(backed + GROWTH).next_multiple_of(PAGE).min(self.mapping.length());
-            let no_room = |error| WriteError::io("get room in the file", &published.path(), error);
-            reserve(&published.file, backed, wanted).map_err(no_room)?;
-            self.mapping.set_backed(wanted);
+            let size = needed.max(backed + GROWTH).next_multiple_of(PAGE).min(self.mapping.length());
+            let no_space = |error| WriteError::io("reserve space in the file", &published.path(), error);
+            reserve(&published.file, backed, size).map_err(no_space)?;
+            self.mapping.set_backed(size);
         }
-        let taken = places.take(count);
-        self.mapping.words()[header::SLOTS].store(u64::from(places.used), Ordering::Release);
-        Ok(taken)
+        let indexes = table.allocate(count);
+        self.mapping.words()[header::SLOTS].store(u64::from(table.used), Ordering::Release);
+        Ok(indexes)
     }
 
-    /// Fills slots that nobody looks at; the instance's life comes last.
-    pub(super) fn write_instance(&self, places: &[u32], name: &str, id: u32, number: u64) {
-        // A reader that still sees something of who had the slot before must see that its life is over.
+    /// Fills slots that no reader uses; the instance's life is stored last.
+    pub(super) fn write_instance(&self, indexes: &[u32], name: &str, id: u32, serial: u64) {
+        // A reader that still sees words of the previous instance must also see that its life has ended.
         fence(Ordering::Release);
         let (mut bytes, mut first) = (name.as_bytes(), true);
-        for (index, &place) in places.iter().enumerate() {
-            let words = self.slot(place);
-            let room = if first { &words[slot::NAME..LINE] } else { &words[slot::NAME..] };
-            let (here, rest) = bytes.split_at(bytes.len().min(room.len() * 8));
-            for (word, chunk) in room.iter().zip(here.chunks(8)) {
+        for (part, &index) in indexes.iter().enumerate() {
+            let words = self.slot(index);
+            let space = if first { &words[slot::NAME..LINE] } else { &words[slot::NAME..] };
+            let (here, rest) = bytes.split_at(bytes.len().min(space.len() * 8));
+            for (word, chunk) in space.iter().zip(here.chunks(8)) {
                 let mut value = [0; 8];
                 value[..chunk.len()].copy_from_slice(chunk);
                 word.store(u64::from_le_bytes(value), Ordering::Relaxed);
             }
-            let next = places.get(index + 1).map_or(0, |next| u64::from(*next) + 1);
+            let next = indexes.get(part + 1).map_or(0, |next| u64::from(*next) + 1);
             words[slot::NEXT].store(next, Ordering::Relaxed);
             if first {
                 let id_and_length = u64::from(id) | (name.len() as u64) << 32;
@@ -114,61 +116,61 @@ impl Inner {
             }
             (bytes, first) = (rest, false);
         }
-        self.slot(places[0])[slot::LIFE].store(number, Ordering::Release);
+        self.slot(indexes[0])[slot::LIFE].store(serial, Ordering::Release);
     }
 
     pub(super) fn count_change(&self) {
         self.mapping.words()[header::CHANGES].fetch_add(1, Ordering::Release);
     }
 
-    /// Ends an instance, once.
+    /// Ends an instance. Calls after the first have no effect.
     pub(crate) fn end(&self, owner: &SlotOwner) {
         if !self.is_of_this_process() {
             return;
         }
-        let mut places = self.places();
+        let mut table = self.table();
         if owner.has_ended.swap(true, Ordering::Relaxed) {
             return;
         }
-        places.live.remove(&(owner.name.clone(), owner.id));
-        let Some(&place) = owner.places.first() else { return };
+        table.live.remove(&(owner.name.clone(), owner.id));
+        let Some(&index) = owner.indexes.first() else { return };
         let words = self.mapping.words();
         if self.description.instance_type == InstanceType::SingleAggregateHistory {
-            // Odd: who reads now would count the instance twice, or not at all.
+            // Odd while the values are moved: a concurrent reader could count the instance twice, or not at all.
             words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
-            self.slot(place)[slot::LIFE].store(0, Ordering::Release);
-            history::fold(&self.description, &self.cells, self.slot(place), self.slot(0));
+            self.slot(index)[slot::LIFE].store(0, Ordering::Release);
+            history::fold(&self.description, &self.cells, self.slot(index), self.slot(0));
             words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
         } else {
-            self.slot(place)[slot::LIFE].store(0, Ordering::Release);
+            self.slot(index)[slot::LIFE].store(0, Ordering::Release);
         }
-        drop(places);
+        drop(table);
         self.count_change();
     }
 
-    /// Takes back the slots of who does not need them any more.
-    pub(crate) fn give_back(&self, owner: &SlotOwner) {
+    /// Ends an instance, and frees its slots.
+    pub(crate) fn release(&self, owner: &SlotOwner) {
         if !self.is_of_this_process() {
             return;
         }
         self.end(owner);
-        self.places().give_back(&owner.places);
+        self.table().free(&owner.indexes);
     }
 
     pub(super) fn stop(&self) {
         if !self.is_of_this_process() {
             return;
         }
-        let mut places = self.places();
-        let is_first = !std::mem::replace(&mut places.is_stopped, true);
-        drop(places);
+        let mut table = self.table();
+        let is_first = !std::mem::replace(&mut table.is_stopped, true);
+        drop(table);
         let Some(published) = &self.published else { return };
         if !is_first {
             return;
         }
         self.mapping.words()[header::STATE].store(state::STOPPED, Ordering::Release);
         let is_ready = published.is_ready.load(Ordering::Acquire);
-        let name = if is_ready { published.name.clone() } else { published.unready() };
+        let name = if is_ready { published.name.clone() } else { published.unfinished_name() };
         if published.folder.is_still(&name, &published.file) {
             let folder = published.folder.by_descriptor();
             let _ = std::fs::remove_file(folder.join(&name));
@@ -178,8 +180,8 @@ impl Inner {
 }
 
 impl Published {
-    pub(super) fn unready(&self) -> String {
-        unready_name(&self.name)
+    pub(super) fn unfinished_name(&self) -> String {
+        unfinished_name(&self.name)
     }
 
     pub(super) fn path(&self) -> PathBuf {

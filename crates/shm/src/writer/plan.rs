@@ -1,10 +1,10 @@
-//! How a file is laid out, before it is made.
+//! The layout of a file, computed before it is created.
 
 use crate::layout::{HEADER_BYTES, LINE_BYTES, MAX_FILE, PAGE};
 use crate::problem::{Problem, WriteError};
 use crate::{CounterSetInfo, InstanceType, encoding};
 
-/// What a file will be.
+/// The layout of a file.
 pub(super) struct Plan {
     pub(super) description: CounterSetInfo,
     pub(super) encoded: Vec<u8>,
@@ -20,28 +20,28 @@ impl Plan {
         let encoded = encoding::encode(&description);
         let slots_at = (HEADER_BYTES + encoded.len()).next_multiple_of(PAGE);
         let slot_bytes = description.slot_lines() * LINE_BYTES;
-        let most = MAX_FILE.saturating_sub(slots_at) / slot_bytes;
-        if most == 0 {
-            let found = format!("{slot_bytes} bytes an instance");
-            let problem = Problem::new(0, found, "a set that 1 GiB holds at least one instance of");
+        let max = MAX_FILE.saturating_sub(slots_at) / slot_bytes;
+        if max == 0 {
+            let found = format!("{slot_bytes} bytes per instance");
+            let problem = Problem::new(0, found, "a set of which 1 GiB holds at least one instance");
             return Err(WriteError::CounterSetInfo(problem));
         }
-        let wanted = if capacity == 0 { 65_536 } else { capacity as usize };
+        let requested = if capacity == 0 { 65_536 } else { capacity as usize };
         // The history has a slot of its own.
-        let capacity = (wanted
+        let capacity = (requested
             + usize::from(description.instance_type == InstanceType::SingleAggregateHistory))
-        .min(most);
+        .min(max);
         let mut first = 1;
-        let place = |lines: usize| {
+        let cell = |lines: usize| {
             let cell = (first, lines as u32);
             first += lines as u32;
             cell
         };
-        let cells = description.counters.iter().map(|counter| counter.lines()).map(place).collect();
+        let cells = description.counters.iter().map(|counter| counter.lines()).map(cell).collect();
         Ok(Self { description, encoded, slots_at, slot_bytes, capacity: capacity as u32, cells })
     }
 
-    /// Most bytes of the file.
+    /// Maximum size of the file in bytes.
     pub(super) fn length(&self) -> usize {
         self.slots_at + self.capacity as usize * self.slot_bytes
     }

@@ -1,4 +1,4 @@
-//! A set for tests, and what a reader sees of it.
+//! A set for tests, and its instances as a reader sees them.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -12,7 +12,7 @@ use tachograph_shm::{
 
 pub(crate) const SET: Guid = Guid::parse("{11111111-2222-3333-4444-555555555555}");
 
-/// Places of the counters in the set.
+/// Indexes of the counters in the set.
 pub(crate) const PLAIN: usize = 0;
 pub(crate) const TIMER: usize = 1;
 pub(crate) const BASE: usize = 2;
@@ -24,7 +24,7 @@ pub(crate) const REFERENCE: usize = 6;
 /// A set with a cell of each kind.
 pub(crate) fn description(instances: InstanceKind) -> Description {
     let mut set = Description::new("Shop", SET, instances);
-    set.help = "What the shop did.".into();
+    set.help = "Activity of the shop.".into();
     set.label = "shopd".into();
     let counter = |id, name: &str, cell| {
         let mut counter = CounterDescription::new(id, name, 0x1041_0500);
@@ -60,9 +60,9 @@ pub(crate) fn publish(folder: &Path, instances: InstanceKind) -> SetFile {
     set
 }
 
-/// What is seen of an instance.
+/// An instance as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ReadInstance {
     pub(crate) name: String,
     pub(crate) id: u32,
     pub(crate) number: u64,
@@ -70,23 +70,23 @@ pub(crate) struct Seen {
     pub(crate) values: Vec<Option<Reading>>,
 }
 
-impl Seen {
+impl ReadInstance {
     pub(crate) fn value(&self, counter: usize) -> u64 {
         self.values[counter].expect("a value").value
     }
 }
 
-pub(crate) fn look(reader: &mut SetReader) -> Vec<Seen> {
+pub(crate) fn look(reader: &mut SetReader) -> Vec<ReadInstance> {
     let mut seen = Vec::new();
     let counters = reader.description().counters.len();
     reader
         .read(|instance| {
             let mut name = String::new();
-            let has_name = instance.name_into(&mut name);
+            let has_name = instance.read_name(&mut name);
             let values = (0..counters).map(|counter| instance.value(counter)).collect();
-            let (id, number, history) = (instance.id(), instance.number(), instance.history());
-            if has_name && instance.is_whole() {
-                seen.push(Seen { name, id, number, history, values });
+            let (id, number, history) = (instance.id(), instance.serial(), instance.history());
+            if has_name && instance.is_consistent() {
+                seen.push(ReadInstance { name, id, number, history, values });
             }
         })
         .expect("a sound file");
@@ -103,7 +103,7 @@ pub(crate) fn open(folder: &Path) -> Result<SetReader, OpenError> {
     SetReader::open(&Folder::open(folder).expect("the folder"), &files[0])
 }
 
-/// Every name in the folder, hidden ones too.
+/// All names in the folder, including hidden ones.
 pub(crate) fn everything(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder");
     entries.map(|entry| entry.expect("an entry").path()).collect()

@@ -1,5 +1,4 @@
-//! What a collection is compared with: a loop that reads the same files of the same processes, which are open already,
-//! and does nothing with what it read.
+//! The baseline of a collection: a loop that reads the same open files of the same processes and ignores the content.
 
 #![allow(unreachable_pub, reason = "shared by programs")]
 
@@ -12,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 pub struct Sleepers(Vec<Child>);
 
 impl Sleepers {
-    /// Starts so many, and waits until all are asleep.
+    /// Starts processes and waits until all are asleep.
     pub fn start(count: usize) -> Self {
         let start = |_| {
             let mut command = Command::new("sleep");
@@ -50,7 +49,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Opens these files of all processes that there are, and the folders of which the size is asked.
+    /// Opens these files of all processes, and the folders whose size is read.
     pub fn open(names: &[&str], folders: &[&str]) -> Self {
         let processes = processes();
         let open = |names: &[&str]| {
@@ -74,7 +73,7 @@ impl Bare {
     }
 }
 
-/// The numbers of all processes.
+/// The ids of all processes.
 pub fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("/proc is there").flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

@@ -1,4 +1,4 @@
-//! `Cgroup`: what the control groups of version 2 use.
+//! `Cgroup`: the resources used by control groups (version 2).
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fstat, openat};
 use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, Provider, Rows};
 
-use crate::Roots;
 use crate::descriptors::Descriptors;
-use crate::file::KeptFile;
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
 use crate::scan::{lines, words};
 
 mod mount;
@@ -21,12 +21,12 @@ pub(crate) use table::TABLE;
 use table::{FILES, PERIODS, THROTTLED_PERIODS, THROTTLED_TIME};
 use tree::{Group, Walk};
 
-/// How many files are kept open at most; beyond that files are opened for each reading.
+/// The maximum number of files that stay open; further files are opened for each read.
 const MAX_OPEN_FILES: u64 = 32_768;
 
-/// The provider, where a hierarchy of version 2 is mounted.
+/// The provider, if a hierarchy of version 2 is mounted.
 pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
-    // Other sets of this process keep files open too.
+    // Use only a part of the limit, because other sets also keep files open.
     let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize;
     cgroups(roots, budget).map(|cgroups| Box::new(cgroups) as Box<dyn Provider>)
 }
@@ -36,8 +36,8 @@ fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, &path, flags, Mode::empty()).ok()?;
         let inode = fstat(&folder).ok()?.st_ino;
-        let mut controllers = KeptFile::new(path.join("cgroup.controllers"));
-        // The file is in every group: what lacks it is no hierarchy.
+        let mut controllers = OpenFile::new(path.join("cgroup.controllers"));
+        // Every group of version 2 has this file.
         let enabled = controllers.read().ok()?.to_vec();
 
         let mut cgroups = Cgroups {
@@ -48,15 +48,16 @@ fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
             enabled,
             walk: Walk::new(budget),
         };
-        let here = cgroups.walk.probe(&mut cgroups.root, cgroups.folder.as_fd());
+        let available = cgroups.walk.probe(&mut cgroups.root, cgroups.folder.as_fd());
         let is_enabled = |controller: &str| has_word(&cgroups.enabled, controller);
         let is_throttling = is_enabled("cpu") || is_in(&cgroups.folder, "cpu.max");
         let has = |id: u32| {
             if [PERIODS, THROTTLED_PERIODS, THROTTLED_TIME].contains(&id) {
                 return is_throttling;
             }
-            FILES.iter().zip(here).any(|(file, is_here)| {
-                let is_possible = is_here || (!file.controller.is_empty() && is_enabled(file.controller));
+            FILES.iter().zip(available).any(|(file, is_available)| {
+                let is_possible =
+                    is_available || (!file.controller.is_empty() && is_enabled(file.controller));
                 is_possible && file.ids().any(|known| known == id)
             })
         };
@@ -65,8 +66,8 @@ fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
     })
 }
 
-fn has_word(text: &[u8], wanted: &str) -> bool {
-    lines(text).flat_map(words).any(|word| word == wanted.as_bytes())
+fn has_word(text: &[u8], expected: &str) -> bool {
+    lines(text).flat_map(words).any(|word| word == expected.as_bytes())
 }
 
 fn is_in(folder: &OwnedFd, file: &str) -> bool {
@@ -77,8 +78,8 @@ struct Cgroups {
     info: Arc<CounterSetInfo>,
     root: Group,
     folder: OwnedFd,
-    /// Which controllers the root of what we see has. For other groups their parent says so.
-    controllers: KeptFile,
+    /// The controllers of the visible root. The controllers of other groups are listed by their parents.
+    controllers: OpenFile,
     enabled: Vec<u8>,
     walk: Walk,
 }
@@ -94,14 +95,14 @@ impl Provider for Cgroups {
         {
             self.enabled.clear();
             self.enabled.extend_from_slice(enabled);
-            self.root.look_again();
+            self.root.retry_absent();
         }
         self.walk.collect(&mut self.root, self.folder.as_fd(), rows);
         Ok(())
     }
 
-    fn rest(&mut self) {
-        self.walk.rest(&mut self.root);
+    fn idle(&mut self) {
+        self.walk.close_all(&mut self.root);
     }
 }
 

@@ -1,4 +1,4 @@
-//! `Pressure Stall`: how much time work lost while it waited for processors, memory, disks or interrupts.
+//! `Pressure Stall`: time that tasks lost while waiting for processors, memory, disks or interrupts.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
-use super::reason::Reasons;
-use crate::Roots;
-use crate::file::KeptFile;
+use crate::error_texts::ErrorTexts;
+use crate::open_file::OpenFile;
 use crate::ordered::finished;
+use crate::roots::Roots;
 use crate::scan::{lines, number, words};
 use crate::table::{CounterInfo, SetTable};
 
@@ -19,10 +19,10 @@ const SOME_AVERAGES: [u32; 3] = [3, 4, 5];
 const FULL_AVERAGES: [u32; 3] = [6, 7, 8];
 const AVERAGE_BASE: u32 = 9;
 
-/// An average of 100 % in hundredths of a percent.
+/// 100 % in hundredths of a percent.
 const WHOLE: u64 = 10_000;
 
-/// The resources, which are the files' names, in the order of the instances.
+/// The resources in the order of the instances. These are also the file names.
 const RESOURCES: [&str; 4] = ["cpu", "memory", "io", "irq"];
 
 const fn average(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
@@ -30,6 +30,7 @@ const fn average(id: u32, name: &'static str, source: &'static str, help: &'stat
 }
 
 /// The set.
+#[rustfmt::skip]
 pub(crate) static TABLE: SetTable = SetTable {
     name: "Pressure Stall",
     guid: 0x68882bc1b59b5377a4ffede626c8dc4d,
@@ -38,60 +39,24 @@ pub(crate) static TABLE: SetTable = SetTable {
     instances: "The resources that the kernel reports, in this order: cpu, memory, io, irq.",
     total: "",
     counters: &[
-        CounterInfo::row(
-            SOME,
-            "% Some Stall Time",
-            CounterType::TIMER_100NS,
-            "%",
-            0,
+        CounterInfo::row(SOME, "% Some Stall Time", CounterType::TIMER_100NS, "%", 0,
             "/proc/pressure/*: some total",
-            "Share of the interval in which at least one task waited for the resource. Exact for any interval: it comes from the kernel's total, not from its averages.",
-        ),
-        CounterInfo::row(
-            FULL,
-            "% Full Stall Time",
-            CounterType::TIMER_100NS,
-            "%",
-            0,
+            "Share of the interval in which at least one task waited for the resource. Exact for any interval: it comes from the kernel's total, not from its averages."),
+        CounterInfo::row(FULL, "% Full Stall Time", CounterType::TIMER_100NS, "%", 0,
             "/proc/pressure/*: full total",
-            "Share of the interval in which all tasks that had work waited for the resource at once. For cpu it is 0 on the whole machine by definition.",
-        ),
-        average(
-            SOME_AVERAGES[0],
-            "% Some Stall, 10 s Average",
-            "/proc/pressure/*: some avg10",
-            "The kernel's own running average of the some stall time, which fades over 10 seconds.",
-        ),
-        average(
-            SOME_AVERAGES[1],
-            "% Some Stall, 60 s Average",
-            "/proc/pressure/*: some avg60",
-            "The kernel's own running average of the some stall time, which fades over 60 seconds.",
-        ),
-        average(
-            SOME_AVERAGES[2],
-            "% Some Stall, 300 s Average",
-            "/proc/pressure/*: some avg300",
-            "The kernel's own running average of the some stall time, which fades over 300 seconds.",
-        ),
-        average(
-            FULL_AVERAGES[0],
-            "% Full Stall, 10 s Average",
-            "/proc/pressure/*: full avg10",
-            "The kernel's own running average of the full stall time, which fades over 10 seconds.",
-        ),
-        average(
-            FULL_AVERAGES[1],
-            "% Full Stall, 60 s Average",
-            "/proc/pressure/*: full avg60",
-            "The kernel's own running average of the full stall time, which fades over 60 seconds.",
-        ),
-        average(
-            FULL_AVERAGES[2],
-            "% Full Stall, 300 s Average",
-            "/proc/pressure/*: full avg300",
-            "The kernel's own running average of the full stall time, which fades over 300 seconds.",
-        ),
+            "Share of the interval in which all tasks that had work waited for the resource at once. For cpu it is 0 on the whole machine by definition."),
+        average(SOME_AVERAGES[0], "% Some Stall, 10 s Average", "/proc/pressure/*: some avg10",
+            "The kernel's own running average of the some stall time, which fades over 10 seconds."),
+        average(SOME_AVERAGES[1], "% Some Stall, 60 s Average", "/proc/pressure/*: some avg60",
+            "The kernel's own running average of the some stall time, which fades over 60 seconds."),
+        average(SOME_AVERAGES[2], "% Some Stall, 300 s Average", "/proc/pressure/*: some avg300",
+            "The kernel's own running average of the some stall time, which fades over 300 seconds."),
+        average(FULL_AVERAGES[0], "% Full Stall, 10 s Average", "/proc/pressure/*: full avg10",
+            "The kernel's own running average of the full stall time, which fades over 10 seconds."),
+        average(FULL_AVERAGES[1], "% Full Stall, 60 s Average", "/proc/pressure/*: full avg60",
+            "The kernel's own running average of the full stall time, which fades over 60 seconds."),
+        average(FULL_AVERAGES[2], "% Full Stall, 300 s Average", "/proc/pressure/*: full avg300",
+            "The kernel's own running average of the full stall time, which fades over 300 seconds."),
         CounterInfo::companion(AVERAGE_BASE, "% Stall Average Base", CounterType::RAW_BASE),
     ],
 };
@@ -99,32 +64,32 @@ pub(crate) static TABLE: SetTable = SetTable {
 /// A line of a pressure file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stall {
-    /// Hundredths of a percent over 10, 60 and 300 seconds.
+    /// The averages over 10, 60 and 300 seconds, in hundredths of a percent.
     pub(super) averages: [Option<u64>; 3],
-    /// Since the start, in units of 100 ns.
+    /// The total since boot, in units of 100 ns.
     pub(super) total_hundred_ns: Option<u64>,
 }
 
 /// A pressure file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pressure {
-    /// `None` in the file of irq.
+    /// `None` for irq.
     pub(super) some: Option<Stall>,
-    /// `None` in the file of cpu before Linux 5.13.
+    /// `None` for cpu before Linux 5.13.
     pub(super) full: Option<Stall>,
 }
 
-/// Reads a pressure file: `some avg10=0.12 avg60=0.00 avg300=0.00 total=4500`, and the same for `full`.
+/// Parses a pressure file: `some avg10=0.12 avg60=0.00 avg300=0.00 total=4500`, and the same for `full`.
 pub(super) fn parse(text: &[u8]) -> Pressure {
     let mut pressure = Pressure::default();
     for line in lines(finished(text).0) {
         let mut words = words(line);
-        let place = match words.next() {
+        let slot = match words.next() {
             Some(b"some") => &mut pressure.some,
             Some(b"full") => &mut pressure.full,
             _ => continue,
         };
-        let stall = place.insert(Stall::default());
+        let stall = slot.insert(Stall::default());
         for word in words {
             if let Some(value) = word.strip_prefix(b"avg10=") {
                 stall.averages[0] = hundredths(value);
@@ -140,7 +105,7 @@ pub(super) fn parse(text: &[u8]) -> Pressure {
     pressure
 }
 
-/// `12.34` is 1,234: the kernel always writes two digits after the point.
+/// Parses `12.34` as 1,234: the kernel always writes two digits after the point.
 fn hundredths(word: &[u8]) -> Option<u64> {
     let point = word.len().checked_sub(3)?;
     let (whole, fraction) = (&word[..point], &word[point..]);
@@ -148,15 +113,15 @@ fn hundredths(word: &[u8]) -> Option<u64> {
     number(whole)?.checked_mul(100)?.checked_add(hundredths)
 }
 
-/// The provider, where the kernel measures pressure.
+/// The provider, if the kernel measures pressure.
 pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let folder = roots.proc.join("pressure");
     let mut here = Pressure::default();
     let resources: Vec<Resource> = RESOURCES
         .iter()
         .filter_map(|name| {
-            let mut file = KeptFile::new(folder.join(name));
-            // Without PSI the files are missing; switched off at the start of the machine, reading them is refused.
+            let mut file = OpenFile::new(folder.join(name));
+            // Without PSI the files are missing; if it is disabled at boot, reading them fails.
             let pressure = parse(file.read().ok()?);
             here.some = here.some.or(pressure.some);
             here.full = here.full.or(pressure.full);
@@ -168,7 +133,7 @@ pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
                 file,
                 some_total: 0,
                 full_total: 0,
-                reasons: Reasons::default(),
+                reasons: ErrorTexts::default(),
             })
         })
         .collect();
@@ -189,10 +154,10 @@ struct PressureStall {
 
 struct Resource {
     instance: Arc<InstanceKey>,
-    file: KeptFile,
+    file: OpenFile,
     some_total: u64,
     full_total: u64,
-    reasons: Reasons,
+    reasons: ErrorTexts,
     no_some: Arc<str>,
     no_full: Arc<str>,
 }
@@ -251,7 +216,7 @@ fn set(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Machine, at, collect, first, names, value};
+    use crate::testing::{Machine, at, collect, first_value, names, value};
 
     const CPU: &str = "some avg10=10.04 avg60=9.31 avg300=3.83 total=45004128\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n";
     const OLD_CPU: &str = "some avg10=1.00 avg60=0.50 avg300=0.25 total=100\n";
@@ -263,15 +228,15 @@ mod tests {
         let mut provider = provider(&machine.roots).expect("a provider");
         let rows = collect(&mut *provider, at(10));
         assert_eq!(names(&rows), ["cpu", "io"]);
-        assert_eq!(first(&rows, "cpu", SOME), 450_041_280);
-        assert_eq!(first(&rows, "cpu", FULL), 0);
+        assert_eq!(first_value(&rows, "cpu", SOME), 450_041_280);
+        assert_eq!(first_value(&rows, "cpu", FULL), 0);
         let average = value(&rows, "cpu", SOME_AVERAGES[0]);
         assert_eq!((average.first, average.second), (1004, 10_000));
-        assert_eq!(first(&rows, "cpu", SOME_AVERAGES[2]), 383);
+        assert_eq!(first_value(&rows, "cpu", SOME_AVERAGES[2]), 383);
         // The io file has no 'full' line: an error, not zero.
         assert!(!value(&rows, "io", FULL).status.is_good());
         assert!(!value(&rows, "io", FULL_AVERAGES[1]).status.is_good());
-        assert!(rows.troubles()[0].reason.contains("no usable 'full' line"), "{:?}", rows.troubles());
+        assert!(rows.errors()[0].reason.contains("no usable 'full' line"), "{:?}", rows.errors());
     }
 
     #[test]
@@ -300,8 +265,8 @@ mod tests {
         let mut provider = provider(&machine.roots).expect("a provider");
         let rows = collect(&mut *provider, at(10));
         assert!(rows.info().position(SOME).is_none());
-        assert_eq!(first(&rows, "irq", FULL), 70);
-        assert_eq!(first(&rows, "irq", FULL_AVERAGES[0]), 7);
+        assert_eq!(first_value(&rows, "irq", FULL), 70);
+        assert_eq!(first_value(&rows, "irq", FULL_AVERAGES[0]), 7);
     }
 
     #[test]
@@ -324,11 +289,11 @@ mod tests {
         let mut provider = provider(&machine.roots).expect("a provider");
         collect(&mut *provider, at(10));
         machine.write("proc/pressure/cpu", CPU.replace("total=45004128", "total=45004000"));
-        assert_eq!(first(&collect(&mut *provider, at(11)), "cpu", SOME), 450_041_280);
+        assert_eq!(first_value(&collect(&mut *provider, at(11)), "cpu", SOME), 450_041_280);
     }
 
     #[test]
-    fn broken_files_are_errors() {
+    fn malformed_files_are_errors() {
         let machine = Machine::new(&[("proc/pressure/cpu", CPU)]);
         let mut provider = provider(&machine.roots).expect("a provider");
         for length in 0..CPU.len() {
@@ -354,8 +319,8 @@ mod tests {
         let newer = collect(&mut *provider, at(2));
         for name in names(&newer) {
             if value(&newer, name, SOME).status.is_good() {
-                assert!(first(&newer, name, SOME) >= first(&older, name, SOME), "{name}");
-                assert!((0..=10_000).contains(&first(&newer, name, SOME_AVERAGES[0])), "{name}");
+                assert!(first_value(&newer, name, SOME) >= first_value(&older, name, SOME), "{name}");
+                assert!((0..=10_000).contains(&first_value(&newer, name, SOME_AVERAGES[0])), "{name}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `Thermal Zone`: temperatures that the firmware and drivers tell of.
+//! `Thermal Zone`: temperatures that the firmware and drivers report.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -9,12 +9,12 @@ use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use rustix::io::Errno;
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Provider, Row, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
-use super::reason::Reasons;
-use crate::Roots;
-use crate::file::KeptFile;
+use crate::error_texts::{ErrorTexts, unreadable};
+use crate::open_file::OpenFile;
 use crate::ordered::finished;
+use crate::roots::Roots;
 use crate::scan::{number, signed};
 use crate::table::{CounterInfo, SetTable};
 
@@ -24,6 +24,7 @@ const PASSIVE: u32 = 3;
 const CRITICAL: u32 = 4;
 
 /// The set.
+#[rustfmt::skip]
 pub(crate) static TABLE: SetTable = SetTable {
     name: "Thermal Zone",
     guid: 0xd198a5a6eb7255a1afd124da3f3cedfa,
@@ -32,60 +33,32 @@ pub(crate) static TABLE: SetTable = SetTable {
     instances: "The zones of /sys/class/thermal by their number: number and type, such as `0 acpitz` or `2 x86_pkg_temp`.",
     total: "",
     counters: &[
-        CounterInfo::row(
-            TEMPERATURE,
-            "Temperature",
-            CounterType::LARGE_RAWCOUNT,
-            "°C",
-            0,
+        CounterInfo::row(TEMPERATURE, "Temperature", CounterType::LARGE_RAWCOUNT, "°C", 0,
             "/sys/class/thermal/thermal_zone*/temp",
-            "The temperature in degrees Celsius, rounded to the nearest.",
-        ),
-        CounterInfo::row(
-            HIGH_PRECISION,
-            "High Precision Temperature",
-            CounterType::LARGE_RAWCOUNT,
-            "m°C",
-            -3,
+            "The temperature in degrees Celsius, rounded to the nearest."),
+        CounterInfo::row(HIGH_PRECISION, "High Precision Temperature", CounterType::LARGE_RAWCOUNT, "m°C", -3,
             "/sys/class/thermal/thermal_zone*/temp",
-            "The temperature in thousandths of a degree Celsius, as the kernel gives it.",
-        ),
-        CounterInfo::row(
-            PASSIVE,
-            "Passive Trip Point",
-            CounterType::LARGE_RAWCOUNT,
-            "°C",
-            0,
+            "The temperature in thousandths of a degree Celsius, as the kernel gives it."),
+        CounterInfo::row(PASSIVE, "Passive Trip Point", CounterType::LARGE_RAWCOUNT, "°C", 0,
             "/sys/class/thermal/thermal_zone*/trip_point_*_temp of type passive",
-            "The temperature in degrees Celsius from which the kernel slows the zone's devices down; the lowest where there are several.",
-        ),
-        CounterInfo::row(
-            CRITICAL,
-            "Critical Trip Point",
-            CounterType::LARGE_RAWCOUNT,
-            "°C",
-            0,
+            "The temperature in degrees Celsius from which the kernel slows the zone's devices down; the lowest where there are several."),
+        CounterInfo::row(CRITICAL, "Critical Trip Point", CounterType::LARGE_RAWCOUNT, "°C", 0,
             "/sys/class/thermal/thermal_zone*/trip_point_*_temp of type critical",
-            "The temperature in degrees Celsius at which the kernel shuts the machine down; the lowest where there are several.",
-        ),
+            "The temperature in degrees Celsius at which the kernel shuts the machine down; the lowest where there are several."),
     ],
 };
 
-/// More than any machine has.
+/// The maximum number of zones.
 const MAX_ZONES: usize = 1024;
-/// The kernel's own limit is far lower.
+/// The maximum number of trip points; the kernel's own limit is far lower.
 const MAX_TRIP_POINTS: u32 = 64;
-/// What the kernel writes for a trip point that is switched off lies at or below absolute zero.
+/// The kernel shows a disabled trip point as a temperature at or below absolute zero.
 const ABSOLUTE_ZERO: i64 = -273_150;
 
-/// The provider, where there are zones.
+/// The provider, if there are zones.
 pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
-    let mut zones = ThermalZones {
-        info: TABLE.info(),
-        folder: roots.sys.join("class/thermal"),
-        zones: Vec::new(),
-        reasons: Reasons::default(),
-    };
+    let mut zones =
+        ThermalZones { info: TABLE.info(), folder: roots.sys.join("class/thermal"), zones: Vec::new() };
     zones.list().ok()?;
     if zones.zones.is_empty() {
         return None;
@@ -103,15 +76,14 @@ pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
 struct ThermalZones {
     info: Arc<CounterSetInfo>,
     folder: PathBuf,
-    /// By number.
+    /// Sorted by number.
     zones: Vec<Zone>,
-    reasons: Reasons,
 }
 
 struct Zone {
     number: u32,
-    is_here: bool,
-    /// The zone was taken away, perhaps for another of its number.
+    is_listed: bool,
+    /// Whether the zone was removed, and possibly replaced by another one with the same number.
     is_stale: bool,
     instance: Arc<InstanceKey>,
     temperature: Temperature,
@@ -123,10 +95,10 @@ struct Zone {
 
 /// A file with a temperature.
 struct Temperature {
-    file: KeptFile,
-    /// Whether the file was not there at the last reading.
+    file: OpenFile,
+    /// Whether the file was missing at the last read.
     is_gone: bool,
-    reasons: Reasons,
+    reasons: ErrorTexts,
     unusable: Arc<str>,
 }
 
@@ -137,15 +109,14 @@ impl Provider for ThermalZones {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         if let Err(error) = self.list() {
-            let reason = self.reasons.of(&error, self.folder.display());
-            return Err(Failure::new(ErrorCode::NO_DATA, reason));
+            return Err(unreadable(self.folder.display(), &error));
         }
         for zone in &mut self.zones {
             if !rows.wants_instance(zone.instance.name(), zone.number) {
                 continue;
             }
             let mut row = rows.push(&zone.instance);
-            // Reading asks the firmware, which may take milliseconds: only where it is asked for.
+            // The firmware can take milliseconds to answer: read only if requested.
             if row.wants(TEMPERATURE) || row.wants(HIGH_PRECISION) {
                 match zone.temperature.read() {
                     Ok(millidegrees) => {
@@ -166,11 +137,11 @@ impl Provider for ThermalZones {
 }
 
 impl ThermalZones {
-    /// Brings the list of zones up to date: they come and go with the drivers.
+    /// Updates the list of zones, which drivers add and remove.
     fn list(&mut self) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, &self.folder, flags, Mode::empty())?;
-        self.zones.iter_mut().for_each(|zone| zone.is_here = false);
+        self.zones.iter_mut().for_each(|zone| zone.is_listed = false);
         let count = self.zones.len();
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut entries = RawDir::new(folder, &mut buffer);
@@ -182,9 +153,9 @@ impl ThermalZones {
             };
             let number = number as u32;
             match self.zones[..count].binary_search_by_key(&number, |zone| zone.number) {
-                Ok(place) => {
-                    let zone = &mut self.zones[place];
-                    zone.is_here = true;
+                Ok(index) => {
+                    let zone = &mut self.zones[index];
+                    zone.is_listed = true;
                     if zone.is_stale {
                         *zone = Zone::new(&self.folder, number);
                     }
@@ -193,7 +164,7 @@ impl ThermalZones {
                 Err(_) => {}
             }
         }
-        self.zones.retain(|zone| zone.is_here);
+        self.zones.retain(|zone| zone.is_listed);
         self.zones.sort_unstable_by_key(|zone| zone.number);
         Ok(())
     }
@@ -203,7 +174,7 @@ impl Zone {
     fn new(folder: &std::path::Path, number: u32) -> Self {
         let folder = folder.join(format!("thermal_zone{number}"));
         let mut name = number.to_string();
-        let mut kind = KeptFile::new(folder.join("type"));
+        let mut kind = OpenFile::new(folder.join("type"));
         if let Ok(kind) = kind.read() {
             let kind = String::from_utf8_lossy(kind);
             if !kind.trim().is_empty() {
@@ -213,20 +184,20 @@ impl Zone {
         }
         let mut trip_points = [Vec::new(), Vec::new()];
         for point in 0..MAX_TRIP_POINTS {
-            let mut kind = KeptFile::new(folder.join(format!("trip_point_{point}_type")));
+            let mut kind = OpenFile::new(folder.join(format!("trip_point_{point}_type")));
             let Ok(kind) = kind.read() else { break };
-            let place = match kind.trim_ascii() {
+            let index = match kind.trim_ascii() {
                 b"passive" => 0,
                 b"critical" => 1,
                 _ => continue,
             };
-            trip_points[place].push(Temperature::new(folder.join(format!("trip_point_{point}_temp"))));
+            trip_points[index].push(Temperature::new(folder.join(format!("trip_point_{point}_temp"))));
         }
         let [passive, critical] = trip_points;
         let missing = |kind: &str| format!("{}: the zone has no {kind} trip point", folder.display()).into();
         Self {
             number,
-            is_here: true,
+            is_listed: true,
             is_stale: false,
             instance: Arc::new(InstanceKey::new(name, number, 0)),
             no_passive: missing("passive"),
@@ -241,10 +212,10 @@ impl Zone {
 impl Temperature {
     fn new(path: PathBuf) -> Self {
         let unusable = format!("{}: no temperature", path.display()).into();
-        Self { file: KeptFile::new(path), is_gone: false, reasons: Reasons::default(), unusable }
+        Self { file: OpenFile::new(path), is_gone: false, reasons: ErrorTexts::default(), unusable }
     }
 
-    /// Thousandths of a degree Celsius.
+    /// Reads the temperature, in thousandths of a degree Celsius.
     fn read(&mut self) -> Result<i64, Arc<str>> {
         self.is_gone = false;
         match self.file.read() {
@@ -280,7 +251,7 @@ fn set_lowest(row: &mut Row<'_>, id: u32, points: &mut [Temperature], no_point: 
     }
 }
 
-/// Degrees of thousandths, rounded to the nearest.
+/// Rounds millidegrees to degrees.
 fn degrees(millidegrees: i64) -> i64 {
     millidegrees.saturating_add(500).div_euclid(1000)
 }
@@ -288,7 +259,7 @@ fn degrees(millidegrees: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Machine, at, collect, first, names, value};
+    use crate::testing::{Machine, at, collect, first_value, names, value};
 
     const ZONE: &str = "sys/class/thermal/thermal_zone";
 
@@ -313,24 +284,24 @@ mod tests {
     }
 
     #[test]
-    fn zones_by_number() {
+    fn zones_are_sorted_by_number() {
         let machine = machine();
         let mut provider = provider(&machine.roots).expect("a provider");
         let rows = collect(&mut *provider, at(10));
         assert_eq!(names(&rows), ["2 acpitz", "10 x86_pkg_temp"]);
-        assert_eq!(first(&rows, "10 x86_pkg_temp", TEMPERATURE), 46);
-        assert_eq!(first(&rows, "10 x86_pkg_temp", HIGH_PRECISION), 45_500);
-        assert_eq!(first(&rows, "2 acpitz", TEMPERATURE), -1);
-        assert_eq!(first(&rows, "2 acpitz", HIGH_PRECISION), -1499);
-        // The trip point that is switched off does not count.
-        assert_eq!(first(&rows, "2 acpitz", PASSIVE), 95);
-        assert_eq!(first(&rows, "2 acpitz", CRITICAL), 105);
+        assert_eq!(first_value(&rows, "10 x86_pkg_temp", TEMPERATURE), 46);
+        assert_eq!(first_value(&rows, "10 x86_pkg_temp", HIGH_PRECISION), 45_500);
+        assert_eq!(first_value(&rows, "2 acpitz", TEMPERATURE), -1);
+        assert_eq!(first_value(&rows, "2 acpitz", HIGH_PRECISION), -1499);
+        // The disabled trip point is ignored.
+        assert_eq!(first_value(&rows, "2 acpitz", PASSIVE), 95);
+        assert_eq!(first_value(&rows, "2 acpitz", CRITICAL), 105);
         assert!(!value(&rows, "10 x86_pkg_temp", PASSIVE).status.is_good());
         assert_eq!(rows.instances()[1].id(), 10);
     }
 
     #[test]
-    fn zones_come_and_go() {
+    fn new_and_removed_zones_are_followed() {
         let machine = machine();
         let mut provider = provider(&machine.roots).expect("a provider");
         collect(&mut *provider, at(10));
@@ -340,12 +311,12 @@ mod tests {
         let rows = collect(&mut *provider, at(11));
         assert_eq!(names(&rows), ["2 acpitz", "3 iwlwifi_1"]);
         assert!(!value(&rows, "3 iwlwifi_1", TEMPERATURE).status.is_good());
-        assert!(rows.troubles()[0].reason.ends_with("no temperature"));
+        assert!(rows.errors()[0].reason.ends_with("no temperature"));
         machine.remove(&format!("{ZONE}3"));
         assert_eq!(names(&collect(&mut *provider, at(12))), ["2 acpitz"]);
         machine.write(&format!("{ZONE}3/temp"), "40000\n");
         machine.write(&format!("{ZONE}3/type"), "nvme\n");
-        assert_eq!(first(&collect(&mut *provider, at(13)), "3 nvme", TEMPERATURE), 40);
+        assert_eq!(first_value(&collect(&mut *provider, at(13)), "3 nvme", TEMPERATURE), 40);
     }
 
     #[test]
@@ -358,15 +329,11 @@ mod tests {
         let mut provider = crate::kernel::thermal::provider(&machine.roots).expect("a provider");
         let rows = collect(&mut *provider, at(1));
         assert_eq!(names(&rows), ["0", "1 x"]);
-        assert!(
-            rows.troubles()[0].reason.contains("thermal_zone0/temp: No such file"),
-            "{:?}",
-            rows.troubles()
-        );
+        assert!(rows.errors()[0].reason.contains("thermal_zone0/temp: No such file"), "{:?}", rows.errors());
     }
 
     #[test]
-    fn broken_files_are_errors() {
+    fn malformed_files_are_errors() {
         let machine = machine();
         let mut provider = provider(&machine.roots).expect("a provider");
         for broken in ["", "4550", "\n", "99999999999999999999\n", "-9223372036854775808\n", "-\n"] {
@@ -377,7 +344,7 @@ mod tests {
         machine.write(&format!("{ZONE}10/temp"), "9223372036854775807\n");
         collect(&mut *provider, at(10));
         machine.remove("sys/class/thermal");
-        let mut rows = Rows::of_everything(provider.info().clone());
+        let mut rows = Rows::unfiltered(provider.info().clone());
         rows.clear(at(12));
         assert!(provider.collect(&mut rows).is_err());
         assert!(crate::kernel::thermal::provider(&machine.roots).is_none());

@@ -1,4 +1,4 @@
-//! `Paging Activity`: the events of memory management that `/proc/vmstat` counts.
+//! `Paging Activity`: events of memory management from `/proc/vmstat`.
 
 use std::sync::Arc;
 
@@ -7,19 +7,18 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::keyed::KeyedFile;
-use crate::Roots;
+use crate::roots::Roots;
 use crate::table::{CounterInfo, SetTable};
 
-/// The keys whose sum is a counter. Kernels differ in the zones that they have, and in their age: the sum is of those
-/// that are there.
+/// A counter and the keys that it adds up. Keys that the kernel does not have are left out.
 struct Event {
     id: u32,
     keys: &'static [&'static str],
-    /// What one of the kernel's units is in the counter's.
+    /// The factor that converts the kernel's unit to the counter's.
     factor: u64,
 }
 
-/// One counter: its row, and its keys.
+/// Defines the counters: for each, its row in the table and its keys.
 macro_rules! events {
     ($($id:literal $name:literal [$($key:literal)+] $(* $factor:literal $unit:literal)?: $help:literal,)+) => {
         pub(super) const TABLE: SetTable = SetTable {
@@ -111,8 +110,8 @@ struct Activity {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
     vmstat: KeyedFile,
-    /// By event: the places of its keys in `vmstat`, of those that this kernel has.
-    places: Vec<Vec<usize>>,
+    /// For each event, the indexes in `vmstat` of the keys that this kernel has.
+    indexes: Vec<Vec<usize>>,
 }
 
 /// The provider, if `/proc/vmstat` can be read.
@@ -127,15 +126,15 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
         .filter(|(key, _)| probe.value(*key).is_some())
         .map(|(_, name)| *name)
         .collect();
-    let place = |name: &&str| here.iter().position(|key| key == name);
-    let places: Vec<Vec<usize>> =
-        EVENTS.iter().map(|event| event.keys.iter().filter_map(place).collect()).collect();
-    let has = |id| EVENTS.iter().zip(&places).any(|(event, places)| event.id == id && !places.is_empty());
+    let index = |name: &&str| here.iter().position(|key| key == name);
+    let indexes: Vec<Vec<usize>> =
+        EVENTS.iter().map(|event| event.keys.iter().filter_map(index).collect()).collect();
+    let has = |id| EVENTS.iter().zip(&indexes).any(|(event, indexes)| event.id == id && !indexes.is_empty());
     let info = TABLE.info_of(has);
     let vmstat = KeyedFile::of_counts(path, &here);
     let has_any = !here.is_empty();
     has_any.then(|| -> Box<dyn Provider> {
-        Box::new(Activity { info, instance: Arc::default(), vmstat, places })
+        Box::new(Activity { info, instance: Arc::default(), vmstat, indexes })
     })
 }
 
@@ -147,14 +146,14 @@ impl Provider for Activity {
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         self.vmstat.read();
         let mut row = rows.push(&self.instance);
-        for (event, places) in EVENTS.iter().zip(&self.places) {
+        for (event, indexes) in EVENTS.iter().zip(&self.indexes) {
             if !row.wants(event.id) {
                 continue;
             }
-            match places.iter().find(|place| self.vmstat.value(**place).is_none()) {
+            match indexes.iter().find(|index| self.vmstat.value(**index).is_none()) {
                 Some(&missing) => row.fail(event.id, self.vmstat.reason(missing)),
                 None => {
-                    let values = places.iter().filter_map(|place| self.vmstat.value(*place));
+                    let values = indexes.iter().filter_map(|index| self.vmstat.value(*index));
                     row.set(event.id, values.fold(0, u64::saturating_add).saturating_mul(event.factor));
                 }
             }

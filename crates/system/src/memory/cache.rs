@@ -1,4 +1,4 @@
-//! `Cache`, from `/proc/vmstat`: what of Windows' set Linux can tell.
+//! `Cache`, from `/proc/vmstat`: the counters of the Windows set that Linux has.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::keyed::KeyedFile;
-use crate::Roots;
+use crate::roots::Roots;
 use crate::table::{CounterInfo, SetTable};
 
 const DIRTY_PAGES: u32 = 1;
 const DIRTY_PAGE_THRESHOLD: u32 = 2;
 
+#[rustfmt::skip]
 pub(super) const TABLE: SetTable = SetTable {
     name: "Cache",
     guid: 0x1876c4f6_e192_59fc_814d_074bb825d8e4,
@@ -22,28 +23,15 @@ pub(super) const TABLE: SetTable = SetTable {
     instances: "",
     total: "",
     counters: &[
-        CounterInfo::row(
-            DIRTY_PAGES,
-            "Dirty Pages",
-            CounterType::RAWCOUNT,
-            "",
-            0,
-            "/proc/vmstat: nr_dirty",
-            "Pages of the page cache with changes that are not written yet.",
-        ),
-        CounterInfo::row(
-            DIRTY_PAGE_THRESHOLD,
-            "Dirty Page Threshold",
-            CounterType::RAWCOUNT,
-            "",
-            0,
+        CounterInfo::row(DIRTY_PAGES, "Dirty Pages", CounterType::RAWCOUNT, "", 0, "/proc/vmstat: nr_dirty",
+            "Pages of the page cache with changes that are not written yet."),
+        CounterInfo::row(DIRTY_PAGE_THRESHOLD, "Dirty Page Threshold", CounterType::RAWCOUNT, "", 0,
             "/proc/vmstat: nr_dirty_threshold",
-            "The number of dirty pages above which the kernel slows down programs that write.",
-        ),
+            "The number of dirty pages above which the kernel slows down programs that write."),
     ],
 };
 
-/// In the order of the ids.
+/// The keys, in the order of the ids.
 const KEYS: &[&str] = &["nr_dirty", "nr_dirty_threshold"];
 const IDS: [u32; 2] = [DIRTY_PAGES, DIRTY_PAGE_THRESHOLD];
 

@@ -1,4 +1,4 @@
-//! Files of keys and numbers, a line each: `/proc/meminfo`, `/proc/vmstat`, and those of NUMA nodes.
+//! Files with one key and number per line: `/proc/meminfo`, `/proc/vmstat`, and the similar files of NUMA nodes.
 
 use std::fs::File;
 use std::io::{self, BufRead};
@@ -6,44 +6,45 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::error_texts::error_text;
 use crate::scan::{number, words};
 
-/// A file of keys and numbers of which some keys are wanted.
+/// A file of keys and numbers, and the keys to read.
 ///
-/// The kernel has its keys in one order, so the line of each is remembered and only looked for again when another key
-/// stands there. Reading ends with the last wanted line: the kernel makes up such a file as it is read, and makes all of
-/// it up again for each further piece.
+/// The order of the keys rarely changes, so the line number of each key is remembered. The file is searched again
+/// only if a remembered line has another key. Reading stops at the last required line, because the kernel generates
+/// the whole file again for each further piece.
 #[derive(Debug)]
 pub(super) struct KeyedFile {
     path: PathBuf,
-    /// What stands before the key in each line.
+    /// The text before the key in each line.
     prefix: Box<[u8]>,
     keys: Vec<&'static str>,
     values: Vec<Option<u64>>,
-    /// The wanted lines in the order of the file, as (line, key).
-    places: Vec<(usize, usize)>,
+    /// The line number and the key's index of each required line, in file order.
+    lines: Vec<(usize, usize)>,
     file: Option<File>,
     buffer: Vec<u8>,
-    /// The greatest values so far, where the values never fall.
+    /// The maximum of each value so far, for running totals.
     greatest: Option<Vec<u64>>,
-    /// Why the file could not be read.
+    /// The error of the last read.
     failure: Option<Arc<str>>,
-    /// By key: that it is not there, in words.
+    /// For each key, the message that its value is missing.
     missing: Vec<Option<Arc<str>>>,
 }
 
-/// More than any of these files has.
+/// The maximum size of a file.
 const MAX_BYTES: usize = 1 << 20;
 
 impl KeyedFile {
-    /// The file of this path, of whose keys these are wanted.
+    /// Creates a reader for these keys of a file.
     pub(super) fn new(path: PathBuf, prefix: &str, keys: &[&'static str]) -> Self {
         Self {
             path,
             prefix: prefix.as_bytes().into(),
             keys: keys.to_vec(),
             values: vec![None; keys.len()],
-            places: Vec::new(),
+            lines: Vec::new(),
             file: None,
             buffer: vec![0; 4096],
             greatest: None,
@@ -52,20 +53,20 @@ impl KeyedFile {
         }
     }
 
-    /// As [`new`](Self::new), of values that count on. The kernel sums them up over processors while they change, so
-    /// that a sum may be less than the one before; the greater one is held.
+    /// Like [`new`](Self::new), but for running totals. The kernel sums them over processors while they change, so a
+    /// sum can be less than the previous one. The value then stays at its maximum.
     pub(super) fn of_counts(path: PathBuf, keys: &[&'static str]) -> Self {
         Self { greatest: Some(vec![0; keys.len()]), ..Self::new(path, "", keys) }
     }
 
-    /// Reads the values as they are now.
+    /// Reads the current values.
     pub(super) fn read(&mut self) {
         self.values.fill(None);
         match self.try_read() {
             Ok(()) => self.failure = None,
             Err(error) => {
                 self.file = None;
-                let text = format!("{}: {error}", self.path.display());
+                let text = error_text(self.path.display(), &error);
                 if self.failure.as_deref() != Some(text.as_str()) {
                     self.failure = Some(text.into());
                 }
@@ -79,12 +80,12 @@ impl KeyedFile {
         }
     }
 
-    /// The value of the key at this place in the list of keys, as it was read last.
+    /// The last value of the key with this index.
     pub(super) fn value(&self, key: usize) -> Option<u64> {
         self.values[key]
     }
 
-    /// Why a value is not there.
+    /// Why a value is missing.
     pub(super) fn reason(&mut self, key: usize) -> &Arc<str> {
         let Self { path, keys, failure, missing, .. } = self;
         failure.as_ref().unwrap_or_else(|| {
@@ -100,19 +101,19 @@ impl KeyedFile {
         let mut length = 0;
         loop {
             let is_end = self.fill(&mut length)?;
-            match self.take_remembered(length) {
+            match self.parse_remembered(length) {
                 Outcome::Done => return Ok(()),
                 Outcome::More if !is_end => {}
                 Outcome::More | Outcome::Moved => break,
             }
         }
-        // Another order than last time, or the first time.
+        // The first read, or the order has changed.
         while !self.fill(&mut length)? {}
         self.search(length);
         Ok(())
     }
 
-    /// Reads a further piece; whether the end was reached.
+    /// Reads the next piece; returns whether the end of the file, or the maximum size, was reached.
     fn fill(&mut self, length: &mut usize) -> io::Result<bool> {
         let Some(file) = &self.file else { return Ok(true) };
         if *length == self.buffer.len() {
@@ -133,16 +134,16 @@ impl KeyedFile {
         }
     }
 
-    /// Takes the values from the lines where they were last time.
-    fn take_remembered(&mut self, length: usize) -> Outcome {
-        if self.places.is_empty() {
+    /// Parses the values in the remembered lines.
+    fn parse_remembered(&mut self, length: usize) -> Outcome {
+        if self.lines.is_empty() {
             return Outcome::More;
         }
         let mut rest = &self.buffer[..length];
         let mut at = 0;
-        for &(line, key) in &self.places {
+        for &(line, key) in &self.lines {
             while at < line {
-                // `skip_until` is the standard library's fast search for a byte; in memory it does not fail.
+                // `skip_until` is fast, and cannot fail on a slice.
                 if !matches!(rest.skip_until(b'\n'), Ok(skipped) if skipped > 0) {
                     return Outcome::More;
                 }
@@ -162,13 +163,13 @@ impl KeyedFile {
         Outcome::Done
     }
 
-    /// Looks for all keys, and remembers where they are.
+    /// Searches the whole text for the keys and remembers their lines.
     fn search(&mut self, length: usize) {
-        self.places.clear();
+        self.lines.clear();
         self.values.fill(None);
         let mut lines = self.buffer[..length].split(|&byte| byte == b'\n').enumerate().peekable();
         while let Some((at, line)) = lines.next() {
-            // What follows the last line end is cut off.
+            // Ignore what follows the last newline: it is empty or a truncated line.
             if lines.peek().is_none() {
                 break;
             }
@@ -177,25 +178,25 @@ impl KeyedFile {
                     && self.values[key].is_none()
                 {
                     self.values[key] = value;
-                    self.places.push((at, key));
+                    self.lines.push((at, key));
                 }
             }
         }
     }
 }
 
-/// How far remembered lines have led.
+/// The result of parsing the remembered lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// All values are there.
+    /// All values were found.
     Done,
-    /// The text ends before the last of them.
+    /// The text ends before the last remembered line.
     More,
-    /// Another key stands where one was.
+    /// A remembered line has another key.
     Moved,
 }
 
-/// If this is the key's line: its number, which may be unreadable.
+/// The number in a line with this key. `None` if the line has another key; `Some(None)` if the number is malformed.
 fn value_of(line: &[u8], prefix: &[u8], key: &str) -> Option<Option<u64>> {
     let rest = line.strip_prefix(prefix)?.strip_prefix(key.as_bytes())?;
     let is_end = matches!(rest.first(), Some(b':' | b' ' | b'\t'));
@@ -214,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_move() {
+    fn moved_lines_are_found() {
         let machine = Machine::new(&[("proc/f", "ab 1\na 2\nc: 3 kB\n")]);
         let mut file = read(&machine, &["a", "c", "d"]);
         let values = |file: &KeyedFile| [0, 1, 2].map(|key| file.value(key));
         assert_eq!(values(&file), [Some(2), Some(3), None]);
         machine.write("proc/f", "ab 1\na 12345\nc: 4 kB\nd 1\n");
         file.read();
-        assert_eq!(values(&file), [Some(12345), Some(4), None], "a key that comes later is not looked for");
+        assert_eq!(values(&file), [Some(12345), Some(4), None], "a key that appears later is not searched");
         machine.write("proc/f", "new 1\nab 1\na 5\nc: 6 kB\nd 7\n");
         file.read();
         assert_eq!(values(&file), [Some(5), Some(6), Some(7)]);
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn broken() {
+    fn malformed_numbers_are_errors() {
         let whole = "a 12\nb: 345 kB\n";
         for length in 0..=whole.len() {
             let machine = Machine::new(&[("proc/f", &whole[..length])]);
@@ -249,20 +250,20 @@ mod tests {
     }
 
     #[test]
-    fn absent() {
+    fn a_missing_file_is_an_error() {
         let machine = Machine::new(&[]);
         let mut file = read(&machine, &["a"]);
         assert!(file.reason(0).contains("No such file"), "{}", file.reason(0));
         let reason = Arc::clone(file.reason(0));
         file.read();
-        assert!(Arc::ptr_eq(&reason, file.reason(0)), "made once");
+        assert!(Arc::ptr_eq(&reason, file.reason(0)), "allocated once");
         machine.write("proc/f", "a 1\n");
         file.read();
         assert_eq!(file.value(0), Some(1));
     }
 
     #[test]
-    fn counts_do_not_fall() {
+    fn totals_never_fall() {
         let machine = Machine::new(&[("proc/f", "a 5\n")]);
         let mut file = KeyedFile::of_counts(machine.path("proc/f"), &["a"]);
         for (text, value) in [("a 5\n", Some(5)), ("a 4\n", Some(5)), ("\n", None), ("a 6\n", Some(6))] {
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn longer_than_the_buffer() {
+    fn a_file_longer_than_the_buffer_is_read() {
         let text: String = (0..2000).map(|number| format!("key{number} {number}\n")).collect();
         let machine = Machine::new(&[("proc/f", &text)]);
         let mut file = read(&machine, &["key7", "key1999"]);

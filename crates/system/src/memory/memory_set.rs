@@ -7,7 +7,7 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::keyed::KeyedFile;
-use crate::Roots;
+use crate::roots::Roots;
 use crate::table::{CounterInfo, SetTable};
 
 const AVAILABLE_BYTES: u32 = 1;
@@ -30,6 +30,7 @@ const CACHE_RESIDENT: u32 = 18;
 const FREE: u32 = 19;
 const MODIFIED: u32 = 20;
 
+#[rustfmt::skip]
 pub(super) const TABLE: SetTable = SetTable {
     name: "Memory",
     guid: 0xf4de74fe_0368_5a9d_9e6f_c5f2487deb47,
@@ -46,24 +47,12 @@ pub(super) const TABLE: SetTable = SetTable {
             "Memory that programs can get without swapping, by the kernel's estimate: free memory and what the page \
              cache and the kernel's caches can give back.",
         ),
-        CounterInfo::row(
-            AVAILABLE_KBYTES,
-            "Available KBytes",
-            CounterType::LARGE_RAWCOUNT,
-            "KB",
-            0,
+        CounterInfo::row(AVAILABLE_KBYTES, "Available KBytes", CounterType::LARGE_RAWCOUNT, "KB", 0,
             "/proc/meminfo: MemAvailable",
-            "As Available Bytes, in units of 1,024 bytes.",
-        ),
-        CounterInfo::row(
-            AVAILABLE_MBYTES,
-            "Available MBytes",
-            CounterType::LARGE_RAWCOUNT,
-            "MB",
-            0,
+            "As Available Bytes, in units of 1,024 bytes."),
+        CounterInfo::row(AVAILABLE_MBYTES, "Available MBytes", CounterType::LARGE_RAWCOUNT, "MB", 0,
             "/proc/meminfo: MemAvailable",
-            "As Available Bytes, in units of 1,048,576 bytes, rounded down.",
-        ),
+            "As Available Bytes, in units of 1,048,576 bytes, rounded down."),
         bytes(
             COMMITTED,
             "Committed Bytes",
@@ -71,73 +60,30 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc/meminfo: Committed_AS",
             "Memory that the kernel has promised to programs, used or not.",
         ),
-        CounterInfo::row(
-            COMMIT_LIMIT,
-            "Commit Limit",
-            CounterType::LARGE_RAWCOUNT,
-            "bytes",
-            -6,
+        CounterInfo::row(COMMIT_LIMIT, "Commit Limit", CounterType::LARGE_RAWCOUNT, "bytes", -6,
             "/proc/meminfo: CommitLimit",
             "Bytes that could be promised if overcommitting were forbidden: swap, and a part of memory. By default Linux \
-             promises more than that.",
-        ),
-        CounterInfo::row(
-            COMMITTED_IN_USE,
-            "% Committed Bytes In Use",
-            CounterType::RAW_FRACTION,
-            "%",
-            0,
+             promises more than that."),
+        CounterInfo::row(COMMITTED_IN_USE, "% Committed Bytes In Use", CounterType::RAW_FRACTION, "%", 0,
             "/proc/meminfo: Committed_AS, CommitLimit",
             "Committed Bytes in percent of Commit Limit. Above 100 as a rule on Linux where programs reserve much more \
-             than they use, because the limit holds only if overcommitting is forbidden.",
-        )
-        .base(7),
+             than they use, because the limit holds only if overcommitting is forbidden.").base(7),
         CounterInfo::companion(7, "% Committed Bytes In Use Base", CounterType::RAW_BASE),
-        rate(
-            PAGE_FAULTS,
-            "Page Faults/sec",
-            -1,
-            "/proc/vmstat: pgfault",
-            "Page faults of all programs, those that found their page in memory and those that waited for a device.",
-        ),
-        rate(
-            PAGES,
-            "Pages/sec",
-            0,
-            "/proc/vmstat: pswpin, pswpout",
-            "Pages read from swap areas and written to them: Pages Input/sec and Pages Output/sec.",
-        ),
-        rate(
-            PAGES_INPUT,
-            "Pages Input/sec",
-            0,
-            "/proc/vmstat: pswpin",
+        rate(PAGE_FAULTS, "Page Faults/sec", -1, "/proc/vmstat: pgfault",
+            "Page faults of all programs, those that found their page in memory and those that waited for a device."),
+        rate(PAGES, "Pages/sec", 0, "/proc/vmstat: pswpin, pswpout",
+            "Pages read from swap areas and written to them: Pages Input/sec and Pages Output/sec."),
+        rate(PAGES_INPUT, "Pages Input/sec", 0, "/proc/vmstat: pswpin",
             "Pages read from swap areas. Windows counts pages read from files as well, which Linux counts with all \
-             other reading only: Paging Activity has that as Page In Bytes/sec.",
-        ),
-        rate(
-            PAGE_READS,
-            "Page Reads/sec",
-            0,
-            "/proc/vmstat: pgmajfault",
+             other reading only: Paging Activity has that as Page In Bytes/sec."),
+        rate(PAGE_READS, "Page Reads/sec", 0, "/proc/vmstat: pgmajfault",
             "Page faults that waited for a device: to read from a swap area or from a mapped file. As files count \
-             here, it may exceed Pages Input/sec.",
-        ),
-        rate(
-            PAGES_OUTPUT,
-            "Pages Output/sec",
-            0,
-            "/proc/vmstat: pswpout",
+             here, it may exceed Pages Input/sec."),
+        rate(PAGES_OUTPUT, "Pages Output/sec", 0, "/proc/vmstat: pswpout",
             "Pages written to swap areas to make memory free. Changed pages of files are not in it: Linux writes \
-             those soon after the change, short of memory or not.",
-        ),
-        rate(
-            REPURPOSED,
-            "Transition Pages RePurposed/sec",
-            -1,
-            "/proc/vmstat: pgsteal_anon, pgsteal_file",
-            "Pages of the page cache, and of programs once they were swapped out, that were taken back for another use.",
-        ),
+             those soon after the change, short of memory or not."),
+        rate(REPURPOSED, "Transition Pages RePurposed/sec", -1, "/proc/vmstat: pgsteal_anon, pgsteal_file",
+            "Pages of the page cache, and of programs once they were swapped out, that were taken back for another use."),
         bytes(
             POOL_PAGED,
             "Pool Paged Bytes",
@@ -212,7 +158,7 @@ const fn rate(
     CounterInfo::row(id, name, CounterType::COUNTER_COUNTER, "1/s", scale, source, help)
 }
 
-/// The wanted keys of both files, in the order of the constants below.
+/// The keys of both files. Add new ones at the end: [`SOURCES`] refers to them by index.
 const MEMINFO: &[&str] = &[
     "MemFree",
     "MemAvailable",
@@ -227,7 +173,7 @@ const MEMINFO: &[&str] = &[
 ];
 const VMSTAT: &[&str] = &["pswpin", "pswpout", "pgfault", "pgmajfault", "pgsteal_anon", "pgsteal_file"];
 
-/// From which file a counter is made, and from the values of which keys (places in the lists above).
+/// The file of a counter and its keys (indexes of the lists above).
 struct Source {
     id: u32,
     is_vmstat: bool,

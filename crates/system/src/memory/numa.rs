@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::keyed::KeyedFile;
-use crate::Roots;
-use crate::file::KeptFile;
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
 use crate::scan::number_list;
 use crate::table::{CounterInfo, SetTable};
 
@@ -102,7 +102,8 @@ const MEMINFO: &[&str] = &["MemTotal", "MemFree", "Active(file)", "Inactive(file
 const NUMASTAT: &[&str] =
     &["numa_hit", "numa_miss", "numa_foreign", "interleave_hit", "local_node", "other_node"];
 
-/// Counters of MEMINFO with the places of their keys; those of NUMASTAT follow in its order.
+/// The counters from MEMINFO, with the indexes of the keys that each adds up. The ids of the NUMASTAT counters
+/// follow, in order.
 const SIZES: [(u32, &[usize]); 5] = [(1, &[0]), (2, &[1]), (3, &[2, 3]), (4, &[4]), (5, &[1, 2, 3])];
 const FIRST_COUNT: u32 = 6;
 const COUNTS: std::ops::Range<u32> = FIRST_COUNT..FIRST_COUNT + NUMASTAT.len() as u32;
@@ -110,8 +111,8 @@ const COUNTS: std::ops::Range<u32> = FIRST_COUNT..FIRST_COUNT + NUMASTAT.len() a
 struct NodeMemory {
     info: Arc<CounterSetInfo>,
     roots: Roots,
-    online: KeptFile,
-    /// The list of nodes as it was read last.
+    online: OpenFile,
+    /// The list of nodes as last read.
     listed: Vec<u8>,
     nodes: Vec<Node>,
     total: Arc<InstanceKey>,
@@ -135,18 +136,18 @@ impl Node {
     }
 }
 
-/// The provider, if the machine tells of nodes.
+/// The provider, if the kernel lists nodes.
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let mut set = NodeMemory {
         info: TABLE.info(),
         roots: roots.clone(),
-        online: KeptFile::new(roots.sys.join("devices/system/node/online")),
+        online: OpenFile::new(roots.sys.join("devices/system/node/online")),
         listed: Vec::new(),
         nodes: Vec::new(),
         total: Arc::default(),
         round: 0,
     };
-    set.look().ok()?;
+    set.update_nodes().ok()?;
     for node in &mut set.nodes {
         node.meminfo.read();
         node.numastat.read();
@@ -162,15 +163,9 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
 }
 
 impl NodeMemory {
-    /// Looks which nodes there are.
-    fn look(&mut self) -> Result<(), Failure> {
-        let listed = match self.online.read() {
-            Ok(listed) => listed,
-            Err(error) => {
-                let reason = format!("{}: {error}", self.online.path().display());
-                return Err(Failure::new(ErrorCode::NO_DATA, reason));
-            }
-        };
+    /// Updates the list of nodes.
+    fn update_nodes(&mut self) -> Result<(), Failure> {
+        let listed = self.online.read_or_fail()?;
         if listed == self.listed {
             return Ok(());
         }
@@ -181,7 +176,7 @@ impl NodeMemory {
         for number in number_list(&self.listed) {
             let known = before.iter().position(|node| node.key.id() == number);
             self.nodes.push(match known {
-                Some(place) => before.swap_remove(place),
+                Some(index) => before.swap_remove(index),
                 None => Node::new(&self.roots, number, self.round),
             });
         }
@@ -196,7 +191,7 @@ impl Provider for NodeMemory {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        self.look()?;
+        self.update_nodes()?;
         let wants_sizes = rows.wants_any(SIZES.iter().map(|(id, _)| *id));
         let wants_counts = rows.wants_any(COUNTS);
         let wants_total = rows.wants_instance("_Total", self.total.id());
@@ -218,7 +213,7 @@ impl Provider for NodeMemory {
             for ((id, keys, is_size), sum) in sizes.chain(counts).zip(&mut sums) {
                 let file = if is_size { &mut node.meminfo } else { &mut node.numastat };
                 let missing = keys.iter().find(|key| file.value(**key).is_none());
-                // Sizes are told in units of 1,024 bytes.
+                // Sizes in the file are in KiB.
                 let all = keys.iter().filter_map(|key| file.value(*key)).fold(0, u64::saturating_add);
                 let value = if is_size { all / 1024 } else { all };
                 *sum = sum.filter(|_| missing.is_none()).map(|sum| sum.saturating_add(value));
@@ -232,7 +227,7 @@ impl Provider for NodeMemory {
         if wants_total {
             let mut row = rows.push(&self.total);
             let ids = SIZES.iter().map(|(id, _)| *id).chain(COUNTS);
-            // A sum without one of its parts stays "not valid"; the node's own row says why.
+            // A total with a missing part stays invalid; the row of the node has the reason.
             for (id, sum) in ids.zip(sums) {
                 if let Some(sum) = sum {
                     row.set(id, sum);
@@ -243,5 +238,5 @@ impl Provider for NodeMemory {
     }
 }
 
-/// The places of the keys of NUMASTAT.
+/// The index of each key in NUMASTAT.
 const PLACES: [usize; 6] = [0, 1, 2, 3, 4, 5];

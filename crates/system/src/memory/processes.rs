@@ -1,9 +1,9 @@
-//! How many processes there are.
+//! The number of processes.
 //!
-//! The kernel gives `/proc` a link count of 2, one for each of its own folders, and one for each process of the machine,
-//! so a single `fstat` tells their number. That is checked against the entries when counting begins and every
-//! [`CHECKED_EVERY`] times (a driver may add a folder). Where it does not hold, as in a container that sees only its own
-//! processes, the entries are counted each time.
+//! The link count of `/proc` is 2, plus one for each of the kernel's own folders and for each process of the machine,
+//! so one `fstat` is enough. The link count is compared with the entries at the start and every [`CHECKED_EVERY`]
+//! reads, because a driver can add a folder. If they do not match, as in a container with its own processes, the
+//! entries are counted at each read.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -19,13 +19,13 @@ const CHECKED_EVERY: u32 = 60;
 pub(super) struct ProcessCount {
     path: PathBuf,
     folder: Option<OwnedFd>,
-    /// Links of `/proc` that are no processes, if links can be trusted.
+    /// The number of links that are not processes; `None` if the link count cannot be used.
     other_links: Option<u64>,
     until_check: u32,
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-/// The entries of `/proc`.
+/// How many processes and other folders `/proc` lists.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entries {
     processes: u64,
@@ -43,7 +43,7 @@ impl ProcessCount {
         }
     }
 
-    /// The number of processes now.
+    /// The current number of processes.
     pub(super) fn count(&mut self) -> io::Result<u64> {
         if self.until_check == 0 {
             self.until_check = CHECKED_EVERY;
@@ -58,7 +58,7 @@ impl ProcessCount {
 
     fn check(&mut self) -> io::Result<u64> {
         let mut processes = 0;
-        // A process that comes or goes between the three calls makes them differ: then they are made again.
+        // Try again if a process starts or ends between the three calls.
         for _ in 0..4 {
             let before = self.links()?;
             let entries = self.entries()?;
@@ -84,7 +84,7 @@ impl ProcessCount {
     }
 
     fn links(&mut self) -> io::Result<u64> {
-        // The type of the number differs between architectures.
+        // The type of the link count depends on the architecture.
         #[allow(clippy::useless_conversion, reason = "not on every architecture")]
         Ok(u64::from(fstat(self.folder()?)?.st_nlink))
     }
@@ -114,7 +114,7 @@ mod tests {
     use crate::testing::Machine;
 
     #[test]
-    fn processes_come_and_go() {
+    fn new_and_ended_processes_are_counted() {
         let machine = Machine::new(&[
             ("proc/1/stat", ""),
             ("proc/20/stat", ""),
@@ -132,17 +132,17 @@ mod tests {
     }
 
     #[test]
-    fn links_that_tell_nothing() {
+    fn entries_are_counted_if_the_link_count_is_unusable() {
         let machine = Machine::new(&[("proc/1/stat", ""), ("proc/20/stat", "")]);
         let mut count = ProcessCount::new(&machine.roots.proc);
         count.count().expect("counted");
-        // As in a container: there are more links than what can be seen.
+        // As in a container: more links than visible processes.
         count.other_links = None;
         assert_eq!(count.count().expect("counted"), 2);
     }
 
     #[test]
-    fn a_driver_adds_a_folder() {
+    fn a_folder_of_a_driver_is_not_counted() {
         let machine = Machine::new(&[("proc/1/stat", "")]);
         let mut count = ProcessCount::new(&machine.roots.proc);
         count.count().expect("counted");
@@ -152,20 +152,20 @@ mod tests {
     }
 
     #[test]
-    fn this_machine() {
+    fn processes_of_this_machine_are_counted() {
         let mut count = ProcessCount::new(Path::new("/proc"));
         let naive = || {
             let entries = std::fs::read_dir("/proc").expect("read").flatten();
             entries.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok()).count() as u64
         };
         for _ in 0..5 {
-            // Other tests run meanwhile.
+            // Other tests run at the same time.
             assert!(count.count().expect("counted").abs_diff(naive()) < 50);
         }
     }
 
     #[test]
-    fn absent() {
+    fn a_missing_folder_is_an_error() {
         let machine = Machine::new(&[]);
         assert!(ProcessCount::new(&machine.roots.proc).count().is_err());
     }

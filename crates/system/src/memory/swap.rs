@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
-use crate::Roots;
-use crate::file::KeptFile;
-use crate::scan::{number, words};
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
+use crate::scan::{number, unescape, words};
 use crate::table::{CounterInfo, SetTable};
 
 const USAGE: u32 = 1;
 
-/// `% Usage Peak` is not here: Linux keeps no such peak.
+/// `% Usage Peak` is missing: Linux does not record the peak.
+#[rustfmt::skip]
 pub(super) const TABLE: SetTable = SetTable {
     name: "Paging File",
     guid: 0x1a23d47d_8bd1_53f3_a8b4_102a5ce56fd9,
@@ -22,30 +23,22 @@ pub(super) const TABLE: SetTable = SetTable {
     instances: "The paths of the swap areas in the kernel's order, then _Total. None where there is no swap.",
     total: "The sums of what is used and of the sizes.",
     counters: &[
-        CounterInfo::row(
-            USAGE,
-            "% Usage",
-            CounterType::RAW_FRACTION,
-            "%",
-            0,
-            "/proc/swaps: Used, Size",
-            "The part of the swap area that is in use.",
-        )
-        .base(2),
+        CounterInfo::row(USAGE, "% Usage", CounterType::RAW_FRACTION, "%", 0, "/proc/swaps: Used, Size",
+            "The part of the swap area that is in use.").base(2),
         CounterInfo::companion(2, "% Usage Base", CounterType::RAW_BASE),
     ],
 };
 
 struct PagingFile {
     info: Arc<CounterSetInfo>,
-    swaps: KeptFile,
+    swaps: OpenFile,
     areas: Vec<Area>,
     total: Arc<InstanceKey>,
-    broken: Arc<str>,
+    malformed: Arc<str>,
 }
 
 struct Area {
-    /// As the file has it.
+    /// The name as written in the file.
     written: Box<[u8]>,
     key: Arc<InstanceKey>,
 }
@@ -53,12 +46,12 @@ struct Area {
 /// The provider, if `/proc/swaps` can be read.
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let path = roots.proc.join("swaps");
-    let broken = format!("{}: the line of a swap area is broken", path.display()).into();
-    let mut swaps = KeptFile::new(path);
+    let malformed = format!("{}: the line of a swap area is malformed", path.display()).into();
+    let mut swaps = OpenFile::new(path);
     let is_readable = swaps.is_readable();
     is_readable.then(|| -> Box<dyn Provider> {
         let total = Arc::new(InstanceKey::new("_Total", u32::MAX >> 1, 0).reserved());
-        Box::new(PagingFile { info: TABLE.info(), swaps, areas: Vec::new(), total, broken })
+        Box::new(PagingFile { info: TABLE.info(), swaps, areas: Vec::new(), total, malformed })
     })
 }
 
@@ -68,14 +61,8 @@ impl Provider for PagingFile {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let text = match self.swaps.read() {
-            Ok(text) => text,
-            Err(error) => {
-                let reason = format!("{}: {error}", self.swaps.path().display());
-                return Err(Failure::new(ErrorCode::NO_DATA, reason));
-            }
-        };
-        // The first line names the columns.
+        let text = self.swaps.read_or_fail()?;
+        // The first line has the names of the columns.
         let lines = text.split_inclusive(|&byte| byte == b'\n').skip(1);
         let mut total = Some((0_u64, 0_u64));
         let mut count = 0;
@@ -84,7 +71,7 @@ impl Provider for PagingFile {
             if self.areas.get(count).is_none_or(|area| *area.written != *name) {
                 self.areas.truncate(count);
                 let id = count as u32;
-                let key = Arc::new(InstanceKey::new(readable(name), id, 0));
+                let key = Arc::new(InstanceKey::new(String::from_utf8_lossy(&unescape(name)), id, 0));
                 self.areas.push(Area { written: name.into(), key });
             }
             let usage = line.strip_suffix(b"\n").and_then(usage);
@@ -92,55 +79,33 @@ impl Provider for PagingFile {
                 .zip(usage)
                 .map(|(sum, more)| (sum.0.saturating_add(more.0), sum.1.saturating_add(more.1)));
             let key = &self.areas[count].key;
-            push(rows, key, usage, &self.broken);
+            push(rows, key, usage, &self.malformed);
             count += 1;
         }
         self.areas.truncate(count);
         if count > 0 {
-            push(rows, &self.total, total, &self.broken);
+            push(rows, &self.total, total, &self.malformed);
         }
         Ok(())
     }
 }
 
-fn push(rows: &mut Rows, key: &Arc<InstanceKey>, usage: Option<(u64, u64)>, broken: &Arc<str>) {
+fn push(rows: &mut Rows, key: &Arc<InstanceKey>, usage: Option<(u64, u64)>, malformed: &Arc<str>) {
     if !rows.wants_instance(key.full_name(), key.id()) {
         return;
     }
     let mut row = rows.push(key);
     match usage {
         Some((used, size)) => row.set_with_base(USAGE, used, size),
-        None => row.fail(USAGE, broken),
+        None => row.fail(USAGE, malformed),
     }
 }
 
-/// What is used and the size, in bytes, of a line "name type size used priority".
+/// Used bytes and size in bytes, from a line "name type size used priority".
 fn usage(line: &[u8]) -> Option<(u64, u64)> {
     let mut numbers = words(line).skip(2).map(number);
     let (size, used) = (numbers.next()??, numbers.next()??);
-    // The last column says that the one before it is whole.
+    // The previous column is complete only if another one follows.
     numbers.next()?;
     Some((used.saturating_mul(1024), size.saturating_mul(1024)))
-}
-
-/// The path as it is: the kernel writes blanks and backslashes in it as three octal digits.
-fn readable(written: &[u8]) -> String {
-    let mut bytes = Vec::with_capacity(written.len());
-    let mut rest = written;
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.get(..3).filter(|_| byte == b'\\').and_then(|digits| {
-            digits.iter().try_fold(0_u32, |value, digit| Some(value * 8 + (*digit as char).to_digit(8)?))
-        });
-        match code.and_then(|code| u8::try_from(code).ok()) {
-            Some(escaped) => {
-                bytes.push(escaped);
-                rest = &after[3..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

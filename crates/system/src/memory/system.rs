@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Moments, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading, Timestamps};
 
 use super::processes::ProcessCount;
-use crate::Roots;
-use crate::file::KeptFile;
+use crate::error_texts::error_text;
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
 use crate::scan::{number, words};
-use crate::shared::Shared;
 use crate::stat::Stat;
 use crate::table::{CounterInfo, SetTable};
 
@@ -22,6 +22,7 @@ const UP_TIME: u32 = 5;
 const FORKS: u32 = 8;
 const BLOCKED: u32 = 9;
 
+#[rustfmt::skip]
 pub(super) const TABLE: SetTable = SetTable {
     name: "System",
     guid: 0x389eb515_bc27_581e_9688_99e794dd4f85,
@@ -30,74 +31,26 @@ pub(super) const TABLE: SetTable = SetTable {
     instances: "",
     total: "",
     counters: &[
-        CounterInfo::row(
-            CONTEXT_SWITCHES,
-            "Context Switches/sec",
-            CounterType::COUNTER_COUNTER,
-            "1/s",
-            -2,
+        CounterInfo::row(CONTEXT_SWITCHES, "Context Switches/sec", CounterType::COUNTER_COUNTER, "1/s", -2,
             "/proc/stat: ctxt",
-            "How often a processor went from one thread to another, of all processors.",
-        ),
-        CounterInfo::row(
-            PROCESSES,
-            "Processes",
-            CounterType::RAWCOUNT,
-            "",
-            1,
-            "/proc: entries",
-            "Processes at this moment, threads of the kernel included. In a container, those that it can see.",
-        ),
-        CounterInfo::row(
-            THREADS,
-            "Threads",
-            CounterType::RAWCOUNT,
-            "",
-            1,
-            "/proc/loadavg: fourth field",
-            "Threads of the whole machine at this moment, those of the kernel included, also in a container.",
-        ),
-        CounterInfo::row(
-            QUEUE_LENGTH,
-            "Processor Queue Length",
-            CounterType::RAWCOUNT,
-            "",
-            1,
+            "How often a processor went from one thread to another, of all processors."),
+        CounterInfo::row(PROCESSES, "Processes", CounterType::RAWCOUNT, "", 1, "/proc: entries",
+            "Processes at this moment, threads of the kernel included. In a container, those that it can see."),
+        CounterInfo::row(THREADS, "Threads", CounterType::RAWCOUNT, "", 1, "/proc/loadavg: fourth field",
+            "Threads of the whole machine at this moment, those of the kernel included, also in a container."),
+        CounterInfo::row(QUEUE_LENGTH, "Processor Queue Length", CounterType::RAWCOUNT, "", 1,
             "/proc/stat: procs_running, cpuN",
             "Threads that could run and have no processor: running and runnable threads (without the \
              reading one) minus the number of processors, at least 0. Linux reports only their sum, so a \
-             thread that waits while another processor is idle is not counted.",
-        ),
-        CounterInfo::row(
-            UP_TIME,
-            "System Up Time",
-            CounterType::ELAPSED_TIME,
-            "seconds",
-            -5,
-            "CLOCK_BOOTTIME",
-            "Time since the machine was started, suspended time included.",
-        )
-        .clock(6, 7),
+             thread that waits while another processor is idle is not counted."),
+        CounterInfo::row(UP_TIME, "System Up Time", CounterType::ELAPSED_TIME, "seconds", -5, "CLOCK_BOOTTIME",
+            "Time since the machine was started, suspended time included.").clock(6, 7),
         CounterInfo::companion(6, "System Up Time Time", CounterType::LARGE_RAWCOUNT),
         CounterInfo::companion(7, "System Up Time Frequency", CounterType::LARGE_RAWCOUNT),
-        CounterInfo::row(
-            FORKS,
-            "Forks/sec",
-            CounterType::COUNTER_COUNTER,
-            "1/s",
-            0,
-            "/proc/stat: processes",
-            "Processes and threads that were created. Windows has no such counter.",
-        ),
-        CounterInfo::row(
-            BLOCKED,
-            "Processes Blocked",
-            CounterType::RAWCOUNT,
-            "",
-            1,
-            "/proc/stat: procs_blocked",
-            "Threads that wait for a device at this moment. Windows has no such counter.",
-        ),
+        CounterInfo::row(FORKS, "Forks/sec", CounterType::COUNTER_COUNTER, "1/s", 0, "/proc/stat: processes",
+            "Processes and threads that were created. Windows has no such counter."),
+        CounterInfo::row(BLOCKED, "Processes Blocked", CounterType::RAWCOUNT, "", 1, "/proc/stat: procs_blocked",
+            "Threads that wait for a device at this moment. Windows has no such counter."),
     ],
 };
 
@@ -106,18 +59,18 @@ const FROM_STAT: [u32; 4] = [CONTEXT_SWITCHES, QUEUE_LENGTH, FORKS, BLOCKED];
 struct System {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
-    stat: Shared<Stat>,
-    loadavg: KeptFile,
+    stat: SharedReading<Stat>,
+    loadavg: OpenFile,
     processes: ProcessCount,
-    /// Why there are no values: of `/proc/stat`, `/proc/loadavg`, and `/proc`.
+    /// The last errors of `/proc/stat`, `/proc/loadavg`, and `/proc`.
     reasons: [Option<Arc<str>>; 3],
     stat_path: Arc<str>,
 }
 
-/// The values of `FROM_STAT`, in that order.
+/// The values of the counters in `FROM_STAT`, in the same order.
 fn from_stat(stat: &Stat) -> [Option<u64>; 4] {
     let processors = stat.processors().len() as u64;
-    // The reader runs, too: without it, one less would.
+    // Do not count the calling thread.
     let queue = |running: u64| running.saturating_sub(1).saturating_sub(processors);
     [
         stat.context_switches(),
@@ -127,10 +80,14 @@ fn from_stat(stat: &Stat) -> [Option<u64>; 4] {
     ]
 }
 
-/// The provider. The up time is known to every machine.
-pub(super) fn provider(roots: &Roots, stat: &Shared<Stat>, at: Moments) -> Option<Box<dyn Provider>> {
+/// The provider. Every machine has at least the uptime.
+pub(super) fn provider(
+    roots: &Roots,
+    stat: &SharedReading<Stat>,
+    at: Timestamps,
+) -> Option<Box<dyn Provider>> {
     let values = stat.at(at, |stat| from_stat(stat)).unwrap_or_default();
-    let mut loadavg = KeptFile::new(roots.proc.join("loadavg"));
+    let mut loadavg = OpenFile::new(roots.proc.join("loadavg"));
     let mut processes = ProcessCount::new(&roots.proc);
     let has_threads = loadavg.read().is_ok_and(|text| threads(text).is_some());
     let has_processes = processes.count().is_ok();
@@ -157,10 +114,10 @@ impl Provider for System {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let at = rows.at();
+        let at = rows.timestamps();
         let [stat_reason, loadavg_reason, processes_reason] = &mut self.reasons;
         let mut row = rows.push(&self.instance);
-        // The machine was started so many ticks before now, whatever the wall clock says.
+        // Independent of the wall clock.
         row.set(UP_TIME, at.system_time.0.saturating_sub(at.ticks).max(0) as u64);
         if FROM_STAT.into_iter().any(|id| row.wants(id)) {
             match self.stat.at(at, |stat| from_stat(stat)) {
@@ -172,7 +129,7 @@ impl Provider for System {
                         }
                     }
                 }
-                Err(failure) => row.fail_all(FROM_STAT, kept(stat_reason, &failure.reason)),
+                Err(failure) => row.fail_all(FROM_STAT, reuse(stat_reason, &failure.reason)),
             }
         }
         if row.wants(THREADS) {
@@ -181,25 +138,25 @@ impl Provider for System {
                 other => {
                     let path = self.loadavg.path().display();
                     let reason = match other {
-                        Err(error) => format!("{path}: {error}"),
+                        Err(error) => error_text(&path, &error),
                         Ok(_) => format!("{path}: no number of threads"),
                     };
-                    row.fail(THREADS, kept(loadavg_reason, &reason));
+                    row.fail(THREADS, reuse(loadavg_reason, &reason));
                 }
             }
         }
         if row.wants(PROCESSES) {
             match self.processes.count() {
                 Ok(processes) => row.set(PROCESSES, processes),
-                Err(error) => row.fail(PROCESSES, kept(processes_reason, &format!("/proc: {error}"))),
+                Err(error) => row.fail(PROCESSES, reuse(processes_reason, &error_text("/proc", &error))),
             }
         }
         Ok(())
     }
 }
 
-/// The reason that is kept already, if it is this one; so that it is made once.
-fn kept<'a>(reason: &'a mut Option<Arc<str>>, text: &str) -> &'a Arc<str> {
+/// Replaces the last reason if the text differs, so that a repeated reason is not allocated again.
+fn reuse<'a>(reason: &'a mut Option<Arc<str>>, text: &str) -> &'a Arc<str> {
     if reason.as_deref() != Some(text) {
         *reason = None;
     }
@@ -211,7 +168,7 @@ fn threads(text: &[u8]) -> Option<u64> {
     let text = text.strip_suffix(b"\n")?;
     let field = words(text).nth(3)?;
     let slash = field.iter().position(|&byte| byte == b'/')?;
-    // The last field says that this one is whole.
+    // This field is complete only if another one follows.
     words(text).nth(4)?;
     number(&field[slash + 1..])
 }

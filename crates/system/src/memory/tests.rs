@@ -4,7 +4,7 @@ use tachograph_counters::Status;
 use tachograph_perflib::{Clock, FREQUENCY, InstanceFilter, Rows};
 
 use super::*;
-use crate::testing::{Machine, at, collect, first, names, value};
+use crate::testing::{Machine, at, collect, first_value, names, value};
 
 const MEMINFO: &str = "MemTotal:       24684092 kB\nMemFree:        2000 kB\nMemAvailable:   24324324 kB\n\
     Buffers:            1712 kB\nCached:           517884 kB\nSwapCached:            3 kB\nDirty:   180 kB\n\
@@ -26,15 +26,15 @@ fn set(machine: &Machine, name: &str) -> Box<dyn Provider> {
     all.find(|set| set.info().name.as_ref() == name).unwrap_or_else(|| panic!("no set {name}"))
 }
 
-/// The first number of a counter of the only or first row, by name.
+/// The value of a counter in the first row, by the counter's name.
 fn of(rows: &Rows, name: &str) -> i64 {
     let counter = rows.info().counters.iter().find(|counter| counter.name.as_ref() == name);
     let id = counter.unwrap_or_else(|| panic!("no counter {name}")).id;
-    first(rows, names(rows)[0], id)
+    first_value(rows, names(rows)[0], id)
 }
 
 #[test]
-fn memory() {
+fn every_counter_of_memory_has_its_value() {
     let rows = collect(&mut *set(&machine(), "Memory"), at(1));
     for (name, expected) in [
         ("Available Bytes", 24_324_324 * 1024),
@@ -65,8 +65,8 @@ fn memory() {
 }
 
 #[test]
-fn what_a_kernel_does_not_have_is_absent() {
-    // Before 3.14 there is no MemAvailable, before 5.8 no pgsteal_file.
+fn counters_without_a_source_are_absent() {
+    // MemAvailable is new in 3.14, pgsteal_file in 5.8.
     let machine = Machine::new(&[("proc/meminfo", "MemFree: 1 kB\n"), ("proc/vmstat", "pswpin 1\n")]);
     let info = set(&machine, "Memory").info().clone();
     let names: Vec<&str> = info.counters.iter().map(|counter| counter.name.as_ref()).collect();
@@ -74,33 +74,33 @@ fn what_a_kernel_does_not_have_is_absent() {
 }
 
 #[test]
-fn what_cannot_be_read_any_more_is_an_error() {
+fn files_that_become_unreadable_are_errors() {
     let machine = machine();
     let mut set = set(&machine, "Memory");
     machine.write("proc/meminfo", &MEMINFO[..MEMINFO.len() / 2]);
     let rows = collect(&mut *set, at(1));
     assert_eq!(of(&rows, "Free & Zero Page List Bytes"), 2000 * 1024);
     assert_eq!(value(&rows, "", 4).status, Status::CSTATUS_INVALID_DATA);
-    let reason = &rows.troubles()[0].reason;
+    let reason = &rows.errors()[0].reason;
     assert!(reason.contains("meminfo: no value of Committed_AS"), "{reason}");
     assert_eq!(of(&rows, "Page Faults/sec"), 1000);
 }
 
 #[test]
-fn only_the_file_of_what_is_wanted_is_read() {
+fn only_requested_files_are_read() {
     let machine = machine();
     let mut set = set(&machine, "Memory");
     machine.write("proc/vmstat", "");
     let mut rows = Rows::new(set.info().clone());
-    rows.want([1], vec![InstanceFilter::everything()]);
+    rows.select([1], vec![InstanceFilter::all()]);
     rows.clear(at(1));
     set.collect(&mut rows).expect("collected");
-    assert!(rows.troubles().is_empty());
+    assert!(rows.errors().is_empty());
     assert_eq!(rows.width(), 1);
 }
 
 #[test]
-fn activity() {
+fn events_are_summed() {
     let machine = machine();
     let mut set = set(&machine, "Paging Activity");
     let rows = collect(&mut *set, at(1));
@@ -119,17 +119,17 @@ fn activity() {
     machine.write("proc/vmstat", VMSTAT.replace("pgalloc_normal 20\n", ""));
     let rows = collect(&mut *set, at(2));
     assert!(!value(&rows, "", 7).status.is_good(), "a sum without one of its parts is none");
-    assert_eq!(first(&rows, "", 49), 2);
+    assert_eq!(first_value(&rows, "", 49), 2);
 }
 
 #[test]
-fn cache() {
+fn every_counter_of_cache_has_its_value() {
     let rows = collect(&mut *set(&machine(), "Cache"), at(1));
     assert_eq!([of(&rows, "Dirty Pages"), of(&rows, "Dirty Page Threshold")], [45, 1_218_611]);
 }
 
 #[test]
-fn paging_files() {
+fn swap_areas_are_instances() {
     const HEAD: &str = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
     let machine = Machine::new(&[("proc/swaps", HEAD)]);
     let mut set = set(&machine, "Paging File");
@@ -164,7 +164,7 @@ fn paging_files() {
 }
 
 #[test]
-fn nodes() {
+fn nodes_are_instances() {
     let node = |number: u32, free: u32| {
         format!(
             "Node {number} MemTotal: 5597396 kB\nNode {number} MemFree: {free} kB\nNode {number} Active(file): 2048 kB\n\
@@ -182,17 +182,17 @@ fn nodes() {
     let mut set = set(&machine, "NUMA Node Memory");
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["0", "2", "_Total"]);
-    let all = |id| ["0", "2", "_Total"].map(|name| first(&rows, name, id));
+    let all = |id| ["0", "2", "_Total"].map(|name| first_value(&rows, name, id));
     assert_eq!(all(1), [5466, 5466, 10932]);
     assert_eq!(all(2), [4, 8, 12]);
     assert_eq!(all(3), [3, 3, 6]);
     assert_eq!(all(4), [0, 0, 0]);
     assert_eq!(all(5), [7, 11, 18]);
-    assert_eq!([6, 7, 8, 9, 10, 11].map(|id| first(&rows, "_Total", id)), [20, 2, 4, 6, 8, 10]);
+    assert_eq!([6, 7, 8, 9, 10, 11].map(|id| first_value(&rows, "_Total", id)), [20, 2, 4, 6, 8, 10]);
 
     machine.write("sys/devices/system/node/node2/numastat", "");
     let rows = collect(&mut *set, at(2));
-    assert_eq!(first(&rows, "0", 6), 10);
+    assert_eq!(first_value(&rows, "0", 6), 10);
     assert!(!value(&rows, "2", 6).status.is_good() && !value(&rows, "_Total", 6).status.is_good());
 
     let total = rows.instances()[2].identity();
@@ -200,18 +200,18 @@ fn nodes() {
     let rows = collect(&mut *set, at(3));
     assert_eq!(names(&rows), ["0", "_Total"]);
     assert_ne!(rows.instances()[1].identity(), total);
-    assert_eq!(first(&rows, "_Total", 6), 10);
+    assert_eq!(first_value(&rows, "_Total", 6), 10);
 
     let mut rows = Rows::new(set.info().clone());
-    rows.want([2], vec![InstanceFilter::new("_Total", None)]);
+    rows.select([2], vec![InstanceFilter::new("_Total", None)]);
     rows.clear(at(4));
     set.collect(&mut rows).expect("collected");
     assert_eq!(names(&rows), ["_Total"]);
-    assert_eq!(first(&rows, "_Total", 2), 4);
+    assert_eq!(first_value(&rows, "_Total", 2), 4);
 }
 
 #[test]
-fn system() {
+fn every_counter_of_system_has_its_value() {
     let stat = |running: u32| {
         format!(
             "cpu0 1 1 1 1 1 1 1\ncpu1 1 1 1 1 1 1 1\nctxt 386202\nprocesses 14115\nprocs_running {running}\nprocs_blocked 3\n"
@@ -232,7 +232,7 @@ fn system() {
         ("Processor Queue Length", 3),
         ("Forks/sec", 14_115),
         ("Processes Blocked", 3),
-        // The made machine was started at this time.
+        // The boot time of the fake machine.
         ("System Up Time", at(0).system_time.0),
     ] {
         assert_eq!(of(&rows, name), expected, "{name}");
@@ -246,12 +246,12 @@ fn system() {
     machine.write("proc/stat", "cpu0 1 1\nctxt 5");
     machine.write("proc/loadavg", "0.62 0.44 0.40 4/9");
     let rows = collect(&mut *set, at(300));
-    assert_eq!(rows.troubles().iter().map(|trouble| trouble.counter_id).collect::<Vec<_>>(), [1, 4, 8, 9, 3]);
+    assert_eq!(rows.errors().iter().map(|trouble| trouble.counter_id).collect::<Vec<_>>(), [1, 4, 8, 9, 3]);
     assert_eq!(of(&rows, "Processes"), 2);
 }
 
 #[test]
-fn this_machine() {
+fn values_of_this_machine_are_plausible() {
     let roots = Roots::of_this_machine();
     let stat = crate::stat::shared(&roots);
     let clock = Clock::of_this_machine();
@@ -259,7 +259,7 @@ fn this_machine() {
     for mut set in providers(&roots, &stat) {
         let before = collect(&mut *set, clock.now());
         let after = collect(&mut *set, clock.now());
-        assert!(before.troubles().is_empty() && after.troubles().is_empty(), "{:?}", after.troubles());
+        assert!(before.errors().is_empty() && after.errors().is_empty(), "{:?}", after.errors());
         for (place, (before, after)) in before.all_values().iter().zip(after.all_values()).enumerate() {
             let counter = rows_counter(&*set, place);
             assert!(before.status.is_good() && after.status.is_good());
@@ -284,9 +284,9 @@ fn this_machine() {
     }
 }
 
-/// Name of the counter of a value, and whether it counts on.
+/// Name of a counter, and whether it is a running total.
 fn rows_counter(set: &dyn Provider, place: usize) -> (String, bool) {
-    let rows = Rows::of_everything(set.info().clone());
+    let rows = Rows::unfiltered(set.info().clone());
     let counter = rows.counter(place % rows.width());
     let counts = counter.counter_type.suffix() == tachograph_counters::Suffix::PerSecond;
     (counter.name.to_string(), counts)

@@ -1,4 +1,4 @@
-//! `TCPv6`: what of TCP over IPv6 can be told apart.
+//! `TCPv6`: the counters that Linux provides separately for TCP over IPv6.
 
 use std::fs::File;
 use std::io;
@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachograph_perflib::registration::CounterSetInfo;
-use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::diagnostics::Diagnostics;
 use super::tcp::{ESTABLISHED_V6, TABLE_V6};
-use crate::Roots;
+use crate::error_texts::unreadable;
 use crate::ordered::finished;
+use crate::roots::Roots;
 use crate::scan::{lines, words};
 
-/// Counts open connections: those that socket diagnostics list or, where there are none, those of `/proc/net/tcp6`. The kernel
-/// makes that file of its whole table of connections, which takes more than ten times as long.
+/// Counts open connections with socket diagnostics. If these are unavailable, counts them in `/proc/net/tcp6`, which
+/// takes more than ten times as long, because the kernel generates that file from its whole connection table.
 pub(super) struct ConnectionsV6 {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
@@ -28,7 +29,7 @@ pub(super) struct ConnectionsV6 {
 
 /// How connections are counted.
 enum Way {
-    /// Not known yet: socket diagnostics are tried first.
+    /// Unknown; socket diagnostics are tried first.
     Untried,
     Diagnostics(Diagnostics),
     File,
@@ -36,16 +37,16 @@ enum Way {
 
 const PIECE: usize = 64 << 10;
 
-/// Longer than any table of connections: what comes after it makes the count an error.
-const MOST_BYTES: u64 = 1 << 30;
+/// The maximum size of the connection table; a longer table is an error.
+const MAX_BYTES: u64 = 1 << 30;
 
 impl ConnectionsV6 {
-    /// `None` where there is no IPv6.
+    /// `None` without IPv6.
     pub(super) fn new(roots: &Roots) -> Option<Self> {
         let path = roots.proc.join("net/tcp6");
         File::open(&path).ok()?;
         let info = TABLE_V6.info();
-        // Diagnostics are of this machine, also where files are of another place.
+        // Socket diagnostics always describe this machine, so with any other `/proc` the file is used.
         let way = if roots.proc == Path::new("/proc") { Way::Untried } else { Way::File };
         Some(Self { info, instance: Arc::default(), path, way, file: None, buffer: Vec::new() })
     }
@@ -60,45 +61,46 @@ impl ConnectionsV6 {
         if let Way::Diagnostics(diagnostics) = &mut self.way {
             match diagnostics.count(&mut self.buffer) {
                 Ok(count) => return Ok(count),
-                // A kernel without tcp_diag, or a sandbox: it will not be otherwise at the next sample.
+                // The kernel lacks tcp_diag, or a sandbox blocks it. Both are permanent, so use the file from now on.
                 Err(_) => self.way = Way::File,
             }
         }
         self.count_in_file()
     }
 
-    /// Counts piece by piece: there may be hundreds of thousands.
+    /// Reads the file piece by piece: there can be hundreds of thousands of connections.
     fn count_in_file(&mut self) -> io::Result<u64> {
         let file = match &self.file {
             Some(file) => file,
             None => self.file.insert(File::open(&self.path)?),
         };
-        let (mut count, mut offset, mut kept) = (0, 0, 0);
+        let (mut count, mut offset, mut pending) = (0, 0, 0);
         loop {
-            let length = match file.read_at(&mut self.buffer[kept..], offset) {
+            let length = match file.read_at(&mut self.buffer[pending..], offset) {
                 Ok(0) => return Ok(count),
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
             offset += length as u64;
-            let filled = kept + length;
+            let filled = pending + length;
             let (whole, rest) = finished(&self.buffer[..filled]);
             count += lines(whole).filter(|line| is_open(line)).count() as u64;
-            kept = rest.len();
-            if kept == self.buffer.len() || offset > MOST_BYTES {
+            pending = rest.len();
+            if pending == self.buffer.len() || offset > MAX_BYTES {
                 return Err(io::Error::other("not a table of connections"));
             }
-            self.buffer.copy_within(filled - kept..filled, 0);
+            self.buffer.copy_within(filled - pending..filled, 0);
         }
     }
 }
 
-/// `sl local_address rem_address st ...`: established or closed by the other side, and not IPv4 in the guise of IPv6.
+/// Whether a line (`sl local_address rem_address st ...`) is a connection that is established, or closed by the
+/// remote end only, and not IPv4-mapped.
 fn is_open(line: &[u8]) -> bool {
     let mut words = words(line).skip(2);
     let (Some(address), Some(state)) = (words.next(), words.next()) else { return false };
-    // ::ffff:a.b.c.d in words of 32 bits, each in the machine's byte order.
+    // The prefix of ::ffff:a.b.c.d in 32-bit words, each in the machine's byte order.
     let mapped: &[u8] = if cfg!(target_endian = "little") {
         b"0000000000000000FFFF0000"
     } else {
@@ -119,13 +121,13 @@ impl Provider for ConnectionsV6 {
         }
         let count = self.count().map_err(|error| {
             self.file = None;
-            Failure::new(ErrorCode::NO_DATA, format!("{}: {error}", self.path.display()))
+            unreadable(self.path.display(), &error)
         })?;
         rows.push(&self.instance).set(ESTABLISHED_V6, count);
         Ok(())
     }
 
-    fn rest(&mut self) {
+    fn idle(&mut self) {
         self.file = None;
         if let Way::Diagnostics(_) = self.way {
             self.way = Way::Untried;
@@ -139,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// Open connections over IPv6 and over IPv4 in the form of IPv6, both ends.
+    /// Both ends of open connections, over IPv6 and with IPv4-mapped addresses.
     fn connected(pairs: usize) -> Option<Vec<(TcpStream, TcpStream)>> {
         let listener = TcpListener::bind("[::]:0").ok()?;
         let port = listener.local_addr().ok()?.port();
@@ -152,24 +154,24 @@ mod tests {
     }
 
     #[test]
-    fn diagnostics_and_the_file_count_the_same() {
+    fn diagnostics_and_the_file_agree() {
         let mut connections = ConnectionsV6::new(&Roots::of_this_machine());
         let (Some(connections), Ok(mut diagnostics)) = (&mut connections, Diagnostics::open()) else {
-            eprintln!("left out: there is no IPv6, or no socket of diagnostics");
+            eprintln!("skipped: no IPv6, or no diagnostics socket");
             return;
         };
         connections.count().expect("a buffer");
         let mut buffer = vec![0; PIECE];
         if let Err(error) = diagnostics.count(&mut buffer) {
-            eprintln!("left out: {error}");
+            eprintln!("skipped: {error}");
             return;
         }
         for pairs in [0, 40, 700] {
             let Some(streams) = connected(pairs) else {
-                eprintln!("left out: no connection over IPv6 and IPv4 here");
+                eprintln!("skipped: no connections over IPv6 and IPv4");
                 return;
             };
-            // Other programs open and close connections meanwhile: what was the same before and after counts.
+            // Other programs open and close connections: only counts that are equal before and after are compared.
             let agreed = (0..1000).any(|_| {
                 let before = connections.count_in_file().expect("the file");
                 let count = diagnostics.count(&mut buffer).expect("the kernel answers");
@@ -177,17 +179,17 @@ mod tests {
                 before == after && count == before && count >= 2 * pairs as u64
             });
             assert!(agreed, "{pairs} connections");
-            // One end closes: that of the other waits to be closed, and is still open.
+            // One end is closed; the other end still counts as open.
             streams.iter().for_each(|(one, _)| drop(one.shutdown(std::net::Shutdown::Both)));
         }
     }
 
     #[test]
-    fn a_refused_way_is_left_for_the_file() {
+    fn the_file_is_used_if_diagnostics_fail() {
         let mut connections = ConnectionsV6::new(&Roots::of_this_machine());
         let Some(connections) = &mut connections else { return };
         connections.buffer.resize(PIECE, 0);
-        // A socket that is not of netlink answers with an error.
+        // A socket that is not a netlink socket returns an error.
         let (socket, _) = std::os::unix::net::UnixStream::pair().expect("sockets");
         connections.way = Way::Diagnostics(Diagnostics::of_socket(socket.into()));
         connections.count().expect("the file");

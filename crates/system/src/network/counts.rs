@@ -1,19 +1,18 @@
-//! Files of `/proc/net` that hold numbers under names: `snmp`, `netstat`, `snmp6`, `sockstat`, `sockstat6`.
+//! Files in `/proc/net` with named numbers: `snmp`, `netstat`, `snmp6`, `sockstat`, `sockstat6`.
 
 use std::path::PathBuf;
 
-use tachograph_perflib::{ErrorCode, Failure, Moments};
+use tachograph_perflib::{Failure, Reading, SharedReading, Timestamps};
 
-use crate::Roots;
-use crate::file::KeptFile;
+use crate::open_file::OpenFile;
 use crate::ordered::finished;
+use crate::roots::Roots;
 use crate::scan::{lines, number, words};
-use crate::shared::{Reading, Shared};
 
-/// How a file is laid out.
+/// The format of a file.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
-    /// `Tcp: InSegs OutSegs`, and below `Tcp: 1 2`.
+    /// `Tcp: InSegs OutSegs`, then `Tcp: 1 2`.
     TwoLines,
     /// `Udp6InDatagrams 1`.
     NameValue,
@@ -21,7 +20,7 @@ enum Layout {
     InLine,
 }
 
-/// All that there are, by their path below `/proc`.
+/// The files, as paths below `/proc`, and their formats.
 const FILES: &[(&str, Layout)] = &[
     ("net/snmp", Layout::TwoLines),
     ("net/netstat", Layout::TwoLines),
@@ -30,48 +29,48 @@ const FILES: &[(&str, Layout)] = &[
     ("net/sockstat6", Layout::InLine),
 ];
 
-/// The files, to be shared by all sets.
+/// The files, shared by all sets.
 pub(super) struct Files {
-    files: Vec<Shared<Counts>>,
+    files: Vec<SharedReading<Counts>>,
     pub(super) page_bytes: u64,
 }
 
-/// A number's place: file and slot.
+/// The location of a number: file and slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) file: usize,
     pub(super) slot: usize,
 }
 
 impl Files {
     pub(super) fn new(roots: &Roots) -> Self {
-        let make = |(path, layout): &(&str, Layout)| Shared::new(Counts::new(roots.proc.join(path), *layout));
+        let make =
+            |(path, layout): &(&str, Layout)| SharedReading::new(Counts::new(roots.proc.join(path), *layout));
         Self { files: FILES.iter().map(make).collect(), page_bytes: roots.page_bytes }
     }
 
-    pub(super) fn all(&self) -> Vec<Shared<Counts>> {
+    pub(super) fn all(&self) -> Vec<SharedReading<Counts>> {
         self.files.clone()
     }
 
-    /// The place of a number, such as `net/snmp: Tcp InSegs`; `None` where this machine does not have it.
-    pub(super) fn place(&self, source: &str) -> Option<Place> {
+    /// The location of a number, such as `net/snmp: Tcp InSegs`; `None` if this machine does not have it.
+    pub(super) fn locate(&self, source: &str) -> Option<Location> {
         let (path, name) = source.split_once(": ")?;
         let (group, name) = name.split_once(' ').unwrap_or(("", name));
         let file = FILES.iter().position(|(known, _)| *known == path)?;
-        // A moment that never comes again: later readings are others.
-        let slot = self.files[file].at(Moments::default(), |counts| counts.place(group, name)).ok()??;
-        Some(Place { file, slot })
+        // These timestamps occur in no sample, so the next read is not skipped.
+        let slot = self.files[file].at(Timestamps::default(), |counts| counts.locate(group, name)).ok()??;
+        Some(Location { file, slot })
     }
 }
 
 /// The numbers of one file at one moment.
 #[derive(Debug)]
 pub(super) struct Counts {
-    path: PathBuf,
-    file: KeptFile,
+    file: OpenFile,
     layout: Layout,
     slots: Vec<Slot>,
-    /// By place in the file: the slot.
+    /// The slot of each number, in file order.
     order: Vec<usize>,
 }
 
@@ -82,31 +81,28 @@ struct Slot {
     value: Option<u64>,
 }
 
-/// More names than any kernel has; what a file holds beyond is not told.
-const MOST_SLOTS: usize = 4096;
+/// The maximum number of names; further names are ignored.
+const MAX_SLOTS: usize = 4096;
 
 impl Counts {
     fn new(path: PathBuf, layout: Layout) -> Self {
-        Self { file: KeptFile::new(&path), path, layout, slots: Vec::new(), order: Vec::new() }
+        Self { file: OpenFile::new(path), layout, slots: Vec::new(), order: Vec::new() }
     }
 
-    fn place(&self, group: &str, name: &str) -> Option<usize> {
+    fn locate(&self, group: &str, name: &str) -> Option<usize> {
         let is = |slot: &Slot| *slot.group == *group.as_bytes() && *slot.name == *name.as_bytes();
         self.slots.iter().position(is)
     }
 
-    /// The number of a slot; `None` where the file does not have it now.
+    /// The number of a slot; `None` if the file does not have it.
     pub(super) fn value(&self, slot: usize) -> Option<u64> {
         self.slots.get(slot)?.value
     }
 }
 
 impl Reading for Counts {
-    fn read(&mut self, _at: Moments) -> Result<(), Failure> {
-        let text = self
-            .file
-            .read()
-            .map_err(|error| Failure::new(ErrorCode::NO_DATA, format!("{}: {error}", self.path.display())))?;
+    fn read(&mut self, _at: Timestamps) -> Result<(), Failure> {
+        let text = self.file.read_or_fail()?;
         self.slots.iter_mut().for_each(|slot| slot.value = None);
         let mut next = 0;
         let (slots, order) = (&mut self.slots, &mut self.order);
@@ -115,7 +111,7 @@ impl Reading for Counts {
             let known = order.get(next).copied().filter(|&slot| is(&slots[slot]));
             let slot = match known.or_else(|| slots.iter().position(is)) {
                 Some(slot) => slot,
-                None if slots.len() < MOST_SLOTS => {
+                None if slots.len() < MAX_SLOTS => {
                     slots.push(Slot { group: group.into(), name: name.into(), value: None });
                     slots.len() - 1
                 }
@@ -149,7 +145,7 @@ impl Reading for Counts {
                     else {
                         break;
                     };
-                    // Out of step: nothing after this is what it seems to be.
+                    // The line of names and the line of numbers do not match: ignore the rest.
                     if group != same {
                         break;
                     }
@@ -161,7 +157,7 @@ impl Reading for Counts {
     }
 }
 
-/// What is before the first colon, and what comes after it.
+/// Splits at the first colon.
 fn grouped(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = line.iter().position(|&byte| byte == b':')?;
     Some((&line[..colon], &line[colon + 1..]))

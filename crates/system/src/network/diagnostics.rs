@@ -1,4 +1,4 @@
-//! Open TCP connections over IPv6, as the kernel's socket diagnostics (netlink, sock_diag(7)) list them.
+//! Open TCP connections over IPv6, from the kernel's socket diagnostics (netlink, sock_diag(7)).
 
 use std::io;
 use std::ops::ControlFlow;
@@ -11,19 +11,19 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::net::{recvfrom, send, socket_with};
 
-/// The kernel answers while it is asked; a filter may stop it from doing so.
+/// The receive timeout. The kernel answers immediately, unless a filter blocks the request.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// More than any list of connections: what comes after it makes the count an error.
+/// The maximum size of the list of connections; a longer list is an error.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// `struct nlmsghdr`.
 const HEAD_BYTES: usize = 16;
 /// `struct inet_diag_req_v2`.
 const REQUEST_BYTES: usize = 56;
-/// `struct inet_diag_msg`; attributes may follow.
+/// `struct inet_diag_msg`, possibly followed by attributes.
 const CONNECTION_BYTES: usize = 72;
-/// Where `struct inet_diag_msg` has the state, and the address of the other side.
+/// Offsets in `struct inet_diag_msg`: the state and the remote address.
 const STATE: usize = 1;
 const REMOTE: usize = 24;
 
@@ -38,14 +38,14 @@ const IPPROTO_TCP: u8 = 6;
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 
-/// The start of an IPv4 address in the form of IPv6, `::ffff:a.b.c.d`.
+/// The prefix of IPv4-mapped addresses, `::ffff:a.b.c.d`.
 const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
-/// A socket that asks the kernel for connections.
+/// A netlink socket for querying connections.
 #[derive(Debug)]
 pub(super) struct Diagnostics {
     socket: OwnedFd,
-    /// The number of the last request, which answers repeat.
+    /// The sequence number of the last request. The kernel copies it into its answers.
     sequence: u32,
 }
 
@@ -54,7 +54,7 @@ impl Diagnostics {
     ///
     /// # Errors
     ///
-    /// When the kernel or a sandbox has no such sockets.
+    /// When the kernel or a sandbox does not allow such sockets.
     pub(super) fn open() -> io::Result<Self> {
         let kind = (AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC);
         let socket = socket_with(kind.0, kind.1, kind.2, Some(netlink::SOCK_DIAG))?;
@@ -67,13 +67,13 @@ impl Diagnostics {
         Self { socket, sequence: 0 }
     }
 
-    /// How many connections over IPv6 are established, or closed by the other side only. IPv4 in the form of IPv6 is not
-    /// among them. The buffer is for the answers.
+    /// The number of IPv6 connections that are established, or closed by the remote end only, without IPv4-mapped
+    /// ones. Answers are read into `buffer`.
     ///
     /// # Errors
     ///
-    /// When the kernel refuses, does not answer, or answers with anything else than a list of connections. The socket may
-    /// still hold a part of the answer then, and cannot be used again.
+    /// When the kernel returns an error, no answer, or something other than a list of connections. The socket may
+    /// then still hold part of the answer and must not be used again.
     pub(super) fn count(&mut self, buffer: &mut [u8]) -> io::Result<u64> {
         self.sequence = self.sequence.wrapping_add(1);
         let request = request(self.sequence);
@@ -93,7 +93,7 @@ impl Diagnostics {
             if bytes > MAX_BYTES {
                 return Err(io::Error::other("the list of connections has no end"));
             }
-            // Other processes may write to the socket too.
+            // Other processes can send to this socket; ignore their messages.
             let from_kernel =
                 |sender| SocketAddrNetlink::try_from(sender).is_ok_and(|sender| sender.pid() == 0);
             if !sender.is_some_and(from_kernel) {
@@ -102,14 +102,14 @@ impl Diagnostics {
             let Some(answer) = buffer.get(..length) else {
                 return Err(wrong(format_args!("of {length} bytes, longer than its buffer")));
             };
-            if take(answer, self.sequence, &mut count)?.is_break() {
+            if push_answer(answer, self.sequence, &mut count)?.is_break() {
                 return Ok(count);
             }
         }
     }
 }
 
-/// Asks for the connections over IPv6 that are established, or closed by the other side only.
+/// A request for the IPv6 connections that are established, or closed by the remote end only.
 fn request(sequence: u32) -> [u8; HEAD_BYTES + REQUEST_BYTES] {
     let mut request = [0; HEAD_BYTES + REQUEST_BYTES];
     let mut put = |at: usize, bytes: &[u8]| request[at..at + bytes.len()].copy_from_slice(bytes);
@@ -122,8 +122,8 @@ fn request(sequence: u32) -> [u8; HEAD_BYTES + REQUEST_BYTES] {
     request
 }
 
-/// Adds the connections of an answer to the count; breaks at the end of the list.
-fn take(mut answer: &[u8], sequence: u32, count: &mut u64) -> io::Result<ControlFlow<()>> {
+/// Adds the connections of an answer to `count`; breaks at the end of the list.
+fn push_answer(mut answer: &[u8], sequence: u32, count: &mut u64) -> io::Result<ControlFlow<()>> {
     while !answer.is_empty() {
         let Some((head, _)) = answer.split_first_chunk::<HEAD_BYTES>() else {
             return Err(wrong(format_args!("with {} bytes after its last message", answer.len())));
@@ -135,7 +135,7 @@ fn take(mut answer: &[u8], sequence: u32, count: &mut u64) -> io::Result<Control
             let rest = answer.len();
             return Err(wrong(format_args!("with a message of {length} bytes where there are {rest}")));
         };
-        // Of a request before, as after an error.
+        // Ignore answers to earlier requests.
         if u32::from_ne_bytes([s0, s1, s2, s3]) == sequence {
             match kind {
                 SOCK_DIAG_BY_FAMILY => *count += u64::from(is_open(body)?),
@@ -148,13 +148,13 @@ fn take(mut answer: &[u8], sequence: u32, count: &mut u64) -> io::Result<Control
                 kind => return Err(wrong(format_args!("with a message of type {kind}"))),
             }
         }
-        // Messages begin at multiples of four bytes; the last one may end before.
+        // Messages begin at multiples of four bytes; the last one may be unpadded.
         answer = answer.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Ok(ControlFlow::Continue(()))
 }
 
-/// Whether a connection is open, and not IPv4 in the form of IPv6.
+/// Whether a connection is open and its remote address is not IPv4-mapped.
 fn is_open(connection: &[u8]) -> io::Result<bool> {
     if connection.len() < CONNECTION_BYTES || connection[0] != AF_INET6 {
         let length = connection.len();
@@ -164,10 +164,10 @@ fn is_open(connection: &[u8]) -> io::Result<bool> {
     Ok(is_open && !connection[REMOTE..].starts_with(&MAPPED))
 }
 
-/// What the end of a list and an error say: 0, or the negative number of an error.
+/// Decodes the result at the end of a list or in an error message: 0 or a negative errno.
 fn outcome(body: &[u8]) -> io::Result<()> {
     match body.first_chunk().map(|number| i32::from_ne_bytes(*number)) {
-        // Old kernels end a list without a number.
+        // Old kernels end the list without a result.
         None | Some(0..) => Ok(()),
         Some(number) => Err(io::Error::from_raw_os_error(number.saturating_neg())),
     }
@@ -192,7 +192,7 @@ mod tests {
         message
     }
 
-    /// A connection with attributes after it, whose length is no multiple of four.
+    /// A connection with attributes whose length is not a multiple of four.
     fn connection(state: u8, remote: [u8; 16]) -> Vec<u8> {
         let mut body = vec![0; CONNECTION_BYTES + 5];
         body[..2].copy_from_slice(&[AF_INET6, state]);
@@ -205,7 +205,7 @@ mod tests {
 
     fn count(answer: &[u8]) -> Result<(u64, bool), String> {
         let mut count = 0;
-        let flow = take(answer, 7, &mut count).map_err(|error| error.to_string())?;
+        let flow = push_answer(answer, 7, &mut count).map_err(|error| error.to_string())?;
         Ok((count, flow.is_break()))
     }
 
@@ -215,27 +215,27 @@ mod tests {
         assert_eq!(count(&list), Ok((2, false)));
         let done = message(NLMSG_DONE, 7, &0_i32.to_ne_bytes());
         assert_eq!(count(&[list.clone(), done.clone()].concat()), Ok((2, true)));
-        // Nothing after the end counts; nor what answers another request.
+        // Messages after the end and answers to other requests do not count.
         assert_eq!(count(&[done, list.clone()].concat()), Ok((0, true)));
         let mut count = 0;
-        assert!(take(&list, 8, &mut count).is_ok_and(|flow| flow.is_continue()));
+        assert!(push_answer(&list, 8, &mut count).is_ok_and(|flow| flow.is_continue()));
         assert_eq!(count, 0);
     }
 
     #[test]
-    fn refusals_are_errors() {
+    fn kernel_errors_are_errors() {
         let refused = |kind| count(&message(kind, 7, &(-13_i32).to_ne_bytes())).expect_err("refused");
         assert!(refused(NLMSG_ERROR).contains("Permission denied"));
         assert!(refused(NLMSG_DONE).contains("Permission denied"));
         assert!(count(&message(NLMSG_ERROR, 7, &i32::MIN.to_ne_bytes())).is_err());
         assert!(count(&message(NLMSG_ERROR, 7, &0_i32.to_ne_bytes())).is_err());
         assert!(count(&message(4, 7, &[])).is_err());
-        // An end without a number, as of old kernels.
+        // The end of a list without a result, as old kernels send it.
         assert_eq!(count(&message(NLMSG_DONE, 7, &[])), Ok((0, true)));
     }
 
     #[test]
-    fn broken_answers_are_errors_and_no_panics() {
+    fn malformed_answers_are_errors() {
         let list = [connection(1, V6), connection(1, V6)].concat();
         let whole = count(&list).expect("whole").0;
         for length in 0..list.len() {

@@ -1,4 +1,4 @@
-//! One interface, and the lines of `/proc/net/dev`.
+//! An interface, and the lines of `/proc/net/dev`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use super::interface_table::{BANDWIDTH, COLUMNS, DOUBLE, Numbers, RECEIVED, SENT
 use super::speed::Speed;
 use crate::scan::{number, only_number, words};
 
-/// Which columns there are.
+/// The columns of the file.
 #[derive(Default)]
 pub(super) struct Header {
     line: Vec<u8>,
-    /// By place in a line: the column, where it is one of ours.
+    /// The column at each position in a line, if it is used.
     columns: Vec<Option<usize>>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Interface {
     pub(super) key: Arc<InstanceKey>,
     folder: PathBuf,
     index: u32,
-    /// The inode of its folder in sysfs: another one when it was made anew.
+    /// The inode of the interface's folder in sysfs, which changes when the interface is recreated.
     node: u64,
     birth: u64,
     read: Numbers,
@@ -34,7 +34,7 @@ pub(super) struct Interface {
 }
 
 impl Header {
-    /// Takes over the second line of the file.
+    /// Parses the second line of the file.
     pub(super) fn update(&mut self, line: &[u8]) {
         if self.line == line {
             return;
@@ -55,8 +55,8 @@ impl Header {
         self.columns.contains(&Some(column))
     }
 
-    /// Whether the kernel tells this counter.
-    pub(super) fn tells(&self, id: u32) -> bool {
+    /// Whether the file has this counter.
+    pub(super) fn has_counter(&self, id: u32) -> bool {
         match DOUBLE.iter().find(|(double, _)| *double == id) {
             Some((_, columns)) => columns.iter().all(|&column| self.has(column)),
             None => {
@@ -94,7 +94,7 @@ impl Interface {
             speed: Speed::default(),
         };
         interface.index = interface.index_now().unwrap_or_default();
-        interface.name_anew();
+        interface.renew_key();
         interface
     }
 
@@ -103,43 +103,43 @@ impl Interface {
         only_number(&text)?.try_into().ok()
     }
 
-    fn name_anew(&mut self) {
+    fn renew_key(&mut self) {
         let identity = u64::from(self.index) << 32 | self.birth & u64::from(u32::MAX);
         self.key = Arc::new(InstanceKey::new(self.key.name(), self.index, identity));
     }
 
-    /// Whether these numbers go on from those before: bytes and packets never go back.
+    /// Whether these numbers continue the previous ones: bytes and packets never fall.
     pub(super) fn follows(&self, numbers: &Numbers) -> bool {
         [RECEIVED, RECEIVED + 1, SENT, SENT + 1]
             .into_iter()
             .all(|column| numbers[column] >= self.read[column])
     }
 
-    pub(super) fn start_anew(&mut self, birth: u64) {
+    pub(super) fn restart(&mut self, birth: u64) {
         self.birth = birth;
         self.index = self.index_now().unwrap_or(self.index);
         self.numbers = Numbers::default();
         self.speed = Speed::default();
-        self.name_anew();
+        self.renew_key();
     }
 
-    pub(super) fn take(&mut self, numbers: &Numbers) {
+    pub(super) fn push(&mut self, numbers: &Numbers) {
         self.read = *numbers;
-        for (kept, &new) in self.numbers.iter_mut().zip(numbers) {
-            // Some drivers add up losses from parts that are read one after the other.
-            *kept = new.max(*kept);
+        for (last, &new) in self.numbers.iter_mut().zip(numbers) {
+            // Some drivers add up losses that they read one after the other, so the sum can fall.
+            *last = new.max(*last);
         }
     }
 
-    pub(super) fn fill(&mut self, row: &mut Row<'_>, ticks: i64, broken: &Arc<str>) {
+    pub(super) fn fill(&mut self, row: &mut Row<'_>, ticks: i64, malformed: &Arc<str>) {
         if row.wants(BANDWIDTH) {
             match self.speed.at(ticks, &self.folder) {
                 Some(speed) => row.set(BANDWIDTH, speed),
-                None => row.leave_out(BANDWIDTH),
+                None => row.omit(BANDWIDTH),
             }
         }
         if !self.is_whole {
-            row.fail_all(SINGLE.iter().map(|(id, _)| *id).chain(DOUBLE.iter().map(|(id, _)| *id)), broken);
+            row.fail_all(SINGLE.iter().map(|(id, _)| *id).chain(DOUBLE.iter().map(|(id, _)| *id)), malformed);
             return;
         }
         for &(id, column) in SINGLE {
@@ -150,13 +150,13 @@ impl Interface {
         }
     }
 
-    /// Its folder in sysfs has this inode now.
-    pub(super) fn meet(&mut self, node: u64) {
-        let was_made_anew = self.node != 0 && self.node != node;
+    /// Sets the inode of the interface's folder in sysfs, and restarts the interface if it was recreated.
+    pub(super) fn set_node(&mut self, node: u64) {
+        let was_recreated = self.node != 0 && self.node != node;
         self.node = node;
-        if was_made_anew && self.index_now().is_some_and(|index| index != self.index) {
+        if was_recreated && self.index_now().is_some_and(|index| index != self.index) {
             let birth = self.birth;
-            self.start_anew(birth);
+            self.restart(birth);
             self.numbers = self.read;
         }
     }

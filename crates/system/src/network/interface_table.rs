@@ -1,4 +1,4 @@
-//! The table of `Network Interface`, and the columns of `/proc/net/dev` that its counters are made of.
+//! The table of `Network Interface`, and the columns of `/proc/net/dev` that its counters use.
 
 use tachograph_counters::CounterType as T;
 use tachograph_perflib::registration::InstanceType;
@@ -25,6 +25,7 @@ pub(super) const COLLISIONS: u32 = 24;
 pub(super) const RECEIVED_COMPRESSED: u32 = 25;
 pub(super) const SENT_COMPRESSED: u32 = 26;
 
+#[rustfmt::skip]
 pub(super) static TABLE: SetTable = SetTable {
     name: "Network Interface",
     guid: 0xfe745151e7b25bfb9ec21225f4d886e5,
@@ -36,183 +37,68 @@ pub(super) static TABLE: SetTable = SetTable {
                 counters, is another instance.",
     total: "",
     counters: &[
-        CounterInfo::row(
-            BYTES,
-            "Bytes Total/sec",
-            T::BULK_COUNT,
-            "bytes/s",
-            -4,
+        CounterInfo::row(BYTES, "Bytes Total/sec", T::BULK_COUNT, "bytes/s", -4,
             "/proc/net/dev: bytes, received and sent",
-            "Bytes received and sent, link headers included.",
-        ),
-        CounterInfo::row(
-            PACKETS,
-            "Packets/sec",
-            T::BULK_COUNT,
-            "packets/s",
-            -1,
+            "Bytes received and sent, link headers included."),
+        CounterInfo::row(PACKETS, "Packets/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: packets, received and sent",
-            "Packets received and sent.",
-        ),
-        CounterInfo::row(
-            PACKETS_RECEIVED,
-            "Packets Received/sec",
-            T::BULK_COUNT,
-            "packets/s",
-            -1,
+            "Packets received and sent."),
+        CounterInfo::row(PACKETS_RECEIVED, "Packets Received/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: packets received",
-            "Packets received, those of every kind of address.",
-        ),
-        CounterInfo::row(
-            PACKETS_SENT,
-            "Packets Sent/sec",
-            T::BULK_COUNT,
-            "packets/s",
-            -1,
+            "Packets received, those of every kind of address."),
+        CounterInfo::row(PACKETS_SENT, "Packets Sent/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: packets sent",
-            "Packets sent.",
-        ),
-        CounterInfo::row(
-            BANDWIDTH,
-            "Current Bandwidth",
-            T::LARGE_RAWCOUNT,
-            "bits/s",
-            -6,
+            "Packets sent."),
+        CounterInfo::row(BANDWIDTH, "Current Bandwidth", T::LARGE_RAWCOUNT, "bits/s", -6,
             "/sys/class/net/NAME/speed",
             "Speed of the link in bits per second, looked up every ten seconds. Loopback, most virtual interfaces and those \
-             without a cable have none.",
-        ),
-        CounterInfo::row(
-            BYTES_RECEIVED,
-            "Bytes Received/sec",
-            T::BULK_COUNT,
-            "bytes/s",
-            -4,
+             without a cable have none."),
+        CounterInfo::row(BYTES_RECEIVED, "Bytes Received/sec", T::BULK_COUNT, "bytes/s", -4,
             "/proc/net/dev: bytes received",
-            "Bytes received, link headers included.",
-        ),
-        CounterInfo::row(
-            RECEIVED_MULTICAST,
-            "Packets Received Non-Unicast/sec",
-            T::BULK_COUNT,
-            "packets/s",
-            -1,
+            "Bytes received, link headers included."),
+        CounterInfo::row(RECEIVED_MULTICAST, "Packets Received Non-Unicast/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: multicast",
-            "Multicast packets received. Unlike Windows, few drivers count broadcasts among them.",
-        ),
-        CounterInfo::row(
-            RECEIVED_DISCARDED,
-            "Packets Received Discarded",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+            "Multicast packets received. Unlike Windows, few drivers count broadcasts among them."),
+        CounterInfo::row(RECEIVED_DISCARDED, "Packets Received Discarded", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: drop, received",
             "Packets without fault that were lost since the interface was created: no room in the device \
-             or the kernel, or no receiver.",
-        ),
-        CounterInfo::row(
-            RECEIVED_ERRORS,
-            "Packets Received Errors",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+             or the kernel, or no receiver."),
+        CounterInfo::row(RECEIVED_ERRORS, "Packets Received Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: errs, received",
-            "Packets received with errors since the interface was created.",
-        ),
-        CounterInfo::row(
-            BYTES_SENT,
-            "Bytes Sent/sec",
-            T::BULK_COUNT,
-            "bytes/s",
-            -4,
-            "/proc/net/dev: bytes sent",
-            "Bytes sent, link headers included.",
-        ),
-        CounterInfo::row(
-            SENT_DISCARDED,
-            "Packets Outbound Discarded",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+            "Packets received with errors since the interface was created."),
+        CounterInfo::row(BYTES_SENT, "Bytes Sent/sec", T::BULK_COUNT, "bytes/s", -4, "/proc/net/dev: bytes sent",
+            "Bytes sent, link headers included."),
+        CounterInfo::row(SENT_DISCARDED, "Packets Outbound Discarded", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: drop, sent",
-            "Packets without fault that were not sent since the interface was created.",
-        ),
-        CounterInfo::row(
-            SENT_ERRORS,
-            "Packets Outbound Errors",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+            "Packets without fault that were not sent since the interface was created."),
+        CounterInfo::row(SENT_ERRORS, "Packets Outbound Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: errs, sent",
-            "Packets that could not be sent because of errors since the interface was created.",
-        ),
-        CounterInfo::row(
-            RECEIVED_FIFO,
-            "Packets Received FIFO Errors",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+            "Packets that could not be sent because of errors since the interface was created."),
+        CounterInfo::row(RECEIVED_FIFO, "Packets Received FIFO Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: fifo, received",
-            "Packets that the device lost because its buffer was full. Linux only.",
-        ),
-        CounterInfo::row(
-            RECEIVED_FRAME,
-            "Packets Received Frame Errors",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+            "Packets that the device lost because its buffer was full. Linux only."),
+        CounterInfo::row(RECEIVED_FRAME, "Packets Received Frame Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: frame",
-            "Packets received with a wrong length, checksum or alignment. Linux only.",
-        ),
-        CounterInfo::row(
-            SENT_FIFO,
-            "Packets Outbound FIFO Errors",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+            "Packets received with a wrong length, checksum or alignment. Linux only."),
+        CounterInfo::row(SENT_FIFO, "Packets Outbound FIFO Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: fifo, sent",
-            "Packets not sent because the device ran out of data. Linux only.",
-        ),
-        CounterInfo::row(
-            SENT_CARRIER,
-            "Packets Outbound Carrier Errors",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+            "Packets not sent because the device ran out of data. Linux only."),
+        CounterInfo::row(SENT_CARRIER, "Packets Outbound Carrier Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: carrier",
-            "Packets not sent because the link was lost, and other errors of the link. Linux only.",
-        ),
-        CounterInfo::row(
-            COLLISIONS,
-            "Packets Outbound Collisions",
-            T::LARGE_RAWCOUNT,
-            "",
-            0,
+            "Packets not sent because the link was lost, and other errors of the link. Linux only."),
+        CounterInfo::row(COLLISIONS, "Packets Outbound Collisions", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: colls",
-            "Collisions while sending. Linux only.",
-        ),
-        CounterInfo::row(
-            RECEIVED_COMPRESSED,
-            "Packets Received Compressed/sec",
-            T::BULK_COUNT,
-            "packets/s",
-            -1,
+            "Collisions while sending. Linux only."),
+        CounterInfo::row(RECEIVED_COMPRESSED, "Packets Received Compressed/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: compressed, received",
-            "Compressed packets received (PPP, SLIP). Linux only.",
-        ),
-        CounterInfo::row(
-            SENT_COMPRESSED,
-            "Packets Sent Compressed/sec",
-            T::BULK_COUNT,
-            "packets/s",
-            -1,
+            "Compressed packets received (PPP, SLIP). Linux only."),
+        CounterInfo::row(SENT_COMPRESSED, "Packets Sent Compressed/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: compressed, sent",
-            "Compressed packets sent (PPP, SLIP). Linux only.",
-        ),
+            "Compressed packets sent (PPP, SLIP). Linux only."),
     ],
 };
 
-/// Columns of `/proc/net/dev`: those received, then those sent, under the names of the file's second line.
+/// The columns of `/proc/net/dev`, named as in the file's second line: first received, then sent.
 pub(super) const COLUMNS: [&[&str]; 2] = [
     &["bytes", "packets", "errs", "drop", "fifo", "frame", "compressed", "multicast"],
     &["bytes", "packets", "errs", "drop", "fifo", "colls", "carrier", "compressed"],
@@ -221,7 +107,7 @@ pub(super) type Numbers = [u64; 16];
 pub(super) const RECEIVED: usize = 0;
 pub(super) const SENT: usize = 8;
 
-/// Counters that are one column, and the column.
+/// Counters that have one column.
 pub(super) const SINGLE: &[(u32, usize)] = &[
     (PACKETS_RECEIVED, RECEIVED + 1),
     (PACKETS_SENT, SENT + 1),
@@ -240,6 +126,6 @@ pub(super) const SINGLE: &[(u32, usize)] = &[
     (RECEIVED_COMPRESSED, RECEIVED + 6),
     (SENT_COMPRESSED, SENT + 7),
 ];
-/// Counters that are the sum of two columns.
+/// Counters that add up two columns.
 pub(super) const DOUBLE: &[(u32, [usize; 2])] =
     &[(BYTES, [RECEIVED, SENT]), (PACKETS, [RECEIVED + 1, SENT + 1])];

@@ -9,51 +9,49 @@ use tachograph_perflib::{ErrorCode, Failure, Provider, Rows};
 use super::interface::{Header, Interface};
 use super::interface_table::{BANDWIDTH, TABLE};
 use super::nodes::Nodes;
-use crate::Roots;
-use crate::file::KeptFile;
-use crate::ordered::{bring, finished};
+use crate::open_file::OpenFile;
+use crate::ordered::{finished, move_to};
+use crate::roots::Roots;
 use crate::scan::lines;
 
 pub(super) struct NetworkInterface {
     info: Arc<CounterSetInfo>,
     path: PathBuf,
-    file: KeptFile,
+    file: OpenFile,
     class: PathBuf,
     header: Header,
     interfaces: Vec<Interface>,
     nodes: Nodes,
-    births: u64,
+    /// Distinguishes interfaces of one name that were created one after another.
+    generation: u64,
     was_read: bool,
-    broken: Arc<str>,
+    malformed: Arc<str>,
 }
 
 impl NetworkInterface {
     pub(super) fn new(roots: &Roots) -> Option<Self> {
         let path = roots.proc.join("net/dev");
         let class = roots.sys.join("class/net");
-        let mut file = KeptFile::new(&path);
+        let mut file = OpenFile::new(&path);
         let mut header = Header::default();
         header.update(lines(file.read().ok()?).nth(1)?);
         let has_class = class.is_dir();
         Some(Self {
-            info: TABLE.info_of(|id| if id == BANDWIDTH { has_class } else { header.tells(id) }),
+            info: TABLE.info_of(|id| if id == BANDWIDTH { has_class } else { header.has_counter(id) }),
             path,
             file,
             nodes: Nodes::new(class.clone()),
             class,
             header,
             interfaces: Vec::new(),
-            births: 0,
+            generation: 0,
             was_read: false,
-            broken: "/proc/net/dev: the line of the interface is not as expected".into(),
+            malformed: "/proc/net/dev: malformed line for this interface".into(),
         })
     }
 
     fn read(&mut self) -> Result<(), Failure> {
-        let text = self
-            .file
-            .read()
-            .map_err(|error| Failure::new(ErrorCode::NO_DATA, format!("{}: {error}", self.path.display())))?;
+        let text = self.file.read_or_fail()?;
         let (whole, cut) = finished(text);
         let mut whole = lines(whole);
         let second = (whole.next(), whole.next()).1;
@@ -64,28 +62,28 @@ impl NetworkInterface {
         let mut next = 0;
         let all = whole.map(|line| (line, true)).chain((!cut.is_empty()).then_some((cut, false)));
         for (line, is_whole) in all {
-            // A name has no colon, but the number after it may stand close.
+            // A name has no colon; the number can follow the colon without a blank.
             let Some(colon) = line.iter().rposition(|&byte| byte == b':') else { continue };
             let name = line[..colon].trim_ascii();
             let numbers = if is_whole { self.header.numbers(&line[colon + 1..]) } else { None };
-            let is_known = bring(&mut self.interfaces, next, |known| *known.name == *name);
+            let is_known = move_to(&mut self.interfaces, next, |known| *known.name == *name);
             if !is_known {
-                self.births += u64::from(self.was_read);
-                self.interfaces.insert(next, Interface::new(&self.class, name, self.births));
+                self.generation += u64::from(self.was_read);
+                self.interfaces.insert(next, Interface::new(&self.class, name, self.generation));
             }
             let interface = &mut self.interfaces[next];
             next += 1;
             interface.is_whole = numbers.is_some();
             let Some(numbers) = numbers else { continue };
             if !interface.follows(&numbers) {
-                self.births += 1;
-                interface.start_anew(self.births);
+                self.generation += 1;
+                interface.restart(self.generation);
             }
-            interface.take(&numbers);
+            interface.push(&numbers);
         }
         self.interfaces.truncate(next);
         self.was_read = true;
-        // A sysfs that cannot be read tells nothing of interfaces made anew.
+        // Without sysfs, recreated interfaces are not recognised.
         let _ = self.nodes.check(&mut self.interfaces);
         Ok(())
     }
@@ -98,11 +96,11 @@ impl Provider for NetworkInterface {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         self.read()?;
-        let ticks = rows.at().ticks;
+        let ticks = rows.timestamps().ticks;
         for interface in &mut self.interfaces {
             if rows.wants_instance(interface.key.name(), interface.key.id()) {
                 let key = Arc::clone(&interface.key);
-                interface.fill(&mut rows.push(&key), ticks, &self.broken);
+                interface.fill(&mut rows.push(&key), ticks, &self.malformed);
             }
         }
         Ok(())

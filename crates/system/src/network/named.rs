@@ -1,30 +1,29 @@
-//! Sets without instances whose counters are named numbers of files, or sums of such.
+//! Sets without instances, whose counters are named numbers in files, or sums of such numbers.
 
 use std::sync::Arc;
 
 use tachograph_perflib::registration::CounterSetInfo;
-use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading};
 
-use super::counts::{Counts, Files, Place};
-use crate::shared::Shared;
+use super::counts::{Counts, Files, Location};
 use crate::table::SetTable;
 
-/// A set with what its counters are made of.
+/// A set with the sources of its counters.
 pub(super) struct NamedSet {
     pub(super) table: &'static SetTable,
     pub(super) counts: &'static [Named],
 }
 
-/// What a counter is made of.
+/// The source of a counter.
 pub(super) struct Named {
     pub(super) id: u32,
-    /// The sum of these, each as `net/snmp: Tcp InSegs`.
+    /// The numbers to add up, such as `net/snmp: Tcp InSegs`.
     pub(super) sources: &'static [&'static str],
-    /// Whether it counts pages, and is to be told in bytes.
+    /// Whether the numbers are in pages and must be converted to bytes.
     pub(super) in_pages: bool,
 }
 
-/// The rows of a set, and what they are made of: one line per counter.
+/// Defines the rows of a set and their sources, one line per counter.
 macro_rules! named {
     ($rows:ident, $counts:ident; $(
         $id:literal $name:literal $type:ident $unit:literal $scale:literal
@@ -49,14 +48,15 @@ macro_rules! named {
 }
 pub(super) use named;
 
-/// The provider of a set; `None` where this machine has none of its counters.
+/// The provider of a set; `None` if this machine has none of its counters.
 pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider>> {
     let mut terms = Vec::new();
     let mut sums = Vec::new();
     for named in set.counts {
-        let places: Option<Vec<Place>> = named.sources.iter().map(|source| files.place(source)).collect();
-        let Some(places) = places else { continue };
-        terms.extend(places.into_iter().map(|place| Term { sum: sums.len(), place }));
+        let locations: Option<Vec<Location>> =
+            named.sources.iter().map(|source| files.locate(source)).collect();
+        let Some(locations) = locations else { continue };
+        terms.extend(locations.into_iter().map(|location| Term { sum: sums.len(), location }));
         let factor = if named.in_pages { files.page_bytes } else { 1 };
         let gone = format!("/proc/{}: not there, or no number", named.sources.join(" + ")).into();
         sums.push(Sum { id: named.id, factor, value: Ok(0), gone });
@@ -77,18 +77,18 @@ pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider
 struct Protocol {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
-    files: Vec<Shared<Counts>>,
+    files: Vec<SharedReading<Counts>>,
     terms: Vec<Term>,
     sums: Vec<Sum>,
 }
 
-/// A number that belongs to a sum.
+/// A term of a sum.
 struct Term {
     sum: usize,
-    place: Place,
+    location: Location,
 }
 
-/// A counter's value in the making.
+/// A sum that is being computed.
 struct Sum {
     id: u32,
     factor: u64,
@@ -102,18 +102,18 @@ impl Provider for Protocol {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let at = rows.at();
+        let at = rows.timestamps();
         let sums = &mut self.sums;
         sums.iter_mut().for_each(|sum| sum.value = Ok(0));
-        for (place, file) in self.files.iter().enumerate() {
-            let terms = self.terms.iter().filter(|term| term.place.file == place);
+        for (index, file) in self.files.iter().enumerate() {
+            let terms = self.terms.iter().filter(|term| term.location.file == index);
             if !terms.clone().any(|term| rows.wants(sums[term.sum].id)) {
                 continue;
             }
             let read = file.at(at, |counts| {
                 for term in terms.clone() {
                     let sum = &mut sums[term.sum];
-                    match (counts.value(term.place.slot), &mut sum.value) {
+                    match (counts.value(term.location.slot), &mut sum.value) {
                         (Some(value), Ok(sum)) => *sum = sum.wrapping_add(value),
                         (None, _) => sum.value = Err(Arc::clone(&sum.gone)),
                         (Some(_), Err(_)) => {}

@@ -9,12 +9,12 @@ use rustix::fs::{RawDir, SeekFrom, seek};
 
 use super::interface::Interface;
 
-/// The folders of interfaces in sysfs: their inodes tell, in one pass over all, which interface was made anew under its
-/// old name. Opening `ifindex` of each would take ten times as long.
+/// The folders of interfaces in sysfs. One pass over their inodes shows which interfaces were recreated under the
+/// same name; reading each `ifindex` would take ten times as long.
 pub(super) struct Nodes {
     path: PathBuf,
     folder: Option<File>,
-    /// By place in the folder: the interface found there last.
+    /// For each position in the folder, the index of the interface last found there.
     order: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Nodes {
         seek(folder, SeekFrom::Start(0))?;
         let mut buffer = [MaybeUninit::uninit(); 8192];
         let mut entries = RawDir::new(folder, &mut buffer);
-        let mut place = 0;
+        let mut index = 0;
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
@@ -39,17 +39,17 @@ impl Nodes {
                 continue;
             }
             let is = |interface: &Interface| *interface.name == *name;
-            let hint = self.order.get(place).copied();
+            let hint = self.order.get(index).copied();
             let hint = hint.filter(|&hint| interfaces.get(hint).is_some_and(is));
             let found = hint.or_else(|| interfaces.iter().position(is));
-            match (found, self.order.get_mut(place)) {
+            match (found, self.order.get_mut(index)) {
                 (Some(found), Some(known)) => *known = found,
                 (found, None) => self.order.push(found.unwrap_or(usize::MAX)),
                 (None, Some(_)) => {}
             }
-            place += 1;
+            index += 1;
             if let Some(interface) = found.map(|found| &mut interfaces[found]) {
-                interface.meet(entry.ino());
+                interface.set_node(entry.ino());
             }
         }
         Ok(())

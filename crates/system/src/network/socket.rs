@@ -1,4 +1,4 @@
-//! `Socket`: sockets, their memory, and what goes wrong with TCP connections. Linux only.
+//! `Socket`: sockets, their memory, and errors of TCP connections. Linux only.
 
 use tachograph_perflib::registration::InstanceType;
 

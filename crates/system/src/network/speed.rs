@@ -1,4 +1,4 @@
-//! The speed of an interface: seldom read, because some drivers ask their hardware for it.
+//! The speed of an interface. It is read rarely, because some drivers query their hardware.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use tachograph_perflib::FREQUENCY;
 
 use crate::scan::signed;
 
-/// How long an answer holds, in ticks.
+/// The time between two reads, in ticks.
 const HOLDS: i64 = 10 * FREQUENCY;
 
-/// What a driver says of the speed of its interface.
+/// The speed of an interface, from its driver.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Speed {
     read_at: Option<i64>,
@@ -18,11 +18,12 @@ pub(super) struct Speed {
 }
 
 impl Speed {
-    /// Bits per second; `None` where the driver says none: loopback, interfaces without a cable, most virtual ones.
+    /// The speed in bits per second; `None` if unknown: for loopback, interfaces without a cable, and most virtual
+    /// interfaces.
     pub(super) fn at(&mut self, ticks: i64, folder: &Path) -> Option<u64> {
         if self.read_at.is_none_or(|read_at| !(0..HOLDS).contains(&(ticks - read_at))) {
             let text = fs::read(folder.join("speed")).unwrap_or_default();
-            // In millions; -1 and 0 are "unknown".
+            // In Mbit/s; -1 and 0 mean unknown.
             let speed = signed(text.trim_ascii()).filter(|speed| *speed > 0);
             self.bits_per_second = speed.and_then(|speed| (speed as u64).checked_mul(1_000_000));
             self.read_at = Some(ticks);

@@ -44,6 +44,7 @@ named! { ROWS_V4, COUNTS_V4;
 
 pub(super) const ESTABLISHED_V6: u32 = 2;
 
+#[rustfmt::skip]
 pub(super) static TABLE_V6: SetTable = SetTable {
     name: "TCPv6",
     guid: 0x09a81725d6645be2b4b44b88d2355597,
@@ -52,15 +53,9 @@ pub(super) static TABLE_V6: SetTable = SetTable {
            together: they are in TCPv4.",
     instances: "",
     total: "",
-    counters: &[CounterInfo::row(
-        ESTABLISHED_V6,
-        "Connections Established",
-        CounterType::RAWCOUNT,
-        "",
-        0,
+    counters: &[CounterInfo::row(ESTABLISHED_V6, "Connections Established", CounterType::RAWCOUNT, "", 0,
         "inet_diag of netlink, else /proc/net/tcp6: st",
         "Connections over IPv6 that are open now (established, or closed by the other side only). Where netlink is refused \
          the kernel lists its whole table of connections for it, which takes milliseconds where there is much memory or \
-         there are many connections.",
-    )],
+         there are many connections.")],
 };

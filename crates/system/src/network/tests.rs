@@ -1,4 +1,4 @@
-//! Networks of made machines, and of this one.
+//! Networks of fake machines, and of this one.
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use tachograph_counters::Status;
@@ -7,8 +7,8 @@ use tachograph_perflib::{Clock, Provider, Rows};
 
 use super::interface_table as nic;
 use super::providers;
-use crate::Roots;
-use crate::testing::{Machine, at, collect, first, names, value};
+use crate::roots::Roots;
+use crate::testing::{Machine, at, collect, first_value, names, value};
 
 const DEV: &str = "Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
@@ -73,17 +73,17 @@ fn identity(rows: &Rows, name: &str) -> u64 {
 /// The value of a counter of a set without instances, by its name.
 fn named(rows: &Rows, name: &str) -> i64 {
     let counter = rows.info().counters.iter().find(|counter| &*counter.name == name);
-    first(rows, "", counter.unwrap_or_else(|| panic!("no {name}")).id)
+    first_value(rows, "", counter.unwrap_or_else(|| panic!("no {name}")).id)
 }
 
 #[test]
-fn numbers_of_an_interface() {
+fn every_counter_of_an_interface_has_its_value() {
     let machine = machine();
     let mut interfaces = provider(&machine, "Network Interface");
     let rows = collect(&mut *interfaces, at(1));
     assert_eq!(names(&rows), ["lo", "eth0", "veth#(1)"]);
     assert_eq!(rows.instances()[1].id(), 4);
-    let of = |id| first(&rows, "eth0", id);
+    let of = |id| first_value(&rows, "eth0", id);
     assert_eq!((of(nic::BYTES), of(nic::BYTES_RECEIVED), of(nic::BYTES_SENT)), (3000, 1000, 2000));
     assert_eq!((of(nic::PACKETS), of(nic::PACKETS_RECEIVED), of(nic::PACKETS_SENT)), (30, 10, 20));
     assert_eq!(
@@ -94,19 +94,19 @@ fn numbers_of_an_interface() {
     let extra: Vec<i64> = (20..=26).map(of).collect();
     assert_eq!(extra, [3, 4, 9, 12, 11, 5, 13]);
     assert_eq!(of(nic::BANDWIDTH), 10_000_000_000);
-    assert_eq!(first(&rows, "veth#(1)", nic::BYTES_RECEIVED), 123);
+    assert_eq!(first_value(&rows, "veth#(1)", nic::BYTES_RECEIVED), 123);
     for name in ["lo", "veth#(1)"] {
-        // Neither a value nor an error: it has none.
+        // Neither a value nor an error.
         assert_eq!(value(&rows, name, nic::BANDWIDTH).status, Status::NO_INSTANCE);
     }
-    assert!(rows.troubles().is_empty());
+    assert!(rows.errors().is_empty());
 }
 
 #[test]
-fn the_speed_is_looked_up_every_ten_seconds() {
+fn the_speed_is_read_every_ten_seconds() {
     let machine = machine();
     let mut interfaces = provider(&machine, "Network Interface");
-    let mut speed = |moment| first(&collect(&mut *interfaces, at(moment)), "eth0", nic::BANDWIDTH);
+    let mut speed = |moment| first_value(&collect(&mut *interfaces, at(moment)), "eth0", nic::BANDWIDTH);
     assert_eq!(speed(1), 10_000_000_000);
     machine.write("sys/class/net/eth0/speed", "100\n");
     assert_eq!(speed(10), 10_000_000_000);
@@ -114,7 +114,7 @@ fn the_speed_is_looked_up_every_ten_seconds() {
 }
 
 #[test]
-fn an_interface_made_anew_is_another_instance() {
+fn a_recreated_interface_is_another_instance() {
     let machine = machine();
     let mut interfaces = provider(&machine, "Network Interface");
     let before = collect(&mut *interfaces, at(1));
@@ -124,8 +124,8 @@ fn an_interface_made_anew_is_another_instance() {
     let after = collect(&mut *interfaces, at(3));
     assert_ne!(identity(&before, "eth0"), identity(&after, "eth0"));
     assert_eq!(after.instances()[1].id(), 9);
-    assert_eq!(first(&after, "eth0", nic::BYTES_RECEIVED), 30);
-    // Gone for one sample, and back with more.
+    assert_eq!(first_value(&after, "eth0", nic::BYTES_RECEIVED), 30);
+    // Absent for one sample, then back with larger counts.
     let without: String =
         DEV.lines().filter(|line| !line.contains("eth0")).map(|line| format!("{line}\n")).collect();
     machine.write("proc/net/dev", without);
@@ -135,29 +135,29 @@ fn an_interface_made_anew_is_another_instance() {
 }
 
 #[test]
-fn an_interface_made_anew_with_larger_counts_is_known_by_its_folder() {
+fn a_recreated_interface_with_larger_counts_is_recognised_by_its_folder() {
     let machine = machine();
     let mut interfaces = provider(&machine, "Network Interface");
     let before = collect(&mut *interfaces, at(1));
-    // The old folder stays beside, so that its inode is not given out again.
+    // The old folder is kept, so that its inode is not reused.
     let class = machine.path("sys/class/net");
     std::fs::rename(class.join("eth0"), class.join("old")).expect("renamed");
     machine.write("sys/class/net/eth0/ifindex", "12\n");
     let after = collect(&mut *interfaces, at(2));
     assert_ne!(identity(&before, "eth0"), identity(&after, "eth0"));
     assert_eq!(after.instances()[1].id(), 12);
-    assert_eq!(first(&after, "eth0", nic::BYTES_RECEIVED), 1000);
+    assert_eq!(first_value(&after, "eth0", nic::BYTES_RECEIVED), 1000);
     assert_eq!(identity(&before, "lo"), identity(&after, "lo"));
 }
 
 #[test]
-fn losses_that_step_back_are_held() {
+fn losses_never_fall() {
     let machine = machine();
     let mut interfaces = provider(&machine, "Network Interface");
     let before = collect(&mut *interfaces, at(1));
     machine.write("proc/net/dev", DEV.replace("1000 10 1 2 3", "1000 10 1 1 3"));
     let after = collect(&mut *interfaces, at(2));
-    assert_eq!(first(&after, "eth0", nic::RECEIVED_DISCARDED), 2);
+    assert_eq!(first_value(&after, "eth0", nic::RECEIVED_DISCARDED), 2);
     assert_eq!(identity(&before, "eth0"), identity(&after, "eth0"));
 }
 
@@ -170,12 +170,12 @@ fn columns_are_found_by_name() {
     let has = |id| interfaces.info().position(id).is_some();
     assert!(has(nic::BYTES) && !has(nic::PACKETS) && has(nic::PACKETS_RECEIVED) && !has(nic::PACKETS_SENT));
     let rows = collect(&mut *interfaces, at(1));
-    let of = |id| first(&rows, "eth0", id);
+    let of = |id| first_value(&rows, "eth0", id);
     assert_eq!((of(nic::PACKETS_RECEIVED), of(nic::BYTES), of(nic::SENT_DISCARDED)), (1, 8, 4));
 }
 
 #[test]
-fn broken_lines_are_errors_of_their_interface() {
+fn malformed_lines_are_errors_of_their_interface() {
     for broken in ["eth0: 1000 10 1\n", "eth0: 1000 x 1 2 3 4 5 6 2000 20 7 8 9 11 12 13\n", "eth0:\n"] {
         let machine = machine();
         let mut interfaces = provider(&machine, "Network Interface");
@@ -187,7 +187,7 @@ fn broken_lines_are_errors_of_their_interface() {
         machine.write("proc/net/dev", text);
         let rows = collect(&mut *interfaces, at(2));
         assert!(!value(&rows, "eth0", nic::BYTES).status.is_good());
-        assert_eq!(first(&rows, "lo", nic::BYTES), 6386);
+        assert_eq!(first_value(&rows, "lo", nic::BYTES), 6386);
         machine.write("proc/net/dev", DEV);
         let after = collect(&mut *interfaces, at(3));
         assert_eq!(identity(&before, "eth0"), identity(&after, "eth0"));
@@ -196,7 +196,7 @@ fn broken_lines_are_errors_of_their_interface() {
     let mut interfaces = provider(&machine, "Network Interface");
     for length in 0..DEV.len() {
         machine.write("proc/net/dev", &DEV[..length]);
-        let mut rows = Rows::of_everything(interfaces.info().clone());
+        let mut rows = Rows::unfiltered(interfaces.info().clone());
         rows.clear(at(length as i64));
         let outcome = interfaces.collect(&mut rows);
         assert_eq!(outcome.is_err(), !DEV[..length].contains("compressed\n"), "{length}: {outcome:?}");
@@ -204,7 +204,7 @@ fn broken_lines_are_errors_of_their_interface() {
 }
 
 #[test]
-fn protocols() {
+fn counters_of_protocols_have_their_values() {
     let machine = machine();
     let tcp = collect(&mut *provider(&machine, "TCPv4"), at(1));
     assert_eq!(named(&tcp, "Segments/sec"), 1321 + 985);
@@ -238,7 +238,7 @@ fn protocols() {
 }
 
 #[test]
-fn sets_of_which_there_is_nothing_are_not_there() {
+fn sets_without_counters_are_absent() {
     let machine = Machine::new(&[
         ("proc/net/snmp", "Udp: InDatagrams OutDatagrams\nUdp: 1 2\n"),
         ("proc/net/snmp6", ""),
@@ -249,7 +249,7 @@ fn sets_of_which_there_is_nothing_are_not_there() {
 }
 
 #[test]
-fn fields_that_move_are_found_and_those_that_go_are_errors() {
+fn moved_fields_are_found_and_removed_ones_are_errors() {
     let machine = machine();
     let mut udp = provider(&machine, "UDPv4");
     collect(&mut *udp, at(1));
@@ -257,13 +257,13 @@ fn fields_that_move_are_found_and_those_that_go_are_errors() {
     let rows = collect(&mut *udp, at(2));
     assert_eq!(named(&rows, "Datagrams/sec"), 61);
     assert!(!value(&rows, "", 3).status.is_good());
-    assert!(rows.troubles().iter().any(|trouble| trouble.reason.contains("NoPorts")));
+    assert!(rows.errors().iter().any(|trouble| trouble.reason.contains("NoPorts")));
     machine.write("proc/net/snmp", SNMP);
     assert_eq!(named(&collect(&mut *udp, at(3)), "Datagrams No Port/sec"), 1);
 }
 
 #[test]
-fn broken_files_are_errors() {
+fn malformed_files_are_errors() {
     let machine = machine();
     let files = [("snmp", SNMP), ("netstat", NETSTAT), ("snmp6", SNMP6), ("sockstat", SOCKSTAT)];
     let mut all = providers(&machine.roots);
@@ -274,7 +274,7 @@ fn broken_files_are_errors() {
             machine.write(&path, &text[..length]);
             for provider in &mut all {
                 let rows = collect(&mut **provider, at(moment));
-                // A number that was cut is not taken for a smaller one.
+                // A truncated number is not used.
                 for raw in rows
                     .all_values()
                     .iter()
@@ -296,7 +296,7 @@ fn broken_files_are_errors() {
 }
 
 #[test]
-fn connections_over_ipv6() {
+fn open_connections_over_ipv6_are_counted() {
     let machine = machine();
     let open = "   1: 00000000000000000000000001000000:0016 B80D0120000000000000000001000000:D3A2 01 00000000:00000000\n";
     let mapped = "   2: 0000000000000000FFFF00000100007F:0016 0000000000000000FFFF00000100007F:D3A2 01 00000000:00000000\n";
@@ -311,19 +311,19 @@ fn connections_over_ipv6() {
         if cfg!(target_endian = "little") { 3002 } else { 3003 }
     );
     machine.write("proc/net/tcp6", "x".repeat(100_000));
-    let mut rows = Rows::of_everything(tcp.info().clone());
+    let mut rows = Rows::unfiltered(tcp.info().clone());
     assert!(tcp.collect(&mut rows).is_err());
     machine.write("proc/net/tcp6", "");
     assert_eq!(named(&collect(&mut *tcp, at(2)), "Connections Established"), 0);
 }
 
 #[test]
-fn this_machine() {
+fn traffic_of_this_machine_is_counted() {
     let roots = Roots::of_this_machine();
     let clock = Clock::of_this_machine();
     let mut all = providers(&roots);
     let before: Vec<Rows> = all.iter_mut().map(|provider| collect(&mut **provider, clock.now())).collect();
-    // Some traffic of a known least size.
+    // Traffic of a known minimum size.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let stream = TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
     let accepted = listener.accept().expect("accepted");
@@ -335,13 +335,13 @@ fn this_machine() {
     for (provider, before) in all.iter_mut().zip(before) {
         let after = collect(&mut **provider, clock.now());
         let set = provider.info().name.clone();
-        let step = |name: &str, id| first(&after, name, id) - first(&before, name, id);
+        let step = |name: &str, id| first_value(&after, name, id) - first_value(&before, name, id);
         match &*set {
             "Network Interface" => {
                 assert!(step("lo", nic::BYTES_SENT) >= 100_000);
                 assert!(step("lo", nic::PACKETS_RECEIVED) >= 100);
             }
-            "TCPv4" => assert!(step("", 3) >= 1 && step("", 4) >= 1 && first(&after, "", 2) >= 2),
+            "TCPv4" => assert!(step("", 3) >= 1 && step("", 4) >= 1 && first_value(&after, "", 2) >= 2),
             "UDPv4" => assert!(step("", 5) >= 100),
             "IPv4" => assert!(step("", 9) >= 100 && step("", 18) >= 100_000),
             _ => assert!(!after.instances().is_empty(), "{set}"),

@@ -1,37 +1,37 @@
-//! Reading one number after another.
+//! Reads the fields of a line.
 
-/// What is left of a line.
+/// The unread rest of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
 
 impl Cursor<'_> {
-    /// The next number. A byte must follow it, so that a number that was cut off is none.
+    /// The next number. A byte must follow it, so a truncated number is not accepted.
     #[inline]
     pub(super) fn number(&mut self) -> Option<u64> {
         let mut value = 0_u64;
-        let mut place = 0;
+        let mut length = 0;
         loop {
-            let &byte = self.0.get(place)?;
+            let &byte = self.0.get(length)?;
             let digit = byte.wrapping_sub(b'0');
             if digit > 9 {
                 break;
             }
-            // 19 digits fit in any case.
-            value = if place < 19 {
+            // 19 digits always fit.
+            value = if length < 19 {
                 value * 10 + u64::from(digit)
             } else {
                 value.checked_mul(10)?.checked_add(digit.into())?
             };
-            place += 1;
+            length += 1;
         }
-        if place == 0 {
+        if length == 0 {
             return None;
         }
-        self.0 = &self.0[place + 1..];
+        self.0 = &self.0[length + 1..];
         Some(value)
     }
 
-    /// The next number, which may have a minus sign.
+    /// The next number, possibly negative.
     #[inline]
     pub(super) fn signed(&mut self) -> Option<i64> {
         let is_negative = self.0.first() == Some(&b'-');
@@ -42,7 +42,7 @@ impl Cursor<'_> {
         Some(if is_negative { -value } else { value })
     }
 
-    /// Goes past so many fields.
+    /// Skips this number of fields.
     #[inline]
     pub(super) fn skip(&mut self, fields: usize) -> Option<()> {
         for _ in 0..fields {
@@ -52,7 +52,7 @@ impl Cursor<'_> {
         Some(())
     }
 
-    /// The number behind blanks and tabs.
+    /// The next number, after any blanks and tabs.
     #[inline]
     pub(super) fn aligned(&mut self) -> Option<u64> {
         let blanks = self.0.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
@@ -60,7 +60,7 @@ impl Cursor<'_> {
         self.number()
     }
 
-    /// Goes to the next line; `None` where this one has no end.
+    /// Skips to the next line; `None` if this one is unfinished.
     #[inline]
     pub(super) fn next_line(&mut self) -> Option<()> {
         let end = find(self.0, b'\n')?;
@@ -69,23 +69,23 @@ impl Cursor<'_> {
     }
 }
 
-/// Where a byte first stands. Eight bytes are looked at in one step: half of the time of a sample that is not the
-/// kernel's goes into this.
+/// The index of the first occurrence of a byte. Compares eight bytes per step, because half of a sample's user-mode
+/// time is spent here.
 #[inline]
 fn find(text: &[u8], byte: u8) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     let pattern = ONES * u64::from(byte);
     let (eights, rest) = text.as_chunks::<8>();
-    for (place, &eight) in eights.iter().enumerate() {
+    for (index, &eight) in eights.iter().enumerate() {
         let differences = u64::from_le_bytes(eight) ^ pattern;
-        // The lowest bit that is set belongs to the first byte without difference; higher ones may be wrong.
+        // The lowest set bit marks the first equal byte; higher bits can be wrong.
         let hits = differences.wrapping_sub(ONES) & !differences & (ONES << 7);
         if hits != 0 {
-            return Some(place * 8 + hits.trailing_zeros() as usize / 8);
+            return Some(index * 8 + hits.trailing_zeros() as usize / 8);
         }
     }
-    let place = rest.iter().position(|&other| other == byte)?;
-    Some(text.len() - rest.len() + place)
+    let index = rest.iter().position(|&other| other == byte)?;
+    Some(text.len() - rest.len() + index)
 }
 
 #[cfg(test)]
@@ -93,21 +93,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_first() {
+    fn find_returns_the_first_occurrence() {
         for length in 0..40 {
-            for place in 0..length {
+            for index in 0..length {
                 let mut text = vec![0x0b_u8; length];
-                text[place] = b'\n';
-                assert_eq!(find(&text, b'\n'), Some(place));
+                text[index] = b'\n';
+                assert_eq!(find(&text, b'\n'), Some(index));
                 text[length - 1] = b'\n';
-                assert_eq!(find(&text, b'\n'), Some(place));
+                assert_eq!(find(&text, b'\n'), Some(index));
             }
             assert_eq!(find(&vec![0x8a; length], b'\n'), None);
         }
     }
 
     #[test]
-    fn numbers_end() {
+    fn truncated_and_overflowing_numbers_are_rejected() {
         assert_eq!(Cursor(b"12").number(), None);
         assert_eq!(Cursor(b"").number(), None);
         assert_eq!(Cursor(b"x ").number(), None);

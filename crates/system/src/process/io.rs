@@ -1,22 +1,22 @@
-//! `/proc/PID/io`: what a process read and wrote.
+//! `/proc/PID/io`: input and output of a process.
 
 use super::cursor::Cursor;
 
-/// The fields of an io file that counters need, in its order.
+/// The fields of an io file that counters need, in file order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Io {
-    /// Bytes that calls read, whatever from.
+    /// Bytes read by system calls.
     pub(super) read: u64,
     pub(super) written: u64,
-    /// Calls that read.
+    /// Read system calls.
     pub(super) reads: u64,
     pub(super) writes: u64,
-    /// Bytes that had to be fetched from storage.
+    /// Bytes fetched from storage.
     pub(super) storage_read: u64,
     pub(super) storage_written: u64,
 }
 
-/// Reads the file; `None` where it is cut off or holds something else.
+/// Parses the file; `None` if it is truncated or malformed.
 pub(super) fn parse(text: &[u8]) -> Option<Io> {
     let mut io = Io::default();
     let mut rest = Cursor(text);

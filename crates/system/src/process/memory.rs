@@ -2,27 +2,26 @@
 
 use super::cursor::Cursor;
 
-/// The memory of a process in bytes; `None` where the kernel does not say it. A process without memory of its own (a
-/// kernel thread, one that has ended) has 0 of all.
+/// The memory of a process in bytes; `None` for fields that the file lacks. Kernel threads and zombies have 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Memory {
     pub(super) virtual_peak: Option<u64>,
     pub(super) virtual_size: Option<u64>,
     pub(super) resident_peak: Option<u64>,
     pub(super) resident: Option<u64>,
-    /// Resident memory that is no file's and not shared.
+    /// Resident memory that is neither file-backed nor shared.
     pub(super) anonymous: Option<u64>,
     pub(super) swapped: Option<u64>,
 }
 
-/// Reads a status file; `None` where it is cut off.
+/// Parses a status file; `None` if it is truncated.
 pub(super) fn of_status(text: &[u8]) -> Option<Memory> {
     let mut memory = Memory::default();
     let mut has_memory = false;
     let mut rest = Cursor(text);
     loop {
         let line = rest.0;
-        // The first letter tells most lines apart from those that are read.
+        // Comparing the first letter rules out most lines.
         let (label, value) = match line.first()? {
             b'V' if line.starts_with(b"VmPeak:") => (7, &mut memory.virtual_peak),
             b'V' if line.starts_with(b"VmSize:") => (7, &mut memory.virtual_size),
@@ -30,7 +29,7 @@ pub(super) fn of_status(text: &[u8]) -> Option<Memory> {
             b'V' if line.starts_with(b"VmRSS:") => (6, &mut memory.resident),
             b'V' if line.starts_with(b"VmSwap:") => (7, &mut memory.swapped),
             b'R' if line.starts_with(b"RssAnon:") => (8, &mut memory.anonymous),
-            // Every process has this line; all of the memory stands before it, the swapped part last.
+            // Every process has this line, after all memory lines, of which VmSwap is the last.
             b'T' if line.starts_with(b"Threads:") => break,
             _ => {
                 rest.next_line()?;
@@ -46,19 +45,13 @@ pub(super) fn of_status(text: &[u8]) -> Option<Memory> {
         }
     }
     if !has_memory {
-        memory = Memory {
-            virtual_peak: Some(0),
-            virtual_size: Some(0),
-            resident_peak: Some(0),
-            resident: Some(0),
-            anonymous: Some(0),
-            swapped: Some(0),
-        };
+        let [virtual_peak, virtual_size, resident_peak, resident, anonymous, swapped] = [Some(0); 6];
+        memory = Memory { virtual_peak, virtual_size, resident_peak, resident, anonymous, swapped };
     }
     Some(memory)
 }
 
-/// Reads a statm file, which is ten times cheaper and tells the sizes of now alone; `None` where it is cut off.
+/// Parses a statm file, which is ten times cheaper than status but has no peaks; `None` if it is truncated.
 pub(super) fn of_statm(text: &[u8], page_bytes: u64) -> Option<Memory> {
     let mut fields = Cursor(text);
     let virtual_size = fields.number()?.saturating_mul(page_bytes);

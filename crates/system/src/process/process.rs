@@ -1,28 +1,28 @@
-//! One process: its files and what they say.
+//! The files of one process.
 
 use rustix::io::Errno;
-use tachograph_perflib::{InstanceKey, Rows};
+use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Rows};
 
 use super::io::{self, Io};
-use super::known::{Numbered, Person, readable};
 use super::memory::{self, Memory};
-use super::reader::{Place, Reader, Task, is_crowded, is_gone};
-use super::reasons::Lack;
+use super::missing_reason::MissingReason;
+use super::reader::{FileSlot, Reader, Task, is_gone, is_too_many_files};
 use super::stat::{self, Stat};
+use super::sums::Last;
 use super::table::{HANDLE_COUNT, OF_IO, OF_STATM, OF_STATUS};
-use super::total::Last;
+use super::task_identity::{TaskIdentity, readable};
 
-/// A process that is known from the sample before.
+/// A process and its files, kept between samples.
 #[derive(Debug)]
 pub(super) struct Process {
-    pid: u32,
-    pub(super) person: Person,
+    pub(super) pid: u32,
+    pub(super) task: TaskIdentity,
     pub(super) last: Last<9>,
-    stat: Place,
-    memory: Place,
-    io: Place,
-    handles: Place,
-    /// Whether `memory` is the file `status`, and not `statm`.
+    stat: FileSlot,
+    memory: FileSlot,
+    io: FileSlot,
+    handles: FileSlot,
+    /// Whether `memory` is `status` rather than `statm`.
     is_status: bool,
 }
 
@@ -31,43 +31,43 @@ pub(super) struct Process {
 pub(super) enum Naming {
     /// `name`
     Plain,
-    /// `name:number`
+    /// `name:pid`
     Numbered,
 }
 
-/// Which files are read beside `stat`.
+/// The files to read in addition to `stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct RequestedFiles {
     pub(super) memory: bool,
-    /// Memory is read from `status`.
+    /// Read memory from `status` rather than `statm`.
     status: bool,
     pub(super) io: bool,
     pub(super) handles: bool,
 }
 
-/// What the stat file of a process says.
+/// The result of reading a stat file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sight {
-    Here(Stat),
-    /// It is there, and its file holds something else than it should.
-    Broken,
-    /// It has ended, or is not to be seen.
+pub(super) enum TaskStat {
+    Read(Stat),
+    /// The task exists, but its file cannot be parsed.
+    Malformed,
+    /// The task has ended or is not visible.
     Gone,
 }
 
-/// What the other files say; those that are not wanted say nothing.
+/// The content of the files other than `stat`; zeros for files that are not requested.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Details {
-    pub(super) memory: Result<Memory, Lack>,
-    pub(super) io: Result<Io, Lack>,
-    pub(super) handles: Result<u64, Lack>,
+    pub(super) memory: Result<Memory, MissingReason>,
+    pub(super) io: Result<Io, MissingReason>,
+    pub(super) handles: Result<u64, MissingReason>,
 }
 
 /// Too many files are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Crowded;
+pub(super) struct TooManyOpenFiles;
 
-impl Wanted {
+impl RequestedFiles {
     pub(super) fn of(rows: &Rows) -> Self {
         let status = rows.wants_any(OF_STATUS);
         Self {
@@ -83,62 +83,64 @@ impl Process {
     pub(super) fn new(pid: u32) -> Self {
         Self {
             pid,
-            person: Person::default(),
+            task: TaskIdentity::default(),
             last: Last::default(),
-            stat: Place::default(),
-            memory: Place::default(),
-            io: Place::default(),
-            handles: Place::default(),
+            stat: FileSlot::default(),
+            memory: FileSlot::default(),
+            io: FileSlot::default(),
+            handles: FileSlot::default(),
             is_status: false,
         }
     }
 
-    /// Looks whether the process is there, who it is, and what its stat file says.
-    pub(super) fn look(&mut self, reader: &mut Reader, naming: Naming) -> Result<Sight, Crowded> {
+    /// Reads the stat file and updates the name and identity.
+    pub(super) fn read_stat(
+        &mut self,
+        reader: &mut Reader,
+        naming: Naming,
+    ) -> Result<TaskStat, TooManyOpenFiles> {
         let was_open = self.stat.is_open();
         let text = match reader.read(&mut self.stat, Task::Process(self.pid), "stat") {
             Ok(text) => text,
-            // The process that the open file belonged to has ended; another one may have its number.
+            // The process of the open file has ended; its id may have been reused.
             Err(error) if is_gone(error) && was_open => {
                 *self = Self::new(self.pid);
-                return self.look(reader, naming);
+                return self.read_stat(reader, naming);
             }
-            Err(error) if is_crowded(error) => return Err(Crowded),
+            Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
             Err(error) => {
                 if is_gone(error) {
                     *self = Self::new(self.pid);
                 }
-                return Ok(Sight::Gone);
+                return Ok(TaskStat::Gone);
             }
         };
         let Some(line) = stat::parse(text) else {
-            if self.person.key().is_none() {
+            if self.task.key().is_none() {
                 let name = stat::name(text).map_or(&b""[..], |(name, _)| name);
-                self.person.becomes(name, self.key(name, self.pid.into(), naming));
+                self.task.set(name, self.key(name, self.pid.into(), naming));
             }
-            return Ok(Sight::Broken);
+            return Ok(TaskStat::Malformed);
         };
         let identity = line.stat.identity(self.pid);
-        if !self.person.is(line.name, identity) {
-            self.changed(line.name, identity, naming);
+        if !self.task.is(line.name, identity) {
+            self.update_identity(line.name, identity, naming);
         }
-        Ok(Sight::Here(line.stat))
+        Ok(TaskStat::Read(line.stat))
     }
 
     #[cold]
-    fn changed(&mut self, name: &[u8], identity: u64, naming: Naming) {
-        if self.person.is_same(identity) {
-            // Another program may have other rights.
-            for place in [&mut self.memory, &mut self.io, &mut self.handles] {
-                place.forgive();
+    fn update_identity(&mut self, name: &[u8], identity: u64, naming: Naming) {
+        if self.task.is_same(identity) {
+            // Files that the kernel denied may have become readable when the process executed another program.
+            for slot in [&mut self.memory, &mut self.io, &mut self.handles] {
+                slot.retry();
             }
         } else {
             self.last = Last::default();
-            for place in [&mut self.memory, &mut self.io, &mut self.handles] {
-                place.close();
-            }
+            self.close_details();
         }
-        self.person.becomes(name, self.key(name, identity, naming));
+        self.task.set(name, self.key(name, identity, naming));
     }
 
     fn key(&self, name: &[u8], identity: u64, naming: Naming) -> InstanceKey {
@@ -149,24 +151,24 @@ impl Process {
         }
     }
 
-    /// Reads the other files that are wanted; `None` when the process has ended meanwhile.
+    /// Reads the other requested files; `None` if the process has ended in the meantime.
     pub(super) fn details(
         &mut self,
         reader: &mut Reader,
-        wanted: Wanted,
+        requested: RequestedFiles,
         page_bytes: u64,
-    ) -> Result<Option<Details>, Crowded> {
-        let all_open = (self.memory.is_open() || !wanted.memory)
-            && (self.io.is_open() || !wanted.io)
-            && (self.handles.is_open() || !wanted.handles)
-            && self.is_status == wanted.status;
-        let details = match self.read_details(reader, wanted, page_bytes) {
+    ) -> Result<Option<Details>, TooManyOpenFiles> {
+        let all_open = (self.memory.is_open() || !requested.memory)
+            && (self.io.is_open() || !requested.io)
+            && (self.handles.is_open() || !requested.handles)
+            && self.is_status == requested.status;
+        let details = match self.read_details(reader, requested, page_bytes) {
             Ok(details) => details,
-            Err(error) if is_crowded(error) => return Err(Crowded),
+            Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
             Err(_) => return Ok(None),
         };
-        // A file that was opened just now belongs to this process if the process is there still: its number cannot
-        // have been given to another one. Of a process whose stat file cannot stay open, that is not asked.
+        // If the process still exists, newly opened files belong to it rather than to a later process with the same id.
+        // This is not checked if its stat file cannot stay open.
         if !all_open
             && self.stat.is_open()
             && let Err(error) = reader.read(&mut self.stat, Task::Process(self.pid), "stat")
@@ -179,71 +181,68 @@ impl Process {
         Ok(Some(details))
     }
 
-    /// The error is that the process has ended, or that too many files are open.
+    /// An error means that the process has ended or that too many files are open.
     fn read_details(
         &mut self,
         reader: &mut Reader,
-        wanted: Wanted,
+        requested: RequestedFiles,
         page_bytes: u64,
     ) -> Result<Details, Errno> {
         let task = Task::Process(self.pid);
         let mut details = Details { memory: Ok(Memory::default()), io: Ok(Io::default()), handles: Ok(0) };
-        if wanted.memory {
-            if self.is_status != wanted.status {
+        if requested.memory {
+            if self.is_status != requested.status {
                 self.memory.close();
-                self.is_status = wanted.status;
+                self.is_status = requested.status;
             }
-            details.memory = if wanted.status {
-                said(reader.read(&mut self.memory, task, "status"), memory::of_status)?
+            details.memory = if requested.status {
+                parsed(reader.read(&mut self.memory, task, "status"), memory::of_status)?
             } else {
-                said(reader.read(&mut self.memory, task, "statm"), |text| memory::of_statm(text, page_bytes))?
+                parsed(reader.read(&mut self.memory, task, "statm"), |text| {
+                    memory::of_statm(text, page_bytes)
+                })?
             };
         }
-        if wanted.io {
-            details.io = said(reader.read(&mut self.io, task, "io"), io::parse)?;
+        if requested.io {
+            details.io = parsed(reader.read(&mut self.io, task, "io"), io::parse)?;
         }
-        if wanted.handles {
+        if requested.handles {
             let count = if reader.sizes_count() {
                 reader.size(&mut self.handles, task, "fd")
             } else {
                 reader.count(&mut self.handles, task, "fd")
             };
-            details.handles = said(count, Some)?;
+            details.handles = parsed(count, Some)?;
         }
         Ok(details)
     }
 
-    /// Closes all files but the first, and says how many that were.
-    pub(super) fn close_most(&mut self) -> usize {
-        let places = [&mut self.memory, &mut self.io, &mut self.handles];
-        let mut closed = 0;
-        for place in places {
-            closed += usize::from(place.is_open());
-            place.close();
-        }
-        closed
+    /// Closes all files except `stat`; returns how many.
+    fn close_details(&mut self) -> usize {
+        [&mut self.memory, &mut self.io, &mut self.handles].into_iter().map(FileSlot::close).sum()
     }
 
-    /// Closes all files, and says how many that were.
+    /// Closes all files; returns how many.
     pub(super) fn close_all(&mut self) -> usize {
-        let closed = usize::from(self.stat.is_open()) + self.close_most();
-        self.stat.close();
-        closed
+        self.stat.close() + self.close_details()
     }
 }
 
-/// What a file says; the error is one that concerns more than this file.
+/// The parsed content of a file. The outer error means that the task has ended or that too many files are open.
 #[inline]
-fn said<T, U>(read: Result<T, Errno>, parse: impl FnOnce(T) -> Option<U>) -> Result<Result<U, Lack>, Errno> {
+pub(super) fn parsed<T, U>(
+    read: Result<T, Errno>,
+    parse: impl FnOnce(T) -> Option<U>,
+) -> Result<Result<U, MissingReason>, Errno> {
     match read {
-        Ok(text) => Ok(parse(text).ok_or(Lack::Broken)),
-        Err(error) if is_gone(error) || is_crowded(error) => Err(error),
-        Err(error) => Ok(Err(Lack::of(error))),
+        Ok(text) => Ok(parse(text).ok_or(MissingReason::Malformed)),
+        Err(error) if is_gone(error) || is_too_many_files(error) => Err(error),
+        Err(error) => Ok(Err(MissingReason::of(error))),
     }
 }
 
-impl Numbered for Process {
-    fn number(&self) -> u32 {
-        self.pid
+impl From<TooManyOpenFiles> for Failure {
+    fn from(_: TooManyOpenFiles) -> Self {
+        Self::new(ErrorCode::NO_DATA, "/proc: too many files are open (RLIMIT_NOFILE)")
     }
 }

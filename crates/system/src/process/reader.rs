@@ -1,4 +1,4 @@
-//! Reading the files of processes and threads, which stay open as long as there is room.
+//! Reads the files of processes and threads. The files stay open if the limit of open files allows.
 
 use std::fmt::{self, Write as _};
 use std::mem::MaybeUninit;
@@ -7,14 +7,17 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, fstat, fstatfs, open, openat, seek};
 use rustix::io::{Errno, pread};
 
-use crate::Roots;
-use crate::descriptors::{Descriptors, Kept};
+use crate::descriptors::{Descriptors, RetainedFile};
+use crate::roots::Roots;
 
-/// After a refusal, so many readings are refused without asking again.
-const REFUSED_FOR: u8 = 30;
+/// The number of reads that fail without an attempt after the kernel has denied access.
+const DENIED_READS: u8 = 30;
 
-/// More than any file of a process that is read here.
+/// The maximum size of a file; all files read here are smaller.
 const MAX_BYTES: usize = 1 << 20;
+
+/// The number of files to close when too many are open.
+const CLOSE_AT_ONCE: usize = 32;
 
 /// Reads the files of processes and threads, relative to an open `/proc`.
 #[derive(Debug)]
@@ -24,34 +27,30 @@ pub(super) struct Reader {
     buffer: Vec<u8>,
     entries: Vec<MaybeUninit<u8>>,
     descriptors: Descriptors,
-    /// Whether this is the kernel's own /proc, where a folder's links count what is in it.
+    /// Whether this is the real /proc, where the link count of a folder depends on its number of subfolders.
     is_procfs: bool,
     sizes_count: bool,
 }
 
-/// Whose files are read.
+/// A task whose files are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
-    /// A process, or all of its threads.
+    /// A process, with the totals of all its threads.
     Process(u32),
     /// One thread of a process.
     Thread(u32, u32),
 }
 
-/// The place of a file that may be open.
+/// A file of a task, open or not.
 #[derive(Debug, Default)]
-pub(super) struct Place {
-    file: Option<Kept>,
-    /// So many more readings fail without trying: the kernel refused it a moment ago.
-    refused: u8,
+pub(super) struct FileSlot {
+    file: Option<RetainedFile>,
+    /// How many more reads fail without an attempt, because the kernel has denied access.
+    denied_reads: u8,
 }
 
 impl Reader {
-    /// A reader of `/proc`.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be opened.
+    /// Opens `/proc`.
     pub(super) fn new(roots: &Roots, descriptors: Descriptors) -> Result<Self, Errno> {
         let proc = open(&roots.proc, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let is_procfs = fstatfs(&proc)?.f_type == rustix::fs::PROC_SUPER_MAGIC;
@@ -73,64 +72,73 @@ impl Reader {
         self.sizes_count
     }
 
-    pub(super) fn descriptors(&self) -> &Descriptors {
-        &self.descriptors
+    /// Closes files of tasks, starting with the last task, so that other files can be opened.
+    pub(super) fn make_room<T>(&self, tasks: &mut [T], close: impl Fn(&mut T) -> usize) {
+        self.descriptors.shrink();
+        let mut closed = 0;
+        for task in tasks.iter_mut().rev() {
+            closed += close(task);
+            if closed >= CLOSE_AT_ONCE {
+                break;
+            }
+        }
     }
 
-    /// The content of a file of a task.
+    /// Reads a file of a task.
     ///
     /// # Errors
     ///
-    /// `ESRCH` or `ENOENT` when the task is gone, or what the kernel says.
+    /// `ESRCH` or `ENOENT` if the task is gone; `EACCES` if access was recently denied; otherwise the kernel's error.
     #[inline]
-    pub(super) fn read(&mut self, place: &mut Place, task: Task, name: &str) -> Result<&[u8], Errno> {
-        let length = match &place.file {
-            Some(kept) => {
-                let length = fill(kept, &mut self.buffer);
-                length.inspect_err(|&error| place.failed(error))?
+    pub(super) fn read(&mut self, slot: &mut FileSlot, task: Task, name: &str) -> Result<&[u8], Errno> {
+        let length = match &slot.file {
+            Some(file) => {
+                let length = fill(file, &mut self.buffer);
+                length.inspect_err(|&error| slot.failed(error))?
             }
             None => self
-                .open_and(place, task, name, OFlags::RDONLY, |file, reader| fill(file, &mut reader.buffer))?,
+                .open_and(slot, task, name, OFlags::RDONLY, |file, reader| fill(file, &mut reader.buffer))?,
         };
         Ok(&self.buffer[..length])
     }
 
-    /// How many entries a folder of a process has as its size says it (`fd`, since Linux 6.2; no permission is needed).
-    pub(super) fn size(&mut self, place: &mut Place, task: Task, name: &str) -> Result<u64, Errno> {
-        self.stat(place, task, name).map(|stat| stat.st_size as u64)
+    /// The number of entries in a folder, as given by the folder's size. For `fd`, this requires Linux 6.2 but no
+    /// permission.
+    pub(super) fn size(&mut self, slot: &mut FileSlot, task: Task, name: &str) -> Result<u64, Errno> {
+        self.stat(slot, task, name).map(|stat| stat.st_size as u64)
     }
 
-    /// The numbers of the threads of a process, as they come.
+    /// The ids of the threads of a process, in the kernel's order.
     pub(super) fn threads(
         &mut self,
-        place: &mut Place,
+        slot: &mut FileSlot,
         process: u32,
-        numbers: &mut Vec<u32>,
+        ids: &mut Vec<u32>,
     ) -> Result<(), Errno> {
-        numbers.clear();
+        ids.clear();
         let task = Task::Process(process);
         let is_procfs = self.is_procfs;
-        self.folder(place, task, "task", |folder, entries| {
+        self.folder(slot, task, "task", |folder, entries| {
             if is_procfs {
                 match fstat(folder)?.st_nlink {
-                    // The folder of a process that is gone has no threads.
+                    // The process is gone.
                     ..=2 => return Err(Errno::SRCH),
                     3 => {
-                        numbers.push(process);
+                        ids.push(process);
                         return Ok(());
                     }
                     _ => {}
                 }
             }
             seek(folder, SeekFrom::Start(0))?;
-            list(folder, entries, |name| numbers.extend(pid(name)))
+            list(folder, entries, |name| ids.extend(pid(name)))
         })
     }
 
-    /// How many numbers there are among the names of a folder of a task (`fd`).
-    pub(super) fn count(&mut self, place: &mut Place, task: Task, name: &str) -> Result<u64, Errno> {
+    /// The number of entries in a folder whose names are ids (`fd`).
+    pub(super) fn count(&mut self, slot: &mut FileSlot, task: Task, name: &str) -> Result<u64, Errno> {
         let mut count = 0;
-        self.folder(place, task, name, |folder, entries| {
+        self.folder(slot, task, name, |folder, entries| {
             seek(folder, SeekFrom::Start(0))?;
             list(folder, entries, |name| count += u64::from(pid(name).is_some()))
         })?;
@@ -139,101 +147,96 @@ impl Reader {
 
     fn folder(
         &mut self,
-        place: &mut Place,
+        slot: &mut FileSlot,
         task: Task,
         name: &str,
         read: impl FnOnce(BorrowedFd<'_>, &mut Vec<MaybeUninit<u8>>) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        match &place.file {
-            Some(kept) => {
-                let told = read(kept.as_fd(), &mut self.entries);
-                told.inspect_err(|&error| place.failed(error))
+        match &slot.file {
+            Some(file) => {
+                let result = read(file.as_fd(), &mut self.entries);
+                result.inspect_err(|&error| slot.failed(error))
             }
-            None => self.open_and(place, task, name, OFlags::RDONLY | OFlags::DIRECTORY, |file, reader| {
+            None => self.open_and(slot, task, name, OFlags::RDONLY | OFlags::DIRECTORY, |file, reader| {
                 read(file.as_fd(), &mut reader.entries)
             }),
         }
     }
 
-    fn stat(&mut self, place: &mut Place, task: Task, name: &str) -> Result<rustix::fs::Stat, Errno> {
-        match &place.file {
-            Some(kept) => fstat(kept).inspect_err(|&error| place.failed(error)),
-            None => self.open_and(place, task, name, OFlags::PATH, |file, _| fstat(file)),
+    fn stat(&mut self, slot: &mut FileSlot, task: Task, name: &str) -> Result<rustix::fs::Stat, Errno> {
+        match &slot.file {
+            Some(file) => fstat(file).inspect_err(|&error| slot.failed(error)),
+            None => self.open_and(slot, task, name, OFlags::PATH, |file, _| fstat(file)),
         }
     }
 
-    /// The numbers among the names of `/proc`, in rising order.
-    pub(super) fn processes(&mut self, numbers: &mut Vec<u32>) -> Result<(), Errno> {
-        numbers.clear();
+    /// The ids of all processes, sorted.
+    pub(super) fn processes(&mut self, ids: &mut Vec<u32>) -> Result<(), Errno> {
+        ids.clear();
         seek(&self.proc, SeekFrom::Start(0))?;
-        list(&self.proc, &mut self.entries, |name| numbers.extend(pid(name)))?;
-        // The kernel lists processes in this order already.
-        if !numbers.is_sorted() {
-            numbers.sort_unstable();
+        list(&self.proc, &mut self.entries, |name| ids.extend(pid(name)))?;
+        // The kernel usually lists processes in ascending order.
+        if !ids.is_sorted() {
+            ids.sort_unstable();
         }
-        numbers.dedup();
+        ids.dedup();
         Ok(())
-    }
-
-    fn locate(&mut self, task: Task, name: &str) {
-        self.path.clear();
-        // Writing to a string does not fail.
-        let _ = write!(self.path, "{task}/{name}");
     }
 
     #[cold]
     fn open_and<T>(
         &mut self,
-        place: &mut Place,
+        slot: &mut FileSlot,
         task: Task,
         name: &str,
         flags: OFlags,
         then: impl FnOnce(&OwnedFd, &mut Self) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
-        if place.refused > 0 {
-            place.refused -= 1;
+        if slot.denied_reads > 0 {
+            slot.denied_reads -= 1;
             return Err(Errno::ACCESS);
         }
-        self.locate(task, name);
+        self.path.clear();
+        let _ = write!(self.path, "{task}/{name}");
         let file = openat(&self.proc, self.path.as_str(), flags | OFlags::CLOEXEC, Mode::empty());
-        let told = file.and_then(|file| Ok((then(&file, self)?, file)));
-        let (told, file) = told.inspect_err(|&error| place.failed(error))?;
-        place.file = self.descriptors.keep(file).ok();
-        Ok(told)
+        let result = file.and_then(|file| Ok((then(&file, self)?, file)));
+        let (value, file) = result.inspect_err(|&error| slot.failed(error))?;
+        slot.file = self.descriptors.retain(file).ok();
+        Ok(value)
     }
 }
 
-impl Place {
+impl FileSlot {
     pub(super) fn is_open(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Closes the file; the next reading opens it.
-    pub(super) fn close(&mut self) {
-        self.file = None;
-        self.refused = 0;
+    /// Closes the file until the next read; returns the number of closed files.
+    pub(super) fn close(&mut self) -> usize {
+        self.denied_reads = 0;
+        usize::from(self.file.take().is_some())
     }
 
-    /// Asks again even if the kernel refused it a moment ago.
-    pub(super) fn forgive(&mut self) {
-        self.refused = 0;
+    /// Makes the next read try again even if the kernel denied access before.
+    pub(super) fn retry(&mut self) {
+        self.denied_reads = 0;
     }
 
     fn failed(&mut self, error: Errno) {
         self.file = None;
         if matches!(error, Errno::ACCESS | Errno::PERM) {
-            self.refused = REFUSED_FOR;
+            self.denied_reads = DENIED_READS;
         }
     }
 }
 
-/// Whether the task that was to be read is no more.
+/// Whether the error means that the task is gone.
 pub(super) fn is_gone(error: Errno) -> bool {
     matches!(error, Errno::SRCH | Errno::NOENT)
 }
 
-/// Whether too many files are open.
-pub(super) fn is_crowded(error: Errno) -> bool {
+/// Whether the error means that too many files are open.
+pub(super) fn is_too_many_files(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NFILE)
 }
 
@@ -241,7 +244,7 @@ pub(super) fn is_crowded(error: Errno) -> bool {
 fn fill(file: impl AsFd, buffer: &mut Vec<u8>) -> Result<usize, Errno> {
     loop {
         match pread(&file, &mut buffer[..], 0) {
-            // The kernel makes these files as a whole: what fits is all in one piece.
+            // The kernel returns these files in a single read if the buffer is large enough.
             Ok(length) if length < buffer.len() || length >= MAX_BYTES => return Ok(length),
             Ok(_) => buffer.resize(buffer.len() * 2, 0),
             Err(Errno::INTR) => {}
@@ -264,7 +267,7 @@ fn list(
     Ok(())
 }
 
-/// A number as /proc writes those of tasks.
+/// Parses the name of a task's folder in /proc.
 fn pid(name: &[u8]) -> Option<u32> {
     if !name.first()?.is_ascii_digit() {
         return None;

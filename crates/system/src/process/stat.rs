@@ -1,50 +1,49 @@
-//! `/proc/PID/stat`: the name, the state and the times of a process or thread.
+//! `/proc/PID/stat`: name, state and times of a process or thread.
 
 use super::cursor::Cursor;
 
-/// A stat file.
+/// A parsed stat file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// The name as the kernel has it: any bytes, blanks and parentheses included.
+    /// The kernel's name: any bytes, including blanks and parentheses.
     pub(super) name: &'a [u8],
     pub(super) stat: Stat,
-    /// What follows the fields that were read.
+    /// The fields after those of `stat`.
     rest: &'a [u8],
 }
 
 /// The fields of a stat file that counters need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stat {
-    /// One letter.
+    /// The state, as a letter.
     pub(super) state: u8,
     pub(super) parent: u32,
     /// Minor and major page faults.
     pub(super) faults: u64,
     /// Processor time in user mode, in the kernel's ticks.
     pub(super) user: u64,
-    /// Processor time in the kernel, in its ticks.
+    /// Processor time in the kernel, in ticks.
     pub(super) system: u64,
-    /// The lower the more urgent: 0 to 39 for a nice value of -20 to 19, below 0 for real time.
+    /// The kernel's priority. Lower is more urgent: 0 to 39 for nice values from -20 to 19, below 0 for real time.
     pub(super) priority: i64,
     pub(super) nice: i64,
     pub(super) threads: u64,
-    /// When it was started, in ticks since the start of the machine.
+    /// The start time, in ticks since boot.
     pub(super) start: u64,
     pub(super) virtual_bytes: u64,
 }
 
-/// The name, in parentheses: all up to the last one that closes, since the numbers behind it have none.
+/// The name in parentheses, and the rest of the line. The last closing parenthesis ends the name.
 #[inline]
 pub(super) fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    // The number before it has 10 digits at most, and the name 64 bytes (those of kernel threads are the longest).
+    // The id before the name has at most 10 digits, and the name at most 64 bytes (kernel threads).
     let head = &text[..text.len().min(128)];
     let from = head.iter().position(|&byte| byte == b'(')? + 1;
     let to = from + head[from..].iter().rposition(|&byte| byte == b')')?;
     Some((without_work(&text[from..to]), &text[to + 1..]))
 }
 
-/// The name of a kernel worker without the work that it does at the moment: `kworker/0:1-events` is `kworker/0:1`, whatever
-/// it does next.
+/// Strips the current work item from the name of a kernel worker: `kworker/0:1-events` becomes `kworker/0:1`.
 #[inline]
 fn without_work(name: &[u8]) -> &[u8] {
     if !name.starts_with(b"kworker/") {
@@ -53,7 +52,7 @@ fn without_work(name: &[u8]) -> &[u8] {
     name.split(|byte| matches!(byte, b'-' | b'+')).next().unwrap_or(name)
 }
 
-/// Reads the line; `None` where it is cut off or holds something else.
+/// Parses the line; `None` if it is truncated or malformed.
 #[inline]
 pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
     let (name, rest) = name(text)?;
@@ -90,18 +89,19 @@ pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
 }
 
 impl Stat {
-    /// How urgent it is at this moment, rising: 20 is a nice value of 0, 41 and more is real time.
+    /// The current priority. Higher is more urgent: 20 is a nice value of 0; 41 and above is real time.
     pub(super) fn priority_current(&self) -> u64 {
         40_i64.saturating_sub(self.priority).max(0) as u64
     }
 
-    /// What the process or thread is beyond its number: the number is given again, but not at the same moment.
+    /// The start time and id in one number, which distinguishes tasks that reuse an id.
     pub(super) fn identity(&self, id: u32) -> u64 {
-        // Numbers of tasks have 22 bits at most (PID_MAX_LIMIT).
+        // Ids have at most 22 bits (PID_MAX_LIMIT).
         self.start << 22 | u64::from(id) & 0x3f_ffff
     }
 
-    /// How urgent it is without what it inherited: 20 less the nice value; real time and deadlines as they are.
+    /// The priority without inheritance: 20 minus the nice value, or the current priority for real-time and deadline
+    /// tasks.
     pub(super) fn priority_base(&self) -> u64 {
         match self.priority {
             ..0 => self.priority_current(),
@@ -111,14 +111,14 @@ impl Stat {
 }
 
 impl Line<'_> {
-    /// As [`Stat::priority_base`], also where real time was inherited.
+    /// Like [`Stat::priority_base`], but also correct while the task inherits a real-time priority.
     pub(super) fn priority_base(&self) -> Option<u64> {
         let mut fields = Cursor(self.rest);
         fields.skip(16)?;
         let real_time = fields.number()?;
         let policy = fields.number()?;
         Some(match (real_time, policy) {
-            // A deadline has no priority but is more urgent than any.
+            // Deadline tasks have no fixed priority; they run before all others.
             (0, DEADLINE) => self.stat.priority_current(),
             (0, _) => 20_i64.saturating_sub(self.stat.nice).max(0) as u64,
             _ => real_time.saturating_add(41),

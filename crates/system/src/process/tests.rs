@@ -1,4 +1,4 @@
-//! Made processes, and those of this machine.
+//! Processes of a fake machine, and those of this machine.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -10,12 +10,12 @@ use tachograph_perflib::{Clock, InstanceFilter, Numbering, Provider, Rows};
 
 use super::table::*;
 use super::{providers, with_descriptors};
-use crate::Roots;
 use crate::descriptors::Descriptors;
-use crate::testing::{Machine, at, collect, first, names, value};
+use crate::roots::Roots;
+use crate::testing::{Machine, at, collect, first_value, names, value};
 
-mod live;
-mod made;
+mod fixture;
+mod this_machine;
 mod threads;
 
 const IO: &str = "rchar: 100\nwchar: 50\nsyscr: 10\nsyscw: 5\nread_bytes: 4096\nwrite_bytes: 8192\n\
@@ -38,7 +38,7 @@ fn status(pid: u32, name: &str) -> String {
     )
 }
 
-/// A machine with this program itself, and the idle time of its two processors.
+/// A machine with two processors and only this process.
 fn machine() -> Machine {
     Machine::new(&[
         (
@@ -65,16 +65,16 @@ fn add(machine: &Machine, pid: u32, name: &str, user: u64, start: u64) {
     machine.write(&format!("proc/{pid}/fd/3"), "");
 }
 
-/// The provider of the set of this name.
+/// The provider of the named counter set.
 fn provider(roots: &Roots, set: &str) -> Box<dyn Provider> {
     let found = providers(roots).into_iter().find(|provider| &*provider.info().name == set);
-    found.expect("the set is there")
+    found.expect("the set exists")
 }
 
-/// What a provider tells of some counters and instances.
-fn ask(provider: &mut dyn Provider, seconds: i64, ids: &[u32], pattern: &str) -> Rows {
+/// Collects some counters of some instances.
+fn query(provider: &mut dyn Provider, seconds: i64, ids: &[u32], pattern: &str) -> Rows {
     let mut rows = Rows::new(provider.info().clone());
-    rows.want(ids.iter().copied(), vec![InstanceFilter::of_path(pattern)]);
+    rows.select(ids.iter().copied(), vec![InstanceFilter::from_path(pattern)]);
     rows.clear(at(seconds));
     provider.collect(&mut rows).expect("collected");
     rows
@@ -82,5 +82,5 @@ fn ask(provider: &mut dyn Provider, seconds: i64, ids: &[u32], pattern: &str) ->
 
 fn identity(rows: &Rows, instance: &str) -> u64 {
     let found = rows.instances().iter().find(|key| key.full_name() == instance);
-    found.expect("the instance is there").identity()
+    found.expect("the instance exists").identity()
 }

@@ -1,13 +1,13 @@
-//! The kernel's ticks as 100 ns units.
+//! Conversion of the kernel's ticks.
 
-use crate::Roots;
+use crate::roots::Roots;
 
-/// Turns ticks into 100 ns units.
+/// Converts ticks to units of 100 ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ticks {
-    /// A tick is so many units: a multiplication is much faster than a wide division.
+    /// Units per tick. A multiplication is much faster than a wide division.
     Whole(u64),
-    /// So many ticks are a second.
+    /// Ticks per second, if a tick is not a whole number of units.
     PerSecond(u64),
 }
 

@@ -1,23 +1,24 @@
-//! `/proc/interrupts` and `/proc/softirqs`: a column for each processor that is online, a row for each kind.
+//! `/proc/interrupts` and `/proc/softirqs`: one column per online processor, one row per kind.
 
-use tachograph_perflib::Moments;
+use tachograph_perflib::Timestamps;
 
-use crate::file::KeptFile;
+use crate::error_texts::error_text;
+use crate::open_file::OpenFile;
 use crate::scan::{number, words};
 
 /// The sums of a file's columns.
 ///
-/// The kernel's numbers have 32 bits and wrap: a timer of 1,000 interrupts a second does so after 49 days. The sums
-/// here go on.
+/// The kernel's numbers have 32 bits and wrap: at 1,000 timer interrupts per second, after 49 days. These sums have
+/// 64 bits.
 #[derive(Debug)]
 pub(super) struct ColumnSums {
     path: std::path::PathBuf,
-    file: KeptFile,
+    file: OpenFile,
     header: Vec<u8>,
     columns: Vec<Column>,
     row: Vec<u32>,
     rows: usize,
-    read_at: Option<Moments>,
+    read_at: Option<Timestamps>,
     has_clock: bool,
     outcome: Result<(), String>,
 }
@@ -32,24 +33,24 @@ struct Column {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
-    /// The sum as it goes on.
+    /// The 64-bit sum.
     total: u64,
     last: u64,
     now: u64,
 }
 
-/// What a processor's column holds.
+/// The sums of a processor's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ColumnSum {
     pub(super) all: u64,
-    /// Of the timer's rows alone.
+    /// Timer rows only.
     pub(super) clock: u64,
 }
 
 impl ColumnSums {
     pub(super) fn new(path: std::path::PathBuf) -> Self {
         Self {
-            file: KeptFile::new(&path),
+            file: OpenFile::new(&path),
             path,
             header: Vec::new(),
             columns: Vec::new(),
@@ -61,8 +62,8 @@ impl ColumnSums {
         }
     }
 
-    /// Reads the file, if that was not done at this moment.
-    pub(super) fn read(&mut self, at: Moments) -> Result<(), &str> {
+    /// Reads the file, unless it was already read at this moment.
+    pub(super) fn read(&mut self, at: Timestamps) -> Result<(), &str> {
         if self.read_at != Some(at) {
             self.read_at = Some(at);
             self.outcome = self.read_now();
@@ -70,14 +71,14 @@ impl ColumnSums {
         self.outcome.as_ref().copied().map_err(String::as_str)
     }
 
-    /// Whether a row of the timer was met.
+    /// Whether the file has a timer row.
     pub(super) fn has_clock(&self) -> bool {
         self.has_clock
     }
 
     /// The column of a processor.
     pub(super) fn of(&self, processor: u32) -> Option<ColumnSum> {
-        // Processors come in order; the position is the number unless some are offline.
+        // Processors are in order: the index is the id unless some are offline.
         let is_it = |column: &&Column| column.processor == processor;
         let column = self.columns.get(processor as usize).filter(is_it);
         let column = column.or_else(|| self.columns.iter().find(is_it))?;
@@ -86,7 +87,7 @@ impl ColumnSums {
 
     fn read_now(&mut self) -> Result<(), String> {
         let name = self.path.display();
-        let text = self.file.read().map_err(|error| format!("{name}: {error}"))?;
+        let text = self.file.read().map_err(|error| error_text(&name, &error))?;
         let mut lines = text.split_inclusive(|&byte| byte == b'\n');
         let header = lines.next().unwrap_or_default();
         if header != self.header {
@@ -95,7 +96,7 @@ impl ColumnSums {
                 let processor = word.strip_prefix(b"CPU").and_then(number);
                 let processor = processor.and_then(|number| u32::try_from(number).ok());
                 let processor =
-                    processor.ok_or_else(|| format!("{name}: the first line names no processors"))?;
+                    processor.ok_or_else(|| format!("{name}: the first line lists no processors"))?;
                 let known = before.iter().find(|column| column.processor == processor).copied();
                 self.columns.push(known.unwrap_or(Column {
                     processor,
@@ -109,7 +110,7 @@ impl ColumnSums {
         }
         if self.columns.is_empty() {
             self.header.clear();
-            return Err(format!("{name}: the first line names no processors"));
+            return Err(format!("{name}: the first line lists no processors"));
         }
 
         for column in &mut self.columns {
@@ -119,14 +120,14 @@ impl ColumnSums {
         let mut rows = 0;
         for line in lines {
             let Some(line) = line.strip_suffix(b"\n") else {
-                return Err(format!("{name}: the last line is cut off"));
+                return Err(format!("{name}: the last line is truncated"));
             };
             let Some(colon) = line.iter().position(|&byte| byte == b':') else { continue };
             let label = line[..colon].trim_ascii_start();
-            // Rows with fewer numbers (ERR, MIS) count for the machine, not for processors.
+            // Rows with fewer numbers (ERR, MIS) are totals for the whole machine.
             let Some(rest) = numbers(&line[colon + 1..], self.columns.len(), &mut self.row) else { continue };
             rows += 1;
-            // A TLB shootdown arrives as a function call interrupt, which is counted as such.
+            // TLB shootdowns are function call interrupts, which CAL already counts.
             if label == b"TLB" {
                 continue;
             }
@@ -143,7 +144,7 @@ impl ColumnSums {
         self.rows = rows;
         for column in &mut self.columns {
             for sum in [&mut column.all, &mut column.clock] {
-                sum.go_on(column.is_new, has_same_rows);
+                sum.update(column.is_new, has_same_rows);
             }
             column.is_new = false;
         }
@@ -152,16 +153,16 @@ impl ColumnSums {
 }
 
 impl Sum {
-    fn go_on(&mut self, is_new: bool, has_same_rows: bool) {
+    fn update(&mut self, is_new: bool, has_same_rows: bool) {
         let step = if is_new {
             self.now
         } else if has_same_rows {
-            // Each number may have wrapped; their sum modulo 2^32 has not lost anything. A step of more than half of
-            // that is a fall (a row went and another came).
+            // Each number can have wrapped, but their sum modulo 2^32 is exact. An increase by more than half of 2^32
+            // is actually a decrease (one row was replaced by another).
             let step = (self.now as u32).wrapping_sub(self.last as u32);
             if step > u32::MAX / 2 { 0 } else { step.into() }
         } else {
-            // A device came or went, and its row with it.
+            // The row of a device was added or removed.
             self.now.saturating_sub(self.last)
         };
         self.total = self.total.wrapping_add(step);
@@ -169,20 +170,20 @@ impl Sum {
     }
 }
 
-/// Reads as many numbers as there are processors; what follows them. `None` where there are fewer.
+/// Reads `count` numbers into `row` and returns the rest of the line; `None` if there are fewer.
 fn numbers<'a>(mut text: &'a [u8], count: usize, row: &mut Vec<u32>) -> Option<&'a [u8]> {
     row.clear();
     for _ in 0..count {
         text = text.trim_ascii_start();
         let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-        // The kernel's numbers have 32 bits; of a larger one those count that a difference needs.
+        // The kernel's numbers have 32 bits. If one is larger, its low bits suffice for differences.
         row.push(number(&text[..end])? as u32);
         text = &text[end..];
     }
     Some(text)
 }
 
-/// The timers of processors that have no row LOC.
+/// Whether a row is the timer of an architecture that has no LOC row.
 fn is_timer(description: &[u8]) -> bool {
     let last = description.trim_ascii_end().rsplit(|&byte| byte == b' ').next();
     matches!(last, Some(b"arch_timer" | b"riscv-timer"))

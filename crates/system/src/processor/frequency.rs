@@ -1,10 +1,11 @@
-//! `/sys/devices/system/cpu/cpu*/cpufreq`: how fast a processor runs, may run and could run.
+//! `/sys/devices/system/cpu/cpu*/cpufreq`: the current, allowed and highest frequency of a processor.
 
-use crate::Roots;
+use crate::error_texts::error_text;
 use crate::processor::number_file::SmallFile;
+use crate::roots::Roots;
 use crate::scan::{lines, number, words};
 
-/// The frequencies of a processor, as far as the kernel tells them.
+/// The frequencies of a processor that the kernel exports.
 #[derive(Debug)]
 pub(super) struct Frequency {
     current: Option<SmallFile>,
@@ -12,11 +13,11 @@ pub(super) struct Frequency {
     times: Option<SmallFile>,
     /// The highest frequency of the processor, in kHz.
     highest_khz: Option<u64>,
-    /// The frequency that 100 % performance stands for, in kHz.
+    /// The frequency that counts as 100 % performance, in kHz.
     nominal_khz: Option<u64>,
 }
 
-/// Time weighted with performance, and time, both in the kernel's ticks; the former times 100.
+/// Time in kernel ticks, and the same time weighted by performance in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Performance {
     pub(super) weighted: u64,
@@ -58,28 +59,28 @@ impl Frequency {
         self.times.is_some() && self.nominal_khz.is_some()
     }
 
-    /// The frequency now, in kHz.
+    /// The current frequency, in kHz.
     pub(super) fn current_khz(&mut self) -> Result<u64, String> {
         self.current.as_mut().ok_or_else(absent)?.number()
     }
 
-    /// A frequency in percent of the highest.
+    /// A frequency as a percentage of the highest.
     pub(super) fn percent(&self, khz: u64) -> Result<u64, String> {
         let highest = self.highest_khz.ok_or_else(absent)?;
         Ok((u128::from(khz) * 100 / u128::from(highest)).try_into().unwrap_or(u64::MAX))
     }
 
-    /// The highest frequency that is allowed now, in kHz.
+    /// The highest frequency that is allowed at this moment, in kHz.
     pub(super) fn limit_khz(&mut self) -> Result<u64, String> {
         self.limit.as_mut().ok_or_else(absent)?.number()
     }
 
-    /// The performance since the kernel counts.
+    /// The performance since the kernel began to count.
     pub(super) fn performance(&mut self) -> Result<Performance, String> {
         let (Some(file), Some(nominal)) = (&mut self.times, self.nominal_khz) else { return Err(absent()) };
-        // A line of some 20 bytes for each frequency; the kernel gives a page at most.
+        // The file has one line of about 20 bytes per frequency, and at most one page.
         let mut buffer = [0; 4096];
-        let text = file.read(&mut buffer).map_err(|error| format!("{}: {error}", file.path().display()))?;
+        let text = file.read(&mut buffer).map_err(|error| error_text(file.path().display(), &error))?;
         sum(text, nominal).ok_or_else(|| format!("{}: no frequencies with times", file.path().display()))
     }
 }
@@ -100,7 +101,7 @@ fn sum(text: &[u8], nominal_khz: u64) -> Option<Performance> {
 }
 
 fn absent() -> String {
-    "the kernel does not tell the frequency of this processor".into()
+    "the kernel does not export the frequency of this processor".into()
 }
 
 #[cfg(test)]

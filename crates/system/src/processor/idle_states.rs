@@ -1,10 +1,11 @@
-//! `/sys/devices/system/cpu/cpu*/cpuidle`: how long and how often a processor was in which idle state.
+//! `/sys/devices/system/cpu/cpu*/cpuidle`: the time spent in each idle state of a processor, and the number of
+//! entries.
 
-use crate::Roots;
 use crate::processor::number_file::SmallFile;
 use crate::processor::topology::numbered;
+use crate::roots::Roots;
 
-/// The three classes that Windows has.
+/// The classes of idle states on Windows: C1, C2 and C3.
 pub(super) const CLASSES: usize = 3;
 
 /// The idle states of a processor.
@@ -15,13 +16,13 @@ pub(super) struct IdleStates {
 
 #[derive(Debug)]
 struct State {
-    /// 0 to 2 for C1 to C3; `None` where the processor waits busily.
+    /// 0 to 2 for C1 to C3; `None` for busy waiting.
     class: Option<usize>,
     time: SmallFile,
     usage: SmallFile,
 }
 
-/// Times in 100 ns and entries of the three classes, and the entries of all states.
+/// Times in 100 ns and numbers of entries, by class, and the number of entries into all states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct IdleSums {
     pub(super) times: [u64; CLASSES],
@@ -30,7 +31,7 @@ pub(super) struct IdleSums {
 }
 
 impl IdleStates {
-    /// The states of a processor; empty where the kernel tells of none.
+    /// The states of a processor; empty if the kernel exports none.
     pub(super) fn new(roots: &Roots, processor: u32) -> Self {
         let folder = roots.sys.join(format!("devices/system/cpu/cpu{processor}/cpuidle"));
         let mut depth = 0;
@@ -50,13 +51,13 @@ impl IdleStates {
         Self { states }
     }
 
-    /// Whether there is a state of a class, and whether there is any at all.
+    /// Whether each class has a state, and whether there is any state.
     pub(super) fn has(&self) -> ([bool; CLASSES], bool) {
         let has = |class| self.states.iter().any(|state| state.class == Some(class));
         ([has(0), has(1), has(2)], !self.states.is_empty())
     }
 
-    /// The sums as they are now.
+    /// The current sums.
     pub(super) fn read(&mut self) -> Result<IdleSums, String> {
         let mut sums = IdleSums::default();
         for state in &mut self.states {
@@ -74,8 +75,9 @@ impl IdleStates {
     }
 }
 
-/// The class of a state: by the number in its name (C1, C1E; C2; C3, C6, C7s, C8, C10), else by its depth among the
-/// states in which the processor halts (WFI and haltpoll are the first). Busy waiting (POLL, snooze) is none.
+/// The class of a state, from the number in its name (C1, C1E; C2; C3, C6, C7s, C8, C10) or otherwise from its depth
+/// among the states that halt the processor (WFI and haltpoll are the first). Busy waiting (POLL, snooze) has no
+/// class.
 fn class_of(name: &str, depth: usize) -> Option<usize> {
     if name == "POLL" || name == "snooze" {
         return None;
@@ -94,7 +96,7 @@ mod tests {
     use super::class_of;
 
     #[test]
-    fn classes() {
+    fn states_have_windows_classes() {
         for (name, depth, class) in [
             ("POLL", 0, None),
             ("snooze", 0, None),

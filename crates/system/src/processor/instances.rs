@@ -1,4 +1,4 @@
-//! Names and order of the instances of sets that tell of processors.
+//! Names and order of the instances of processor sets.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tachograph_perflib::InstanceKey;
 
 use super::topology::Topology;
-use crate::Roots;
+use crate::roots::Roots;
 
 /// The order and the names of a set's instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,75 +14,75 @@ pub(super) enum Order {
     /// `_Total`, then for each node `node,_Total` and `node,index`.
     ByNode,
     /// `0`, `1`, ..., `_Total`.
-    ByNumber,
+    ById,
 }
 
-/// An instance of a set that tells of processors: one of them, or the total of several.
+/// An instance of a processor set: one processor, or the total of several.
 #[derive(Clone, Debug)]
 pub struct ProcessorInstance {
-    /// Its name and id.
+    /// The name and id.
     pub key: Arc<InstanceKey>,
-    /// The places of the processors that it stands for, in the list of those that the instances were made of.
+    /// The indexes of this instance's processors in the list from which the instances were created.
     pub members: Range<usize>,
 }
 
-/// A processor that instances are made of.
+/// A processor with or without an instance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
-    pub(super) number: u32,
-    /// How often its counts have begun anew.
+    pub(super) id: u32,
+    /// How many times the processor's counts have restarted.
     pub(super) generation: u32,
-    /// Whether it has an instance of its own, beside being part of totals.
+    /// Whether the processor has its own instance. Totals include it in any case.
     pub(super) is_online: bool,
 }
 
-/// Ids of totals, which processors do not reach; that of a node has its number added.
+/// Ids of totals, which are above the ids of processors. The total of a node has `NODE_TOTAL` plus the node's id.
 const NODE_TOTAL: u32 = 0x4000_0000;
 const TOTAL: u32 = 0x7FFF_FFFF;
 
-/// The instances in both orders. `members` are the processors, by node and number; `round` counts how often totals have
-/// become others.
+/// The instances in both orders. `members` are the processors, sorted by node and id. `round` must change whenever
+/// the members of totals change.
 pub(super) fn in_both_orders(
     members: &[Member],
     topology: &Topology,
     round: u32,
 ) -> [Vec<ProcessorInstance>; 2] {
-    [by_node(members, topology, round), by_number(members, round)]
+    [by_node(members, topology, round), by_id(members, round)]
 }
 
 fn by_node(members: &[Member], topology: &Topology, round: u32) -> Vec<ProcessorInstance> {
     let mut instances = vec![total("_Total".into(), TOTAL, 0..members.len(), round)];
     let mut start = 0;
     while start < members.len() {
-        let (node, _) = topology.place(members[start].number);
-        let is_here = |member: &&Member| topology.place(member.number).0 == node;
-        let end = start + members[start..].iter().take_while(is_here).count();
+        let (node, _) = topology.position(members[start].id);
+        let is_in_node = |member: &&Member| topology.position(member.id).0 == node;
+        let end = start + members[start..].iter().take_while(is_in_node).count();
         if members[start..end].iter().any(|member| member.is_online) {
             let id = NODE_TOTAL.wrapping_add(node);
             instances.push(total(format!("{node},_Total"), id, start..end, round));
         }
-        instances.extend((start..end).filter(|&place| members[place].is_online).map(|place| {
-            let (_, index) = topology.place(members[place].number);
-            one(format!("{node},{index}"), members, place)
+        instances.extend((start..end).filter(|&index| members[index].is_online).map(|index| {
+            let (_, node_index) = topology.position(members[index].id);
+            one(format!("{node},{node_index}"), members, index)
         }));
         start = end;
     }
     instances
 }
 
-fn by_number(members: &[Member], round: u32) -> Vec<ProcessorInstance> {
-    let online = (0..members.len()).filter(|&place| members[place].is_online);
+fn by_id(members: &[Member], round: u32) -> Vec<ProcessorInstance> {
+    let online = (0..members.len()).filter(|&index| members[index].is_online);
     let mut instances: Vec<_> =
-        online.map(|place| one(members[place].number.to_string(), members, place)).collect();
+        online.map(|index| one(members[index].id.to_string(), members, index)).collect();
     instances.sort_by_key(|instance| instance.key.id());
     instances.push(total("_Total".into(), TOTAL, 0..members.len(), round));
     instances
 }
 
-fn one(name: String, members: &[Member], place: usize) -> ProcessorInstance {
-    let Member { number, generation, .. } = members[place];
-    let key = Arc::new(InstanceKey::new(name, number, identity(number, generation)));
-    ProcessorInstance { key, members: place..place + 1 }
+fn one(name: String, members: &[Member], index: usize) -> ProcessorInstance {
+    let Member { id, generation, .. } = members[index];
+    let key = Arc::new(InstanceKey::new(name, id, identity(id, generation)));
+    ProcessorInstance { key, members: index..index + 1 }
 }
 
 fn total(name: String, id: u32, members: Range<usize>, round: u32) -> ProcessorInstance {
@@ -93,11 +93,11 @@ fn identity(id: u32, generation: u32) -> u64 {
     u64::from(id) << 32 | u64::from(generation)
 }
 
-/// The instances of a set that tells of processors as `Processor Information` does: `_Total`, then for each NUMA node with
-/// processors `node,_Total` and `node,index`.
+/// Instances named as in `Processor Information`: `_Total`, then for each NUMA node with processors `node,_Total` and
+/// `node,index`.
 ///
-/// For sets whose values never begin anew: a processor that went offline has no instance, stays part of its totals, and is
-/// the same instance when it comes back.
+/// Intended for sets whose values continue while a processor is offline. An offline processor has no instance, but
+/// totals still include it. When it comes back, it has the same instance as before.
 #[derive(Debug, Default)]
 pub struct ProcessorInstances {
     topology: Topology,
@@ -107,35 +107,34 @@ pub struct ProcessorInstances {
 }
 
 impl ProcessorInstances {
-    /// Takes the processors that are online now, their numbers rising. Where they are the same as before, nothing is done.
+    /// Updates the instances. `online` is the sorted list of the ids of the online processors. Does nothing if it is
+    /// unchanged.
     pub fn update(&mut self, roots: &Roots, online: &[u32]) {
         if self.online == online && !self.instances.is_empty() {
             return;
         }
         self.online.clear();
         self.online.extend_from_slice(online);
-        self.topology.look(roots, online.iter().copied());
-        for number in online {
-            if !self.processors.contains(number) {
-                self.processors.push(*number);
+        self.topology.update(roots, online.iter().copied());
+        for id in online {
+            if !self.processors.contains(id) {
+                self.processors.push(*id);
             }
         }
-        self.processors.sort_by_key(|&number| (self.topology.place(number).0, number));
-        let member = |&number: &u32| Member {
-            number,
-            generation: 0,
-            is_online: self.online.binary_search(&number).is_ok(),
-        };
+        self.processors.sort_by_key(|&id| (self.topology.position(id).0, id));
+        let member =
+            |&id: &u32| Member { id, generation: 0, is_online: self.online.binary_search(&id).is_ok() };
         let members: Vec<Member> = self.processors.iter().map(member).collect();
         self.instances = by_node(&members, &self.topology, 0);
     }
 
-    /// The instances that there are now, in order.
+    /// The current instances, in order.
     pub fn instances(&self) -> &[ProcessorInstance] {
         &self.instances
     }
 
-    /// The numbers of all processors that were ever online, by node and number: what the instances were made of.
+    /// The ids of all processors that were ever online, by node and id. [`ProcessorInstance::members`] indexes this
+    /// list.
     pub fn processors(&self) -> &[u32] {
         &self.processors
     }

@@ -1,4 +1,4 @@
-//! The many small files of a processor in /sys: a number each.
+//! Small files in /sys with one number each.
 
 use std::fs::File;
 use std::io;
@@ -7,14 +7,15 @@ use std::path::PathBuf;
 
 use rustix::io::{Errno, pread};
 
-use crate::descriptors::{Descriptors, Kept};
+use crate::descriptors::{Descriptors, RetainedFile};
+use crate::error_texts::error_text;
 use crate::scan;
 
-/// A small file of /sys, read into the caller's buffer. It has none of its own: there are thousands on large machines.
+/// A small file in /sys. It is read into the caller's buffer, because large machines have thousands of these files.
 #[derive(Debug)]
 pub(super) struct SmallFile {
     path: PathBuf,
-    file: Option<Kept>,
+    file: Option<RetainedFile>,
 }
 
 impl SmallFile {
@@ -22,7 +23,7 @@ impl SmallFile {
         Self { path, file: None }
     }
 
-    /// The content, as far as the buffer reaches.
+    /// The content, up to the size of the buffer.
     pub(super) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
         let length = match &self.file {
             Some(file) => {
@@ -32,17 +33,17 @@ impl SmallFile {
             None => {
                 let file = OwnedFd::from(File::open(&self.path)?);
                 let length = fill(file.as_fd(), buffer)?;
-                self.file = Descriptors::of_this_process().keep(file).ok();
+                self.file = Descriptors::of_this_process().retain(file).ok();
                 length
             }
         };
         Ok(&buffer[..length])
     }
 
-    /// The number that the file holds.
+    /// The number in the file.
     pub(super) fn number(&mut self) -> Result<u64, String> {
         let mut buffer = [0; 64];
-        let text = self.read(&mut buffer).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        let text = self.read(&mut buffer).map_err(|error| error_text(self.path.display(), &error))?;
         match scan::only_number(text) {
             Some(number) => Ok(number),
             None => Err(format!("{}: no number: {:?}", self.path.display(), String::from_utf8_lossy(text))),
@@ -61,7 +62,7 @@ fn fill(file: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
             Ok(0) => break,
             Ok(read) => {
                 length += read;
-                // A file of /sys comes in one piece: its line end spares asking for more.
+                // The kernel returns such a file in a single read; after its line end, no further read is needed.
                 if length < buffer.len() && buffer[length - 1] == b'\n' {
                     break;
                 }

@@ -1,15 +1,15 @@
-//! From what is read of each processor to the counters of a set.
+//! Maps the values of a processor to counters.
 
-/// Something that is read of a processor.
+/// A value that is read per processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Slot {
+pub(super) enum Value {
     Idle,
     User,
     Privileged,
     Dpc,
     Interrupt,
-    Unimportant,
+    LowPriority,
     Interrupts,
     Clock,
     Softirqs,
@@ -27,13 +27,13 @@ pub(super) enum Slot {
     PerformanceTime,
 }
 
-/// How many slots there are.
-pub(super) const SLOTS: usize = Slot::PerformanceTime as usize + 1;
+/// The number of values.
+pub(super) const VALUES: usize = Value::PerformanceTime as usize + 1;
 
-/// The files that slots are read from: what fails together.
+/// The source of values; all values of a source fail together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Origin {
+pub(super) enum Source {
     Times,
     Interrupts,
     Softirqs,
@@ -43,54 +43,54 @@ pub(super) enum Origin {
     Performance,
 }
 
-/// How many origins there are.
-pub(super) const ORIGINS: usize = Origin::Performance as usize + 1;
+/// The number of sources.
+pub(super) const SOURCES: usize = Source::Performance as usize + 1;
 
-/// A counter and what it is made from.
+/// A counter and its values.
 pub(super) struct Output {
     pub(super) id: u32,
-    pub(super) origin: Origin,
-    pub(super) slot: Slot,
-    pub(super) base: Option<Slot>,
-    /// A total is the mean of its processors, not the sum.
+    pub(super) source: Source,
+    pub(super) value: Value,
+    pub(super) base: Option<Value>,
+    /// Whether totals are means rather than sums.
     pub(super) is_mean: bool,
 }
 
-const fn mean(id: u32, origin: Origin, slot: Slot) -> Output {
-    Output { id, origin, slot, base: None, is_mean: true }
+const fn mean(id: u32, source: Source, value: Value) -> Output {
+    Output { id, source, value, base: None, is_mean: true }
 }
 
-const fn sum(id: u32, origin: Origin, slot: Slot) -> Output {
-    Output { id, origin, slot, base: None, is_mean: false }
+const fn sum(id: u32, source: Source, value: Value) -> Output {
+    Output { id, source, value, base: None, is_mean: false }
 }
 
-/// All counters of both sets; they share their ids.
+/// All counters of `Processor` and `Processor Information`; they share their ids.
 pub(super) const OUTPUTS: &[Output] = &[
-    mean(0, Origin::Times, Slot::Idle),
-    mean(1, Origin::Times, Slot::User),
-    mean(2, Origin::Times, Slot::Privileged),
-    sum(3, Origin::Interrupts, Slot::Interrupts),
-    mean(4, Origin::Times, Slot::Dpc),
-    mean(5, Origin::Times, Slot::Interrupt),
-    sum(6, Origin::Softirqs, Slot::Softirqs),
-    mean(8, Origin::Times, Slot::Idle),
-    mean(9, Origin::IdleStates, Slot::C1Time),
-    mean(10, Origin::IdleStates, Slot::C2Time),
-    mean(11, Origin::IdleStates, Slot::C3Time),
-    sum(12, Origin::IdleStates, Slot::C1Entries),
-    sum(13, Origin::IdleStates, Slot::C2Entries),
-    sum(14, Origin::IdleStates, Slot::C3Entries),
-    mean(15, Origin::Times, Slot::Unimportant),
-    mean(17, Origin::Frequency, Slot::Mhz),
-    mean(18, Origin::Frequency, Slot::PercentOfHighest),
-    sum(20, Origin::Interrupts, Slot::Clock),
-    sum(23, Origin::IdleStates, Slot::Entries),
+    mean(0, Source::Times, Value::Idle),
+    mean(1, Source::Times, Value::User),
+    mean(2, Source::Times, Value::Privileged),
+    sum(3, Source::Interrupts, Value::Interrupts),
+    mean(4, Source::Times, Value::Dpc),
+    mean(5, Source::Times, Value::Interrupt),
+    sum(6, Source::Softirqs, Value::Softirqs),
+    mean(8, Source::Times, Value::Idle),
+    mean(9, Source::IdleStates, Value::C1Time),
+    mean(10, Source::IdleStates, Value::C2Time),
+    mean(11, Source::IdleStates, Value::C3Time),
+    sum(12, Source::IdleStates, Value::C1Entries),
+    sum(13, Source::IdleStates, Value::C2Entries),
+    sum(14, Source::IdleStates, Value::C3Entries),
+    mean(15, Source::Times, Value::LowPriority),
+    mean(17, Source::Frequency, Value::Mhz),
+    mean(18, Source::Frequency, Value::PercentOfHighest),
+    sum(20, Source::Interrupts, Value::Clock),
+    sum(23, Source::IdleStates, Value::Entries),
     Output {
         id: 24,
-        origin: Origin::Performance,
-        slot: Slot::Performance,
-        base: Some(Slot::PerformanceTime),
+        source: Source::Performance,
+        value: Value::Performance,
+        base: Some(Value::PerformanceTime),
         is_mean: false,
     },
-    mean(30, Origin::Limit, Slot::PercentLimit),
+    mean(30, Source::Limit, Value::PercentLimit),
 ];

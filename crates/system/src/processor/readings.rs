@@ -1,53 +1,52 @@
-//! What is known of all processors at one moment, read as far as it is asked for.
+//! The values of all processors at one moment; only requested values are read.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use tachograph_perflib::{Failure, Moments, Row, Rows};
+use tachograph_perflib::{Failure, Reading, Row, Rows, SharedReading, Timestamps};
 
 use super::columns::ColumnSums;
 use super::frequency::Frequency;
 use super::idle_states::{CLASSES, IdleStates};
 use super::instances::{self, Order, ProcessorInstance, in_both_orders};
-use super::outputs::{ORIGINS, OUTPUTS, Origin, Output, SLOTS, Slot};
+use super::outputs::{OUTPUTS, Output, SOURCES, Source, VALUES, Value};
 use super::times::{Processor, ProcessorTimes};
 use super::topology::Topology;
-use crate::Roots;
-use crate::shared::{Reading, Shared};
+use crate::roots::Roots;
 use crate::stat::Stat;
 
 /// The processors of this machine.
 #[derive(Debug)]
 pub(super) struct Processors {
     roots: Roots,
-    stat: Shared<Stat>,
+    stat: SharedReading<Stat>,
     times: ProcessorTimes,
     topology: Topology,
     interrupts: ColumnSums,
     softirqs: ColumnSums,
     round: u32,
-    /// By node and number.
+    /// The processors, sorted by node and id.
     members: Vec<Member>,
-    /// By order.
+    /// The instances in each [`Order`].
     instances: [Vec<ProcessorInstance>; 2],
-    /// By origin: when it was read.
-    read_at: [Option<Moments>; ORIGINS],
-    /// By origin: why it could not be read.
-    reasons: [Option<Arc<str>>; ORIGINS],
+    /// When each source was last read.
+    read_at: [Option<Timestamps>; SOURCES],
+    /// The last error of each source.
+    reasons: [Option<Arc<str>>; SOURCES],
 }
 
 #[derive(Debug)]
 struct Member {
-    number: u32,
-    /// Its place in the order of `/proc/stat`.
-    place: usize,
+    id: u32,
+    /// The processor's index in `/proc/stat`.
+    index: usize,
     idle_states: IdleStates,
     frequency: Frequency,
-    values: [u64; SLOTS],
-    is_good: [bool; ORIGINS],
+    values: [u64; VALUES],
+    is_good: [bool; SOURCES],
 }
 
-/// Which counters this machine can give.
+/// The counters that this machine has.
 pub(super) struct Present([bool; 32]);
 
 impl Present {
@@ -57,7 +56,7 @@ impl Present {
 }
 
 impl Processors {
-    pub(super) fn new(roots: &Roots, stat: &Shared<Stat>) -> Self {
+    pub(super) fn new(roots: &Roots, stat: &SharedReading<Stat>) -> Self {
         Self {
             roots: roots.clone(),
             stat: stat.clone(),
@@ -68,13 +67,13 @@ impl Processors {
             round: 0,
             members: Vec::new(),
             instances: [Vec::new(), Vec::new()],
-            read_at: [None; ORIGINS],
-            reasons: [const { None }; ORIGINS],
+            read_at: [None; SOURCES],
+            reasons: [const { None }; SOURCES],
         }
     }
 
-    /// What this machine has; `None` if `/proc/stat` names no processor.
-    pub(super) fn probe(&mut self, at: Moments) -> Option<Present> {
+    /// The available counters; `None` if `/proc/stat` lists no processors.
+    pub(super) fn probe(&mut self, at: Timestamps) -> Option<Present> {
         if self.members.is_empty() {
             return None;
         }
@@ -84,32 +83,34 @@ impl Processors {
         let class = |class: usize| self.members.iter().any(|member| member.idle_states.has().0[class]);
         let mut present = Present([false; 32]);
         for output in OUTPUTS {
-            present.0[output.id as usize] = match output.slot {
-                Slot::Idle | Slot::User | Slot::Privileged => true,
-                Slot::Dpc | Slot::Interrupt | Slot::Unimportant => true,
-                Slot::Interrupts => has_interrupts,
-                Slot::Clock => has_interrupts && self.interrupts.has_clock(),
-                Slot::Softirqs => has_softirqs,
-                Slot::C1Time | Slot::C1Entries => class(0),
-                Slot::C2Time | Slot::C2Entries => class(1),
-                Slot::C3Time | Slot::C3Entries => class(2),
-                Slot::Entries => any(|member| member.idle_states.has().1),
-                Slot::Mhz => any(|member| member.frequency.has_current()),
-                Slot::PercentOfHighest => any(|member| member.frequency.has_highest()),
-                Slot::PercentLimit => any(|member| member.frequency.has_limit()),
-                Slot::Performance | Slot::PerformanceTime => any(|member| member.frequency.has_performance()),
+            present.0[output.id as usize] = match output.value {
+                Value::Idle | Value::User | Value::Privileged => true,
+                Value::Dpc | Value::Interrupt | Value::LowPriority => true,
+                Value::Interrupts => has_interrupts,
+                Value::Clock => has_interrupts && self.interrupts.has_clock(),
+                Value::Softirqs => has_softirqs,
+                Value::C1Time | Value::C1Entries => class(0),
+                Value::C2Time | Value::C2Entries => class(1),
+                Value::C3Time | Value::C3Entries => class(2),
+                Value::Entries => any(|member| member.idle_states.has().1),
+                Value::Mhz => any(|member| member.frequency.has_current()),
+                Value::PercentOfHighest => any(|member| member.frequency.has_highest()),
+                Value::PercentLimit => any(|member| member.frequency.has_limit()),
+                Value::Performance | Value::PerformanceTime => {
+                    any(|member| member.frequency.has_performance())
+                }
             };
         }
         Some(present)
     }
 
     /// Adds the rows of a set.
-    pub(super) fn tell(&mut self, order: Order, rows: &mut Rows) {
+    pub(super) fn push_rows(&mut self, order: Order, rows: &mut Rows) {
         for output in OUTPUTS {
-            // Slots of one origin are read together, so that both sets have the same values.
-            if rows.wants(output.id) && self.read_at[output.origin as usize] != Some(rows.at()) {
-                self.read_at[output.origin as usize] = Some(rows.at());
-                self.read_origin(output.origin, rows.at());
+            // A source is read once per moment, so both sets have the same values.
+            if rows.wants(output.id) && self.read_at[output.source as usize] != Some(rows.timestamps()) {
+                self.read_at[output.source as usize] = Some(rows.timestamps());
+                self.read_source(output.source, rows.timestamps());
             }
         }
         let wants_all = rows.wants_all_instances();
@@ -128,144 +129,149 @@ impl Processors {
 
     fn set(&self, row: &mut Row<'_>, output: &Output, members: &Range<usize>) {
         let members = &self.members[members.clone()];
-        if members.iter().any(|member| !member.is_good[output.origin as usize]) {
-            if let Some(reason) = &self.reasons[output.origin as usize] {
+        if members.iter().any(|member| !member.is_good[output.source as usize]) {
+            if let Some(reason) = &self.reasons[output.source as usize] {
                 row.fail(output.id, reason);
             }
             return;
         }
-        let sum = |slot: Slot| members.iter().map(|member| u128::from(member.values[slot as usize])).sum();
+        let sum = |value: Value| members.iter().map(|member| u128::from(member.values[value as usize])).sum();
         let count = if output.is_mean { members.len() as u128 } else { 1 };
         let value = |sum: u128| (sum / count).try_into().unwrap_or(u64::MAX);
         match output.base {
-            Some(base) => row.set_with_base(output.id, value(sum(output.slot)), value(sum(base))),
-            None => row.set(output.id, value(sum(output.slot))),
+            Some(base) => row.set_with_base(output.id, value(sum(output.value)), value(sum(base))),
+            None => row.set(output.id, value(sum(output.value))),
         }
     }
 
-    fn read_origin(&mut self, origin: Origin, at: Moments) {
+    fn read_source(&mut self, source: Source, at: Timestamps) {
         let Self { members, interrupts, softirqs, .. } = self;
-        let reason = match origin {
-            Origin::Times => return self.take_times(),
-            Origin::Interrupts => {
+        let reason = match source {
+            Source::Times => return self.update_times(),
+            Source::Interrupts => {
                 let outcome = interrupts.read(at).map_err(str::to_owned);
-                take(members, origin, |member| {
+                read_members(members, source, |member| {
                     outcome.clone()?;
-                    let column = interrupts.of(member.number).ok_or("/proc/interrupts: no such column")?;
-                    member.values[Slot::Interrupts as usize] = column.all;
-                    member.values[Slot::Clock as usize] = column.clock;
+                    let column =
+                        interrupts.of(member.id).ok_or("/proc/interrupts: no column of this processor")?;
+                    member.values[Value::Interrupts as usize] = column.all;
+                    member.values[Value::Clock as usize] = column.clock;
                     Ok(())
                 })
             }
-            Origin::Softirqs => {
+            Source::Softirqs => {
                 let outcome = softirqs.read(at).map_err(str::to_owned);
-                take(members, origin, |member| {
+                read_members(members, source, |member| {
                     outcome.clone()?;
-                    let column = softirqs.of(member.number).ok_or("/proc/softirqs: no such column")?;
-                    member.values[Slot::Softirqs as usize] = column.all;
+                    let column =
+                        softirqs.of(member.id).ok_or("/proc/softirqs: no column of this processor")?;
+                    member.values[Value::Softirqs as usize] = column.all;
                     Ok(())
                 })
             }
-            Origin::IdleStates => take(members, origin, |member| {
+            Source::IdleStates => read_members(members, source, |member| {
                 let sums = member.idle_states.read()?;
-                member.values[Slot::C1Time as usize..][..CLASSES].copy_from_slice(&sums.times);
-                member.values[Slot::C1Entries as usize..][..CLASSES].copy_from_slice(&sums.entries);
-                member.values[Slot::Entries as usize] = sums.all_entries;
+                member.values[Value::C1Time as usize..][..CLASSES].copy_from_slice(&sums.times);
+                member.values[Value::C1Entries as usize..][..CLASSES].copy_from_slice(&sums.entries);
+                member.values[Value::Entries as usize] = sums.all_entries;
                 Ok(())
             }),
-            Origin::Frequency => take(members, origin, |member| {
+            Source::Frequency => read_members(members, source, |member| {
                 let khz = member.frequency.current_khz()?;
-                member.values[Slot::Mhz as usize] = khz / 1000;
-                member.values[Slot::PercentOfHighest as usize] = member.frequency.percent(khz)?;
+                member.values[Value::Mhz as usize] = khz / 1000;
+                member.values[Value::PercentOfHighest as usize] = member.frequency.percent(khz)?;
                 Ok(())
             }),
-            Origin::Limit => take(members, origin, |member| {
+            Source::Limit => read_members(members, source, |member| {
                 let khz = member.frequency.limit_khz()?;
-                member.values[Slot::PercentLimit as usize] = member.frequency.percent(khz)?;
+                member.values[Value::PercentLimit as usize] = member.frequency.percent(khz)?;
                 Ok(())
             }),
-            Origin::Performance => take(members, origin, |member| {
+            Source::Performance => read_members(members, source, |member| {
                 let performance = member.frequency.performance()?;
-                member.values[Slot::Performance as usize] = performance.weighted;
-                member.values[Slot::PerformanceTime as usize] = performance.time;
+                member.values[Value::Performance as usize] = performance.weighted;
+                member.values[Value::PerformanceTime as usize] = performance.time;
                 Ok(())
             }),
         };
-        self.keep(origin, reason);
+        self.set_reason(source, reason);
     }
 
-    fn keep(&mut self, origin: Origin, reason: Option<String>) {
+    fn set_reason(&mut self, source: Source, reason: Option<String>) {
         let Some(reason) = reason else { return };
-        let kept = &mut self.reasons[origin as usize];
-        if kept.as_deref() != Some(reason.as_str()) {
-            *kept = Some(reason.into());
+        let last = &mut self.reasons[source as usize];
+        if last.as_deref() != Some(reason.as_str()) {
+            *last = Some(reason.into());
         }
     }
 
-    fn take_times(&mut self) {
-        let mut is_broken = false;
+    fn update_times(&mut self) {
+        let mut is_malformed = false;
         for member in &mut self.members {
-            let times = self.times.processors().get(member.place).and_then(|processor| processor.times);
-            member.is_good[Origin::Times as usize] = times.is_some();
+            let times = self.times.processors().get(member.index).and_then(|processor| processor.times);
+            member.is_good[Source::Times as usize] = times.is_some();
             let Some(times) = times else {
-                is_broken = true;
+                is_malformed = true;
                 continue;
             };
-            for (slot, value) in [
-                (Slot::Idle, times.idle),
-                (Slot::User, times.user),
-                (Slot::Privileged, times.privileged),
-                (Slot::Dpc, times.dpc),
-                (Slot::Interrupt, times.interrupt),
-                (Slot::Unimportant, times.unimportant),
+            for (index, value) in [
+                (Value::Idle, times.idle),
+                (Value::User, times.user),
+                (Value::Privileged, times.privileged),
+                (Value::Dpc, times.dpc),
+                (Value::Interrupt, times.interrupt),
+                (Value::LowPriority, times.low_priority),
             ] {
-                member.values[slot as usize] = value;
+                member.values[index as usize] = value;
             }
         }
-        if is_broken {
+        if is_malformed {
             let path = self.roots.proc.join("stat");
-            self.keep(Origin::Times, Some(format!("{}: the line of a processor is broken", path.display())));
+            self.set_reason(
+                Source::Times,
+                Some(format!("{}: a processor's line is malformed", path.display())),
+            );
         }
     }
 
-    /// Looks at the machine anew: which processors there are, where they are, and what files they have.
+    /// Rebuilds the list of online processors, with their nodes and files.
     fn rebuild(&mut self) {
         self.round = self.round.wrapping_add(1);
         let processors = self.times.processors();
-        self.topology.look(&self.roots, processors.iter().map(|processor| processor.number));
+        self.topology.update(&self.roots, processors.iter().map(|processor| processor.id));
         let mut order: Vec<(usize, Processor)> = processors.iter().copied().enumerate().collect();
-        order.sort_by_key(|(_, processor)| (self.topology.place(processor.number).0, processor.number));
-        let member = |&(place, processor): &(usize, Processor)| Member {
-            number: processor.number,
-            place,
-            idle_states: IdleStates::new(&self.roots, processor.number),
-            frequency: Frequency::new(&self.roots, processor.number),
-            values: [0; SLOTS],
-            is_good: [false; ORIGINS],
+        order.sort_by_key(|(_, processor)| (self.topology.position(processor.id).0, processor.id));
+        let member = |&(index, processor): &(usize, Processor)| Member {
+            id: processor.id,
+            index,
+            idle_states: IdleStates::new(&self.roots, processor.id),
+            frequency: Frequency::new(&self.roots, processor.id),
+            values: [0; VALUES],
+            is_good: [false; SOURCES],
         };
         self.members = order.iter().map(member).collect();
-        let online = order.into_iter().map(|(_, Processor { number, generation, .. })| instances::Member {
-            number,
+        let online = order.into_iter().map(|(_, Processor { id, generation, .. })| instances::Member {
+            id,
             generation,
             is_online: true,
         });
-        // A total over others is another total.
+        // A total over different processors is a different instance.
         self.instances = in_both_orders(&online.collect::<Vec<_>>(), &self.topology, self.round);
-        // What was read of this moment belongs to the processors before.
-        self.read_at = [None; ORIGINS];
+        // The values already read at this moment belong to the previous members.
+        self.read_at = [None; SOURCES];
     }
 }
 
-/// Reads something of every processor; the first reason for which that failed.
-fn take(
+/// Reads a source for every processor; returns the first error.
+fn read_members(
     members: &mut [Member],
-    origin: Origin,
+    source: Source,
     mut read: impl FnMut(&mut Member) -> Result<(), String>,
 ) -> Option<String> {
     let mut first = None;
     for member in members {
         let outcome = read(member);
-        member.is_good[origin as usize] = outcome.is_ok();
+        member.is_good[source as usize] = outcome.is_ok();
         if let Err(reason) = outcome {
             first.get_or_insert(reason);
         }
@@ -274,7 +280,7 @@ fn take(
 }
 
 impl Reading for Processors {
-    fn read(&mut self, at: Moments) -> Result<(), Failure> {
+    fn read(&mut self, at: Timestamps) -> Result<(), Failure> {
         let Self { stat, times, roots, .. } = self;
         let has_changed = stat.at(at, |stat| times.update(stat.processors(), roots))?;
         if has_changed {

@@ -5,7 +5,8 @@ use tachograph_perflib::registration::InstanceType;
 
 use crate::table::{CounterInfo, SetTable};
 
-/// The set that knows of NUMA nodes. The ids are Windows'.
+/// The set with NUMA nodes. The ids are those of Windows.
+#[rustfmt::skip]
 pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
     name: "Processor Information",
     guid: 0xb4fc721a_0378_476f_89ba_a5a79f810b36,
@@ -29,78 +30,35 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
         C1_TRANSITIONS,
         C2_TRANSITIONS,
         C3_TRANSITIONS,
-        CounterInfo::row(
-            15,
-            "% Priority Time",
-            CounterType::TIMER_INV_100NS,
-            "%",
-            0,
+        CounterInfo::row(15, "% Priority Time", CounterType::TIMER_INV_100NS, "%", 0,
             "/proc/stat: cpuN idle, iowait, nice",
             "Share of the time in which the processor was neither idle nor ran a program of low priority, which on \
-             Linux is one with a nice value above 0.",
-        ),
-        CounterInfo::row(
-            17,
-            "Processor Frequency",
-            CounterType::RAWCOUNT,
-            "MHz",
-            0,
+             Linux is one with a nice value above 0."),
+        CounterInfo::row(17, "Processor Frequency", CounterType::RAWCOUNT, "MHz", 0,
             "/sys/devices/system/cpu/cpuN/cpufreq/scaling_cur_freq",
-            "The processor's frequency as the kernel knows it at this moment, in MHz. Totals are the mean.",
-        ),
-        CounterInfo::row(
-            18,
-            "% of Maximum Frequency",
-            CounterType::RAWCOUNT,
-            "%",
-            0,
+            "The processor's frequency as the kernel knows it at this moment, in MHz. Totals are the mean."),
+        CounterInfo::row(18, "% of Maximum Frequency", CounterType::RAWCOUNT, "%", 0,
             "/sys/devices/system/cpu/cpuN/cpufreq/scaling_cur_freq, cpuinfo_max_freq",
-            "The frequency at this moment in percent of the highest that the processor can run at, boost included.",
-        ),
-        CounterInfo::row(
-            20,
-            "Clock Interrupts/sec",
-            CounterType::COUNTER_COUNTER,
-            "1/s",
-            0,
+            "The frequency at this moment in percent of the highest that the processor can run at, boost included."),
+        CounterInfo::row(20, "Clock Interrupts/sec", CounterType::COUNTER_COUNTER, "1/s", 0,
             "/proc/interrupts: LOC, or the architecture's timer",
             "Interrupts of the processor's own timer. Linux stops the tick of an idle processor and has timers of \
-             high resolution, so this is no fixed rate.",
-        ),
-        CounterInfo::row(
-            23,
-            "Idle Break Events/sec",
-            CounterType::BULK_COUNT,
-            "1/s",
-            0,
+             high resolution, so this is no fixed rate."),
+        CounterInfo::row(23, "Idle Break Events/sec", CounterType::BULK_COUNT, "1/s", 0,
             "/sys/devices/system/cpu/cpuN/cpuidle/state*/usage",
-            "How often the processor came out of an idle state, busy waiting included.",
-        ),
-        CounterInfo::row(
-            24,
-            "% Processor Performance",
-            CounterType::AVERAGE_BULK,
-            "%",
-            0,
+            "How often the processor came out of an idle state, busy waiting included."),
+        CounterInfo::row(24, "% Processor Performance", CounterType::AVERAGE_BULK, "%", 0,
             "/sys/devices/system/cpu/cpuN/cpufreq/stats/time_in_state",
             "The average frequency in percent of the nominal one (base_frequency, ACPI CPPC's nominal frequency, else \
-             the highest). Linux counts the frequency that was set, also while the processor was idle.",
-        )
-        .base(25),
+             the highest). Linux counts the frequency that was set, also while the processor was idle.").base(25),
         CounterInfo::companion(25, "% Processor Performance Base", CounterType::AVERAGE_BASE),
-        CounterInfo::row(
-            30,
-            "% Performance Limit",
-            CounterType::RAWCOUNT,
-            "%",
-            0,
+        CounterInfo::row(30, "% Performance Limit", CounterType::RAWCOUNT, "%", 0,
             "/sys/devices/system/cpu/cpuN/cpufreq/scaling_max_freq, cpuinfo_max_freq",
-            "The highest frequency that policy allows now, in percent of the highest that the processor can run at.",
-        ),
+            "The highest frequency that policy allows now, in percent of the highest that the processor can run at."),
     ],
 };
 
-/// The older set: processors by number. Its ids are those of the newer.
+/// The older set, by processor id. Its counters have the same ids as in the newer set.
 pub(super) const PROCESSOR: SetTable = SetTable {
     name: "Processor",
     guid: 0x60168abb_3630_5e93_82c5_fa3074bbcad0,
@@ -129,89 +87,49 @@ pub(super) const PROCESSOR: SetTable = SetTable {
 const TOTAL: &str = "Times, frequencies and percentages: the floor of the mean of the processors' raw values. Counts, and \
     averages with their bases: the sums. Totals restart when a processor goes offline or online.";
 
-const PROCESSOR_TIME: CounterInfo = CounterInfo::row(
-    0,
-    "% Processor Time",
-    CounterType::TIMER_INV_100NS,
-    "%",
-    0,
+#[rustfmt::skip]
+const PROCESSOR_TIME: CounterInfo = CounterInfo::row(0, "% Processor Time", CounterType::TIMER_INV_100NS, "%", 0,
     "/proc/stat: cpuN idle, iowait",
     "Share of the time in which the processor was not idle. Waiting for a device is idle time; time that a hypervisor \
-     took away is not.",
-);
+     took away is not.");
 
-const USER_TIME: CounterInfo = CounterInfo::row(
-    1,
-    "% User Time",
-    CounterType::TIMER_100NS,
-    "%",
-    0,
+#[rustfmt::skip]
+const USER_TIME: CounterInfo = CounterInfo::row(1, "% User Time", CounterType::TIMER_100NS, "%", 0,
     "/proc/stat: cpuN user, nice",
-    "Share of the time in which programs ran, virtual machines included.",
-);
+    "Share of the time in which programs ran, virtual machines included.");
 
-const PRIVILEGED_TIME: CounterInfo = CounterInfo::row(
-    2,
-    "% Privileged Time",
-    CounterType::TIMER_100NS,
-    "%",
-    0,
+#[rustfmt::skip]
+const PRIVILEGED_TIME: CounterInfo = CounterInfo::row(2, "% Privileged Time", CounterType::TIMER_100NS, "%", 0,
     "/proc/stat: cpuN system, irq, softirq",
-    "Share of the time in which the kernel ran, interrupts and softirqs included.",
-);
+    "Share of the time in which the kernel ran, interrupts and softirqs included.");
 
-const INTERRUPTS: CounterInfo = CounterInfo::row(
-    3,
-    "Interrupts/sec",
-    CounterType::COUNTER_COUNTER,
-    "1/s",
-    0,
+#[rustfmt::skip]
+const INTERRUPTS: CounterInfo = CounterInfo::row(3, "Interrupts/sec", CounterType::COUNTER_COUNTER, "1/s", 0,
     "/proc/interrupts: column of the processor",
     "Hardware interrupts that the processor took, timer and interrupts between processors included. TLB shootdowns \
-     are counted once, as the function calls that they arrive as.",
-);
+     are counted once, as the function calls that they arrive as.");
 
-const DPC_TIME: CounterInfo = CounterInfo::row(
-    4,
-    "% DPC Time",
-    CounterType::TIMER_100NS,
-    "%",
-    0,
+#[rustfmt::skip]
+const DPC_TIME: CounterInfo = CounterInfo::row(4, "% DPC Time", CounterType::TIMER_100NS, "%", 0,
     "/proc/stat: cpuN softirq",
     "Share of the time in softirqs, which on Linux do what deferred procedure calls do on Windows. Time in ksoftirqd \
-     threads counts as well.",
-);
+     threads counts as well.");
 
-const INTERRUPT_TIME: CounterInfo = CounterInfo::row(
-    5,
-    "% Interrupt Time",
-    CounterType::TIMER_100NS,
-    "%",
-    0,
+#[rustfmt::skip]
+const INTERRUPT_TIME: CounterInfo = CounterInfo::row(5, "% Interrupt Time", CounterType::TIMER_100NS, "%", 0,
     "/proc/stat: cpuN irq",
     "Share of the time in hardware interrupts. It stays 0 where the kernel does not account for it separately \
-     (CONFIG_IRQ_TIME_ACCOUNTING): the time then counts for what was interrupted.",
-);
+     (CONFIG_IRQ_TIME_ACCOUNTING): the time then counts for what was interrupted.");
 
-const DPCS: CounterInfo = CounterInfo::row(
-    6,
-    "DPCs Queued/sec",
-    CounterType::COUNTER_COUNTER,
-    "1/s",
-    0,
+#[rustfmt::skip]
+const DPCS: CounterInfo = CounterInfo::row(6, "DPCs Queued/sec", CounterType::COUNTER_COUNTER, "1/s", 0,
     "/proc/softirqs: column of the processor",
-    "Softirqs that the processor handled. Linux counts a softirq when it is handled, Windows a call when it is queued.",
-);
+    "Softirqs that the processor handled. Linux counts a softirq when it is handled, Windows a call when it is queued.");
 
-const IDLE_TIME: CounterInfo = CounterInfo::row(
-    8,
-    "% Idle Time",
-    CounterType::TIMER_100NS,
-    "%",
-    0,
+#[rustfmt::skip]
+const IDLE_TIME: CounterInfo = CounterInfo::row(8, "% Idle Time", CounterType::TIMER_100NS, "%", 0,
     "/proc/stat: cpuN idle, iowait",
-    "Share of the time in which the processor had nothing to do, waiting for a device included.",
-);
+    "Share of the time in which the processor had nothing to do, waiting for a device included.");
 
 const CLASS_SOURCE: &str = "/sys/devices/system/cpu/cpuN/cpuidle/state*/name, time, usage";
 

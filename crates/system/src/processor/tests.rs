@@ -3,7 +3,7 @@ use tachograph_perflib::block::{Content, Identifier, decode};
 use tachograph_perflib::{Clock, InstanceFilter, Query, Registry};
 
 use super::*;
-use crate::testing::{Machine, at, collect, first, names, value};
+use crate::testing::{Machine, at, collect, first_value, names, value};
 
 const STAT: &str = "cpu  11 22 33 44 55 66 77 8\n\
     cpu0 100 10 30 1000 50 4 6 9 40 5\n\
@@ -29,18 +29,18 @@ fn information(machine: &Machine) -> Box<dyn Provider> {
     sets(machine).swap_remove(0)
 }
 
-/// The lines of /proc/stat of these processors, each with so many idle seconds.
+/// /proc/stat with these processors and idle seconds.
 fn stat_of(processors: &[(u32, u64)]) -> String {
     let line = |(number, idle): &(u32, u64)| format!("cpu{number} 0 0 0 {} 0 0 0\n", idle * 100);
     processors.iter().map(line).collect()
 }
 
 #[test]
-fn times() {
+fn times_are_those_of_windows() {
     let machine = Machine::new(&[("proc/stat", STAT)]);
     let rows = collect(&mut *information(&machine), at(7));
-    let of = |id| ["0,0", "0,1", "_Total", "0,_Total"].map(|name| first(&rows, name, id));
-    // Ticks of 10 ms are 100,000 units. Totals are the floor of the mean.
+    let of = |id| ["0,0", "0,1", "_Total", "0,_Total"].map(|name| first_value(&rows, name, id));
+    // A tick of 10 ms is 100,000 units. Totals are means, rounded down.
     assert_eq!(of(0), [105_000_000, 307_100_000, 206_050_000, 206_050_000], "idle + iowait");
     assert_eq!(of(8), of(0));
     assert_eq!(of(1), [11_000_000, 32_000_000, 21_500_000, 21_500_000], "user + nice");
@@ -49,16 +49,16 @@ fn times() {
     assert_eq!(of(5), [400_000, 800_000, 600_000, 600_000]);
     assert_eq!(of(15), [106_000_000, 309_100_000, 207_550_000, 207_550_000], "idle + iowait + nice");
     assert_eq!(value(&rows, "0,0", 0).second, at(7).system_time.0);
-    // Nothing else is there on this machine.
+    // This machine has no other counters.
     let ids: Vec<u32> = rows.info().counters.iter().map(|counter| counter.id).collect();
     assert_eq!(ids, [0, 1, 2, 4, 5, 8, 15]);
 }
 
 #[test]
-fn the_mean_is_floored() {
+fn means_are_rounded_down() {
     let machine = Machine::new(&[("proc/stat", &stat_of(&[(0, 1), (1, 1), (2, 2)]))]);
     let rows = collect(&mut *information(&machine), at(1));
-    assert_eq!(first(&rows, "_Total", 8), 13_333_333);
+    assert_eq!(first_value(&rows, "_Total", 8), 13_333_333);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn the_set_processor_has_its_total_last() {
     assert_eq!(sets[1].info().name.as_ref(), "Processor");
     let rows = collect(&mut *sets[1], at(7));
     assert_eq!(names(&rows), ["0", "1", "_Total"]);
-    assert_eq!(first(&rows, "_Total", 0), 206_050_000);
+    assert_eq!(first_value(&rows, "_Total", 0), 206_050_000);
     assert!(!rows.info().counters.iter().any(|counter| counter.id > 14));
 }
 
@@ -87,21 +87,21 @@ fn two_nodes_with_offline_processors() {
     let rows = collect(&mut *sets[0], at(1));
     let expected = ["_Total", "0,_Total", "0,0", "0,2", "1,_Total", "1,0", "1,2"];
     assert_eq!(names(&rows), expected, "node 2 has no processors");
-    let idle = expected.map(|name| first(&rows, name, 8) / 10_000_000);
+    let idle = expected.map(|name| first_value(&rows, name, 8) / 10_000_000);
     assert_eq!(idle, [35, 20, 10, 30, 50, 40, 60]);
     let rows = collect(&mut *sets[1], at(1));
     assert_eq!(names(&rows), ["0", "2", "3", "5", "_Total"]);
 }
 
-/// As a consumer of V2 sees it: out of the raw data block, where instance 0 is taken for the whole machine.
+/// Consumers of raw data blocks use instance 0 as the total of the machine.
 #[test]
-fn the_order_holds_through_the_raw_block() {
+fn the_raw_block_has_the_order_of_the_set() {
     let machine = Machine::new(&[
         ("proc/stat", &stat_of(&[(0, 10), (2, 30), (3, 40)])),
         ("sys/devices/system/node/node0/cpulist", "0,2\n"),
         ("sys/devices/system/node/node1/cpulist", "3\n"),
     ]);
-    let mut registry = Registry::new("MADE", Clock::of_this_machine());
+    let mut registry = Registry::new("FIXTURE", Clock::of_this_machine());
     registry.register(information(&machine)).expect("new");
     let guid = registry.enumerate().next().expect("a set");
     assert_eq!(guid.to_string(), "{b4fc721a-0378-476f-89ba-a5a79f810b36}");
@@ -119,7 +119,7 @@ fn the_order_holds_through_the_raw_block() {
         .map(|instance| (instance.name().to_string(), instance.values().nth(idle).flatten()))
         .collect();
     let row = |name: &str, seconds: u64| (name.to_owned(), Some(seconds * 10_000_000));
-    // The mean of 80 s over three processors, cut off.
+    // The mean of 80 s over three processors, rounded down.
     let total = ("_Total".to_owned(), Some(266_666_666));
     let expected =
         [total, row("0,_Total", 20), row("0,0", 10), row("0,1", 30), row("1,_Total", 40), row("1,0", 40)];
@@ -127,7 +127,7 @@ fn the_order_holds_through_the_raw_block() {
 }
 
 #[test]
-fn nodes_that_interleave() {
+fn processors_of_nodes_can_interleave() {
     let machine = Machine::new(&[
         ("proc/stat", &stat_of(&[(0, 10), (1, 20), (2, 30), (3, 40)])),
         ("sys/devices/system/node/node0/cpulist", "0,2\n"),
@@ -136,14 +136,14 @@ fn nodes_that_interleave() {
     let mut sets = sets(&machine);
     let rows = collect(&mut *sets[0], at(1));
     assert_eq!(names(&rows), ["_Total", "0,_Total", "0,0", "0,1", "8,_Total", "8,0", "8,1"]);
-    assert_eq!(["0,1", "8,0", "8,_Total"].map(|name| first(&rows, name, 8) / 10_000_000), [30, 20, 30]);
+    assert_eq!(["0,1", "8,0", "8,_Total"].map(|name| first_value(&rows, name, 8) / 10_000_000), [30, 20, 30]);
     let rows = collect(&mut *sets[1], at(1));
     assert_eq!(names(&rows), ["0", "1", "2", "3", "_Total"]);
-    assert_eq!(["1", "2"].map(|name| first(&rows, name, 8) / 10_000_000), [20, 30]);
+    assert_eq!(["1", "2"].map(|name| first_value(&rows, name, 8) / 10_000_000), [20, 30]);
 }
 
 #[test]
-fn no_nodes() {
+fn without_nodes_all_processors_are_in_node_0() {
     let machine = Machine::new(&[
         ("proc/stat", &stat_of(&[(0, 1), (3, 1)])),
         ("sys/devices/system/cpu/present", "0-3\n"),
@@ -153,7 +153,7 @@ fn no_nodes() {
 }
 
 #[test]
-fn a_processor_goes_and_comes_back() {
+fn a_processor_that_comes_back_is_another_instance() {
     let machine = Machine::new(&[("proc/stat", &stat_of(&[(0, 10), (1, 20)]))]);
     let mut set = information(&machine);
     let mut identity = |second: i64, stat: &str, name: &str| {
@@ -172,36 +172,36 @@ fn a_processor_goes_and_comes_back() {
     let back = identity(4, &stat_of(&[(0, 12), (1, 1)]), "0,1");
     assert!(back.is_some() && back != first);
     assert_ne!(identity(5, &stat_of(&[(0, 12), (1, 9)]), "_Total"), alone);
-    // Gone and back between two samples: only the counts tell.
+    // Processor 1 was offline between two samples; only its counts show that.
     let other = identity(6, &stat_of(&[(0, 13), (1, 10)]), "0,0");
     let again = identity(7, &stat_of(&[(0, 14), (1, 1)]), "0,1");
     assert_ne!(again, back);
-    assert_eq!(identity(8, &stat_of(&[(0, 14), (1, 1)]), "0,0"), other, "the other one is who it was");
+    assert_eq!(identity(8, &stat_of(&[(0, 14), (1, 1)]), "0,0"), other, "the other one keeps its identity");
 }
 
 #[test]
-fn times_never_go_back() {
+fn times_never_fall() {
     let machine = Machine::new(&[("proc/stat", "cpu0 10 0 0 1000 50 0 0\n")]);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));
     let identity = rows.instances()[2].identity();
-    assert_eq!(first(&rows, "0,0", 8), 105_000_000);
-    // The kernel takes back some of the waiting for devices.
+    assert_eq!(first_value(&rows, "0,0", 8), 105_000_000);
+    // The kernel revokes some iowait.
     machine.write("proc/stat", "cpu0 10 0 0 1001 40 0 0\n");
     let rows = collect(&mut *set, at(2));
-    assert_eq!(first(&rows, "0,0", 8), 105_000_000);
+    assert_eq!(first_value(&rows, "0,0", 8), 105_000_000);
     assert_eq!(rows.instances()[2].identity(), identity);
     machine.write("proc/stat", "cpu0 10 0 0 1012 40 0 0\n");
-    assert_eq!(first(&collect(&mut *set, at(3)), "0,0", 8), 105_200_000);
+    assert_eq!(first_value(&collect(&mut *set, at(3)), "0,0", 8), 105_200_000);
 }
 
 #[test]
-fn interrupts_and_softirqs() {
+fn interrupts_and_softirqs_are_summed_by_processor() {
     let machine =
         Machine::new(&[("proc/stat", STAT), ("proc/interrupts", INTERRUPTS), ("proc/softirqs", SOFTIRQS)]);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));
-    let of = |id| ["0,0", "0,1", "_Total"].map(|name| first(&rows, name, id));
+    let of = |id| ["0,0", "0,1", "_Total"].map(|name| first_value(&rows, name, id));
     assert_eq!(of(3), [117, 210, 327], "without TLB and ERR");
     assert_eq!(of(20), [100, 200, 300]);
     assert_eq!(of(6), [31, 42, 73]);
@@ -209,24 +209,24 @@ fn interrupts_and_softirqs() {
 }
 
 #[test]
-fn interrupts_wrap() {
+fn interrupt_counts_can_wrap() {
     let interrupts = |timer: u32| format!("   CPU0 CPU1\nLOC: {timer} 5 Local timer interrupts\n 1: 2 2\n");
     let machine = Machine::new(&[("proc/stat", STAT), ("proc/interrupts", &interrupts(u32::MAX - 9))]);
     let mut set = information(&machine);
     let before = collect(&mut *set, at(1));
     machine.write("proc/interrupts", interrupts(20));
     let after = collect(&mut *set, at(2));
-    assert_eq!(first(&after, "0,0", 20) - first(&before, "0,0", 20), 30);
-    assert_eq!(first(&after, "0,0", 3) - first(&before, "0,0", 3), 30);
-    // A device goes, and its row with it: the sum does not fall.
+    assert_eq!(first_value(&after, "0,0", 20) - first_value(&before, "0,0", 20), 30);
+    assert_eq!(first_value(&after, "0,0", 3) - first_value(&before, "0,0", 3), 30);
+    // The row of a device is removed: the sum does not fall.
     machine.write("proc/interrupts", "   CPU0 CPU1\nLOC: 21 5 Local timer interrupts\n");
     let last = collect(&mut *set, at(3));
-    assert_eq!(first(&last, "0,0", 3), first(&after, "0,0", 3));
-    assert_eq!(first(&last, "0,0", 20), first(&after, "0,0", 20) + 1);
+    assert_eq!(first_value(&last, "0,0", 3), first_value(&after, "0,0", 3));
+    assert_eq!(first_value(&last, "0,0", 20), first_value(&after, "0,0", 20) + 1);
 }
 
 #[test]
-fn idle_states() {
+fn idle_states_are_summed_by_class() {
     let mut files = vec![("proc/stat".to_owned(), stat_of(&[(0, 1), (1, 1)]))];
     for processor in 0..2 {
         for (state, name, time, usage) in [
@@ -246,7 +246,7 @@ fn idle_states() {
     let machine = Machine::new(&files);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));
-    let of = |id| ["0,0", "0,1", "_Total"].map(|name| first(&rows, name, id));
+    let of = |id| ["0,0", "0,1", "_Total"].map(|name| first_value(&rows, name, id));
     assert_eq!(of(9), [30_000, 30_020, 30_010], "C1 and C1E");
     assert_eq!(of(11), [90_010, 90_030, 90_020], "C6 and C8");
     assert_eq!(of(12), [50, 50, 100]);
@@ -256,15 +256,15 @@ fn idle_states() {
 
     machine.write("sys/devices/system/cpu/cpu1/cpuidle/state3/time", "");
     let rows = collect(&mut *set, at(2));
-    assert_eq!(first(&rows, "0,0", 9), 30_000);
+    assert_eq!(first_value(&rows, "0,0", 9), 30_000);
     for name in ["0,1", "_Total"] {
         assert_eq!(value(&rows, name, 9).status, Status::CSTATUS_INVALID_DATA);
     }
-    assert!(rows.troubles()[0].reason.contains("state3/time"), "{:?}", rows.troubles());
+    assert!(rows.errors()[0].reason.contains("state3/time"), "{:?}", rows.errors());
 }
 
 #[test]
-fn frequencies() {
+fn frequencies_are_in_mhz_and_percent() {
     let folder = "sys/devices/system/cpu/cpu0/cpufreq";
     let machine = Machine::new(&[
         ("proc/stat", &stat_of(&[(0, 1)])),
@@ -276,7 +276,7 @@ fn frequencies() {
     ]);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));
-    assert_eq!([17, 18, 30].map(|id| first(&rows, "0,0", id)), [1800, 50, 75]);
+    assert_eq!([17, 18, 30].map(|id| first_value(&rows, "0,0", id)), [1800, 50, 75]);
     let performance = value(&rows, "_Total", 24);
     assert_eq!((performance.first, performance.second), (700_000, 6000));
     assert!(rows.info().counters.iter().any(|counter| counter.id == 25));
@@ -285,21 +285,21 @@ fn frequencies() {
     machine.remove(&format!("{folder}/stats/time_in_state"));
     let rows = collect(&mut *set, at(2));
     assert!(!value(&rows, "0,0", 17).status.is_good());
-    assert_eq!(first(&rows, "0,0", 30), 75);
+    assert_eq!(first_value(&rows, "0,0", 30), 75);
 }
 
 #[test]
-fn a_broken_line_is_an_error_of_its_processor() {
+fn a_malformed_line_is_an_error_of_its_processor() {
     let machine = Machine::new(&[("proc/stat", "cpu0 1 1 1 1 1 1 1\ncpu1 1 1 1\n")]);
     let rows = collect(&mut *information(&machine), at(1));
-    assert_eq!(first(&rows, "0,0", 1), 200_000);
+    assert_eq!(first_value(&rows, "0,0", 1), 200_000);
     assert!(!value(&rows, "0,1", 1).status.is_good());
     assert!(!value(&rows, "_Total", 1).status.is_good());
-    assert!(rows.troubles()[0].reason.contains("proc/stat"), "{:?}", rows.troubles());
+    assert!(rows.errors()[0].reason.contains("proc/stat"), "{:?}", rows.errors());
 }
 
 #[test]
-fn broken_files_do_no_harm() {
+fn malformed_files_do_no_harm() {
     let huge = u64::MAX.to_string();
     let stats = ["", "\n", "cpu", "cpu0", "cpu0\n", "cpu99999999999 1\n", "cpuX 1 2\n", "intr\n"];
     for stat in stats {
@@ -325,29 +325,29 @@ fn broken_files_do_no_harm() {
     let machine = Machine::new(&[("proc/stat", STAT)]);
     let mut set = information(&machine);
     machine.remove("proc/stat");
-    let mut rows = Rows::of_everything(set.info().clone());
+    let mut rows = Rows::unfiltered(set.info().clone());
     rows.clear(at(2));
-    // The file that is open can still be read; a machine has it always. What counts is that nothing panics.
+    // The open file is still readable. This must not panic.
     let _ = set.collect(&mut rows);
     assert!(sets(&machine).is_empty());
 }
 
 #[test]
-fn only_what_is_asked_for_is_read() {
+fn only_requested_files_are_read() {
     let machine = Machine::new(&[("proc/stat", STAT), ("proc/interrupts", INTERRUPTS)]);
     let mut set = information(&machine);
     machine.write("proc/interrupts", "broken");
     let mut rows = Rows::new(set.info().clone());
-    rows.want([1], vec![InstanceFilter::new("0,_Total", None)]);
+    rows.select([1], vec![InstanceFilter::new("0,_Total", None)]);
     rows.clear(at(1));
     set.collect(&mut rows).expect("collected");
     assert_eq!(names(&rows), ["0,_Total"]);
-    assert_eq!(first(&rows, "0,_Total", 1), 21_500_000);
-    assert!(rows.troubles().is_empty());
+    assert_eq!(first_value(&rows, "0,_Total", 1), 21_500_000);
+    assert!(rows.errors().is_empty());
 }
 
 #[test]
-fn this_machine() {
+fn values_of_this_machine_are_plausible() {
     let roots = Roots::of_this_machine();
     let clock = Clock::of_this_machine();
     for mut set in providers(&roots, &crate::stat::shared(&roots)) {
@@ -358,22 +358,22 @@ fn this_machine() {
         for (before, after) in before.all_values().iter().zip(after.all_values()) {
             assert!(before.status.is_good() && after.first >= before.first);
         }
-        // No processor was idle, or busy, for longer than the machine is up.
+        // No processor was idle or busy for longer than the uptime.
         for id in [1, 2, 8] {
-            assert!(first(&after, "_Total", id) <= clock.now().ticks + 10_000_000);
+            assert!(first_value(&after, "_Total", id) <= clock.now().ticks + 10_000_000);
         }
     }
 }
 
-/// For sets of other crates, whose sums go on while a processor is offline.
+/// For sets of other crates, whose sums continue while a processor is offline.
 #[test]
-fn instances_of_processors_that_go_and_come_back() {
+fn processor_instances_keep_their_identity() {
     let machine = Machine::new(&[
         ("sys/devices/system/node/node0/cpulist", "0,2\n"),
         ("sys/devices/system/node/node1/cpulist", "1,3\n"),
     ]);
     let mut instances = ProcessorInstances::default();
-    let told = |instances: &ProcessorInstances| -> Vec<(String, Vec<u32>)> {
+    let described = |instances: &ProcessorInstances| -> Vec<(String, Vec<u32>)> {
         let numbers =
             |instance: &ProcessorInstance| instances.processors()[instance.members.clone()].to_vec();
         let named = |instance: &ProcessorInstance| (instance.key.full_name().to_owned(), numbers(instance));
@@ -391,7 +391,7 @@ fn instances_of_processors_that_go_and_come_back() {
         ("1,_Total", &[1]),
         ("1,0", &[1]),
     ];
-    assert_eq!(told(&instances), expected(&before));
+    assert_eq!(described(&instances), expected(&before));
     let keys = |instances: &ProcessorInstances| -> Vec<Arc<tachograph_perflib::InstanceKey>> {
         instances.instances().iter().map(|instance| Arc::clone(&instance.key)).collect()
     };
@@ -399,14 +399,14 @@ fn instances_of_processors_that_go_and_come_back() {
     instances.update(&machine.roots, &[0, 1, 2]);
     assert!(
         keys(&instances).iter().zip(&first).all(|(now, before)| Arc::ptr_eq(now, before)),
-        "not made anew"
+        "not created again"
     );
 
-    // Processor 1 is gone, and with it node 1; it stays part of the total. Processor 3 is new.
+    // Processor 1, and with it node 1, is offline but still part of the total. Processor 3 is new.
     instances.update(&machine.roots, &[0, 2]);
     let gone = [("_Total", &[0, 2, 1][..]), ("0,_Total", &[0, 2]), ("0,0", &[0]), ("0,1", &[2])];
-    assert_eq!(told(&instances), expected(&gone));
+    assert_eq!(described(&instances), expected(&gone));
     instances.update(&machine.roots, &[0, 1, 2, 3]);
-    assert_eq!(told(&instances)[0], ("_Total".into(), vec![0, 2, 1, 3]));
+    assert_eq!(described(&instances)[0], ("_Total".into(), vec![0, 2, 1, 3]));
     assert_eq!(keys(&instances)[..6], first, "the same instances as before");
 }

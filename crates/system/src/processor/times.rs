@@ -1,36 +1,36 @@
-//! The times of the processors that are online, in 100 ns and never falling, and which of them is which.
+//! The times of the online processors, in 100 ns and corrected so that they never fall.
 
 use std::collections::HashMap;
 
-use crate::Roots;
+use crate::roots::Roots;
 use crate::stat::{ProcessorLine, ProcessorTicks};
 
-/// A processor that is online.
+/// An online processor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Processor {
-    pub(super) number: u32,
-    /// How often its counts have begun anew: a processor that comes back is another instance.
+    pub(super) id: u32,
+    /// How many times the processor's counts have restarted. Each generation is a separate instance.
     pub(super) generation: u32,
-    /// `None` where its line is broken.
+    /// `None` if the processor's line is malformed.
     pub(super) times: Option<Times>,
     last: Times,
 }
 
-/// Times since the start, in 100 ns.
+/// Times since boot, in 100 ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Times {
-    /// Nothing to do, waits for devices included (idle, iowait).
+    /// Idle, including waits for I/O (idle, iowait).
     pub(super) idle: u64,
-    /// Programs (user, nice); guests included.
+    /// User mode, including guests (user, nice).
     pub(super) user: u64,
-    /// The kernel, interrupts and softirqs included (system, irq, softirq).
+    /// Kernel mode, including interrupts and softirqs (system, irq, softirq).
     pub(super) privileged: u64,
     /// Softirqs.
     pub(super) dpc: u64,
     /// Hardware interrupts.
     pub(super) interrupt: u64,
-    /// Nothing to do, or only programs of low priority (idle, iowait, nice).
-    pub(super) unimportant: u64,
+    /// Idle, or running programs of low priority (idle, iowait, nice).
+    pub(super) low_priority: u64,
 }
 
 impl Times {
@@ -45,32 +45,32 @@ impl Times {
             privileged: time(&[ticks.system, ticks.irq, ticks.softirq]),
             dpc: time(&[ticks.softirq]),
             interrupt: time(&[ticks.irq]),
-            unimportant: time(&[ticks.idle, ticks.iowait, ticks.nice]),
+            low_priority: time(&[ticks.idle, ticks.iowait, ticks.nice]),
         }
     }
 
     fn fields(&self) -> [u64; 6] {
-        [self.idle, self.user, self.privileged, self.dpc, self.interrupt, self.unimportant]
+        [self.idle, self.user, self.privileged, self.dpc, self.interrupt, self.low_priority]
     }
 
-    /// The greater of each time.
-    fn held(self, last: Self) -> Self {
+    /// For each time, the larger of the two values.
+    fn max(self, last: Self) -> Self {
         Self {
             idle: self.idle.max(last.idle),
             user: self.user.max(last.user),
             privileged: self.privileged.max(last.privileged),
             dpc: self.dpc.max(last.dpc),
             interrupt: self.interrupt.max(last.interrupt),
-            unimportant: self.unimportant.max(last.unimportant),
+            low_priority: self.low_priority.max(last.low_priority),
         }
     }
 }
 
-/// A fall of a time by more than this is no quirk: the kernel has begun to count anew, because the processor was
-/// offline since the last sample. (The idle times of a processor are corrected by a few ticks now and then.)
-const MOST_QUIRK: u64 = 10_000_000;
+/// If a time decreases by more than this, the kernel has restarted the count, because the processor was offline in
+/// between. (The kernel sometimes corrects idle times by a few ticks.)
+const MAX_CORRECTION: u64 = 10_000_000;
 
-/// The processors that are online.
+/// The online processors.
 #[derive(Debug, Default)]
 pub(super) struct ProcessorTimes {
     processors: Vec<Processor>,
@@ -78,22 +78,22 @@ pub(super) struct ProcessorTimes {
 }
 
 impl ProcessorTimes {
-    /// In the order of `/proc/stat`.
+    /// The online processors, in the order of `/proc/stat`.
     pub(super) fn processors(&self) -> &[Processor] {
         &self.processors
     }
 
-    /// Takes the processors as they are now. Whether others are online than before, or one has begun anew.
+    /// Updates the times; returns whether the online processors have changed or a count has restarted.
     pub(super) fn update(&mut self, lines: &[ProcessorLine], roots: &Roots) -> bool {
         let is_same = self.processors.len() == lines.len()
-            && self.processors.iter().zip(lines).all(|(processor, line)| processor.number == line.number);
+            && self.processors.iter().zip(lines).all(|(processor, line)| processor.id == line.id);
         if !is_same {
             let before = std::mem::take(&mut self.processors);
             for line in lines {
-                let known = before.iter().find(|processor| processor.number == line.number);
+                let known = before.iter().find(|processor| processor.id == line.id);
                 let processor = known.copied().unwrap_or_else(|| Processor {
-                    number: line.number,
-                    generation: next_generation(&mut self.generations, line.number),
+                    id: line.id,
+                    generation: next_generation(&mut self.generations, line.id),
                     times: None,
                     last: Times::default(),
                 });
@@ -105,12 +105,13 @@ impl ProcessorTimes {
             processor.times = line.ticks.as_ref().map(|ticks| {
                 let now = Times::new(ticks, roots);
                 let last = processor.last.fields();
-                if now.fields().iter().zip(last).any(|(now, last)| now.saturating_add(MOST_QUIRK) < last) {
-                    processor.generation = next_generation(&mut self.generations, processor.number);
+                if now.fields().iter().zip(last).any(|(now, last)| now.saturating_add(MAX_CORRECTION) < last)
+                {
+                    processor.generation = next_generation(&mut self.generations, processor.id);
                     processor.last = Times::default();
                     changed = true;
                 }
-                processor.last = now.held(processor.last);
+                processor.last = now.max(processor.last);
                 processor.last
             });
         }
@@ -118,8 +119,8 @@ impl ProcessorTimes {
     }
 }
 
-fn next_generation(generations: &mut HashMap<u32, u32>, number: u32) -> u32 {
-    let generation = generations.entry(number).or_default();
+fn next_generation(generations: &mut HashMap<u32, u32>, id: u32) -> u32 {
+    let generation = generations.entry(id).or_default();
     *generation = generation.wrapping_add(1);
     *generation
 }

@@ -1,25 +1,25 @@
-//! Which processor belongs to which NUMA node.
+//! The NUMA node of each processor.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::Roots;
+use crate::roots::Roots;
 use crate::scan;
 
-/// The nodes with all processors ever seen in them, offline ones included: the index of a processor within its node
-/// must not change when a neighbour goes offline.
+/// The node of each processor that was ever seen, including offline ones, so that the index of a processor within its
+/// node does not change when another one goes offline.
 #[derive(Debug, Default)]
 pub(super) struct Topology {
-    /// Processor number to node number.
+    /// The node of each processor id.
     nodes: BTreeMap<u32, u32>,
 }
 
 impl Topology {
-    /// Looks at the nodes anew. What is not in a node, as on machines that tell of none, is in node 0.
-    pub(super) fn look(&mut self, roots: &Roots, online: impl Iterator<Item = u32>) {
+    /// Re-reads the nodes. Processors without a node are in node 0.
+    pub(super) fn update(&mut self, roots: &Roots, online: impl Iterator<Item = u32>) {
         let system = roots.sys.join("devices/system");
         for (node, folder) in numbered(&system.join("node"), "node") {
-            // The list names who is online; the links name offline ones as well.
+            // `cpulist` has only online processors; the links also include offline ones.
             let listed = std::fs::read(folder.join("cpulist")).unwrap_or_default();
             let linked = numbered(&folder, "cpu").into_iter().map(|(processor, _)| processor);
             for processor in linked.chain(scan::number_list(&listed)) {
@@ -33,14 +33,14 @@ impl Topology {
     }
 
     /// The node of a processor, and its index within the node.
-    pub(super) fn place(&self, processor: u32) -> (u32, u32) {
+    pub(super) fn position(&self, processor: u32) -> (u32, u32) {
         let node = self.nodes.get(&processor).copied().unwrap_or(0);
         let before = self.nodes.range(..processor).filter(|(_, other)| **other == node).count();
         (node, before as u32)
     }
 }
 
-/// The entries of a folder whose name is this word and a number.
+/// The entries of a folder whose names consist of this word and a number.
 pub(super) fn numbered(folder: &Path, word: &str) -> Vec<(u32, std::path::PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries

@@ -1,16 +1,16 @@
-//! Which block devices are disks.
+//! Distinguishes disks from other block devices.
 
 use std::fs;
 use std::path::Path;
 
-/// Devices whose input and output is counted at what they lie on too, or that are no disk at all: kept in memory, or
-/// with media that are mostly absent. With them a total would count twice, or its percentages be thinned.
+/// Devices that are not treated as disks: stacked devices, which a total would count twice, and devices in memory or
+/// with usually absent media, which would distort the total's percentages.
 const NO_DISKS: &[&str] = &["loop", "ram", "zram", "dm-", "md", "md_d", "drbd", "bcache", "sr", "fd"];
 
-/// Whether a block device is a disk: neither a partition nor one of those that lie on others.
+/// Whether a block device is a disk, and not a partition or a stacked device.
 ///
-/// `sys` is `/sys`; where it does not show block devices, the name and that of the `disk` before it in `/proc/diskstats`
-/// tell partitions apart: they follow their disk.
+/// `sys` is `/sys`. If it has no block devices, partitions are recognised by comparing their name with that of
+/// `disk`, the disk before them in `/proc/diskstats`.
 pub(super) fn is_disk(sys: &Path, name: &str, disk: Option<&str>) -> bool {
     if is_one_of(name, NO_DISKS) || is_boot_part(name) {
         return false;
@@ -20,17 +20,17 @@ pub(super) fn is_disk(sys: &Path, name: &str, disk: Option<&str>) -> bool {
         return !disk.is_some_and(|disk| is_partition_of(name, disk));
     }
     let folder = block.join(file_name(name));
-    // The paths below a multipath NVMe disk are hidden.
+    // The kernel marks the individual paths of a multipath NVMe disk as hidden.
     let is_hidden = fs::read(folder.join("hidden")).is_ok_and(|text| text.trim_ascii() == b"1");
     folder.is_dir() && !is_hidden
 }
 
-/// Whether a device that was never used is a mere slot for one: `nbd` makes sixteen.
+/// Whether devices of this name exist before they are used: the `nbd` driver creates sixteen.
 pub(super) fn is_slot(name: &str) -> bool {
     is_one_of(name, &["nbd"])
 }
 
-/// The name of a device's folder in sysfs: `cciss/c0d0` is `cciss!c0d0`.
+/// The name of a device's folder in sysfs: `cciss!c0d0` for `cciss/c0d0`.
 pub(super) fn file_name(name: &str) -> String {
     name.replace('/', "!")
 }
@@ -42,7 +42,7 @@ fn is_one_of(name: &str, kinds: &[&str]) -> bool {
     })
 }
 
-/// `mmcblk0boot0` and its like: small areas of a chip that is a disk already.
+/// Whether a device is a small area of a chip that is itself a disk, such as `mmcblk0boot0`.
 fn is_boot_part(name: &str) -> bool {
     name.starts_with("mmcblk") && (name.contains("boot") || name.contains("rpmb"))
 }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn partitions_by_name() {
+    fn partitions_are_recognised_by_name() {
         assert!(is_partition_of("sda1", "sda"));
         assert!(is_partition_of("nvme0n1p2", "nvme0n1"));
         assert!(!is_partition_of("nvme0n10", "nvme0n1"));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_disk() {
+    fn other_block_devices_are_not_disks() {
         for name in
             ["loop0", "ram15", "zram0", "dm-3", "md127", "md_d0", "sr0", "fd0", "mmcblk0boot1", "drbd0"]
         {

@@ -1,4 +1,4 @@
-//! `/proc/diskstats`: what each block device did.
+//! `/proc/diskstats`: input and output of each block device.
 
 use std::fs::File;
 use std::io;
@@ -6,19 +6,18 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Moments};
+use tachograph_perflib::{Failure, InstanceKey, Reading, Timestamps};
 
 use super::devices;
-use crate::Roots;
-use crate::file::KeptFile;
-use crate::ordered::{bring, finished};
+use crate::open_file::OpenFile;
+use crate::ordered::{finished, move_to};
+use crate::roots::Roots;
 use crate::scan::{lines, number, only_number, words};
-use crate::shared::Reading;
 
-/// The numbers of a device, at the places of [`field`].
+/// The values of a device's line, indexed by [`field`].
 pub(super) type Numbers = [u64; 17];
 
-/// Places of the numbers of a line after the name.
+/// Indexes of the fields after the device's name.
 pub(super) mod field {
     pub(in crate::storage) const READS: usize = 0;
     pub(in crate::storage) const MERGED_READS: usize = 1;
@@ -38,38 +37,39 @@ pub(super) mod field {
     pub(in crate::storage) const FLUSHES: usize = 15;
     pub(in crate::storage) const FLUSH_MS: usize = 16;
 
-    /// How many numbers a line has at least.
-    pub(in crate::storage) const FEWEST: usize = 11;
+    /// The minimum number of fields in a line.
+    pub(in crate::storage) const MIN: usize = 11;
     /// With discards: Linux 4.18.
     pub(in crate::storage) const WITH_DISCARDS: usize = 15;
     /// With flushes: Linux 5.5.
     pub(in crate::storage) const WITH_FLUSHES: usize = 17;
 }
 
-/// 100 ns units of a millisecond.
+/// 100 ns units per millisecond.
 pub(super) const MS: u64 = 10_000;
 
-/// A block device: disk, partition, or one that lies on others.
+/// A block device: a disk, a partition, or a stacked device (dm, md).
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) major_minor: (u32, u32),
     name: Box<[u8]>,
     pub(super) key: Arc<InstanceKey>,
-    /// Whether it is one of PhysicalDisk's.
+    /// Whether this is a disk, and not a partition or a stacked device.
     pub(super) is_disk: bool,
-    /// Whether it is a disk only once it was used.
+    /// Whether the disk is hidden until first used (nbd).
     is_slot: bool,
-    /// How many numbers its line had; 0: the line could not be read.
+    /// The number of fields in the device's line; 0 if the line is malformed.
     pub(super) fields: usize,
-    /// As they were read last.
+    /// The values last read from the kernel.
     read: Numbers,
-    /// As they are passed on: 64 bits wide, never going back.
+    /// The values as 64-bit totals, which fall only when the device is reset; `IN_FLIGHT` is the kernel's current
+    /// value.
     pub(super) numbers: Numbers,
-    /// System time less the busy time, in 100 ns: never goes back.
+    /// System time minus busy time, in 100 ns. Falls only when the device is reset.
     pub(super) idle: u64,
-    /// `/sys/block/NAME/diskseq`: another one for another disk under the same name (Linux 5.15).
+    /// `/sys/block/NAME/diskseq`, which changes when another disk takes the name (Linux 5.15).
     sequence: Option<Sequence>,
-    /// Which of those that had this name it is.
+    /// Distinguishes the device from earlier ones of the same name.
     birth: u64,
 }
 
@@ -83,23 +83,20 @@ struct Sequence {
 /// The content of `/proc/diskstats` at one moment.
 #[derive(Debug)]
 pub(super) struct Diskstats {
-    path: PathBuf,
-    file: KeptFile,
+    file: OpenFile,
     sys: PathBuf,
     pub(super) devices: Vec<Device>,
-    /// How many devices came after the first reading.
+    /// The number of devices that appeared after the first read, plus the number of resets.
     births: u64,
-    /// Changes when a disk comes, goes or starts anew.
+    /// Changes when a device is added, removed, reset, shown or hidden.
     pub(super) generation: u64,
     was_read: bool,
 }
 
 impl Diskstats {
     pub(super) fn new(roots: &Roots) -> Self {
-        let path = roots.proc.join("diskstats");
         Self {
-            file: KeptFile::new(&path),
-            path,
+            file: OpenFile::new(roots.proc.join("diskstats")),
             sys: roots.sys.clone(),
             devices: Vec::new(),
             births: 0,
@@ -108,15 +105,14 @@ impl Diskstats {
         }
     }
 
-    /// How many numbers this kernel's lines have; `None` where there is no such file. An empty one has the most: a
-    /// device may come.
-    pub(super) fn fields_here(&mut self) -> Option<usize> {
+    /// The number of fields in this kernel's lines. `None` if the file cannot be read; the maximum if it is empty.
+    pub(super) fn field_count(&mut self) -> Option<usize> {
         let text = self.file.read().ok()?;
         let counts = lines(text).map(|line| words(line).count().saturating_sub(3));
         Some(counts.max().unwrap_or(field::WITH_FLUSHES))
     }
 
-    /// The device of these numbers. `hint` is where it was found last.
+    /// The device with this major and minor number. `hint` is its last index.
     pub(super) fn find(&self, major_minor: (u32, u32), hint: &mut usize) -> Option<&Device> {
         let is = |device: &&Device| device.major_minor == major_minor;
         if self.devices.get(*hint).as_ref().is_some_and(is) {
@@ -128,20 +124,19 @@ impl Diskstats {
 }
 
 impl Reading for Diskstats {
-    fn read(&mut self, at: Moments) -> Result<(), Failure> {
-        let text = self
-            .file
-            .read()
-            .map_err(|error| Failure::new(ErrorCode::NO_DATA, format!("{}: {error}", self.path.display())))?;
+    fn read(&mut self, at: Timestamps) -> Result<(), Failure> {
+        let text = self.file.read_or_fail()?;
         let mut changed = false;
         let mut next = 0;
-        let (whole, cut) = finished(text);
-        let all = lines(whole).map(|line| (line, true)).chain((!cut.is_empty()).then_some((cut, false)));
+        let (whole, unfinished) = finished(text);
+        let all = lines(whole)
+            .map(|line| (line, true))
+            .chain((!unfinished.is_empty()).then_some((unfinished, false)));
         for (line, is_whole) in all {
             let mut words = words(line);
             let Some((major, minor, name)) = name_of(&mut words) else { continue };
             let (fields, read) = if is_whole { numbers(words) } else { (0, Numbers::default()) };
-            let is_known = bring(&mut self.devices, next, |known| {
+            let is_known = move_to(&mut self.devices, next, |known| {
                 known.major_minor == (major, minor) && *known.name == *name
             });
             if !is_known {
@@ -154,13 +149,13 @@ impl Reading for Diskstats {
             }
             let device = &mut self.devices[next];
             let was_shown = device.is_shown();
-            let is_anew = device.update(fields, &read, at) && is_known;
-            if is_anew {
+            let is_reset = device.update(fields, &read, at) && is_known;
+            if is_reset {
                 self.births += 1;
                 device.birth = self.births;
-                device.name_anew();
+                device.renew_key();
             }
-            changed |= is_anew || was_shown != device.is_shown();
+            changed |= is_reset || was_shown != device.is_shown();
             next += 1;
         }
         changed |= next < self.devices.len();
@@ -177,20 +172,20 @@ fn name_of<'a>(words: &mut impl Iterator<Item = &'a [u8]>) -> Option<(u32, u32, 
     Some((major, minor, words.next()?))
 }
 
-/// The numbers of a line and how many there are: 0 where they are too few or no numbers.
+/// The fields of a line and their count, which is 0 if there are too few or one is malformed.
 fn numbers<'a>(words: impl Iterator<Item = &'a [u8]>) -> (usize, Numbers) {
     let mut numbers = Numbers::default();
     let mut count = 0;
-    for (place, word) in numbers.iter_mut().zip(words) {
+    for (slot, word) in numbers.iter_mut().zip(words) {
         let Some(value) = number(word) else { return (0, numbers) };
-        *place = value;
+        *slot = value;
         count += 1;
     }
-    (if count < field::FEWEST { 0 } else { count }, numbers)
+    (if count < field::MIN { 0 } else { count }, numbers)
 }
 
-/// How far a counter of the kernel came. Where it is 32 bits wide (times in milliseconds always are), it starts again
-/// at 0 after 2^32: a step back by more than half of that is one forward. `None`: it went back.
+/// The increase of a kernel counter; `None` if it has fallen. 32-bit counters (all times in milliseconds) wrap, so a
+/// decrease by more than 2^31 is taken as an increase.
 fn advance(old: u64, new: u64) -> Option<u64> {
     const WRAP: u64 = 1 << 32;
     if new >= old {
@@ -218,27 +213,27 @@ impl Device {
             sequence,
             birth,
         };
-        device.name_anew();
+        device.renew_key();
         device
     }
 
-    /// Whether PhysicalDisk shows it.
+    /// Whether PhysicalDisk shows the device.
     pub(super) fn is_shown(&self) -> bool {
         self.is_disk && !(self.is_slot && self.numbers.iter().all(|&number| number == 0))
     }
 
-    /// What it is beyond its name.
+    /// Distinguishes the device from others of the same name.
     pub(super) fn identity(&self) -> u64 {
         let sequence = self.sequence.as_ref().map_or(0, |sequence| sequence.number);
         sequence << 32 | self.birth & u64::from(u32::MAX)
     }
 
-    fn name_anew(&mut self) {
+    fn renew_key(&mut self) {
         self.key = Arc::new(InstanceKey::new(self.key.name(), 0, self.identity()));
     }
 
-    /// Takes over what was read; `true` when it is another device than before.
-    fn update(&mut self, fields: usize, read: &Numbers, at: Moments) -> bool {
+    /// Updates the values. Returns whether the name now belongs to another device or the kernel's counters restarted.
+    fn update(&mut self, fields: usize, read: &Numbers, at: Timestamps) -> bool {
         self.fields = fields;
         let is_another = self.sequence.as_mut().is_some_and(Sequence::changed);
         if fields == 0 {
@@ -246,24 +241,25 @@ impl Device {
         }
         use field::{READ_SECTORS, READS, WRITE_SECTORS, WRITES};
         let counts = [READS, READ_SECTORS, WRITES, WRITE_SECTORS];
-        let is_restarted = counts.into_iter().any(|place| advance(self.read[place], read[place]).is_none());
-        let is_anew = is_another || is_restarted;
-        if is_anew {
+        let is_restarted = counts.into_iter().any(|index| advance(self.read[index], read[index]).is_none());
+        let is_reset = is_another || is_restarted;
+        if is_reset {
             (self.read, self.numbers, self.idle) = (Numbers::default(), Numbers::default(), 0);
         }
-        for (place, &new) in read.iter().enumerate() {
-            if place == field::IN_FLIGHT {
-                self.numbers[place] = new;
-            } else if let Some(step) = advance(self.read[place], new) {
-                // What went back by a little is held until it catches up.
-                self.numbers[place] = self.numbers[place].wrapping_add(step);
-                self.read[place] = new;
+        for (index, &new) in read.iter().enumerate() {
+            if index == field::IN_FLIGHT {
+                self.numbers[index] = new;
+            } else if let Some(step) = advance(self.read[index], new) {
+                // If a field that is not in `counts` has fallen, its total is held until the kernel's value catches
+                // up.
+                self.numbers[index] = self.numbers[index].wrapping_add(step);
+                self.read[index] = new;
             }
         }
-        // The busy time is counted in steps of the kernel's clock and may outrun an interval.
+        // Busy time has tick resolution, so its increase can exceed the interval's length.
         let busy = self.numbers[field::BUSY_MS].saturating_mul(MS);
         self.idle = self.idle.max((at.system_time.0.max(0) as u64).saturating_sub(busy));
-        is_anew
+        is_reset
     }
 }
 
@@ -281,14 +277,14 @@ impl Sequence {
             file.as_ref().ok_or(io::ErrorKind::NotFound)?.read_at(&mut buffer, 0)
         };
         let length = once(&self.file).or_else(|_| {
-            // The file of a disk that is gone answers no more; that of its successor does.
+            // Reading a removed disk's open file fails; reopening the path gets its successor's.
             self.file = File::open(&self.path).ok();
             once(&self.file)
         });
         only_number(&buffer[..length.ok()?])
     }
 
-    /// Reads it again; `true` when it is another one. One that cannot be read now stays what it was.
+    /// Re-reads the number and returns whether it has changed. If it cannot be read, it counts as unchanged.
     fn changed(&mut self) -> bool {
         let Some(number) = self.read() else { return false };
         let changed = number != self.number;

@@ -1,14 +1,13 @@
-//! `File System`: size, space and inodes of everything that is mounted and holds files. Linux only.
+//! `File System`: size, space and inodes of all mounted file systems with files. Linux only.
 
 use std::sync::Arc;
 
 use tachograph_counters::CounterType as T;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, Provider, Row, Rows};
+use tachograph_perflib::{Failure, Provider, Row, Rows, SharedReading};
 
 use super::mounts::{Mount, Mounts};
 use super::space::Space;
-use crate::shared::Shared;
 use crate::table::{CounterInfo, SetTable};
 
 pub(super) const SIZE: u32 = 1;
@@ -68,13 +67,13 @@ const OF_INODES: [u32; 4] = [INODES, USED_INODES, FREE_INODES, INODES_PERCENT];
 
 pub(super) struct FileSystem {
     info: Arc<CounterSetInfo>,
-    mounts: Shared<Mounts>,
+    mounts: SharedReading<Mounts>,
     no_size: Arc<str>,
     no_inodes: Arc<str>,
 }
 
 impl FileSystem {
-    pub(super) fn new(mounts: Shared<Mounts>) -> Self {
+    pub(super) fn new(mounts: SharedReading<Mounts>) -> Self {
         Self {
             info: TABLE.info(),
             mounts,
@@ -110,7 +109,7 @@ impl Provider for FileSystem {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let at = rows.at();
+        let at = rows.timestamps();
         let wants_space = rows.wants_any(OF_SPACE.into_iter().chain(OF_INODES));
         self.mounts.at(at, |mounts| {
             let is_wanted = |mount: &Mount| rows.wants_instance(mount.key.name(), mount.key.id());

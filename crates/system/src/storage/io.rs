@@ -1,8 +1,8 @@
-//! The counters of a disk's input and output, which PhysicalDisk and LogicalDisk share.
+//! The I/O counters that PhysicalDisk and LogicalDisk share.
 
 use std::sync::Arc;
 
-use tachograph_perflib::{Moments, Row};
+use tachograph_perflib::{Row, Timestamps};
 
 use super::diskstats::{Device, MS, Numbers, field};
 
@@ -42,13 +42,13 @@ pub(super) const WRITE_BASE: u32 = 43;
 pub(super) const DISCARD_BASE: u32 = 44;
 pub(super) const FLUSH_BASE: u32 = 45;
 
-/// The ids of these counters without their bases.
+/// The ids of these counters, without bases.
 pub(super) const IDS: std::ops::RangeInclusive<u32> = CURRENT_QUEUE..=SECONDS_PER_FLUSH;
 
-/// Bytes of a sector in `/proc/diskstats`, whatever the disk's own are.
+/// The size of a sector in `/proc/diskstats`, which does not depend on the disk's own sector size.
 const SECTOR: u64 = 512;
 
-/// The rows of a set: those given, and those of input and output.
+/// The rows of a set's table: the set's own rows and the I/O rows.
 macro_rules! rows {
     ($($more:expr),* $(,)?) => {{
         use tachograph_counters::CounterType as T;
@@ -142,26 +142,26 @@ macro_rules! rows {
 }
 pub(super) use rows;
 
-/// Whether lines with so many numbers tell a counter of these.
-pub(super) fn is_told(id: u32, fields: usize) -> bool {
+/// Whether lines with this number of fields have a counter.
+pub(super) fn has_counter(id: u32, fields: usize) -> bool {
     match id {
         DISCARDS..=SECONDS_PER_DISCARD => fields >= field::WITH_DISCARDS,
         FLUSHES | SECONDS_PER_FLUSH => fields >= field::WITH_FLUSHES,
-        _ => fields >= field::FEWEST,
+        _ => fields >= field::MIN,
     }
 }
 
-/// What a device did, or several together.
+/// The I/O of one or several devices.
 pub(super) struct Activity {
     numbers: Numbers,
     idle: u128,
     devices: u64,
-    /// The fewest numbers that any of them has.
+    /// The smallest number of fields of any of the devices.
     fields: usize,
 }
 
 impl Activity {
-    /// Of no device yet.
+    /// The I/O of no devices.
     pub(super) fn none() -> Self {
         Self { numbers: Numbers::default(), idle: 0, devices: 0, fields: field::WITH_FLUSHES }
     }
@@ -185,39 +185,39 @@ impl Activity {
         self.devices == 0
     }
 
-    /// Sets all that is wanted. Percentages of several devices are the mean, everything else the sum. What cannot be told
-    /// fails for `reason`.
-    pub(super) fn fill(&self, row: &mut Row<'_>, at: Moments, reason: &Arc<str>) {
-        for id in IDS.filter(|&id| !is_told(id, self.fields) || self.is_empty()) {
+    /// Sets the counters. For several devices, percentages are means and all other values are sums. Missing values
+    /// fail with `reason`.
+    pub(super) fn fill(&self, row: &mut Row<'_>, at: Timestamps, reason: &Arc<str>) {
+        for id in IDS.filter(|&id| !has_counter(id, self.fields) || self.is_empty()) {
             row.fail(id, reason);
         }
-        if self.is_empty() || self.fields < field::FEWEST {
+        if self.is_empty() || self.fields < field::MIN {
             return;
         }
         self.fill_requests(row, at);
         if self.fields >= field::WITH_DISCARDS {
-            let count = self.of_field(field::DISCARDS);
+            let count = self.total(field::DISCARDS);
             row.set(DISCARDS, count);
-            row.set(MERGED_DISCARDS, self.of_field(field::MERGED_DISCARDS));
-            row.set(DISCARD_BYTES, self.of_field(field::DISCARD_SECTORS).wrapping_mul(SECTOR));
+            row.set(MERGED_DISCARDS, self.total(field::MERGED_DISCARDS));
+            row.set(DISCARD_BYTES, self.total(field::DISCARD_SECTORS).wrapping_mul(SECTOR));
             row.set_with_base(SECONDS_PER_DISCARD, self.time(field::DISCARD_MS), count);
         }
         if self.fields >= field::WITH_FLUSHES {
-            let count = self.of_field(field::FLUSHES);
+            let count = self.total(field::FLUSHES);
             row.set(FLUSHES, count);
             row.set_with_base(SECONDS_PER_FLUSH, self.time(field::FLUSH_MS), count);
         }
     }
 
-    fn fill_requests(&self, row: &mut Row<'_>, at: Moments) {
+    fn fill_requests(&self, row: &mut Row<'_>, at: Timestamps) {
         let now = at.system_time.0 as u64;
         let (read_time, write_time) = (self.time(field::READ_MS), self.time(field::WRITE_MS));
-        let (reads, writes) = (self.of_field(field::READS), self.of_field(field::WRITES));
-        let read_bytes = self.of_field(field::READ_SECTORS).wrapping_mul(SECTOR);
-        let write_bytes = self.of_field(field::WRITE_SECTORS).wrapping_mul(SECTOR);
+        let (reads, writes) = (self.total(field::READS), self.total(field::WRITES));
+        let read_bytes = self.total(field::READ_SECTORS).wrapping_mul(SECTOR);
+        let write_bytes = self.total(field::WRITE_SECTORS).wrapping_mul(SECTOR);
         let transfers = reads.wrapping_add(writes);
         let bytes = read_bytes.wrapping_add(write_bytes);
-        row.set(CURRENT_QUEUE, self.of_field(field::IN_FLIGHT));
+        row.set(CURRENT_QUEUE, self.total(field::IN_FLIGHT));
         row.set_with_base(DISK_TIME, self.time(field::BUSY_MS) / self.devices, now);
         row.set_with_base(READ_TIME, read_time / self.devices, now);
         row.set_with_base(WRITE_TIME, write_time / self.devices, now);
@@ -237,16 +237,16 @@ impl Activity {
         row.set_with_base(BYTES_PER_TRANSFER, bytes, transfers);
         row.set_with_base(BYTES_PER_READ, read_bytes, reads);
         row.set_with_base(BYTES_PER_WRITE, write_bytes, writes);
-        row.set(MERGED_READS, self.of_field(field::MERGED_READS));
-        row.set(MERGED_WRITES, self.of_field(field::MERGED_WRITES));
+        row.set(MERGED_READS, self.total(field::MERGED_READS));
+        row.set(MERGED_WRITES, self.total(field::MERGED_WRITES));
     }
 
-    fn of_field(&self, place: usize) -> u64 {
-        self.numbers[place]
+    fn total(&self, index: usize) -> u64 {
+        self.numbers[index]
     }
 
-    /// A time of the kernel in 100 ns.
-    fn time(&self, place: usize) -> u64 {
-        self.numbers[place].wrapping_mul(MS)
+    /// A time, converted to 100 ns.
+    fn time(&self, index: usize) -> u64 {
+        self.numbers[index].wrapping_mul(MS)
     }
 }

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Moments, Provider, Row, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, SharedReading, Timestamps};
 
 use super::diskstats::{Diskstats, field};
 use super::io::{self, Activity};
 use super::mount_table::Kind;
 use super::mounts::{Mount, Mounts};
-use crate::ordered::bring;
-use crate::shared::Shared;
+use crate::ordered::move_to;
 use crate::table::SetTable;
 
 pub(super) const FREE_SPACE: u32 = 30;
@@ -46,60 +45,64 @@ pub(super) static TABLE: SetTable = SetTable {
 
 pub(super) struct LogicalDisk {
     info: Arc<CounterSetInfo>,
-    mounts: Shared<Mounts>,
-    stats: Shared<Diskstats>,
+    mounts: SharedReading<Mounts>,
+    stats: SharedReading<Diskstats>,
     disks: Vec<Disk>,
     total: Arc<InstanceKey>,
     reasons: Reasons,
-    /// Whether this kernel tells of devices at all.
+    /// Whether this kernel has `/proc/diskstats`.
     has_stats: bool,
 }
 
-/// What is remembered of a mount.
+/// The state of a mount, kept between samples.
 struct Disk {
     mount: u64,
     key: Arc<InstanceKey>,
     hint: usize,
-    /// Which device it was on last; `None` before the first time.
+    /// The identity of the mount's last device; `None` before the first sample.
     device: Option<u64>,
 }
 
 struct Reasons {
     no_device: Arc<str>,
-    broken: Arc<str>,
+    malformed: Arc<str>,
     no_size: Arc<str>,
     no_file: Arc<str>,
     unread: Arc<str>,
 }
 
 impl LogicalDisk {
-    /// `fields` is how many numbers the lines of `/proc/diskstats` have, where there is this file.
-    pub(super) fn new(mounts: Shared<Mounts>, stats: Shared<Diskstats>, fields: Option<usize>) -> Self {
+    /// `fields` is the number of fields in `/proc/diskstats`, if it exists.
+    pub(super) fn new(
+        mounts: SharedReading<Mounts>,
+        stats: SharedReading<Diskstats>,
+        fields: Option<usize>,
+    ) -> Self {
         let has_stats = fields.is_some();
-        let fields = fields.map_or(0, |fields| fields.max(field::FEWEST));
+        let fields = fields.map_or(0, |fields| fields.max(field::MIN));
         Self {
-            info: TABLE.info_of(|id| !io::IDS.contains(&id) || io::is_told(id, fields)),
+            info: TABLE.info_of(|id| !io::IDS.contains(&id) || io::has_counter(id, fields)),
             mounts,
             stats,
             disks: Vec::new(),
             total: Arc::new(InstanceKey::new("_Total", 0, 0).reserved()),
             reasons: Reasons {
-                no_device: "the file system names no block device that /proc/diskstats counts".into(),
-                broken: "/proc/diskstats: the line of the device is not as expected".into(),
-                no_size: "the file system says that its size is 0".into(),
+                no_device: "the file system has no block device that is listed in /proc/diskstats".into(),
+                malformed: "/proc/diskstats: the line of the device is malformed".into(),
+                no_size: "the file system reports a size of 0".into(),
                 no_file: "/proc/diskstats cannot be read".into(),
-                unread: "a file system of this machine could not be asked for its space".into(),
+                unread: "the space of a file system of this machine is unknown".into(),
             },
             has_stats,
         }
     }
 
-    /// Keeps what is remembered in the order of the mounts.
+    /// Updates the list of mounts.
     fn follow(&mut self, mounts: &[&Mount]) {
         let mut changed = false;
         for (next, mount) in mounts.iter().enumerate() {
-            if !bring(&mut self.disks, next, |disk| disk.mount == mount.number) {
-                let disk = Disk { mount: mount.number, key: Arc::clone(&mount.key), hint: 0, device: None };
+            if !move_to(&mut self.disks, next, |disk| disk.mount == mount.id) {
+                let disk = Disk { mount: mount.id, key: Arc::clone(&mount.key), hint: 0, device: None };
                 self.disks.insert(next, disk);
                 changed = true;
             }
@@ -111,7 +114,7 @@ impl LogicalDisk {
         }
     }
 
-    /// Sums over other devices are not to be compared with those before.
+    /// Gives `_Total` a new identity, because it now sums over different devices.
     fn renew_total(&mut self) {
         self.total = Arc::new(InstanceKey::new("_Total", 0, self.total.identity() + 1).reserved());
     }
@@ -125,7 +128,7 @@ fn is_in_total(mount: &Mount) -> bool {
     mount.kind != Kind::Remote && mount.device.is_none_or(|(major, _)| major != LOOP)
 }
 
-/// Identity of a file system: the device, and which of those that had its number.
+/// The identity of a file system, made from the device number and the device's identity.
 fn identity_of(major_minor: Option<(u32, u32)>, device: u64) -> u64 {
     let (major, minor) = major_minor.unwrap_or_default();
     (u64::from(major) << 40 | u64::from(minor) << 16) ^ device.rotate_left(32)
@@ -137,7 +140,7 @@ impl Provider for LogicalDisk {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let at = rows.at();
+        let at = rows.timestamps();
         let wants_space = rows.wants_any([FREE_SPACE, FREE_MEGABYTES]);
         let wants_io = self.has_stats && rows.wants_any(io::IDS);
         let mounts = self.mounts.clone();
@@ -156,7 +159,7 @@ impl Provider for LogicalDisk {
                     .iter()
                     .filter(|mount| is_shown(mount))
                     .zip(&self.disks)
-                    .any(|(mount, disk)| mount.number != disk.mount)
+                    .any(|(mount, disk)| mount.id != disk.mount)
             {
                 let shown: Vec<&Mount> = mounts.mounts.iter().filter(|mount| is_shown(mount)).collect();
                 self.follow(&shown);
@@ -165,7 +168,7 @@ impl Provider for LogicalDisk {
             let mounts = &mounts.mounts;
             let filled =
                 wants_io.then(|| stats.at(at, |stats| self.fill(rows, mounts, Some(stats), wants_space)));
-            // Without devices the space can be told all the same.
+            // The space is known even without devices.
             if !matches!(filled, Some(Ok(()))) {
                 self.fill(rows, mounts, None, wants_space);
             }
@@ -175,7 +178,7 @@ impl Provider for LogicalDisk {
 
 impl LogicalDisk {
     fn fill(&mut self, rows: &mut Rows, mounts: &[Mount], stats: Option<&mut Diskstats>, wants_space: bool) {
-        let at = rows.at();
+        let at = rows.timestamps();
         let stats = stats.map(|stats| &*stats);
         let mut all =
             Sums { activity: Activity::none(), available: 0, usable: 0, is_whole: true, any: false };
@@ -183,7 +186,7 @@ impl LogicalDisk {
         for (mount, disk) in mounts.iter().filter(|mount| is_shown(mount)).zip(&mut self.disks) {
             let device =
                 stats.zip(mount.device).and_then(|(stats, numbers)| stats.find(numbers, &mut disk.hint));
-            // What a device is, only its counters tell: without them it stays what it was.
+            // Only /proc/diskstats identifies a device; without it the identity is unchanged.
             let identity = match (stats, disk.device) {
                 (None, Some(known)) => known,
                 _ => device.map_or(0, |device| device.identity()),
@@ -208,7 +211,7 @@ impl LogicalDisk {
                 set_space(&mut row, mount, &self.reasons);
             }
             match device {
-                Some(device) => Activity::of(device).fill(&mut row, at, &self.reasons.broken),
+                Some(device) => Activity::of(device).fill(&mut row, at, &self.reasons.malformed),
                 None => {
                     let reason =
                         if stats.is_some() { &self.reasons.no_device } else { &self.reasons.no_file };
@@ -239,7 +242,7 @@ fn set_free(row: &mut Row<'_>, available: u64, usable: u64) {
     row.set(FREE_MEGABYTES, available >> 20);
 }
 
-/// What `_Total` is made of.
+/// The sums of `_Total`.
 struct Sums {
     activity: Activity,
     available: u64,
@@ -262,7 +265,7 @@ impl Sums {
         }
     }
 
-    fn fill(&self, row: &mut Row<'_>, at: Moments, has_stats: bool, reasons: &Reasons) {
+    fn fill(&self, row: &mut Row<'_>, at: Timestamps, has_stats: bool, reasons: &Reasons) {
         if self.any && self.is_whole {
             set_free(row, self.available, self.usable);
         } else {
@@ -272,7 +275,7 @@ impl Sums {
         let reason = match (has_stats, self.activity.is_empty()) {
             (false, _) => &reasons.no_file,
             (true, true) => &reasons.no_device,
-            (true, false) => &reasons.broken,
+            (true, false) => &reasons.malformed,
         };
         self.activity.fill(row, at, reason);
     }

@@ -1,4 +1,4 @@
-//! `/proc/self/mountinfo`: what is mounted where.
+//! `/proc/self/mountinfo`: the mounted file systems.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -6,34 +6,34 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use crate::ordered::finished;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, number, unescape, words};
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(crate) struct Line {
     pub(super) id: u64,
     pub(super) parent: u64,
     pub(super) major_minor: (u32, u32),
-    /// The folder of the file system that is mounted; `/` for the whole of it.
+    /// The folder within the file system that is mounted here; `/` for the whole file system.
     pub(super) root: PathBuf,
-    pub(super) mount_point: PathBuf,
-    pub(super) fs_type: String,
+    pub(crate) mount_point: PathBuf,
+    pub(crate) fs_type: String,
     pub(super) source: String,
     pub(super) is_read_only: bool,
 }
 
-/// What a file system is to us.
+/// The kind of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The kernel's own tables in the form of files.
+    /// Kernel interfaces in the form of files.
     Pseudo,
-    /// In memory, or laid over others.
+    /// In memory, or on top of other file systems.
     Memory,
-    /// An image that nothing is written to, always full.
+    /// A read-only image, always full.
     Image,
     /// Data on devices of this machine.
     Local,
-    /// Data on another machine, or behind a process: asking it may take for ever.
+    /// Data on another machine or served by a process: system calls can block forever.
     Remote,
 }
 
@@ -109,7 +109,7 @@ const REMOTE: &[&str] = &[
     "wekafs",
     "davfs",
 ];
-/// Processes that hold data of other machines, without a source from which that could be seen.
+/// FUSE programs for remote data whose source does not show that it is remote.
 const REMOTE_FUSE: &[&str] = &[
     "s3fs",
     "gcsfuse",
@@ -123,7 +123,7 @@ const REMOTE_FUSE: &[&str] = &[
     "mergerfs",
     "blobfuse2",
 ];
-/// File systems on devices that they do not name by number.
+/// File systems with anonymous device numbers.
 const POOLS: &[&str] = &["zfs", "btrfs", "bcachefs"];
 
 impl Line {
@@ -141,7 +141,7 @@ impl Line {
         } else if let Some(program) =
             self.fs_type.strip_prefix("fuse").map(|rest| rest.trim_start_matches('.'))
         {
-            // Also with a device of its own, it is a process that answers, or does not.
+            // Even if the data is on a device, a process answers the system calls.
             let holds_data = is_on_device || self.source.contains(':') || REMOTE_FUSE.contains(&program);
             if holds_data { Kind::Remote } else { Kind::Pseudo }
         } else if is_on_device || is_in(POOLS) {
@@ -152,8 +152,8 @@ impl Line {
     }
 }
 
-/// The lines of a table. One that cannot be read, or was cut off, is left out.
-pub(super) fn parse(text: &[u8]) -> Vec<Line> {
+/// The lines of a table, without malformed or unfinished ones.
+pub(crate) fn parse(text: &[u8]) -> Vec<Line> {
     lines(finished(text).0).filter_map(line).collect()
 }
 
@@ -170,11 +170,11 @@ fn line(text: &[u8]) -> Option<Line> {
     let options = words.next()?;
     words.by_ref().find(|word| *word == b"-")?;
     let fs_type = String::from_utf8_lossy(&unescape(words.next()?)).into_owned();
-    // An empty source is an empty word.
+    // If the source is empty, `words` skips it, and the super options take its place.
     let source = words.next().map(unescape).unwrap_or_default();
     let source = String::from_utf8_lossy(&source).into_owned();
-    let says_read_only = |options: &[u8]| options.split(|&byte| byte == b',').any(|option| option == b"ro");
-    let is_read_only = says_read_only(options) || words.next().is_some_and(says_read_only);
+    let is_ro = |options: &[u8]| options.split(|&byte| byte == b',').any(|option| option == b"ro");
+    let is_read_only = is_ro(options) || words.next().is_some_and(is_ro);
     Some(Line { id, parent, major_minor, root, mount_point, fs_type, source, is_read_only })
 }
 
@@ -182,59 +182,44 @@ fn path(word: &[u8]) -> PathBuf {
     OsString::from_vec(unescape(word)).into()
 }
 
-/// Blanks, tabs, line ends and backslashes are written as `\` and three octal digits.
-fn unescape(word: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(word.len());
-    let mut rest = word;
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.get(..3).filter(|_| byte == b'\\').and_then(|digits| {
-            let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
-            u8::from_str_radix(digits, 8).ok()
-        });
-        bytes.push(code.unwrap_or(byte));
-        rest = if code.is_some() { &after[3..] } else { after };
-    }
-    bytes
-}
-
-/// The mounts that a path leads to: those on whose mount point, or above it, something else was mounted later are not.
+/// The mounts that can be reached by a path. A later mount on or above a mount point hides it.
 pub(super) fn reachable(lines: &[Line]) -> Vec<&Line> {
-    let by_id: HashMap<u64, usize> = lines.iter().enumerate().map(|(place, line)| (line.id, place)).collect();
+    let by_id: HashMap<u64, usize> = lines.iter().enumerate().map(|(index, line)| (line.id, index)).collect();
     let mut latest: HashMap<&Path, usize> = HashMap::new();
-    for (place, line) in lines.iter().enumerate() {
-        latest.insert(&line.mount_point, place);
+    for (index, line) in lines.iter().enumerate() {
+        latest.insert(&line.mount_point, index);
     }
     let lies_on = |line: &Line, other: &Line| {
         let mut parent = line.parent;
-        // A made table may hold a circle.
+        // A malformed table can contain a cycle.
         for _ in 0..lines.len() {
             if parent == other.id {
                 return true;
             }
             match by_id.get(&parent) {
-                Some(&place) if lines[place].parent != parent => parent = lines[place].parent,
+                Some(&index) if lines[index].parent != parent => parent = lines[index].parent,
                 _ => return false,
             }
         }
         false
     };
-    let is_reachable = |(place, line): &(usize, &Line)| {
+    let is_reachable = |(index, line): &(usize, &Line)| {
         line.mount_point.ancestors().all(|folder| match latest.get(folder) {
-            Some(&later) if later > *place => folder != line.mount_point && lies_on(line, &lines[later]),
+            Some(&later) if later > *index => folder != line.mount_point && lies_on(line, &lines[later]),
             _ => true,
         })
     };
     lines.iter().enumerate().filter(is_reachable).map(|(_, line)| line).collect()
 }
 
-/// Those that hold data or files of somebody: each file system once, at its shortest mount point, in the order of the
-/// table. `is_folder` tells mounted folders from mounted files, which containers have.
+/// The file systems that have files: each once, at its shortest mount point, in the order of the table. `is_folder`
+/// distinguishes mounted folders from mounted files, which containers often have.
 pub(super) fn file_systems(lines: &[Line], is_folder: impl Fn(&Line) -> bool) -> Vec<Line> {
     let is_root = |line: &Line| line.mount_point == Path::new("/");
     let mut shortest: HashMap<(u32, u32), (usize, &Line)> = HashMap::new();
     let mut chosen: Vec<&Line> = Vec::new();
     let candidates = reachable(lines).into_iter().filter(|line| {
-        // What is mounted at the root is always shown: in a container it is what there is to write on.
+        // The root is always included: in a container, it is the writable file system.
         is_root(line)
             || line.kind() != Kind::Pseudo
                 && line.fs_type != "devtmpfs"
@@ -251,8 +236,8 @@ pub(super) fn file_systems(lines: &[Line], is_folder: impl Fn(&Line) -> bool) ->
         }
         chosen.push(line);
     }
-    let kept: HashSet<u64> = shortest.values().map(|(_, line)| line.id).collect();
-    chosen.into_iter().filter(|line| kept.contains(&line.id)).cloned().collect()
+    let ids: HashSet<u64> = shortest.values().map(|(_, line)| line.id).collect();
+    chosen.into_iter().filter(|line| ids.contains(&line.id)).cloned().collect()
 }
 
 #[cfg(test)]
@@ -264,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_with_escapes_and_optional_fields() {
+    fn escapes_and_optional_fields_are_parsed() {
         let text = b"36 35 98:0 /mnt1 /mnt/my\\040disk\\134x rw,noatime shared:1 master:2 - ext3 /dev/my\\040root rw,errors=continue\n";
         let lines = parse(text);
         assert_eq!(lines.len(), 1);
@@ -277,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lines_are_left_out() {
+    fn malformed_lines_are_skipped() {
         let text = b"\n36\n36 35\n36 35 98 / /a rw - ext4 /dev/a rw\n36 35 98:x / /a rw - ext4 a rw\n1 2 3:4 / /b rw\n\
             1 2 99999999999:4 / /b rw - ext4 b rw\n5 2 3:4 / /c rw - ext4 /dev/c rw\n6 2 3:5 / /d rw - ext4 /de";
         assert_eq!(points(&parse(text)), ["/c"]);
@@ -287,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_mounted_over_is_out_of_reach() {
+    fn mounts_below_later_ones_are_hidden() {
         let text = b"22 27 0:21 / /proc rw - proc proc rw\n\
             27 1 254:0 / / rw - ext4 /dev/vda rw\n\
             30 27 8:1 / /mnt/a rw - ext4 /dev/sda1 rw\n\
@@ -301,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_parents_ends() {
+    fn a_cycle_of_parents_ends() {
         let lines = parse(
             b"1 2 8:1 / /a/b rw - ext4 x rw\n2 1 8:2 / /a/b/c rw - ext4 x rw\n9 8 8:3 / /a rw - ext4 x rw\n",
         );
@@ -309,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_system_once() {
+    fn each_file_system_is_listed_once() {
         let text = b"27 1 0:50 / / rw - overlay overlay rw\n\
             28 27 0:6 / /dev rw - devtmpfs udev rw\n\
             29 27 0:23 / /dev/shm rw - tmpfs tmpfs rw\n\

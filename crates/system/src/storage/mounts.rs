@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Moments};
+use tachograph_perflib::{Failure, InstanceKey, Reading, Timestamps};
 
 use super::mount_table::{Kind, Line, file_systems, parse};
-use super::space::{Answer, PATIENCE, Seen, Space, Threads};
-use crate::Roots;
-use crate::file::KeptFile;
-use crate::ordered::bring;
-use crate::shared::Reading;
+use super::space::{Answer, FileSystemCalls, PATIENCE, Space, StatfsThreads};
+use crate::error_texts::ErrorTexts;
+use crate::open_file::OpenFile;
+use crate::ordered::move_to;
+use crate::roots::Roots;
 
-/// How old the answer of a slow file system may be when it is passed on.
+/// If a slow file system's answer is older than this, the next measurement waits for a new one.
 const OLDEST_ANSWER: Duration = Duration::from_secs(60);
 
 /// A mounted file system.
@@ -24,49 +24,49 @@ const OLDEST_ANSWER: Duration = Duration::from_secs(60);
 pub(super) struct Mount {
     pub(super) line: Line,
     pub(super) kind: Kind,
-    /// Its mount point as an instance; its identity does not tell file systems apart.
+    /// The instance, named after the mount point, without an identity.
     pub(super) key: Arc<InstanceKey>,
-    /// Tells it from all others that ever were.
-    pub(super) number: u64,
-    /// The block device that it lies on.
+    /// Unique among all mounts since the start of the process.
+    pub(super) id: u64,
+    /// The file system's block device.
     pub(super) device: Option<(u32, u32)>,
-    /// What it said when it was measured.
+    /// The result of the last measurement.
     pub(super) space: Result<Space, Arc<str>>,
     path: Arc<PathBuf>,
-    measured: Option<Moments>,
-    may_hang: bool,
-    /// A question is under way.
-    asked: Option<Instant>,
+    measured: Option<Timestamps>,
+    can_block: bool,
+    /// When the pending request was made.
+    requested: Option<Instant>,
     is_waited_for: bool,
-    /// It let us wait in vain: from now on the answer that came since the last time is taken, until it is quick again.
+    /// Whether the file system has missed the deadline. Until it is fast again, its last answer is used without
+    /// waiting.
     is_slow: bool,
-    /// What failed last, made into a reason once.
-    error: Option<(Option<i32>, Arc<str>)>,
+    errors: ErrorTexts,
     hangs: Option<Arc<str>>,
 }
 
-/// The content of `/proc/self/mountinfo`, and what the file systems in it say.
+/// The content of `/proc/self/mountinfo`, and the space of the file systems.
 #[derive(Debug)]
 pub(super) struct Mounts {
     path: PathBuf,
-    file: KeptFile,
+    file: OpenFile,
     watch: Watch,
-    seen: Seen,
-    threads: Threads,
+    calls: FileSystemCalls,
+    threads: StatfsThreads,
     pub(super) mounts: Vec<Mount>,
-    last_number: u64,
-    deadline: Option<(Moments, Instant)>,
+    last_id: u64,
+    deadline: Option<(Timestamps, Instant)>,
 }
 
-/// Tells whether the table of mounts changed since the last time.
+/// Detects changes to the mount table.
 #[derive(Debug, Default)]
 struct Watch(Option<File>);
 
 impl Watch {
-    /// Before the table is read, so that no change is lost.
+    /// Whether the table may have changed. Call this before reading the table, so that no change is lost.
     fn changed(&mut self, path: &Path) -> bool {
         let Some(file) = &self.0 else {
-            // Only the kernel's own file tells; a made one is read every time.
+            // Only procfs notifies of changes; other files are read each time.
             const PROC: u64 = 0x9fa0;
             let file = File::open(path).ok();
             self.0 =
@@ -87,16 +87,16 @@ fn is_marked(file: &File) -> io::Result<bool> {
 }
 
 impl Mounts {
-    pub(super) fn new(roots: &Roots, seen: Seen) -> Self {
+    pub(super) fn new(roots: &Roots, calls: FileSystemCalls) -> Self {
         let path = roots.proc.join("self/mountinfo");
         Self {
-            file: KeptFile::new(&path),
+            file: OpenFile::new(&path),
             path,
             watch: Watch::default(),
-            threads: Threads::new(seen.clone()),
-            seen,
+            threads: StatfsThreads::new(calls.clone()),
+            calls,
             mounts: Vec::new(),
-            last_number: 0,
+            last_id: 0,
             deadline: None,
         }
     }
@@ -105,9 +105,9 @@ impl Mounts {
         self.file.is_readable()
     }
 
-    /// Asks those file systems for their space that are wanted and were not asked at this moment. Those that may hang are
-    /// waited for together, until one deadline.
-    pub(super) fn measure(&mut self, at: Moments, wanted: impl Fn(&Mount) -> bool) {
+    /// Measures the requested file systems, unless they were already measured at this moment. Those that can block
+    /// share one deadline.
+    pub(super) fn measure(&mut self, at: Timestamps, is_wanted: impl Fn(&Mount) -> bool) {
         let now = Instant::now();
         let deadline = match self.deadline {
             Some((moment, deadline)) if moment == at => deadline,
@@ -115,28 +115,28 @@ impl Mounts {
         };
         self.deadline = Some((at, deadline));
         let mut waiting = 0;
-        // What came since the last time.
-        take(&self.threads, &mut self.mounts, now, &mut waiting);
+        // Handle answers that arrived after an earlier deadline.
+        push_answers(&self.threads, &mut self.mounts, now, &mut waiting);
         for mount in self.mounts.iter_mut().filter(|mount| mount.measured != Some(at)) {
-            if !wanted(mount) {
+            if !is_wanted(mount) {
                 continue;
             }
             mount.measured = Some(at);
-            if !mount.may_hang {
-                let found = (self.seen.space)(&mount.path);
+            if !mount.can_block {
+                let found = (self.calls.space)(&mount.path);
                 mount.set(found);
                 continue;
             }
-            if mount.asked.is_some() {
+            if mount.requested.is_some() {
                 mount.give_up();
                 continue;
             }
-            mount.asked = Some(now);
+            mount.requested = Some(now);
             mount.is_waited_for = !mount.is_slow;
             waiting += usize::from(mount.is_waited_for);
-            self.threads.ask(mount.number, &mount.path);
+            self.threads.request(mount.id, &mount.path);
         }
-        while waiting > 0 && take(&self.threads, &mut self.mounts, deadline, &mut waiting) {}
+        while waiting > 0 && push_answers(&self.threads, &mut self.mounts, deadline, &mut waiting) {}
         if waiting > 0 {
             for mount in self.mounts.iter_mut().filter(|mount| mount.is_waited_for) {
                 mount.is_waited_for = false;
@@ -151,64 +151,57 @@ impl Mounts {
     }
 }
 
-fn take(threads: &Threads, mounts: &mut [Mount], deadline: Instant, waiting: &mut usize) -> bool {
+fn push_answers(
+    threads: &StatfsThreads,
+    mounts: &mut [Mount],
+    deadline: Instant,
+    waiting: &mut usize,
+) -> bool {
     threads.answers(deadline, |answer| {
-        // A file system that is mounted no more has no place.
-        if let Some(mount) = mounts.iter_mut().find(|mount| mount.number == answer.number) {
+        // The file system may have been unmounted.
+        if let Some(mount) = mounts.iter_mut().find(|mount| mount.id == answer.id) {
             *waiting -= usize::from(mount.is_waited_for);
-            mount.take(answer);
+            mount.push_answer(answer);
         }
     })
 }
 
 impl Mount {
-    fn new(line: Line, number: u64, may_hang: bool, seen: &Seen) -> Self {
+    fn new(line: Line, id: u64, can_block: bool, calls: &FileSystemCalls) -> Self {
         let device = if line.major_minor.0 != 0 {
             Some(line.major_minor)
         } else {
-            // Several devices, as bcachefs has, are separated by colons: the first stands for all.
+            // Several devices (bcachefs) are separated by colons; the first one is used.
             let first = line.source.split(':').next().filter(|path| path.starts_with("/dev/"));
-            first.and_then(|path| (seen.block_device)(Path::new(path)))
+            first.and_then(|path| (calls.block_device)(Path::new(path)))
         };
         let name = line.mount_point.to_string_lossy();
         Self {
             kind: line.kind(),
             key: Arc::new(InstanceKey::new(&*name, 0, 0)),
-            number,
+            id,
             device,
             space: Ok(Space::default()),
             path: Arc::new(line.mount_point.clone()),
             line,
             measured: None,
-            may_hang,
-            asked: None,
+            can_block,
+            requested: None,
             is_waited_for: false,
             is_slow: false,
-            error: None,
+            errors: ErrorTexts::default(),
             hangs: None,
         }
     }
 
     fn set(&mut self, found: io::Result<Space>) {
-        let error = match found {
-            Ok(space) => {
-                self.space = Ok(space);
-                return;
-            }
-            Err(error) => error,
-        };
-        let code = error.raw_os_error();
-        let known =
-            self.error.as_ref().filter(|(known, _)| *known == code).map(|(_, reason)| Arc::clone(reason));
-        let reason = known.unwrap_or_else(|| format!("{}: {error}", self.key.name()).into());
-        self.error = Some((code, Arc::clone(&reason)));
-        self.space = Err(reason);
+        self.space = found.map_err(|error| self.errors.of(&error, self.key.name()));
     }
 
-    fn take(&mut self, answer: Answer) {
-        let is_old = self.asked.is_some_and(|since| since.elapsed() > OLDEST_ANSWER);
+    fn push_answer(&mut self, answer: Answer) {
+        let is_old = self.requested.is_some_and(|since| since.elapsed() > OLDEST_ANSWER);
         self.is_slow = answer.took > PATIENCE && !is_old;
-        self.asked = None;
+        self.requested = None;
         self.is_waited_for = false;
         self.hangs = None;
         self.set(answer.space);
@@ -224,33 +217,27 @@ impl Mount {
 }
 
 impl Reading for Mounts {
-    fn read(&mut self, _at: Moments) -> Result<(), Failure> {
+    fn read(&mut self, _at: Timestamps) -> Result<(), Failure> {
         if !self.watch.changed(&self.path) {
             return Ok(());
         }
-        let text = match self.file.read() {
-            Ok(text) => text,
-            Err(error) => {
-                // Read it next time, whatever the watch says.
-                self.watch = Watch::default();
-                return Err(Failure::new(ErrorCode::NO_DATA, format!("{}: {error}", self.path.display())));
-            }
-        };
+        // After an error, re-read the table at the next sample in any case.
+        let text = self.file.read_or_fail().inspect_err(|_| self.watch = Watch::default())?;
         let table = parse(text);
         let remote: Vec<&Path> = table
             .iter()
             .filter(|line| line.kind() == Kind::Remote)
             .map(|line| line.mount_point.as_path())
             .collect();
-        // The way to what is mounted below leads through it.
-        let may_hang = |line: &Line| remote.iter().any(|path| line.mount_point.starts_with(path));
-        let is_folder = |line: &Line| may_hang(line) || (self.seen.is_folder)(&line.mount_point);
+        // To resolve a path below a remote file system, the kernel may have to query that file system.
+        let can_block = |line: &Line| remote.iter().any(|path| line.mount_point.starts_with(path));
+        let is_folder = |line: &Line| can_block(line) || (self.calls.is_folder)(&line.mount_point);
         let mut next = 0;
         for line in file_systems(&table, is_folder) {
-            if !bring(&mut self.mounts, next, |known| known.line == line) {
-                self.last_number += 1;
-                let may_hang = may_hang(&line);
-                self.mounts.insert(next, Mount::new(line, self.last_number, may_hang, &self.seen));
+            if !move_to(&mut self.mounts, next, |known| known.line == line) {
+                self.last_id += 1;
+                let can_block = can_block(&line);
+                self.mounts.insert(next, Mount::new(line, self.last_id, can_block, &self.calls));
             }
             next += 1;
         }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading};
 
 use super::diskstats::Diskstats;
 use super::io::{self, Activity};
-use crate::shared::Shared;
 use crate::table::SetTable;
 
 pub(super) static TABLE: SetTable = SetTable {
@@ -27,22 +26,22 @@ pub(super) static TABLE: SetTable = SetTable {
 
 pub(super) struct PhysicalDisk {
     info: Arc<CounterSetInfo>,
-    stats: Shared<Diskstats>,
+    stats: SharedReading<Diskstats>,
     total: Arc<InstanceKey>,
-    broken: Arc<str>,
+    malformed: Arc<str>,
     no_disk: Arc<str>,
 }
 
 impl PhysicalDisk {
-    /// `fields` is how many numbers this kernel's lines have.
-    pub(super) fn new(stats: Shared<Diskstats>, fields: usize) -> Self {
+    /// `fields` is the number of fields in this kernel's lines.
+    pub(super) fn new(stats: SharedReading<Diskstats>, fields: usize) -> Self {
         Self {
-            // A file whose lines are too short now is not the kernel's last word.
-            info: TABLE.info_of(|id| io::is_told(id, fields.max(super::diskstats::field::FEWEST))),
+            // Lines that are too short now may be complete later.
+            info: TABLE.info_of(|id| io::has_counter(id, fields.max(super::diskstats::field::MIN))),
             stats,
             total: Arc::new(InstanceKey::new("_Total", 0, 0).reserved()),
-            broken: "/proc/diskstats: the line of the device is not as expected".into(),
-            no_disk: "/proc/diskstats: there is no disk".into(),
+            malformed: "/proc/diskstats: the line of the device is malformed".into(),
+            no_disk: "/proc/diskstats: no disks".into(),
         }
     }
 }
@@ -53,20 +52,20 @@ impl Provider for PhysicalDisk {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let at = rows.at();
+        let at = rows.timestamps();
         self.stats.at(at, |stats| {
             let mut all = Activity::none();
             for device in stats.devices.iter().filter(|device| device.is_shown()) {
                 all.add(device);
                 if rows.wants_instance(device.key.name(), device.key.id()) {
-                    Activity::of(device).fill(&mut rows.push(&device.key), at, &self.broken);
+                    Activity::of(device).fill(&mut rows.push(&device.key), at, &self.malformed);
                 }
             }
             if self.total.identity() != stats.generation {
                 self.total = Arc::new(InstanceKey::new("_Total", 0, stats.generation).reserved());
             }
             if rows.wants_instance("_Total", 0) {
-                let reason = if all.is_empty() { &self.no_disk } else { &self.broken };
+                let reason = if all.is_empty() { &self.no_disk } else { &self.malformed };
                 all.fill(&mut rows.push(&self.total), at, reason);
             }
         })

@@ -1,50 +1,52 @@
-//! The space of file systems: `statfs`, which for another machine's may take for ever.
+//! The space of file systems, from `statfs`, which can block forever on remote file systems.
 
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long all file systems that may hang are waited for in one collection.
+use tachograph_counters::IgnorePoison;
+
+/// The maximum time that one collection waits for all file systems that can block.
 pub(super) const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How many may hang at the same time: threads that wait for them.
-const MOST_THREADS: usize = 16;
+/// The maximum number of threads that query file systems that can block.
+const MAX_THREADS: usize = 16;
 
-/// What a file system says of its space.
+/// The space of a file system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Space {
     pub(super) block_bytes: u64,
     pub(super) blocks: u64,
-    /// Free blocks, those kept for root among them.
+    /// Free blocks, including root's reserve.
     pub(super) free: u64,
-    /// Free blocks that anybody may use.
+    /// Free blocks without root's reserve.
     pub(super) available: u64,
     pub(super) inodes: u64,
     pub(super) free_inodes: u64,
 }
 
-/// Asks the file system at a path.
-type Ask = dyn Fn(&Path) -> io::Result<Space> + Send + Sync;
+/// Queries the file system at a path.
+type Statfs = dyn Fn(&Path) -> io::Result<Space> + Send + Sync;
 
-/// How mounted folders are looked at. Tests put something else in its place.
+/// The system calls on mounted folders. Tests replace them.
 #[derive(Clone)]
-pub(super) struct Seen {
-    pub(super) space: Arc<Ask>,
+pub(super) struct FileSystemCalls {
+    pub(super) space: Arc<Statfs>,
     pub(super) is_folder: fn(&Path) -> bool,
-    /// The numbers of a block device's file.
+    /// Major and minor number of a block device's file.
     pub(super) block_device: fn(&Path) -> Option<(u32, u32)>,
 }
 
-impl std::fmt::Debug for Seen {
+impl std::fmt::Debug for FileSystemCalls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Seen").finish_non_exhaustive()
+        f.debug_struct("FileSystemCalls").finish_non_exhaustive()
     }
 }
 
-impl Seen {
+impl FileSystemCalls {
     pub(super) fn of_this_machine() -> Self {
         Self { space: Arc::new(space), is_folder: Path::is_dir, block_device }
     }
@@ -56,7 +58,7 @@ fn space(path: &Path) -> io::Result<Space> {
         block_bytes: if found.f_frsize > 0 { found.f_frsize } else { found.f_bsize },
         blocks: found.f_blocks,
         free: found.f_bfree.min(found.f_blocks),
-        // Some answer with a negative number when root's reserve is in use.
+        // Some file systems report a negative number while root's reserve is in use.
         available: if found.f_bavail > found.f_blocks { 0 } else { found.f_bavail },
         inodes: found.f_files,
         free_inodes: found.f_ffree,
@@ -86,7 +88,7 @@ impl Space {
         self.size_bytes().saturating_sub(self.free_bytes())
     }
 
-    /// What is used and what anybody may use: the whole but for root's reserve.
+    /// The size without root's reserve: used and available.
     pub(super) fn usable_bytes(&self) -> u64 {
         self.used_bytes().saturating_add(self.available_bytes())
     }
@@ -96,102 +98,102 @@ impl Space {
     }
 }
 
-/// An answer that came from a thread.
+/// A file system's answer to a request.
 pub(super) struct Answer {
-    pub(super) number: u64,
+    pub(super) id: u64,
     pub(super) space: io::Result<Space>,
     pub(super) took: Duration,
 }
 
-/// Threads that ask file systems that may hang: as many as hang, and one more, up to [`MOST_THREADS`].
+/// Threads that query file systems that can block. If no thread is idle, a request spawns another, up to
+/// [`MAX_THREADS`].
 #[derive(Debug)]
-pub(super) struct Threads {
-    shared: Arc<Desk>,
-    seen: Seen,
+pub(super) struct StatfsThreads {
+    queue: Arc<StatfsQueue>,
+    calls: FileSystemCalls,
 }
 
 #[derive(Default)]
-struct Desk {
+struct StatfsQueue {
     state: Mutex<State>,
-    asked: Condvar,
+    requested: Condvar,
     answered: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    questions: VecDeque<(u64, Arc<PathBuf>)>,
+    requests: VecDeque<(u64, Arc<PathBuf>)>,
     answers: Vec<Answer>,
     idle: usize,
     threads: usize,
     is_closed: bool,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for StatfsQueue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk").finish_non_exhaustive()
+        f.debug_struct("StatfsQueue").finish_non_exhaustive()
     }
 }
 
-impl Desk {
+impl StatfsQueue {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().ignore_poison()
     }
 
-    fn work(&self, seen: &Seen) {
+    fn work(&self, calls: &FileSystemCalls) {
         let mut state = self.state();
         loop {
             if state.is_closed {
                 break;
             }
-            let Some((number, path)) = state.questions.pop_front() else {
+            let Some((id, path)) = state.requests.pop_front() else {
                 state.idle += 1;
-                state = self.asked.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.requested.wait(state).ignore_poison();
                 state.idle -= 1;
                 continue;
             };
             drop(state);
             let start = Instant::now();
-            let space = (seen.space)(&path);
+            let space = (calls.space)(&path);
             let took = start.elapsed();
             state = self.state();
-            state.answers.push(Answer { number, space, took });
+            state.answers.push(Answer { id, space, took });
             self.answered.notify_all();
         }
         state.threads -= 1;
     }
 }
 
-impl Threads {
-    pub(super) fn new(seen: Seen) -> Self {
-        Self { shared: Arc::default(), seen }
+impl StatfsThreads {
+    pub(super) fn new(calls: FileSystemCalls) -> Self {
+        Self { queue: Arc::default(), calls }
     }
 
-    /// Has this path asked; the answer will carry the number.
-    pub(super) fn ask(&self, number: u64, path: &Arc<PathBuf>) {
-        let mut state = self.shared.state();
-        state.questions.push_back((number, Arc::clone(path)));
-        if state.questions.len() > state.idle && state.threads < MOST_THREADS {
-            let (desk, seen) = (Arc::clone(&self.shared), self.seen.clone());
-            let made = thread::Builder::new()
+    /// Requests the space at a path. The answer repeats `id`.
+    pub(super) fn request(&self, id: u64, path: &Arc<PathBuf>) {
+        let mut state = self.queue.state();
+        state.requests.push_back((id, Arc::clone(path)));
+        if state.requests.len() > state.idle && state.threads < MAX_THREADS {
+            let (queue, calls) = (Arc::clone(&self.queue), self.calls.clone());
+            let spawned = thread::Builder::new()
                 .name("statfs".into())
                 .stack_size(64 << 10)
-                .spawn(move || desk.work(&seen));
-            // Without a thread the question waits, and its asker's patience ends.
-            state.threads += usize::from(made.is_ok());
+                .spawn(move || queue.work(&calls));
+            // If no thread can be spawned, the request stays queued.
+            state.threads += usize::from(spawned.is_ok());
         }
-        self.shared.asked.notify_one();
+        self.queue.requested.notify_one();
     }
 
-    /// Hands out the answers that are there. Where there are none, waits for one until the deadline; `false` when that
-    /// is over.
+    /// Passes all answers to `then`. If there are none, waits for one; `false` if none arrives before the deadline.
     pub(super) fn answers(&self, deadline: Instant, mut then: impl FnMut(Answer)) -> bool {
-        let mut state = self.shared.state();
+        let mut state = self.queue.state();
         while state.answers.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            state = self.shared.answered.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.queue.answered.wait_timeout(state, left).ignore_poison().0;
         }
         state.answers.drain(..).for_each(&mut then);
         true
@@ -199,17 +201,17 @@ impl Threads {
 
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.shared.state().threads
+        self.queue.state().threads
     }
 }
 
-impl Drop for Threads {
-    /// Threads that wait for a file system end when it answers: there is no way to call them back.
+impl Drop for StatfsThreads {
+    /// Blocked threads end when their file system answers; they cannot be interrupted.
     fn drop(&mut self) {
-        let mut state = self.shared.state();
+        let mut state = self.queue.state();
         state.is_closed = true;
-        state.questions.clear();
+        state.requests.clear();
         drop(state);
-        self.shared.asked.notify_all();
+        self.queue.requested.notify_all();
     }
 }

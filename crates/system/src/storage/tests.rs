@@ -1,4 +1,4 @@
-//! Disks and mounts of made machines, and of this one.
+//! Disks and mounts of fake machines, and of this one.
 
 use std::io;
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use tachograph_counters::RawValue;
 use tachograph_perflib::{Clock, Provider, Rows};
 
-use super::space::{PATIENCE, Seen, Space};
+use super::space::{FileSystemCalls, PATIENCE, Space};
 use super::{Mounts, file_system, io as disk, logical, providers_of};
-use crate::Roots;
-use crate::testing::{Machine, at, collect, first, names, value};
+use crate::roots::Roots;
+use crate::testing::{Machine, at, collect, first_value, names, value};
 
 const STATS: &str = "   8       0 sda 100 10 2000 300 50 5 1000 400 2 500 700 7 1 80 9 3 4
    8       1 sda1 90 10 1800 250 50 5 1000 400 0 450 650 7 1 80 9 0 0
@@ -28,8 +28,8 @@ const MOUNTS: &str = "27 1 8:1 / / rw - ext4 /dev/sda1 rw
 ";
 
 /// Every file system has 1,000 blocks of 4,096 bytes, 300 free, 100 of them for root, and 10 inodes, 4 free.
-fn seen() -> Seen {
-    Seen {
+fn calls() -> FileSystemCalls {
+    FileSystemCalls {
         space: Arc::new(|_| Ok(SPACE)),
         is_folder: |_| true,
         block_device: |path| (path == Path::new("/dev/mapper/data")).then_some((253, 0)),
@@ -47,8 +47,8 @@ fn machine(stats: &str, mounts: &str) -> Machine {
     machine
 }
 
-fn provider(machine: &Machine, set: &str, seen: Seen) -> Box<dyn Provider> {
-    let providers = providers_of(&machine.roots, Mounts::new(&machine.roots, seen));
+fn provider(machine: &Machine, set: &str, calls: FileSystemCalls) -> Box<dyn Provider> {
+    let providers = providers_of(&machine.roots, Mounts::new(&machine.roots, calls));
     providers.into_iter().find(|provider| &*provider.info().name == set).expect("the set")
 }
 
@@ -56,7 +56,7 @@ fn identity(rows: &Rows, name: &str) -> u64 {
     rows.instances().iter().find(|key| key.name() == name).expect("the instance").identity()
 }
 
-/// Both numbers of a good raw value.
+/// Both numbers of a valid raw value.
 fn pair(rows: &Rows, name: &str, id: u32) -> (i64, i64) {
     let RawValue { first, second, status, .. } = value(rows, name, id);
     assert!(status.is_good(), "{name} {id}");
@@ -64,85 +64,86 @@ fn pair(rows: &Rows, name: &str, id: u32) -> (i64, i64) {
 }
 
 #[test]
-fn numbers_of_a_disk() {
+fn every_counter_of_a_disk_has_its_value() {
     let machine = machine(STATS, MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", seen());
+    let mut disks = provider(&machine, "PhysicalDisk", calls());
     let rows = collect(&mut *disks, at(1000));
     assert_eq!(names(&rows), ["sda", "sdb", "_Total"]);
     let now = at(1000).system_time.0;
-    assert_eq!(first(&rows, "sda", disk::CURRENT_QUEUE), 2);
+    assert_eq!(first_value(&rows, "sda", disk::CURRENT_QUEUE), 2);
     assert_eq!(pair(&rows, "sda", disk::DISK_TIME), (5_000_000, now));
     assert_eq!(pair(&rows, "sda", disk::READ_TIME), (3_000_000, now));
     assert_eq!(pair(&rows, "sda", disk::WRITE_TIME), (4_000_000, now));
     assert_eq!(pair(&rows, "sda", disk::IDLE_TIME), (now - 5_000_000, now));
     assert_eq!(pair(&rows, "sda", disk::QUEUE), (7_000_000, now));
-    assert_eq!(first(&rows, "sda", disk::READ_QUEUE), 3_000_000);
-    assert_eq!(first(&rows, "sda", disk::WRITE_QUEUE), 4_000_000);
+    assert_eq!(first_value(&rows, "sda", disk::READ_QUEUE), 3_000_000);
+    assert_eq!(first_value(&rows, "sda", disk::WRITE_QUEUE), 4_000_000);
     assert_eq!(pair(&rows, "sda", disk::SECONDS_PER_TRANSFER), (7_000_000, 150));
     assert_eq!(pair(&rows, "sda", disk::SECONDS_PER_READ), (3_000_000, 100));
     assert_eq!(pair(&rows, "sda", disk::SECONDS_PER_WRITE), (4_000_000, 50));
-    assert_eq!(first(&rows, "sda", disk::TRANSFERS), 150);
-    assert_eq!(first(&rows, "sda", disk::READS), 100);
-    assert_eq!(first(&rows, "sda", disk::WRITES), 50);
-    assert_eq!(first(&rows, "sda", disk::BYTES), 3000 * 512);
-    assert_eq!(first(&rows, "sda", disk::READ_BYTES), 2000 * 512);
-    assert_eq!(first(&rows, "sda", disk::WRITE_BYTES), 1000 * 512);
+    assert_eq!(first_value(&rows, "sda", disk::TRANSFERS), 150);
+    assert_eq!(first_value(&rows, "sda", disk::READS), 100);
+    assert_eq!(first_value(&rows, "sda", disk::WRITES), 50);
+    assert_eq!(first_value(&rows, "sda", disk::BYTES), 3000 * 512);
+    assert_eq!(first_value(&rows, "sda", disk::READ_BYTES), 2000 * 512);
+    assert_eq!(first_value(&rows, "sda", disk::WRITE_BYTES), 1000 * 512);
     assert_eq!(pair(&rows, "sda", disk::BYTES_PER_TRANSFER), (3000 * 512, 150));
     assert_eq!(pair(&rows, "sda", disk::BYTES_PER_READ), (2000 * 512, 100));
     assert_eq!(pair(&rows, "sda", disk::BYTES_PER_WRITE), (1000 * 512, 50));
-    assert_eq!(first(&rows, "sda", disk::MERGED_READS), 10);
-    assert_eq!(first(&rows, "sda", disk::MERGED_WRITES), 5);
-    assert_eq!(first(&rows, "sda", disk::DISCARDS), 7);
-    assert_eq!(first(&rows, "sda", disk::MERGED_DISCARDS), 1);
-    assert_eq!(first(&rows, "sda", disk::DISCARD_BYTES), 80 * 512);
+    assert_eq!(first_value(&rows, "sda", disk::MERGED_READS), 10);
+    assert_eq!(first_value(&rows, "sda", disk::MERGED_WRITES), 5);
+    assert_eq!(first_value(&rows, "sda", disk::DISCARDS), 7);
+    assert_eq!(first_value(&rows, "sda", disk::MERGED_DISCARDS), 1);
+    assert_eq!(first_value(&rows, "sda", disk::DISCARD_BYTES), 80 * 512);
     assert_eq!(pair(&rows, "sda", disk::SECONDS_PER_DISCARD), (90_000, 7));
-    assert_eq!(first(&rows, "sda", disk::FLUSHES), 3);
+    assert_eq!(first_value(&rows, "sda", disk::FLUSHES), 3);
     assert_eq!(pair(&rows, "sda", disk::SECONDS_PER_FLUSH), (40_000, 3));
-    // Percentages of the total are means, the rest sums.
-    assert_eq!(first(&rows, "_Total", disk::DISK_TIME), 5_300_000 / 2);
-    assert_eq!(first(&rows, "_Total", disk::IDLE_TIME), now - 5_300_000 / 2);
-    assert_eq!(first(&rows, "_Total", disk::READS), 110);
+    // In the total, percentages are means and all other values are sums.
+    assert_eq!(first_value(&rows, "_Total", disk::DISK_TIME), 5_300_000 / 2);
+    assert_eq!(first_value(&rows, "_Total", disk::IDLE_TIME), now - 5_300_000 / 2);
+    assert_eq!(first_value(&rows, "_Total", disk::READS), 110);
     assert_eq!(pair(&rows, "_Total", disk::SECONDS_PER_READ), (3_300_000, 110));
 }
 
 #[test]
-fn older_kernels_tell_less() {
+fn older_kernels_have_fewer_counters() {
     let machine = machine("   8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n", MOUNTS);
-    let disks = provider(&machine, "PhysicalDisk", seen());
+    let disks = provider(&machine, "PhysicalDisk", calls());
     let has = |id| disks.info().position(id).is_some();
     assert!(has(disk::IDLE_TIME) && has(disk::TIME_BASE) && !has(disk::DISCARDS) && !has(disk::DISCARD_BASE));
     machine.write("proc/diskstats", "   8 0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n");
-    let disks = provider(&machine, "PhysicalDisk", seen());
+    let disks = provider(&machine, "PhysicalDisk", calls());
     let has = |id| disks.info().position(id).is_some();
     assert!(has(disk::DISCARDS) && !has(disk::FLUSHES));
 }
 
 #[test]
-fn without_sysfs_names_tell_partitions() {
+fn without_sysfs_partitions_are_recognised_by_name() {
     let machine = Machine::new(&[("proc/diskstats", STATS), ("proc/self/mountinfo", MOUNTS)]);
-    let mut disks = provider(&machine, "PhysicalDisk", seen());
+    let mut disks = provider(&machine, "PhysicalDisk", calls());
     assert_eq!(names(&collect(&mut *disks, at(1))), ["sda", "sdb", "_Total"]);
 }
 
 #[test]
-fn milliseconds_of_32_bits_go_on() {
+fn milliseconds_of_32_bits_can_wrap() {
     let machine = machine("8 0 sda 1 0 1 4294967290 1 0 1 0 0 4294967295 0\n", MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", seen());
+    let mut disks = provider(&machine, "PhysicalDisk", calls());
     let before = collect(&mut *disks, at(1));
     machine.write("proc/diskstats", "8 0 sda 2 0 2 4 1 0 1 0 0 9 0\n");
     let after = collect(&mut *disks, at(2));
-    let step = |id| first(&after, "sda", id) - first(&before, "sda", id);
+    let step = |id| first_value(&after, "sda", id) - first_value(&before, "sda", id);
     assert_eq!(step(disk::READ_TIME), 10 * 10_000);
     assert_eq!(step(disk::DISK_TIME), 10 * 10_000);
     assert_eq!(identity(&before, "sda"), identity(&after, "sda"));
 }
 
 #[test]
-fn times_that_step_back_are_held() {
+fn times_never_fall() {
     let machine = machine("8 0 sda 1 0 1 50 1 0 1 0 0 60 100\n", MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", seen());
-    let queue =
-        |disks: &mut Box<dyn Provider>, moment| first(&collect(&mut **disks, at(moment)), "sda", disk::QUEUE);
+    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let queue = |disks: &mut Box<dyn Provider>, moment| {
+        first_value(&collect(&mut **disks, at(moment)), "sda", disk::QUEUE)
+    };
     assert_eq!(queue(&mut disks, 1), 1_000_000);
     machine.write("proc/diskstats", "8 0 sda 1 0 1 50 1 0 1 0 0 60 99\n");
     assert_eq!(queue(&mut disks, 2), 1_000_000);
@@ -151,19 +152,19 @@ fn times_that_step_back_are_held() {
 }
 
 #[test]
-fn a_busy_time_ahead_of_the_clock_does_not_turn_idle_time_back() {
+fn idle_time_never_falls_when_busy_time_exceeds_the_interval() {
     let machine = machine("8 0 sda 1 0 1 0 1 0 1 0 0 1000 0\n", MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", seen());
+    let mut disks = provider(&machine, "PhysicalDisk", calls());
     let before = collect(&mut *disks, at(10));
     machine.write("proc/diskstats", "8 0 sda 1 0 1 0 1 0 1 0 0 2004 0\n");
     let after = collect(&mut *disks, at(11));
-    assert_eq!(first(&before, "sda", disk::IDLE_TIME), first(&after, "sda", disk::IDLE_TIME));
+    assert_eq!(first_value(&before, "sda", disk::IDLE_TIME), first_value(&after, "sda", disk::IDLE_TIME));
 }
 
 #[test]
 fn another_disk_under_the_same_name_is_another_instance() {
     let machine = machine(STATS, MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", seen());
+    let mut disks = provider(&machine, "PhysicalDisk", calls());
     let one = collect(&mut *disks, at(1));
     let same = collect(&mut *disks, at(2));
     assert_eq!(identity(&one, "sda"), identity(&same, "sda"));
@@ -173,17 +174,17 @@ fn another_disk_under_the_same_name_is_another_instance() {
     assert_ne!(identity(&one, "sda"), identity(&other, "sda"));
     assert_eq!(identity(&one, "sdb"), identity(&other, "sdb"));
     assert_ne!(identity(&one, "_Total"), identity(&other, "_Total"));
-    // Counts that start anew tell it too.
+    // Restarted counts also reveal another disk.
     machine.write("proc/diskstats", STATS.replace("sda 100 10 2000 300", "sda 3 0 20 3"));
-    let anew = collect(&mut *disks, at(4));
-    assert_ne!(identity(&anew, "sda"), identity(&other, "sda"));
-    assert_eq!(first(&anew, "sda", disk::READS), 3);
+    let restarted = collect(&mut *disks, at(4));
+    assert_ne!(identity(&restarted, "sda"), identity(&other, "sda"));
+    assert_eq!(first_value(&restarted, "sda", disk::READS), 3);
 }
 
 #[test]
-fn disks_come_and_go() {
+fn new_and_removed_disks_are_followed() {
     let machine = machine(STATS, MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", seen());
+    let mut disks = provider(&machine, "PhysicalDisk", calls());
     let before = collect(&mut *disks, at(1));
     let without: String =
         STATS.lines().filter(|line| !line.contains("sda")).map(|line| format!("{line}\n")).collect();
@@ -198,11 +199,11 @@ fn disks_come_and_go() {
     machine.write("proc/diskstats", "");
     let none = collect(&mut *disks, at(4));
     assert_eq!(names(&none), ["_Total"]);
-    assert!(none.troubles().iter().any(|trouble| trouble.reason.contains("no disk")));
+    assert!(none.errors().iter().any(|trouble| trouble.reason.contains("no disk")));
 }
 
 #[test]
-fn broken_lines_are_errors_of_their_device() {
+fn malformed_lines_are_errors_of_their_device() {
     for broken in [
         "8 0 sda 1 2 3\n8 16 sdb 10 0 200 30 0 0 0 0 0 30 30 0 0 0 0 0 0\n",
         "8 0 sda 1 2 x 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n8 16 sdb 10 0 200 30 0 0 0 0 0 30 30 0 0 0 0 0 0\n",
@@ -210,21 +211,21 @@ fn broken_lines_are_errors_of_their_device() {
         "8 0 sda 1 2 99999999999999999999999 4 5 6 7 8 9 10 11\n8 16 sdb 10 0 200 30 0 0 0 0 0 30 30 0 0 0 0 0 0\n",
     ] {
         let machine = machine(STATS, MOUNTS);
-        let mut disks = provider(&machine, "PhysicalDisk", seen());
+        let mut disks = provider(&machine, "PhysicalDisk", calls());
         collect(&mut *disks, at(1));
         machine.write("proc/diskstats", broken);
         let rows = collect(&mut *disks, at(2));
         assert!(!value(&rows, "sda", disk::READS).status.is_good(), "{broken}");
-        assert_eq!(first(&rows, "sdb", disk::READS), 10, "{broken}");
+        assert_eq!(first_value(&rows, "sdb", disk::READS), 10, "{broken}");
         assert!(!value(&rows, "_Total", disk::READS).status.is_good(), "{broken}");
         machine.write("proc/diskstats", STATS);
-        assert_eq!(first(&collect(&mut *disks, at(3)), "sda", disk::READS), 100);
+        assert_eq!(first_value(&collect(&mut *disks, at(3)), "sda", disk::READS), 100);
     }
-    // Anything else must not panic; the largest numbers neither.
+    // Other lines and the largest numbers must not panic.
     let most = format!("8 0 sda {}\n", [u64::MAX.to_string().as_str(); 17].join(" "));
     for text in ["\n\n", "8", "8 0", "8 0 sda", "x y z\n", "\0\0", &most] {
         let machine = machine(STATS, MOUNTS);
-        let mut disks = provider(&machine, "PhysicalDisk", seen());
+        let mut disks = provider(&machine, "PhysicalDisk", calls());
         machine.write("proc/diskstats", text);
         collect(&mut *disks, at(1));
         machine.write("proc/diskstats", STATS);
@@ -233,10 +234,10 @@ fn broken_lines_are_errors_of_their_device() {
 }
 
 #[test]
-fn cut_anywhere() {
+fn truncated_numbers_are_not_used() {
     let machine = machine(STATS, MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", seen());
-    let mut mounted = provider(&machine, "LogicalDisk", seen());
+    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let mut mounted = provider(&machine, "LogicalDisk", calls());
     for length in (0..STATS.len()).step_by(3) {
         machine.write("proc/diskstats", &STATS[..length]);
         machine.write("proc/self/mountinfo", &MOUNTS[..length.min(MOUNTS.len())]);
@@ -246,34 +247,33 @@ fn cut_anywhere() {
 }
 
 #[test]
-fn mounted_disks() {
+fn every_counter_of_a_mounted_disk_has_its_value() {
     let machine = machine(STATS, MOUNTS);
-    let mut mounted = provider(&machine, "LogicalDisk", seen());
+    let mut mounted = provider(&machine, "LogicalDisk", calls());
     let rows = collect(&mut *mounted, at(1));
     assert_eq!(names(&rows), ["/", "/pool", "/mnt/my disk", "/data", "_Total"]);
     assert_eq!(pair(&rows, "/", logical::FREE_SPACE), (200 * 4096, 900 * 4096));
-    assert_eq!(first(&rows, "/", logical::FREE_MEGABYTES), 200 * 4096 / 1_048_576);
+    assert_eq!(first_value(&rows, "/", logical::FREE_MEGABYTES), 200 * 4096 / 1_048_576);
     assert_eq!(pair(&rows, "_Total", logical::FREE_SPACE), (4 * 200 * 4096, 4 * 900 * 4096));
-    // sda1, not sda; and what btrfs names as its source.
-    assert_eq!(first(&rows, "/", disk::READS), 90);
-    assert_eq!(first(&rows, "/mnt/my disk", disk::READS), 10);
-    assert_eq!(first(&rows, "/data", disk::READS), 140);
+    // sda1, not sda; and the source of btrfs.
+    assert_eq!(first_value(&rows, "/", disk::READS), 90);
+    assert_eq!(first_value(&rows, "/mnt/my disk", disk::READS), 10);
+    assert_eq!(first_value(&rows, "/data", disk::READS), 140);
     assert!(!value(&rows, "/pool", disk::READS).status.is_good());
-    assert_eq!(first(&rows, "_Total", disk::READS), 90 + 10 + 140);
-    let trouble =
-        rows.troubles().iter().find(|trouble| trouble.counter_id == disk::READS).expect("a trouble");
+    assert_eq!(first_value(&rows, "_Total", disk::READS), 90 + 10 + 140);
+    let trouble = rows.errors().iter().find(|trouble| trouble.counter_id == disk::READS).expect("a trouble");
     assert!(trouble.reason.contains("block device") && trouble.instance.name() == "/pool");
 }
 
 #[test]
-fn mounts_come_and_go() {
+fn new_and_removed_mounts_are_followed() {
     let machine = machine(STATS, MOUNTS);
-    let mut mounted = provider(&machine, "LogicalDisk", seen());
+    let mut mounted = provider(&machine, "LogicalDisk", calls());
     let before = collect(&mut *mounted, at(1));
     assert_eq!(identity(&before, "_Total"), identity(&collect(&mut *mounted, at(2)), "_Total"));
     machine.write("proc/self/mountinfo", MOUNTS.replace("29 27 8:16", "33 27 8:0"));
     let after = collect(&mut *mounted, at(3));
-    assert_eq!(first(&after, "/mnt/my disk", disk::READS), 100);
+    assert_eq!(first_value(&after, "/mnt/my disk", disk::READS), 100);
     assert_ne!(identity(&before, "/mnt/my disk"), identity(&after, "/mnt/my disk"));
     assert_ne!(identity(&before, "_Total"), identity(&after, "_Total"));
     assert_eq!(identity(&before, "/"), identity(&after, "/"));
@@ -283,37 +283,37 @@ fn mounts_come_and_go() {
 }
 
 #[test]
-fn without_diskstats_there_is_still_space() {
+fn space_is_known_without_diskstats() {
     let machine = Machine::new(&[("proc/self/mountinfo", MOUNTS)]);
-    let providers = providers_of(&machine.roots, Mounts::new(&machine.roots, seen()));
+    let providers = providers_of(&machine.roots, Mounts::new(&machine.roots, calls()));
     assert_eq!(providers.len(), 2);
-    let mut mounted = provider(&machine, "LogicalDisk", seen());
+    let mut mounted = provider(&machine, "LogicalDisk", calls());
     assert!(mounted.info().position(disk::READS).is_none());
     let rows = collect(&mut *mounted, at(1));
     assert_eq!(pair(&rows, "/", logical::FREE_SPACE), (200 * 4096, 900 * 4096));
 }
 
 #[test]
-fn file_systems() {
+fn every_counter_of_a_file_system_has_its_value() {
     let machine = machine(STATS, MOUNTS);
-    let mut systems = provider(&machine, "File System", seen());
+    let mut systems = provider(&machine, "File System", calls());
     let rows = collect(&mut *systems, at(1));
     assert_eq!(names(&rows), ["/", "/pool", "/mnt/my disk", "/data", "/run"]);
-    assert_eq!(first(&rows, "/run", file_system::SIZE), 1000 * 4096);
-    assert_eq!(first(&rows, "/run", file_system::USED), 700 * 4096);
-    assert_eq!(first(&rows, "/run", file_system::FREE), 300 * 4096);
-    assert_eq!(first(&rows, "/run", file_system::AVAILABLE), 200 * 4096);
+    assert_eq!(first_value(&rows, "/run", file_system::SIZE), 1000 * 4096);
+    assert_eq!(first_value(&rows, "/run", file_system::USED), 700 * 4096);
+    assert_eq!(first_value(&rows, "/run", file_system::FREE), 300 * 4096);
+    assert_eq!(first_value(&rows, "/run", file_system::AVAILABLE), 200 * 4096);
     assert_eq!(pair(&rows, "/run", file_system::USED_PERCENT), (700 * 4096, 900 * 4096));
-    assert_eq!(first(&rows, "/run", file_system::INODES), 10);
-    assert_eq!(first(&rows, "/run", file_system::USED_INODES), 6);
-    assert_eq!(first(&rows, "/run", file_system::FREE_INODES), 4);
+    assert_eq!(first_value(&rows, "/run", file_system::INODES), 10);
+    assert_eq!(first_value(&rows, "/run", file_system::USED_INODES), 6);
+    assert_eq!(first_value(&rows, "/run", file_system::FREE_INODES), 4);
     assert_eq!(pair(&rows, "/run", file_system::INODES_PERCENT), (6, 10));
-    assert_eq!(first(&rows, "/run", file_system::READ_ONLY), 1);
-    assert_eq!(first(&rows, "/", file_system::READ_ONLY), 0);
+    assert_eq!(first_value(&rows, "/run", file_system::READ_ONLY), 1);
+    assert_eq!(first_value(&rows, "/", file_system::READ_ONLY), 0);
 }
 
 #[test]
-fn what_a_file_system_does_not_say_is_an_error() {
+fn unknown_space_is_an_error() {
     let machine = machine(STATS, MOUNTS);
     let space = |path: &Path| match path.to_str() {
         Some("/") => Ok(Space { inodes: 0, free_inodes: 0, ..SPACE }),
@@ -321,23 +321,23 @@ fn what_a_file_system_does_not_say_is_an_error() {
         Some("/data") => Err(io::Error::from_raw_os_error(13)),
         _ => Ok(SPACE),
     };
-    let seen = Seen { space: Arc::new(space), ..seen() };
-    let mut systems = provider(&machine, "File System", seen);
+    let calls = FileSystemCalls { space: Arc::new(space), ..calls() };
+    let mut systems = provider(&machine, "File System", calls);
     let rows = collect(&mut *systems, at(1));
     let is_good = |name, id| value(&rows, name, id).status.is_good();
     assert!(is_good("/", file_system::SIZE) && !is_good("/", file_system::INODES));
     assert!(!is_good("/pool", file_system::SIZE));
     assert!(!is_good("/data", file_system::SIZE) && is_good("/data", file_system::READ_ONLY));
     let of_size = |name: &str| {
-        rows.troubles()
+        rows.errors()
             .iter()
             .find(|trouble| trouble.counter_id == file_system::SIZE && trouble.instance.name() == name)
     };
     assert!(of_size("/data").is_some_and(|trouble| trouble.reason.contains("Permission denied")));
 }
 
-/// A file system of another machine that answers when it is told to.
-fn server() -> (Seen, Sender<()>, Receiver<()>) {
+/// A remote file system that answers on demand.
+fn server() -> (FileSystemCalls, Sender<()>, Receiver<()>) {
     let (answer, answers) = channel::<()>();
     let (ask, asked) = channel::<()>();
     let answers = Mutex::new(answers);
@@ -349,30 +349,30 @@ fn server() -> (Seen, Sender<()>, Receiver<()>) {
         }
         Ok(SPACE)
     };
-    (Seen { space: Arc::new(space), ..seen() }, answer, asked)
+    (FileSystemCalls { space: Arc::new(space), ..calls() }, answer, asked)
 }
 
 #[test]
-fn a_server_that_is_gone_holds_nobody_up_for_long() {
+fn an_unreachable_server_blocks_a_sample_only_briefly() {
     let mounts = format!(
         "{MOUNTS}40 27 0:60 / /nfs rw - nfs4 server:/x rw\n41 40 8:0 / /nfs/below rw - ext4 /dev/sda rw\n"
     );
     let machine = machine(STATS, &mounts);
-    let (seen, answer, asked) = server();
-    let mut mounted = provider(&machine, "LogicalDisk", seen);
+    let (calls, answer, asked) = server();
+    let mut mounted = provider(&machine, "LogicalDisk", calls);
     let start = Instant::now();
     let rows = collect(&mut *mounted, at(1));
     assert!(start.elapsed() >= PATIENCE, "one wait for both");
-    assert_eq!(first(&rows, "/", logical::FREE_MEGABYTES), 0);
+    assert_eq!(first_value(&rows, "/", logical::FREE_MEGABYTES), 0);
     for name in ["/nfs", "/nfs/below"] {
         assert!(!value(&rows, name, logical::FREE_SPACE).status.is_good());
         assert!(
-            rows.troubles()
+            rows.errors()
                 .iter()
                 .any(|trouble| trouble.instance.name() == name && trouble.reason.contains("no answer"))
         );
     }
-    // The total knows that a part of it is missing: what is mounted below the server's is of this machine.
+    // The total is incomplete, because the file system that is mounted below the server's is a local one.
     assert!(!value(&rows, "_Total", logical::FREE_SPACE).status.is_good());
     (0..2).for_each(|_| asked.recv_timeout(Duration::from_secs(20)).expect("asked"));
     for moment in 2..5 {
@@ -380,7 +380,7 @@ fn a_server_that_is_gone_holds_nobody_up_for_long() {
         assert!(!value(&rows, "/nfs", logical::FREE_SPACE).status.is_good());
     }
     assert!(asked.try_recv().is_err(), "not asked again before it answered");
-    // Both come back: what they said late is taken, and they are asked anew.
+    // Both now answer: their late answers are used, and they are queried again.
     drop(answer);
     let mut moment = 5;
     loop {
@@ -396,7 +396,7 @@ fn a_server_that_is_gone_holds_nobody_up_for_long() {
 }
 
 #[test]
-fn many_that_hang_take_few_threads() {
+fn many_blocked_file_systems_use_few_threads() {
     let mounts: String =
         (0..50).map(|n| format!("{} 27 0:{} / /nfs{n} rw - nfs s:/{n} rw\n", n + 100, n + 100)).collect();
     let machine = machine(STATS, &mounts);
@@ -406,8 +406,8 @@ fn many_that_hang_take_few_threads() {
         let _ = blocked.lock().expect("no panic").recv();
         Ok(SPACE)
     };
-    let mut mounts = Mounts::new(&machine.roots, Seen { space: Arc::new(space), ..seen() });
-    use crate::shared::Reading;
+    let mut mounts = Mounts::new(&machine.roots, FileSystemCalls { space: Arc::new(space), ..calls() });
+    use tachograph_perflib::Reading;
     mounts.read(at(1)).expect("read");
     assert_eq!(mounts.mounts.len(), 50);
     mounts.measure(at(1), |_| true);
@@ -424,9 +424,8 @@ fn many_that_hang_take_few_threads() {
     assert!(mounts.threads() <= 16);
 }
 
-/// What is wanted decides what is asked.
 #[test]
-fn only_what_is_wanted_is_asked_for() {
+fn only_requested_file_systems_are_queried() {
     let machine = machine(STATS, MOUNTS);
     let asked = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&asked);
@@ -434,13 +433,14 @@ fn only_what_is_wanted_is_asked_for() {
         log.lock().expect("no panic").push(path.to_string_lossy().into_owned());
         Ok(SPACE)
     };
-    let mut mounted = provider(&machine, "LogicalDisk", Seen { space: Arc::new(space), ..seen() });
+    let mut mounted =
+        provider(&machine, "LogicalDisk", FileSystemCalls { space: Arc::new(space), ..calls() });
     let mut rows = Rows::new(mounted.info().clone());
-    rows.want([disk::READS], vec![tachograph_perflib::InstanceFilter::everything()]);
+    rows.select([disk::READS], vec![tachograph_perflib::InstanceFilter::all()]);
     rows.clear(at(1));
     mounted.collect(&mut rows).expect("collected");
     assert!(asked.lock().expect("no panic").is_empty());
-    rows.want([logical::FREE_SPACE], vec![tachograph_perflib::InstanceFilter::new("/pool", None)]);
+    rows.select([logical::FREE_SPACE], vec![tachograph_perflib::InstanceFilter::new("/pool", None)]);
     rows.clear(at(2));
     mounted.collect(&mut rows).expect("collected");
     assert_eq!(*asked.lock().expect("no panic"), ["/pool"]);
@@ -448,7 +448,7 @@ fn only_what_is_wanted_is_asked_for() {
 }
 
 #[test]
-fn this_machine() {
+fn values_of_this_machine_are_plausible() {
     let roots = Roots::of_this_machine();
     let clock = Clock::of_this_machine();
     for mut provider in super::providers(&roots) {
@@ -458,7 +458,7 @@ fn this_machine() {
         assert!(set.contains("PhysicalDisk") || !before.instances().is_empty(), "{set}");
         if &*set == "File System" {
             let said = rustix::fs::statvfs("/").expect("statvfs");
-            let size = first(&after, "/", file_system::SIZE) as u64;
+            let size = first_value(&after, "/", file_system::SIZE) as u64;
             assert_eq!(size, said.f_blocks * said.f_frsize);
             continue;
         }

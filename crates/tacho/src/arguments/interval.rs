@@ -1,54 +1,56 @@
-//! Lengths of time as Windows' tools take them: `[[hh:]mm:]ss`.
+//! Durations in the form of Windows' tools: `[[hh:]mm:]ss`.
 
 use std::time::Duration;
 
-/// The longest time that is taken: a year. What is longer is a slip of the keyboard.
-const MOST_SECONDS: f64 = 366.0 * 24.0 * 3600.0;
+/// The maximum duration: a year. Anything longer is assumed to be a typo.
+const MAX_SECONDS: f64 = 366.0 * 24.0 * 3600.0;
 
-/// A length of time: seconds, `mm:ss` or `hh:mm:ss`, of which the seconds may have a fraction (`0.1`, `1:30.5`). Parts
-/// before the first may be as large as needed (`90`, `90:00`); those after it are below 60.
+/// Parses a duration: seconds, `mm:ss` or `hh:mm:ss`. Seconds can have a fraction (`0.1`, `1:30.5`). The first part can
+/// be 60 or more (`90`, `90:00`); the others cannot.
 pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
     let parts: Vec<&str> = text.split(':').collect();
     let whole = |part: &str| {
         part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u32>().ok()).flatten()
     };
     let Some((last, before)) = parts.split_last().filter(|(_, before)| before.len() <= 2) else {
-        return Err(unreadable());
+        return Err(not_a_duration());
     };
     let is_decimal = last.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
         && last.bytes().any(|byte| byte.is_ascii_digit());
-    let seconds: f64 = last.parse().ok().filter(|_| is_decimal).ok_or_else(unreadable)?;
+    let seconds: f64 = last.parse().ok().filter(|_| is_decimal).ok_or_else(not_a_duration)?;
     let mut total = 0.0;
-    for (number, part) in before.iter().enumerate() {
-        let part = whole(part).ok_or_else(unreadable)?;
-        if number > 0 && part >= 60 {
-            return Err(format!("'{part}' minutes: below 60 behind hours"));
+    for (index, part) in before.iter().enumerate() {
+        let part = whole(part).ok_or_else(not_a_duration)?;
+        if index > 0 && part >= 60 {
+            return Err(format!("'{part}': minutes must be below 60 if hours are given"));
         }
         total = (total + f64::from(part)) * 60.0;
     }
     if !before.is_empty() && seconds >= 60.0 {
-        return Err(format!("'{last}' seconds: below 60 behind minutes"));
+        return Err(format!("'{last}': seconds must be below 60 if minutes are given"));
     }
     total += seconds;
-    if total > MOST_SECONDS {
-        return Err("longer than a year".to_owned());
+    if total > MAX_SECONDS {
+        return Err("must be at most a year".to_owned());
     }
     let time = Duration::from_secs_f64(total);
     match time.is_zero() {
         true if total == 0.0 => Err("must be longer than 0".to_owned()),
-        // Times in logs are whole milliseconds, and rise.
-        _ if time < Duration::from_millis(1) => Err("at least 0.001: logs hold milliseconds".to_owned()),
+        // Logs have timestamps in milliseconds, and consecutive ones must differ.
+        _ if time < Duration::from_millis(1) => {
+            Err("must be at least 0.001: logs store milliseconds".to_owned())
+        }
         _ => Ok(time),
     }
 }
 
-/// How many of something.
+/// Parses a whole number, 1 or more.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "a whole number, 1 or more".to_owned())
+    text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "must be a whole number, 1 or more".to_owned())
 }
 
-fn unreadable() -> String {
-    "not a length of time: write seconds (1, 0.1), mm:ss or hh:mm:ss".to_owned()
+fn not_a_duration() -> String {
+    "not a duration: write seconds (1, 0.1), mm:ss or hh:mm:ss".to_owned()
 }
 
 #[cfg(test)]
@@ -73,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_length_of_time() {
+    fn invalid_durations_are_refused() {
         for text in [
             "",
             "0",

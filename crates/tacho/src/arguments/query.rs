@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use tachograph_logs::TextEncoding;
+use clap::Args;
+use tachograph_logs::{Format, TextEncoding};
 
-use super::{DigitsArguments, LiveArguments, parse_encoding};
+use super::{DigitsArguments, LiveArguments, Word, parse_encoding, words};
 
-/// Show values of this machine's counters as they come: all options of Windows' typeperf.
+/// Print values of this machine's counters at each interval.
 ///
-/// The first values come after one interval, since most counters measure what happens between two samples. Without a
-/// path: the default counters. Ends after -sc samples, or with Ctrl-C.
+/// Accepts all options of Windows' typeperf. The first values appear after one interval, because most counters measure the
+/// time between two samples. Without a path: the default counters. Stops after -sc samples, or on Ctrl-C.
 #[derive(Debug, Args)]
 #[command(after_help = r"Examples:
   tacho query '\Processor Information(_Total)\% Processor Time' '\Memory\Available Bytes'
@@ -18,51 +18,49 @@ use super::{DigitsArguments, LiveArguments, parse_encoding};
   tacho query -cf counters.txt -si 0.1 -f json | jq .
   tacho query -qx PhysicalDisk -o counters.txt
 
-Quote paths: shells eat backslashes. 'tacho list' shows what there is.
+Quote paths, because shells interpret backslashes. 'tacho list' lists the counters.
 
-Intervals below 1 s are allowed, but not everything moves so fast: processor times advance in
-steps of 10 ms on most kernels (so 0.1 s shows % Processor Time in steps of 10), pressure stall
-averages every 2 s, and some counters of memory and paging once a second.")]
+Intervals below 1 s are allowed, but the kernel updates some counters less often: processor times
+advance in steps of 10 ms on most kernels (at 0.1 s, % Processor Time has steps of 10), pressure
+stall averages every 2 s, and some counters of memory and paging once a second.")]
 pub(crate) struct QueryArguments {
     #[command(flatten)]
     pub(crate) live: LiveArguments,
-    /// Format. Default: by the extension of the output's name, csv for a name without one; on standard output table (for
-    /// `-o -`, csv).
-    #[arg(short, long, value_enum, ignore_case = true)]
+    /// Output format. Default: by the extension of the output, csv without an extension and for `-o -`; without -o, table.
+    #[arg(short, long, ignore_case = true, value_parser = words(FORMATS))]
     pub(crate) format: Option<QueryFormat>,
-    /// Where to write; every sample is in the file as soon as it was taken. `-` is standard output.
+    /// Output file; each sample is written as soon as it is taken. `-` is standard output.
     #[arg(short, long, value_name = "FILE", value_parser = super::log_name())]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) digits: DigitsArguments,
-    /// How the characters of names are encoded in CSV and TSV: utf-8, utf-8-bom (with a mark), or a code page of Windows
-    /// (1250 to 1258, 932, 936, 949, 950). Default: utf-8.
+    /// Encoding of CSV and TSV: utf-8, utf-8-bom (with a byte order mark), or a Windows code page (1250 to 1258, 932, 936,
+    /// 949, 950). Default: utf-8.
     #[arg(long, value_name = "NAME", value_parser = parse_encoding)]
     pub(crate) encoding: Option<TextEncoding>,
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// List counters instead, without instances: all, or those of the counter sets that are named. With -o: into a file,
-    /// for -cf.
+    /// List counter paths instead, without instances: of the named counter sets, or of all. With -o: to a file, for -cf.
     #[arg(short, long)]
     pub(crate) query: bool,
-    /// List counters with their instances instead (-qx).
+    /// List counter paths with instances instead (-qx).
     #[arg(long = "query-instances", visible_alias = "qx")]
     pub(crate) query_instances: bool,
 }
 
-/// Formats of `query`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum QueryFormat {
-    /// For people. Follows instances, and counter sets of programs, that come and go.
-    Table,
-    /// PDH's comma-separated text. Columns are those of the instances at the start.
-    Csv,
-    /// PDH's tab-separated text, as csv.
-    Tsv,
-    /// One JSON object per sample and line. Follows instances and counter sets as table.
-    Json,
-    /// Raw values in Windows' binary log, as `tacho record` writes it.
-    #[value(alias = "blg")]
-    Bin,
-}
+/// The format of the output; `None` is the table.
+pub(crate) type QueryFormat = Option<Format>;
+
+const FORMATS: &[Word<QueryFormat>] = &[
+    ("table", None, "Human-readable. Includes instances and published counter sets that appear later"),
+    ("csv", Some(Format::Csv), "PDH comma-separated text. Columns: the instances that exist at the start"),
+    ("tsv", Some(Format::Tsv), "PDH tab-separated text, otherwise as csv"),
+    (
+        "json",
+        Some(Format::Json),
+        "JSON lines: an object per sample. Includes later instances and counter sets, as table",
+    ),
+    ("bin", Some(Format::Blg), "Windows binary log with raw values, as written by `tacho record`"),
+    ("blg", Some(Format::Blg), ""),
+];

@@ -1,4 +1,4 @@
-//! Options of text logs: how they are read, and how they are written.
+//! Options for reading and writing text logs.
 
 use clap::Args;
 use tachograph_flow::sinks::TextForm;
@@ -6,43 +6,42 @@ use tachograph_logs::{Budget, Digits, ReadOptions, TextEncoding};
 
 use crate::failure::Failure;
 
-/// How text logs are read.
+/// Options for reading text logs.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ReadingArguments {
-    /// Encoding of the text logs that are read: utf-8, utf-16le, utf-16be, or a code page of Windows (1250 to 1258, 932,
-    /// 936, 949, 950). Default: guessed. A byte order mark takes precedence; a log that is not valid in the encoding is
-    /// refused. What is written has an encoding of its own: `relog --output-encoding`.
+    /// Encoding of the text logs to read: utf-8, utf-16le, utf-16be, or a Windows code page (1250 to 1258, 932, 936,
+    /// 949, 950). Default: guessed. A byte order mark takes precedence; a log that is not valid in this encoding is
+    /// refused. For the output, see `relog --output-encoding`.
     #[arg(long, value_name = "NAME", value_parser = parse_input_encoding)]
     encoding: Option<TextEncoding>,
-    /// Memory for text logs, in MB of 1,048,576 bytes; what needs more is refused. Default: 512.
+    /// Memory for text logs, in MB of 1,048,576 bytes; a log that needs more is refused. Default: 512.
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     max_memory: Option<u32>,
 }
 
 impl ReadingArguments {
-    /// What they say.
     pub(crate) fn options(&self) -> ReadOptions {
         let budget = self.max_memory.map_or_else(Budget::default, |mb| Budget::new(u64::from(mb) << 20));
         ReadOptions { budget, encoding: self.encoding, ..ReadOptions::default() }
     }
 }
 
-/// Digits of values in text.
+/// Options for writing text logs.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DigitsArguments {
-    /// Significant digits of values in CSV and TSV: 17, or 20 as Windows 10 and 11 write them. Default: as the first log's own
-    /// Windows writes them, of what Tachograph recorded 17.
+    /// Significant digits of values in CSV and TSV: 17, or 20 as in Windows 10 and 11. Default: as the Windows version
+    /// of the first log writes them; 17 for recordings of Tachograph.
     #[arg(long, value_name = "17|20", value_parser = parse_digits)]
     digits: Option<Digits>,
 }
 
 impl DigitsArguments {
-    /// How text is written, in this encoding, where `default` is what the source has.
+    /// The form of a text log. Without --digits, values have `default` digits.
     pub(crate) fn form(&self, encoding: Option<TextEncoding>, default: Digits) -> TextForm {
         TextForm { digits: self.digits.unwrap_or(default), encoding: encoding.unwrap_or(TextEncoding::Utf8) }
     }
 
-    /// Refuses them, and an encoding given by `option`, where no text is written.
+    /// Fails if the output is not text but --digits or an encoding is set. `option` is the name of the encoding's option.
     pub(crate) fn check(
         &self,
         encoding: Option<TextEncoding>,
@@ -55,7 +54,7 @@ impl DigitsArguments {
             (None, Some(_)) => option,
             (None, None) => return Ok(()),
         };
-        Err(Failure::usage(format!("{option} is for CSV and TSV: give -f csv or -f tsv")))
+        Err(Failure::usage(format!("{option} applies to CSV and TSV only: use -f csv or -f tsv")))
     }
 }
 
@@ -63,12 +62,12 @@ pub(crate) fn parse_encoding(name: &str) -> Result<TextEncoding, String> {
     name.parse().map_err(|error: tachograph_logs::text::UnknownEncoding| error.to_string())
 }
 
-/// As [`parse_encoding`], of what is read, where a mark is always recognised.
+/// Like [`parse_encoding`], but for inputs, in which a byte order mark is always recognised.
 fn parse_input_encoding(name: &str) -> Result<TextEncoding, String> {
     match parse_encoding(name)? {
-        TextEncoding::Utf8WithMark => {
-            Err("this is the encoding of the input, where a mark is always recognised; \
-             'tacho relog --output-encoding utf-8-bom' writes one"
+        TextEncoding::Utf8WithBom => {
+            Err("this is the encoding of the input, where a byte order mark is always recognised; \
+             to write one, use 'tacho relog --output-encoding utf-8-bom'"
                 .to_owned())
         }
         encoding => Ok(encoding),
@@ -79,6 +78,6 @@ fn parse_digits(text: &str) -> Result<Digits, String> {
     match text {
         "17" => Ok(Digits::Seventeen),
         "20" => Ok(Digits::Twenty),
-        _ => Err("17 or 20".to_owned()),
+        _ => Err("must be 17 or 20".to_owned()),
     }
 }

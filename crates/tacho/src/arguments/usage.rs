@@ -1,4 +1,4 @@
-//! What clap finds wrong, in one line, with options as they were written.
+//! Command-line errors as one-line messages, which show options as the user wrote them.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, Parser as _};
@@ -6,28 +6,29 @@ use clap::{Command, CommandFactory as _, Parser as _};
 use super::{Arguments, WindowsForm, windows_form};
 use crate::failure::Failure;
 
-/// Reads the arguments. Help and version are printed, and end the process.
+/// Parses the arguments. If help or the version is requested, prints it and exits.
 pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Arguments, Failure> {
     let form = windows_form(arguments)?;
-    if let Some(what) = repeated(&form) {
-        return Err(Failure::usage(message(what, &form)));
+    if let Some(problem) = repeated_option(&form) {
+        return Err(Failure::usage(with_advice(problem, &form)));
     }
     let arguments = Arguments::try_parse_from(&form.arguments).map_err(|error| {
         if !error.use_stderr() {
             error.exit();
         }
-        Failure::usage(message(what(&error, &form), &form))
+        Failure::usage(with_advice(describe(&error, &form), &form))
     })?;
     match missing_command(&arguments, &form) {
-        Some(what) => Err(Failure::usage(message(what, &form))),
+        Some(problem) => Err(Failure::usage(with_advice(problem, &form))),
         None => Ok(arguments),
     }
 }
 
-/// An option with one value that the command line has twice. One of a settings file gives way to it.
-fn repeated(form: &WindowsForm) -> Option<String> {
+/// Describes an option that accepts a single value but is on the command line twice. Options from settings files do not
+/// count, because the command line overrides them.
+fn repeated_option(form: &WindowsForm) -> Option<String> {
     let command = Arguments::command().args_override_self(false);
-    let error = command.try_get_matches_from(&form.given).err()?;
+    let error = command.try_get_matches_from(&form.of_command_line).err()?;
     let argument = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
@@ -35,39 +36,39 @@ fn repeated(form: &WindowsForm) -> Option<String> {
     let option = argument(ContextKind::InvalidArg)?;
     let is_repeated = error.kind() == ErrorKind::ArgumentConflict
         && argument(ContextKind::PriorArg) == Some(option)
-        // A switch says the same twice.
+        // Repeating a flag is harmless.
         && option.contains('<');
-    is_repeated.then(|| format!("{} is given twice: give it once", written(option, form)))
+    is_repeated.then(|| format!("{} is repeated: use it once", option_text(option, form)))
 }
 
-/// What `cpi` is told to run, and is not there: without a word it would measure the system.
+/// Describes an empty command for `cpi`. Without this check, `cpi` would measure the system.
 fn missing_command(arguments: &Arguments, form: &WindowsForm) -> Option<String> {
     let Some(super::Command::Cpi(cpi)) = &arguments.command else { return None };
     if let Some(text) = &cpi.command_text
         && text.to_string_lossy().trim().is_empty()
     {
-        return Some(format!("{} needs a command, and its text is empty", form.typed("command")));
+        return Some(format!("{} needs a command, but its text is empty", form.typed("command")));
     }
-    let is_announced = form.arguments.last().is_some_and(|last| last == "--");
-    (is_announced && cpi.command.is_empty())
-        .then(|| "-- needs a command behind it, as in 'tacho cpi -- make'".to_owned())
+    let ends_with_hyphens = form.arguments.last().is_some_and(|last| last == "--");
+    (ends_with_hyphens && cpi.command.is_empty())
+        .then(|| "-- must be followed by a command, as in 'tacho cpi -- make'".to_owned())
 }
 
-fn message(what: String, form: &WindowsForm) -> String {
+/// Adds a hint about `--help`, unless the message ends with a suggestion.
+fn with_advice(problem: String, form: &WindowsForm) -> String {
     let command = form.command.as_ref().map(Command::get_name);
     let advice = match command {
-        Some(command) => format!("'tacho {command} --help' shows the options"),
-        None => "'tacho --help' shows the commands".to_owned(),
+        Some(command) => format!("'tacho {command} --help' lists the options"),
+        None => "'tacho --help' lists the commands".to_owned(),
     };
-    // A question is an advice.
-    if what.ends_with('?') { what } else { format!("{what}; {advice}") }
+    if problem.ends_with('?') { problem } else { format!("{problem}; {advice}") }
 }
 
-/// Windows' tools whose names are not those of the commands that do their work.
+/// Windows' tools and the commands that replace them.
 const WINDOWS_TOOLS: [(&str, &str); 3] =
     [("typeperf", "query"), ("logman", "record"), ("perfmon", "monitor")];
 
-fn what(error: &clap::Error, form: &WindowsForm) -> String {
+fn describe(error: &clap::Error, form: &WindowsForm) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         Some(ContextValue::Strings(texts)) => texts.first().map(String::as_str),
@@ -75,57 +76,64 @@ fn what(error: &clap::Error, form: &WindowsForm) -> String {
     };
     let caller = form.command.as_ref().map_or("tacho", Command::get_name);
     let argument = text(ContextKind::InvalidArg).unwrap_or_default();
-    let option = written(argument, form);
+    let option = option_text(argument, form);
     let value = text(ContextKind::InvalidValue).unwrap_or_default();
     match error.kind() {
-        ErrorKind::InvalidValue if value.is_empty() => match valid(error) {
+        ErrorKind::InvalidValue if value.is_empty() => match valid_values(error) {
             Some(valid) => format!("{option} needs a value: {valid}"),
             None => format!("{option} needs a value"),
         },
-        ErrorKind::InvalidValue => {
-            format!("{option} {value}: give {}", valid(error).unwrap_or_else(|| "another value".to_owned()))
-        }
-        ErrorKind::ValueValidation => match std::error::Error::source(error) {
-            Some(cause) => format!("{option} {value}: {cause}"),
-            None => format!("{option} {value}: no such value"),
+        ErrorKind::InvalidValue => match valid_values(error) {
+            Some(valid) => format!("{option} {value}: must be {valid}"),
+            None => format!("{option} {value}: invalid value"),
         },
-        ErrorKind::TooManyValues => format!("{option} takes no value, and '{value}' is given"),
+        ErrorKind::ValueValidation => match std::error::Error::source(error) {
+            Some(cause) => format!("{option} {value}: {}", plain_cause(&cause.to_string())),
+            None => format!("{option} {value}: invalid value"),
+        },
+        ErrorKind::TooManyValues => format!("{option} does not accept a value ('{value}')"),
         ErrorKind::UnknownArgument if argument.starts_with('-') => match text(ContextKind::SuggestedArg) {
             Some(near) => format!("'{caller}' has no option {option}: did you mean {near}?"),
             None => format!("'{caller}' has no option {option}"),
         },
         ErrorKind::UnknownArgument if caller == "cpi" => {
             format!(
-                "'cpi' does not take '{argument}': a command stands behind --, as in 'tacho cpi -- {argument}'"
+                "'cpi' does not accept '{argument}': write a command after --, as in 'tacho cpi -- {argument}'"
             )
         }
-        ErrorKind::UnknownArgument => format!("'{caller}' does not take '{argument}'"),
+        ErrorKind::UnknownArgument => format!("'{caller}' does not accept '{argument}'"),
         ErrorKind::InvalidSubcommand => {
             let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
             if let Some((tool, command)) =
                 WINDOWS_TOOLS.iter().find(|(tool, _)| word.eq_ignore_ascii_case(tool))
             {
-                return format!(
-                    "there is no command '{word}': 'tacho {command}' does what Windows' {tool} does"
-                );
+                return format!("unknown command '{word}': use 'tacho {command}' instead of Windows' {tool}");
             }
-            // clap sorts them by likeness, the nearest one last.
+            // clap sorts the suggestions by similarity; the last one is the best.
             let nearest = match error.get(ContextKind::SuggestedSubcommand) {
                 Some(ContextValue::Strings(names)) => names.last().map(String::as_str),
                 _ => text(ContextKind::SuggestedSubcommand),
             };
             match nearest {
-                Some(near) => format!("there is no command '{word}': did you mean '{near}'?"),
-                None => format!("there is no command '{word}'"),
+                Some(near) => format!("unknown command '{word}': did you mean '{near}'?"),
+                None => format!("unknown command '{word}'"),
             }
         }
-        ErrorKind::MissingRequiredArgument => match of_trace(argument, form) {
-            Some(option) => format!("{option} needs {}", needed(argument, form)),
-            None => format!("'{caller}' needs {}", needed(argument, form)),
+        ErrorKind::MissingRequiredArgument => match trace_option(argument, form) {
+            Some(option) => format!("{option} needs {}", missing_argument(argument, form)),
+            None => format!("'{caller}' needs {}", missing_argument(argument, form)),
+        },
+        ErrorKind::MissingSubcommand => match error.get(ContextKind::ValidSubcommand) {
+            Some(ContextValue::Strings(actions)) => {
+                let actions: Vec<_> =
+                    actions.iter().map(String::as_str).filter(|&name| name != "help").collect();
+                format!("'{caller}' needs an action: {}", alternatives(&actions).unwrap_or_default())
+            }
+            _ => format!("'{caller}' needs an action"),
         },
         ErrorKind::ArgumentConflict => {
             let other = text(ContextKind::PriorArg).unwrap_or_default();
-            format!("{option} and {} contradict each other: give one of them", written(other, form))
+            format!("{option} and {} cannot be used together: use one of them", option_text(other, form))
         }
         _ => {
             let text = error.render().to_string();
@@ -135,41 +143,51 @@ fn what(error: &clap::Error, form: &WindowsForm) -> String {
     }
 }
 
-/// The long name in what clap calls an argument: `--interval <TIME>`.
-fn long(argument: &str) -> Option<&str> {
+/// The long name in clap's form of an argument: `interval` for `--interval <TIME>`.
+fn long_name(argument: &str) -> Option<&str> {
     let name = argument.strip_prefix("--")?;
     let end = name.find([' ', '=', '[']).unwrap_or(name.len());
     Some(&name[..end])
 }
 
-/// An option as it was written.
-fn written(argument: &str, form: &WindowsForm) -> String {
-    // Operands of which there may be several: `[FILE]...`, and where one is needed `<FILE>...`.
+/// An option as the user wrote it.
+fn option_text(argument: &str, form: &WindowsForm) -> String {
+    // clap shows repeatable operands as `[FILE]...`, or as `<FILE>...` if required.
     let operand = argument.strip_suffix("...").map(|operand| operand.trim_matches(['[', ']', '<', '>']));
-    long(argument).map_or_else(|| operand.unwrap_or(argument).to_owned(), |long| form.typed(long))
+    long_name(argument).map_or_else(|| operand.unwrap_or(argument).to_owned(), |long| form.typed(long))
 }
 
-/// The option of `cpi` that needs the trace which is missing. clap does not tell.
-fn of_trace<'a>(missing: &str, form: &'a WindowsForm) -> Option<&'a str> {
+/// If `--trace` is missing, the option of `cpi` that requires it. clap does not report that option.
+fn trace_option<'a>(missing: &str, form: &'a WindowsForm) -> Option<&'a str> {
     let options = form.arguments.iter().take_while(|word| *word != "--").filter_map(|word| word.to_str());
     let mut options = options.map(|word| word.split_once('=').map_or(word, |(name, _)| name));
-    let is_it = |option: &&str| matches!(*option, "--label" | "--minor" | "--summary" | "--detailed");
-    options.find(is_it).filter(|_| long(missing) == Some("trace"))
+    let is_match = |option: &&str| matches!(*option, "--label" | "--minor" | "--summary" | "--detailed");
+    options.find(is_match).filter(|_| long_name(missing) == Some("trace"))
 }
 
-/// What is missing: `-o LOG`.
-fn needed(argument: &str, form: &WindowsForm) -> String {
-    let placeholder = argument.split_once(' ').filter(|_| long(argument).is_some());
+/// Formats a missing argument: `-o LOG`.
+fn missing_argument(argument: &str, form: &WindowsForm) -> String {
+    let placeholder = argument.split_once(' ').filter(|_| long_name(argument).is_some());
     let Some((_, placeholder)) = placeholder else { return argument.replace(['<', '>'], "") };
-    format!("{} {}", written(argument, form), placeholder.trim_matches(['<', '>']))
+    format!("{} {}", option_text(argument, form), placeholder.trim_matches(['<', '>']))
 }
 
-/// The values that an option has.
-fn valid(error: &clap::Error) -> Option<String> {
+/// The values that an option accepts.
+fn valid_values(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) else { return None };
-    let (last, others) = values.split_last()?;
-    match others {
-        [] => Some(last.clone()),
-        _ => Some(format!("{} or {last}", others.join(", "))),
+    alternatives(&values.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Joins words: `a, b or c`.
+fn alternatives(words: &[&str]) -> Option<String> {
+    let (last, others) = words.split_last()?;
+    Some(if others.is_empty() { (*last).to_owned() } else { format!("{} or {last}", others.join(", ")) })
+}
+
+/// Rewrites clap's `256 is not in 0..=255` as `must be from 0 to 255`.
+fn plain_cause(cause: &str) -> String {
+    match cause.split_once(" is not in ").and_then(|(_, range)| range.split_once("..=")) {
+        Some((least, most)) => format!("must be from {least} to {most}"),
+        None => cause.to_owned(),
     }
 }

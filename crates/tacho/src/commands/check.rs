@@ -1,4 +1,4 @@
-//! `tacho check`: whether a log is whole, and saving what is.
+//! `tacho check`: reports damage in logs, and saves intact samples.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,38 +9,28 @@ use tachograph_flow::sinks::TextForm;
 use tachograph_logs::ReadOptions;
 
 use super::list::{UNKNOWN_ZONE, duration, local, machines, scan, values};
-use super::relog::{Target, write_table};
+use super::output_format::format_of_path;
+use super::relog::write_table;
 use crate::arguments::CheckArguments;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, notify};
 use crate::output::OutputFile;
 use crate::table::{counted, grouped, line};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     if let [file] = arguments.files.as_slice() {
-        return check(file, arguments);
+        return Ok(ExitCode::from(u8::from(!check(file, arguments)?)));
     }
     if arguments.salvage.is_some() {
-        return Err(Failure::usage("--salvage takes the samples of one log: check the others apart"));
+        return Err(Failure::usage("--salvage accepts only one log: run 'tacho check --salvage' for each"));
     }
-    let mut is_whole = true;
-    for file in &arguments.files {
-        match check(file, arguments) {
-            Ok(status) => is_whole &= status == ExitCode::SUCCESS,
-            Err(failure) if failure.is_quiet() => return Err(failure),
-            // The others may be whole.
-            Err(failure) => {
-                failure.report();
-                is_whole = false;
-            }
-        }
-    }
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    super::check_each(&arguments.files, |file| check(file, arguments))
 }
 
-fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+/// Checks a log; returns whether it is intact.
+fn check(file: &Path, arguments: &CheckArguments) -> Result<bool, Failure> {
     let reading = arguments.reading.options();
     let (report, scan) = scan(file, &reading)?;
-    super::guess_lines(std::slice::from_ref(&report)).for_each(say);
+    super::guessed_encoding_messages(std::slice::from_ref(&report)).for_each(notify);
     let problems = report.problems();
     let mut out = io::stdout().lock();
     let mut write_line = |text: std::fmt::Arguments<'_>| out.write_all(line(text).as_bytes());
@@ -54,7 +44,7 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
                 format!("from {} to {} ({length}; {UNKNOWN_ZONE})", local(first), local(last))
             }
         }
-        None => "none to be read".to_owned(),
+        None => "none readable".to_owned(),
     };
     let mut facts = format!("{samples} {range}, {}", values(&report, &scan));
     let machines = machines(&scan);
@@ -65,9 +55,9 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
             machines.join(", ")
         ));
     }
-    let is_whole = problems.is_empty();
-    if is_whole {
-        write_line(format_args!("{}: whole: {}, {facts}", file.display(), report.facts().format.name()))?;
+    let is_intact = problems.is_empty();
+    if is_intact {
+        write_line(format_args!("{}: intact: {}, {facts}", file.display(), report.facts().format.name()))?;
     } else {
         for problem in problems.list() {
             write_line(format_args!("{}: {problem}", file.display()))?;
@@ -77,31 +67,27 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<ExitCode, Failure> {
             write_line(format_args!("{}: and {} more", file.display(), grouped(&unlisted.to_string())))?;
         }
         write_line(format_args!(
-            "{}: damaged in {}; whole: {facts}",
+            "{}: {}; intact: {facts}",
             file.display(),
-            counted(problems.count(), "place", "places")
+            counted(problems.count(), "problem", "problems")
         ))?;
     }
     if let Some(target) = &arguments.salvage {
         let count = salvage(file, target, arguments.yes, reading)?;
         write_line(format_args!("{}: {} written", target.display(), counted(count, "sample", "samples")))?;
-    } else if !is_whole && scan.samples() > 0 {
-        write_line(format_args!(
-            "'tacho check {} --salvage OUT' writes the samples that are whole",
-            file.display()
-        ))?;
+    } else if !is_intact && scan.samples() > 0 {
+        write_line(format_args!("'tacho check {} --salvage OUT' saves the intact samples", file.display()))?;
     }
-    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(is_intact)
 }
 
 fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) -> Result<u64, Failure> {
     let query = LogQuery { reading, ..LogQuery::new(vec![file.to_path_buf()]) };
     let (scan, pipeline) = query.table(|_| Ok(()))?;
     if scan.samples() == 0 {
-        return Err(Failure::work(format!("{}: there is no whole sample to save", file.display())));
+        return Err(Failure::runtime(format!("{}: no intact samples to save", file.display())));
     }
-    let format =
-        Target::of_path(target).unwrap_or_else(|| Target::of_log(pipeline.reports[0].facts().format));
+    let format = format_of_path(target).unwrap_or(pipeline.reports[0].facts().format);
     let mut output = OutputFile::create(target, overwrite)?;
     let samples = scan.samples();
     let form = TextForm { digits: pipeline.reports[0].digits(), ..TextForm::default() };

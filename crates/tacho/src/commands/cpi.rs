@@ -1,15 +1,14 @@
 //! `tacho cpi`: cycles per instruction of a command, a process or the system.
 
-mod command;
 mod csv;
 mod events;
-mod hook_rows;
-mod hooks;
+mod hook_record;
 mod json;
+mod measured_command;
 mod measurement;
-mod output;
+mod read_trace;
 mod report;
-mod result;
+mod sample;
 mod table;
 
 use std::io::{self, IsTerminal as _};
@@ -18,55 +17,56 @@ use std::process::ExitCode;
 use tachograph_cpi::{Error, Events as CountedEvents, ProcessCpi};
 
 use crate::arguments::CpiArguments;
-use crate::failure::{Failure, say};
+use crate::commands::row_output::RowOutput;
+use crate::failure::{Failure, notify};
 use events::Events;
+use measured_command::MeasuredCommand;
 use measurement::{Measurement, open_system};
-use output::Output;
 use report::Report;
 
 pub(crate) fn run(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.read {
-        return hooks::show(arguments, path);
+        return read_trace::show(arguments, path);
     }
-    match command::of_arguments(arguments) {
+    match MeasuredCommand::of_arguments(arguments) {
         Some(command) => command.run(arguments),
         None => measure(arguments),
     }
 }
 
-/// Measures the system, or a process beside it, until Ctrl-C or the end that was asked for.
+/// Measures the system, and with `-p` also a process, until Ctrl-C, the end of the process, or the time set by `-r`.
 fn measure(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
-    let events = Events::of_measuring()?;
+    let events = Events::of_measurement()?;
     let (process, system) = match arguments.pid {
-        None => (None, Ok(open_system(arguments).map_err(|error| nothing(arguments, &error))?)),
+        None => (None, Ok(open_system(arguments).map_err(|error| system_failure(arguments, &error))?)),
         Some(pid) => {
             let process = ProcessCpi::attach(pid, arguments.user_only, CountedEvents::Hardware);
-            let process = process.map_err(|error| Failure::work(format!("-p {pid}: {error}")))?;
+            let process = process.map_err(|error| Failure::runtime(format!("-p {pid}: {error}")))?;
             events.watch_process(pid)?;
             (Some(process), open_system(arguments))
         }
     };
     let name = arguments.pid.map(|pid| format!("process {pid}"));
-    let report = Report::open(arguments, name, Output::standard())?;
+    let report = Report::open(arguments, name, RowOutput::standard())?;
     let mut measurement = Measurement::new(arguments, report, system);
     if let Some(process) = process {
         measurement.add_process(Ok(process));
     }
     if arguments.run.is_none() && arguments.pid.is_none() && io::stderr().is_terminal() {
-        say("measuring until Ctrl-C; 'tacho cpi --help' shows what else there is");
+        notify("measuring until Ctrl-C; 'tacho cpi --help' lists the options");
     }
     let has_begun = measurement.run(&events)?;
     measurement.finish()?;
     if !has_begun {
-        return Err(Failure::work("it ended before the time of -s was over: nothing was measured"));
+        return Err(Failure::runtime("it ended before the time of -s: nothing was measured"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Nothing of what was asked for can be measured.
-fn nothing(arguments: &CpiArguments, error: &Error) -> Failure {
+/// The failure if the system cannot be measured.
+fn system_failure(arguments: &CpiArguments, error: &Error) -> Failure {
     match arguments.no_utilization {
-        true => Failure::work(format!("-noai leaves nothing to measure: {error}")),
-        false => Failure::work(error),
+        true => Failure::runtime(format!("-noai: nothing to measure: {error}")),
+        false => Failure::runtime(error),
     }
 }

@@ -1,10 +1,9 @@
-//! `tacho list`: what this machine has, and what logs hold.
+//! `tacho list`: lists the counters of this machine and of logs.
 
+mod chosen_set;
 mod json;
-mod machine;
-mod sets;
+mod listed_set;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,23 +19,24 @@ use tachograph_logs::{Grouping, ReadOptions};
 use tachograph_perflib::Registry;
 use unicode_width::UnicodeWidthStr;
 
-pub(crate) use sets::machines;
-use sets::{ListedSet, sets};
+use chosen_set::ChosenSet;
+pub(crate) use listed_set::machines;
+use listed_set::{ListedSet, sets};
 
-use super::notice_problems;
-use super::relog::at_output;
+use super::notify_problems;
+use super::output_format::output_file;
 use crate::arguments::{ListArguments, ListFormat, QueryArguments, has_log_extension};
 use crate::failure::Failure;
-use crate::live;
-use crate::output::OutputFile;
+use crate::output::write_text;
 use crate::progress::Progress;
 use crate::table::{counted, grouped, line, push_padded, terminal_width, visible};
+use crate::this_machine;
 
-/// What is asked for.
+/// The logs or counter sets to list, and how.
 struct Request<'a> {
-    what: Vec<&'a Path>,
-    /// Whether a name may be that of a log.
-    takes_logs: bool,
+    names: Vec<&'a Path>,
+    /// Whether a name can refer to a log.
+    accepts_logs: bool,
     form: Form,
     is_verbose: bool,
     output: Option<&'a Path>,
@@ -44,23 +44,23 @@ struct Request<'a> {
     reading: ReadOptions,
 }
 
-/// How it is shown.
+/// The format of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Description,
-    /// Paths of counters, without instances.
+    /// Counter paths, without instances.
     Paths,
-    /// Paths of counters for each instance.
+    /// Counter paths for each instance.
     PathsWithInstances,
     Json {
         has_instances: bool,
     },
 }
 
-/// What one word stands for.
+/// The log or the counter sets that a name refers to.
 enum Listed {
     Log(Box<(LogReport, UnionScan)>),
-    Sets(Vec<machine::ChosenSet>),
+    Sets(Vec<ChosenSet>),
 }
 
 pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
@@ -73,43 +73,46 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
     let mut registry: Option<Arc<Registry>> = None;
     show(
         &Request {
-            what: arguments.what.iter().map(PathBuf::as_path).collect(),
-            takes_logs: true,
+            names: arguments.what.iter().map(PathBuf::as_path).collect(),
+            accepts_logs: true,
             form,
             is_verbose: arguments.verbose,
             output: arguments.output.as_deref(),
             overwrite: arguments.yes,
             reading: arguments.reading.options(),
         },
-        // A log is listed without asking this machine for anything.
+        // The registry is opened on demand, because listing a log does not need it.
         || {
-            let known = match registry.take() {
-                Some(known) => known,
+            let opened = match registry.take() {
+                Some(opened) => opened,
                 None => {
-                    let known = live::this_machine()?;
-                    let is_of_words = |set: &str| arguments.what.iter().any(|word| machine::is_of(word, set));
+                    let opened = this_machine::registry()?;
+                    let is_named =
+                        |set: &str| arguments.what.iter().any(|word| chosen_set::is_about(word, set));
                     let is_everything = arguments.what.is_empty();
                     if is_everything && arguments.verbose {
-                        live::say_every_notice(&known);
+                        this_machine::notify_of_all_sets(&opened);
                     } else {
-                        live::say_notices(&known, |set| is_everything || set.is_some_and(is_of_words));
+                        this_machine::notify_of_sets(&opened, |set| {
+                            is_everything || set.is_some_and(is_named)
+                        });
                     }
-                    known
+                    opened
                 }
             };
-            Ok(Arc::clone(registry.insert(known)))
+            Ok(Arc::clone(registry.insert(opened)))
         },
     )
 }
 
-/// What `query` lists with `-q` and `-qx`.
+/// Lists counter paths for `query -q` and `query -qx`.
 pub(super) fn paths_of_this_machine(
     registry: &Arc<Registry>,
     arguments: &QueryArguments,
 ) -> Result<ExitCode, Failure> {
     let request = Request {
-        what: arguments.live.paths.iter().map(Path::new).collect(),
-        takes_logs: false,
+        names: arguments.live.paths.iter().map(Path::new).collect(),
+        accepts_logs: false,
         form: if arguments.query_instances { Form::PathsWithInstances } else { Form::Paths },
         is_verbose: false,
         output: arguments.output.as_deref(),
@@ -124,65 +127,58 @@ fn show(
     mut registry: impl FnMut() -> Result<Arc<Registry>, Failure>,
 ) -> Result<ExitCode, Failure> {
     let mut listed = Vec::new();
-    if request.what.is_empty() {
-        listed.push(Listed::Sets(machine::every_set(&*registry()?, request.form)));
+    if request.names.is_empty() {
+        listed.push(Listed::Sets(chosen_set::every_set(&*registry()?, request.form)));
     }
-    let output = request.output.filter(|output| output.as_os_str() != "-");
+    let output = output_file(request.output);
     let mut failures = Vec::new();
-    for what in &request.what {
-        let one = if request.takes_logs && is_log(what) {
-            scan(what, &request.reading).map_err(Failure::from).map(|(report, scan)| {
-                notice_problems(std::slice::from_ref(&report));
+    for name in &request.names {
+        let one = if request.accepts_logs && is_log(name) {
+            scan(name, &request.reading).map_err(Failure::from).map(|(report, scan)| {
+                notify_problems(std::slice::from_ref(&report));
                 Listed::Log(Box::new((report, scan)))
             })
         } else {
-            machine::choose(&registry()?, &what.to_string_lossy(), request.form).map(Listed::Sets)
+            chosen_set::choose(&registry()?, &name.to_string_lossy(), request.form).map(Listed::Sets)
         };
         match one {
             Ok(one) => listed.push(one),
             Err(failure) => failures.push(failure),
         }
     }
-    // What is there is shown before what is not; a file has all or nothing.
+    // After a failure, the rest of the list is printed to standard output, but not written to a file.
     if !failures.is_empty() && (listed.is_empty() || output.is_some()) {
-        return Err(Failure::together(failures));
+        return Err(Failure::merge(failures));
     }
     let text = match request.form {
         Form::Json { .. } => {
             let objects: Vec<_> = listed.iter().flat_map(json::objects).collect();
-            serde_json::to_string_pretty(&objects).map_err(Failure::work)? + "\n"
+            serde_json::to_string_pretty(&objects).map_err(Failure::runtime)? + "\n"
         }
         Form::Description => {
             let width = terminal_width().filter(|_| output.is_none()).unwrap_or(usize::MAX);
-            let is_overview = request.what.is_empty() && !request.is_verbose;
+            let is_overview = request.names.is_empty() && !request.is_verbose;
             listed
                 .iter()
                 .map(|listed| description(listed, is_overview, request.is_verbose, width))
                 .collect::<Vec<_>>()
                 .join("\n")
         }
-        // A file has the names as they are.
+        // Names are escaped for display, but not in files for -cf.
         form => listed
             .iter()
             .flat_map(|listed| all_paths(listed, form == Form::PathsWithInstances))
             .map(|path| if output.is_some() { path + "\n" } else { line(path) })
             .collect(),
     };
-    match output {
-        Some(path) => {
-            let mut file = OutputFile::create(path, request.overwrite)?;
-            file.write_all(text.as_bytes()).map_err(|error| at_output(FlowError::Output(error), path))?;
-            file.finish()?;
-        }
-        None => io::stdout().lock().write_all(text.as_bytes())?,
-    }
-    if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::together(failures)) }
+    write_text(output, request.overwrite, &text)?;
+    if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::merge(failures)) }
 }
 
-/// Whether a word means a log: a file that is there, or a name that can be nothing else.
-fn is_log(what: &Path) -> bool {
-    let is_path = what.to_string_lossy().starts_with('\\');
-    what.exists() || !is_path && has_log_extension(what)
+/// Whether a name refers to a log: it is an existing file, or has the extension of a log and is not a counter path.
+fn is_log(name: &Path) -> bool {
+    let is_path = name.to_string_lossy().starts_with('\\');
+    name.exists() || !is_path && has_log_extension(name)
 }
 
 fn description(listed: &Listed, is_overview: bool, is_verbose: bool, width: usize) -> String {
@@ -196,8 +192,8 @@ fn description(listed: &Listed, is_overview: bool, is_verbose: bool, width: usiz
             }
             text
         }
-        Listed::Sets(sets) if is_overview => machine::overview(sets, width),
-        Listed::Sets(sets) => machine::description(sets, is_verbose, width),
+        Listed::Sets(sets) if is_overview => chosen_set::overview(sets, width),
+        Listed::Sets(sets) => chosen_set::description(sets, is_verbose, width),
     }
 }
 
@@ -218,7 +214,7 @@ fn all_paths(listed: &Listed, has_instances: bool) -> Vec<String> {
     }
 }
 
-/// Reads a whole log for what it holds.
+/// Reads a whole log to find its counters, instances and times.
 pub(crate) fn scan(file: &Path, reading: &ReadOptions) -> Result<(LogReport, UnionScan), FlowError> {
     let reading = ReadOptions { grouping: Grouping::Neighbours, ..reading.clone() };
     let mut pipeline = LogQuery { reading, ..LogQuery::new(vec![file.to_path_buf()]) }.samples()?;
@@ -229,7 +225,7 @@ pub(crate) fn scan(file: &Path, reading: &ReadOptions) -> Result<(LogReport, Uni
     Ok((pipeline.reports.swap_remove(0), scan))
 }
 
-/// The facts of a log in a few lines.
+/// A summary of a log in a few lines.
 pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let facts = report.facts();
     let mut text = String::new();
@@ -253,7 +249,7 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
         text += &line(format_args!("            {UNKNOWN_ZONE}"));
     }
     let interval = match scan.typical_interval() {
-        Some(interval) => format!(", typically {} apart", duration(interval)),
+        Some(interval) => format!(", typical interval {}", duration(interval)),
         None => String::new(),
     };
     text += &line(format_args!("  samples   {}{interval}", grouped(&scan.samples().to_string())));
@@ -268,8 +264,7 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     text
 }
 
-/// The number of values in a log, with their kind: `18,164 raw values`. Those of a BLG are formatted if it was converted from a
-/// text log.
+/// The number and kind of values: `18,164 raw values`. Values that were converted from a text log to BLG are formatted.
 pub(crate) fn values(report: &LogReport, scan: &UnionScan) -> String {
     let counters = || scan.groups().iter().flat_map(|group| &group.set.counters);
     let is_formatted = |counter: &Counter| counter.counter_type == CounterType::DOUBLE_RAW;
@@ -282,14 +277,14 @@ pub(crate) fn values(report: &LogReport, scan: &UnionScan) -> String {
     counted(scan.values(), &format!("{kind} value"), &format!("{kind} values"))
 }
 
-/// The path of every counter of every instance.
+/// The path of each counter of each instance.
 pub(crate) fn paths(scan: &UnionScan) -> impl Iterator<Item = String> {
     scan.groups().iter().flat_map(|ScannedGroup { set, instances, .. }| {
         instances.iter().flat_map(|instance| set.counters.iter().map(|counter| set.path(instance, counter)))
     })
 }
 
-/// A set with its instances and counters.
+/// Describes a set with its instances and counters.
 fn describe(listed: &ListedSet<'_>) -> String {
     let machine = match &*listed.set.machine {
         "" => String::new(),
@@ -319,16 +314,16 @@ fn describe(listed: &ListedSet<'_>) -> String {
     text
 }
 
-/// What is said of a log that does not name its time zone.
+/// The remark for a log without a time zone.
 pub(crate) const UNKNOWN_ZONE: &str = "unknown time zone: times are as written in the log";
 
-/// `2013-02-19 18:50:17.844`.
+/// Formats a local time: `2013-02-19 18:50:17.844`.
 pub(crate) fn local(moment: Moment) -> String {
     let text = moment.rfc3339();
     text.get(..23).map_or(text.clone(), |text| text.replace('T', " "))
 }
 
-/// `-08:00`.
+/// Formats a UTC offset: `-08:00`.
 fn offset(moment: Moment) -> String {
     let text = moment.rfc3339();
     match text.get(23..) {
@@ -341,7 +336,7 @@ fn utc(moment: Moment) -> String {
     Moment { bias_minutes: 0, ..moment }.rfc3339().replace("+00:00", "Z")
 }
 
-/// A stretch of time as people read it: `1.000 s`, `9:59`, `26:03:10`; cut off, as Performance Monitor does.
+/// Formats a duration: `1.000 s`, `9:59`, `26:03:10`. It is truncated, as in Performance Monitor.
 pub(crate) fn duration(units: i64) -> String {
     let seconds = units / FileTime::PER_SECOND;
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);

@@ -1,41 +1,27 @@
-//! `tacho manifest`: manifests checked, turned into code, registered.
+//! `tacho manifest`: checks and registers manifests, and generates code from them.
 
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
 use tachograph_counters::wildcard::eq_ignore_case;
-use tachograph_flow::FlowError;
 use tachograph_perflib::manifest::generate::{self, GenerateError};
 use tachograph_perflib::manifest::{
-    Checked, Folders, Manifest, RegisterError, Unregister, Violations, read, register, registered, unregister,
+    CheckedManifest, Folders, Manifest, RegisterError, Unregister, Violations, read, register, registered,
+    unregister,
 };
 use tachograph_perflib::registration::CounterSetInfo;
 
-use super::relog::at_output;
+use super::output_format::output_file;
 use super::row_output::is_same_file;
 use crate::arguments::{CodeOutput, ManifestAction, ManifestArguments};
-use crate::failure::{Failure, cannot, say};
-use crate::output::OutputFile;
+use crate::failure::{Failure, cannot, notify};
+use crate::output::write_text;
 use crate::table::{counted, grouped, line, visible};
 
 pub(crate) fn run(arguments: &ManifestArguments) -> Result<ExitCode, Failure> {
     match &arguments.action {
-        ManifestAction::Check { files } => {
-            let mut has_errors = false;
-            for file in files {
-                match check(file) {
-                    Ok(is_right) => has_errors |= !is_right,
-                    Err(failure) if failure.is_quiet() => return Err(failure),
-                    // The others may be right.
-                    Err(failure) => {
-                        failure.report();
-                        has_errors = true;
-                    }
-                }
-            }
-            Ok(ExitCode::from(u8::from(has_errors)))
-        }
+        ManifestAction::Check { files } => super::check_each(files, check),
         ManifestAction::Rust { file, output } => write_code(file, output, generate::rust),
         ManifestAction::Header { file, output, prefix, consumer } => write_code(file, output, |manifest| {
             if *consumer {
@@ -44,9 +30,9 @@ pub(crate) fn run(arguments: &ManifestArguments) -> Result<ExitCode, Failure> {
             generate::provider_header(manifest, prefix.as_deref().unwrap_or_default())
         }),
         ManifestAction::Register { file } => {
-            let registration = register(file, &Folders::of_environment(), is_of_this_machine)
-                .map_err(|error| of_register(file, error))?;
-            complain(file, &registration.violations);
+            let registration = register(file, &Folders::from_environment(), is_of_this_machine)
+                .map_err(|error| register_failure(file, error))?;
+            report_violations(file, &registration.violations);
             let sets = registration.manifest.provider.counter_sets.len();
             let copy = registration.file.display();
             print(&line(format_args!(
@@ -55,15 +41,15 @@ pub(crate) fn run(arguments: &ManifestArguments) -> Result<ExitCode, Failure> {
             )))
         }
         ManifestAction::Unregister { what } => {
-            // A GUID is one without its braces, too, where no file is called so.
+            // A GUID without braces could also be a file name.
             let is_guid = |text: &&str| text.starts_with('{') || !what.exists();
             let guid = what.to_str().filter(is_guid).and_then(|text| text.parse().ok());
-            let folders = Folders::of_environment();
+            let folders = Folders::from_environment();
             let removed = match guid {
                 Some(guid) => unregister(Unregister::Guid(guid), &folders),
                 None => unregister(Unregister::Manifest(what), &folders),
             };
-            let removed = removed.map_err(|error| of_register(what, error))?;
+            let removed = removed.map_err(|error| register_failure(what, error))?;
             print(&line(format_args!("{}: unregistered", removed.display())))
         }
         ManifestAction::List => list(),
@@ -71,15 +57,15 @@ pub(crate) fn run(arguments: &ManifestArguments) -> Result<ExitCode, Failure> {
 }
 
 fn print(text: &str) -> Result<ExitCode, Failure> {
-    io::stdout().lock().write_all(text.as_bytes())?;
+    write_text(None, false, text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn at(file: &Path) -> impl Fn(io::Error) -> Failure + '_ {
+fn cannot_read(file: &Path) -> impl Fn(io::Error) -> Failure + '_ {
     move |error| cannot("read", file, &error)
 }
 
-/// Violations as compilers print theirs, so that editors find the places.
+/// Formats violations like compiler messages, which editors understand.
 fn lines(file: &Path, violations: &Violations) -> String {
     let mut lines: String = violations.list().iter().map(|violation| line(violation.of_file(file))).collect();
     if violations.unlisted() > 0 {
@@ -89,15 +75,14 @@ fn lines(file: &Path, violations: &Violations) -> String {
     lines
 }
 
-/// Says on standard error what is wrong with a manifest of which something else is wanted.
-fn complain(file: &Path, violations: &Violations) {
-    // That nobody may read it is no reason to end.
+/// Prints violations on standard error.
+fn report_violations(file: &Path, violations: &Violations) {
     let _ = io::stderr().write_all(lines(file, violations).as_bytes());
 }
 
-/// Prints all that is wrong with a manifest; whether it has no errors.
+/// Prints the violations of a manifest; returns whether it has no errors.
 fn check(file: &Path) -> Result<bool, Failure> {
-    let Checked { manifest, violations } = read(file).map_err(at(file))?;
+    let CheckedManifest { manifest, violations } = read(file).map_err(cannot_read(file))?;
     let mut text = lines(file, &violations);
     let warnings = counted(violations.warnings(), "warning", "warnings");
     let verdict = match &manifest {
@@ -106,8 +91,8 @@ fn check(file: &Path) -> Result<bool, Failure> {
             let counters: usize = sets.iter().map(|set| set.counters.len()).sum();
             let sets = counted(sets.len() as u64, "counter set", "counter sets");
             let counters = counted(counters as u64, "counter", "counters");
-            let is_free_of = if violations.is_empty() { String::new() } else { format!(", {warnings}") };
-            format!("right: {sets}, {counters}{is_free_of}")
+            let warnings = if violations.is_empty() { String::new() } else { format!(", {warnings}") };
+            format!("valid: {sets}, {counters}{warnings}")
         }
         None => format!("{}, {warnings}", counted(violations.errors(), "error", "errors")),
     };
@@ -116,53 +101,45 @@ fn check(file: &Path) -> Result<bool, Failure> {
     Ok(manifest.is_some())
 }
 
-/// Writes what is made of a manifest.
+/// Generates code from a manifest.
 fn write_code(
     file: &Path,
     output: &CodeOutput,
-    make: impl FnOnce(&Manifest) -> Result<String, GenerateError>,
+    generate: impl FnOnce(&Manifest) -> Result<String, GenerateError>,
 ) -> Result<ExitCode, Failure> {
-    let Checked { manifest, violations } = read(file).map_err(at(file))?;
-    complain(file, &violations);
+    let CheckedManifest { manifest, violations } = read(file).map_err(cannot_read(file))?;
+    report_violations(file, &violations);
     let Some(manifest) = manifest else { return Ok(ExitCode::from(1)) };
-    let code = make(&manifest).map_err(|error| Failure::work(format!("{}: {error}", file.display())))?;
-    match output.output.as_deref().filter(|output| output.as_os_str() != "-") {
-        Some(path) => {
-            // With -y, too: a manifest is not overwritten by what is made of it.
-            if is_same_file(path, file) {
-                let path = path.display();
-                return Err(Failure::usage(format!(
-                    "{path}: this is the manifest: give the output another name"
-                )));
-            }
-            let mut file = OutputFile::create(path, output.yes)?;
-            file.write_all(code.as_bytes()).map_err(|error| at_output(FlowError::Output(error), path))?;
-            file.finish()?;
-            Ok(ExitCode::SUCCESS)
-        }
-        None => print(&code),
+    let code =
+        generate(&manifest).map_err(|error| Failure::runtime(format!("{}: {error}", file.display())))?;
+    let path = output_file(output.output.as_deref());
+    // Not even -y overwrites the manifest.
+    if let Some(path) = path.filter(|path| is_same_file(path, file)) {
+        return Err(Failure::usage(format!("{}: this is the manifest: name another output", path.display())));
     }
+    write_text(path, output.yes, &code)?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// What only this machine's own sets may be called.
+/// Whether a set has the name or GUID of one of this machine's own sets, which is not allowed.
 fn is_of_this_machine(info: &CounterSetInfo) -> bool {
     tachograph_system::known_sets()
         .chain(tachograph_cpi::counters::known_sets())
         .any(|known| known.guid == info.guid || eq_ignore_case(&known.name, &info.name))
 }
 
-fn of_register(file: &Path, error: RegisterError) -> Failure {
+fn register_failure(file: &Path, error: RegisterError) -> Failure {
     match error {
         RegisterError::Invalid(violations) => {
-            complain(file, &violations);
+            report_violations(file, &violations);
             let errors = counted(violations.errors(), "error", "errors");
-            Failure::work(format!("{}: {errors}, nothing was changed", file.display()))
+            Failure::runtime(format!("{}: {errors}; nothing was changed", file.display()))
         }
-        error => Failure::work(error),
+        error => Failure::runtime(error),
     }
 }
 
-/// Providers with their sets, sorted by name; then what was left out.
+/// Lists providers and their counter sets, sorted by name, and reports unusable files.
 fn list() -> Result<ExitCode, Failure> {
     let mut registered = registered().without(is_of_this_machine);
     registered.sets.sort_by_key(|set| {
@@ -180,11 +157,11 @@ fn list() -> Result<ExitCode, Failure> {
         let counters = counted(info.counters.len() as u64, "counter", "counters");
         text += &line(format_args!("  {} {} {counters}: {}", info.name, info.guid, visible(&info.help)));
     }
-    registered.problems.iter().for_each(say);
+    registered.problems.iter().for_each(notify);
     if registered.sets.is_empty() {
-        let folders = Folders::of_environment().search;
+        let folders = Folders::from_environment().search;
         let folders: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
-        say(format_args!("no counter set is registered in {}", folders.join(", ")));
+        notify(format_args!("no counter set is registered in {}", folders.join(", ")));
     }
     print(&text)?;
     Ok(if registered.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })

@@ -1,4 +1,4 @@
-//! `tacho` without a command: what the machine does now, watched on a terminal, else in one table.
+//! `tacho` without a command: shows the default counters, in the monitor on a terminal, otherwise as a table.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
@@ -9,12 +9,11 @@ use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
 
 #[cfg(feature = "screen")]
 use super::monitor;
-use crate::failure::{Failure, say};
-use crate::live;
+use crate::failure::{Failure, notify};
 use crate::signals;
 use crate::table::{value, write_table};
+use crate::this_machine;
 
-/// How many samples are taken.
 const SAMPLES: u64 = 5;
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {
@@ -22,23 +21,21 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     if monitor::has_terminal() {
         return monitor::run_default();
     }
-    let registry = live::this_machine()?;
-    let paths = live::default_counters(&registry)?;
+    let registry = this_machine::registry()?;
+    let paths = this_machine::default_counters(&registry)?;
     let stop = Stop::default();
     let options = LiveOptions { pairs_by_identity: true, ..LiveOptions::default() };
     let schedule =
         Schedule { samples: Some(SAMPLES), has_baseline: true, stop: stop.clone(), ..Schedule::default() };
-    let mut live = live::open(&registry, &paths, options, schedule)?;
+    let mut live = this_machine::open(&registry, &paths, options, schedule)?;
     signals::stop_on_signals(&stop)?;
-    // Somebody who waits at the terminal, but has no keyboard there.
+    // A terminal on which the monitor cannot run, for example because standard input is redirected.
     if io::stdout().is_terminal() && io::stderr().is_terminal() {
-        say(format_args!(
-            "taking {SAMPLES} samples, a second apart; 'tacho --help' shows what else there is"
-        ));
+        notify(format_args!("taking {SAMPLES} samples, one per second; 'tacho --help' lists all commands"));
     }
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     let report = live.report.clone();
-    tachograph_flow::feed(&mut live.source, &mut sink, || live::say_news(&report))?;
+    tachograph_flow::feed(&mut live.source, &mut sink, || this_machine::notify_new_problems(&report))?;
     sink.finish()?;
     let mut out = BufWriter::new(io::stdout().lock());
     write_table(&mut out, HEADER, 2, &sink.rows(), cells)?;
@@ -48,7 +45,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
 
 const HEADER: [&str; 6] = ["counter", "unit", "last", "average", "minimum", "maximum"];
 
-fn cells(row: &StatisticsRow) -> [String; 6] {
+pub(super) fn cells(row: &StatisticsRow) -> [String; 6] {
     let summary = &row.summary;
     let shown = |figure: Option<f64>| value(row.counter.counter_type, figure);
     [

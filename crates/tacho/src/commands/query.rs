@@ -1,6 +1,6 @@
-//! `tacho query`: values of this machine's counters as they come.
+//! `tacho query`: prints the values of this machine's counters at each interval.
 
-mod table;
+mod table_sink;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,69 +17,42 @@ use tachograph_machine::Machine;
 use tachograph_perflib::{FREQUENCY, Registry};
 
 use super::list;
-use super::relog::{Target, at_output};
+use super::output_format::{blg_on_standard_output, format_of_output, is_text, output_file};
 use super::row_output::{RowOutput, refuse_existing};
-use crate::arguments::{QueryArguments, QueryFormat};
-use crate::failure::{Failure, say};
-use crate::live::{self, Live};
+use crate::arguments::QueryArguments;
+use crate::failure::{Failure, notify};
 use crate::signals;
 use crate::table::counted;
-use table::TableSink;
+use crate::this_machine::{self, Live};
+use table_sink::TableSink;
 
-/// The name of standard output as a file.
-const STANDARD_OUTPUT: &str = "-";
-
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
-    Table,
-    Text(Format),
-    Json,
-    Blg,
-}
-
-impl Shown {
-    fn of_arguments(arguments: &QueryArguments) -> Result<Self, Failure> {
-        Ok(match (arguments.format, arguments.output.as_deref()) {
-            (Some(QueryFormat::Table), _) => Self::Table,
-            (Some(QueryFormat::Csv), _) => Self::Text(Format::Csv),
-            (Some(QueryFormat::Tsv), _) => Self::Text(Format::Tsv),
-            (Some(QueryFormat::Json), _) => Self::Json,
-            (Some(QueryFormat::Bin), _) => Self::Blg,
-            (None, None) => Self::Table,
-            // A name without an extension is a CSV, as typeperf writes it.
-            (None, Some(output)) => match Target::of_output(output, Target::Text(Format::Csv))? {
-                Target::Blg => Self::Blg,
-                Target::Text(format) => Self::Text(format),
-                Target::Json => Self::Json,
-            },
-        })
-    }
-
-    /// Whether counters may come later; else the first sample says which there are.
-    fn takes_new_columns(self) -> bool {
-        matches!(self, Self::Table | Self::Json)
-    }
+/// The format of the output; `None` for the table.
+fn format_of(arguments: &QueryArguments) -> Result<Option<Format>, Failure> {
+    Ok(match (arguments.format, arguments.output.as_deref()) {
+        (Some(format), _) => format,
+        (None, None) => None,
+        // Without an extension: CSV, like typeperf.
+        (None, Some(output)) => Some(format_of_output(output, Format::Csv)?),
+    })
 }
 
 pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
-    let machine = Machine::of_this_machine().map_err(Failure::work)?;
+    let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
     let registry = machine.registry();
     arguments.live.check_machine(&registry)?;
     if arguments.query || arguments.query_instances {
         return list::paths_of_this_machine(&registry, arguments);
     }
     let paths = paths(&registry, arguments)?;
-    let shown = Shown::of_arguments(arguments)?;
-    let output = arguments.output.as_deref().filter(|output| output.as_os_str() != STANDARD_OUTPUT);
-    if shown == Shown::Blg && output.is_none() {
-        return Err(Failure::usage(
-            "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
-        ));
+    let format = format_of(arguments)?;
+    let is_blg = format == Some(Format::Blg);
+    let output = output_file(arguments.output.as_deref());
+    if is_blg && output.is_none() {
+        return Err(blg_on_standard_output());
     }
-    arguments.digits.check(arguments.encoding, "--encoding", matches!(shown, Shown::Text(_)))?;
+    arguments.digits.check(arguments.encoding, "--encoding", format.is_some_and(is_text))?;
     let stop = Stop::default();
-    let options = LiveOptions { pairs_by_identity: shown != Shown::Blg, ..LiveOptions::default() };
+    let options = LiveOptions { pairs_by_identity: !is_blg, ..LiveOptions::default() };
     let schedule = Schedule {
         interval: arguments.live.interval(),
         samples: arguments.live.samples,
@@ -87,122 +60,136 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         stop: stop.clone(),
         ..Schedule::default()
     };
-    let mut live = live::open(&registry, &paths, options, schedule)?;
-    if shown.takes_new_columns() {
+    let mut live = this_machine::open(&registry, &paths, options, schedule)?;
+    // The first sample fixes the columns of a text file (CSV/TSV) and the counters of a BLG.
+    if matches!(format, None | Some(Format::Json)) {
         live.source.live_mut().follow(Box::new(move || machine.refresh()));
     }
     if let Some(output) = output {
         refuse_existing(output, arguments.yes)?;
     }
     signals::stop_on_signals(&stop)?;
-    // The sample that opens the first interval; it also says which instances there are.
+    // This sample opens the first interval, and determines the columns of a text file (CSV/TSV).
     let mut first = Sample::default();
     if !live.source.next(&mut first)? {
         return Ok(ExitCode::SUCCESS);
     }
-    live::say_news(&live.report);
-    notice_missing(&live);
-    let (mut sink, late) = sink(shown, output, arguments, &live, &first)?;
-    let outcome = pump(&mut live, &first, &mut *sink, &late);
-    live::say_summary(&live.report);
-    say_late(&late);
+    this_machine::notify_new_problems(&live.report);
+    notify_missing_instances(&live, format.is_some_and(is_text));
+    let (mut sink, late) = sink(format, output, arguments, &live, &first)?;
+    let outcome = run_samples(&mut live, &first, &mut *sink, &late);
+    this_machine::notify_problem_totals(&live.report);
+    notify_late_instances(&late);
     match outcome {
-        // A recorder names its file itself.
-        Err(error) if shown == Shown::Blg => Err(Failure::writing(error)),
-        Err(error) => Err(at_output(error, output.unwrap_or(Path::new("standard output")))),
+        // The recorder names its own file.
+        Err(error) if is_blg => Err(Failure::of_writing(error)),
+        Err(error) => Err(Failure::of_output(error, output.unwrap_or(Path::new("standard output")))),
         Ok(()) => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// The end of the pipeline, and the instances that will have no place in it.
+/// The sink, and the instances that appear too late to get a column in it.
 fn sink(
-    shown: Shown,
+    format: Option<Format>,
     output: Option<&Path>,
     arguments: &QueryArguments,
     live: &Live,
     first: &Sample,
 ) -> Result<(Box<dyn Sink>, LateInstances), Failure> {
-    if let (Shown::Blg, Some(path)) = (shown, output) {
+    if let (Some(Format::Blg), Some(path)) = (format, output) {
         let mut options = RecordOptions::new(path, arguments.live.interval());
         options.existing = if arguments.yes { Existing::Overwrite } else { Existing::Refuse };
         options.zone = live.zone.clone();
         options.performance_frequency = FREQUENCY;
-        let mut recorder = Recorder::create(options, first.at).map_err(Failure::writing)?;
-        recorder.on_moved(|moved| say(moved));
+        let mut recorder = Recorder::create(options, first.at).map_err(Failure::of_writing)?;
+        recorder.on_moved(|moved| notify(moved));
         return Ok((Box::new(recorder), LateInstances::default()));
     }
-    let scan = columns(first, shown)?;
+    let scan = columns(first, format.is_some_and(is_text))?;
     let out = match output {
         Some(path) => RowOutput::file(path, arguments.yes)?,
         None => RowOutput::standard(),
     };
-    Ok(match shown {
-        Shown::Text(format) => {
+    Ok(match format {
+        Some(format @ (Format::Csv | Format::Tsv)) => {
             let form = arguments.digits.form(arguments.encoding, Digits::Seventeen);
             let sink = TextSink::new(out, format, live.zone.clone(), &scan)?.with_form(form)?;
             let (sink, late) = sink.live();
             (Box::new(sink), late)
         }
-        Shown::Json => (Box::new(LiveJsonSink::new(out)), LateInstances::default()),
-        _ => (Box::new(TableSink::new(out, table::screen_width())), LateInstances::default()),
+        Some(Format::Json) => (Box::new(LiveJsonSink::new(out)), LateInstances::default()),
+        None | Some(Format::Blg) => {
+            (Box::new(TableSink::new(out, table_sink::screen_width())), LateInstances::default())
+        }
     })
 }
 
-/// The paths that are asked for, or the default counters.
+/// The requested paths, or the default counters.
 fn paths(registry: &Registry, arguments: &QueryArguments) -> Result<Vec<PathPattern>, Failure> {
     let paths = arguments.live.patterns(registry)?;
-    if paths.is_empty() { live::default_counters(registry) } else { Ok(paths) }
+    if paths.is_empty() { this_machine::default_counters(registry) } else { Ok(paths) }
 }
 
-/// The columns of a text. One without any can never show a value.
-fn columns(first: &Sample, shown: Shown) -> Result<UnionScan, Failure> {
+/// The columns of a text file (CSV/TSV); fails if there are none.
+fn columns(first: &Sample, is_text: bool) -> Result<UnionScan, Failure> {
     let mut scan = UnionScan::default();
-    scan.take(first)?;
+    scan.push(first)?;
     let has_columns = scan.groups().iter().any(|group| !group.instances.is_empty());
-    if matches!(shown, Shown::Text(_)) && !has_columns {
-        // Why was said already; it may have instances.
+    if is_text && !has_columns {
+        // The reason was already reported.
         if first.groups.iter().any(|group| group.status == Status::NO_DATA) {
-            return Err(Failure::work(
-                "no instance could be read, and so there is no column; -f json and -f table go on until one can be",
+            return Err(Failure::runtime(
+                "no column: no instance could be read; -f json and -f table wait until one can be",
             ));
         }
         return Err(Failure::usage(
-            "there is no instance now, and so no column; -f json and -f table follow instances that come later",
+            "no column: no instance exists now; -f json and -f table include instances that appear later",
         ));
     }
     Ok(scan)
 }
 
-/// Runs the samples that follow the first into the sink.
-fn pump(live: &mut Live, first: &Sample, sink: &mut dyn Sink, late: &LateInstances) -> Result<(), FlowError> {
-    sink.take(first)?;
+/// Passes the first and all further samples to the sink.
+fn run_samples(
+    live: &mut Live,
+    first: &Sample,
+    sink: &mut dyn Sink,
+    late: &LateInstances,
+) -> Result<(), FlowError> {
+    sink.push(first)?;
     let report = live.report.clone();
-    let mut has_said_late = false;
+    let mut is_late_notified = false;
     tachograph_flow::feed(&mut live.source, sink, || {
-        live::say_news(&report);
-        if !has_said_late && let Some(instance) = late.first() {
-            has_said_late = true;
-            say(format_args!(
-                "'{instance}' came after the start, so it has no column; -f json and -f table follow such instances"
+        this_machine::notify_new_problems(&report);
+        if !is_late_notified && let Some(instance) = late.first() {
+            is_late_notified = true;
+            notify(format_args!(
+                "'{instance}' appeared after the start and has no column; -f json and -f table include such instances"
             ));
         }
     })?;
     sink.finish()
 }
 
-/// Says at the end how many instances had no column, beside the one that was told.
-fn say_late(late: &LateInstances) {
+/// Reports at the end how many further instances had no column.
+fn notify_late_instances(late: &LateInstances) {
     let more = late.count().saturating_sub(1);
     if more > 0 {
         let instances = counted(more, "more instance", "more instances");
-        say(format_args!("{instances} came after the start and had no column"));
+        notify(format_args!("{instances} appeared after the start and had no column"));
     }
 }
 
-/// Says which instances that were asked for are not there (yet).
-fn notice_missing(live: &Live) {
+/// Reports requested instances that do not exist yet. The columns of a text file are fixed by the first sample, which has one
+/// for each path without a wildcard.
+fn notify_missing_instances(live: &Live, is_text: bool) {
     let missing = live.source.live().missing_instances();
-    live::say_some(&missing, "such paths", |path| {
-        format!("'{path}': there is no such instance now; it is blank until it comes")
+    this_machine::notify_first(&missing, "such paths", |path| {
+        let consequence = match path.contains(['*', '?']) {
+            _ if !is_text => "",
+            true => "; instances that appear later have no column",
+            false => "; its column is empty until it appears",
+        };
+        format!("'{path}': no such instance now{consequence}")
     });
 }

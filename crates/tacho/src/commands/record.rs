@@ -1,7 +1,7 @@
-//! `tacho record`: raw values of this machine's counters into a log.
+//! `tacho record`: records counters of this machine to a log.
 
-mod hangup;
-mod plan;
+mod record_options;
+mod shared_recorder;
 mod summary;
 
 use std::io::ErrorKind;
@@ -19,21 +19,18 @@ use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
 use crate::arguments::RecordArguments;
-use crate::failure::{Failure, no_place, say};
-use crate::live::{self, Live};
+use crate::failure::{Failure, cannot_create, is_a_folder, notify};
 use crate::signals;
 use crate::table::counted;
-use hangup::{Recording, SharedRecorder};
+use crate::this_machine::{self, Live};
+use shared_recorder::{Recording, SharedRecorder};
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
-    let view = match &arguments.view {
-        Some(file) => View::open(file).map_err(Failure::usage)?,
-        None => View::default(),
-    };
+    let view = super::open_view(arguments.view.as_deref())?;
     let interval = arguments.live.interval_or(view.interval);
-    let mut log = plan::of(arguments, interval)?;
-    let registry = live::this_machine()?;
+    let mut log = record_options::record_options(arguments, interval)?;
+    let registry = this_machine::registry()?;
     arguments.live.check_machine(&registry)?;
     let paths = paths(&registry, arguments, &view)?;
     let stop = Stop::default();
@@ -45,7 +42,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         has_baseline: false,
         stop: stop.clone(),
     };
-    let mut live = live::open(&registry, &paths, options, schedule)?;
+    let mut live = this_machine::open(&registry, &paths, options, schedule)?;
     signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
     let shared = SharedRecorder::default();
     shared.handle_hangups(&stop)?;
@@ -53,53 +50,53 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     log.zone = live.zone.clone();
     let utc = FileTime::from_system_time(SystemTime::now());
     let now = Moment { utc, bias_minutes: log.zone.bias_minutes };
-    let mut recorder = Recorder::create(log, now).map_err(refused)?;
-    recorder.on_moved(|moved| say(moved));
+    let mut recorder = Recorder::create(log, now).map_err(start_failure)?;
+    recorder.on_moved(|moved| notify(moved));
     shared.lock().recorder = Some(recorder);
     let mut counts = LiveCounts::default();
     let outcome = record(&mut live, &shared, &mut counts);
-    live::say_news(&live.report);
+    this_machine::notify_new_problems(&live.report);
     let Recording { recorder: Some(recorder), .. } = std::mem::take(&mut *shared.lock()) else {
-        return outcome.map(|()| ExitCode::SUCCESS).map_err(Failure::writing);
+        return outcome.map(|()| ExitCode::SUCCESS).map_err(Failure::of_writing);
     };
     let is_begun = recorder.summary().samples > 0;
     if is_begun || outcome.is_ok() {
         let end = match max.filter(|_| recorder.is_full()) {
             _ if outcome.is_err() => End::Failed,
             Some(bytes) => End::Full(bytes),
-            None => End::Asked,
+            None => End::Requested,
         };
-        say(summary::line(recorder.summary(), counts, end));
+        notify(summary::line(recorder.summary(), counts, end));
     }
     match outcome {
         Ok(()) => Ok(ExitCode::SUCCESS),
-        // Nothing was written: the log cannot take these counters, or not now.
-        Err(error) if !is_begun => Err(refused(error)),
-        Err(error) => Err(Failure::writing(error)),
+        // Nothing was written: the log cannot store these counters, or cannot be written.
+        Err(error) if !is_begun => Err(start_failure(error)),
+        Err(error) => Err(Failure::of_writing(error)),
     }
 }
 
-/// From the first sample to the last. `counts` is what went wrong up to the last one that was written.
+/// Records all samples. Sets `counts` to the problems up to the last sample that was written.
 fn record(live: &mut Live, shared: &SharedRecorder, counts: &mut LiveCounts) -> Result<(), FlowError> {
     let mut sample = Sample::default();
-    let mut is_late_said = false;
+    let mut is_late_notified = false;
     while live.source.next(&mut sample)? {
-        // With an error, the handler of SIGHUP ended the recording: it is returned below.
+        // The SIGHUP handler can end the recording with an error, which is returned below.
         let Recording { recorder: Some(recorder), error: None } = &mut *shared.lock() else { break };
-        recorder.take(&sample)?;
+        recorder.push(&sample)?;
         *counts = live.report.counts();
-        live::say_news(&live.report);
+        this_machine::notify_new_problems(&live.report);
         if recorder.summary().samples == 1 {
-            say_cut(recorder);
-            live::say_some(&live.source.live().missing_instances(), "such paths", |path| {
-                format!("'{path}': there is no such instance now; it is recorded when it comes")
+            notify_cut_row(recorder);
+            this_machine::notify_first(&live.source.live().missing_instances(), "such paths", |path| {
+                format!("'{path}': no such instance now; it is recorded as soon as it appears")
             });
         }
-        if !is_late_said && let Some(late) = recorder.without_column() {
-            say(format_args!(
-                "'{late}' came after the first row, so it has no column; a BLG (-f bin) takes in what comes later"
+        if !is_late_notified && let Some(late) = recorder.without_column() {
+            notify(format_args!(
+                "'{late}' appeared after the first row and has no column; a BLG (-f bin) includes such instances"
             ));
-            is_late_said = true;
+            is_late_notified = true;
         }
         if recorder.is_full() {
             break;
@@ -113,32 +110,32 @@ fn record(live: &mut Live, shared: &SharedRecorder, counts: &mut LiveCounts) -> 
     }
 }
 
-/// Says what was taken away from the log that is appended to.
-fn say_cut(recorder: &Recorder) {
+/// Reports a partial row that was removed from the end of the log before appending.
+fn notify_cut_row(recorder: &Recorder) {
     let summary = recorder.summary();
     if summary.cut_bytes > 0 {
         let bytes = counted(summary.cut_bytes, "byte", "bytes");
         let file = summary.first_file.display();
-        say(format_args!("{file}: its last row was cut short ({bytes}) and was removed"));
+        notify(format_args!("{file}: removed a partial row at the end ({bytes})"));
     }
 }
 
-/// The paths that are asked for, by themselves and by a view, or the default counters, which are named then.
+/// The requested paths and those of the view. If both are empty, reports and returns the default counters.
 fn paths(registry: &Registry, arguments: &RecordArguments, view: &View) -> Result<Vec<PathPattern>, Failure> {
     let mut paths = arguments.live.patterns(registry)?;
     for chosen in &view.counters {
-        paths.push(live::here(registry, chosen.path.clone())?);
+        paths.push(this_machine::local_path(registry, chosen.path.clone())?);
     }
     if paths.is_empty() {
-        paths = live::default_counters(registry)?;
+        paths = this_machine::default_counters(registry)?;
         let names: Vec<_> = paths.iter().map(|path| format!(r"'\\{}{path}'", registry.machine())).collect();
-        say(format_args!("no counter is named, so these are recorded: {}", names.join(", ")));
+        notify(format_args!("recording the default counters: {}", names.join(", ")));
     }
     Ok(paths)
 }
 
-/// Why a recording does not begin.
-fn refused(error: FlowError) -> Failure {
+/// Converts an error from starting a recording to a message with advice.
+fn start_failure(error: FlowError) -> Failure {
     let FlowError::Log(log) = &error else { return error.into() };
     if log.is_unsupported() {
         return Failure::usage(error);
@@ -147,13 +144,13 @@ fn refused(error: FlowError) -> Failure {
     let named = |what: &str| format!("{}{what}", file.display());
     match io.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::usage(named(" exists: give -y to overwrite it, -a to append to it, or another name"))
+            Failure::usage(named(" exists: use -y to overwrite it, -a to append to it, or another name"))
         }
         ErrorKind::ResourceBusy => {
-            Failure::usage(named(": another recorder is writing it; give another name, or end that one"))
+            Failure::usage(named(": another recorder is writing it; use another name, or stop that recorder"))
         }
-        ErrorKind::IsADirectory => Failure::usage(named(": this is a folder")),
-        ErrorKind::NotFound => no_place(file),
-        _ => Failure::writing(error),
+        ErrorKind::IsADirectory => is_a_folder(file),
+        ErrorKind::NotFound => cannot_create(file),
+        _ => Failure::of_writing(error),
     }
 }

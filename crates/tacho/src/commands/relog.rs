@@ -1,4 +1,4 @@
-//! `tacho relog`: convert, select, cut, thin out, merge.
+//! `tacho relog`: converts, selects, cuts, thins and merges logs.
 
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
@@ -9,76 +9,28 @@ use tachograph_flow::query::{LogQuery, Pipeline};
 use tachograph_flow::sinks::{JsonSink, LogSink, TextForm, TextSink};
 use tachograph_flow::{FlowError, Sink, UnionScan};
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
-use tachograph_logs::{Format, Grouping, LogError};
+use tachograph_logs::{Format, Grouping};
 
-use super::{list, no_sample, notice_problems, notice_unmatched};
-use crate::arguments::{RelogArguments, RelogFormat, check_append};
-use crate::failure::{Failure, say};
+use super::output_format::{
+    blg_on_standard_output, format_of_output, format_of_path, is_standard_output, is_text, output_file,
+};
+use super::{list, no_sample, notify_problems, notify_unmatched};
+use crate::arguments::{RelogArguments, check_append};
+use crate::failure::{Failure, notify};
 use crate::output::OutputFile;
 use crate::progress::Progress;
 use crate::table::{counted, line};
 
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    Blg,
-    Text(Format),
-    Json,
-}
-
-impl Target {
-    /// The format that a file name's extension asks for.
-    pub(crate) fn of_path(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "blg" => Some(Self::Blg),
-            "csv" => Some(Self::Text(Format::Csv)),
-            "tsv" => Some(Self::Text(Format::Tsv)),
-            "json" | "jsonl" | "ndjson" => Some(Self::Json),
-            _ => None,
+/// The format of the output. `-a` without a known extension keeps the format of the log.
+fn format_of(arguments: &RelogArguments, output: &Path) -> Result<Format, Failure> {
+    match arguments.format {
+        Some(format) => Ok(format),
+        None if arguments.append && format_of_path(output).is_none() && output.is_file() => {
+            Ok(tachograph_logs::open(output)?.facts().format)
         }
+        // Without an extension: BLG, as on Windows.
+        None => format_of_output(output, Format::Blg),
     }
-
-    /// The format of a log.
-    pub(crate) fn of_log(format: Format) -> Self {
-        match format {
-            Format::Blg => Self::Blg,
-            Format::Json => Self::Json,
-            text @ (Format::Csv | Format::Tsv) => Self::Text(text),
-        }
-    }
-
-    /// The format of an output for which none was given: by the extension of its name, `plain` for a name without one, CSV
-    /// on standard output. Another extension is refused.
-    pub(crate) fn of_output(output: &Path, plain: Self) -> Result<Self, Failure> {
-        match Self::of_path(output) {
-            Some(by_name) => Ok(by_name),
-            None if is_standard_output(output) => Ok(Self::Text(Format::Csv)),
-            None if output.extension().is_none() => Ok(plain),
-            None => Err(Failure::usage(format!(
-                "{}: give -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json",
-                output.display()
-            ))),
-        }
-    }
-
-    fn of_arguments(arguments: &RelogArguments, output: &Path) -> Result<Self, Failure> {
-        match arguments.format {
-            Some(RelogFormat::Bin) => Ok(Self::Blg),
-            Some(RelogFormat::Csv) => Ok(Self::Text(Format::Csv)),
-            Some(RelogFormat::Tsv) => Ok(Self::Text(Format::Tsv)),
-            Some(RelogFormat::Json) => Ok(Self::Json),
-            // The log itself says its format.
-            None if arguments.append && Self::of_path(output).is_none() && output.is_file() => {
-                Ok(Self::of_log(tachograph_logs::open(output)?.facts().format))
-            }
-            // A name without an extension is a BLG, as on Windows.
-            None => Self::of_output(output, Self::Blg),
-        }
-    }
-}
-
-fn is_standard_output(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
@@ -90,56 +42,52 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
     }
     let output = match (&arguments.output, arguments.format) {
         (Some(output), _) => output.as_path(),
-        // A format is one of an output.
         (None, Some(_)) => Path::new("-"),
         (None, None) => return summarise(&query),
     };
-    let target = Target::of_arguments(arguments, output)?;
-    let is_text = matches!(target, Target::Text(_));
-    arguments.digits.check(arguments.output_encoding, "--output-encoding", is_text)?;
-    if query.paths.len() == 1 && target != Target::Blg {
-        // Its columns have to fit together with no other log's.
+    let format = format_of(arguments, output)?;
+    arguments.digits.check(arguments.output_encoding, "--output-encoding", is_text(format))?;
+    if query.paths.len() == 1 && format != Format::Blg {
+        // The columns need not match those of another log.
         query.reading.grouping = Grouping::Neighbours;
     }
     let form = |reports: &[LogReport]| arguments.digits.form(arguments.output_encoding, reports[0].digits());
     if is_standard_output(output) {
-        if target == Target::Blg {
-            return Err(Failure::usage(
-                "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
-            ));
+        if format == Format::Blg {
+            return Err(blg_on_standard_output());
         }
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         let (scan, pipeline) = scanned(&query)?;
         let reports = pipeline.reports.clone();
-        let named = |error| at_output(error, Path::new("standard output"));
-        write_text(&mut out, target, form(&reports), &scan, pipeline).map_err(named)?;
-        notice_problems(&reports);
+        let named = |error| Failure::of_output(error, Path::new("standard output"));
+        write_text(&mut out, format, form(&reports), &scan, pipeline).map_err(named)?;
+        notify_problems(&reports);
         return Ok(ExitCode::SUCCESS);
     }
     let count = if arguments.append && output.exists() {
-        super::append::append(&mut query, output, target, &form)?
+        super::append::append(&mut query, output, format, &form)?
     } else {
-        if target == Target::Blg {
+        if format == Format::Blg {
             query.selection = query.selection.with_identities();
         }
         let mut file = OutputFile::create(output, arguments.yes)?;
-        let count = write_all(&query, &mut file, target, &form, output)?;
+        let count = write_all(&query, &mut file, format, &form, output)?;
         file.finish()?;
         count
     };
-    let kept = query.selection.kept_identities();
-    if !kept.is_empty() {
-        say(format_args!(
-            "{}: also has {}, without which values of different processes of one name would be paired",
+    let added = query.selection.added_identities();
+    if !added.is_empty() {
+        notify(format_args!(
+            "{}: also contains {}, which distinguish processes with the same name",
             output.display(),
-            kept.join(", ")
+            added.join(", ")
         ));
     }
-    say(format_args!("{}: {} written", output.display(), counted(count, "sample", "samples")));
+    notify(format_args!("{}: {} written", output.display(), counted(count, "sample", "samples")));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the logs once for what they hold, and leaves when that is nothing.
+/// Reads the logs once for their columns; fails if they have no samples.
 pub(crate) fn scanned(query: &LogQuery) -> Result<(UnionScan, Pipeline), Failure> {
     let mut progress = Progress::new();
     let (scan, pipeline) = query.table(|reports| {
@@ -147,23 +95,23 @@ pub(crate) fn scanned(query: &LogQuery) -> Result<(UnionScan, Pipeline), Failure
         Ok(())
     })?;
     drop(progress);
-    notice_unmatched(query)?;
+    notify_unmatched(query)?;
     if scan.samples() == 0 {
-        notice_problems(&pipeline.reports);
+        notify_problems(&pipeline.reports);
         return Err(no_sample(query));
     }
     Ok((scan, pipeline))
 }
 
-/// Writes what the query asks for; gives the number of samples.
+/// Writes the result of the query; returns the number of samples.
 fn write_all(
     query: &LogQuery,
     file: &mut OutputFile,
-    target: Target,
+    format: Format,
     form: &dyn Fn(&[LogReport]) -> TextForm,
     output: &Path,
 ) -> Result<u64, Failure> {
-    if target == Target::Blg
+    if format == Format::Blg
         && query.paths.len() == 1
         && let Some(count) = copy_log(query, file, output)?
     {
@@ -171,43 +119,44 @@ fn write_all(
     }
     let (scan, pipeline) = scanned(query)?;
     let reports = pipeline.reports.clone();
-    let samples = write_table(file, target, form(&reports), &scan, pipeline, output)?;
-    notice_problems(&reports);
+    let samples = write_table(file, format, form(&reports), &scan, pipeline, output)?;
+    notify_problems(&reports);
     Ok(samples)
 }
 
-/// Copies one log into a BLG in one pass. `None` where its counters change on the way, so that a scan is needed.
+/// Copies one log to a BLG in one pass. `None` if its counters change, so that a scan is needed first.
 fn copy_log(query: &LogQuery, file: &mut OutputFile, output: &Path) -> Result<Option<u64>, Failure> {
     let pipeline = query.copy()?;
     let options = blg_options(&pipeline.reports, output);
-    let writer = BlgWriter::new(&mut *file, options).map_err(|error| at_output(error.into(), output))?;
+    let writer =
+        BlgWriter::new(&mut *file, options).map_err(|error| Failure::of_output(error.into(), output))?;
     let reports = pipeline.reports.clone();
-    let samples = match pump(pipeline, &mut LogSink::new(writer)) {
+    let samples = match run_pipeline(pipeline, &mut LogSink::new(writer)) {
         Ok(samples) => samples,
         Err(FlowError::NewGroups) => {
-            file.restart().map_err(|error| at_output(FlowError::Output(error), output))?;
+            file.restart().map_err(|error| Failure::of_output(FlowError::Output(error), output))?;
             return Ok(None);
         }
-        Err(error) => return Err(at_output(error, output)),
+        Err(error) => return Err(Failure::of_output(error, output)),
     };
-    notice_problems(&reports);
-    notice_unmatched(query)?;
+    notify_problems(&reports);
+    notify_unmatched(query)?;
     if samples == 0 {
         return Err(no_sample(query));
     }
     Ok(Some(samples))
 }
 
-/// A sink that counts what passes, baselines left out.
-pub(crate) struct Counted<S> {
+/// A sink that counts samples, except baselines.
+pub(crate) struct CountingSink<S> {
     pub(crate) sink: S,
     pub(crate) samples: u64,
 }
 
-impl<S: Sink> Sink for Counted<S> {
-    fn take(&mut self, sample: &tachograph_counters::sample::Sample) -> Result<(), FlowError> {
+impl<S: Sink> Sink for CountingSink<S> {
+    fn push(&mut self, sample: &tachograph_counters::sample::Sample) -> Result<(), FlowError> {
         self.samples += u64::from(!sample.is_baseline);
-        self.sink.take(sample)
+        self.sink.push(sample)
     }
 
     fn finish(&mut self) -> Result<(), FlowError> {
@@ -215,67 +164,57 @@ impl<S: Sink> Sink for Counted<S> {
     }
 }
 
-/// Writes a scanned table of samples to a file; returns how many.
+/// Writes scanned samples to a file; returns their number.
 pub(crate) fn write_table<W: Write + Seek>(
     file: &mut W,
-    target: Target,
+    format: Format,
     form: TextForm,
     scan: &UnionScan,
     pipeline: Pipeline,
     output: &Path,
 ) -> Result<u64, Failure> {
-    if target != Target::Blg {
-        return write_text(file, target, form, scan, pipeline).map_err(|error| at_output(error, output));
-    }
-    let options = blg_options(&pipeline.reports, output);
-    let writer = BlgWriter::new(file, options).map_err(|error| at_output(error.into(), output))?;
-    pump(pipeline, &mut LogSink::new(writer)).map_err(|error| at_output(error, output))
+    let written = match format {
+        Format::Blg => {
+            let options = blg_options(&pipeline.reports, output);
+            let writer = BlgWriter::new(file, options).map_err(FlowError::from);
+            writer.and_then(|writer| run_pipeline(pipeline, &mut LogSink::new(writer)))
+        }
+        Format::Csv | Format::Tsv | Format::Json => write_text(file, format, form, scan, pipeline),
+    };
+    written.map_err(|error| Failure::of_output(error, output))
 }
 
-/// Writes a scanned table of samples as text.
+/// Writes scanned samples as text.
 fn write_text(
     out: &mut impl Write,
-    target: Target,
+    format: Format,
     form: TextForm,
     scan: &UnionScan,
     pipeline: Pipeline,
 ) -> Result<u64, FlowError> {
-    let zone = pipeline.reports[0].facts().zone.clone();
-    match target {
-        Target::Text(format) => pump(pipeline, &mut TextSink::new(out, format, zone, scan)?.with_form(form)?),
-        _ => pump(pipeline, &mut JsonSink::new(out, scan)),
+    if !is_text(format) {
+        return run_pipeline(pipeline, &mut JsonSink::new(out, scan));
     }
+    let zone = pipeline.reports[0].facts().zone.clone();
+    run_pipeline(pipeline, &mut TextSink::new(out, format, zone, scan)?.with_form(form)?)
 }
 
-/// Runs a pipeline to its end; returns how many samples passed, baselines left out.
-pub(crate) fn pump(mut pipeline: Pipeline, sink: &mut dyn Sink) -> Result<u64, FlowError> {
+/// Runs a pipeline to its end; returns the number of samples, except baselines.
+pub(crate) fn run_pipeline(mut pipeline: Pipeline, sink: &mut dyn Sink) -> Result<u64, FlowError> {
     let mut progress = Progress::new();
     let reports = pipeline.reports.clone();
-    let mut sink = Counted { sink, samples: 0 };
+    let mut sink = CountingSink { sink, samples: 0 };
     tachograph_flow::run(&mut *pipeline.source, &mut sink, || progress.update(&reports))?;
     drop(progress);
-    let left_out = pipeline.left_out();
-    if left_out > 0 {
-        say(format_args!(
-            "{} of the other machines left out: rows go by the first log's clock, and take samples of at most half an \
-             interval before; --all-times keeps all",
-            counted(left_out, "sample", "samples")
+    let dropped = pipeline.dropped_samples();
+    if dropped > 0 {
+        notify(format_args!(
+            "{} of other machines skipped: rows have the times of the first log's machine, and include samples of the \
+             others that are at most half an interval older; --all-times keeps all",
+            counted(dropped, "sample", "samples")
         ));
     }
     Ok(sink.samples)
-}
-
-/// Names the output file in errors of writing it; errors of reading name their own file.
-pub(crate) fn at_output(error: FlowError, output: &Path) -> Failure {
-    match error {
-        FlowError::Log(error) => {
-            let is_of_output = error.path().is_none_or(|path| path == output);
-            let error = FlowError::Log(error.at_path(output));
-            if is_of_output { Failure::writing(error) } else { error.into() }
-        }
-        FlowError::Output(error) => Failure::writing(LogError::io(error).at_path(output).into()),
-        error => error.into(),
-    }
 }
 
 pub(crate) fn blg_options(reports: &[LogReport], output: &Path) -> BlgWriterOptions {
@@ -289,42 +228,36 @@ pub(crate) fn blg_options(reports: &[LogReport], output: &Path) -> BlgWriterOpti
     options
 }
 
-/// What relog shows without an output.
+/// Without an output: prints a summary of the inputs.
 fn summarise(query: &LogQuery) -> Result<ExitCode, Failure> {
     for path in &query.paths {
         let (report, scan) = list::scan(path, &query.reading)?;
-        notice_problems(std::slice::from_ref(&report));
+        notify_problems(std::slice::from_ref(&report));
         io::stdout().lock().write_all(list::summary(&report, &scan).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// `-q`: what the inputs hold and their counter paths; with `-o` only the paths, as `-cf` takes them.
+/// `-q`: prints a summary of the inputs and their counter paths; with `-o` writes only the paths, for `-cf`.
 fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCode, Failure> {
+    let file =
+        output_file(arguments.output.as_deref()).map(|output| OutputFile::create(output, arguments.yes));
+    let file = file.transpose()?;
     let mut text = String::new();
-    let mut file = match arguments.output.as_deref().filter(|output| !is_standard_output(output)) {
-        Some(output) => Some((OutputFile::create(output, arguments.yes)?, output)),
-        None => None,
-    };
     for path in &query.paths {
         let (report, scan) = list::scan(path, &query.reading)?;
-        notice_problems(std::slice::from_ref(&report));
+        notify_problems(std::slice::from_ref(&report));
         if arguments.output.is_none() {
             text.push_str(&list::summary(&report, &scan));
         }
         for path in list::paths(&scan) {
-            // A file has the names as they are.
+            // Names are only escaped for people.
             text += &if arguments.output.is_none() { line(path) } else { path + "\n" };
         }
     }
-    match &mut file {
-        Some((file, output)) => {
-            file.write_all(text.as_bytes()).map_err(|error| at_output(FlowError::Output(error), output))?;
-        }
+    match file {
+        Some(file) => file.finish_with(&text)?,
         None => io::stdout().lock().write_all(text.as_bytes())?,
-    }
-    if let Some((file, _)) = file {
-        file.finish()?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,138 +1,148 @@
-//! Where rows go as they come: standard output, standard error beside a command, or a file in its place.
+//! Output that is written row by row: to standard output, standard error, or directly to the named file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, cannot, no_place};
-use crate::output::exists;
+use tachograph_flow::FlowError;
 
-/// Takes rows, and hands each on as a whole when it is flushed: whatever ends the command, a file has whole rows.
+use crate::failure::{Failure, cannot, cannot_create, is_a_folder};
+use crate::output::already_exists;
+
+/// Buffers rows and writes them on each flush, so that a file only contains complete rows.
 pub(crate) struct RowOutput {
     pending: Vec<u8>,
     to: Destination,
+    /// The name of the destination in messages.
+    name: PathBuf,
 }
 
 enum Destination {
     Standard(io::Stdout),
-    /// A command has standard output for itself.
+    /// For `cpi COMMAND`: standard output belongs to the command.
     Error(io::Stderr),
-    File(InPlace),
+    File(RowFile),
 }
 
-/// A file that is written in its place.
-struct InPlace {
+struct RowFile {
     file: File,
-    /// What was written, where it is a regular file.
+    /// The number of bytes written, if this is a regular file.
     length: Option<u64>,
-    /// What was there before is kept until there are rows for its place.
+    /// Whether the file still has its old content, which the first write removes.
     has_old: bool,
 }
 
 impl RowOutput {
-    /// Rows for standard output.
     pub(crate) fn standard() -> Self {
-        Self { pending: Vec::new(), to: Destination::Standard(io::stdout()) }
+        let to = Destination::Standard(io::stdout());
+        Self { pending: Vec::new(), to, name: "standard output".into() }
     }
 
-    /// Rows for standard error. That nobody may read them is no error.
+    /// Writes to standard error, and ignores write errors.
     pub(crate) fn standard_error() -> Self {
-        Self { pending: Vec::new(), to: Destination::Error(io::stderr()) }
+        let to = Destination::Error(io::stderr());
+        Self { pending: Vec::new(), to, name: "standard error".into() }
     }
 
-    /// Rows for a file. One that is to be overwritten keeps what it has until the first rows are handed on.
+    /// Opens or creates a file. An existing file keeps its content until the first flush.
     pub(crate) fn file(path: &Path, overwrite: bool) -> Result<Self, Failure> {
-        let file = open_in_place(path, overwrite)?;
+        let file = open_final(path, overwrite)?;
         let is_regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        let file = InPlace { file, length: is_regular.then_some(0), has_old: is_regular && overwrite };
-        Ok(Self { pending: Vec::new(), to: Destination::File(file) })
+        let file = RowFile { file, length: is_regular.then_some(0), has_old: is_regular && overwrite };
+        Ok(Self { pending: Vec::new(), to: Destination::File(file), name: path.to_path_buf() })
+    }
+
+    /// Writes `text`, and flushes.
+    pub(crate) fn write_text(&mut self, text: &str) -> Result<(), Failure> {
+        let outcome = self.write_all(text.as_bytes()).and_then(|()| self.flush());
+        outcome.map_err(|error| Failure::of_output(FlowError::Output(error), &self.name))
     }
 }
 
-/// Refuses to write into what is there, unless `overwrite`. What is no regular file (a device, a pipe) holds nothing that
-/// could be lost.
+/// Fails for a folder, and for an existing file unless `overwrite` is set. Devices and pipes are accepted: they have no
+/// content that could be lost.
 pub(crate) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failure> {
     match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => Err(Failure::usage(format!("{}: this is a folder", path.display()))),
-        Ok(found) if found.is_file() && !overwrite => Err(exists(path)),
+        Ok(found) if found.is_dir() => Err(is_a_folder(path)),
+        Ok(found) if found.is_file() && !overwrite => Err(already_exists(path)),
         _ => Ok(()),
     }
 }
 
-/// Opens a file in its place, or makes it.
-fn open_in_place(path: &Path, overwrite: bool) -> Result<File, Failure> {
+/// Opens or creates a file for writing, without truncating it.
+fn open_final(path: &Path, overwrite: bool) -> Result<File, Failure> {
     refuse_existing(path, overwrite)?;
     let mut options = OpenOptions::new();
     options.write(true);
     if std::fs::metadata(path).map_or(true, |found| found.is_file()) {
-        // Without leave to overwrite, the name must be free at this very moment.
+        // `create_new` also fails if another process has created the file since the check.
         options.create(overwrite).truncate(false).create_new(!overwrite);
     }
     options.open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => exists(path),
-        io::ErrorKind::NotFound => no_place(path),
+        io::ErrorKind::AlreadyExists => already_exists(path),
+        io::ErrorKind::NotFound => cannot_create(path),
         _ => cannot("write", path, &error),
     })
 }
 
-/// Refuses a file that cannot be written, and leaves all as it is: one that exists keeps what it has, another is not there
-/// afterwards.
+/// Fails if a file cannot be written. Changes nothing: an existing file keeps its content, and a new one is removed again.
 pub(crate) fn refuse_unwritable(path: &Path, overwrite: bool) -> Result<(), Failure> {
-    let is_new = matches!(place(path), Some(Place::Free(_)));
-    open_in_place(path, overwrite)?;
-    if is_new && let Some(Place::There { path, .. }) = place(path) {
-        // What cannot be taken away again is empty.
+    let is_new = matches!(identify(path), Some(FileIdentity::New(_)));
+    open_final(path, overwrite)?;
+    if is_new && let Some(FileIdentity::Existing { path, .. }) = identify(path) {
+        // On failure an empty file remains, which does no harm.
         let _ = std::fs::remove_file(path);
     }
     Ok(())
 }
 
-/// Whether two names mean the same file, through links too, or would once it is there.
+/// Whether two paths refer to the same file after following links. The file need not exist.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (place(one), place(other)) {
+    match (identify(one), identify(other)) {
         (Some(one), Some(other)) => one.is_same(&other),
         _ => one == other,
     }
 }
 
-/// What a name means.
-enum Place {
-    /// A file, which may have several names.
-    There { device: u64, inode: u64, path: PathBuf },
-    /// The name of a file that is not there yet, in a folder without links.
-    Free(PathBuf),
+/// The file that a path refers to.
+enum FileIdentity {
+    /// An existing file. It can have several names, so it is identified by device and inode.
+    Existing { device: u64, inode: u64, path: PathBuf },
+    /// The absolute path, with links resolved, of a file that does not exist.
+    New(PathBuf),
 }
 
-impl Place {
+impl FileIdentity {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::There { device, inode, .. }, Self::There { device: other, inode: other_inode, .. }) => {
-                (device, inode) == (other, other_inode)
-            }
-            (Self::Free(path), Self::Free(other)) => path == other,
+            (
+                Self::Existing { device, inode, .. },
+                Self::Existing { device: other, inode: other_inode, .. },
+            ) => (device, inode) == (other, other_inode),
+            (Self::New(path), Self::New(other)) => path == other,
             _ => false,
         }
     }
 }
 
-/// The most links that the kernel follows.
-const LINK_LIMIT: usize = 40;
+/// The maximum number of links that the kernel follows.
+const MAX_LINKS: usize = 40;
 
-/// Where a name leads; nowhere if its folder is not there.
-fn place(path: &Path) -> Option<Place> {
+/// Follows links to a file; `None` if its folder does not exist or if there are too many links.
+fn identify(path: &Path) -> Option<FileIdentity> {
     if let Ok(found) = std::fs::metadata(path) {
         let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        return Some(Place::There { device: found.dev(), inode: found.ino(), path });
+        return Some(FileIdentity::Existing { device: found.dev(), inode: found.ino(), path });
     }
     let mut path = path.to_path_buf();
-    for _ in 0..LINK_LIMIT {
+    for _ in 0..MAX_LINKS {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = std::fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
-        // A link to what is not there is the name of that.
+        // Opening a dangling link creates its target.
         match std::fs::read_link(&path) {
             Ok(target) => path = folder.join(target),
-            Err(_) => return Some(Place::Free(folder.join(path.file_name()?))),
+            Err(_) => return Some(FileIdentity::New(folder.join(path.file_name()?))),
         }
     }
     None
@@ -154,15 +164,15 @@ impl Write for RowOutput {
                 let _ = out.write_all(&self.pending);
                 Ok(())
             }
-            Destination::File(InPlace { file, length, has_old }) => {
+            Destination::File(RowFile { file, length, has_old }) => {
                 let cut = if *has_old { file.set_len(0) } else { Ok(()) };
                 *has_old &= cut.is_err();
                 let outcome = cut.and_then(|()| file.write_all(&self.pending));
                 if let Some(length) = length.as_mut().filter(|_| !*has_old) {
                     match &outcome {
                         Ok(()) => *length += self.pending.len() as u64,
-                        // The disk is full: takes the part of a row away again. Where that fails too, the first error
-                        // is the one to tell.
+                        // The disk is full, for example: remove the partial row. If that fails too, the write error is
+                        // still the one returned.
                         Err(_) => {
                             drop(file.set_len(*length).and_then(|()| file.seek(SeekFrom::Start(*length))))
                         }
@@ -171,7 +181,7 @@ impl Write for RowOutput {
                 outcome
             }
         };
-        // Also after an error: what cannot be written is not tried again when this is dropped.
+        // Also after an error: otherwise, dropping a writer that wraps this one would write the rows again.
         self.pending.clear();
         outcome
     }

@@ -10,20 +10,19 @@ use tachograph_logs::Budget;
 use tachograph_machine::Machine;
 use tachograph_monitor::{Chosen, View};
 use tachograph_perflib::Registry;
-use tachograph_system::Roots;
 use tachograph_web::metrics::MetricsOptions;
 use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Token, Uploads};
 
 use crate::arguments::ServeArguments;
-use crate::failure::{Failure, say};
-use crate::{allocator, live, signals};
+use crate::failure::{Failure, notify};
+use crate::{allocator, signals, this_machine};
 
-/// How many intervals of this machine are kept.
+/// The number of live intervals that are kept in memory.
 const POINTS: usize = 1000;
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     allocator::prefer_small();
-    let machine = Machine::of_this_machine().map_err(Failure::work)?;
+    let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
     let registry = machine.registry();
     let view = view(arguments, &registry)?;
     let mut default_paths = match &view {
@@ -31,17 +30,17 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         None => arguments.paths(&registry)?,
     };
     if default_paths.is_empty() {
-        default_paths = live::default_counters(&registry)?;
+        default_paths = this_machine::default_counters(&registry)?;
     }
     let metrics = arguments.metrics(&registry)?;
-    live::say_missing(&registry, &[&default_paths[..], &metrics].concat())?;
+    this_machine::notify_missing_paths(&registry, &[&default_paths[..], &metrics].concat())?;
     let interval = arguments.interval.or(view.as_ref().and_then(|view| view.interval));
     let live = LiveOptions {
         registry: Arc::new(move || machine.refresh()),
         interval: interval.unwrap_or(Duration::from_secs(1)),
         points: POINTS,
-        zone: live::zone_of_now(),
-        boot_time: tachograph_system::boot_time(&Roots::of_this_machine()).unwrap_or_default(),
+        zone: this_machine::current_zone(),
+        boot_time: this_machine::boot_time(),
         default_paths: default_paths.iter().map(ToString::to_string).collect(),
     };
     let server = Server::bind(ServeOptions {
@@ -57,8 +56,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         memory: Budget::new(arguments.max_memory.saturating_mul(1 << 20)),
         encoding: arguments.encoding,
         release: Some(Arc::new(allocator::release)),
-        log: arguments.verbose.then(|| Arc::new(|line: &str| say(line)) as LineLog),
-        notices: Some(Arc::new(|line: &str| say(line))),
+        log: arguments.verbose.then(|| Arc::new(|line: &str| notify(line)) as LineLog),
+        notices: Some(Arc::new(|line: &str| notify(line))),
     })?;
     let stopper = server.stopper();
     signals::handle(&signals::not_ignored(&[SIGINT, SIGTERM, SIGHUP]), move |_| stopper.stop())?;
@@ -69,7 +68,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The view of a file, with the counters of the command line behind its own.
+/// The saved view, with the counters from the command line added.
 fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<View>, Failure> {
     let Some(file) = &arguments.view else { return Ok(None) };
     let mut view = View::open(file).map_err(Failure::usage)?;
@@ -79,6 +78,6 @@ fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<View>,
 
 impl From<ServeError> for Failure {
     fn from(error: ServeError) -> Self {
-        if error.is_usage() { Self::usage(error) } else { Self::work(error) }
+        if error.is_usage() { Self::usage(error) } else { Self::runtime(error) }
     }
 }

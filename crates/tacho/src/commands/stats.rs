@@ -1,4 +1,4 @@
-//! `tacho stats`: the figures of every counter.
+//! `tacho stats`: statistics of each counter.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -12,25 +12,24 @@ use tachograph_flow::sinks::{
     write_statistics_json,
 };
 
-use super::relog::Counted;
-use super::{no_sample, no_value, notice_problems, notice_unmatched};
-use crate::arguments::{Across, StatsArguments, StatsFormat};
-use crate::failure::{Failure, say};
+use super::relog::CountingSink;
+use super::{no_sample, no_value, notify_problems, notify_unmatched, overview};
+use crate::arguments::{ReportFormat, StatsArguments};
+use crate::failure::{Failure, notify};
 use crate::progress::Progress;
 use crate::table::{counted, grouped, value, write_table};
 use tachograph_logs::{Grouping, LogError};
 
 pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     let mut query = arguments.selection.query(&arguments.files, None)?;
-    // Statistics know counters by their paths.
     query.reading.grouping = Grouping::Neighbours;
     let sink = StatisticsSink::new(StatisticsOptions {
         intervals: if arguments.only_active { Intervals::Active } else { Intervals::All },
-        across_machines: arguments.across == Some(Across::Machines),
+        across_machines: arguments.across.is_some(),
         with_causes: arguments.verbose,
         ..StatisticsOptions::default()
     });
-    let mut sink = Counted { sink, samples: 0 };
+    let mut sink = CountingSink { sink, samples: 0 };
     let mut pipeline = query.samples()?;
     let reports = pipeline.reports.clone();
     if reports.iter().any(|report| report.facts().format.is_formatted()) {
@@ -38,33 +37,33 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     }
     let mut progress = Progress::new();
     tachograph_flow::run(&mut *pipeline.source, &mut sink, || progress.update(&reports))
-        .map_err(|error| named(error, &reports))?;
+        .map_err(|error| with_log_names(error, &reports))?;
     drop(progress);
-    notice_problems(&reports);
+    notify_problems(&reports);
     let rows = sink.sink.rows();
-    notice_unmatched(&query)?;
+    notify_unmatched(&query)?;
     let renumbered = pipeline.renumbered();
     if renumbered > 0 {
         let times = counted(renumbered, "time", "times");
-        say(format_args!(
-            "{times} a name passed to another process (its ID Process changed); no value was made across"
+        notify(format_args!(
+            "{times} an instance name passed to another process (ID Process changed); no interval spans the change"
         ));
     }
     if rows.is_empty() {
         return Err(if sink.samples > 0 { no_value(&query) } else { no_sample(&query) });
     }
     let errors = sink.sink.errors();
-    if arguments.format != StatsFormat::Table {
+    if arguments.format != ReportFormat::Table {
         for error in &errors {
             let [path, status, count, first, last] = error_cells(error);
-            say(format_args!("{path}: {status}, {count} times from {first} to {last}"));
+            notify(format_args!("{path}: {status}, {count} times between {first} and {last}"));
         }
     }
     let mut out = BufWriter::new(io::stdout().lock());
     match arguments.format {
-        StatsFormat::Json => write_statistics_json(&rows, &mut out)?,
-        StatsFormat::Csv => write_statistics_csv(&rows, &mut out)?,
-        StatsFormat::Table => {
+        ReportFormat::Json => write_statistics_json(&rows, &mut out)?,
+        ReportFormat::Csv => write_statistics_csv(&rows, &mut out)?,
+        ReportFormat::Table => {
             write_table(&mut out, HEADER, 2, &rows, cells)?;
             if rows.iter().any(|row| row.summary.average_kind == AverageKind::Arithmetic) {
                 out.write_all(ARITHMETIC.as_bytes())?;
@@ -73,7 +72,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
                 }
             }
             if arguments.only_active {
-                out.write_all(b"\nOver intervals with activity only; averages are the same either way.\n")?;
+                out.write_all(b"\nOnly intervals with activity; averages are the same either way.\n")?;
             }
             if !errors.is_empty() {
                 out.write_all(b"\n")?;
@@ -85,8 +84,8 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Names the logs in an error of the statistics, which are kept of all of them.
-fn named(error: FlowError, reports: &[LogReport]) -> FlowError {
+/// Adds the names of the logs to an error.
+fn with_log_names(error: FlowError, reports: &[LogReport]) -> FlowError {
     match (error, reports) {
         (FlowError::Log(error), [log]) => error.at_path(log.path()).into(),
         (FlowError::Log(error), [first, others @ ..]) => {
@@ -101,11 +100,11 @@ fn named(error: FlowError, reports: &[LogReport]) -> FlowError {
     }
 }
 
-const ARITHMETIC: &str = "\n* arithmetic: the log holds formatted values of this counter, so this is their mean, not the \
-average by the counter's type.\n";
+const ARITHMETIC: &str = "\n* arithmetic mean: the log has only formatted values of this counter, so the average by the \
+counter's type cannot be computed.\n";
 
-/// Not true of a BLG that was made from a text.
-const RECORDED: &str = "  A .blg recorded at the same time gives the right one.\n";
+/// Shown only for text logs, not for a BLG that was converted from one.
+const RECORDED: &str = "  A .blg recorded at the same time has the correct average.\n";
 
 const HEADER: [&str; 11] =
     ["counter", "unit", "last", "average", "minimum", "maximum", "p50", "p95", "p99", "values", "errors"];
@@ -129,23 +128,12 @@ fn error_cells(error: &CounterErrors) -> [String; 5] {
 
 fn cells(row: &StatisticsRow) -> [String; 11] {
     let summary = &row.summary;
-    let shown = |figure: Option<f64>| value(row.counter.counter_type, figure);
-    let mut average = shown(summary.average);
+    let [path, unit, last, mut average, minimum, maximum] = overview::cells(row);
     if summary.average_kind == AverageKind::Arithmetic {
         average.push('*');
     }
-    let quantile = |place: usize| shown(summary.quantiles.map(|quantiles| quantiles[place]));
-    [
-        row.path.clone(),
-        row.counter.unit().into_owned(),
-        shown(summary.last),
-        average,
-        shown(summary.minimum),
-        shown(summary.maximum),
-        quantile(0),
-        quantile(2),
-        quantile(3),
-        grouped(&summary.values.to_string()),
-        grouped(&summary.errors.to_string()),
-    ]
+    let [p50, p95, p99] = [0, 2, 3]
+        .map(|index| value(row.counter.counter_type, summary.quantiles.map(|quantiles| quantiles[index])));
+    let [values, errors] = [summary.values, summary.errors].map(|count| grouped(&count.to_string()));
+    [path, unit, last, average, minimum, maximum, p50, p95, p99, values, errors]
 }

@@ -1,11 +1,11 @@
-//! `relog -a`: new samples at the end of a log.
+//! `relog -a`: appending samples to a log.
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, counter, mixed, one, raw};
+use crate::log_fixture::{LogFixture, counter, mixed, one, raw};
 use crate::run::Folder;
 
-/// A log whole and in two files, the second with the baseline before it.
+/// A complete log, and the same in two files, of which the second starts with a baseline.
 fn cut_in_two() -> Folder {
     let folder = Folder::new();
     mixed("WEB1", 0, 12).write(&folder.path("all.blg"));
@@ -15,17 +15,17 @@ fn cut_in_two() -> Folder {
 }
 
 #[test]
-fn to_a_blg() {
+fn appends_to_a_blg() {
     let folder = cut_in_two();
     let ran = folder.relog(["2.blg", "-a", "-o", "1.blg"]);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", "tacho: 1.blg: 6 samples written\n"));
     assert_eq!(folder.stats(&["1.blg"]), folder.stats(&["all.blg"]));
     let checked = folder.prints(["check", "1.blg"]);
-    assert!(checked.starts_with("1.blg: whole: BLG, 12 samples"), "{checked}");
+    assert!(checked.starts_with("1.blg: intact: BLG, 12 samples"), "{checked}");
 }
 
 #[test]
-fn to_a_text() {
+fn appends_to_a_text_log() {
     for extension in ["csv", "tsv"] {
         let folder = cut_in_two();
         let name = format!("1.{extension}");
@@ -33,7 +33,7 @@ fn to_a_text() {
         folder.relog(["1.blg", "-o", &name]);
         folder.relog(["2.blg", "-a", "-o", &name]);
         assert_eq!(folder.text(&name), folder.text("all.text"));
-        // A text to a text.
+        // A text log to a text log.
         folder.relog(["1.blg", "-y", "-o", &name]);
         folder.relog(["2.blg", "-f", extension, "-o", "2.text"]);
         folder.relog(["2.text", "-a", "-o", &name]);
@@ -42,28 +42,28 @@ fn to_a_text() {
 }
 
 #[test]
-fn to_nothing_yet_begins_a_log() {
+fn appending_to_a_missing_file_creates_it() {
     let folder = cut_in_two();
     folder.relog(["1.blg", "-a", "-o", "new.blg"]);
     assert_eq!(folder.stats(&["new.blg"]), folder.stats(&["1.blg"]));
 }
 
 #[test]
-fn other_counters_are_refused() {
+fn different_counters_are_refused() {
     let folder = cut_in_two();
     let mut memory =
-        Made::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+        LogFixture::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
     memory.at(60, vec![one(raw(1, 0))]).write(&folder.path("memory.blg"));
     let before = folder.bytes("1.blg");
     folder
         .run(["relog", "memory.blg", "-a", "-o", "1.blg"])
-        .refused(2, r"1.blg: cannot append: the input has no '\\WEB1\Memory\% Committed Bytes In Use'");
+        .fails_with(2, r"1.blg: cannot append: the input lacks '\\WEB1\Memory\% Committed Bytes In Use'");
     folder
         .run(["relog", "2.blg", "-a", "-o", "memory.blg"])
-        .refused(2, r"memory.blg: cannot append: it has no '\\WEB1\Memory\% Committed Bytes In Use'");
-    folder.run(["relog", "2.blg", "-c", r"\System\*", "-a", "-o", "memory.blg"]).refused(
+        .fails_with(2, r"memory.blg: cannot append: it lacks '\\WEB1\Memory\% Committed Bytes In Use'");
+    folder.run(["relog", "2.blg", "-c", r"\System\*", "-a", "-o", "memory.blg"]).fails_with(
         2,
-        r"memory.blg: cannot append: where it has '\\WEB1\Memory\Available Bytes', the input has '\\WEB1\System\Context Switches/sec'",
+        r"memory.blg: cannot append: it has '\\WEB1\Memory\Available Bytes' where the input has '\\WEB1\System\Context Switches/sec'",
     );
     assert_eq!(folder.bytes("1.blg"), before);
 }
@@ -71,19 +71,19 @@ fn other_counters_are_refused() {
 #[test]
 fn earlier_times_are_refused() {
     let folder = cut_in_two();
-    folder.run(["relog", "1.blg", "-a", "-o", "2.blg"]).refused(
+    folder.run(["relog", "1.blg", "-a", "-o", "2.blg"]).fails_with(
         2,
-        "2.blg: cannot append: it ends at 2024-03-05T10:00:11.000+01:00, and the input begins at \
+        "2.blg: cannot append: it ends at 2024-03-05T10:00:11.000+01:00, but the input starts at \
          2024-03-05T10:00:00.000+01:00; cut the input with -b",
     );
 }
 
 #[test]
-fn another_format_is_refused() {
+fn a_different_format_is_refused() {
     let folder = cut_in_two();
     folder
         .run(["relog", "2.blg", "-a", "-f", "csv", "-o", "1.blg"])
-        .refused(2, "1.blg: cannot append: it is a BLG; give -f the same format");
+        .fails_with(2, "1.blg: cannot append: its format is BLG; use the same with -f");
     folder.write("notes.txt", "no log\n");
     let ran = folder.run(["relog", "2.blg", "-a", "-o", "notes.txt"]);
     assert_eq!(ran.status, 1, "{}", ran.stderr);

@@ -1,9 +1,9 @@
-//! The article on averages: one read of 150 ms, then nine entries without a read.
+//! The example of Microsoft's article on averages: one read of 150 ms, then nine samples without a read.
 
 use tachograph_counters::CounterType;
 use tachograph_counters::set::Counter;
 
-use crate::made::{Made, one, raw};
+use crate::log_fixture::{LogFixture, one, raw};
 use crate::run::Folder;
 
 const PATH: &str = r"\\SERVER\PhysicalDisk(0 C:)\Avg. Disk sec/Read";
@@ -11,7 +11,7 @@ const PATH: &str = r"\\SERVER\PhysicalDisk(0 C:)\Avg. Disk sec/Read";
 fn article() -> Folder {
     let folder = Folder::new();
     let counter = Counter::new("Avg. Disk sec/Read", CounterType::AVERAGE_TIMER, 14_318_180);
-    let mut log = Made::new("SERVER").value_of("PhysicalDisk", "0 C:", counter);
+    let mut log = LogFixture::new("SERVER").value_of("PhysicalDisk", "0 C:", counter);
     log.at(0, vec![one(raw(0, 0))]);
     for second in 1..=10 {
         log.at(second, vec![one(raw(2_147_727, 1))]);
@@ -21,7 +21,7 @@ fn article() -> Folder {
 }
 
 #[test]
-fn the_average_is_that_of_the_one_read() {
+fn the_average_is_the_time_of_the_only_read() {
     let folder = article();
     let rows = folder.stats(&["article.blg"]);
     let figures = ["average", "average_kind", "last", "minimum", "maximum", "values", "errors", "unit"];
@@ -35,7 +35,7 @@ fn the_average_is_that_of_the_one_read() {
 }
 
 #[test]
-fn through_csv_it_is_arithmetic_and_says_so() {
+fn averages_of_a_csv_are_marked_as_arithmetic() {
     let folder = article();
     folder.relog(["article.blg", "-f", "csv", "-o", "article.csv"]);
     let nine = (2..=10).map(|second| format!("\"03/05/2024 10:00:{second:02}.000\",\"0\"\r\n"));
@@ -54,20 +54,17 @@ fn through_csv_it_is_arithmetic_and_says_so() {
         "counter                                         unit  last  average  minimum  maximum  p50   p95   p99  values  errors\n\
          \\\\SERVER\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read           0   0.015*        0     0.15    0  0.15  0.15      10       0\n\
          \n\
-         * arithmetic: the log holds formatted values of this counter, so this is their mean, not the average by the counter's type.\n  \
-           A .blg recorded at the same time gives the right one.\n"
+         * arithmetic mean: the log has only formatted values of this counter, so the average by the counter's type cannot be computed.\n  \
+           A .blg recorded at the same time has the correct average.\n"
     );
 }
 
 #[test]
-fn only_active_leaves_the_nine_zeros_out() {
+fn only_active_ignores_intervals_without_reads() {
     let folder = article();
     let rows = folder.stats(&["article.blg", "--only-active"]);
     let figures = ["average", "minimum", "maximum", "p50", "values"].map(|key| rows[0][key].to_string());
     assert_eq!(figures, ["0.15", "0.15", "0.15", "0.15", "1"]);
     let text = folder.prints(["stats", "article.blg", "--only-active"]);
-    assert!(
-        text.ends_with("\nOver intervals with activity only; averages are the same either way.\n"),
-        "{text}"
-    );
+    assert!(text.ends_with("\nOnly intervals with activity; averages are the same either way.\n"), "{text}");
 }

@@ -1,9 +1,9 @@
-//! `check`: whole logs, damaged ones, and what can be saved.
+//! `check`: intact and damaged logs, and `--salvage`.
 
-use crate::made::mixed;
+use crate::log_fixture::mixed;
 use crate::run::Folder;
 
-/// A log in small buffers, and how long it is.
+/// A log with small buffers, and its length.
 fn in_small_buffers() -> (Folder, usize) {
     let folder = Folder::new();
     let mut log = mixed("WEB1", 0, 40);
@@ -14,43 +14,43 @@ fn in_small_buffers() -> (Folder, usize) {
 }
 
 #[test]
-fn a_whole_log() {
+fn an_intact_log() {
     let (folder, _) = in_small_buffers();
     assert_eq!(
         folder.prints(["check", "in.blg"]),
-        "in.blg: whole: BLG, 40 samples from 2024-03-05T10:00:00.000+01:00 to 2024-03-05T10:00:39.000+01:00 (39.000 s), \
+        "in.blg: intact: BLG, 40 samples from 2024-03-05T10:00:00.000+01:00 to 2024-03-05T10:00:39.000+01:00 (39.000 s), \
          280 raw values, machine WEB1\n"
     );
     folder.relog(["in.blg", "-t", "40", "-o", "one.csv"]);
     assert_eq!(
         folder.prints(["check", "one.csv"]),
-        "one.csv: whole: CSV, 1 sample from 2024-03-05T10:00:00.000+01:00 to 2024-03-05T10:00:00.000+01:00 (0.000 s), \
+        "one.csv: intact: CSV, 1 sample from 2024-03-05T10:00:00.000+01:00 to 2024-03-05T10:00:00.000+01:00 (0.000 s), \
          2 formatted values, machine WEB1\n"
     );
 }
 
 #[test]
-fn a_log_that_was_cut_short() {
+fn a_truncated_log() {
     let (folder, length) = in_small_buffers();
     folder.write("cut.blg", &folder.bytes("in.blg")[..length * 2 / 3 + 100]);
     let ran = folder.run(["check", "cut.blg"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "{}", ran.stdout);
     let lines: Vec<_> = ran.stdout.lines().collect();
-    let (places, end) = lines.split_at(lines.len() - 2);
+    let (problems, end) = lines.split_at(lines.len() - 2);
     assert!(
-        !places.is_empty() && places.iter().all(|line| line.starts_with("cut.blg: offset 0x")),
+        !problems.is_empty() && problems.iter().all(|line| line.starts_with("cut.blg: offset 0x")),
         "{lines:#?}"
     );
     assert!(
-        end[0].starts_with(&format!("cut.blg: damaged in {} place", places.len()))
+        end[0].starts_with(&format!("cut.blg: {} problem", problems.len()))
             && end[0].contains(" samples from "),
         "{end:?}"
     );
-    assert_eq!(end[1], "'tacho check cut.blg --salvage OUT' writes the samples that are whole");
+    assert_eq!(end[1], "'tacho check cut.blg --salvage OUT' saves the intact samples");
 }
 
 #[test]
-fn a_damaged_log_is_usable_with_a_notice() {
+fn a_damaged_log_is_read_with_a_notice() {
     let (folder, length) = in_small_buffers();
     folder.write("cut.blg", &folder.bytes("in.blg")[..length * 2 / 3 + 100]);
     for arguments in [
@@ -73,10 +73,10 @@ fn a_damaged_log_is_usable_with_a_notice() {
 }
 
 #[test]
-fn what_is_whole_is_saved() {
+fn salvage_saves_intact_samples() {
     let (folder, length) = in_small_buffers();
     let mut bytes = folder.bytes("in.blg");
-    // One buffer in the midst is gone.
+    // Destroys one buffer in the middle.
     let middle = length / 2 / 1024 * 1024;
     bytes[middle..middle + 1024].fill(0xAA);
     folder.write("bad.blg", bytes);
@@ -87,13 +87,13 @@ fn what_is_whole_is_saved() {
     let count: u64 = count.expect("a count").parse().expect("a number");
     assert!((30..40).contains(&count), "{count}");
     let checked = folder.prints(["check", "saved.blg"]);
-    assert!(checked.starts_with(&format!("saved.blg: whole: BLG, {count} samples from ")), "{checked}");
+    assert!(checked.starts_with(&format!("saved.blg: intact: BLG, {count} samples from ")), "{checked}");
     assert_eq!(folder.stats(&["saved.blg"]), folder.stats(&["bad.blg"]));
 
     let again = folder.run(["check", "bad.blg", "--salvage", "saved.blg"]);
     assert_eq!(
         (again.status, again.stderr.as_str()),
-        (2, "tacho: saved.blg exists: give -y to overwrite it, or another name\n")
+        (2, "tacho: saved.blg exists: use -y to overwrite it, or another name\n")
     );
     assert_eq!(folder.run(["check", "bad.blg", "--salvage", "saved.blg", "-y"]).status, 1);
     assert_eq!(folder.run(["check", "bad.blg", "--salvage", "saved.csv"]).status, 1);
@@ -101,7 +101,7 @@ fn what_is_whole_is_saved() {
 }
 
 #[test]
-fn a_whole_log_may_be_saved_too() {
+fn salvage_copies_an_intact_log() {
     let (folder, _) = in_small_buffers();
     let printed = folder.prints(["check", "in.blg", "--salvage", "copy.blg"]);
     assert!(printed.ends_with("copy.blg: 40 samples written\n"), "{printed}");
@@ -109,7 +109,7 @@ fn a_whole_log_may_be_saved_too() {
 }
 
 #[test]
-fn a_damaged_text() {
+fn a_damaged_text_log() {
     let (folder, _) = in_small_buffers();
     folder.relog(["in.blg", "-o", "in.csv"]);
     let text = folder.text("in.csv").replacen("10:00:07.000", "seven", 1);
@@ -117,14 +117,14 @@ fn a_damaged_text() {
     let ran = folder.run(["check", "bad.csv", "--salvage", "saved.csv"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "{}", ran.stdout);
     let lines: Vec<_> = ran.stdout.lines().collect();
-    assert!(lines[0].contains("line 9 has no time, and is left out"), "{lines:#?}");
-    assert!(lines[1].contains("line 41 is cut short, and left out"), "{lines:#?}");
-    assert!(lines[2].starts_with("bad.csv: damaged in 2 places; whole: 38 samples from"), "{lines:#?}");
-    assert!(folder.prints(["check", "saved.csv"]).starts_with("saved.csv: whole: CSV, 38 samples"));
+    assert!(lines[0].contains("line 9 has no time; it is skipped"), "{lines:#?}");
+    assert!(lines[1].contains("line 41 is cut short; it is skipped"), "{lines:#?}");
+    assert!(lines[2].starts_with("bad.csv: 2 problems; intact: 38 samples from"), "{lines:#?}");
+    assert!(folder.prints(["check", "saved.csv"]).starts_with("saved.csv: intact: CSV, 38 samples"));
 }
 
 #[test]
-fn nothing_to_save() {
+fn nothing_to_salvage() {
     let (folder, _) = in_small_buffers();
     folder.write("head.blg", &folder.bytes("in.blg")[..1024]);
     let ran = folder.run(["check", "head.blg", "--salvage", "saved.blg"]);
@@ -134,14 +134,14 @@ fn nothing_to_save() {
 }
 
 #[test]
-fn only_the_first_buffer_of_a_log() {
+fn a_log_with_only_its_first_buffer() {
     let (folder, length) = in_small_buffers();
     folder.write("head.blg", &folder.bytes("in.blg")[..1024]);
     for command in ["check", "list", "stats"] {
-        folder.run([command, "head.blg"]).refused(
+        folder.run([command, "head.blg"]).fails_with(
             1,
             &format!(
-                "head.blg: damaged at offset 0x400: the file is cut short: its header counts more buffers (found 1024 bytes, \
+                "head.blg: damaged at offset 0x400: the file is cut short: the header counts more buffers (found 1024 bytes, \
                  expected {length} bytes: {} buffers)",
                 length / 1024
             ),

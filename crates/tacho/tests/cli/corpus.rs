@@ -1,11 +1,11 @@
-//! What must be shown of real logs, where TACHO_CORPUS names their folder.
+//! Real logs: run if TACHO_CORPUS names their folder.
 
 use crate::run::{Folder, row};
 
-/// The path of a log of the corpus; `None`, with a notice, where there is no corpus.
+/// The path of a log of the corpus; `None`, with a notice, without a corpus.
 fn corpus(name: &str) -> Option<String> {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
-        eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
+        eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return None;
     };
     let folder = std::path::PathBuf::from(folder);
@@ -20,7 +20,7 @@ fn figure(value: &serde_json::Value) -> String {
 }
 
 #[test]
-fn the_statistics_that_windows_shows() {
+fn statistics_equal_those_of_windows() {
     let Some(log) = corpus("BasicPerfCounters.blg") else { return };
     let rows = Folder::new().stats(&[&log]);
     assert_eq!(rows.len(), 10);
@@ -36,7 +36,7 @@ fn the_statistics_that_windows_shows() {
 }
 
 #[test]
-fn the_table_has_the_figures_of_performance_monitor() {
+fn the_table_has_the_values_of_performance_monitor() {
     let Some(log) = corpus("BasicPerfCounters.blg") else { return };
     let table = Folder::new().prints(["stats", &log, "-c", r"\Processor(_Total)\*"]);
     let row = table.lines().nth(1).expect("a row");
@@ -71,7 +71,7 @@ fn the_first_rows_of_the_csv() {
 }
 
 #[test]
-fn a_log_of_blocks() {
+fn a_log_with_block_records() {
     let Some(log) = corpus("SampleLog.blg") else { return };
     let folder = Folder::new();
     let listed = folder.prints(["list", "-f", "json", &log]);
@@ -97,14 +97,14 @@ fn a_log_of_blocks() {
 }
 
 #[test]
-fn a_csv_without_its_mark_is_refused() {
+fn a_csv_without_pdh_header_is_refused() {
     let Some(log) = corpus("CorruptBlg.blg") else { return };
     let folder = Folder::new();
     for command in ["list", "stats", "relog", "check"] {
-        folder.run([command, &log]).refused(
+        folder.run([command, &log]).fails_with(
             1,
             &format!(
-                "{log}: no performance log: it starts with '\"(Pacific Daylight Time)(420)\",\"\\\\CHANDSR-X86\\Pr...' \
+                "{log}: not a performance log: it starts with '\"(Pacific Daylight Time)(420)\",\"\\\\CHANDSR-X86\\Pr...' \
                  (a text); a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {{\"time\""
             ),
         );
@@ -112,7 +112,7 @@ fn a_csv_without_its_mark_is_refused() {
 }
 
 #[test]
-fn cut_in_two_and_put_together_again() {
+fn two_halves_have_the_statistics_of_the_whole() {
     for name in ["BasicPerfCounters.blg", "SampleLog.blg"] {
         let Some(log) = corpus(name) else { return };
         let folder = Folder::new();
@@ -122,7 +122,7 @@ fn cut_in_two_and_put_together_again() {
         let (parts, whole) = (folder.stats(&["2.blg", "1.blg"]), folder.stats(&[&log]));
         assert_eq!(parts.len(), whole.len());
         for (mut part, whole) in parts.into_iter().zip(whole) {
-            // A difference across two files that is negative is no pair; within one it is an error.
+            // A negative difference is an error within a file, but not a pair across files.
             assert!(part["errors"].as_u64() <= whole["errors"].as_u64(), "{name}");
             part["errors"] = whole["errors"].clone();
             assert_eq!(part, whole, "{name}");
@@ -131,16 +131,16 @@ fn cut_in_two_and_put_together_again() {
 }
 
 #[test]
-fn the_example_of_the_guide_is_what_is_printed() {
+fn the_example_of_the_guide_is_the_real_output() {
     let Some(log) = corpus("BasicPerfCounters.blg") else { return };
     let folder = Folder::new();
     folder.write("server.blg", std::fs::read(log).expect("a log of the corpus"));
     let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide.md");
     let guide = std::fs::read_to_string(guide).expect("the guide");
-    let is_it = |block: &&str| block.starts_with("console\n$ tacho list server.blg\n");
-    let example = guide.split("```").find(is_it).expect("a fenced block with the two commands");
+    let is_example = |block: &&str| block.starts_with("console\n$ tacho list server.blg\n");
+    let example = guide.split("```").find(is_example).expect("a fenced block with the two commands");
     let (list, stats) = example.split_once("\n\n$ tacho stats").expect("two commands");
-    let (list, _) = list.split_once("  ...").expect("the beginning of what is printed");
+    let (list, _) = list.split_once("  ...").expect("the start of the output");
     let list = list.strip_prefix("console\n$ tacho list server.blg\n").expect("a command");
     assert!(folder.prints(["list", "server.blg"]).starts_with(list), "{list}");
     let paths = [r"\PhysicalDisk(*)\Avg. Disk Bytes/*", r"\Processor(_Total)\*"];

@@ -1,4 +1,4 @@
-//! `tacho cpi` around a command: its status, its output, and where the results go. With hardware counters and without.
+//! `tacho cpi COMMAND`: exit status, output, and destination of the results. Works with and without hardware counters.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -6,20 +6,20 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Outcome};
 
-/// What is printed beside messages.
+/// The output without messages.
 pub(crate) fn results(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with("tacho: ")).collect()
 }
 
-/// Each message of this machine without counters is one line; there is nothing else.
+/// The text has only messages, such as that counters are missing.
 #[track_caller]
 pub(crate) fn only_messages(text: &str) {
     assert_eq!(results(text), [""; 0], "{text}");
 }
 
-/// The objects of JSON, one a line.
+/// The objects of JSON lines.
 #[track_caller]
 pub(crate) fn objects(text: &str) -> Vec<Value> {
     text.lines()
@@ -28,7 +28,7 @@ pub(crate) fn objects(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn the_status_is_passed_on() {
+fn the_exit_status_is_that_of_the_command() {
     let folder = Folder::new();
     folder.write("plain.txt", "no program");
     for (arguments, status) in [
@@ -48,17 +48,16 @@ fn the_status_is_passed_on() {
         assert_eq!((ran.status, ran.stdout.as_str()), (status, ""), "{arguments:?} {ran:?}");
     }
     let ran = folder.run(["cpi", "--", "no-such-command-of-ours"]);
-    let message = "tacho: 'no-such-command-of-ours' was not found: check its name; 'tacho cpi -c' runs what the shell \
-                   understands";
+    let message = "tacho: 'no-such-command-of-ours' not found: check its name; use 'tacho cpi -c' for shell \
+                   commands";
     assert_eq!(ran.stderr.lines().last(), Some(message));
     let ran = folder.run(["cpi", "--", "./plain.txt"]);
-    let message = "tacho: './plain.txt' cannot be executed: Permission denied";
+    let message = "tacho: cannot execute './plain.txt': Permission denied";
     assert_eq!(ran.stderr.lines().last(), Some(message));
 }
 
-/// `tacho` raises its own limit; what it runs has the one that it was started with.
 #[test]
-fn the_command_has_the_limit_of_open_files_that_tacho_was_started_with() {
+fn the_command_has_the_original_limit_of_open_files() {
     let limits = |script: &str| -> String {
         let script = format!("ulimit -Sn 200; {script}");
         let mut shell = Command::new("sh");
@@ -74,9 +73,9 @@ fn the_command_has_the_limit_of_open_files_that_tacho_was_started_with() {
     assert!(of_tacho.contains("Handle Count"), "{of_tacho}");
 }
 
-/// The limit is lowered when the counters are open: they may take more files than the command gets.
+/// Counters can need more open files than the command is allowed.
 #[test]
-fn counters_of_a_command_are_opened_with_the_raised_limit_of_open_files() {
+fn counters_are_opened_with_the_raised_limit_of_open_files() {
     let script = r#"ulimit -Sn 5; exec "$0" cpi -c 'ulimit -Sn'"#;
     let mut shell = Command::new("sh");
     let output = shell.args(["-c", script, env!("CARGO_BIN_EXE_tacho")]).output().expect("the shell starts");
@@ -86,7 +85,7 @@ fn counters_of_a_command_are_opened_with_the_raised_limit_of_open_files() {
 }
 
 #[test]
-fn what_exists_is_kept_where_nothing_is_measured() {
+fn existing_files_are_kept_if_nothing_is_measured() {
     let folder = Folder::new();
     folder.write("keep.csv", "mine");
     folder.write("good.nrm2", "a trace");
@@ -107,7 +106,7 @@ fn what_exists_is_kept_where_nothing_is_measured() {
         );
         assert_eq!(folder.names(), ["good.nrm2", "keep.csv"], "{arguments:?}");
     }
-    // What is measured takes the place of all that was there.
+    // Results replace the whole old content.
     folder.write("keep.csv", "mine".repeat(10_000));
     folder.run(["cpi", "-y", "-f", "csv", "-o", "keep.csv", "--", "true"]);
     let text = folder.text("keep.csv");
@@ -125,12 +124,12 @@ fn a_hyphen_is_standard_output() {
 }
 
 #[test]
-fn standard_output_and_input_are_the_commands() {
+fn the_command_has_standard_input_and_output() {
     let folder = Folder::new();
     folder.write("in.txt", "a\nb");
     let mut command = folder.command(["cpi", "-f", "csv", "--", "cat"]);
     let input = File::open(folder.path("in.txt")).expect("a file");
-    let ran = Ran::from(command.stdin(input).output().expect("the command starts"));
+    let ran = Outcome::from(command.stdin(input).output().expect("the command starts"));
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "a\nb"));
     let rows = results(&ran.stderr);
     assert!(rows[0].starts_with("time,seconds,scope,") && rows[1].contains(",process,"), "{ran:?}");
@@ -147,7 +146,7 @@ fn standard_output_and_input_are_the_commands() {
 }
 
 #[test]
-fn options_of_the_command_are_its_own() {
+fn options_after_hyphens_belong_to_the_command() {
     let folder = Folder::new();
     let ran =
         folder.run(["cpi", "-t", "1", "--", "echo", "-ts", "-cf", "-c", "x", "--help", "/?", "--", "-y"]);
@@ -155,7 +154,7 @@ fn options_of_the_command_are_its_own() {
 }
 
 #[test]
-fn the_commands_lines_stand_before_the_table() {
+fn the_process_is_shown_before_the_system() {
     let folder = Folder::new();
     let ran = folder.run(["cpi", "-c", "exit 0 # \u{7}"]);
     let lines = results(&ran.stderr);
@@ -167,7 +166,7 @@ fn the_commands_lines_stand_before_the_table() {
 }
 
 #[test]
-fn a_command_is_counted_or_standard_error_says_why_not() {
+fn a_command_is_counted_or_the_reason_is_reported() {
     let folder = Folder::new();
     let ran = folder.run(["cpi", "-f", "json", "-o", "out.json", "--", "true"]);
     let process = &objects(&folder.text("out.json"))[0]["process"];
@@ -196,25 +195,25 @@ fn results_that_cannot_be_written() {
         assert_eq!(ran.stderr.lines().last(), Some(message));
         only_messages(&ran.stderr);
     }
-    // What is refused is refused before the command runs.
+    // Refused before the command runs.
     folder.write("out.txt", "mine");
     for (output, message) in [
-        ("out.txt", "tacho: out.txt exists: give -y to overwrite it, or another name\n"),
-        (".", "tacho: .: this is a folder\n"),
+        ("out.txt", "tacho: out.txt exists: use -y to overwrite it, or another name\n"),
+        (".", "tacho: .: this is a folder, not a file\n"),
     ] {
         let ran = folder.run(["cpi", "-o", output, "--", "echo", "ran"]);
         assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", message));
     }
     let ran = folder.run(["cpi", "-o", "none/out.txt", "--", "echo", "ran"]);
-    let message = "none/out.txt: its folder does not exist; make it first";
-    ran.refused(1, message);
+    let message = "none/out.txt: its folder does not exist; create it first";
+    ran.fails_with(1, message);
     assert_eq!(folder.text("out.txt"), "mine");
     assert_eq!(folder.run(["cpi", "-y", "-o", "out.txt", "--", "true"]).status, 0);
     assert!(folder.text("out.txt").starts_with("true: 0."));
 }
 
 #[test]
-fn standard_error_that_nobody_reads_is_no_failure() {
+fn a_closed_standard_error_is_ignored() {
     let folder = Folder::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -224,7 +223,7 @@ fn standard_error_that_nobody_reads_is_no_failure() {
 }
 
 #[test]
-fn a_command_goes_on_when_the_time_of_measuring_is_over() {
+fn a_command_continues_after_the_measurement() {
     let folder = Folder::new();
     let mut child = folder
         .command(["cpi", "-r", "0.05", "-f", "json", "-o", "out.json", "-c", "read line; exit 7"])
@@ -232,7 +231,7 @@ fn a_command_goes_on_when_the_time_of_measuring_is_over() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the command starts");
-    // The result is there while the command waits.
+    // The result is written while the command still waits.
     while !folder.path("out.json").is_file() || !folder.text("out.json").ends_with('\n') {
         assert!(child.try_wait().expect("a child").is_none(), "it ended before its command");
         std::thread::yield_now();
@@ -245,10 +244,10 @@ fn a_command_goes_on_when_the_time_of_measuring_is_over() {
 }
 
 #[test]
-fn a_command_that_ends_before_the_begin() {
+fn a_command_that_ends_before_the_start_of_the_measurement() {
     let folder = Folder::new();
     let ran = folder.run(["cpi", "-s", "1:00:00", "-c", "exit 3"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (3, ""));
-    let message = "tacho: the command ended before the time of -s was over: nothing was measured";
+    let message = "tacho: the command ended before the time of -s: nothing was measured";
     assert_eq!(ran.stderr.lines().last(), Some(message));
 }

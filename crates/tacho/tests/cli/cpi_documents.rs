@@ -1,4 +1,4 @@
-//! docs/json.md on `tacho cpi`: its examples have the keys that are printed, and its tables name every key.
+//! docs/json.md on `tacho cpi`: its examples have the keys of the real output, and its tables explain each key.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tachograph_cpi::{CpiData, Measured, Mode, ProcessorData, ProcessorState};
 use crate::cpi::objects;
 use crate::run::Folder;
 
-/// The part of the page that begins with this heading, and its fenced blocks of a language.
+/// The section with this heading, and its fenced blocks of a language.
 #[track_caller]
 fn section(heading: &str, language: &str) -> (String, Vec<String>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
@@ -22,7 +22,7 @@ fn section(heading: &str, language: &str) -> (String, Vec<String>) {
     (section, blocks)
 }
 
-/// The keys of an object and of those inside it, in their order; of a list, those of its last value.
+/// The keys of an object and of nested objects, in order; of a list, those of its last value.
 fn keys(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(values) => values.last().into_iter().for_each(|value| keys(value, found)),
@@ -43,7 +43,7 @@ fn keys_of(value: &Value) -> Vec<String> {
 }
 
 #[track_caller]
-fn are_explained(section: &str, keys: &[String]) {
+fn assert_explained(section: &str, keys: &[String]) {
     assert!(!keys.is_empty());
     for key in keys {
         assert!(section.contains(&format!("\n| `{key}` |")), "{key}");
@@ -51,7 +51,7 @@ fn are_explained(section: &str, keys: &[String]) {
 }
 
 #[test]
-fn samples_have_the_keys_of_the_example() {
+fn samples_have_the_keys_of_the_examples() {
     let folder = Folder::new();
     let (section, blocks) = section("cpi -f json", "jsonl");
     let example = objects(&blocks[0]);
@@ -60,7 +60,7 @@ fn samples_have_the_keys_of_the_example() {
     for (printed, example) in [(of_system, &example[0]), (of_command, &example[1])] {
         assert_eq!(printed.status, 0, "{printed:?}");
         assert_eq!(keys_of(&objects(&printed.stdout)[0]), keys_of(example));
-        are_explained(&section, &keys_of(example));
+        assert_explained(&section, &keys_of(example));
     }
     assert_eq!(example.len(), 2);
 }
@@ -77,7 +77,7 @@ fn csv_has_the_columns_of_the_example() {
     );
 }
 
-/// The trace of the examples: one get of a processor.
+/// Writes the trace of the examples.
 fn example(folder: &Folder) {
     let measured = Measured {
         instructions: 2_000_000_000,
@@ -102,12 +102,12 @@ fn example(folder: &Folder) {
 }
 
 #[test]
-fn hooks_are_those_of_the_examples() {
+fn hooks_equal_the_examples() {
     let folder = Folder::new();
     example(&folder);
     let (page, blocks) = section("cpi --read -f json", "jsonl");
     assert_eq!(blocks, [folder.prints(["cpi", "--read", "cpi.nrm2", "-f", "json"])]);
-    objects(&blocks[0]).iter().for_each(|hook| are_explained(&page, &keys_of(hook)));
+    objects(&blocks[0]).iter().for_each(|hook| assert_explained(&page, &keys_of(hook)));
     let kinds = ["label_start", "summary", "system", "processors", "thread", "label_end", "other"];
     assert!(kinds.iter().all(|kind| page.contains(&format!("`{kind}`"))));
     let (_, blocks) = section("cpi --read -f csv", "text");

@@ -1,10 +1,10 @@
-//! Signals to `tacho cpi`: they end the measuring, or belong to the command.
+//! Signals to `tacho cpi`: they end the measurement, or are for the command.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
 use crate::cpi::{objects, only_messages, results};
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Outcome};
 
 #[track_caller]
 fn send(signal: &str, child: &Child) {
@@ -12,7 +12,7 @@ fn send(signal: &str, child: &Child) {
     assert!(status.success());
 }
 
-/// Starts it with pipes, and waits for the first line of its standard output.
+/// Starts `tacho` with pipes, and waits for the first line of its standard output.
 #[track_caller]
 fn started(folder: &Folder, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, String) {
     let mut child = folder
@@ -29,14 +29,14 @@ fn started(folder: &Folder, arguments: &[&str]) -> (Child, BufReader<std::proces
 }
 
 #[track_caller]
-fn end(child: Child, mut stdout: BufReader<std::process::ChildStdout>) -> Ran {
+fn end(child: Child, mut stdout: BufReader<std::process::ChildStdout>) -> Outcome {
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).expect("UTF-8");
-    Ran { stdout: rest, ..Ran::from(child.wait_with_output().expect("an end")) }
+    Outcome { stdout: rest, ..Outcome::from(child.wait_with_output().expect("an end")) }
 }
 
 #[test]
-fn the_systems_measuring_ends_in_order() {
+fn signals_end_the_measurement_of_the_system() {
     let folder = Folder::new();
     for signal in ["-INT", "-TERM", "-HUP"] {
         let (child, stdout, first) = started(&folder, &["cpi", "-t", "0.05", "-ds"]);
@@ -44,14 +44,14 @@ fn the_systems_measuring_ends_in_order() {
         let ran = end(child, stdout);
         assert!(first.starts_with("cpi: "), "{first}");
         assert_eq!(ran.status, 0, "{ran:?}");
-        // What was measured since the last sample is shown too.
+        // The last, partial interval is shown too.
         assert!(ran.stdout.lines().count() >= 1 && ran.stdout.ends_with('\n'), "{ran:?}");
         only_messages(&ran.stderr);
     }
 }
 
 #[test]
-fn sigterm_is_passed_on() {
+fn sigterm_is_forwarded() {
     let folder = Folder::new();
     let script = "trap 'echo got; exit 9' TERM; echo ready; while :; do sleep 0.01; done";
     let (child, stdout, first) = started(&folder, &["cpi", "--", "sh", "-c", script]);
@@ -63,11 +63,11 @@ fn sigterm_is_passed_on() {
 }
 
 #[test]
-fn sigint_is_left_to_the_command() {
+fn sigint_is_ignored_with_a_command() {
     let folder = Folder::new();
     let (mut child, stdout, first) = started(&folder, &["cpi", "-c", "echo ready; read line; exit 4"]);
     assert_eq!(first, "ready\n");
-    // A terminal would send it to the command itself.
+    // A terminal would also send it to the command.
     send("-INT", &child);
     send("-QUIT", &child);
     child.stdin.take().expect("a pipe").write_all(b"go\n").expect("a reader");
@@ -77,7 +77,7 @@ fn sigint_is_left_to_the_command() {
 }
 
 #[test]
-fn what_is_ignored_stays_so_for_the_command() {
+fn ignored_signals_stay_ignored_for_the_command() {
     let folder = Folder::new();
     let script = format!(
         "trap '' HUP TERM; exec '{}' cpi -o out.txt -- sh -c 'kill -HUP $$; kill -TERM $$; exit 6'",
@@ -85,13 +85,13 @@ fn what_is_ignored_stays_so_for_the_command() {
     );
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(folder.path("")).stdin(Stdio::null());
-    let ran = Ran::from(shell.output().expect("a shell"));
+    let ran = Outcome::from(shell.output().expect("a shell"));
     assert_eq!(ran.status, 6, "{ran:?}");
 }
 
-/// As a script does: `tacho cpi & ... kill -INT $!`.
+/// As in a script: `tacho cpi & ... kill -INT $!`.
 #[test]
-fn an_interrupt_ends_what_a_shell_started_in_the_background() {
+fn sigint_ends_a_background_measurement() {
     let script = format!("trap '' INT; exec '{}' cpi -t 0.1 -f json", env!("CARGO_BIN_EXE_tacho"));
     let mut child = Command::new("sh")
         .args(["-c", &script])
@@ -99,7 +99,7 @@ fn an_interrupt_ends_what_a_shell_started_in_the_background() {
         .stderr(Stdio::null())
         .spawn()
         .expect("started");
-    // It measures once it has written something.
+    // The first sample shows that it is measuring.
     let (mut first, mut rest) = (String::new(), String::new());
     let mut reader = BufReader::new(child.stdout.take().expect("piped"));
     reader.read_line(&mut first).expect("a sample");
@@ -111,7 +111,7 @@ fn an_interrupt_ends_what_a_shell_started_in_the_background() {
 }
 
 #[test]
-fn what_is_ignored_does_not_end_the_measuring() {
+fn ignored_signals_do_not_end_the_measurement() {
     let folder = Folder::new();
     let script = format!("trap '' HUP; exec '{}' cpi -r 1 -t 0.1 -f json", env!("CARGO_BIN_EXE_tacho"));
     let mut shell = Command::new("sh");
@@ -124,18 +124,18 @@ fn what_is_ignored_does_not_end_the_measuring() {
     send("-HUP", &child);
     let ran = end(child, stdout);
     assert_eq!(ran.status, 0, "{ran:?}");
-    // It went on to the end.
+    // It continued to the end.
     let seconds = |line: &str| objects(line)[0]["seconds"].as_f64().expect("a number");
     let whole = seconds(&first) + ran.stdout.lines().map(seconds).sum::<f64>();
     assert!(whole > 0.8, "{whole} {ran:?}");
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
+fn a_closed_pipe_ends_it_silently() {
     let folder = Folder::new();
     let (child, stdout, first) = started(&folder, &["cpi", "-t", "0.01", "-ds"]);
     drop(stdout);
-    let ran = Ran::from(child.wait_with_output().expect("an end"));
+    let ran = Outcome::from(child.wait_with_output().expect("an end"));
     assert!(first.starts_with("cpi: "), "{first}");
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(!ran.stderr.contains("ipe"), "{ran:?}");

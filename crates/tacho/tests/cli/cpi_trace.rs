@@ -1,4 +1,4 @@
-//! `tacho cpi --trace` and `--read`: hooks written and shown again, and damaged traces.
+//! `tacho cpi --trace` and `--read`: writing and showing hooks, and damaged traces.
 
 use std::os::unix::fs::symlink;
 
@@ -9,7 +9,7 @@ use tachograph_cpi::{Counts, CpiData, Measured, Mode, ProcessorData, ProcessorSt
 use crate::cpi::{objects, only_messages};
 use crate::run::Folder;
 
-/// Writes hooks of the system; gives the kinds of the hooks in their order.
+/// Writes hooks of the system; returns their kinds and minor codes.
 #[track_caller]
 fn traced(folder: &Folder, options: &[&str]) -> Vec<(String, u64)> {
     let ran = folder.run([&["cpi", "-ds", "-o", "/dev/null", "-y", "--trace", "cpi.nrm2"], options].concat());
@@ -27,7 +27,7 @@ fn of(kinds: &[&str], minor: u64) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn hooks_are_written_at_each_result() {
+fn hooks_are_written_with_each_result() {
     let folder = Folder::new();
     let run = ["-r", "0.02"];
     let whole = ["label_start", "summary", "system", "processors", "label_end"];
@@ -41,7 +41,7 @@ fn hooks_are_written_at_each_result() {
 }
 
 #[test]
-fn a_trace_has_what_was_shown() {
+fn a_trace_has_the_displayed_values() {
     let folder = Folder::new();
     let arguments = ["cpi", "-r", "0.3", "-t", "0.1", "-f", "json", "--trace", "cpi.nrm2", "--detailed"];
     let ran = folder.run(arguments);
@@ -52,7 +52,7 @@ fn a_trace_has_what_was_shown() {
     assert_eq!(systems.len(), samples.len());
     for (hook, sample) in systems.iter().zip(&samples) {
         let (hook, sample) = (&hook["values"][0], &sample["system"]);
-        // What is not known is zero in a hook.
+        // A missing value is zero in a hook.
         for (name, digits) in [("instructions", 0.0), ("cycles", 0.0), ("cpi", 5e-5), ("busy_percent", 5e-5)]
         {
             let (hook, sample) = (hook[name].as_f64().expect(name), sample[name].as_f64().unwrap_or(0.0));
@@ -63,8 +63,8 @@ fn a_trace_has_what_was_shown() {
     assert!(times.is_sorted() && times[0] > 0, "{times:?}");
 }
 
-/// A trace of known values: one get with a thread and a label that a terminal must not see.
-fn made(folder: &Folder) {
+/// Writes a trace of known values, with a thread and a label with control characters.
+fn write_trace(folder: &Folder) {
     let measured = |instructions| Measured {
         instructions,
         cycles: 8_000_000,
@@ -86,7 +86,7 @@ fn made(folder: &Folder) {
         thread: Some(Counts { instructions: 2000, cycles: 3000, ..Counts::default() }),
         ..CpiData::default()
     };
-    let trace = Trace::create(&folder.path("made.nrm2")).expect("a file");
+    let trace = Trace::create(&folder.path("known.nrm2")).expect("a file");
     trace.write(&data, 7, Mode::TRACE_EVERYTHING, Some("a,\"b\"\u{1b}[2J")).expect("a trace");
     trace.close().expect("a trace");
 }
@@ -94,8 +94,8 @@ fn made(folder: &Folder) {
 #[test]
 fn hooks_as_text_and_rows() {
     let folder = Folder::new();
-    made(&folder);
-    let text = folder.prints(["cpi", "--read", "made.nrm2"]);
+    write_trace(&folder);
+    let text = folder.prints(["cpi", "--read", "known.nrm2"]);
     let expected = [
         r#"123456789 minor 7 label start 'a,"b"\u{1b}[2J', elapsed 8,000,000"#,
         "123456789 minor 7 summary, elapsed 8,000,000",
@@ -112,7 +112,7 @@ fn hooks_as_text_and_rows() {
     ];
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
 
-    let text = folder.prints(["cpi", "--read", "made.nrm2", "-f", "csv", "-o", "-"]);
+    let text = folder.prints(["cpi", "--read", "known.nrm2", "-f", "csv", "-o", "-"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 9, "{text}");
     assert!(lines[1].ends_with(",7,label_start,8000000,\"a,\"\"b\"\"\u{1b}[2J\",192,,,,,,,,"), "{text}");
@@ -120,7 +120,7 @@ fn hooks_as_text_and_rows() {
     assert!(lines[5].ends_with(",system,3000000,8000000,4000000,2.6667,1.3333,50"), "{text}");
     assert!(lines[7].ends_with(",7,thread,8000000,,192,4242,thread,2000,3000,,1.5,,"), "{text}");
 
-    let hooks = objects(&folder.prints(["cpi", "--read", "made.nrm2", "-f", "json"]));
+    let hooks = objects(&folder.prints(["cpi", "--read", "known.nrm2", "-f", "json"]));
     assert_eq!(hooks[0]["label"], "a,\"b\"\u{1b}[2J");
     assert_eq!((&hooks[4]["tid"], &hooks[4]["values"][0]["cpi"]), (&4242.into(), &1.5.into()));
     assert_eq!(hooks[2]["values"][0]["cpi"], 2.6667);
@@ -129,12 +129,12 @@ fn hooks_as_text_and_rows() {
 #[test]
 fn damaged_traces() {
     let folder = Folder::new();
-    made(&folder);
-    let whole = folder.prints(["cpi", "--read", "made.nrm2"]);
-    let bytes = folder.bytes("made.nrm2");
+    write_trace(&folder);
+    let whole = folder.prints(["cpi", "--read", "known.nrm2"]);
+    let bytes = folder.bytes("known.nrm2");
     folder.write("cut.nrm2", &bytes[..bytes.len() - 1]);
     let ran = folder.run(["cpi", "--read", "cut.nrm2"]);
-    // What is whole is shown: all but the last hook, which has one line.
+    // All hooks but the last, which has one line.
     let lines: Vec<&str> = whole.lines().collect();
     assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), lines[..lines.len() - 1]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (1, 1), "{ran:?}");
@@ -153,66 +153,68 @@ fn damaged_traces() {
         }
     }
     let read = ["cpi", "--read"];
-    folder.run([&read[..], &["none"]].concat()).refused(1, "none: cannot read: No such file or directory");
-    folder.run([&read[..], &["."]].concat()).refused(1, ".: this is a folder, not a trace");
+    folder.run([&read[..], &["none"]].concat()).fails_with(1, "none: cannot read: No such file or directory");
+    folder.run([&read[..], &["."]].concat()).fails_with(1, ".: this is a folder, not a trace");
     folder.write("out.txt", "mine");
     folder
-        .run(["cpi", "--read", "made.nrm2", "-o", "out.txt"])
-        .refused(2, "out.txt exists: give -y to overwrite it, or another name");
+        .run(["cpi", "--read", "known.nrm2", "-o", "out.txt"])
+        .fails_with(2, "out.txt exists: use -y to overwrite it, or another name");
     folder
-        .run(["cpi", "--read", "made.nrm2", "-o", "/dev/full"])
-        .refused(1, "/dev/full: cannot write: No space left on device");
+        .run(["cpi", "--read", "known.nrm2", "-o", "/dev/full"])
+        .fails_with(1, "/dev/full: cannot write: No space left on device");
 }
 
 #[test]
-fn a_trace_is_not_written_over_while_it_is_read() {
+fn the_output_must_not_be_the_trace_that_is_read() {
     let folder = Folder::new();
-    made(&folder);
-    let bytes = folder.bytes("made.nrm2");
-    symlink("made.nrm2", folder.path("link")).expect("a link");
-    std::fs::hard_link(folder.path("made.nrm2"), folder.path("hard")).expect("a link");
-    for output in ["made.nrm2", "./made.nrm2", "link", "hard"] {
+    write_trace(&folder);
+    let bytes = folder.bytes("known.nrm2");
+    symlink("known.nrm2", folder.path("link")).expect("a link");
+    std::fs::hard_link(folder.path("known.nrm2"), folder.path("hard")).expect("a link");
+    for output in ["known.nrm2", "./known.nrm2", "link", "hard"] {
         for yes in [&["-y"][..], &[]] {
-            let ran = folder.run([&["cpi", "--read", "made.nrm2", "-o", output], yes].concat());
-            ran.refused(2, "-o and --read both name made.nrm2");
+            let ran = folder.run([&["cpi", "--read", "known.nrm2", "-o", output], yes].concat());
+            ran.fails_with(2, "-o and --read both name known.nrm2");
         }
     }
-    folder.run(["cpi", "--read", "link", "-o", "made.nrm2", "-y"]).refused(2, "-o and --read both name link");
-    assert_eq!(folder.bytes("made.nrm2"), bytes);
+    folder
+        .run(["cpi", "--read", "link", "-o", "known.nrm2", "-y"])
+        .fails_with(2, "-o and --read both name link");
+    assert_eq!(folder.bytes("known.nrm2"), bytes);
 }
 
 #[test]
-fn a_trace_and_results_do_not_share_a_file() {
+fn the_trace_and_the_output_must_be_different_files() {
     let folder = Folder::new();
     symlink("same", folder.path("link")).expect("a link");
     symlink(".", folder.path("here")).expect("a link");
-    for is_there in [false, true] {
-        if is_there {
+    for exists in [false, true] {
+        if exists {
             folder.write("same", "mine");
         }
         for output in ["same", "./same", "here/same", "link"] {
             let ran = folder.run(["cpi", "-y", "-o", output, "--trace", "same", "--", "echo", "ran"]);
-            ran.refused(2, "-o and --trace both name same");
+            ran.fails_with(2, "-o and --trace both name same");
         }
-        assert_eq!(folder.path("same").exists(), is_there);
+        assert_eq!(folder.path("same").exists(), exists);
     }
     assert_eq!(folder.text("same"), "mine");
 }
 
 #[test]
-fn a_file_that_was_made_meanwhile_is_no_place_for_a_trace() {
+fn a_file_created_by_the_command_is_not_overwritten_by_the_trace() {
     let folder = Folder::new();
     let ran = folder.run(["cpi", "--trace", "cpi.nrm2", "-c", "echo mine > cpi.nrm2"]);
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert!(ran.stderr.contains("cpi.nrm2 exists: give -y to overwrite it, or another name"), "{ran:?}");
+    assert!(ran.stderr.contains("cpi.nrm2 exists: use -y to overwrite it, or another name"), "{ran:?}");
     assert_eq!(folder.text("cpi.nrm2"), "mine\n");
 }
 
 #[test]
-fn a_trace_that_cannot_be_written_is_told_before_the_command_runs() {
+fn an_unwritable_trace_is_reported_before_the_command_runs() {
     let folder = Folder::new();
     for (trace, part) in [
-        ("none/cpi.nrm2", "none/cpi.nrm2: its folder does not exist; make it first"),
+        ("none/cpi.nrm2", "none/cpi.nrm2: its folder does not exist; create it first"),
         ("/dev/full", "No space left on device"),
     ] {
         let ran = folder.run(["cpi", "--trace", trace, "--", "echo", "ran"]);

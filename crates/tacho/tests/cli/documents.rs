@@ -1,17 +1,17 @@
-//! docs/json.md: its examples are what the command prints, and its tables name every key.
+//! docs/json.md: its examples are the real output, and its tables explain each key.
 
 use std::path::Path;
 
 use serde_json::Value;
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, counter, one, raw, rows};
+use crate::log_fixture::{LogFixture, counter, one, raw, rows};
 use crate::run::Folder;
 
 /// The log of the examples: two samples of three counters.
 fn example() -> Folder {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1")
+    let mut log = LogFixture::new("WEB1")
         .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT))
         .column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
     log.at(0, vec![one(raw(4_194_304, 0)), rows(&[("sql", [raw(0, 0)])])]);
@@ -26,7 +26,7 @@ fn example() -> Folder {
     folder
 }
 
-/// The page and its fenced blocks of a language, in their order.
+/// The page, and its fenced blocks of a language.
 fn page(language: &str) -> (String, Vec<String>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
     let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -38,7 +38,7 @@ fn page(language: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn the_examples_are_what_is_printed() {
+fn the_examples_are_the_real_output() {
     let folder = example();
     let (_, blocks) = page("json");
     let [stats, list, _, relog, _] = &blocks[..] else { panic!("{blocks:#?}") };
@@ -54,7 +54,7 @@ fn the_examples_are_what_is_printed() {
 }
 
 #[test]
-fn the_examples_of_this_machine_have_the_keys_that_are_printed() {
+fn the_examples_of_this_machine_have_the_keys_of_the_output() {
     let folder = Folder::new();
     let (_, blocks) = page("json");
     let all_keys = |text: &str| {
@@ -72,7 +72,7 @@ fn the_examples_of_this_machine_have_the_keys_that_are_printed() {
     assert_eq!(all_keys(&printed.stdout), all_keys(&blocks[4]));
 }
 
-/// All keys of objects inside a value, but for those that are counter paths.
+/// All keys of nested objects, except counter paths.
 fn keys(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| keys(value, found)),
@@ -87,7 +87,7 @@ fn keys(value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn every_key_is_explained() {
+fn each_key_is_explained() {
     let (page, blocks) = page("json");
     for block in &blocks {
         for value in serde_json::Deserializer::from_str(block).into_iter::<Value>() {

@@ -1,17 +1,18 @@
-//! Several logs of one machine are one stretch of time.
+//! Several logs of one machine are read as one.
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::set::Counter;
 
-use crate::made::{Made, START, TICKS, counter, mixed, one, raw, rows};
+use crate::log_fixture::{LogFixture, START, TICKS, counter, mixed, one, raw, rows};
 use crate::run::{Folder, row};
 
 const CALLS: &str = r"\System\System Calls/sec";
 
-/// A rate's log: a raw value per second from `from` on.
-fn calls(from: i64, values: &[i64]) -> Made {
-    let mut log = Made::new("WEB1").value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
+/// A log of a rate: a raw value per second, starting at `from`.
+fn calls(from: i64, values: &[i64]) -> LogFixture {
+    let mut log =
+        LogFixture::new("WEB1").value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
     for (second, &value) in (from..).zip(values) {
         log.at(second, vec![one(raw(value, second * TICKS))]);
     }
@@ -19,7 +20,7 @@ fn calls(from: i64, values: &[i64]) -> Made {
 }
 
 #[test]
-fn the_pair_across_two_files_counts() {
+fn the_interval_between_two_files_counts() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     calls(3, &[60, 100]).write(&folder.path("2.blg"));
@@ -29,7 +30,7 @@ fn the_pair_across_two_files_counts() {
 }
 
 #[test]
-fn a_negative_difference_across_files_is_the_error_that_it_is_within_one() {
+fn a_negative_difference_across_files_is_an_error() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     calls(3, &[5, 45]).write(&folder.path("2.blg"));
@@ -39,12 +40,13 @@ fn a_negative_difference_across_files_is_the_error_that_it_is_within_one() {
 }
 
 #[test]
-fn another_start_of_the_machine_is_no_pair() {
+fn values_before_and_after_a_restart_are_not_paired() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     let mut second = calls(3, &[60, 100]);
     second.boot_time = Some(FileTime(START + 2 * TICKS));
-    let mut after = Made::new("WEB1").value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
+    let mut after =
+        LogFixture::new("WEB1").value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
     after.boot_time = second.boot_time;
     after.at(3, vec![one(raw(60, 3 * TICKS))]).at(4, vec![one(raw(100, 4 * TICKS))]);
     after.write(&folder.path("2.blg"));
@@ -56,7 +58,7 @@ fn another_start_of_the_machine_is_no_pair() {
 }
 
 #[test]
-fn overlapping_files_are_put_in_order() {
+fn overlapping_files_are_merged_in_order() {
     let folder = Folder::new();
     let mut even = calls(0, &[]);
     let mut odd = calls(0, &[]);
@@ -75,28 +77,28 @@ fn overlapping_files_are_put_in_order() {
 }
 
 #[test]
-fn equal_times_are_an_error_that_names_both_files() {
+fn equal_times_are_an_error_with_both_file_names() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     calls(2, &[30, 40]).write(&folder.path("2.blg"));
     let expected = "1.blg and 2.blg both hold a sample of the same machine at 2024-03-05T10:00:02.000+01:00: leave one \
                     of them out, or cut them apart with -b and -e";
-    folder.run(["stats", "1.blg", "2.blg"]).refused(1, expected);
+    folder.run(["stats", "1.blg", "2.blg"]).fails_with(1, expected);
     folder
         .run(["relog", "2.blg", "1.blg", "-o", "x.csv"])
-        .refused(1, &expected.replace("1.blg and 2.blg", "2.blg and 1.blg"));
+        .fails_with(1, &expected.replace("1.blg and 2.blg", "2.blg and 1.blg"));
     assert_eq!(folder.names(), ["1.blg", "2.blg"]);
     folder
         .run(["stats", "1.blg", "1.blg"])
-        .refused(1, &expected.replace("2.blg", "1.blg").replace(":02.", ":00."));
+        .fails_with(1, &expected.replace("2.blg", "1.blg").replace(":02.", ":00."));
 }
 
 #[test]
-fn two_collectors_of_one_machine_lie_side_by_side() {
+fn two_recordings_of_one_machine_are_merged_side_by_side() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("calls.blg"));
     let mut processes =
-        Made::new("WEB1").column("Process", counter("Page Faults/sec", CounterType::COUNTER_COUNTER));
+        LogFixture::new("WEB1").column("Process", counter("Page Faults/sec", CounterType::COUNTER_COUNTER));
     for second in 0..4 {
         processes.at(second, vec![rows(&[("a", [raw(second * 5, second * TICKS)])])]);
     }
@@ -116,9 +118,12 @@ fn two_collectors_of_one_machine_lie_side_by_side() {
     let cells: Vec<_> = text.lines().skip(1).map(|line| line.split_once(',').expect("cells").1).collect();
     assert_eq!(cells, [r#"" "," ""#, r#""10","5""#, r#""20","5""#, r#"" ","5""#]);
 
-    // A counter that both hold is refused, also where one of them names an instance of a wildcard.
-    let mut one_process =
-        Made::new("web1").value_of("process", "a", counter("page faults/sec", CounterType::COUNTER_COUNTER));
+    // A counter in both logs is refused, even if only one of them uses a wildcard.
+    let mut one_process = LogFixture::new("web1").value_of(
+        "process",
+        "a",
+        counter("page faults/sec", CounterType::COUNTER_COUNTER),
+    );
     one_process.at(2, vec![one(raw(1, 0))]).write(&folder.path("one.blg"));
     let ran = folder.run(["stats", "processes.blg", "one.blg"]);
     assert_eq!(ran.status, 1);
@@ -127,11 +132,11 @@ fn two_collectors_of_one_machine_lie_side_by_side() {
 }
 
 #[test]
-fn different_counters_are_a_union_with_blanks() {
+fn different_counters_are_merged_with_blanks() {
     let folder = Folder::new();
     calls(0, &[0, 10]).write(&folder.path("calls.blg"));
     let mut memory =
-        Made::new("web1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+        LogFixture::new("web1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
     memory.at_half(7).write(&folder.path("memory.blg"));
     folder.relog(["calls.blg", "memory.blg", "-o", "-"]);
     assert_eq!(
@@ -148,26 +153,26 @@ fn different_counters_are_a_union_with_blanks() {
 }
 
 #[test]
-fn a_log_without_samples_beside_others_changes_nothing() {
+fn a_log_without_samples_changes_nothing() {
     let folder = Folder::new();
     mixed("WEB1", 0, 3).write(&folder.path("full.blg"));
     folder.relog(["full.blg", "-o", "full.csv"]);
     folder.write("empty.csv", folder.text("full.csv").lines().next().expect("a header"));
     folder
         .run(["stats", "empty.csv"])
-        .refused(1, "empty.csv: no sample in it; 'tacho list FILE' shows what a log covers");
+        .fails_with(1, "empty.csv: no samples; 'tacho list FILE' shows the time range of a log");
     assert_eq!(folder.stats(&["empty.csv", "full.blg"]), folder.stats(&["full.blg"]));
     folder.relog(["empty.csv", "full.blg", "-o", "both.csv"]);
     assert_eq!(folder.text("both.csv").lines().count(), 4);
 }
 
 #[test]
-fn another_clock_after_a_restart() {
+fn a_different_clock_after_a_restart() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
-    // Ten times as many ticks a second.
+    // Ten times the clock frequency.
     let fast = Counter::new("System Calls/sec", CounterType::BULK_COUNT, 10 * TICKS);
-    let mut second = Made::new("WEB1").value("System", fast);
+    let mut second = LogFixture::new("WEB1").value("System", fast);
     second.boot_time = Some(FileTime(START + 2 * TICKS));
     for at in 3..6 {
         second.at(at, vec![one(raw(50 * at, at * 10 * TICKS))]);
@@ -180,12 +185,12 @@ fn another_clock_after_a_restart() {
     let text = folder.text("both.csv");
     let cells: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell")).collect();
     assert_eq!(cells, [r#"" ""#, r#""10""#, r#""20""#, r#"" ""#, r#""50""#, r#""50""#]);
-    let why = r"a BLG keeps one clock per counter, and that of '\\WEB1\System\System Calls/sec' changes from 10000000 to 100000000 ticks a second (the machine was started anew): relog the logs apart, or to CSV";
-    folder.run(["relog", "1.blg", "2.blg", "-o", "both.blg"]).refused(1, &format!("both.blg: {why}"));
-    folder.run(["relog", "2.blg", "-a", "-o", "1.blg"]).refused(1, &format!("1.blg: {why}"));
+    let why = r"a BLG stores one clock per counter, and that of '\\WEB1\System\System Calls/sec' changes from 10000000 to 100000000 ticks per second (the machine was restarted): relog the logs separately, or to CSV";
+    folder.run(["relog", "1.blg", "2.blg", "-o", "both.blg"]).fails_with(1, &format!("both.blg: {why}"));
+    folder.run(["relog", "2.blg", "-a", "-o", "1.blg"]).fails_with(1, &format!("1.blg: {why}"));
 }
 
-impl Made {
+impl LogFixture {
     /// One sample half a second after the start.
     fn at_half(&mut self, value: i64) -> &mut Self {
         let at = self.zone.utc_to_moment(FileTime(START + TICKS / 2));

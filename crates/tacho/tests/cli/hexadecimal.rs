@@ -2,12 +2,12 @@
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, counter, one, raw};
+use crate::log_fixture::{LogFixture, counter, one, raw};
 use crate::run::Folder;
 
-fn made() -> Folder {
+fn folder() -> Folder {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1")
+    let mut log = LogFixture::new("WEB1")
         .value("Driver", counter("Flags", CounterType::RAWCOUNT_HEX))
         .value("Driver", counter("Address", CounterType::LARGE_RAWCOUNT_HEX));
     for second in 0..2 {
@@ -18,16 +18,16 @@ fn made() -> Folder {
 }
 
 #[test]
-fn people_see_0x() {
-    let table = made().prints(["stats", "in.blg"]);
+fn the_table_has_0x() {
+    let table = folder().prints(["stats", "in.blg"]);
     let cells = |line: usize| table.lines().nth(line).expect("a row").split_whitespace().collect::<Vec<_>>();
     assert_eq!(cells(1)[1..], [&["0x10000000000"; 7][..], &["2", "0"]].concat());
     assert_eq!(cells(2)[1..], [&["0xbeef"; 7][..], &["2", "0"]].concat());
 }
 
 #[test]
-fn programs_see_decimals() {
-    let folder = made();
+fn json_and_csv_have_decimals() {
+    let folder = folder();
     let rows = folder.stats(&["in.blg"]);
     assert_eq!((&rows[1]["last"], &rows[1]["average"]), (&48879.into(), &48879.into()));
     assert_eq!(rows[1]["type"], "PERF_COUNTER_RAWCOUNT_HEX");

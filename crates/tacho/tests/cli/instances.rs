@@ -1,21 +1,21 @@
-//! Instances that come and go, equal names, and values that could not be read.
+//! Instances that appear and disappear, equal names, and values that could not be read.
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, Row, TICKS, counter, failed, raw, rows};
+use crate::log_fixture::{LogFixture, Row, TICKS, counter, failed, raw, rows};
 use crate::run::{Folder, row};
 
-/// A process's row: its time in tenths of a second.
+/// The row of a process: its processor time in tenths of a second.
 fn process(name: &str, second: i64, tenths: i64) -> Row {
     (name.to_owned(), vec![raw(tenths * TICKS / 10, second * TICKS)])
 }
 
-fn log() -> Made {
-    Made::new("WEB1").column("Process", counter("% Processor Time", CounterType::TIMER_100NS))
+fn log() -> LogFixture {
+    LogFixture::new("WEB1").column("Process", counter("% Processor Time", CounterType::TIMER_100NS))
 }
 
-/// `a` is there always, `b` in samples 1, 2 and from 4 on.
-fn coming_and_going() -> Folder {
+/// `a` is always present, `b` in samples 1, 2, 4 and 5.
+fn appearing_and_disappearing() -> Folder {
     let folder = Folder::new();
     let mut log = log();
     for second in 0..6 {
@@ -31,17 +31,17 @@ fn coming_and_going() -> Folder {
 
 #[test]
 fn an_absent_instance_is_neither_value_nor_error() {
-    let folder = coming_and_going();
+    let folder = appearing_and_disappearing();
     let rows = folder.stats(&["in.blg"]);
     let figures = |path: &str| ["values", "errors", "average"].map(|key| row(&rows, path)[key].to_string());
     assert_eq!(figures(r"\Process(a)\% Processor Time"), ["5", "0", "10"]);
-    // From 1 to 2 and from 4 to 5: nothing is paired across its absence.
+    // Intervals 1 to 2 and 4 to 5: values are not paired across its absence.
     assert_eq!(figures(r"\Process(b)\% Processor Time"), ["2", "0", "50"]);
 }
 
 #[test]
-fn its_column_is_blank_where_it_is_absent() {
-    let folder = coming_and_going();
+fn the_column_of_an_absent_instance_is_blank() {
+    let folder = appearing_and_disappearing();
     let text = folder.prints(["relog", "in.blg", "-o", "-"]);
     let cells: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell")).collect();
     let blank = r#"" ""#;
@@ -53,8 +53,8 @@ fn its_column_is_blank_where_it_is_absent() {
 }
 
 #[test]
-fn a_copy_keeps_comings_and_goings() {
-    let folder = coming_and_going();
+fn a_copy_keeps_absent_instances() {
+    let folder = appearing_and_disappearing();
     folder.relog(["in.blg", "-o", "copy.blg"]);
     assert_eq!(folder.stats(&["copy.blg"]), folder.stats(&["in.blg"]));
     folder.relog(["in.blg", "-b", "2024-03-05T10:00:03", "-o", "cut.blg"]);
@@ -86,7 +86,7 @@ fn equal_names_are_numbered() {
         .collect();
     assert_eq!(shown, [r#""w3wp" 1 20 null"#, r#""w3wp" 2 30 null"#, r#""w3wp" 0 10 null"#]);
     assert_eq!(rows[0]["path"], r"\\WEB1\Process(w3wp#1)\% Processor Time");
-    // The copy through text has the same paths.
+    // A text log has the same paths.
     folder.relog(["in.blg", "-o", "in.csv"]);
     let paths = |rows: &[serde_json::Value]| rows.iter().map(|row| row["path"].clone()).collect::<Vec<_>>();
     assert_eq!(paths(&folder.stats(&["in.csv"])), paths(&rows));
@@ -95,7 +95,8 @@ fn equal_names_are_numbered() {
 #[test]
 fn parents() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").column("Thread", counter("Priority Current", CounterType::RAWCOUNT));
+    let mut log =
+        LogFixture::new("WEB1").column("Thread", counter("Priority Current", CounterType::RAWCOUNT));
     log.at(0, vec![rows(&[("sql/0", [raw(8, 0)]), ("sql/1", [raw(9, 0)])])]);
     log.write(&folder.path("in.blg"));
     let rows = folder.stats(&["in.blg"]);
@@ -106,19 +107,19 @@ fn parents() {
 #[test]
 fn errors_are_counted_and_blank() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").value_of(
+    let mut log = LogFixture::new("WEB1").value_of(
         "PhysicalDisk",
         "0 C:",
         counter("Disk Reads/sec", CounterType::COUNTER_COUNTER),
     );
     for second in 0..6 {
         let value = if second == 3 { failed() } else { raw(second * 10, second * TICKS) };
-        log.at(second, vec![crate::made::one(value)]);
+        log.at(second, vec![crate::log_fixture::one(value)]);
     }
     log.write(&folder.path("in.blg"));
     let rows = folder.stats(&["in.blg"]);
     let figures = ["values", "errors", "average", "last"].map(|key| rows[0][key].to_string());
-    // The interval to the failed value and the one from it.
+    // The intervals before and after the failed value.
     assert_eq!(figures, ["3", "2", "10", "10"]);
     let text = folder.prints(["relog", "in.blg", "-o", "-"]);
     let cells: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell")).collect();
@@ -131,8 +132,9 @@ fn errors_are_counted_and_blank() {
 #[test]
 fn a_number_after_a_blank_is_part_of_the_name() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").column("Network Interface", counter("Packets", CounterType::RAWCOUNT));
-    let value = |number: i64| [raw(number, 0)];
+    let mut log =
+        LogFixture::new("WEB1").column("Network Interface", counter("Packets", CounterType::RAWCOUNT));
+    let value = |value: i64| [raw(value, 0)];
     for second in 0..2 {
         let adapters =
             [("Intel", value(1)), ("Intel #2", value(2)), ("Intel#1", value(3)), ("Intel#01", value(4))];

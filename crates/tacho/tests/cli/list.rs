@@ -1,14 +1,14 @@
-//! `list`: what logs hold.
+//! `list` of logs.
 
 use serde_json::{Value, json};
 use tachograph_counters::{CounterType, set::Counter};
 
-use crate::made::{Made, counter, mixed, one, raw, rows};
+use crate::log_fixture::{LogFixture, counter, mixed, one, raw, rows};
 use crate::run::Folder;
 
-/// A German log with a block, and types that are hexadecimal and unknown.
-fn halle() -> Made {
-    let mut log = Made::new("HALLE")
+/// A German log with a block record, and with hexadecimal and unknown types.
+fn halle() -> LogFixture {
+    let mut log = LogFixture::new("HALLE")
         .table(("Prozessor", 238), [(counter("Prozessorzeit (%)", CounterType::TIMER_INV_100NS), 6)])
         .value("Treiber", Counter { default_scale: -3, ..counter("Flags", CounterType::RAWCOUNT_HEX) })
         .value("Treiber", counter("Rätsel", CounterType(0x1234_0500)));
@@ -23,7 +23,7 @@ fn halle() -> Made {
 }
 
 #[test]
-fn for_people() {
+fn the_text_form() {
     let folder = Folder::new();
     halle().write(&folder.path("in.blg"));
     let text = folder.prints(["list", "in.blg"]);
@@ -36,7 +36,7 @@ fn for_people() {
              machine   \\\\HALLE\n  \
              time      2024-03-05 10:00:00.000 to 2024-03-05 10:02:00.000 W. Europe Standard Time (UTC+01:00), 2:00\n  \
              UTC       2024-03-05T09:00:00.000Z to 2024-03-05T09:02:00.000Z\n  \
-             samples   3, typically 1:00 apart\n  \
+             samples   3, typical interval 1:00\n  \
              counters  4 in 2 sets, 12 raw values\n\
              \n\
              \\\\HALLE\\Prozessor  (Processor)\n  \
@@ -51,7 +51,7 @@ fn for_people() {
 }
 
 #[test]
-fn for_programs() {
+fn the_json_form() {
     let folder = Folder::new();
     halle().write(&folder.path("in.blg"));
     let listed: Value = serde_json::from_str(&folder.prints(["list", "-f", "json", "in.blg"])).expect("JSON");
@@ -127,7 +127,7 @@ fn several_logs() {
 }
 
 #[test]
-fn an_unknown_type_is_an_error_of_each_value_and_of_nothing_else() {
+fn only_the_values_of_an_unknown_type_are_errors() {
     let folder = Folder::new();
     halle().write(&folder.path("in.blg"));
     let rows = folder.stats(&["in.blg", "-c", r"\Treiber\*"]);
@@ -141,7 +141,7 @@ fn an_unknown_type_is_an_error_of_each_value_and_of_nothing_else() {
 }
 
 #[test]
-fn a_text_without_rows() {
+fn a_text_log_without_rows() {
     let folder = Folder::new();
     folder.write(
         "in.csv",
@@ -153,13 +153,13 @@ fn a_text_without_rows() {
 }
 
 #[test]
-fn names_that_differ_in_case_only_are_one() {
+fn names_are_compared_without_case() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").value("Übersicht", counter("Größe", CounterType::RAWCOUNT));
+    let mut log = LogFixture::new("WEB1").value("Übersicht", counter("Größe", CounterType::RAWCOUNT));
     log.at(0, vec![one(raw(1, 0))]).write(&folder.path("1.blg"));
-    let mut log = Made::new("web1").value("ÜBERSICHT", counter("GRÖßE", CounterType::RAWCOUNT));
+    let mut log = LogFixture::new("web1").value("ÜBERSICHT", counter("GRÖßE", CounterType::RAWCOUNT));
     log.at(1, vec![one(raw(2, 0))]).write(&folder.path("2.blg"));
-    let mut log = Made::new("Web1").value("übersicht", counter("Länge", CounterType::RAWCOUNT));
+    let mut log = LogFixture::new("Web1").value("übersicht", counter("Länge", CounterType::RAWCOUNT));
     log.at(2, vec![one(raw(3, 0))]).write(&folder.path("3.blg"));
     folder.relog(["1.blg", "2.blg", "3.blg", "-o", "all.blg"]);
     let listed = folder.prints(["list", "all.blg"]);

@@ -1,4 +1,4 @@
-//! `list`: what this machine has. Only what every Linux has is asked for.
+//! `list` of this machine: only counters that exist on every Linux system.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::run::Folder;
 
 const AVAILABLE: &str = r"\Memory\Available Bytes";
 
-/// What `list` prints, its notices on standard error left aside.
+/// The output of `list`; notices are ignored.
 #[track_caller]
 fn listed(folder: &Folder, arguments: &[&str]) -> String {
     let ran = folder.run([&["list"][..], arguments].concat());
@@ -15,7 +15,7 @@ fn listed(folder: &Folder, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn every_counter_set_in_a_line() {
+fn each_counter_set_is_a_line() {
     let text = listed(&Folder::new(), &[]);
     let mut lines = text.lines();
     assert!(lines.next().is_some_and(|line| line.starts_with("counter set ")), "{text}");
@@ -32,7 +32,7 @@ fn every_counter_set_in_a_line() {
 }
 
 #[test]
-fn a_counter_set_by_its_name_or_a_pattern() {
+fn counter_sets_are_selected_by_name_or_pattern() {
     let folder = Folder::new();
     let text = listed(&folder, &["memory"]);
     let lines: Vec<_> = text.lines().collect();
@@ -49,7 +49,7 @@ fn a_counter_set_by_its_name_or_a_pattern() {
 }
 
 #[test]
-fn verbose_tells_all() {
+fn verbose_shows_all_attributes() {
     let text = listed(&Folder::new(), &["-v", AVAILABLE]);
     let (_, counter) = text.split_once("\n\n  Available Bytes\n").expect("the counter");
     for (name, value) in
@@ -74,25 +74,25 @@ fn paths_with_and_without_instances() {
     let instances = listed(&folder, &["-qx", "Processor Information"]);
     assert!(instances.contains("\\Processor Information(_Total)\\% Processor Time\n"), "{instances}");
     assert!(!instances.contains("(*)"), "{instances}");
-    // A path chooses among them.
+    // A path selects instances.
     let path = r"\Processor Information(_*)\% Processor Time";
     let total = "\\Processor Information(_Total)\\% Processor Time\n";
     assert_eq!(listed(&folder, &[path]), total);
     assert_eq!(listed(&folder, &["-qx", path]), total);
     assert_eq!(listed(&folder, &["-q", path]), "\\Processor Information(*)\\% Processor Time\n");
-    // As typeperf has it.
+    // As in typeperf.
     assert_eq!(folder.prints(["query", "-q", "Processor Information"]), one);
 }
 
 #[test]
-fn the_paths_in_a_file_are_what_cf_takes() {
+fn listed_paths_can_be_used_with_cf() {
     let folder = Folder::new();
     assert_eq!(folder.prints(["query", "-qx", "Memory", "-o", "paths.txt"]), "");
     let paths = folder.text("paths.txt");
     assert!(paths.starts_with(r"\Memory\"), "{paths}");
     folder
         .run(["list", "-qx", "Memory", "-o", "paths.txt"])
-        .refused(2, "paths.txt exists: give -y to overwrite it, or another name");
+        .fails_with(2, "paths.txt exists: use -y to overwrite it, or another name");
     assert_eq!(folder.prints(["list", "-qx", "Memory", "-o", "paths.txt", "-y"]), "");
     let ran = folder.run(["query", "-cf", "paths.txt", "-sc", "1", "-si", "0.05", "-f", "csv"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
@@ -102,7 +102,7 @@ fn the_paths_in_a_file_are_what_cf_takes() {
 #[test]
 fn the_paths_of_a_log() {
     let folder = Folder::new();
-    crate::made::mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
+    crate::log_fixture::mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
     let [counters, instances] = ["-q", "-qx"].map(|option| folder.prints(["list", option, "in.blg"]));
     assert!(counters.ends_with("\\\\WEB1\\Processor(*)\\% Processor Time\n"), "{counters}");
     assert!(counters.starts_with("\\\\WEB1\\Memory\\Available Bytes\n"), "{counters}");
@@ -110,16 +110,16 @@ fn the_paths_of_a_log() {
 }
 
 #[test]
-fn what_there_is_not() {
+fn unknown_names() {
     let folder = Folder::new();
-    for (what, message) in [
+    for (name, message) in [
         (
             "Memry",
-            "'Memry' is no counter set of this machine, and no file: did you mean the counter set 'Memory'?",
+            "'Memry' is neither a counter set of this machine nor a file: did you mean the counter set 'Memory'?",
         ),
         (
             "Quantum Flux",
-            "'Quantum Flux' is no counter set of this machine, and no file; 'tacho list' shows the sets",
+            "'Quantum Flux' is neither a counter set of this machine nor a file; 'tacho list' lists the sets",
         ),
         (
             r"\Memory\Availble Bytes",
@@ -130,7 +130,7 @@ fn what_there_is_not() {
             r"'\Process\Thread Count' is not on this machine: 'Process' has instances: write '\Process(*)\Thread Count' for all of them",
         ),
     ] {
-        folder.run(["list", what]).refused(2, message);
+        folder.run(["list", name]).fails_with(2, message);
     }
     let ran = folder.run(["list", r"\\elsewhere\Memory\*"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
@@ -144,10 +144,8 @@ fn what_there_is_not() {
     assert_eq!(ran.stderr, "tacho: 'Process' has no instance 'no such process' now\n");
 }
 
-/// Where the hardware counts nothing, who asks is told why; where it does, the set is there and holds no counter open for
-/// being listed.
 #[test]
-fn cycles_per_instruction_or_why_not() {
+fn cycles_per_instruction_are_listed_or_the_reason_is_reported() {
     let folder = Folder::new();
     let path = r"\Processor CPI(*)\Cycles Per Instruction";
     let ran = folder.run(["list", "-q", path]);
@@ -191,16 +189,20 @@ fn json_of_a_counter_set() {
 }
 
 #[test]
-fn what_there_is_is_shown_before_what_there_is_not() {
+fn known_names_are_listed_despite_unknown_ones() {
     let folder = Folder::new();
     let alone = folder.prints(["list", "Memory", "-q"]);
     let ran = folder.run(["list", "nosuch", "Memory", "none.blg", "-q"]);
     assert_eq!((ran.status, &ran.stdout), (2, &alone), "{}", ran.stderr);
     let lines: Vec<_> = ran.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{}", ran.stderr);
-    assert!(lines[0].starts_with("tacho: 'nosuch' is no counter set of this machine"), "{}", ran.stderr);
+    assert!(
+        lines[0].starts_with("tacho: 'nosuch' is neither a counter set of this machine"),
+        "{}",
+        ran.stderr
+    );
     assert!(lines[1].starts_with("tacho: none.blg: "), "{}", ran.stderr);
-    // A file has all or nothing.
+    // A file is only written if it is complete.
     assert_eq!(folder.run(["list", "nosuch", "Memory", "-q", "-o", "out.txt"]).status, 2);
     assert!(folder.names().is_empty());
 }

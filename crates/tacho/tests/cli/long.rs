@@ -1,11 +1,11 @@
-//! What takes minutes: logs larger than any memory that the command may use. Runs where TACHO_LONG is set.
+//! Tests of minutes: logs larger than the memory limit. Run if TACHO_LONG is set.
 
 use std::process::Command;
 
-use crate::made_log::{Records, write_log};
+use crate::generate_log::{Records, write_log};
 use crate::run::Folder;
 
-/// Data memory that the command may use, in kB.
+/// The limit of data memory in kB.
 const LIMIT_KB: u32 = 100_000;
 
 #[test]
@@ -21,7 +21,7 @@ fn long_a_log_of_gigabytes_needs_less_than_100_megabytes() {
         for arguments in
             ["check big.blg", "stats big.blg -f csv", "relog big.blg -o out.csv", "relog big.blg -o out.blg"]
         {
-            // The limit holds for what is written to, not for address space that is only set aside.
+            // Limits memory that is used, not address space that is only reserved.
             let script = format!("ulimit -d {LIMIT_KB}; exec \"$TACHO\" {arguments} > printed");
             let status = Command::new("sh")
                 .args(["-c", &script])

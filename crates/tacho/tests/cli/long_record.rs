@@ -1,4 +1,4 @@
-//! Recordings of minutes: cadence, and processes that come and go. Runs where TACHO_LONG is set.
+//! Recordings of minutes: cadence, and short-lived processes. Run if TACHO_LONG is set.
 
 use std::collections::HashMap;
 use std::process::{Child, Command, Stdio};
@@ -10,7 +10,7 @@ use tachograph_counters::sample::Sample;
 
 use crate::run::Folder;
 
-fn is_asked_for() -> bool {
+fn is_enabled() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
@@ -24,10 +24,10 @@ fn for_each_sample(folder: &Folder, log: &str, mut each: impl FnMut(&Sample)) {
     assert_eq!(reader.problems().count(), 0);
 }
 
-/// Ten minutes at 0.1 s: sample k is at start + k * 0.1 s, whatever the samples before took.
+/// Ten minutes at 0.1 s: sample k is at start + k * 0.1 s, however long earlier samples took.
 #[test]
 fn long_no_drift_over_ten_minutes() {
-    if !is_asked_for() {
+    if !is_enabled() {
         return;
     }
     const SAMPLES: usize = 6_001;
@@ -40,7 +40,7 @@ fn long_no_drift_over_ten_minutes() {
     let mut times = Vec::new();
     for_each_sample(&folder, "l.blg", |sample| times.push(sample.at.utc));
     let interval = FileTime::PER_SECOND / 10;
-    // How far each is off the nearest moment: late on a busy machine, never early, and it does not add up.
+    // The deviation of each sample: late on a busy machine, never early, and not accumulating.
     let off = |at: &FileTime| (at.since(times[0]) + interval / 4).rem_euclid(interval) - interval / 4;
     let median = |times: &[FileTime]| {
         let mut offs: Vec<i64> = times.iter().map(off).collect();
@@ -57,12 +57,12 @@ fn long_no_drift_over_ten_minutes() {
     assert_eq!(times.len(), SAMPLES);
     assert!((last - first).abs() < 5.0, "{first} ms, then {last} ms");
     assert!(earliest > -2 * FileTime::PER_MILLISECOND, "{earliest}");
-    // Moments that went by on a busy machine are said, and shift no other.
+    // Samples missed on a busy machine are reported, and do not shift others.
     let whole = times[SAMPLES - 1].since(times[0]) / interval;
     assert!(whole == SAMPLES as i64 - 1 || ran.stderr.contains("missed"), "{whole}: {}", ran.stderr);
 }
 
-/// Starts short processes at this rate until told to end; gives how many there were.
+/// Starts short processes at this rate until `is_over`.
 fn churn(rate: u64, is_over: &AtomicBool, started: &AtomicU64) {
     let begun = Instant::now();
     let mut children: Vec<Child> = Vec::new();
@@ -87,11 +87,11 @@ fn resident(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or_default() * 1024
 }
 
-/// 1,000 short processes a second for 30 s: no name in the log passes from one process to another between two samples,
-/// memory does not grow, and the recording goes on.
+/// 1,000 short processes per second for 30 s: no name passes from one process to another between two samples, and memory
+/// does not grow.
 #[test]
 fn long_churn_of_processes() {
-    if !is_asked_for() {
+    if !is_enabled() {
         return;
     }
     let folder = Folder::new();
@@ -118,10 +118,10 @@ fn long_churn_of_processes() {
         is_over.store(true, Ordering::Relaxed);
         output
     });
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
 
-    // By name: who had it in the sample before.
+    // The owner of each name in the previous sample.
     let mut before: HashMap<String, (i64, i64)> = HashMap::new();
     let (mut samples, mut pairs, mut seen) = (0, 0, std::collections::HashSet::new());
     for_each_sample(&folder, "churn.blg", |sample| {
@@ -132,27 +132,27 @@ fn long_churn_of_processes() {
         let (ids, ages) = (column("ID Process"), column("Elapsed Time"));
         let mut now = HashMap::new();
         for (row, instance) in ids.instances.iter().enumerate() {
-            let who = (ids.values[row].first, ages.values[row].first);
-            seen.insert(who);
+            let task = (ids.values[row].first, ages.values[row].first);
+            seen.insert(task);
             if let Some(&known) = before.get(instance.label()) {
-                // The start is made of two clocks of 10 ms and 100 ns.
-                let is_same = known.0 == who.0 && (known.1 - who.1).abs() < FileTime::PER_SECOND / 10;
-                assert!(is_same, "'{instance}' was {known:?} and is {who:?} in the next sample");
+                // The start time is computed from clocks of 10 ms and 100 ns.
+                let is_same = known.0 == task.0 && (known.1 - task.1).abs() < FileTime::PER_SECOND / 10;
+                assert!(is_same, "'{instance}' was {known:?} and is {task:?} in the next sample");
                 pairs += 1;
             }
-            assert!(now.insert(instance.label().to_owned(), who).is_none(), "'{instance}' stands twice");
+            assert!(now.insert(instance.label().to_owned(), task).is_none(), "'{instance}' is repeated");
         }
         before = now;
         samples += 1;
     });
     let started = started.load(Ordering::Relaxed);
     println!(
-        "{started} processes, {} of them in {samples} samples, {pairs} pairs; {} MB, then {} MB; {said}",
+        "{started} processes, {} of them in {samples} samples, {pairs} pairs; {} MB, then {} MB; {stderr}",
         seen.len(),
         early / 1_000_000,
         late / 1_000_000
     );
-    assert!(started > 5_000, "{started}: this machine is too slow to show anything");
+    assert!(started > 5_000, "{started}: this machine is too slow for the test");
     assert!(samples > 100 && pairs > 1_000, "{samples} samples, {pairs} pairs");
     assert!(late < early + 3_000_000, "{early} bytes, then {late}");
 }

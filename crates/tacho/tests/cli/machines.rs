@@ -4,12 +4,13 @@ use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 
-use crate::made::{Made, START, TICKS, counter, one, raw};
+use crate::log_fixture::{LogFixture, START, TICKS, counter, one, raw};
 use crate::run::{Folder, row};
 
-/// A rate's log with samples at the given tenths of a second.
-fn calls(machine: &str, samples: &[(i64, i64)]) -> Made {
-    let mut log = Made::new(machine).value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
+/// A log of a rate with samples at these tenths of a second.
+fn calls(machine: &str, samples: &[(i64, i64)]) -> LogFixture {
+    let mut log =
+        LogFixture::new(machine).value("System", counter("System Calls/sec", CounterType::BULK_COUNT));
     for &(tenth, value) in samples {
         let utc = FileTime(START + tenth * TICKS / 10);
         let at = log.zone.utc_to_moment(utc);
@@ -36,7 +37,7 @@ fn statistics_have_rows_for_each_machine() {
 }
 
 #[test]
-fn across_machines_merges_equal_paths() {
+fn across_machines_merges_counters_with_the_same_path() {
     let folder = two_machines();
     let rows = folder.stats(&["web2.blg", "web1.blg", "--across", "machines"]);
     assert_eq!(rows.len(), 1);
@@ -45,12 +46,12 @@ fn across_machines_merges_equal_paths() {
     // 560 calls in 5.2 seconds of machine time; the last is of WEB1, whose log ends later.
     assert_eq!(rows[0]["average"].to_string(), (560.0 / 5.2_f64).to_string());
     assert_eq!((&rows[0]["values"], &rows[0]["last"]), (&6.into(), &30.into()));
-    let turned = folder.stats(&["web1.blg", "web2.blg", "--across", "machines"]);
-    assert_eq!(turned, rows);
+    let reversed = folder.stats(&["web1.blg", "web2.blg", "--across", "machines"]);
+    assert_eq!(reversed, rows);
 }
 
 #[test]
-fn side_by_side_the_first_gives_the_clock() {
+fn merged_rows_have_the_times_of_the_first_log() {
     let folder = two_machines();
     // At 1.0 the sample of 0.7 is near enough, at 2.0 that of 1.8; at 3.0 that of 2.2 is not.
     let ran = folder.relog(["web1.blg", "web2.blg", "-o", "-"]);
@@ -65,20 +66,16 @@ fn side_by_side_the_first_gives_the_clock() {
     );
     assert_eq!(
         ran.stderr,
-        "tacho: 1 sample of the other machines left out: rows go by the first log's clock, and take samples of at most \
-         half an interval before; --all-times keeps all\n"
+        "tacho: 1 sample of other machines skipped: rows have the times of the first log's machine, and include samples \
+         of the others that are at most half an interval older; --all-times keeps all\n"
     );
-    let turned = folder.relog(["web2.blg", "web1.blg", "-o", "-"]);
-    assert!(turned.stdout.contains("\"03/05/2024 10:00:00.700\",\"100\",\" \"\r\n"), "{}", turned.stdout);
-    assert!(
-        turned.stderr.starts_with("tacho: 2 samples of the other machines left out"),
-        "{}",
-        turned.stderr
-    );
+    let reversed = folder.relog(["web2.blg", "web1.blg", "-o", "-"]);
+    assert!(reversed.stdout.contains("\"03/05/2024 10:00:00.700\",\"100\",\" \"\r\n"), "{}", reversed.stdout);
+    assert!(reversed.stderr.starts_with("tacho: 2 samples of other machines skipped"), "{}", reversed.stderr);
 }
 
 #[test]
-fn side_by_side_in_one_blg() {
+fn machines_are_merged_into_one_blg() {
     let folder = two_machines();
     folder.relog(["web1.blg", "web2.blg", "-o", "both.blg"]);
     let rows = folder.stats(&["both.blg"]);
@@ -124,10 +121,10 @@ fn all_times_keep_every_sample_of_every_machine() {
 }
 
 #[test]
-fn times_far_apart_are_not_near() {
+fn distant_times_are_not_merged() {
     let folder = Folder::new();
     calls("WEB1", &[(0, 0), (10, 10), (20, 30)]).write(&folder.path("web1.blg"));
-    // Near the first moment that a log can have: the difference of both times is beyond 63 bits.
+    // Near the minimum time: the difference exceeds 63 bits.
     let mut ancient = calls("WEB2", &[]);
     for second in 0..3 {
         let utc = FileTime(-9_200_000_000_000_000_000 + second * TICKS);
@@ -138,11 +135,11 @@ fn times_far_apart_are_not_near() {
     let cells: Vec<_> =
         ran.stdout.lines().skip(1).map(|row| row.rsplit(',').next().expect("a cell")).collect();
     assert_eq!(cells, [r#"" ""#; 3]);
-    assert!(ran.stderr.starts_with("tacho: 3 samples of the other machines left out"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("tacho: 3 samples of other machines skipped"), "{}", ran.stderr);
 }
 
 #[test]
-fn each_machine_has_the_window_in_its_own_local_time() {
+fn a_time_range_is_in_the_local_time_of_each_machine() {
     let folder = Folder::new();
     let values: Vec<_> = (0..10).map(|second| (second * 10, second * 5)).collect();
     calls("PARIS", &values).write(&folder.path("paris.blg"));

@@ -1,7 +1,7 @@
-//! The command `tacho` as its users run it: standard output, standard error and exit status, over logs made here
-//! and over this machine.
+//! The command `tacho` as users run it: standard output, standard error and exit status, with generated logs and with this
+//! machine.
 //!
-//! Tests over real logs run where the environment variable TACHO_CORPUS names their folder.
+//! Tests with real logs run if the environment variable TACHO_CORPUS names their folder.
 
 mod append;
 mod article;
@@ -14,16 +14,16 @@ mod cpi_system;
 mod cpi_trace;
 mod documents;
 mod files;
+#[path = "../../../flow/benches/generate/mod.rs"]
+mod generate_log;
 mod hexadecimal;
 mod instances;
 mod list;
 mod list_machine;
+mod log_fixture;
 mod long;
 mod long_record;
 mod machines;
-mod made;
-#[path = "../../../flow/benches/made/mod.rs"]
-mod made_log;
 mod manifest;
 mod merged;
 mod options;
@@ -34,7 +34,7 @@ mod processes;
 mod query;
 mod query_files;
 mod record;
-mod refusals;
+mod refused_logs;
 mod relog;
 mod run;
 mod segments;

@@ -1,15 +1,14 @@
-//! Logs put together in one BLG say the same as the logs apart: restarts of the machine, and where each log began.
+//! A merged BLG has the statistics of its inputs: restarts of the machine, and the start of each log, are preserved.
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 
-use crate::made::{Made, START, TICKS, counter, one, raw, rows};
+use crate::log_fixture::{LogFixture, START, TICKS, counter, one, raw, rows};
 use crate::run::{Folder, row};
 
-/// A rate, an average, a count and a rate per instance, a raw value per second from `from` on; what counts up begins at
-/// `first`.
-fn log(from: i64, seconds: i64, first: i64, boot_time: Option<FileTime>) -> Made {
-    let mut log = Made::new("WEB1")
+/// A rate, an average, a count and a rate per instance, with a sample per second starting at `from`. Totals start at `first`.
+fn log(from: i64, seconds: i64, first: i64, boot_time: Option<FileTime>) -> LogFixture {
+    let mut log = LogFixture::new("WEB1")
         .value("System", counter("System Calls/sec", CounterType::BULK_COUNT))
         .value_of("PhysicalDisk", "0 C:", counter("Avg. Disk sec/Read", CounterType::AVERAGE_TIMER))
         .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT))
@@ -36,12 +35,12 @@ fn booted(second: i64) -> Option<FileTime> {
     Some(FileTime(START + second * TICKS))
 }
 
-/// That stats of the logs equals stats of them put together, at once and one after the other; and that of a copy.
+/// Asserts that merging (at once or one by one), copying and appending do not change the statistics.
 #[track_caller]
-fn same_together(folder: &Folder, logs: &[&str]) {
+fn assert_same_statistics(folder: &Folder, logs: &[&str]) {
     let apart = folder.stats(logs);
     folder.relog([logs, &["-y", "-o", "both.blg"]].concat());
-    assert_eq!(folder.stats(&["both.blg"]), apart, "put together");
+    assert_eq!(folder.stats(&["both.blg"]), apart, "merged");
 
     folder.relog(["both.blg", "-y", "-o", "again.blg"]);
     assert_eq!(folder.stats(&["again.blg"]), apart, "copied");
@@ -57,11 +56,11 @@ fn same_together(folder: &Folder, logs: &[&str]) {
     let [first, rest] = [&logs[..1], &logs[1..]];
     if let [second, third, ..] = rest {
         folder.relog([&first[0], second, &"-y", &"-o", &"two.blg"]);
-        assert_eq!(folder.stats(&["two.blg", third]), apart, "one after the other");
+        assert_eq!(folder.stats(&["two.blg", third]), apart, "merged one by one");
         folder.relog(["two.blg", third, "-y", "-o", "three.blg"]);
-        assert_eq!(folder.stats(&["three.blg"]), apart, "one after the other, put together");
+        assert_eq!(folder.stats(&["three.blg"]), apart, "merged one by one, last");
         folder.relog(["three.blg", "-y", "-o", "again.blg"]);
-        assert_eq!(folder.stats(&["again.blg"]), apart, "one after the other, put together, copied");
+        assert_eq!(folder.stats(&["again.blg"]), apart, "merged one by one, copied");
     }
 
     let text = |log: &[&str]| {
@@ -77,12 +76,12 @@ fn same_together(folder: &Folder, logs: &[&str]) {
 #[test]
 fn a_restart_between_the_logs() {
     let folder = Folder::new();
-    // Values that only rise: nothing but the start of the machine says that no pair reaches across.
+    // Rising values: only the boot time shows that the machine was restarted.
     log(0, 5, 0, booted(-100)).write(&folder.path("1.blg"));
     log(7, 5, 1000, booted(6)).write(&folder.path("2.blg"));
     log(13, 4, 5000, booted(12)).write(&folder.path("3.blg"));
     for logs in [&["1.blg", "2.blg"][..], &["1.blg", "2.blg", "3.blg"]] {
-        same_together(&folder, logs);
+        assert_same_statistics(&folder, logs);
     }
     let both = folder.stats(&["1.blg", "2.blg"]);
     assert_eq!(row(&both, "System Calls/sec")["values"], 8);
@@ -90,15 +89,15 @@ fn a_restart_between_the_logs() {
 }
 
 #[test]
-fn a_negative_difference_where_no_start_of_the_machine_is_known() {
+fn a_negative_difference_without_boot_times() {
     let folder = Folder::new();
     log(0, 5, 700, None).write(&folder.path("1.blg"));
     log(7, 5, 0, None).write(&folder.path("2.blg"));
     log(13, 4, 0, None).write(&folder.path("3.blg"));
     for logs in [&["1.blg", "2.blg"][..], &["1.blg", "2.blg", "3.blg"]] {
-        same_together(&folder, logs);
+        assert_same_statistics(&folder, logs);
         let rows = folder.stats(logs);
-        // What goes back is an error across two logs as it is within one.
+        // A counter that goes back is an error across logs too.
         let errors = |path: &str| row(&rows, path)["errors"].clone();
         assert_eq!(errors("System Calls/sec"), logs.len() - 1);
         assert_eq!(errors("Available Bytes"), 0);
@@ -123,27 +122,27 @@ fn a_negative_difference_where_no_start_of_the_machine_is_known() {
 }
 
 #[test]
-fn a_pair_across_logs_of_one_start() {
+fn values_are_paired_across_logs_without_a_restart() {
     let folder = Folder::new();
     log(0, 5, 0, booted(-100)).write(&folder.path("1.blg"));
     log(5, 5, 48, booted(-100)).write(&folder.path("2.blg"));
-    same_together(&folder, &["1.blg", "2.blg"]);
+    assert_same_statistics(&folder, &["1.blg", "2.blg"]);
     assert_eq!(row(&folder.stats(&["1.blg", "2.blg"]), "System Calls/sec")["values"], 9);
 }
 
 #[test]
-fn a_start_that_only_one_log_knows() {
+fn a_boot_time_in_only_some_logs() {
     let folder = Folder::new();
     log(0, 5, 0, booted(-100)).write(&folder.path("1.blg"));
     log(7, 5, 30, None).write(&folder.path("2.blg"));
     log(13, 5, 30, booted(12)).write(&folder.path("3.blg"));
     for logs in [&["1.blg", "2.blg"][..], &["2.blg", "3.blg"], &["1.blg", "2.blg", "3.blg"]] {
-        same_together(&folder, logs);
+        assert_same_statistics(&folder, logs);
     }
 }
 
 #[test]
-fn windows_over_a_log_put_together() {
+fn time_ranges_of_a_merged_log() {
     let folder = Folder::new();
     log(0, 5, 700, booted(-100)).write(&folder.path("1.blg"));
     log(7, 5, 0, booted(6)).write(&folder.path("2.blg"));

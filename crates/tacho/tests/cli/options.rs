@@ -1,11 +1,11 @@
-//! Options as Windows' tools take them, and what is said of wrong ones: one line, with the option as it was written.
+//! Options in the form of Windows' tools, and error messages: one line, with the option as the user wrote it.
 
 use crate::run::Folder;
 
 const PATH: &str = r"\Memory\Available Bytes";
 
 #[test]
-fn every_option_takes_an_equals_sign() {
+fn options_accept_an_equals_sign() {
     let folder = Folder::new();
     folder.write("paths.txt", format!("# a comment\n; another\n\n{PATH}\n"));
     for options in [
@@ -14,12 +14,12 @@ fn every_option_takes_an_equals_sign() {
         ["-rf=0", "-rf 0: must be longer than 0"],
         ["-cnf=0", "-cnf 0: must be longer than 0"],
         ["-segment=0", "-segment 0: must be longer than 0"],
-        ["-max=64KB", "-max 64KB: a whole number of MB, without a unit"],
-        ["-sc=1.5", "-sc 1.5: a whole number, 1 or more"],
+        ["-max=64KB", "-max 64KB: must be a whole number of MB, without a unit"],
+        ["-sc=1.5", "-sc 1.5: must be a whole number, 1 or more"],
     ] {
         folder
             .run(["record", PATH, "-o=a.blg", options[0]])
-            .refused(2, &format!("{}; 'tacho record --help' shows the options", options[1]));
+            .fails_with(2, &format!("{}; 'tacho record --help' lists the options", options[1]));
     }
     let ran = folder.run(["record", "-cf=paths.txt", "-sc=1", "-si=0.01", "-max=5", "-o=a.blg"]);
     assert_eq!(
@@ -30,14 +30,14 @@ fn every_option_takes_an_equals_sign() {
 }
 
 #[test]
-fn negative_numbers_reach_the_option() {
+fn negative_numbers_are_values() {
     let folder = Folder::new();
     let ran = folder.run(["query", PATH, "-si", "-1"]);
-    assert!(ran.stderr.starts_with("tacho: -si -1: not a length of time"), "{ran:?}");
+    assert!(ran.stderr.starts_with("tacho: -si -1: not a duration"), "{ran:?}");
 }
 
 #[test]
-fn options_of_the_command_line_hold_before_settings() {
+fn the_command_line_overrides_settings_files() {
     let folder = Folder::new();
     folder.write("set.txt", format!("[si]\n60\n[sc]\n7\n[c]\n{PATH}\n"));
     let given = ["query", "-si", "0.01", "-sc", "1", "-y", "-ow", "-f", "json"];
@@ -48,7 +48,7 @@ fn options_of_the_command_line_hold_before_settings() {
 }
 
 #[test]
-fn an_option_with_one_value_is_given_once() {
+fn repeated_options_are_refused() {
     let folder = Folder::new();
     folder.write("in.csv", "");
     for (arguments, option) in [
@@ -63,30 +63,29 @@ fn an_option_with_one_value_is_given_once() {
         (&["cpi", "-t=1", "-t=2"], "-t"),
     ] {
         let command = arguments[0];
-        let line =
-            format!("{option} is given twice: give it once; 'tacho {command} --help' shows the options");
-        folder.run(arguments).refused(2, &line);
+        let line = format!("{option} is repeated: use it once; 'tacho {command} --help' lists the options");
+        folder.run(arguments).fails_with(2, &line);
     }
     assert_eq!(folder.names(), ["in.csv"]);
 }
 
 #[test]
-fn the_names_of_windows_tools_lead_to_the_commands() {
+fn names_of_windows_tools_suggest_commands() {
     let folder = Folder::new();
     for (tool, command) in [("typeperf", "query"), ("LogMan", "record"), ("perfmon", "monitor")] {
         let line = format!(
-            "there is no command '{tool}': 'tacho {command}' does what Windows' {} does; 'tacho --help' shows the commands",
+            "unknown command '{tool}': use 'tacho {command}' instead of Windows' {}; 'tacho --help' lists the commands",
             tool.to_lowercase()
         );
-        folder.run([tool, "-sc", "1"]).refused(2, &line);
+        folder.run([tool, "-sc", "1"]).fails_with(2, &line);
     }
 }
 
 #[test]
-fn databases_are_refused_wherever_a_log_is_named() {
+fn sql_logs_are_refused() {
     let folder = Folder::new();
-    let why = "SQL logs are not supported yet: give the name of a file ('./SQL:...' is one)";
-    for (arguments, place) in [
+    let why = "SQL logs are not supported: name a file (write './SQL:...' if it is one)";
+    for (arguments, option) in [
         (&["relog", "in.blg", "-o", "SQL:DSN!log"][..], "-o"),
         (&["relog", "sql:DSN!log", "-o", "a.blg"], "FILE"),
         (&["relog", "in.blg", "-f", "csv", "--output=SQL:DSN!log"], "--output"),
@@ -102,14 +101,14 @@ fn databases_are_refused_wherever_a_log_is_named() {
         (&["serve", "SQL:DSN!log"], "LOG|FOLDER"),
     ] {
         let ran = folder.run(arguments);
-        let start = format!("tacho: {place} ");
+        let start = format!("tacho: {option} ");
         assert!(ran.status == 2 && ran.stderr.starts_with(&start) && ran.stderr.contains(why), "{ran:?}");
     }
     assert!(folder.names().is_empty());
 }
 
 #[test]
-fn inputs_may_be_named_in_settings() {
+fn settings_files_can_name_inputs() {
     let folder = Folder::new();
     folder.write(
         "in.csv",
@@ -124,29 +123,29 @@ fn inputs_may_be_named_in_settings() {
 }
 
 #[test]
-fn wrong_settings_are_named_by_file_and_line() {
+fn errors_of_settings_files_have_file_and_line() {
     let folder = Folder::new();
     for (text, line) in [
-        ("[si]\n3\n[c]\nx\n[-si]\n4\n", "set.txt, line 5: [si] is given twice: give it once"),
-        ("[si]\n3\n4\n", "set.txt, line 3: [si] takes one value"),
+        ("[si]\n3\n[c]\nx\n[-si]\n4\n", "set.txt, line 5: [si] is repeated: use it once"),
+        ("[si]\n3\n4\n", "set.txt, line 3: [si] accepts only one value"),
         ("[foo]\n", "set.txt, line 1: 'query' has no option [foo]"),
         ("[y]\n[foo]\n3\n", "set.txt, line 2: 'query' has no option [foo]"),
         ("[si]\n[sc]\n3\n", "set.txt, line 1: [si] needs a value"),
         ("[sc]\n3\n\n[si]\n", "set.txt, line 4: [si] needs a value"),
         (
             "[sc]\n0\n",
-            "set.txt, line 1: [sc] 0: a whole number, 1 or more; 'tacho query --help' shows the options",
+            "set.txt, line 1: [sc] 0: must be a whole number, 1 or more; 'tacho query --help' lists the options",
         ),
     ] {
         folder.write("set.txt", text);
-        folder.run(["query", "-config", "set.txt"]).refused(2, line);
+        folder.run(["query", "-config", "set.txt"]).fails_with(2, line);
     }
 }
 
 #[test]
 fn usage_errors_are_one_line() {
     let folder = Folder::new();
-    let options = "'tacho query --help' shows the options";
+    let options = "'tacho query --help' lists the options";
     for (arguments, line) in [
         (&["query", "--nonsense"][..], format!("'query' has no option --nonsense; {options}")),
         (
@@ -154,17 +153,23 @@ fn usage_errors_are_one_line() {
             "'query' has no option --intervl: did you mean --interval?".to_owned(),
         ),
         (&["query", "-f"], format!("-f needs a value: table, csv, tsv, json or bin; {options}")),
-        (&["query", "-y=1"], format!("-y takes no value, and '1' is given; {options}")),
-        (&["recrod"], "there is no command 'recrod': did you mean 'record'?".to_owned()),
-        (&["recor"], "there is no command 'recor': did you mean 'record'?".to_owned()),
-        (&["chart"], "there is no command 'chart'; 'tacho --help' shows the commands".to_owned()),
+        (&["query", "-y=1"], format!("-y does not accept a value ('1'); {options}")),
+        (
+            &["manifest"],
+            "'manifest' needs an action: check, rust, header, register, unregister or list; 'tacho manifest --help' lists \
+             the options"
+                .to_owned(),
+        ),
+        (&["recrod"], "unknown command 'recrod': did you mean 'record'?".to_owned()),
+        (&["recor"], "unknown command 'recor': did you mean 'record'?".to_owned()),
+        (&["chart"], "unknown command 'chart'; 'tacho --help' lists the commands".to_owned()),
     ] {
-        folder.run(arguments).refused(2, &line);
+        folder.run(arguments).fails_with(2, &line);
     }
 }
 
 #[test]
-fn what_was_probably_meant() {
+fn suggestions() {
     let folder = Folder::new();
     for (arguments, line) in [
         (
@@ -173,32 +178,32 @@ fn what_was_probably_meant() {
         ),
         (
             ["list", r"Memory\Available Bytes"],
-            r"'Memory\Available Bytes': a path begins with '\': write '\Memory\Available Bytes'",
+            r"'Memory\Available Bytes': a path starts with '\': write '\Memory\Available Bytes'",
         ),
         (["list", r"\Process(*"], r"'Process(*': the ')' is missing: write '\Process(*)\*'"),
         (["query", "process"], r"'process' is a counter set: write '\Process(*)\*' for its counters"),
     ] {
-        folder.run(arguments).refused(2, line);
+        folder.run(arguments).fails_with(2, line);
     }
 }
 
 #[test]
 fn several_logs_are_checked() {
     let folder = Folder::new();
-    crate::made::mixed("WEB1", 0, 4).write(&folder.path("a.blg"));
+    crate::log_fixture::mixed("WEB1", 0, 4).write(&folder.path("a.blg"));
     folder.write("b.blg", "");
     let text = folder.prints(["check", "a.blg", "a.blg"]);
-    assert_eq!(text.matches("a.blg: whole: ").count(), 2, "{text}");
+    assert_eq!(text.matches("a.blg: intact: ").count(), 2, "{text}");
     let ran = folder.run(["check", "b.blg", "a.blg"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (1, "tacho: b.blg: the file is empty\n"));
-    assert!(ran.stdout.starts_with("a.blg: whole: "), "{ran:?}");
+    assert!(ran.stdout.starts_with("a.blg: intact: "), "{ran:?}");
     folder
         .run(["check", "a.blg", "b.blg", "--salvage", "c.blg"])
-        .refused(2, "--salvage takes the samples of one log: check the others apart");
+        .fails_with(2, "--salvage accepts only one log: run 'tacho check --salvage' for each");
 }
 
 #[test]
-fn a_row_that_was_cut_short_is_told() {
+fn a_removed_partial_row_is_reported() {
     let folder = Folder::new();
     let record = ["record", PATH, "-si", "0.01", "-sc", "2", "-o", "a.csv"];
     assert_eq!(folder.run(record).status, 0);
@@ -206,7 +211,7 @@ fn a_row_that_was_cut_short_is_told() {
     folder.write("a.csv", &bytes[..bytes.len() - 5]);
     let ran = folder.run([&record[..], &["-a"]].concat());
     assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(ran.stderr.starts_with("tacho: a.csv: its last row was cut short ("), "{ran:?}");
+    assert!(ran.stderr.starts_with("tacho: a.csv: removed a partial row at the end ("), "{ran:?}");
     assert_eq!(ran.stderr.lines().count(), 2, "{ran:?}");
 }
 

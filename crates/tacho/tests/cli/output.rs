@@ -1,26 +1,26 @@
-//! Where results go: files that appear when they are whole, devices, pipes, interrupts.
+//! Outputs: files that appear when they are complete, devices, pipes, interrupts.
 
 mod replaced;
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::made::mixed;
-use crate::run::{Folder, Ran};
+use crate::log_fixture::mixed;
+use crate::run::{Folder, Outcome};
 
-fn small() -> Folder {
+fn small_log() -> Folder {
     let folder = Folder::new();
     mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
     folder
 }
 
 #[test]
-fn an_existing_file_is_overwritten_with_y_only() {
-    let folder = small();
+fn an_existing_file_is_only_overwritten_with_y() {
+    let folder = small_log();
     folder.write("out.csv", "mine");
     folder
         .run(["relog", "in.blg", "-o", "out.csv"])
-        .refused(2, "out.csv exists: give -y to overwrite it, or another name");
+        .fails_with(2, "out.csv exists: use -y to overwrite it, or another name");
     assert_eq!(folder.text("out.csv"), "mine");
     folder.relog(["in.blg", "-o", "out.csv", "-y"]);
     assert!(folder.text("out.csv").starts_with("\"(PDH-CSV 4.0)"));
@@ -28,8 +28,8 @@ fn an_existing_file_is_overwritten_with_y_only() {
 }
 
 #[test]
-fn a_failure_leaves_the_file_as_it_was() {
-    let folder = small();
+fn a_failure_does_not_change_the_file() {
+    let folder = small_log();
     folder.write("in.csv", "(PDH-CSV 4.0),\\P\\S\\ä\n03/05/2024 10:00:01,1\n");
     folder.write("out.csv", "mine");
     let ran = folder.run(["relog", "in.csv", "--output-encoding", "1251", "-y", "-o", "out.csv"]);
@@ -39,12 +39,12 @@ fn a_failure_leaves_the_file_as_it_was() {
 }
 
 #[test]
-fn the_output_may_be_the_input() {
-    let folder = small();
+fn the_output_can_be_the_input() {
+    let folder = small_log();
     let before = folder.stats(&["in.blg"]);
     folder
         .run(["relog", "in.blg", "-o", "in.blg"])
-        .refused(2, "in.blg exists: give -y to overwrite it, or another name");
+        .fails_with(2, "in.blg exists: use -y to overwrite it, or another name");
     folder.relog(["in.blg", "-y", "-o", "in.blg"]);
     assert_eq!(folder.stats(&["in.blg"]), before);
     folder.relog(["in.blg", "-y", "-c", r"\System\*", "-o", "in.blg"]);
@@ -52,23 +52,23 @@ fn the_output_may_be_the_input() {
 }
 
 #[test]
-fn folders_are_no_outputs() {
-    let folder = small();
-    folder.run(["relog", "in.blg", "-o", "."]).refused(2, ".: this is a folder");
+fn folders_are_refused_as_outputs() {
+    let folder = small_log();
+    folder.run(["relog", "in.blg", "-o", "."]).fails_with(2, ".: this is a folder, not a file");
     folder
         .run(["relog", "in.blg", "-o", "none/out.csv"])
-        .refused(1, "none/out.csv: its folder does not exist; make it first");
-    // A folder in which no file can be made.
+        .fails_with(1, "none/out.csv: its folder does not exist; create it first");
+    // A folder in which files cannot be created.
     let why = "/proc/out.csv: files cannot be created in this folder; choose another";
-    folder.run(["relog", "in.blg", "-o", "/proc/out.csv"]).refused(1, why);
-    folder.run(["query", r"\Memory\Available Bytes", "-sc", "1", "-o", "/proc/out.csv"]).refused(1, why);
-    folder.run(["record", r"\Memory\Available Bytes", "-sc", "1", "-o", "/proc/out.csv"]).refused(1, why);
+    folder.run(["relog", "in.blg", "-o", "/proc/out.csv"]).fails_with(1, why);
+    folder.run(["query", r"\Memory\Available Bytes", "-sc", "1", "-o", "/proc/out.csv"]).fails_with(1, why);
+    folder.run(["record", r"\Memory\Available Bytes", "-sc", "1", "-o", "/proc/out.csv"]).fails_with(1, why);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_link_stays_a_link() {
-    let folder = small();
+    let folder = small_log();
     folder.write("real.csv", "old");
     std::os::unix::fs::symlink("real.csv", folder.path("link.csv")).expect("a link");
     folder.relog(["in.blg", "-y", "-o", "link.csv"]);
@@ -80,27 +80,27 @@ fn a_link_stays_a_link() {
 #[test]
 fn a_folder_that_cannot_be_written() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = small();
+    let folder = small_log();
     let locked = folder.path("locked");
     std::fs::create_dir(&locked).expect("a folder");
     std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o555)).expect("permissions");
     if std::fs::write(locked.join("probe"), "").is_ok() {
-        eprintln!("left out: this user may write everywhere");
+        eprintln!("skipped: this user can write everywhere");
         return;
     }
     folder
         .run(["relog", "in.blg", "-o", "locked/out.csv"])
-        .refused(1, "locked/out.csv: cannot write: Permission denied");
+        .fails_with(1, "locked/out.csv: cannot write: Permission denied");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_device_is_an_error_that_names_it() {
-    let folder = small();
+fn a_full_device_is_an_error_with_its_name() {
+    let folder = small_log();
     for format in ["csv", "tsv", "json", "bin"] {
         folder
             .run(["relog", "in.blg", "-f", format, "-o", "/dev/full"])
-            .refused(1, "/dev/full: cannot write: No space left on device");
+            .fails_with(1, "/dev/full: cannot write: No space left on device");
     }
     for arguments in [
         &["list", "in.blg"][..],
@@ -112,17 +112,17 @@ fn a_full_device_is_an_error_that_names_it() {
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
         let output = folder.command(arguments).stdout(full).output().expect("the command starts");
-        let what = if arguments.ends_with(&["-"]) {
+        let start = if arguments.ends_with(&["-"]) {
             "standard output: cannot write"
         } else {
             "cannot write the output"
         };
-        Ran::from(output).refused(1, &format!("{what}: No space left on device"));
+        Outcome::from(output).fails_with(1, &format!("{start}: No space left on device"));
     }
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
+fn a_closed_pipe_ends_it_silently() {
     let folder = Folder::new();
     mixed("WEB1", 0, 20_000).write(&folder.path("long.blg"));
     for format in ["csv", "json"] {
@@ -136,14 +136,14 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         stdout.read_line(&mut line).expect("a line");
         drop(stdout);
-        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        let ran = Outcome::from(child.wait_with_output().expect("an end"));
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{line}");
     }
 }
 
 #[test]
-fn every_output_ends_quietly_where_nobody_reads_it() {
-    let folder = small();
+fn every_command_ends_silently_on_a_closed_pipe() {
+    let folder = small_log();
     folder.write("set.man", include_str!("../../../perflib/tests/manifest/shop.man"));
     let counter = r"\System\Processes";
     for arguments in [
@@ -176,15 +176,15 @@ fn every_output_ends_quietly_where_nobody_reads_it() {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let output = folder.command(arguments).stdout(writer).output().expect("the command starts");
-        let ran = Ran::from(output);
+        let ran = Outcome::from(output);
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn standard_error_that_nobody_reads_is_no_failure() {
-    let folder = small();
+fn a_closed_standard_error_is_ignored() {
+    let folder = small_log();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let output = folder.command(["relog", "in.blg", "-o", "out.csv"]).stderr(writer).output();
@@ -205,10 +205,10 @@ fn an_interrupt_leaves_no_partial_file() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the command starts");
-    // In the midst of its work: it has begun its output, which bears another name meanwhile.
-    let is_begun = || folder.names().len() > 2;
-    while !is_begun() {
-        assert!(child.try_wait().expect("a child").is_none(), "it ended before its output was seen");
+    // Waits for the partial file, which has a temporary name.
+    let has_partial_file = || folder.names().len() > 2;
+    while !has_partial_file() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
         std::thread::yield_now();
     }
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();

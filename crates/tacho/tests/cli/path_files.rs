@@ -1,6 +1,6 @@
-//! Files of counter paths (`-cf`) and of options (`-config`), as they are made on Windows.
+//! Files of counter paths (`-cf`) and of options (`-config`) in Windows' form.
 
-use crate::made::mixed;
+use crate::log_fixture::mixed;
 use crate::run::Folder;
 
 fn folder() -> Folder {
@@ -45,7 +45,7 @@ fn paths_in_every_encoding() {
 }
 
 #[test]
-fn a_bad_line_is_named_by_its_number() {
+fn errors_have_the_line_number() {
     let folder = folder();
     for bytes in
         [format!("{PATHS}\r\nMemory\r\n").into_bytes(), utf16(&format!("\u{feff}{PATHS}\r\nMemory\r\n"))]
@@ -53,41 +53,41 @@ fn a_bad_line_is_named_by_its_number() {
         folder.write("paths.txt", bytes);
         folder
             .run(["stats", "in.blg", "-cf", "paths.txt"])
-            .refused(2, r"paths.txt, line 6: 'Memory' is no counter path: it begins with '\'");
+            .fails_with(2, r"paths.txt, line 6: 'Memory' is not a counter path: a path begins with '\'");
     }
 }
 
 #[test]
-fn files_that_are_none() {
+fn invalid_path_files() {
     let folder = folder();
     folder.write("blank.txt", "\r\n  \r\n");
     folder.write("broken.txt", utf16("\\Memory\\Größe"));
     folder
         .run(["stats", "in.blg", "-cf", "none.txt"])
-        .refused(2, "none.txt: cannot read: No such file or directory");
-    folder.run(["stats", "in.blg", "-cf", "blank.txt"]).refused(2, "blank.txt: no counter path in it");
+        .fails_with(2, "none.txt: cannot read: No such file or directory");
+    folder.run(["stats", "in.blg", "-cf", "blank.txt"]).fails_with(2, "blank.txt: contains no counter path");
     folder
         .run(["stats", "in.blg", "-cf", "broken.txt"])
-        .refused(2, "broken.txt: neither UTF-8 nor UTF-16 with a mark; save it as UTF-8");
+        .fails_with(2, "broken.txt: neither UTF-8 nor UTF-16 with a byte order mark; save it as UTF-8");
     folder
         .run(["stats", "in.blg", "-cf"])
-        .refused(2, "-cf needs a value; 'tacho stats --help' shows the options");
+        .fails_with(2, "-cf needs a value; 'tacho stats --help' lists the options");
 }
 
 #[test]
-fn files_that_are_too_large() {
+fn files_over_the_limit_are_refused() {
     let folder = folder();
     let full = format!("{PATHS}\n;{}", "x".repeat((16 << 20) - PATHS.len() - 2));
     folder.write("full.txt", &full);
     assert_eq!(folder.stats(&["in.blg", "-cf", "full.txt"]).len(), 3);
     folder.write("large.txt", full + "x");
     for file in ["large.txt", "/dev/zero"] {
-        let said = format!("{file}: it has more than 16 MiB, which is the most that is read of it");
-        folder.run(["stats", "in.blg", "-cf", file]).refused(2, &said);
-        folder.run(["stats", "in.blg", "-config", file]).refused(2, &said);
+        let said = format!("{file}: it is larger than 16 MiB, the limit for such files");
+        folder.run(["stats", "in.blg", "-cf", file]).fails_with(2, &said);
+        folder.run(["stats", "in.blg", "-config", file]).fails_with(2, &said);
     }
-    let said = "/dev/zero: it has more than 1 MiB, which is the most that is read of it";
-    folder.run(["record", "--view", "/dev/zero", "-o", "none.blg"]).refused(2, said);
+    let said = "/dev/zero: it is larger than 1 MiB, the limit for such files";
+    folder.run(["record", "--view", "/dev/zero", "-o", "none.blg"]).fails_with(2, said);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn options_in_windows_form() {
         assert_eq!(ran.stderr, "tacho: out.log: 4 samples written\n");
         assert_eq!(folder.text("out.log"), folder.text("direct.csv"));
     }
-    // Long names, and the inputs in the file, also after the counters.
+    // Long names, and inputs after the counters.
     folder.write(
         "long.txt",
         "[counter]\n\\Memory\\*\n\\System\\*\n[begin]\n2024-03-05T10:00:03\n[every]\n2\n[output]\nlong.csv\n[i]\nin.blg\n",
@@ -137,26 +137,26 @@ fn inputs_with_wildcards_in_a_settings_file() {
     folder.write("settings.txt", "[-i]\nlogs/*.csv\n");
     folder
         .run(["stats", "-config", "settings.txt"])
-        .refused(1, "logs/*.csv: cannot read: No such file or directory");
+        .fails_with(1, "logs/*.csv: cannot read: No such file or directory");
 }
 
 #[test]
-fn settings_that_are_none() {
+fn invalid_settings_files() {
     let folder = folder();
     folder.write("value.txt", "\ncsv\n[f]\n");
     folder.write("switch.txt", "[y]\nyes\n");
     folder.write("endless.txt", "[config]\nendless.txt\n");
     folder
         .run(["relog", "in.blg", "-config", "value.txt"])
-        .refused(2, "value.txt, line 2: a value before any [option]");
+        .fails_with(2, "value.txt, line 2: this value has no [option] line before it");
     folder
         .run(["relog", "in.blg", "-config", "switch.txt"])
-        .refused(2, "switch.txt, line 2: [y] takes no value");
+        .fails_with(2, "switch.txt, line 2: [y] does not accept a value");
     folder
         .run(["relog", "in.blg", "-config", "endless.txt"])
-        .refused(2, "-config: settings files refer to each other without end");
-    folder.run(["relog", "in.blg", "-config"]).refused(2, "-config needs the name of a file");
+        .fails_with(2, "-config: settings files include each other endlessly");
+    folder.run(["relog", "in.blg", "-config"]).fails_with(2, "-config needs the name of a file");
     folder
         .run(["relog", "in.blg", "-config", "none.txt"])
-        .refused(2, "none.txt: cannot read: No such file or directory");
+        .fails_with(2, "none.txt: cannot read: No such file or directory");
 }

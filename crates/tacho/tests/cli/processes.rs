@@ -1,16 +1,16 @@
-//! Names that pass from one process to another: `ID Process` tells.
+//! Instance names that pass from one process to another, as shown by `ID Process`.
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, TICKS, counter, one, raw, rows};
-use crate::run::{Folder, Ran, row};
+use crate::log_fixture::{LogFixture, TICKS, counter, one, raw, rows};
+use crate::run::{Folder, Outcome, row};
 
-/// Two processes of one name; the first ends after 10:00:02, and the second is renumbered.
+/// Two processes with the same name; the first ends after 10:00:02, and the second is renumbered.
 ///
-/// Processor time of number 100: 0, 1, 2 s; of number 200: 10, 10.5, 11, 11.5, 12 s.
+/// Processor time of process 100: 0, 1, 2 s; of process 200: 10, 10.5, 11, 11.5, 12 s.
 fn renumbered() -> Folder {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1")
+    let mut log = LogFixture::new("WEB1")
         .column("Process", counter("ID Process", CounterType::RAWCOUNT))
         .column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
     let time = |second: i64, tenths: i64| [raw(tenths * TICKS / 10, second * TICKS)];
@@ -33,17 +33,16 @@ fn renumbered() -> Folder {
     folder
 }
 
-const NOTICE: &str =
-    "tacho: 1 time a name passed to another process (its ID Process changed); no value was made across\n";
+const NOTICE: &str = "tacho: 1 time an instance name passed to another process (ID Process changed); no interval spans the change\n";
 
 #[test]
-fn statistics_break_the_pair_and_say_so() {
+fn statistics_do_not_pair_different_processes() {
     let folder = renumbered();
     let ran = folder.run(["stats", "in.blg", "-f", "json"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, NOTICE));
     let all: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).expect("JSON");
     let first = row(&all, r"\Process(svchost)\% Processor Time");
-    // Two intervals of the one at 100 %, one of the other at 50 %; the step from 2 s to 11.5 s is none.
+    // Two intervals of process 100 at 100 %, one of process 200 at 50 %; not the step from 2 s to 11.5 s.
     let figures = ["values", "errors", "minimum", "maximum"].map(|key| first[key].to_string());
     assert_eq!(figures, ["3", "0", "50", "100"]);
     // 2.5 seconds of 3.
@@ -54,7 +53,7 @@ fn statistics_break_the_pair_and_say_so() {
 }
 
 #[test]
-fn the_identity_is_known_also_where_only_another_counter_is_chosen() {
+fn identities_are_used_even_if_not_selected() {
     let folder = renumbered();
     let ran = folder.run(["stats", "in.blg", "-f", "csv", "-c", r"\Process(svchost)\% Processor Time"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, NOTICE));
@@ -70,26 +69,26 @@ fn text_keeps_windows_pairing() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_was_renumbered() {
+fn no_notice_without_renumbering() {
     let folder = renumbered();
     let ran = folder.run(["stats", "in.blg", "-e", "2024-03-05T10:00:03"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     folder.relog(["in.blg", "-b", "2024-03-05T10:00:03", "-o", "2.blg"]);
-    // The baseline that the cut log begins with is of another process than what follows.
+    // The baseline of the cut log is of another process.
     assert_eq!(
         folder.run(["stats", "2.blg"]),
-        Ran { stderr: NOTICE.into(), ..folder.run(["stats", "2.blg"]) }
+        Outcome { stderr: NOTICE.into(), ..folder.run(["stats", "2.blg"]) }
     );
-    // Nor where the name in question is not asked for.
+    // Nor if the name is not selected.
     assert_eq!(folder.run(["stats", "in.blg", "-c", r"\Process(svchost#1)\*"]).stderr, "");
     let rows = folder.stats(&["2.blg"]);
     assert_eq!(row(&rows, r"\Process(svchost)\% Processor Time")["values"], 1);
 }
 
 #[test]
-fn the_notice_comes_where_a_pair_that_is_asked_for_is_broken() {
+fn the_notice_appears_only_for_selected_intervals() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1")
+    let mut log = LogFixture::new("WEB1")
         .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT))
         .value("Memory", counter("Pages/sec", CounterType::COUNTER_COUNTER))
         .column("Process", counter("ID Process", CounterType::RAWCOUNT))
@@ -119,12 +118,15 @@ fn the_notice_comes_where_a_pair_that_is_asked_for_is_broken() {
         (&[r"\Memory\*", r"\Process(svchost)\% Processor Time"], NOTICE),
     ] {
         let ran = folder.run([&["stats", "in.blg", "-f", "csv", "-c"], paths].concat());
-        let said: String =
-            ran.stderr.split_inclusive('\n').filter(|line| line.contains("a name passed")).collect();
-        assert_eq!(said, notice, "{paths:?}");
+        let notices: String = ran
+            .stderr
+            .split_inclusive('\n')
+            .filter(|line| line.contains("an instance name passed"))
+            .collect();
+        assert_eq!(notices, notice, "{paths:?}");
     }
     assert_eq!(folder.run(["stats", "in.blg"]).stderr, NOTICE);
-    // A log that was rolled as the process restarted says it as well.
+    // Also if a new log was started between the two processes.
     let cut = "2024-03-05T10:00:02";
     folder.relog(["in.blg", "-e", cut, "-o", "1.blg"]);
     for (begin, notice) in [(cut, NOTICE), ("2024-03-05T10:00:03", NOTICE)] {
@@ -133,14 +135,14 @@ fn the_notice_comes_where_a_pair_that_is_asked_for_is_broken() {
     }
 }
 
-/// Threads of one process, in the columns that `\Thread(*)\*` gives: both numbers tell who is behind a name.
+/// The columns of `\Thread(*)\*` have both `ID Thread` and `ID Process`.
 #[test]
-fn threads_have_two_identities_and_are_told_apart_by_their_own() {
+fn threads_are_identified_by_their_thread_id() {
     let folder = Folder::new();
     for is_thread_first in [true, false] {
         let counters = ["ID Thread", "ID Process"].map(|name| counter(name, CounterType::RAWCOUNT));
         let mut columns = Vec::from(counters);
-        let mut log = Made::new("WEB1");
+        let mut log = LogFixture::new("WEB1");
         if !is_thread_first {
             columns.reverse();
         }
@@ -170,9 +172,9 @@ fn threads_have_two_identities_and_are_told_apart_by_their_own() {
 }
 
 #[test]
-fn a_multi_record_of_another_language_does_not_say_that_it_is_the_identity() {
+fn identities_in_another_language_are_unknown() {
     let folder = Folder::new();
-    let mut log = Made::new("HALLE")
+    let mut log = LogFixture::new("HALLE")
         .column("Prozess", counter("Prozesskennung", CounterType::RAWCOUNT))
         .column("Prozess", counter("Threadanzahl", CounterType::RAWCOUNT));
     for second in 0..4 {
@@ -183,54 +185,54 @@ fn a_multi_record_of_another_language_does_not_say_that_it_is_the_identity() {
     assert_eq!(folder.run(["stats", "in.blg"]).stderr, "");
 }
 
-/// What `relog` writes of the renumbered log in a BLG, and what it says.
-fn selected(folder: &Folder, path: &str, options: &[&str]) -> Ran {
+/// Relogs a selection of the renumbered log to a BLG.
+fn selected(folder: &Folder, path: &str, options: &[&str]) -> Outcome {
     folder.run([&["relog", "in.blg", "-o", "out.blg", "-c", path], options].concat())
 }
 
 #[test]
-fn a_written_log_keeps_what_identifies_the_chosen_processes() {
+fn relog_keeps_the_identities_of_selected_processes() {
     let folder = renumbered();
     let path = r"\Process(svchost)\% Processor Time";
     let ran = selected(&folder, path, &[]);
-    let said = "tacho: out.blg: also has \\Process(*)\\ID Process, without which values of different processes of one \
-                name would be paired\ntacho: out.blg: 5 samples written\n";
-    assert_eq!((ran.status, ran.stderr.as_str()), (0, said));
+    let notice = "tacho: out.blg: also contains \\Process(*)\\ID Process, which distinguish processes with the same \
+                name\ntacho: out.blg: 5 samples written\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, notice));
     let paths = folder.prints(["list", "out.blg", "-qx"]);
     let expected = [r"\\WEB1\Process(svchost)\ID Process", r"\\WEB1\Process(svchost)\% Processor Time"];
     assert_eq!(paths.lines().collect::<Vec<_>>(), expected);
-    // The statistics are those of the log that it was taken from.
+    // The statistics equal those of the input.
     let written = folder.run(["stats", "out.blg", "-f", "json", "-c", path]);
     assert_eq!(written, folder.run(["stats", "in.blg", "-f", "json", "-c", path]));
     assert_eq!(written.stderr, NOTICE);
-    // So are those of every second sample.
+    // Also with every second sample.
     assert_eq!(selected(&folder, path, &["-y", "-t", "2"]).status, 0);
     let rows = folder.stats(&["out.blg"]);
     assert_eq!(row(&rows, path)["maximum"], 100);
 }
 
 #[test]
-fn what_was_asked_for_or_is_not_there_is_not_kept_unasked() {
+fn identities_are_only_added_to_process_counters_of_a_blg() {
     let folder = renumbered();
     let written = "tacho: out.blg: 5 samples written\n";
     assert_eq!(selected(&folder, r"\Process(*)\*", &[]).stderr, written);
     // An instance name that does not exist selects no process counter.
     let ran = folder.run(["relog", "in.blg", "-o", "none.blg", "-c", r"\Process(*)\Handle Count"]);
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    // Texts have formatted values.
+    // Text logs have formatted values.
     let ran = folder.run(["relog", "in.blg", "-o", "out.csv", "-c", r"\Process(*)\% Processor Time"]);
     assert_eq!(ran.stderr, "tacho: out.csv: 5 samples written\n");
     assert!(!folder.prints(["list", "out.csv", "-qx"]).contains("ID Process"));
 }
 
 #[test]
-fn a_log_is_continued_with_the_counters_that_it_has() {
+fn appending_adds_identities_only_if_the_log_has_them() {
     let folder = renumbered();
     let path = r"\Process(*)\% Processor Time";
     for (name, counters) in
         [("with.blg", &["ID Process", "% Processor Time"][..]), ("without.blg", &["% Processor Time"])]
     {
-        let mut log = Made::new("WEB1");
+        let mut log = LogFixture::new("WEB1");
         for counter_name in counters {
             let is_identity = *counter_name == "ID Process";
             let counter_type = if is_identity { CounterType::RAWCOUNT } else { CounterType::TIMER_100NS };
@@ -241,6 +243,6 @@ fn a_log_is_continued_with_the_counters_that_it_has() {
         log.write(&folder.path(name));
         let ran = folder.run(["relog", "in.blg", "-c", path, "-a", "-o", name]);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        assert_eq!(ran.stderr.contains("also has"), counters.len() == 2, "{}", ran.stderr);
+        assert_eq!(ran.stderr.contains("also contains"), counters.len() == 2, "{}", ran.stderr);
     }
 }

@@ -1,4 +1,4 @@
-//! `query`: what is shown of this machine. Only counters that every Linux has, and of their values only that they are some.
+//! `query`: only counters that exist on every Linux system; values are only checked for plausibility.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -7,32 +7,32 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::record::kill;
-use crate::run::{Folder, MISSED, Ran};
+use crate::run::{Folder, MISSED, Outcome};
 
 pub(crate) const AVAILABLE: &str = r"\Memory\Available Bytes";
 const BUSY: &str = r"\Processor Information(_Total)\% Processor Time";
 
-/// Runs `query` over short intervals.
-pub(crate) fn query(folder: &Folder, arguments: &[&str]) -> Ran {
+/// Runs `query` with short intervals.
+pub(crate) fn query(folder: &Folder, arguments: &[&str]) -> Outcome {
     folder.run([&["query", "-si", "0.05"][..], arguments].concat())
 }
 
-/// What `query` shows.
+/// The output of `query`.
 #[track_caller]
 fn shown(folder: &Folder, arguments: &[&str]) -> String {
     let ran = query(folder, arguments);
-    assert_eq!((ran.status, said(&ran).as_str()), (0, ""), "{}", ran.stdout);
+    assert_eq!((ran.status, notices(&ran).as_str()), (0, ""), "{}", ran.stdout);
     ran.stdout
 }
 
-/// What was said on standard error, without values that the machine does not tell.
-fn said(ran: &Ran) -> String {
-    let hangs_on_the_machine =
+/// Standard error, without lines about values that this machine does not provide.
+fn notices(ran: &Outcome) -> String {
+    let depends_on_machine =
         |line: &&str| line.starts_with(r"tacho: \\") || line.contains(" could not be read: ");
-    ran.stderr.lines().filter(|line| !hangs_on_the_machine(line)).map(|line| format!("{line}\n")).collect()
+    ran.stderr.lines().filter(|line| !depends_on_machine(line)).map(|line| format!("{line}\n")).collect()
 }
 
-/// The cells of the rows of a CSV, the header's first.
+/// The cells of a CSV, including the header.
 #[track_caller]
 fn csv(text: &str) -> Vec<Vec<String>> {
     assert!(text.ends_with("\r\n"), "{text:?}");
@@ -44,7 +44,7 @@ fn csv(text: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn csv_is_that_of_pdh_and_its_first_row_has_values() {
+fn csv_has_pdh_form_and_values_in_its_first_row() {
     let rows = csv(&shown(&Folder::new(), &["-sc", "3", "-f", "csv", AVAILABLE, BUSY]));
     assert_eq!(rows.len(), 4);
     let header = &rows[0];
@@ -62,7 +62,7 @@ fn csv_is_that_of_pdh_and_its_first_row_has_values() {
 }
 
 #[test]
-fn missed_moments_are_said() {
+fn missed_samples_are_reported() {
     let folder = Folder::new();
     let mut command = folder.command(["query", "-si", "0.1", "-sc", "20", "-f", "csv", AVAILABLE]);
     let mut child =
@@ -70,16 +70,16 @@ fn missed_moments_are_said() {
     let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let _header = output.next().expect("a header").expect("text");
     let _first = output.next().expect("a row").expect("text");
-    // As if it had waited for a disk; there is time until its end, also for a machine that is slow to stop it.
+    // As if it had waited for a disk. Enough samples remain, even if stopping takes long.
     kill("-STOP", &child);
     std::thread::sleep(Duration::from_secs(1));
     kill("-CONT", &child);
     assert_eq!(output.count(), 19, "all samples are taken");
     let output = child.wait_with_output().expect("an end");
-    let told = String::from_utf8(output.stderr).expect("UTF-8");
-    let missed = told.strip_prefix("tacho: ").and_then(|rest| rest.strip_suffix(MISSED)).expect(&told);
-    let (count, what) = missed.trim_end().split_once(' ').expect("a count");
-    assert!(what == "moments" && count.parse::<u32>().is_ok_and(|count| count >= 5), "{told}");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    let missed = stderr.strip_prefix("tacho: ").and_then(|rest| rest.strip_suffix(MISSED)).expect(&stderr);
+    let (count, text) = missed.trim_end().split_once(' ').expect("a count");
+    assert!(text == "samples were" && count.parse::<u32>().is_ok_and(|count| count >= 5), "{stderr}");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn tsv() {
 }
 
 #[test]
-fn json_is_an_object_a_line() {
+fn json_is_an_object_per_line() {
     let text = shown(&Folder::new(), &["-sc", "2", "-f", "json", AVAILABLE, r"\Process(*)\Thread Count"]);
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 2);
@@ -106,7 +106,7 @@ fn json_is_an_object_a_line() {
 }
 
 #[test]
-fn a_few_counters_are_a_line_each_time() {
+fn few_counters_are_a_line_per_sample() {
     let text = shown(&Folder::new(), &["-sc", "2", AVAILABLE]);
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines.len(), 5, "{text}");
@@ -127,7 +127,7 @@ fn headings_are_repeated() {
 }
 
 #[test]
-fn many_counters_are_a_block_each_time() {
+fn many_counters_are_a_block_per_sample() {
     let text = shown(&Folder::new(), &["-sc", "2", r"\Memory\*"]);
     let blocks: Vec<_> = text.split("\n\n").collect();
     assert_eq!(blocks.len(), 2, "{text}");
@@ -147,7 +147,7 @@ fn without_a_path_the_default_counters_are_shown() {
 #[test]
 fn unknown_counters() {
     let folder = Folder::new();
-    query(&folder, &["-sc", "1", r"\Memry\Available Bytes", "-o", "x.csv"]).refused(
+    query(&folder, &["-sc", "1", r"\Memry\Available Bytes", "-o", "x.csv"]).fails_with(
         2,
         r"'\Memry\Available Bytes' is not on this machine: did you mean the counter set 'Memory'?",
     );
@@ -155,32 +155,32 @@ fn unknown_counters() {
     let ran = query(&folder, &["-sc", "1", "Memory"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains(r"write '\Memory\*'"), "{}", ran.stderr);
-    // Some of many: the rest goes on.
+    // Others are still shown.
     let ran = query(&folder, &["-sc", "1", "-f", "csv", r"\Memory\Availble Bytes", AVAILABLE]);
     assert_eq!(ran.status, 0);
     assert_eq!(
-        said(&ran),
+        notices(&ran),
         "tacho: '\\Memory\\Availble Bytes' is not on this machine: did you mean the counter 'Available Bytes'?\n"
     );
     assert_eq!(csv(&ran.stdout)[1].len(), 2);
 }
 
 #[test]
-fn an_unknown_instance_is_blank_and_said_once() {
+fn a_missing_instance_is_blank_and_reported_once() {
     let folder = Folder::new();
     let path = r"\Process(no such process)\Thread Count";
     let ran = query(&folder, &["-sc", "2", "-f", "csv", AVAILABLE, path]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    let said = said(&ran);
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains(&format!("{path}': there is no such instance now")), "{said}");
+    let notices = notices(&ran);
+    assert_eq!(notices.lines().count(), 1, "{notices}");
+    assert!(notices.contains(&format!("{path}': no such instance now")), "{notices}");
     let rows = csv(&ran.stdout);
     assert!(rows[0][2].ends_with(path), "{rows:?}");
     assert_eq!((&*rows[1][2], &*rows[2][2]), (" ", " "));
     // A pattern without any instance has no column.
     let ran = query(&folder, &["-sc", "1", "-f", "csv", r"\Process(no such *)\Thread Count"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
-    assert!(ran.stderr.contains("there is no instance now, and so no column"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no column: no instance exists now"), "{}", ran.stderr);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn other_machines() {
 }
 
 #[test]
-fn wrong_arguments() {
+fn invalid_arguments() {
     let folder = Folder::new();
     for arguments in [
         &["-si", "0"][..],
@@ -212,11 +212,11 @@ fn wrong_arguments() {
     }
     let ran = folder.run(["query", "-si", "0", AVAILABLE]);
     assert!(ran.stderr.contains("must be longer than 0"), "{}", ran.stderr);
-    query(&folder, &["-f", "bin", AVAILABLE]).refused(
+    query(&folder, &["-f", "bin", AVAILABLE]).fails_with(
         2,
-        "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
+        "cannot write a BLG to standard output (its header is completed at the end): use -o FILE, or -f csv",
     );
-    query(&folder, &["-cf", "none.txt"]).refused(2, "none.txt: cannot read: No such file or directory");
+    query(&folder, &["-cf", "none.txt"]).fails_with(2, "none.txt: cannot read: No such file or directory");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn a_process_named_like_the_total_does_not_replace_it() {
             let program = folder.path(name);
             std::fs::copy("/bin/sleep", &program).expect("sleep");
             let sleeper = std::process::Command::new(&program).arg("600").spawn().expect("it starts");
-            // Its name is that of its program when the program runs.
+            // The process has this name once it executes the program.
             let comm = format!("/proc/{}/comm", sleeper.id());
             while std::fs::read_to_string(&comm).is_ok_and(|found| found.trim_end() != name) {
                 std::thread::yield_now();
@@ -266,17 +266,19 @@ fn a_process_named_like_the_total_does_not_replace_it() {
             sleeper
         })
         .into();
-    let paths = [
-        r"\Process(_Total)\ID Process",
-        r"\Process(Idle)\ID Process",
-        r"\Thread(_Total/_Total)\ID Process",
-        r"\Process(_Total#1)\ID Process",
-        r"\Process(Idle#1)\ID Process",
-    ];
-    let rows = csv(&query(&folder, &[&paths[..], &["-sc", "2", "-f", "csv"]].concat()).stdout);
-    let ids: Vec<_> = sleepers.iter().map(|sleeper| sleeper.id().to_string()).collect();
+    // Other processes of the machine can have these names too.
+    let totals =
+        [r"\Process(_Total)\ID Process", r"\Process(Idle)\ID Process", r"\Thread(_Total/_Total)\ID Process"];
+    let processes = [r"\Process(_Total#*)\ID Process", r"\Process(Idle#*)\ID Process"];
+    let rows = csv(&query(&folder, &[&totals[..], &processes, &["-sc", "2", "-f", "csv"]].concat()).stdout);
+    for (column, total) in totals.iter().enumerate() {
+        assert!(rows[0][column + 1].ends_with(total), "{rows:?}");
+    }
     for row in &rows[1..] {
-        assert_eq!(row[1..], ["0", "0", "0", &ids[0], &ids[1]], "{rows:?}");
+        assert_eq!(row[1..4], ["0", "0", "0"], "{rows:?}");
+        for sleeper in &sleepers {
+            assert!(row[4..].contains(&sleeper.id().to_string()), "{}: {rows:?}", sleeper.id());
+        }
     }
     for sleeper in &mut sleepers {
         sleeper.kill().expect("it is ours");

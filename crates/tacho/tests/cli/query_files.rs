@@ -1,13 +1,13 @@
-//! `query`: where rows go, and what ends it.
+//! `query`: output files, and signals.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::query::{AVAILABLE, query};
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Outcome};
 
-/// Starts a query that does not end by itself.
+/// Starts a query that runs until it is stopped.
 fn endless(folder: &Folder, arguments: &[&str]) -> Child {
     folder
         .signalled_command([&["query", "-si", "0.02", AVAILABLE][..], arguments].concat())
@@ -22,34 +22,34 @@ fn signal(child: &Child, signal: &str) {
     assert!(status.expect("kill").success());
 }
 
-/// Waits until a file has so many lines.
+/// Waits until a file has this number of lines.
 fn wait_for_lines(folder: &Folder, name: &str, lines: usize) {
     let begun = Instant::now();
     while std::fs::read_to_string(folder.path(name)).map_or(0, |text| text.lines().count()) < lines {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing comes into {name}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written to {name}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn an_existing_file_is_overwritten_with_y_only() {
+fn an_existing_file_is_only_overwritten_with_y() {
     let folder = Folder::new();
     for name in ["out.csv", "out.blg", "out.json"] {
         folder.write(name, "mine");
         query(&folder, &["-sc", "1", AVAILABLE, "-o", name])
-            .refused(2, &format!("{name} exists: give -y to overwrite it, or another name"));
+            .fails_with(2, &format!("{name} exists: use -y to overwrite it, or another name"));
         assert_eq!(folder.text(name), "mine");
         let ran = query(&folder, &["-sc", "1", AVAILABLE, "-o", name, "-y"]);
         assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
         assert!(!folder.bytes(name).starts_with(b"mine"), "{name}");
     }
-    query(&folder, &["-sc", "1", AVAILABLE, "-o", "."]).refused(2, ".: this is a folder");
+    query(&folder, &["-sc", "1", AVAILABLE, "-o", "."]).fails_with(2, ".: this is a folder, not a file");
     query(&folder, &["-sc", "1", AVAILABLE, "-o", "none/out.csv"])
-        .refused(1, "none/out.csv: its folder does not exist; make it first");
+        .fails_with(1, "none/out.csv: its folder does not exist; create it first");
 }
 
 #[test]
-fn the_format_goes_by_the_name() {
+fn the_extension_selects_the_format() {
     let folder = Folder::new();
     for (name, start) in
         [("a.csv", "\"(PDH-CSV"), ("a.tsv", "\"(PDH-TSV"), ("a.json", "{\"time\""), ("a", "\"(PDH-CSV")]
@@ -60,12 +60,12 @@ fn the_format_goes_by_the_name() {
 }
 
 #[test]
-fn a_blg_holds_the_raw_values() {
+fn a_blg_has_raw_values() {
     let folder = Folder::new();
     let ran = query(&folder, &["-sc", "3", "-f", "BIN", "-o", "out.blg", r"\Memory\Page Faults/sec"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     let rows = folder.stats(&["out.blg"]);
-    // The sample that opens the first interval is one more, and counted nowhere.
+    // The baseline is not counted.
     assert_eq!((rows.len(), &rows[0]["values"]), (1, &3.into()));
     assert_eq!(rows[0]["average_kind"], "raw");
 }
@@ -73,12 +73,12 @@ fn a_blg_holds_the_raw_values() {
 #[test]
 fn signals_end_it_with_a_complete_file() {
     let folder = Folder::new();
-    for (number, name) in ["-INT", "-TERM"].into_iter().enumerate() {
-        let file = format!("{number}.csv");
+    for (index, name) in ["-INT", "-TERM"].into_iter().enumerate() {
+        let file = format!("{index}.csv");
         let child = endless(&folder, &["-o", &file]);
         wait_for_lines(&folder, &file, 3);
         signal(&child, name);
-        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        let ran = Outcome::from(child.wait_with_output().expect("an end"));
         assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
         let text = folder.text(&file);
         assert!(text.ends_with("\"\r\n"), "{text}");
@@ -87,7 +87,7 @@ fn signals_end_it_with_a_complete_file() {
 }
 
 #[test]
-fn a_kill_leaves_whole_rows() {
+fn a_kill_leaves_complete_rows() {
     let folder = Folder::new();
     let mut child = endless(&folder, &["-o", "out.csv"]);
     wait_for_lines(&folder, "out.csv", 3);
@@ -98,7 +98,7 @@ fn a_kill_leaves_whole_rows() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
+fn a_closed_pipe_ends_it_silently() {
     let folder = Folder::new();
     for format in ["csv", "json", "table"] {
         let mut child = endless(&folder, &["-f", format]);
@@ -107,14 +107,14 @@ fn a_reader_that_goes_away_ends_it_quietly() {
         stdout.read_line(&mut line).expect("a line");
         assert!(!line.is_empty());
         drop(stdout);
-        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        let ran = Outcome::from(child.wait_with_output().expect("an end"));
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         assert!(!ran.stderr.contains("pipe"), "{}", ran.stderr);
     }
 }
 
 #[test]
-fn a_full_device_is_an_error_that_names_it() {
+fn a_full_device_is_an_error_with_its_name() {
     let folder = Folder::new();
     for format in ["csv", "json", "table"] {
         let ran = query(&folder, &["-sc", "2", AVAILABLE, "-f", format, "-o", "/dev/full"]);
@@ -127,7 +127,7 @@ fn a_full_device_is_an_error_that_names_it() {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
         let arguments = ["query", "-si", "0.05", "-sc", "2", AVAILABLE, "-f", format];
         let output = folder.command(arguments).stdout(full).output().expect("the command starts");
-        let ran = Ran::from(output);
+        let ran = Outcome::from(output);
         assert_eq!(ran.status, 1);
         assert!(
             ran.stderr.contains("standard output: cannot write: No space left on device"),
@@ -138,23 +138,23 @@ fn a_full_device_is_an_error_that_names_it() {
 }
 
 #[test]
-fn an_instance_that_comes_later_has_no_column_and_is_told_once() {
+fn a_late_instance_has_no_column_and_is_reported_once() {
     let folder = Folder::new();
     let mut child = endless(&folder, &[r"\Process(*)\Thread Count", "-o", "out.csv"]);
     wait_for_lines(&folder, "out.csv", 2);
     let mut late = Command::new("sleep").arg("60").spawn().expect("a process");
     let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut line = String::new();
-    while !line.contains("came after the start") {
+    while !line.contains("appeared after the start") {
         line.clear();
-        assert!(stderr.read_line(&mut line).expect("a line") > 0, "nothing was said");
+        assert!(stderr.read_line(&mut line).expect("a line") > 0, "nothing was reported");
     }
     late.kill().expect("a kill");
     late.wait().expect("an end");
     assert!(line.starts_with(r"tacho: '\\") && line.contains(r"\Process("), "{line}");
     signal(&child, "-INT");
     let rest = std::io::read_to_string(stderr).expect("text");
-    assert!(!rest.contains("so it has no column"), "{rest}");
+    assert!(!rest.contains("has no column"), "{rest}");
     assert_eq!(child.wait().expect("an end").code(), Some(0));
     let text = folder.text("out.csv");
     let widths: std::collections::BTreeSet<_> =
@@ -165,9 +165,9 @@ fn an_instance_that_comes_later_has_no_column_and_is_told_once() {
 #[test]
 fn an_unknown_extension_needs_a_format() {
     let folder = Folder::new();
-    let why = "z.txt: give -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json";
-    folder.run(["query", r"\Memory\Available Bytes", "-sc", "1", "-o", "z.txt"]).refused(2, why);
-    folder.run(["relog", "in.blg", "-o", "z.txt"]).refused(2, why);
+    let why = "z.txt: unknown format: use -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json";
+    folder.run(["query", r"\Memory\Available Bytes", "-sc", "1", "-o", "z.txt"]).fails_with(2, why);
+    folder.run(["relog", "in.blg", "-o", "z.txt"]).fails_with(2, why);
     assert_eq!(folder.names(), [""; 0]);
     for arguments in [&["-f", "csv", "-o", "z.txt"][..], &["-o", "z"]] {
         folder

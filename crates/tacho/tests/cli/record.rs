@@ -1,12 +1,12 @@
-//! `tacho record`: this machine's counters into logs.
+//! `tacho record`.
 
 mod doubles;
 mod ends;
 mod existing;
 mod files;
 mod hangup;
+mod invalid;
 mod moved;
-mod wrong;
 
 use std::io::Cursor;
 use std::path::Path;
@@ -15,21 +15,21 @@ use std::time::{Duration, Instant};
 
 use tachograph_counters::sample::Sample;
 
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Outcome};
 
-/// Counters that every Linux has.
+/// Counters that exist on every Linux system.
 const COUNTERS: [&str; 3] = [
     r"\Memory\Available Bytes",
     r"\System\Context Switches/sec",
     r"\Processor Information(*)\% Processor Time",
 ];
 
-/// Arguments of a recording of these counters, every 20 ms.
+/// Arguments that record these counters every 20 ms.
 fn arguments<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     [&["record"], &COUNTERS[..], &["-si", "0.02"], rest].concat()
 }
 
-/// Records; standard output stays empty, and the one line on standard error is the summary, without `tacho: `.
+/// Records successfully; returns the summary, the only line on standard error, without `tacho: `.
 #[track_caller]
 fn recorded(folder: &Folder, rest: &[&str]) -> String {
     let ran = folder.run(arguments(rest));
@@ -38,13 +38,13 @@ fn recorded(folder: &Folder, rest: &[&str]) -> String {
 }
 
 #[track_caller]
-fn summary(ran: &Ran) -> String {
+fn summary(ran: &Outcome) -> String {
     let line = ran.stderr.strip_prefix("tacho: ").and_then(|line| line.strip_suffix('\n'));
     let line = line.filter(|line| !line.contains('\n'));
     line.unwrap_or_else(|| panic!("one line: {}", ran.stderr)).to_owned()
 }
 
-/// The samples of a log as far as it can be read now; none where it is not there or not begun.
+/// The samples of a log that can be read now; empty for a missing or empty file.
 fn samples(path: &Path) -> Vec<Sample> {
     let bytes = std::fs::read(path).unwrap_or_default();
     let mut samples = Vec::new();
@@ -56,7 +56,7 @@ fn samples(path: &Path) -> Vec<Sample> {
     samples
 }
 
-/// Waits until a log that is being recorded has so many samples; gives how many it has.
+/// Waits until a log that is being recorded has `least` samples; returns their number.
 #[track_caller]
 fn wait_for(path: &Path, least: usize, child: &mut Child) -> usize {
     let begun = Instant::now();
@@ -65,7 +65,7 @@ fn wait_for(path: &Path, least: usize, child: &mut Child) -> usize {
         if count >= least {
             return count;
         }
-        assert_eq!(child.try_wait().expect("a child"), None, "it goes on recording");
+        assert_eq!(child.try_wait().expect("a child"), None, "it is still recording");
         assert!(begun.elapsed() < Duration::from_secs(60), "{count} of {least} samples");
         std::thread::sleep(Duration::from_millis(3));
     }

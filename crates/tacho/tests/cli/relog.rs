@@ -1,12 +1,12 @@
-//! `relog`: formats, thinning out, summaries.
+//! `relog`: formats, thinning, summaries.
 
 use serde_json::Value;
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, counter, mixed, one, raw, rows};
+use crate::log_fixture::{LogFixture, counter, mixed, one, raw, rows};
 use crate::run::Folder;
 
-fn small() -> Folder {
+fn small_log() -> Folder {
     let folder = Folder::new();
     mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
     folder
@@ -16,8 +16,8 @@ const CSV_START: &str =
     "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\WEB1\\Memory\\Available Bytes\",";
 
 #[test]
-fn the_whole_text() {
-    let folder = small();
+fn the_complete_text_log() {
+    let folder = small_log();
     let csv = concat!(
         r#""(PDH-CSV 4.0) (W. Europe Standard Time)(-60)","\\WEB1\Memory\Available Bytes","\\WEB1\Memory\% Committed Bytes In Use","\\WEB1\System\Context Switches/sec","\\WEB1\PhysicalDisk(0 C:)\Avg. Disk sec/Read","\\WEB1\Processor(0)\% Processor Time","\\WEB1\Processor(1)\% Processor Time","\\WEB1\Processor(_Total)\% Processor Time""#,
         "\r\n",
@@ -34,8 +34,8 @@ fn the_whole_text() {
 }
 
 #[test]
-fn the_format_is_that_of_the_extension_unless_it_is_given() {
-    let folder = small();
+fn the_format_is_given_or_that_of_the_extension() {
+    let folder = small_log();
     for (name, format, start) in [
         ("a.csv", None, CSV_START.as_bytes()),
         ("a.CSV", None, CSV_START.as_bytes()),
@@ -55,30 +55,30 @@ fn the_format_is_that_of_the_extension_unless_it_is_given() {
         assert!(folder.bytes(name).starts_with(start), "{name}");
     }
     for name in ["x.txt", "x.log"] {
-        folder.run(["relog", "in.blg", "-o", name]).refused(
+        folder.run(["relog", "in.blg", "-o", name]).fails_with(
             2,
             &format!(
-                "{name}: give -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json"
+                "{name}: unknown format: use -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json"
             ),
         );
     }
-    // Without a name, a format is one of standard output.
+    // Without an output, -f writes to standard output.
     for format in ["csv", "json"] {
         let text = folder.prints(["relog", "in.blg", "-f", format]);
         assert_eq!(text, folder.prints(["relog", "in.blg", "-f", format, "-o", "-"]));
     }
     let ran = folder.run(["relog", "in.blg", "-f", "SQL", "-o", "x"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.starts_with("tacho: -f SQL: give bin, csv, tsv or json; "), "{}", ran.stderr);
-    folder.run(["relog", "in.blg", "-f", "bin", "-o", "-"]).refused(
+    assert!(ran.stderr.starts_with("tacho: -f SQL: must be bin, csv, tsv or json; "), "{}", ran.stderr);
+    folder.run(["relog", "in.blg", "-f", "bin", "-o", "-"]).fails_with(
         2,
-        "a BLG cannot be written to standard output (its header is completed at the end): give -o a file, or -f csv",
+        "cannot write a BLG to standard output (its header is completed at the end): use -o FILE, or -f csv",
     );
 }
 
 #[test]
 fn json_has_a_line_per_sample() {
-    let folder = small();
+    let folder = small_log();
     let text = folder.prints(["relog", "in.blg", "-o", "-", "-f", "json"]);
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 4);
@@ -91,8 +91,8 @@ fn json_has_a_line_per_sample() {
 }
 
 #[test]
-fn a_blg_copied_reads_equal() {
-    let folder = small();
+fn a_copy_of_a_blg_has_the_same_content() {
+    let folder = small_log();
     folder.relog(["in.blg", "-o", "copy.blg"]);
     assert_eq!(folder.stats(&["copy.blg"]), folder.stats(&["in.blg"]));
     assert_eq!(
@@ -104,8 +104,8 @@ fn a_blg_copied_reads_equal() {
 }
 
 #[test]
-fn a_text_copied_is_the_same_byte_for_byte() {
-    let folder = small();
+fn a_copy_of_a_text_log_is_identical() {
+    let folder = small_log();
     for extension in ["csv", "tsv"] {
         let (first, second) = (format!("1.{extension}"), format!("2.{extension}"));
         folder.relog(["in.blg", "-o", &first]);
@@ -132,12 +132,12 @@ fn every_nth_sample() {
 
 #[test]
 fn without_an_output_it_shows_a_summary() {
-    let folder = small();
+    let folder = small_log();
     let summary = "in.blg: BLG, 131,072 bytes\n  \
                    machine   \\\\WEB1\n  \
                    time      2024-03-05 10:00:00.000 to 2024-03-05 10:00:03.000 W. Europe Standard Time (UTC+01:00), 3.000 s\n  \
                    UTC       2024-03-05T09:00:00.000Z to 2024-03-05T09:00:03.000Z\n  \
-                   samples   4, typically 1.000 s apart\n  \
+                   samples   4, typical interval 1.000 s\n  \
                    counters  7 in 4 sets, 28 raw values\n";
     assert_eq!(folder.prints(["relog", "in.blg"]), summary);
     assert_eq!(folder.prints(["relog", "in.blg", "in.blg"]), summary.repeat(2));
@@ -146,16 +146,16 @@ fn without_an_output_it_shows_a_summary() {
                  \\\\WEB1\\Processor(0)\\% Processor Time\n\\\\WEB1\\Processor(1)\\% Processor Time\n\
                  \\\\WEB1\\Processor(_Total)\\% Processor Time\n";
     assert_eq!(folder.prints(["relog", "-q", "in.blg"]), format!("{summary}{paths}"));
-    // The list goes into a file that -cf takes.
+    // The list can be used with -cf.
     assert_eq!(folder.prints(["relog", "-q", "in.blg", "-o", "paths.txt"]), "");
     assert_eq!(folder.text("paths.txt"), paths);
     assert_eq!(folder.stats(&["in.blg", "-cf", "paths.txt"]), folder.stats(&["in.blg"]));
 }
 
 #[test]
-fn blocks_stay_blocks_also_where_a_part_is_chosen() {
+fn selected_block_records_stay_block_records() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").table(
+    let mut log = LogFixture::new("WEB1").table(
         ("Process", 230),
         [
             (counter("Handle Count", CounterType::RAWCOUNT), 952),
@@ -175,7 +175,7 @@ fn blocks_stay_blocks_also_where_a_part_is_chosen() {
     assert_eq!(rows, folder.stats(&[&["in.blg"], &chosen[..]].concat()));
     assert_eq!(rows.len(), 2);
     assert_eq!((&rows[0]["index"], &rows[0]["average"]), (&1.into(), &3000.into()));
-    // The signature of a block, once a sample.
+    // The signature of a block, once per sample.
     let block = b"P\0E\0R\0F\0";
     for name in ["in.blg", "copy.blg", "part.blg"] {
         assert_eq!(folder.bytes(name).windows(8).filter(|window| window == block).count(), 3, "{name}");
@@ -183,9 +183,10 @@ fn blocks_stay_blocks_also_where_a_part_is_chosen() {
 }
 
 #[test]
-fn counters_that_come_later_are_there_too() {
+fn later_counters_are_included() {
     let folder = Folder::new();
-    let memory = |name: &str| Made::new("WEB1").value("Memory", counter(name, CounterType::LARGE_RAWCOUNT));
+    let memory =
+        |name: &str| LogFixture::new("WEB1").value("Memory", counter(name, CounterType::LARGE_RAWCOUNT));
     memory("Available Bytes").at(0, vec![one(raw(1, 0))]).write(&folder.path("1.blg"));
     memory("Cache Bytes").at(1, vec![one(raw(2, 0))]).write(&folder.path("2.blg"));
     folder.relog(["1.blg", "2.blg", "-o", "both.blg"]);
@@ -195,14 +196,14 @@ fn counters_that_come_later_are_there_too() {
 }
 
 #[test]
-fn texts_and_blgs_of_one_machine_go_into_one_text() {
+fn text_logs_and_blgs_of_one_machine_are_merged() {
     let folder = Folder::new();
     mixed("WEB1", 0, 10).write(&folder.path("all.blg"));
     folder.relog(["all.blg", "-o", "all.csv"]);
     folder.relog(["all.csv", "-e", "2024-03-05T10:00:05", "-o", "1.csv"]);
     folder.relog(["all.blg", "-b", "2024-03-05T10:00:05", "-o", "2.blg"]);
     folder.relog(["1.csv", "2.blg", "-o", "both.csv"]);
-    // Columns of one instance and of all instances are columns of their own, so only values of a fixed path continue.
+    // Values of one instance and of all instances are separate columns, so only fixed paths continue.
     let text = folder.text("both.csv");
     let all = folder.text("all.csv");
     for (both, all) in text.lines().zip(all.lines()).skip(1) {

@@ -1,4 +1,4 @@
-//! Running the command in a folder of its own.
+//! Runs the command in its own folder.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -42,15 +42,15 @@ impl Folder {
         names
     }
 
-    /// The command, ready to be changed and started.
+    /// The command, not started yet.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tacho"));
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env_remove("RUST_BACKTRACE");
         command
     }
 
-    /// As [`command`](Self::command), with no signal ignored, also where these tests run under `nohup` or in the background
-    /// of a shell: what is ignored there, all children inherit.
+    /// As [`command`](Self::command), with default signal actions even if the tests run under `nohup` or in the background of
+    /// a shell.
     pub(crate) fn signalled_command<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -61,11 +61,11 @@ impl Folder {
         command
     }
 
-    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
-        Ran::from(self.command(arguments).output().expect("the command starts"))
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Outcome {
+        Outcome::from(self.command(arguments).output().expect("the command starts"))
     }
 
-    /// What the command prints, which must succeed and complain of nothing.
+    /// The output of a command that must succeed without messages.
     #[track_caller]
     pub(crate) fn prints<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> String {
         let ran = self.run(arguments);
@@ -75,7 +75,7 @@ impl Folder {
 
     /// Runs `relog`, which must succeed.
     #[track_caller]
-    pub(crate) fn relog<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Ran {
+    pub(crate) fn relog<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Outcome {
         let mut all = vec![std::ffi::OsString::from("relog")];
         all.extend(arguments.into_iter().map(|argument| argument.as_ref().to_owned()));
         let ran = self.run(all);
@@ -83,7 +83,7 @@ impl Folder {
         ran
     }
 
-    /// What `stats -f json` says of the given logs and options; notices are allowed.
+    /// The rows of `stats -f json`; notices are allowed.
     #[track_caller]
     pub(crate) fn stats(&self, arguments: &[&str]) -> Vec<Value> {
         let ran = self.run([&["stats", "-f", "json"], arguments].concat());
@@ -95,42 +95,42 @@ impl Folder {
     }
 }
 
-/// The line about moments that a busy machine missed.
-pub(crate) const MISSED: &str = "went by without a sample, since the one before took too long\n";
+/// The end of the notice about samples that a busy machine missed.
+pub(crate) const MISSED: &str = "missed because the previous one took too long\n";
 
-/// How a command ended; standard error without [`MISSED`].
+/// The result of a command; standard error without [`MISSED`].
 #[derive(Debug, PartialEq)]
-pub(crate) struct Ran {
+pub(crate) struct Outcome {
     pub(crate) status: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl From<Output> for Ran {
+impl From<Output> for Outcome {
     fn from(output: Output) -> Self {
         Self {
             status: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),
-            stderr: on_time(&String::from_utf8(output.stderr).expect("UTF-8")),
+            stderr: without_missed(&String::from_utf8(output.stderr).expect("UTF-8")),
         }
     }
 }
 
-/// The lines that are said on a machine that is never busy.
-fn on_time(text: &str) -> String {
+/// Removes notices of a busy machine.
+fn without_missed(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !line.ends_with(MISSED)).collect()
 }
 
-impl Ran {
-    /// Asserts that the command refused with one line and printed nothing else.
+impl Outcome {
+    /// Asserts that the command failed with this one message, and printed nothing else.
     #[track_caller]
-    pub(crate) fn refused(&self, status: i32, line: &str) {
+    pub(crate) fn fails_with(&self, status: i32, line: &str) {
         let expected = Self { status, stdout: String::new(), stderr: format!("tacho: {line}\n") };
         assert_eq!(*self, expected);
     }
 }
 
-/// The row of a path, its machine left aside.
+/// The row of a path, without its machine.
 #[track_caller]
 pub(crate) fn row<'a>(rows: &'a [Value], path: &str) -> &'a Value {
     let found = rows.iter().find(|row| row["path"].as_str().is_some_and(|full| full.ends_with(path)));

@@ -1,5 +1,5 @@
-//! Random logs and random splits of them into segments: the statistics of the segments are those of the whole in every
-//! digit, and those that an independent script computes from the same files.
+//! Random logs in random segments: the statistics of the segments equal those of the whole log exactly, and those that an
+//! independent script computes from the same files.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,10 +7,10 @@ use std::process::Command;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::{CounterType, RawValue, Status};
 
-use crate::made::{Made, Row, START, TICKS, counter, failed, raw};
+use crate::log_fixture::{LogFixture, Row, START, TICKS, counter, failed, raw};
 use crate::run::Folder;
 
-/// Numbers that look random; the same at every run.
+/// Pseudo-random numbers, the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -70,7 +70,7 @@ const BLOCK_TYPES: [CounterType; 4] = [
     CounterType::COUNTER_COUNTER,
 ];
 
-/// What one group of a log is.
+/// The kind of a group.
 #[derive(Clone, Copy)]
 enum Kind {
     Alone(CounterType),
@@ -80,15 +80,15 @@ enum Kind {
     Block([CounterType; 2]),
 }
 
-/// What a counter of an instance has come to.
+/// The running total of a counter of an instance.
 #[derive(Clone, Copy)]
 struct Total {
     first: i64,
     base: i64,
 }
 
-/// A log of a machine, with every sample as rows, so that any stretch of it can be written.
-struct Life {
+/// A simulated machine with all its samples, of which any range can be written as a log.
+struct Simulation {
     language: [&'static str; 6],
     kinds: Vec<Kind>,
     boot_time: Option<FileTime>,
@@ -96,7 +96,7 @@ struct Life {
     samples: Vec<(i64, Vec<Vec<Row>>)>,
 }
 
-impl Life {
+impl Simulation {
     fn new(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
         for _ in 0..4 {
@@ -123,31 +123,31 @@ impl Life {
             1..4 => 200 + random.below(200),
             _ => 2 + random.below(60),
         };
-        let mut life = Self { language, kinds, boot_time, samples: Vec::new() };
-        life.live(count, &mut random);
-        life
+        let mut simulation = Self { language, kinds, boot_time, samples: Vec::new() };
+        simulation.simulate(count, &mut random);
+        simulation
     }
 
-    /// Takes samples of a machine whose instances come and go.
-    fn live(&mut self, count: u64, random: &mut Random) {
+    /// Generates samples in which instances appear and disappear.
+    fn simulate(&mut self, count: u64, random: &mut Random) {
         let names = &self.language[2..];
         let mut totals = vec![[[Total { first: 1, base: 1 }; 2]; 4]; self.kinds.len()];
         let (mut present, mut identities) = ([true; 4], [100i64, 200, 300, 0]);
         let mut second = 0;
         for _ in 0..count {
             second += 1 + random.below(4) as i64 * i64::from(random.one_in(5));
-            for place in 0..names.len() {
+            for index in 0..names.len() {
                 if random.one_in(6) {
-                    present[place] = !present[place];
-                    // It comes back as another process, or as the same.
-                    identities[place] += i64::from(random.one_in(2));
+                    present[index] = !present[index];
+                    // It appears again as another process or as the same one.
+                    identities[index] += i64::from(random.one_in(2));
                 }
             }
             let mut groups = Vec::new();
             for (kind, totals) in self.kinds.iter().zip(&mut totals) {
                 let mut rows: Vec<Row> = Vec::new();
-                for (place, totals) in totals.iter_mut().enumerate() {
-                    if !present[place] && random.one_in(2) {
+                for (index, totals) in totals.iter_mut().enumerate() {
+                    if !present[index] && random.one_in(2) {
                         // A restarted process counts from the start.
                         *totals = [Total { first: random.below(50) as i64, base: 1 }; 2];
                     }
@@ -162,20 +162,20 @@ impl Life {
                         .map(|(&counter_type, total)| next(counter_type, total, second, random))
                         .collect();
                     if let Kind::Identities = kind {
-                        values.push(raw(identities[place], 0));
+                        values.push(raw(identities[index], 0));
                     }
                     let is_fixed = matches!(kind, Kind::Alone(_) | Kind::Fixed(_));
                     if is_fixed && random.one_in(25) {
                         values = vec![failed()];
                     }
                     match kind {
-                        Kind::Alone(_) if place == 0 => rows.push((String::new(), values)),
-                        Kind::Fixed(_) if place == 0 && present[0] => rows.push((String::new(), values)),
-                        Kind::Fixed(_) if place == 0 => {
+                        Kind::Alone(_) if index == 0 => rows.push((String::new(), values)),
+                        Kind::Fixed(_) if index == 0 && present[0] => rows.push((String::new(), values)),
+                        Kind::Fixed(_) if index == 0 => {
                             rows.push((String::new(), vec![RawValue::error(Status::NO_INSTANCE)]));
                         }
                         Kind::Alone(_) | Kind::Fixed(_) => {}
-                        _ if present[place] => rows.push((names[place].to_owned(), values)),
+                        _ if present[index] => rows.push((names[index].to_owned(), values)),
                         _ => {}
                     }
                 }
@@ -189,26 +189,27 @@ impl Life {
     #[track_caller]
     fn write(&self, path: &Path, range: std::ops::Range<usize>) {
         let [set, name, instance, ..] = self.language;
-        let mut log = Made::new("WEB1");
-        for (number, kind) in self.kinds.iter().enumerate() {
-            // A set of its own, unless the numbers of its processes are known: these hold for all counters of a set.
-            let own = format!("{set} {number}");
+        let mut log = LogFixture::new("WEB1");
+        for (index, kind) in self.kinds.iter().enumerate() {
+            // A separate set, unless process ids are recorded, which apply to the whole set.
+            let own = format!("{set} {index}");
             let set = if self.has_identities() && matches!(kind, Kind::Column(_)) { set } else { &own };
-            let counter = |counter_type| counter(&format!("{name} {number}/sec"), counter_type);
+            let counter = |counter_type| counter(&format!("{name} {index}/sec"), counter_type);
             log = match *kind {
                 Kind::Alone(kind) => log.value(set, counter(kind)),
                 Kind::Fixed(kind) => log.value_of(set, instance, counter(kind)),
                 Kind::Column(kind) => log.column(set, counter(kind)),
-                Kind::Identities => {
-                    log.column(self.language[0], crate::made::counter("ID Process", CounterType::RAWCOUNT))
-                }
+                Kind::Identities => log.column(
+                    self.language[0],
+                    crate::log_fixture::counter("ID Process", CounterType::RAWCOUNT),
+                ),
                 Kind::Block(kinds) => {
-                    let index = 8000 + 10 * number as u32;
-                    let of = |place: u32| {
-                        let name = format!("{name} {number}.{place}");
-                        (crate::made::counter(&name, kinds[place as usize]), index + 2 + 2 * place)
+                    let title = 8000 + 10 * index as u32;
+                    let of = |column: u32| {
+                        let name = format!("{name} {index}.{column}");
+                        (crate::log_fixture::counter(&name, kinds[column as usize]), title + 2 + 2 * column)
                     };
-                    log.table((set, index), [of(0), of(1)])
+                    log.table((set, title), [of(0), of(1)])
                 }
             };
         }
@@ -225,7 +226,7 @@ impl Life {
     }
 }
 
-/// The next raw value of a counter. Now and then a counter of 32 bits wraps, or a clock does not move.
+/// The next raw value of a counter. Sometimes a 32-bit counter wraps, or a clock does not advance.
 fn next(counter_type: CounterType, total: &mut Total, second: i64, random: &mut Random) -> RawValue {
     let step = random.below(3_000_000) as i64 * i64::from(!random.one_in(6));
     total.first = if random.one_in(25) { 5 } else { total.first + step };
@@ -233,7 +234,7 @@ fn next(counter_type: CounterType, total: &mut Total, second: i64, random: &mut 
     let clock = second * TICKS;
     let word = counter_type.0;
     match word {
-        // What a base counter or the fraction's whole would hold.
+        // The second value is a base or a denominator.
         0x2002_0400 | 0x2002_0500 => raw(total.first % 1000, 1000),
         0x2057_0500 | 0x20C2_0400 | 0x3002_0400 | 0x4002_0500 => raw(total.first, total.base),
         0x3024_0500 => raw(START + clock % 977, START + clock),
@@ -248,7 +249,7 @@ fn next(counter_type: CounterType, total: &mut Total, second: i64, random: &mut 
     }
 }
 
-/// What `stats -f json` prints, notices left aside.
+/// The output of `stats -f json`; notices are ignored.
 #[track_caller]
 fn stats(folder: &Folder, logs: &[String]) -> String {
     let ran = folder.run(["stats", "-f", "json"].into_iter().chain(logs.iter().map(String::as_str)));
@@ -256,7 +257,7 @@ fn stats(folder: &Folder, logs: &[String]) -> String {
     ran.stdout
 }
 
-/// Compares with what the script makes of the files; gives how many figures it compared. `None` where there is no Python.
+/// Compares with the results of the script; returns the number of compared values. `None` without Python.
 #[track_caller]
 fn compare_with_script(folder: &Folder, logs: &[String], context: &str) -> Option<u64> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/statistics_oracle.py");
@@ -269,7 +270,7 @@ fn compare_with_script(folder: &Folder, logs: &[String], context: &str) -> Optio
     let output = match output {
         Ok(output) => output,
         Err(error) => {
-            eprintln!("left out: python3 cannot be run: {error}");
+            eprintln!("skipped: cannot run python3: {error}");
             return None;
         }
     };
@@ -279,14 +280,14 @@ fn compare_with_script(folder: &Folder, logs: &[String], context: &str) -> Optio
 }
 
 #[test]
-fn random_logs_in_random_segments_have_the_statistics_of_the_whole() {
+fn random_segments_have_the_statistics_of_the_whole_log() {
     let logs = if std::env::var_os("TACHO_LONG").is_some() { 500 } else { 30 };
     let folder = Folder::new();
     let (mut segments_written, mut figures) = (0, 0);
     for seed in 0..logs {
-        let life = Life::new(seed);
-        let count = life.samples.len();
-        life.write(&folder.path("whole.blg"), 0..count);
+        let simulation = Simulation::new(seed);
+        let count = simulation.samples.len();
+        simulation.write(&folder.path("whole.blg"), 0..count);
         let whole = stats(&folder, &["whole.blg".to_owned()]);
         folder.write("stats.json", &whole);
         let mut random = Random(seed + 77);
@@ -296,9 +297,9 @@ fn random_logs_in_random_segments_have_the_statistics_of_the_whole() {
             starts.sort_unstable();
             starts.dedup();
             let ends = starts[1..].iter().copied().chain([count]);
-            let names: Vec<_> = (0..starts.len()).map(|number| format!("{number}.blg")).collect();
+            let names: Vec<_> = (0..starts.len()).map(|index| format!("{index}.blg")).collect();
             for ((&start, end), name) in starts.iter().zip(ends).zip(&names) {
-                life.write(&folder.path(name), start..end);
+                simulation.write(&folder.path(name), start..end);
             }
             segments_written += names.len();
             let context = format!("seed {seed}, segments from {starts:?} of {count}");

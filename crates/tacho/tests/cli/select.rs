@@ -1,14 +1,14 @@
-//! `-c`: counter paths with wildcards, and what is said of those that match nothing.
+//! `-c`: counter paths with wildcards, and messages about those that match nothing.
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, counter, mixed, one, raw, rows};
+use crate::log_fixture::{LogFixture, counter, mixed, one, raw, rows};
 use crate::run::Folder;
 
-/// Processes with equal names and threads with parents, and a set without instances.
+/// Processes with equal names, threads with parents, and a set without instances.
 fn processes() -> Folder {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1")
+    let mut log = LogFixture::new("WEB1")
         .column("Process", counter("Thread Count", CounterType::RAWCOUNT))
         .column("Process", counter("Handle Count", CounterType::RAWCOUNT))
         .column("Thread", counter("Priority Current", CounterType::RAWCOUNT))
@@ -16,7 +16,7 @@ fn processes() -> Folder {
         .value_of("Processor", "_Total", counter("Interrupts", CounterType::RAWCOUNT));
     let named = |names: &[&str]| {
         let numbered = names.iter().enumerate();
-        numbered.map(|(number, name)| ((*name).to_owned(), vec![raw(number as i64, 0)])).collect::<Vec<_>>()
+        numbered.map(|(index, name)| ((*name).to_owned(), vec![raw(index as i64, 0)])).collect::<Vec<_>>()
     };
     let processes = ["svchost", "explorer", "svchost#1", "svchost#2", "_Total"];
     log.at(
@@ -33,8 +33,8 @@ fn processes() -> Folder {
     folder
 }
 
-/// The paths that a selection takes, without the machine.
-fn taken(folder: &Folder, paths: &[&str]) -> Vec<String> {
+/// The selected paths, without the machine.
+fn selected(folder: &Folder, paths: &[&str]) -> Vec<String> {
     let mut arguments = vec!["in.blg"];
     for path in paths {
         arguments.extend(["-c", path]);
@@ -82,9 +82,9 @@ fn wildcards() {
             ],
         ),
     ] {
-        assert_eq!(taken(&folder, &[path]), expected, "{path}");
+        assert_eq!(selected(&folder, &[path]), expected, "{path}");
     }
-    assert_eq!(taken(&folder, &[r"\*(*)\*", r"\*\*"]).len(), 15);
+    assert_eq!(selected(&folder, &[r"\*(*)\*", r"\*\*"]).len(), 15);
 }
 
 #[test]
@@ -104,22 +104,22 @@ fn several_paths_in_every_form() {
     }
     folder
         .run(["stats", "-c", memory, total])
-        .refused(2, "no log is given: name it before -c, as in 'tacho stats FILE -c PATH'");
+        .fails_with(2, "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'");
     folder
         .run(["stats", "-c", memory, "none.blg"])
-        .refused(1, "none.blg: cannot read: No such file or directory");
+        .fails_with(1, "none.blg: cannot read: No such file or directory");
 }
 
 #[test]
 fn a_part_of_a_group_keeps_its_own_instances() {
     let folder = processes();
-    let paths = taken(&folder, &[r"\Process(explorer)\Handle Count", r"\Process(*)\Thread Count"]);
+    let paths = selected(&folder, &[r"\Process(explorer)\Handle Count", r"\Process(*)\Thread Count"]);
     assert_eq!(paths.len(), 6);
     assert_eq!(paths.iter().filter(|path| path.ends_with("Handle Count")).count(), 1);
 }
 
 #[test]
-fn what_is_not_there_and_what_is_near() {
+fn unknown_paths_get_suggestions() {
     let folder = processes();
     for (path, advice) in [
         (r"\Proces(svchost)\Thread Count", "did you mean the counter set 'Process'?"),
@@ -137,13 +137,13 @@ fn what_is_not_there_and_what_is_near() {
         (r"\\WEB2\Memory\Available Bytes", r"there are counters of '\\WEB1'"),
     ] {
         let line = format!("'{path}' is not in the log: {advice}");
-        folder.run(["stats", "in.blg", "-c", path]).refused(2, &line);
-        folder.run(["relog", "in.blg", "-o", "-", "-c", path]).refused(2, &line);
-        folder.run(["relog", "in.blg", "-o", "out.blg", "-c", path]).refused(2, &line);
+        folder.run(["stats", "in.blg", "-c", path]).fails_with(2, &line);
+        folder.run(["relog", "in.blg", "-o", "-", "-c", path]).fails_with(2, &line);
+        folder.run(["relog", "in.blg", "-o", "out.blg", "-c", path]).fails_with(2, &line);
     }
     folder
         .run(["stats", "in.blg", "-c", r"\Something Else\*"])
-        .refused(2, r"'\Something Else\*' is not in the log; 'tacho list FILE' shows what is");
+        .fails_with(2, r"'\Something Else\*' is not in the log; 'tacho list FILE' lists its counters");
     assert_eq!(folder.names(), ["in.blg"]);
 }
 
@@ -161,12 +161,12 @@ fn one_path_that_matches_nothing_is_a_notice() {
 }
 
 #[test]
-fn what_a_shell_has_eaten_is_printed_in_quotes() {
+fn unquoted_paths_are_reported_with_quotes() {
     let folder = processes();
-    let eaten = folder.run(["stats", "in.blg", "-c", "Process(svchost)Thread Count"]);
+    let unquoted = folder.run(["stats", "in.blg", "-c", "Process(svchost)Thread Count"]);
     let broken = folder.run(["stats", "in.blg", "-c", r"\Process(svchost\Thread Count"]);
     let stray = folder.run(["stats", "in.blg", "-c", r"Process(svchost)\Thread Count"]);
-    for ran in [eaten, broken, stray] {
+    for ran in [unquoted, broken, stray] {
         assert_eq!(
             (ran.status, ran.stdout.as_str(), ran.stderr.lines().count()),
             (2, "", 1),
@@ -176,16 +176,16 @@ fn what_a_shell_has_eaten_is_printed_in_quotes() {
         assert!(ran.stderr.starts_with("tacho: -c '"), "{}", ran.stderr);
         assert!(ran.stderr.ends_with("quote it: '\\Process(svchost)\\Thread Count'\n"), "{}", ran.stderr);
     }
-    folder.run(["stats", "in.blg", "-c", r"Memory"]).refused(
+    folder.run(["stats", "in.blg", "-c", r"Memory"]).fails_with(
         2,
-        r"-c 'Memory': a counter path begins with '\', and a shell takes the backslashes out of an unquoted one; quote it: '\Set(Instance)\Counter'",
+        r"-c 'Memory': a counter path begins with '\'; a shell removes the backslashes of unquoted text; quote it: '\Set(Instance)\Counter'",
     );
 }
 
 #[test]
-fn german_blocks_answer_to_english_names() {
+fn german_block_records_match_english_names() {
     let folder = Folder::new();
-    let mut log = Made::new("HALLE").table(
+    let mut log = LogFixture::new("HALLE").table(
         ("Prozessor", 238),
         [
             (counter("Prozessorzeit (%)", CounterType::TIMER_INV_100NS), 6),
@@ -210,12 +210,12 @@ fn german_blocks_answer_to_english_names() {
     assert_eq!(folder.stats(&["in.blg", "-c", r"\Prozessor(0)\größe FÜR übertragungen"]).len(), 1);
     folder
         .run(["stats", "in.blg", "-c", r"\Procesor(*)\*"])
-        .refused(2, r"'\Procesor(*)\*' is not in the log: did you mean the counter set 'Processor'?");
-    folder.run(["stats", "in.blg", "-c", r"\Processor(*)\% Procesor Time"]).refused(
+        .fails_with(2, r"'\Procesor(*)\*' is not in the log: did you mean the counter set 'Processor'?");
+    folder.run(["stats", "in.blg", "-c", r"\Processor(*)\% Procesor Time"]).fails_with(
         2,
         r"'\Processor(*)\% Procesor Time' is not in the log: did you mean the counter '% Processor Time'?",
     );
-    // Chosen by its English name, the column keeps its own.
+    // Selected by its English name, the column keeps its German name.
     let text = folder.prints(["relog", "in.blg", "-o", "-", "-c", r"\Processor(0)\% Processor Time"]);
     assert!(text.starts_with(
         "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\HALLE\\Prozessor(0)\\Prozessorzeit (%)\"\r\n"
@@ -225,7 +225,7 @@ fn german_blocks_answer_to_english_names() {
 }
 
 #[test]
-fn a_selection_of_a_text() {
+fn a_selection_of_a_text_log() {
     let folder = Folder::new();
     mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
     folder.relog(["in.blg", "-o", "in.csv"]);
@@ -238,7 +238,7 @@ fn a_selection_of_a_text() {
 #[test]
 fn a_set_whose_name_ends_in_parentheses_is_selected_by_its_printed_path() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1")
+    let mut log = LogFixture::new("WEB1")
         .value("Cache (L2)", counter("Hits", CounterType::RAWCOUNT))
         .value("Cache ", counter("Hits", CounterType::RAWCOUNT));
     log.at(0, vec![one(raw(1, 0)), one(raw(2, 0))]).at(1, vec![one(raw(3, 0)), one(raw(4, 0))]);

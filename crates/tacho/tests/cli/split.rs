@@ -1,8 +1,8 @@
-//! Windows and splits: `stats -b -e`, `relog` then `stats`, and the whole log give the same figures.
+//! Time ranges and splits: `stats -b -e`, `relog` followed by `stats`, and the whole log have the same statistics.
 
 use serde_json::Value;
 
-use crate::made::mixed;
+use crate::log_fixture::mixed;
 use crate::run::Folder;
 
 fn mixed_log() -> Folder {
@@ -12,7 +12,7 @@ fn mixed_log() -> Folder {
 }
 
 #[test]
-fn a_window_equals_the_log_cut_to_it() {
+fn a_time_range_equals_a_log_cut_to_it() {
     let folder = mixed_log();
     for (begin, end) in [("10:00:05", "10:00:15"), ("09:00:00", "10:00:01"), ("10:00:19", "11:00:00")] {
         let (begin, end) = (format!("3/5/2024 {begin}"), format!("3/5/2024 {end}"));
@@ -25,10 +25,10 @@ fn a_window_equals_the_log_cut_to_it() {
 }
 
 #[test]
-fn a_window_counts_the_interval_that_ends_in_it_and_only_samples_in_it() {
+fn a_time_range_includes_the_interval_that_ends_in_it() {
     let folder = mixed_log();
     let rows = folder.stats(&["all.blg", "-b", "3/5/2024 10:00:05", "-e", "3/5/2024 10:00:15"]);
-    // Ten samples, and ten intervals because the sample before is the baseline.
+    // Ten samples, and ten intervals because of the baseline.
     assert!(rows.iter().all(|row| row["values"] == 10), "{rows:#?}");
     let first = |row: &Value| row["first_time"].as_str().map(str::to_owned);
     for row in &rows {
@@ -41,7 +41,7 @@ fn a_window_counts_the_interval_that_ends_in_it_and_only_samples_in_it() {
 }
 
 #[test]
-fn a_cut_log_thinned_out_equals_the_log_cut_and_thinned_out_at_once() {
+fn cutting_and_thinning_in_two_steps_equals_one_step() {
     let folder = mixed_log();
     let window = ["-b", "3/5/2024 10:00:03", "-e", "3/5/2024 10:00:18"];
     folder.relog([&["all.blg", "-t", "4", "-o", "once.blg"], &window[..]].concat());
@@ -53,7 +53,7 @@ fn a_cut_log_thinned_out_equals_the_log_cut_and_thinned_out_at_once() {
 }
 
 #[test]
-fn thinning_out_keeps_the_averages_of_differences() {
+fn thinning_keeps_the_averages_of_differences() {
     let folder = mixed_log();
     folder.relog(["all.blg", "-t", "19", "-o", "ends.blg"]);
     let (all, ends) = (folder.stats(&["all.blg"]), folder.stats(&["ends.blg"]));
@@ -72,7 +72,7 @@ fn two_halves_equal_the_whole() {
     let whole = folder.stats(&["all.blg"]);
     assert_eq!(folder.stats(&["1.blg", "2.blg"]), whole);
     assert_eq!(folder.stats(&["2.blg", "1.blg"]), whole);
-    // A window over both halves is one over the whole, also where it begins with the second.
+    // Also in a time range, even if it starts with the second half.
     for window in
         [["-b", "2024-03-05T10:00:04", "-e", "2024-03-05T10:00:12"], ["-b", cut, "-e", "2025-01-01"]]
     {
@@ -82,7 +82,7 @@ fn two_halves_equal_the_whole() {
 }
 
 #[test]
-fn two_halves_put_together_equal_the_whole() {
+fn two_merged_halves_equal_the_whole() {
     let folder = mixed_log();
     let cut = "2024-03-05T10:00:09";
     folder.relog(["all.blg", "-e", cut, "-o", "1.blg"]);
@@ -106,6 +106,6 @@ fn a_cut_log_shows_the_values_of_its_first_sample() {
     folder.relog(["cut.blg", "-y", "-o", "cut.csv"]);
     assert_eq!(folder.text("cut.csv"), direct);
     let listed = folder.prints(["relog", "cut.blg"]);
-    assert!(listed.contains("samples   2, typically 1.000 s apart\n"), "{listed}");
+    assert!(listed.contains("samples   2, typical interval 1.000 s\n"), "{listed}");
     assert!(listed.contains("2024-03-05 10:00:05.000 to 2024-03-05 10:00:06.000"), "{listed}");
 }

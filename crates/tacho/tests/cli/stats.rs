@@ -1,12 +1,12 @@
-//! `stats`: the table, CSV, and counters that text logs repeat.
+//! `stats`: table, CSV, text logs, errors.
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, TICKS, counter, failed, mixed, raw, rows};
+use crate::log_fixture::{LogFixture, TICKS, counter, failed, mixed, raw, rows};
 use crate::run::Folder;
 
 #[test]
-fn the_whole_table() {
+fn the_complete_table() {
     let folder = Folder::new();
     mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
     assert_eq!(
@@ -30,9 +30,9 @@ fn csv_has_the_columns_of_json() {
     let header: Vec<_> = lines.next().expect("a header").split(',').collect();
     let json = folder.prints(["stats", "in.blg", "-f", "json"]);
     let first = json.lines().nth(1).expect("a row");
-    let places: Vec<_> =
+    let positions: Vec<_> =
         header.iter().map(|key| first.find(&format!("\"{key}\":")).expect("a key")).collect();
-    assert!(places.is_sorted(), "{header:?} {first}");
+    assert!(positions.is_sorted(), "{header:?} {first}");
     assert_eq!(header.len(), 22);
     for (line, row) in lines.by_ref().zip(&rows) {
         for (cell, key) in line.split(',').zip(&header) {
@@ -57,7 +57,7 @@ fn rows_are_sorted_by_path() {
 }
 
 #[test]
-fn one_sample_gives_counts_but_no_rates() {
+fn one_sample_has_counts_but_no_rates() {
     let folder = Folder::new();
     mixed("WEB1", 0, 1).write(&folder.path("in.blg"));
     let rows = folder.stats(&["in.blg"]);
@@ -73,7 +73,7 @@ fn one_sample_gives_counts_but_no_rates() {
 }
 
 #[test]
-fn texts_from_other_tools() {
+fn text_logs_of_other_tools() {
     let folder = Folder::new();
     // typeperf's header, LF, a German code page, decimal commas, equal columns.
     let latin: Vec<u8> = "\"(PDH-CSV 4.0)\",\"\\\\HALLE\\Größe(a,b)\\Länge\",\"\\\\HALLE\\Größe(a,b)\\Länge\"\n\
@@ -90,7 +90,7 @@ fn texts_from_other_tools() {
 }
 
 #[test]
-fn a_blg_and_a_text_of_one_counter_are_told_apart_by_the_type() {
+fn a_counter_in_a_blg_and_a_text_log_has_two_rows() {
     let folder = Folder::new();
     mixed("WEB1", 0, 12).write(&folder.path("all.blg"));
     folder.relog(["all.blg", "-e", "2024-03-05T10:00:06", "-o", "1.blg"]);
@@ -108,26 +108,27 @@ fn a_blg_and_a_text_of_one_counter_are_told_apart_by_the_type() {
 }
 
 #[test]
-fn samples_without_an_instance_are_not_taken_for_no_sample() {
+fn samples_without_instances_are_reported() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").column("Process", counter("Handle Count", CounterType::RAWCOUNT));
+    let mut log = LogFixture::new("WEB1").column("Process", counter("Handle Count", CounterType::RAWCOUNT));
     for second in 0..3 {
         log.at(second, vec![Vec::new()]);
     }
     log.write(&folder.path("in.blg"));
-    folder.run(["stats", "in.blg"]).refused(
+    folder.run(["stats", "in.blg"]).fails_with(
         1,
-        "in.blg: no value in its samples: none of its counter sets had an instance; 'tacho list FILE' shows its counters",
+        "in.blg: no values in its samples: no counter set had an instance; 'tacho list FILE' lists its counters",
     );
-    folder
-        .run(["stats", "in.blg", "-b", "2025-01-01"])
-        .refused(1, "in.blg: no sample in this window of time; 'tacho list FILE' shows what a log covers");
+    folder.run(["stats", "in.blg", "-b", "2025-01-01"]).fails_with(
+        1,
+        "in.blg: no samples in this time range; 'tacho list FILE' shows the time range of a log",
+    );
 }
 
 #[test]
 fn errors_are_explained_on_request() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").column("Disk", counter("Reads/sec", CounterType::BULK_COUNT));
+    let mut log = LogFixture::new("WEB1").column("Disk", counter("Reads/sec", CounterType::BULK_COUNT));
     for second in 0..8 {
         let value = match second {
             2 | 5 => failed(),
@@ -147,13 +148,13 @@ errors of                     status       number                          first
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
     assert_eq!(words(shown), words(explained));
-    // The number is that of the column.
+    // As in the column.
     let rows = folder.stats(&["in.blg"]);
     assert_eq!(crate::run::row(&rows, r"\Disk(bad)\Reads/sec")["errors"], 4);
     for format in ["csv", "json"] {
         let ran = folder.run(["stats", "in.blg", "-v", "-f", format]);
         assert_eq!(ran.stdout, folder.prints(["stats", "in.blg", "-f", format]));
-        let line = r"tacho: \\WEB1\Disk(bad)\Reads/sec: PDH_NO_DATA (the collection delivered nothing), 4 times from 2024-03-05T10:00:02.000+01:00 to 2024-03-05T10:00:06.000+01:00";
+        let line = r"tacho: \\WEB1\Disk(bad)\Reads/sec: PDH_NO_DATA (the collection delivered nothing), 4 times between 2024-03-05T10:00:02.000+01:00 and 2024-03-05T10:00:06.000+01:00";
         assert_eq!(ran.stderr.lines().collect::<Vec<_>>(), [line]);
     }
 }

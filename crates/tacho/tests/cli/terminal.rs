@@ -1,10 +1,9 @@
-//! What goes to a terminal holds no control characters, whatever the names in a log or of a file are; what goes to
-//! programs holds the names.
+//! Human-readable output has no control characters, whatever names occur; machine-readable output has the names unchanged.
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, counter, one, raw};
-use crate::run::{Folder, Ran};
+use crate::log_fixture::{LogFixture, counter, one, raw};
+use crate::run::{Folder, Outcome};
 
 const CLEAR: &str = "\u{1b}[2J";
 const SHOWN: &str = r"\u{1b}[2J";
@@ -12,7 +11,7 @@ const SHOWN: &str = r"\u{1b}[2J";
 fn hostile() -> Folder {
     let folder = Folder::new();
     let name = format!("{CLEAR}evil\u{9b}31m\nname\r");
-    let mut log = Made::new(&format!("WEB{CLEAR}"))
+    let mut log = LogFixture::new(&format!("WEB{CLEAR}"))
         .value(&format!("Set{CLEAR}"), counter(&name, CounterType::RAWCOUNT))
         .value_of("Inst", &format!("i{CLEAR}"), counter("plain", CounterType::RAWCOUNT));
     log.zone.standard_name = format!("Zone{CLEAR}");
@@ -27,7 +26,7 @@ fn hostile() -> Folder {
 }
 
 #[track_caller]
-fn is_clean(ran: &Ran) {
+fn assert_clean(ran: &Outcome) {
     for text in [&ran.stdout, &ran.stderr] {
         let control = text.chars().find(|character| character.is_control() && *character != '\n');
         assert_eq!(control, None, "{text:?}");
@@ -35,7 +34,7 @@ fn is_clean(ran: &Ran) {
 }
 
 #[test]
-fn names_in_what_people_read() {
+fn names_in_human_readable_output() {
     let folder = hostile();
     for (arguments, shown) in [
         (
@@ -49,7 +48,7 @@ fn names_in_what_people_read() {
         (&["check", "cut\u{7}.blg"], r"'tacho check cut\u{7}.blg --salvage OUT'".to_owned()),
     ] {
         let ran = folder.run(arguments);
-        is_clean(&ran);
+        assert_clean(&ran);
         assert!(ran.stdout.contains(&shown), "{arguments:?} {}", ran.stdout);
     }
     // A line for each counter.
@@ -57,7 +56,7 @@ fn names_in_what_people_read() {
 }
 
 #[test]
-fn names_in_messages_of_one_line() {
+fn names_in_messages() {
     let folder = hostile();
     for (arguments, status, shown) in [
         (&["list", "cut\u{7}.blg"][..], 0, r"tacho: cut\u{7}.blg: "),
@@ -77,7 +76,7 @@ fn names_in_messages_of_one_line() {
         (&["stats", "in.blg", "-b", "2024-03-06", "-e", "\n2024-03-05"], 2, r"-e '\u{a}2024-03-05'"),
     ] {
         let ran = folder.run(arguments);
-        is_clean(&ran);
+        assert_clean(&ran);
         assert_eq!((ran.status, ran.stderr.lines().count()), (status, 1), "{arguments:?} {}", ran.stderr);
         assert!(ran.stderr.contains(shown), "{arguments:?} {}", ran.stderr);
     }
@@ -87,13 +86,13 @@ fn names_in_messages_of_one_line() {
 fn several_errors_have_a_line_each() {
     let folder = hostile();
     let ran = folder.run(["stats", "in.blg", "-c", r"\None\*", r"\Nor\a", "\\This\\\u{7}"]);
-    is_clean(&ran);
+    assert_clean(&ran);
     assert_eq!((ran.status, ran.stderr.lines().count()), (2, 3), "{}", ran.stderr);
     assert!(ran.stderr.lines().all(|line| line.starts_with(r"tacho: '\")), "{}", ran.stderr);
 }
 
 #[test]
-fn programs_get_the_names() {
+fn machine_readable_output_has_the_names_unchanged() {
     let folder = hostile();
     let rows = folder.stats(&["in.blg"]);
     let counter = format!("{CLEAR}evil\u{9b}31m\nname\r");

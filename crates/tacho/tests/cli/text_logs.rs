@@ -1,10 +1,10 @@
-//! Text logs: digits, encodings, what redirected tools leave, to BLG and back, JSON as an input, memory.
+//! Text logs: digits, encodings, redirected output of tools, conversion to BLG and back, JSON as an input, memory.
 
 use std::fmt::Write as _;
 
 use tachograph_counters::CounterType;
 
-use crate::made::{Made, counter, mixed, one, raw};
+use crate::log_fixture::{LogFixture, counter, mixed, one, raw};
 use crate::run::{Folder, row};
 
 const RUSSIAN: &str = "\"(PDH-CSV 4.0) (RTZ 2 (\",\"\\\\PC\\Процессор(_Total)\\% загруженности процессора\",\"Диски\"\r\n\
@@ -16,12 +16,12 @@ fn in_1251(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn digits_are_those_of_the_log_or_as_asked_for() {
+fn digits_are_those_of_the_log_or_of_the_option() {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").value("S", counter("A", CounterType::RAW_FRACTION));
+    let mut log = LogFixture::new("WEB1").value("S", counter("A", CounterType::RAW_FRACTION));
     log.at(0, vec![one(raw(1, 1000))]);
     log.write(&folder.path("ours.blg"));
-    // Windows names the thread and the clock of the processor in the header; Windows 8 has another build.
+    // Makes the headers look like those of Windows 10 and of Windows 8.
     let mut bytes = folder.bytes("ours.blg");
     bytes[0x50] = 1;
     folder.write("new.blg", &bytes);
@@ -40,7 +40,7 @@ fn digits_are_those_of_the_log_or_as_asked_for() {
         let text = folder.prints(arguments);
         assert!(text.contains(expected), "{input} {digits:?}: {text}");
     }
-    // A text keeps the form that it has.
+    // A text log keeps its digits.
     folder.write(
         "new.csv",
         format!("\"(PDH-CSV 4.0) (X)(0)\",\"\\\\P\\S\\A\"\r\n\"03/05/2024 10:00:00.000\",{long}\r\n"),
@@ -48,41 +48,40 @@ fn digits_are_those_of_the_log_or_as_asked_for() {
     assert_eq!(folder.prints(["relog", "new.csv", "-o", "-"]), folder.text("new.csv"));
     folder
         .run(["relog", "new.csv", "-o", "x.blg", "--digits", "17"])
-        .refused(2, "--digits is for CSV and TSV: give -f csv or -f tsv");
+        .fails_with(2, "--digits applies to CSV and TSV only: use -f csv or -f tsv");
 }
 
 #[test]
-fn what_typeperf_leaves_in_a_file_opens() {
+fn redirected_output_of_typeperf_is_read() {
     let folder = Folder::new();
     let text = "\r\n\"(PDH-CSV 4.0)\",\"\\\\WEB1\\Memory\\Pages/sec\"\r\n\"03/05/2024 10:00:01.000\",\"1.500000\"\r\n\
                 \"03/05/2024 10:00:02.000\",\"2.500000\"\r\n\r\nExiting, please wait...\r\nThe command completed successfully.\r\n";
     folder.write("out.csv", text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
     assert_eq!(
         folder.prints(["check", "out.csv"]),
-        "out.csv: whole: CSV, 2 samples from 2024-03-05 10:00:01.000 to 2024-03-05 10:00:02.000 (1.000 s; unknown time \
+        "out.csv: intact: CSV, 2 samples from 2024-03-05 10:00:01.000 to 2024-03-05 10:00:02.000 (1.000 s; unknown time \
          zone: times are as written in the log), 2 formatted values, machine WEB1\n"
     );
     let listed = folder.prints(["list", "out.csv"]);
     let times = "  time      2024-03-05 10:00:01.000 to 2024-03-05 10:00:02.000, 1.000 s\n            unknown time zone: times are \
-                 as written in the log\n  samples   2, typically 1.000 s apart\n  counters  1 in 1 set, 2 formatted values\n";
+                 as written in the log\n  samples   2, typical interval 1.000 s\n  counters  1 in 1 set, 2 formatted values\n";
     assert!(listed.contains(times), "{listed}");
     let json: serde_json::Value =
         serde_json::from_str(&folder.prints(["list", "-f", "json", "out.csv"])).expect("JSON");
     assert_eq!(json[0]["is_time_zone_known"], false);
-    // A BLG made from it has no zone either.
+    // A converted BLG has no time zone either.
     folder.relog(["out.csv", "-o", "out.blg"]);
     assert!(folder.prints(["check", "out.blg"]).contains("; unknown time zone: "));
     assert_eq!(row(&folder.stats(&["out.csv"]), "Pages/sec")["average"], 2);
     let again = folder.prints(["relog", "out.csv", "-o", "-"]);
-    assert!(again.starts_with("\"(PDH-CSV 4.0)\",\"\\\\WEB1"), "nothing is made up: {again}");
+    assert!(again.starts_with("\"(PDH-CSV 4.0)\",\"\\\\WEB1"), "nothing is added: {again}");
 }
 
 #[test]
-fn a_code_page_is_guessed_and_said() {
+fn a_guessed_code_page_is_reported() {
     let folder = Folder::new();
     folder.write("in.csv", in_1251(RUSSIAN));
-    let guess =
-        "tacho: in.csv: read as windows code page 1251, guessed from its bytes; give --encoding to choose\n";
+    let guess = "tacho: in.csv: read as windows code page 1251, guessed from its bytes; use --encoding to choose another\n";
     let ran = folder.run(["relog", "in.csv", "-o", "-"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, guess));
     let expected = RUSSIAN.replace(" (RTZ 2 (", "").replace(",\"Диски\"", "").replace(",\" \"\r", "\r");
@@ -98,18 +97,18 @@ fn a_code_page_is_guessed_and_said() {
         assert_eq!(folder.bytes("out.csv"), bytes, "{name}");
     }
     folder.write("keep.csv", "mine");
-    folder.run(["relog", "in.csv", "--encoding", "1251", "--output-encoding", "1252", "-y", "-o", "keep.csv"]).refused(
+    folder.run(["relog", "in.csv", "--encoding", "1251", "--output-encoding", "1252", "-y", "-o", "keep.csv"]).fails_with(
         1,
         r"keep.csv: '\\PC\Процессор(_Total)\% загруженности процессора' cannot be written in windows code page 1252: choose utf-8",
     );
     assert_eq!(folder.text("keep.csv"), "mine");
     let ran = folder.run(["stats", "in.csv", "--encoding", "klingon"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("no known encoding: utf-8, utf-8-bom, "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("unknown encoding: use utf-8, utf-8-bom, "), "{}", ran.stderr);
 }
 
 #[test]
-fn a_text_becomes_a_blg_with_the_same_figures() {
+fn a_blg_converted_from_text_has_the_same_statistics() {
     let folder = Folder::new();
     mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
     for extension in ["csv", "tsv", "json"] {
@@ -117,13 +116,13 @@ fn a_text_becomes_a_blg_with_the_same_figures() {
         folder.relog(["in.blg", "-o", &text]);
         folder.relog([&text, "-o", &log]);
         let stdout = folder.prints(["check", &log]);
-        assert!(stdout.contains("whole: BLG, 12 samples"), "{stdout}");
+        assert!(stdout.contains("intact: BLG, 12 samples"), "{stdout}");
         let (before, after) = (folder.stats(&[&text]), folder.stats(&[&log]));
         assert!(!before.is_empty() && before.iter().all(|row| row["average_kind"] == "arithmetic"));
         assert_eq!(before, after, "{extension}");
         let ran = folder.run(["stats", &log]);
-        assert!(ran.stdout.contains("* arithmetic: "), "{}", ran.stdout);
-        // The text again, byte for byte.
+        assert!(ran.stdout.contains("* arithmetic mean: "), "{}", ran.stdout);
+        // Converted back, the text is identical.
         folder.relog([&log, "-y", "-o", &format!("again.{extension}")]);
         assert_eq!(folder.text(&format!("again.{extension}")), folder.text(&text));
     }
@@ -132,23 +131,33 @@ fn a_text_becomes_a_blg_with_the_same_figures() {
 }
 
 #[test]
-fn what_was_formatted_stays_called_formatted_in_a_blg() {
+fn formatted_values_are_named_so_in_a_converted_blg() {
     let folder = Folder::new();
     folder.write("text.csv", RUSSIAN.replace("Диски", r"\\PC\S\C"));
     folder.relog(["text.csv", "-o", "text.blg"]);
     for file in ["text.csv", "text.blg"] {
         for command in ["list", "check"] {
-            let said = folder.prints([command, file]);
-            assert!(said.contains(" formatted values") && !said.contains(" raw"), "{command} {file}: {said}");
+            let printed = folder.prints([command, file]);
+            assert!(
+                printed.contains(" formatted values") && !printed.contains(" raw"),
+                "{command} {file}: {printed}"
+            );
         }
-        let said = folder.prints(["stats", file]);
-        assert!(said.contains("* arithmetic: the log holds formatted values"), "{file}: {said}");
-        assert_eq!(said.contains("A .blg recorded at the same time"), file == "text.csv", "{file}: {said}");
+        let printed = folder.prints(["stats", file]);
+        assert!(
+            printed.contains("* arithmetic mean: the log has only formatted values"),
+            "{file}: {printed}"
+        );
+        assert_eq!(
+            printed.contains("A .blg recorded at the same time"),
+            file == "text.csv",
+            "{file}: {printed}"
+        );
     }
 }
 
 #[test]
-fn a_name_that_is_no_path_stays_the_same_through_every_format() {
+fn a_column_name_that_is_not_a_path_is_kept_by_conversions() {
     let folder = Folder::new();
     let text = "\"(PDH-CSV 4.0) (X)(0)\",\"Disks\",\"\\\\PC\\S\\C\",\"a\\b\",\"\\\\PC\\S\\D\"\r\n\
                 \"03/05/2024 10:00:00.000\",\"1\",\"2\",\"3\",\"4\"\r\n";
@@ -162,7 +171,7 @@ fn a_name_that_is_no_path_stays_the_same_through_every_format() {
 }
 
 #[test]
-fn an_hour_that_repeats_in_a_text_is_no_damage_in_a_blg() {
+fn a_repeated_hour_is_not_a_problem_in_a_converted_blg() {
     let folder = Folder::new();
     let times = ["02:59:58", "02:59:59", "02:00:00", "02:00:01"];
     let mut text = String::from("\"(PDH-CSV 4.0) (X)(-120)\",\"\\\\M\\Memory\\A\"\r\n");
@@ -171,7 +180,7 @@ fn an_hour_that_repeats_in_a_text_is_no_damage_in_a_blg() {
     }
     folder.write("in.csv", text);
     folder.relog(["in.csv", "-o", "out.blg"]);
-    assert!(folder.prints(["check", "out.blg"]).contains("whole: BLG, 4 samples"));
+    assert!(folder.prints(["check", "out.blg"]).contains("intact: BLG, 4 samples"));
 }
 
 #[test]
@@ -192,7 +201,7 @@ fn json_is_a_log() {
     folder.write("cut.json", &text[..text.len() - 10]);
     let ran = folder.run(["check", "cut.json", "--salvage", "saved.json"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stdout.contains("line 12 is cut short, and left out"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("line 12 is cut short; it is skipped"), "{}", ran.stdout);
     assert_eq!(
         folder.text("saved.json"),
         text.lines().take(11).fold(String::new(), |text, line| text + line + "\n")
@@ -200,12 +209,12 @@ fn json_is_a_log() {
 }
 
 #[test]
-fn what_is_damaged_is_said_without_a_contradiction() {
+fn a_kept_column_is_not_reported_as_skipped() {
     let folder = Folder::new();
     folder.write("in.csv", "(PDH-CSV 4.0),text,\\\\a\\b\\c\n03/05/2024 10:00:01,1,2\n");
     let ran = folder.run(["stats", "in.csv"]);
     assert!(
-        ran.stderr.starts_with("tacho: in.csv: damaged in 1 place, the first at offset 0x0: column 1 is no counter path, and kept "),
+        ran.stderr.starts_with("tacho: in.csv: damaged: 1 problem, the first at offset 0x0: column 1 is not a counter path; its text "),
         "{}",
         ran.stderr
     );
@@ -213,17 +222,17 @@ fn what_is_damaged_is_said_without_a_contradiction() {
 }
 
 #[test]
-fn too_many_columns_for_the_memory_are_refused() {
+fn a_log_with_too_many_columns_for_the_memory_is_refused() {
     let folder = Folder::new();
     let mut header = "\"(PDH-CSV 4.0) (X)(0)\"".to_owned();
-    (0..5000).for_each(|number| write!(header, ",\"\\\\P\\S{number}\\C\"").expect("room"));
+    (0..5000).for_each(|index| write!(header, ",\"\\\\P\\S{index}\\C\"").expect("room"));
     folder.write("wide.csv", format!("{header}\n\"03/05/2024 10:00:00\"{}\n", ",\"1\"".repeat(5000)));
     for command in ["stats", "check", "list"] {
         let ran = folder.run([command, "wide.csv", "--max-memory", "4"]);
         assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{command}");
         assert!(
             ran.stderr.starts_with("tacho: wide.csv: the log has too many columns for the memory: ")
-                && ran.stderr.ends_with(", and 4 MiB are allowed; --max-memory MB allows more\n"),
+                && ran.stderr.ends_with(", and 4 MiB are allowed; raise the limit with --max-memory MB\n"),
             "{}",
             ran.stderr
         );
@@ -232,16 +241,16 @@ fn too_many_columns_for_the_memory_are_refused() {
 }
 
 #[test]
-fn text_in_another_encoding_than_the_given_one_is_refused() {
+fn text_in_a_different_encoding_is_refused() {
     let folder = Folder::new();
     folder.write("in.csv", in_1251(RUSSIAN));
-    let refused = "in.csv: offset 0x1f: not valid UTF-8, the encoding that was chosen for it; choose another one, or none to \
+    let message = "in.csv: offset 0x1f: not valid UTF-8, the requested encoding; choose another one, or none to \
                    have it guessed";
     for output in ["out.csv", "out.blg"] {
-        folder.run(["relog", "in.csv", "--encoding", "utf-8", "-o", output]).refused(1, refused);
+        folder.run(["relog", "in.csv", "--encoding", "utf-8", "-o", output]).fails_with(1, message);
         assert!(!folder.path(output).exists());
     }
-    folder.run(["check", "in.csv", "--encoding", "utf-8"]).refused(1, refused);
+    folder.run(["check", "in.csv", "--encoding", "utf-8"]).fails_with(1, message);
     let line = "{\"time\":\"2024-03-05T10:00:00Z\",\"values\":{\"\\\\\\\\A\\\\B\\\\C\u{e9}\":1}}\n";
     folder.write("in.json", encoding_rs::WINDOWS_1252.encode(line).0);
     let ran = folder.run(["relog", "in.json", "--encoding", "utf-8", "-o", "-"]);
@@ -249,17 +258,17 @@ fn text_in_another_encoding_than_the_given_one_is_refused() {
 }
 
 #[test]
-fn a_mark_is_written_with_another_option() {
+fn utf8_with_mark_is_an_output_encoding() {
     let folder = Folder::new();
     let ran = folder.run(["relog", "in.csv", "--encoding", "utf-8-bom", "-o", "out.csv"]);
     assert!(ran.status == 2 && ran.stderr.contains("--output-encoding utf-8-bom"), "{ran:?}");
     let help = folder.prints(["relog", "--help"]);
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(help.contains("What is written has an encoding of its own: `relog --output-encoding`"), "{help}");
+    assert!(help.contains("For the output, see `relog --output-encoding`"), "{help}");
 }
 
 #[test]
-fn the_memory_that_is_named_is_enough() {
+fn the_reported_memory_is_sufficient() {
     let folder = Folder::new();
     let mut text = "\"(PDH-CSV 4.0) (X)(0)\"".to_owned();
     (0..12_000).for_each(|number| write!(text, ",\"\\\\WEB1\\Set {number}\\Count\"").expect("room"));
@@ -275,7 +284,10 @@ fn the_memory_that_is_named_is_enough() {
             .and_then(|rest| rest.split_once(" MiB"))
             .map(|found| found.0);
         let needed = needed.unwrap_or_else(|| panic!("a size: {ran:?}"));
-        assert!(ran.stderr.contains(", and 3 MiB are allowed; --max-memory MB allows more"), "{ran:?}");
+        assert!(
+            ran.stderr.contains(", and 3 MiB are allowed; raise the limit with --max-memory MB"),
+            "{ran:?}"
+        );
         folder.relog(["in.csv", "-o", output, "--max-memory", needed]);
     }
 }

@@ -1,4 +1,4 @@
-//! What text logs with many columns take, and what was reserved for it.
+//! The memory of text logs with many columns, compared to the memory reserved for them.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::run::Folder;
 
 const COLUMNS: usize = 12_000;
 
-/// What a command takes that opens a small log, and the logs' read-ahead, in MiB.
+/// The memory of a command with a small log, including read-ahead, in MiB.
 const BASE: u64 = 40;
 
 fn csv(path: &dyn Fn(usize) -> String, rows: usize) -> String {
@@ -20,7 +20,7 @@ fn csv(path: &dyn Fn(usize) -> String, rows: usize) -> String {
     text + "\n"
 }
 
-/// Runs a command; its exit status, what it said, and its greatest resident memory in MiB.
+/// Runs a command; returns its exit status, standard error, and peak resident memory in MiB.
 fn run(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String, u64) {
     let mut command = folder.command(arguments);
     let (out, err) = [folder.path("stdout"), folder.path("stderr")]
@@ -31,7 +31,7 @@ fn run(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String, u64) {
     let status = loop {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-        // It only grows: a moment missed makes it smaller, and fails no test.
+        // A value that is read too late is smaller, which fails no test.
         peak = kib.and_then(|kib| kib.trim().parse().ok()).unwrap_or(0).max(peak);
         if let Some(status) = child.try_wait().expect("a child") {
             break status;
@@ -41,9 +41,9 @@ fn run(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String, u64) {
     (status.code(), folder.text("stderr"), peak / 1024)
 }
 
-/// A line of JSON can have more paths than there is memory for, while the line itself has room.
+/// The paths of a line of JSON can need more memory than the line itself.
 #[test]
-fn a_line_with_many_paths_takes_no_more_than_was_reserved() {
+fn a_line_with_many_paths_stays_within_the_limit() {
     let folder = Folder::new();
     for (name, path) in [
         ("new.json", &(|number| format!("S {number}")) as &dyn Fn(usize) -> String),
@@ -55,35 +55,38 @@ fn a_line_with_many_paths_takes_no_more_than_was_reserved() {
             write!(log, "{comma}\"\\\\{}\\\\C\":1", path(number)).expect("room");
         }
         folder.write(name, log + "}}\n");
-        let (status, said, peak) = run(&folder, &["stats", name, "--max-memory", "64"]);
-        assert!(status == Some(1) && said.contains("--max-memory MB allows more"), "{status:?} {said}");
+        let (status, stderr, peak) = run(&folder, &["stats", name, "--max-memory", "64"]);
+        assert!(
+            status == Some(1) && stderr.contains("raise the limit with --max-memory MB"),
+            "{status:?} {stderr}"
+        );
         eprintln!("{name}: {peak} of 64 MiB");
         assert!(peak <= 64 + BASE, "{name}: refused at {peak} of 64 MiB");
     }
 }
 
-/// The statistics need more than the reader.
+/// The statistics need more memory than the reader.
 #[test]
-fn statistics_that_are_refused_name_the_log() {
+fn refused_statistics_name_the_log() {
     let folder = Folder::new();
     folder.write("one.csv", csv(&|number| format!(r"\\WEB1\Process(p{number})\Handle Count"), 2));
     folder.write("two.csv", csv(&|number| format!(r"\\WEB2\Process(p{number})\Handle Count"), 2));
     for (logs, name) in [(&["one.csv"][..], "one.csv"), (&["one.csv", "two.csv"], "one.csv and 1 more log")] {
-        // With the least memory that is not enough, the reader has what it needs.
+        // With the largest memory that is not enough, only the statistics fail.
         let refusals = (1_u64..).map_while(|megabytes| {
             let memory = megabytes.to_string();
-            let (status, said, _) = run(&folder, &[&["stats"], logs, &["--max-memory", &memory]].concat());
-            (status != Some(0)).then_some((status, said))
+            let (status, stderr, _) = run(&folder, &[&["stats"], logs, &["--max-memory", &memory]].concat());
+            (status != Some(0)).then_some((status, stderr))
         });
-        let (status, said) = refusals.last().expect("1 MB is not enough");
+        let (status, stderr) = refusals.last().expect("1 MB is not enough");
         let start = format!("tacho: {name}: the log has too many columns for the memory: ");
-        assert!(status == Some(1) && said.starts_with(&start), "{status:?} {said}");
+        assert!(status == Some(1) && stderr.starts_with(&start), "{status:?} {stderr}");
     }
 }
 
-/// The least power of two that is enough is at least what is taken beside [`BASE`].
+/// With the smallest sufficient power of two, at most this memory plus [`BASE`] is used.
 #[test]
-fn no_more_is_taken_than_was_reserved() {
+fn memory_stays_within_the_limit() {
     let folder = Folder::new();
     folder.write("rows.csv", csv(&|number| format!(r"\\WEB1\Process(p{number})\Handle Count"), 2));
     folder.write("long.csv", csv(&|number| format!(r"\\WEB1\Process(p{number})\Handle Count"), 20));
@@ -100,10 +103,10 @@ fn no_more_is_taken_than_was_reserved() {
                 let arguments = [&rest[..1], &[log, "--max-memory", &memory], &rest[1..]].concat();
                 match run(&folder, &arguments) {
                     (Some(0), _, peak) => Some((megabytes, peak)),
-                    (status, said, peak) => {
+                    (status, stderr, peak) => {
                         assert!(
-                            status == Some(1) && said.contains("--max-memory MB allows more"),
-                            "{status:?} {said}"
+                            status == Some(1) && stderr.contains("raise the limit with --max-memory MB"),
+                            "{status:?} {stderr}"
                         );
                         assert!(
                             peak <= megabytes + BASE,

@@ -1,13 +1,13 @@
-//! Times: `-b` and `-e` in every form, zones, and a change of daylight time inside a log.
+//! Times: `-b` and `-e` in every form, time zones, and the end of daylight saving time within a log.
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 
-use crate::made::{Made, START, TICKS, counter, mixed, one, raw};
+use crate::log_fixture::{LogFixture, START, TICKS, counter, mixed, one, raw};
 use crate::run::Folder;
 
-/// The seconds of the samples in a window.
+/// The seconds of the samples in a time range.
 #[track_caller]
 fn seconds(folder: &Folder, window: &[&str]) -> Vec<String> {
     let text = folder.prints([&["relog", "in.blg", "-o", "-"], window].concat());
@@ -33,7 +33,7 @@ fn every_form_of_one_time() {
         &["-b", "2024-03-05T10:00:07+01:00"],
         &["-b", "3/5/24 10:00:07"],
         &["-b", "3/5/24", "10:00:07", "AM"],
-        // Of the day on which the log begins.
+        // On the day on which the log starts.
         &["-b", "10:00:07"],
         &["-b", "10:00:06.5 am"],
         &["-b", "10:00:07", "AM"],
@@ -46,7 +46,7 @@ fn every_form_of_one_time() {
 }
 
 #[test]
-fn the_end_does_not_belong_to_the_window() {
+fn the_end_is_exclusive() {
     let folder = Folder::new();
     mixed("WEB1", 0, 5).write(&folder.path("in.blg"));
     assert_eq!(seconds(&folder, &["-e", "2024-03-05T10:00:03"]), ["00", "01", "02"]);
@@ -54,7 +54,7 @@ fn the_end_does_not_belong_to_the_window() {
 }
 
 #[test]
-fn what_is_no_time() {
+fn invalid_times() {
     let folder = Folder::new();
     mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
     let forms = "; write '2/19/2013 6:50:17 PM' or '2013-02-19T18:50:17' for a local time, '2013-02-19T18:50:17-08:00' \
@@ -67,12 +67,12 @@ fn what_is_no_time() {
         ("-b", "3/5/2024 13:00 PM", "the hour before AM or PM is 1 to 12, not 13"),
         ("-e", "", "the time is empty"),
     ] {
-        folder.run(["stats", "in.blg", option, text]).refused(2, &format!("{option}: {why}{forms}"));
+        folder.run(["stats", "in.blg", option, text]).fails_with(2, &format!("{option}: {why}{forms}"));
     }
 }
 
 #[test]
-fn a_window_that_ends_before_it_begins() {
+fn empty_time_ranges_are_refused() {
     let folder = Folder::new();
     mixed("WEB1", 0, 5).write(&folder.path("in.blg"));
     for (begin, end) in [
@@ -80,19 +80,20 @@ fn a_window_that_ends_before_it_begins() {
         ("3/5/2024 10:00:03 AM", "2024-03-05 10:00:02"),
         ("2024-03-05T09:00:03Z", "2024-03-05T10:00:03+01:00"),
     ] {
-        let line = format!("-b '{begin}' is not before -e '{end}', so that no time is left between them");
+        let line = format!("-b '{begin}' is not before -e '{end}': the time range is empty");
         for arguments in [&["stats", "in.blg"][..], &["relog", "in.blg", "-o", "out.blg"]] {
-            folder.run([arguments, &["-b", begin, "-e", end]].concat()).refused(2, &line);
+            folder.run([arguments, &["-b", begin, "-e", end]].concat()).fails_with(2, &line);
         }
     }
-    // A local time and one in UTC compare by the log's zone only.
+    // A local time and a UTC time can only be compared in the time zone of the log.
     assert_eq!(seconds(&folder, &["-b", "2024-03-05T10:00:02", "-e", "2024-03-05T09:00:04Z"]), ["02", "03"]);
 }
 
-/// A log over the night in which daylight time ends in Central Europe, a sample every half hour from 01:00 (+02:00).
+/// A log of the night in which daylight saving time ends in Central Europe: a sample every half hour from 01:00 (+02:00).
 fn autumn() -> Folder {
     let folder = Folder::new();
-    let mut log = Made::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+    let mut log =
+        LogFixture::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
     log.zone = TimeZone {
         bias_minutes: -60,
         standard_name: "W. Europe Standard Time".to_owned(),
@@ -112,7 +113,7 @@ fn autumn() -> Folder {
 }
 
 #[test]
-fn daylight_time_ends_inside_a_log() {
+fn daylight_saving_time_ends_within_a_log() {
     let folder = autumn();
     let text = folder.prints(["relog", "in.blg", "-o", "-", "-f", "json"]);
     let times: Vec<_> = text.lines().map(|line| line[20..38].to_owned()).collect();
@@ -131,8 +132,8 @@ fn daylight_time_ends_inside_a_log() {
     );
     let listed = folder.prints(["relog", "in.blg"]);
     assert!(listed.contains("UTC       2024-10-26T23:00:00.000Z to 2024-10-27T02:30:00.000Z\n"), "{listed}");
-    assert!(listed.contains("samples   8, typically 30:00 apart\n"), "{listed}");
-    // A time with its zone tells the two hours apart; so does the copy.
+    assert!(listed.contains("samples   8, typical interval 30:00\n"), "{listed}");
+    // A UTC offset distinguishes the two hours, also in a copy.
     let window = ["-b", "2024-10-27T02:00:00+01:00", "-e", "2024-10-27T03:00:00+01:00"];
     folder.relog(["in.blg", "-o", "copy.blg"]);
     for log in ["in.blg", "copy.blg"] {
@@ -143,13 +144,13 @@ fn daylight_time_ends_inside_a_log() {
 }
 
 #[test]
-fn a_time_of_day_is_one_of_the_day_on_which_the_first_log_begins() {
+fn a_time_without_a_date_is_on_the_first_day_of_the_logs() {
     let folder = Folder::new();
     let day = 24 * 3600;
     for (name, start) in [("in.blg", day), ("first.blg", 0)] {
-        let mut log = Made::new("WEB1").column("Set", counter("X", CounterType::RAWCOUNT));
+        let mut log = LogFixture::new("WEB1").column("Set", counter("X", CounterType::RAWCOUNT));
         for half_day in 0..4 {
-            log.at(start + half_day * day / 2, vec![crate::made::rows(&[("a", [raw(half_day, 0)])])]);
+            log.at(start + half_day * day / 2, vec![crate::log_fixture::rows(&[("a", [raw(half_day, 0)])])]);
         }
         log.write(&folder.path(name));
     }
@@ -157,7 +158,7 @@ fn a_time_of_day_is_one_of_the_day_on_which_the_first_log_begins() {
     // 10:00 of the second day, and 22:00.
     assert_eq!(values(&["in.blg"], &["-b", "9:00", "-e", "21:00"]), 1);
     assert_eq!(values(&["in.blg"], &["-b", "21:00"]), 3);
-    // The other log begins a day before, whichever is named first.
+    // The other log starts a day earlier, in any order.
     let expected = values(&["in.blg", "first.blg"], &["-e", "2024-03-05T21:00"]);
     assert_eq!(values(&["in.blg", "first.blg"], &["-e", "21:00"]), expected);
     for (time, why) in [

@@ -1,21 +1,21 @@
-//! This machine.
+//! `tacho monitor` of this machine.
 
 use tachograph_publish::{CounterSet, Gauge, Publisher};
 
 use crate::run::{Folder, row};
 use crate::tmux::{Tmux, line_with};
 
-/// Whether Braille is drawn: a line.
+/// Whether the screen has Braille characters, which draw lines.
 pub(crate) fn has_line(screen: &str) -> bool {
     screen.contains(|character| ('\u{2801}'..='\u{28ff}').contains(&character))
 }
 
 #[test]
-fn watching() {
+fn basic_keys() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
     tmux.tacho(r"monitor '\Memory\Available Bytes' -si 0.2");
     tmux.until("a line", has_line);
-    // Added by searching the tree.
+    // Adds counters by searching the tree.
     tmux.text("/processor information % processor");
     tmux.shows("Processor Information");
     tmux.keys(&["Enter"]);
@@ -23,7 +23,7 @@ fn watching() {
     tmux.keys(&["Enter"]);
     tmux.shows("_Total");
     tmux.shows("every 0.2 s");
-    // Sorted by the counter's name, the other way round.
+    // Sorts by the counter's name in reverse.
     tmux.text("sssssss");
     tmux.shows("sorted by Maximum");
     tmux.text("s");
@@ -32,19 +32,19 @@ fn watching() {
     let screen = tmux.shows("Counter▾");
     let rows: Vec<_> = screen.lines().skip_while(|line| !line.contains("Counter▾")).collect();
     assert!(rows[1].contains("Available B"), "{screen}");
-    // Selected, its line hidden.
+    // Selects a counter, and hides its line.
     tmux.keys(&["Home"]);
     tmux.until("selected", |screen| screen.contains("▸✓"));
     tmux.text("x");
     tmux.until("hidden", |screen| screen.lines().any(|line| line.starts_with("▸  ━")));
     tmux.text("x");
-    // Frozen, and on again.
+    // Freezes and continues.
     tmux.text("f");
     let frozen = tmux.shows("FROZEN");
     let header = |screen: &str| screen.lines().next().unwrap_or_default().to_owned();
     tmux.text("f");
     tmux.until("moving", |screen| header(screen) != header(&frozen) && !screen.contains("FROZEN"));
-    // The list of keys, the other views.
+    // The list of keys, and the other views.
     tmux.text("?");
     tmux.shows("select a counter");
     tmux.keys(&["Escape"]);
@@ -55,14 +55,14 @@ fn watching() {
     tmux.shows("  Memory");
     tmux.text("g");
     tmux.until("a line again", has_line);
-    // Another interval.
+    // Changes the interval.
     tmux.text("i0.1");
     tmux.keys(&["Enter"]);
     tmux.shows("every 0.1 s");
 }
 
 #[test]
-fn frozen_pictures_stay() {
+fn a_frozen_chart_does_not_change() {
     let Some(tmux) = Tmux::start(140, 30) else { return };
     let ids = r"\Processor Information(*)\% Idle Time";
     tmux.tacho(&format!(r"monitor '{ids}' '\Memory\Available Bytes' -si 0.2 --points 20"));
@@ -73,17 +73,17 @@ fn frozen_pictures_stay() {
     tmux.text("f");
     let now = samples(&tmux.shows("FROZEN"));
     let frozen = tmux.until("another sample", |screen| samples(screen) > now);
-    // Nothing moves, not even the time, until the ring has gone through.
+    // Nothing changes, not even the time, while the ring is filled again.
     let later = tmux.until("many more samples", |screen| samples(screen) >= now + 30);
     assert_eq!(picture(&later), picture(&frozen));
-    // More than a second back, and there again.
+    // Steps back by more than a second, and forward again.
     tmux.text(",,,,,,");
     let stepped = tmux.until("another time", |screen| time(screen) != time(&frozen));
     assert!(stepped.contains("FROZEN"), "{stepped}");
     tmux.until("six samples further back", |screen| picture(screen).1 != picture(&frozen).1);
     tmux.text("......");
-    tmux.until("the picture of before", |screen| picture(screen) == picture(&frozen));
-    // What is removed takes nothing else with it, though samples are taken of other paths.
+    tmux.until("the same picture again", |screen| picture(screen) == picture(&frozen));
+    // Removing a counter does not affect others, although other paths are sampled now.
     tmux.keys(&["End"]);
     tmux.until("Available Bytes is selected", |screen| screen.contains("\\Memory\\Available Bytes"));
     tmux.text("d");
@@ -99,19 +99,19 @@ fn frozen_pictures_stay() {
 }
 
 #[test]
-fn keys_that_come_with_a_step_are_taken() {
+fn keys_after_a_step_are_handled() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
-    for (number, keys) in [".q", "..q", ".\u{3}"].into_iter().enumerate() {
-        tmux.tacho(&format!(r"monitor '\Memory\Available Bytes' -si 60; echo ended-$?-{number}"));
+    for (index, keys) in [".q", "..q", ".\u{3}"].into_iter().enumerate() {
+        tmux.tacho(&format!(r"monitor '\Memory\Available Bytes' -si 60; echo ended-$?-{index}"));
         tmux.shows("every 60 s");
         tmux.text("f");
         tmux.shows("FROZEN");
         tmux.text(keys);
-        tmux.shows(&format!("ended-0-{number}"));
+        tmux.shows(&format!("ended-0-{index}"));
     }
 }
 
-/// The words of the rows of the legend, without the mark of the selected one; how far apart they stand depends on all rows.
+/// The words of the rows of the legend, without the selection mark. Column widths depend on all rows.
 fn rows(screen: &str) -> Vec<String> {
     let rows = screen.lines().skip_while(|line| !line.contains("Counter")).filter(|line| line.contains('✓'));
     rows.map(|line| line.trim_start_matches('▸').split_whitespace().collect::<Vec<_>>().join(" ")).collect()
@@ -123,21 +123,21 @@ fn time(screen: &str) -> String {
     line.split_whitespace().next_back().unwrap_or_default().to_owned()
 }
 
-/// The time, and what stands below the first line up to the last, which says what the keys did.
+/// The time, and all lines except the first and the last.
 fn picture(screen: &str) -> (String, Vec<String>) {
     let lines: Vec<_> = screen.lines().skip(1).map(str::to_owned).collect();
     let kept = lines.len().saturating_sub(1);
     (time(screen), lines.into_iter().take(kept).collect())
 }
 
-/// How many samples are in the recording that the screen names.
+/// The number of samples in the displayed recording.
 pub(crate) fn samples(screen: &str) -> u64 {
     let line = screen.lines().next().unwrap_or_default();
     let number = line.split(".blg ").nth(1).and_then(|rest| rest.split(' ').next());
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// A program's counters.
+/// The counters of a program.
 #[derive(CounterSet)]
 #[counter_set(name = "Tacho Screen Shop")]
 struct Shop {
@@ -147,7 +147,7 @@ struct Shop {
 }
 
 #[test]
-fn a_recording_outlives_a_program_that_it_records() {
+fn a_recording_continues_when_the_recorded_program_ends() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     let start = |open| {
         let shop = Publisher::new().folder(tmux.folder().join("run")).start::<Shop>().expect("the set");
@@ -162,9 +162,9 @@ fn a_recording_outlives_a_program_that_it_records() {
     tmux.keys(&["Enter"]);
     tmux.until("five samples", |screen| samples(screen) >= 5);
     drop(shop);
-    // For longer than it takes to see that the set has gone.
-    let gone = samples(&tmux.hides("Open Orders"));
-    tmux.until("forty more samples", |screen| samples(screen) >= gone + 40);
+    // Longer than the detection of a removed set takes.
+    let removed = samples(&tmux.hides("Open Orders"));
+    tmux.until("forty more samples", |screen| samples(screen) >= removed + 40);
     let shop = start(77);
     let back = samples(&tmux.shows(" 77.000"));
     tmux.until("five more samples", |screen| samples(screen) >= back + 5);
@@ -186,7 +186,7 @@ fn recording_and_views() {
     tmux.keys(&["Enter"]);
     tmux.shows("shown.blg");
     tmux.until("ten samples", |screen| samples(screen) >= 10);
-    // What is added meanwhile is shown; the log keeps the counters that it began with, also when one is removed.
+    // Counters added or removed later are not added to or removed from the log.
     tmux.text(r"/\System\Processes");
     tmux.keys(&["Enter"]);
     tmux.shows("Processes ");
@@ -209,7 +209,7 @@ fn recording_and_views() {
     tmux.text("h");
     tmux.text("Ssaved.toml");
     tmux.keys(&["Enter"]);
-    tmux.shows("the view is in saved.toml");
+    tmux.shows("view saved to saved.toml");
     tmux.text("q");
     tmux.hides("every 0.1 s");
 
@@ -222,7 +222,7 @@ fn recording_and_views() {
     assert!(values(r"\Memory\Available Bytes") >= 30, "{rows:#?}");
     assert!(rows.iter().all(|row| row["set"] != "System"), "{rows:#?}");
 
-    // The view on the screen again, and recorded.
+    // Opens and records the saved view.
     let view = std::fs::read_to_string(tmux.folder().join("saved.toml")).expect("the view");
     assert!(view.contains("interval = 0.1") && view.contains("highlighted = true"), "{view}");
     tmux.tacho("monitor --view saved.toml");
@@ -231,7 +231,7 @@ fn recording_and_views() {
     tmux.shows("Processes ");
     tmux.text("Sagain.toml");
     tmux.keys(&["Enter"]);
-    tmux.shows("the view is in again.toml");
+    tmux.shows("view saved to again.toml");
     let again = std::fs::read_to_string(tmux.folder().join("again.toml")).expect("the view");
     assert_eq!(again, view);
     tmux.text("q");
@@ -245,7 +245,7 @@ fn recording_and_views() {
 }
 
 #[test]
-fn troubles_are_said_once() {
+fn problems_are_reported() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     tmux.tacho(r"monitor '\Memory\Available Bytes' '\Processor(9999)\% Processor Time' '\Memory\Nothing'");
     let screen = tmux.shows("is not on this machine");

@@ -1,21 +1,21 @@
-//! Logs.
+//! `tacho monitor` of logs.
 
 use tachograph_counters::CounterType;
 use tachograph_logs::LogWriter as _;
 
-use crate::made::{Made, counter, one, raw};
+use crate::log_fixture::{LogFixture, counter, one, raw};
 use crate::run::{Folder, row};
 use crate::tmux::{Tmux, line_with};
 
 const SAMPLES: i64 = 600;
 
-/// Writes ten minutes of a rate and of a plain value, a sample a second from 10:00:00 on.
+/// Writes ten minutes of a rate and of an instantaneous value, one sample per second from 10:00:00.
 pub(crate) fn write(tmux: &Tmux) {
-    made().write(&tmux.folder().join("web.blg"));
+    log().write(&tmux.folder().join("web.blg"));
 }
 
-fn made() -> Made {
-    let mut log = Made::new("WEB1")
+fn log() -> LogFixture {
+    let mut log = LogFixture::new("WEB1")
         .value("Web", counter("Requests/sec", CounterType::COUNTER_COUNTER))
         .value("Web", counter("Queue Length", CounterType::RAWCOUNT));
     let mut total = 0;
@@ -34,7 +34,7 @@ fn average(screen: &str) -> String {
 }
 
 #[test]
-fn the_average_of_what_is_visible_is_that_of_stats() {
+fn the_average_of_the_visible_range_is_that_of_stats() {
     let Some(tmux) = Tmux::start(120, 40) else { return };
     write(&tmux);
     tmux.tacho(r"monitor web.blg -c '\Web\Requests/sec'");
@@ -48,18 +48,18 @@ fn the_average_of_what_is_visible_is_that_of_stats() {
     };
     assert_eq!(average(&screen), of_stats("2024-03-05 10:00:00", "2024-03-05 10:10:00"));
 
-    // Zoomed into the midst; which stretch that is, a saved view says.
+    // Zooms into the middle; a saved view has the bounds of the range.
     for zoom in ["+", "+", "p", "-"] {
         let before = tmux.screen();
         tmux.text(zoom);
-        tmux.until("another stretch", |screen| {
+        tmux.until("another range", |screen| {
             line_with(screen, "web.blg") != line_with(&before, "web.blg") && screen.contains("Duration")
         });
     }
     let shown = tmux.shows("Duration 4:59");
     tmux.text("Szoomed.toml");
     tmux.keys(&["Enter"]);
-    tmux.shows("the view is in zoomed.toml");
+    tmux.shows("view saved to zoomed.toml");
     let view = std::fs::read_to_string(tmux.folder().join("zoomed.toml")).expect("the view");
     let bound = |name: &str| {
         let line = view.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{view}"));
@@ -68,16 +68,16 @@ fn the_average_of_what_is_visible_is_that_of_stats() {
     assert_eq!(average(&shown), of_stats(&bound("begin"), &bound("end")), "{view}");
     tmux.text("q");
     tmux.hides("Duration");
-    // The view opens the same stretch.
+    // The view opens the same range.
     tmux.tacho("monitor web.blg --view zoomed.toml");
     let again = tmux.shows("Duration 4:59");
     assert_eq!(average(&again), average(&shown));
 }
 
 #[test]
-fn a_log_that_is_still_recorded() {
+fn a_log_that_is_still_growing() {
     let Some(tmux) = Tmux::start(120, 40) else { return };
-    let log = made();
+    let log = log();
     let mut writer = log.writer(&tmux.folder().join("web.blg"));
     let mut write = |minute: usize| {
         let samples = &log.samples[minute * 60..(minute + 1) * 60];
@@ -89,7 +89,7 @@ fn a_log_that_is_still_recorded() {
     tmux.shows("Duration 0:59");
     write(1);
     tmux.shows("Duration 1:59");
-    // A part of it, and again all of it, also what has come meanwhile and comes after that.
+    // Zooms in, then shows all, including samples that were added meanwhile and later.
     tmux.text("+");
     tmux.shows("Duration 0:59");
     write(2);
@@ -110,18 +110,18 @@ fn the_mouse_zooms() {
     write(&tmux);
     tmux.tacho(r"monitor web.blg -c '\Web\*'");
     tmux.shows("Duration 9:59");
-    // What a terminal sends: button down, drag, up, in the coordinates of xterm's SGR mode.
+    // Button down, drag, up, in xterm's SGR mode.
     for event in ["\u{1b}[<0;20;10M", "\u{1b}[<32;40;10M", "\u{1b}[<32;77;10M", "\u{1b}[<0;77;10m"] {
         tmux.text(event);
     }
-    // 58 of 115 columns of characters, the first and the last among them.
+    // 58 of 115 character columns.
     tmux.shows("Duration 5:02");
     tmux.keys(&["BSpace"]);
     tmux.shows("Duration 9:59");
 }
 
 #[test]
-fn nothing_of_what_was_asked_for() {
+fn unknown_counters_and_damaged_logs() {
     let Some(tmux) = Tmux::start(100, 24) else { return };
     write(&tmux);
     tmux.tacho(r"monitor web.blg -c '\Web\Nothing'; echo ended-$?");
@@ -137,14 +137,14 @@ fn nothing_of_what_was_asked_for() {
 }
 
 #[test]
-fn counters_to_choose_from() {
+fn adding_counters() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     write(&tmux);
     tmux.tacho("monitor web.blg");
     // Without paths: the first counters.
     tmux.shows("Queue Length");
     tmux.text("D");
-    tmux.shows("no counter is chosen");
+    tmux.shows("no counters: press a");
     tmux.text("/queue");
     tmux.keys(&["Enter", "Enter"]);
     tmux.until("chosen", |screen| screen.contains("▸✓") && screen.contains("Queue Length"));

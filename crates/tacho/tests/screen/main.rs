@@ -1,12 +1,12 @@
-//! The monitor on a terminal, as people see it: under tmux, which is asked what is on the screen.
+//! The monitor as seen on a terminal, under tmux.
 //!
-//! Where tmux is missing nothing is tested, and that is said.
+//! Skipped, with a message, if tmux is missing.
 
 mod live;
-mod logs;
-#[path = "../cli/made.rs"]
+#[path = "../cli/log_fixture.rs"]
 #[allow(dead_code)]
-mod made;
+mod log_fixture;
+mod logs;
 #[cfg(feature = "screen")]
 mod panics;
 #[path = "../cli/run.rs"]

@@ -1,4 +1,4 @@
-//! The terminal after a panic. The test is also the program that panics: it runs itself on a terminal.
+//! The terminal after a panic. The test runs its own executable on a terminal, which then panics.
 
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::live::LiveOptions;
@@ -11,12 +11,12 @@ use crate::logs::write;
 use crate::terminal::state;
 use crate::tmux::{Tmux, line_with};
 
-/// Says to the test that it is the program, and of what it shows.
+/// The environment variable that makes the test the panicking program; its value selects the source.
 const ROLE: &str = "TACHO_TEST_PANICS";
 
-const MESSAGE: &str = "a made panic";
+const MESSAGE: &str = "an injected panic";
 
-/// A screen that panics where it looks for counter sets that came, on the thread that draws.
+/// A screen that panics on the drawing thread, when it refreshes the registry.
 fn this_machine() -> Source {
     let registry = Machine::of_this_machine().expect("this machine").registry();
     let paths = [PathPattern::parse(r"\Memory\Available Bytes").expect("a path")];
@@ -25,20 +25,20 @@ fn this_machine() -> Source {
     board.follow(Box::new(|| panic!("{MESSAGE}")));
     Source::Live(Box::new(Live {
         board,
-        complaints: |_| Vec::new(),
-        name: "made".to_owned(),
+        unmatched: |_| Vec::new(),
+        name: "test".to_owned(),
         zone: tachograph_counters::time_zone::TimeZone::utc(),
         frequency: 10_000_000,
     }))
 }
 
-/// A screen whose thread that reads logs panics.
+/// A screen whose log thread panics.
 fn logs() -> Source {
     Source::Logs(Logs {
         reading: Default::default(),
         files: vec!["web.blg".into()],
-        is_asked: false,
-        complaints: |_| Vec::new(),
+        are_paths_required: false,
+        unmatched: |_| Vec::new(),
         problems: |_| panic!("{MESSAGE}"),
     })
 }
@@ -69,10 +69,10 @@ fn the_terminal_after_a_panic() {
             tmux.until("a line", has_line);
         }
         let screen = tmux.shows(&format!("ended-{status}-{role}"));
-        // The whole line, from the left edge on: no raw mode any more.
+        // The line starts at the left edge: raw mode is off.
         assert_eq!(line_with(&screen, MESSAGE), MESSAGE, "{screen}");
         assert!(!has_line(&screen), "{screen}");
-        assert_eq!(role == "logs", screen.contains("web.blg: the reading has failed"), "{screen}");
+        assert_eq!(role == "logs", screen.contains("web.blg: reading failed"), "{screen}");
         assert_eq!(state(&tmux, role), before);
     }
 }

@@ -1,10 +1,10 @@
-//! What becomes of the terminal.
+//! The state of the terminal.
 
 use crate::live::{has_line, samples};
 use crate::run::Folder;
 use crate::tmux::{Tmux, line_with};
 
-/// The settings of the terminal, and what tmux knows of it: cursor, alternate screen, mouse.
+/// The settings of the terminal, and its state in tmux: cursor, alternate screen, mouse.
 pub(crate) fn state(tmux: &Tmux, name: &str) -> (String, String) {
     let file = tmux.folder().join(name);
     tmux.enter(&format!("stty -a > {name}; echo saved-$((1))-{name}"));
@@ -15,17 +15,17 @@ pub(crate) fn state(tmux: &Tmux, name: &str) -> (String, String) {
 }
 
 #[test]
-fn the_terminal_is_as_it_was() {
+fn the_terminal_is_restored() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
     let before = state(&tmux, "before");
     assert!(before.1.starts_with("1 0 0"), "{before:?}");
-    for (number, end) in ["q", "C-c"].into_iter().enumerate() {
+    for (index, end) in ["q", "C-c"].into_iter().enumerate() {
         tmux.tacho("monitor; echo ended-$?");
         tmux.shows("% Processor");
         assert!(tmux.fact("#{alternate_on} #{mouse_any_flag}").starts_with("1 1"));
         tmux.keys(&[end]);
         tmux.shows("ended-0");
-        assert_eq!(state(&tmux, &format!("key{number}")), before);
+        assert_eq!(state(&tmux, &format!("key{index}")), before);
     }
     for (signal, status) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
         tmux.tacho(&format!("; echo ended-$?-{signal}"));
@@ -56,7 +56,7 @@ fn inherited_ignored_signals_stay_ignored() {
 }
 
 #[test]
-fn suspended_and_brought_back() {
+fn suspending_and_resuming() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
     tmux.enter("set -m");
     let before = state(&tmux, "before");
@@ -98,24 +98,24 @@ fn errors_before_the_screen() {
         (r"-c '\Nothing\There'", r"tacho: '\Nothing\There' is not on this machine", 2),
         ("memory", r"tacho: 'memory' is a counter set: write '\Memory\*' for its counters", 2),
         ("pipe.blg", "tacho: pipe.blg: a log cannot be read from a pipe", 1),
-        ("--points 1", "tacho: --points 1: a whole number from 2 to 1000", 2),
+        ("--points 1", "tacho: --points 1: must be a whole number from 2 to 1000", 2),
         ("--view no.toml", "tacho: no.toml: No such file or directory", 2),
-        ("-b 2024-01-01", "tacho: -b and -e are a stretch of logs, and no log is given", 2),
+        ("-b 2024-01-01", "tacho: -b and -e select a time range of logs: name a log", 2),
         ("< /dev/null", "tacho: the monitor needs a terminal", 2),
     ];
     tmux.enter("clear; export TERM=dumb");
     tmux.tacho("monitor; echo ended-$?-dumb");
     let screen = tmux.shows("ended-2-dumb");
-    assert!(screen.contains("that can show a screen, and TERM is 'dumb'"), "{screen}");
+    assert!(screen.contains("cannot use a dumb terminal (TERM=dumb)"), "{screen}");
     tmux.enter("export TERM=screen-256color");
-    for (number, (arguments, said, status)) in cases.into_iter().enumerate() {
-        tmux.tacho(&format!("monitor {arguments}; echo ended-$?-{number}"));
-        let screen = tmux.shows(&format!("ended-{status}-{number}"));
-        assert!(screen.contains(said), "{arguments}: {screen}");
+    for (index, (arguments, message, status)) in cases.into_iter().enumerate() {
+        tmux.tacho(&format!("monitor {arguments}; echo ended-$?-{index}"));
+        let screen = tmux.shows(&format!("ended-{status}-{index}"));
+        assert!(screen.contains(message), "{arguments}: {screen}");
     }
 }
 
-/// A monitor that draws on another terminal than the one with its keys: that answers nothing that is asked of it.
+/// Starts a monitor that draws on another terminal than the one with its keys, which does not answer its queries.
 fn drawn_elsewhere(keys: &Tmux, screen: &Tmux) -> String {
     let terminal = screen.fact("#{pane_tty}");
     keys.enter("set -m");
@@ -125,11 +125,11 @@ fn drawn_elsewhere(keys: &Tmux, screen: &Tmux) -> String {
 }
 
 #[test]
-fn a_terminal_that_answers_nothing() {
+fn a_terminal_that_does_not_answer_queries() {
     let (Some(keys), Some(screen)) = (Tmux::start(80, 24), Tmux::start(80, 24)) else { return };
     let terminal = drawn_elsewhere(&keys, &screen);
     let disturb = || {
-        // At the end of the last line, where nothing is drawn that changes.
+        // At the end of the last line, which does not change.
         std::fs::write(&terminal, "\u{1b}[24;70Hdisturbed").expect("written");
         screen.shows("disturbed");
     };
@@ -149,7 +149,7 @@ fn a_terminal_that_answers_nothing() {
 }
 
 #[test]
-fn a_recording_is_whole_where_the_terminal_fails() {
+fn a_recording_is_complete_if_the_terminal_fails() {
     let (Some(keys), Some(screen)) = (Tmux::start(80, 24), Tmux::start(80, 24)) else { return };
     drawn_elsewhere(&keys, &screen);
     keys.text("rlost.blg");
@@ -158,7 +158,7 @@ fn a_recording_is_whole_where_the_terminal_fails() {
     drop(screen);
     let ended = keys.shows("ended-1");
     assert!(line_with(&ended, "samples recorded").starts_with("tacho: lost.blg: "), "{ended}");
-    assert!(line_with(&ended, "the terminal: ").starts_with("tacho: "), "{ended}");
+    assert!(line_with(&ended, "terminal: ").starts_with("tacho: "), "{ended}");
     let checked = Folder::new().run(["check", &keys.folder().join("lost.blg").display().to_string()]);
     assert_eq!(checked.status, 0, "{checked:?}");
 }

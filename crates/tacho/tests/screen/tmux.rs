@@ -1,4 +1,4 @@
-//! A terminal that can be asked what it shows.
+//! A terminal with readable content, provided by tmux.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// As long as anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum wait on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A tmux server of its own, with a shell in one window.
+/// A private tmux server with a shell in one window.
 pub(crate) struct Tmux {
     folder: TempDir,
 }
 
 impl Tmux {
-    /// A shell in a terminal of a size; `None`, which is said, where there is no tmux.
+    /// A shell in a terminal of this size; `None`, with a message, without tmux.
     pub(crate) fn start(columns: u16, rows: u16) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
-            eprintln!("left out: tmux is missing (Debian's package tmux)");
+            eprintln!("skipped: tmux is missing (Debian's package tmux)");
             return None;
         }
         let tmux = Self { folder: TempDir::new().expect("a folder") };
@@ -26,7 +26,7 @@ impl Tmux {
         let mut words = vec!["-f", "/dev/null", "new-session", "-d", "-s", "test"];
         words.extend(size.iter().map(String::as_str));
         words.extend(["env", "PS1=$ ", "TERM=screen-256color", "LC_ALL=C.UTF-8", "sh"]);
-        tmux.tell(&words);
+        tmux.run(&words);
         tmux.until("a prompt", |screen| screen.contains('$'));
         Some(tmux)
     }
@@ -34,13 +34,13 @@ impl Tmux {
     fn output(&self, words: &[&str]) -> Output {
         let socket = self.folder.path().join("tmux");
         let mut command = Command::new("tmux");
-        // A server that is there already is none of ours.
+        // Not the user's server.
         command.arg("-S").arg(socket).args(words).current_dir(self.folder.path());
         command.env_remove("TMUX").env("LC_ALL", "C.UTF-8").output().expect("tmux runs")
     }
 
     #[track_caller]
-    fn tell(&self, words: &[&str]) -> String {
+    fn run(&self, words: &[&str]) -> String {
         let output = self.output(words);
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8")
@@ -53,66 +53,66 @@ impl Tmux {
 
     /// Types a command line and Enter.
     pub(crate) fn enter(&self, line: &str) {
-        self.tell(&["send-keys", "-t", "test", "-l", "--", line]);
+        self.run(&["send-keys", "-t", "test", "-l", "--", line]);
         self.keys(&["Enter"]);
     }
 
-    /// Runs `tacho` with arguments as the shell takes them.
+    /// Runs `tacho` with arguments for the shell.
     pub(crate) fn tacho(&self, arguments: &str) {
         self.enter(&format!("clear; '{}' {arguments}", env!("CARGO_BIN_EXE_tacho")));
     }
 
     /// Types characters.
     pub(crate) fn text(&self, text: &str) {
-        self.tell(&["send-keys", "-t", "test", "-l", "--", text]);
+        self.run(&["send-keys", "-t", "test", "-l", "--", text]);
     }
 
     /// Presses keys by their names in tmux.
     pub(crate) fn keys(&self, keys: &[&str]) {
-        self.tell(&[&["send-keys", "-t", "test"], keys].concat());
+        self.run(&[&["send-keys", "-t", "test"], keys].concat());
     }
 
-    /// What is on the screen now.
+    /// The content of the screen.
     pub(crate) fn screen(&self) -> String {
-        self.tell(&["capture-pane", "-p", "-t", "test"])
+        self.run(&["capture-pane", "-p", "-t", "test"])
     }
 
-    /// A fact of tmux about the terminal.
+    /// The value of a tmux format.
     pub(crate) fn fact(&self, format: &str) -> String {
-        self.tell(&["display-message", "-p", "-t", "test", format]).trim().to_owned()
+        self.run(&["display-message", "-p", "-t", "test", format]).trim().to_owned()
     }
 
     pub(crate) fn resize(&self, columns: u16, rows: u16) {
-        self.tell(&["resize-window", "-t", "test", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+        self.run(&["resize-window", "-t", "test", "-x", &columns.to_string(), "-y", &rows.to_string()]);
     }
 
-    /// Waits until the screen is so; gives it.
+    /// Waits for a condition; returns the screen.
     #[track_caller]
-    pub(crate) fn until(&self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn until(&self, event: &str, has_happened: impl Fn(&str) -> bool) -> String {
         let begun = Instant::now();
         loop {
             let screen = self.screen();
-            if is_it(&screen) {
+            if has_happened(&screen) {
                 return screen;
             }
-            assert!(begun.elapsed() < PATIENCE, "never {what}:\n{screen}");
+            assert!(begun.elapsed() < TIMEOUT, "never {event}:\n{screen}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Waits until the screen holds a text.
+    /// Waits until the screen contains a text.
     #[track_caller]
     pub(crate) fn shows(&self, text: &str) -> String {
         self.until(text, |screen| screen.contains(text))
     }
 
-    /// Waits until it does not.
+    /// Waits until the screen does not contain a text.
     #[track_caller]
     pub(crate) fn hides(&self, text: &str) -> String {
         self.until(&format!("without {text}"), |screen| !screen.contains(text))
     }
 
-    /// The number of the process of ours that runs in the shell.
+    /// The process id of `tacho` in the shell.
     #[track_caller]
     pub(crate) fn tacho_id(&self) -> String {
         let shell = self.fact("#{pane_pid}");
@@ -127,7 +127,7 @@ impl Drop for Tmux {
     }
 }
 
-/// The line of a screen that holds a text.
+/// The line of a screen that contains a text.
 #[track_caller]
 pub(crate) fn line_with<'a>(screen: &'a str, text: &str) -> &'a str {
     screen.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text} in\n{screen}"))

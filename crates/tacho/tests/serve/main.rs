@@ -1,4 +1,4 @@
-//! `tacho serve` as a process: what it prints, serves and refuses, and how it ends.
+//! `tacho serve` as a process: its output, errors, and exit.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A running server; ended when it is dropped.
+/// A running server, which is killed when dropped.
 struct Server {
     child: Child,
     host: String,
@@ -21,7 +21,7 @@ impl Server {
         Self::spawn(tacho(&["serve", "--port", "0"]).args(arguments))
     }
 
-    /// A server, and the first lines of its standard error, so many.
+    /// A server, and the first lines of its standard error.
     fn start_with_notices(arguments: &[&str], lines: usize) -> (Self, Vec<String>) {
         let mut server = Self::spawn(tacho(&["serve", "--port", "0"]).args(arguments).stderr(Stdio::piped()));
         let err = BufReader::new(server.child.stderr.take().expect("a pipe"));
@@ -39,7 +39,7 @@ impl Server {
         Self { child, host, _out: out }
     }
 
-    /// Waits until a log is read.
+    /// Waits until a log is loaded.
     fn wait_for_log(&self, id: &str) {
         let end = Instant::now() + Duration::from_secs(30);
         while !self.get(&format!("/api/sources/{id}")).contains(r#""state":"ready""#) {
@@ -60,14 +60,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // Fails if it has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 fn tacho(arguments: &[&str]) -> Command {
-    // No signal is ignored, also where these tests run in the background of a shell.
+    // No signal is ignored, even if the tests run in the background of a shell.
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,QUIT,TERM", env!("CARGO_BIN_EXE_tacho")]);
     command.args(arguments);
@@ -83,7 +83,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn a_log_has_the_statistics_of_the_command() {
+fn statistics_equal_those_of_stats() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("log.blg");
     let recorded = run(&["record", r"\Memory\*", "-si", "0.05", "-sc", "4", "-o", text(&log)]);
@@ -100,7 +100,7 @@ fn a_log_has_the_statistics_of_the_command() {
 }
 
 #[test]
-fn a_signal_ends_it_at_once() {
+fn a_signal_ends_it_immediately() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = Server::start(&[]);
         let mut stream = TcpStream::connect(&server.host).expect("it listens");
@@ -118,7 +118,7 @@ fn a_signal_ends_it_at_once() {
 }
 
 #[test]
-fn what_is_not_safe_is_refused() {
+fn unsafe_and_invalid_options_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let token = folder.path().join("token");
     std::fs::write(&token, "a-token-of-many-letters\n").expect("a file");
@@ -132,7 +132,7 @@ fn what_is_not_safe_is_refused() {
         assert!(message.contains(words) && !message.contains("many-letters"), "{arguments:?}: {message}");
     };
     refused(&["--listen", "0.0.0.0:0"], 2, "--token-file");
-    refused(&["--listen", "somewhere"], 2, "an address of this machine");
+    refused(&["--listen", "somewhere"], 2, "must be an IP address");
     refused(&["--listen", "127.0.0.1", "--port", "1"], 2, "--port");
     refused(&["--tls-cert", text(&token)], 2, "--tls-key");
     allow(0o644);
@@ -142,17 +142,17 @@ fn what_is_not_safe_is_refused() {
     refused(&["--port", "0", "/no/such/log.blg"], 1, "/no/such/log.blg");
     std::fs::write(&token, "short").expect("a file");
     refused(&["--port", "0", "--token-file", text(&token)], 1, "16");
-    refused(&["--port", "0", "--token-file", text(folder.path())], 1, "this is a folder");
+    refused(&["--port", "0", "--token-file", text(folder.path())], 1, "is a folder");
     refused(&["--view", text(&token)], 2, text(&token));
-    refused(&["--host", ""], 2, "the name of a host alone");
-    refused(&["--host", "monitor.example:80"], 2, "the name of a host alone");
+    refused(&["--host", ""], 2, "must be a host name without a port");
+    refused(&["--host", "monitor.example:80"], 2, "must be a host name without a port");
     let server = Server::start(&[]);
     let port = server.host.rsplit(':').next().expect("a port");
     refused(&["--port", port], 1, port);
 }
 
 #[test]
-fn what_cannot_be_shown_is_told_and_the_others_are_served() {
+fn unavailable_counters_and_logs_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name);
     let recorded = run(&["record", r"\Memory\*", "-si", "0.05", "-sc", "2", "-o", text(&file("good.blg"))]);
@@ -165,10 +165,10 @@ fn what_cannot_be_shown_is_told_and_the_others_are_served() {
     let mut arguments = logs.each_ref().map(|log| text(log)).to_vec();
     arguments.extend(["-c", r"\Nope\x", r"\Memory\Available Bytes", "--metrics", r"\Neither\y"]);
     let (server, mut notices) = Server::start_with_notices(&arguments, 4);
-    let asked =
+    let query =
         run(&["query", "-sc", "1", "-f", "json", r"\Memory\Available Bytes", r"\Nope\x", r"\Neither\y"]);
-    let asked = String::from_utf8(asked.stderr).expect("UTF-8");
-    assert_eq!(notices[..2], asked.lines().map(str::to_owned).collect::<Vec<_>>()[..], "as tacho query says");
+    let query = String::from_utf8(query.stderr).expect("UTF-8");
+    assert_eq!(notices[..2], query.lines().map(str::to_owned).collect::<Vec<_>>()[..], "as in tacho query");
     assert!(notices[0].contains(r"'\Nope\x' is not on this machine"), "{notices:?}");
     notices[2..].sort();
     assert!(notices[2].ends_with("empty.csv: the file is empty"), "{notices:?}");
@@ -182,34 +182,34 @@ fn what_cannot_be_shown_is_told_and_the_others_are_served() {
 }
 
 #[test]
-fn a_low_limit_of_open_files_is_enough() {
+fn a_low_limit_of_open_files_is_sufficient() {
     let mut command = Command::new("sh");
     let tacho = env!("CARGO_BIN_EXE_tacho");
     command.args(["-c", "ulimit -n 64 && exec \"$0\" serve --port 0", tacho]);
     let mut server = Server::spawn(&mut command);
     let mut streams: Vec<_> =
         (0..100).map(|_| TcpStream::connect(&server.host).expect("the kernel's queue has room")).collect();
-    // More are let go, and who is there is answered: files are left for that.
+    // Surplus connections are closed, and the others are answered, for which files are reserved.
     let mut byte = [0];
-    let patience = Some(Duration::from_secs(30));
-    streams.iter().for_each(|stream| stream.set_read_timeout(patience).expect("an option"));
+    let timeout = Some(Duration::from_secs(30));
+    streams.iter().for_each(|stream| stream.set_read_timeout(timeout).expect("an option"));
     assert_eq!(streams.pop().expect("the last").read(&mut byte).expect("an end"), 0);
-    let ask = |target: &str, stream: &mut TcpStream| {
+    let get = |target: &str, stream: &mut TcpStream| {
         write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", server.host)?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).map(|_| answer)
     };
     let targets = ["/api/query?path=%5CMemory%5C*", "/api/query?path=%5CProcess(*)%5C*", "/metrics", "/"];
     for (target, stream) in targets.into_iter().zip(&mut streams) {
-        let answer = ask(target, stream).expect("an answer");
+        let answer = get(target, stream).expect("an answer");
         assert!(answer.starts_with("HTTP/1.1 200"), "{target}: {answer}");
     }
     drop(streams);
     let end = Instant::now() + Duration::from_secs(30);
-    let again = || ask("/api/sources", &mut TcpStream::connect(&server.host)?);
-    // Until the server has seen that they are gone, others are still let go.
+    let again = || get("/api/sources", &mut TcpStream::connect(&server.host)?);
+    // Until the server has noticed that they were closed, it closes further connections.
     while !again().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
-        assert!(Instant::now() < end, "nobody is answered any more");
+        assert!(Instant::now() < end, "no connection is answered");
         std::thread::yield_now();
     }
     assert!(server.child.try_wait().expect("a child").is_none());

@@ -1,4 +1,4 @@
-//! Any stretch of time of a source: series reduced to columns, statistics, a log of it.
+//! Time ranges of a source: charts, statistics, exports.
 
 use std::sync::Arc;
 
@@ -19,20 +19,19 @@ use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
 use super::sources::LIVE;
 use super::{MAX_DOWNLOADS, Web};
-use crate::answer::{Refusal, json, typed};
-use crate::download::FileBody;
+use crate::bodies::FileBody;
 use crate::export::{self, Export, ExportError, Format};
-use crate::hub::{Live, RingSource, RingWindow};
+use crate::hub::{LiveSnapshot, RingSource, RingWindow};
 use crate::parameters::{Parameters, PathPart};
+use crate::response::{ApiError, json, with_content_type};
 use crate::series::{Charts, check_cells, check_series};
 use crate::sources::Log;
-use crate::work::{Cancel, Cancellable};
+use crate::workers::{Cancel, Cancellable};
 
-/// Columns where none are asked for.
-const COLUMNS: usize = 800;
-/// Most columns.
+/// Number of columns of a chart if a request does not specify it.
+const DEFAULT_COLUMNS: usize = 800;
 const MAX_COLUMNS: usize = 4000;
-/// What a row of statistics takes, with what is printed of it.
+/// Estimated memory for a row of statistics, including its text.
 const ROW_BYTES: u64 = 1500;
 
 type Bounds = (Option<FileTime>, Option<FileTime>);
@@ -41,137 +40,136 @@ pub(super) async fn series(
     State(web): State<Web>,
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let parameters = Parameters::parse(query.as_deref(), &["path", "begin", "end", "columns", "format"])?;
     let bounds = parameters.window()?;
-    let columns = parameters.count("columns", COLUMNS, MAX_COLUMNS)?;
+    let columns = parameters.count("columns", DEFAULT_COLUMNS, MAX_COLUMNS)?;
     if parameters.one("format")?.is_some_and(|format| format != "columns") {
-        return Err(Refusal::bad("format: there is only columns"));
+        return Err(ApiError::bad_request("format: must be columns"));
     }
-    let paths = parameters.some_paths()?;
+    let paths = parameters.required_paths()?;
     if id == LIVE {
-        let (live, paths) = leased(&web, paths).await?;
+        let (live, paths) = lease(&web, paths).await?;
         let missing = live.missing(&paths);
         return web
-            .live
+            .live_workers
             .run(move |cancel| chart_live(&live, &paths, bounds, columns, &missing, cancel))
             .await;
     }
     let log = web.sources.get(&id)?;
-    let choose = move |whole| Ok((within(whole, bounds)?, columns));
-    log.chart(&web.sources.work, paths, choose, answer).await
+    let choose = move |whole| Ok((clamp(whole, bounds)?, columns));
+    log.chart(&web.sources.workers, paths, choose, charts_response).await
 }
 
-fn answer(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Result<Response, Refusal> {
+fn charts_response(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Result<Response, ApiError> {
     let Some(reduced) = reduced else { return Ok(json(&Charts::empty(missing))) };
     check_cells(reduced.series.len(), reduced.columns)?;
     Ok(json(&Charts::of(reduced, missing)))
 }
 
-/// The stretch that is asked for; without a begin or an end, up to those of the whole.
-fn within(whole: Span, (begin, end): Bounds) -> Result<Span, Refusal> {
+/// The requested time range; a missing begin or end defaults to that of `whole`.
+fn clamp(whole: Span, (begin, end): Bounds) -> Result<Span, ApiError> {
     let (begin, end) = (begin.unwrap_or(whole.begin()), end.unwrap_or(whole.end()));
     match begin < end {
         true => Ok(Span::new(begin, end)),
-        false => {
-            Err(Refusal::bad("no time is left between begin and end, of which one is that of all there is"))
-        }
+        false => Err(ApiError::bad_request(
+            "begin is not before end; a missing one defaults to that of the source",
+        )),
     }
 }
 
-/// Has paths of this machine collected, and gives what there is of them.
-async fn leased(web: &Web, paths: Vec<PathPattern>) -> Result<(Live, Vec<PathPattern>), Refusal> {
-    let looking = web.clone();
-    let paths = web.live.run(move |_| Ok(looking.hub.paths_here(&paths))).await?;
-    let wants = web.hub.lease(&paths)?;
-    web.hub.looked_up(wants).await?;
+/// Starts or extends the collection of paths on this machine; returns the samples so far and the resolved paths.
+async fn lease(web: &Web, paths: Vec<PathPattern>) -> Result<(LiveSnapshot, Vec<PathPattern>), ApiError> {
+    let shared = web.clone();
+    let paths = web.live_workers.run(move |_| Ok(shared.hub.resolve_paths(&paths))).await?;
+    web.hub.wait_until_applied(web.hub.lease(&paths)?).await?;
     Ok((web.hub.live(), paths))
 }
 
 fn chart_live(
-    live: &Live,
+    live: &LiveSnapshot,
     paths: &[PathPattern],
     bounds: Bounds,
     columns: usize,
     missing: &[(String, String)],
     cancel: &Cancel,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let ends = live.samples.first().zip(live.samples.last());
     let Some(whole) = ends.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc)) else {
-        return answer(None, missing);
+        return charts_response(None, missing);
     };
-    let span = within(whole, bounds)?;
+    let span = clamp(whole, bounds)?;
     let source = RingSource::window(live.samples.clone(), paths, (Some(span.begin()), Some(span.end())));
     let mut source = Cancellable::new(source, cancel);
     let (mut reduction, mut table, mut reducer) =
         (Reduction::new(span, columns), SeriesTable::default(), Reducer::default());
     let mut sample = Sample::default();
-    let failed = |error: FlowError| match cancel.is_over() {
-        true => Cancel::refusal(),
-        false => Refusal::conflict(error.to_string()),
+    let failed = |error: FlowError| match cancel.is_cancelled() {
+        true => Cancel::error(),
+        false => ApiError::conflict(error.to_string()),
     };
     while source.next(&mut sample).map_err(failed)? {
         check_cells(sample.len(), columns)?;
-        reducer.take(&sample, &mut reduction, &mut table).map_err(failed)?;
+        reducer.push(&sample, &mut reduction, &mut table).map_err(failed)?;
     }
     reducer.cut(&mut reduction, &mut table);
-    answer(Some(&reduction.finish(&table, paths)), missing)
+    charts_response(Some(&reduction.finish(&table, paths)), missing)
 }
 
 /// The samples of a source.
 enum Samples {
-    Live(Live),
+    Live(LiveSnapshot),
     Log(Arc<Log>),
 }
 
-/// Samples that are asked for: what paths select of a source in a window of time.
-struct Asked {
+/// The samples of a request: a source, a selection of its counters, and a time window.
+struct RequestedSamples {
     samples: Samples,
-    /// As they mean at the source.
+    /// Resolved for this machine if the source is live.
     paths: Vec<PathPattern>,
-    /// Single counters that are left out of what the paths select.
+    /// Single counters that are excluded from the selection.
     except: Vec<CounterPath>,
     bounds: Bounds,
 }
 
-impl Asked {
-    /// What a request asks for, in a format that is one of several.
-    async fn of<F>(
+impl RequestedSamples {
+    /// Parses a request; `parse_format` parses its parameter `format`.
+    async fn parse<F>(
         web: &Web,
         id: &str,
         query: Option<&str>,
-        format: impl FnOnce(Option<&str>) -> Result<F, Refusal>,
-    ) -> Result<(Self, F), Refusal> {
+        parse_format: impl FnOnce(Option<&str>) -> Result<F, ApiError>,
+    ) -> Result<(Self, F), ApiError> {
         let parameters = Parameters::parse(query, &["path", "except", "begin", "end", "format"])?;
         let (mut bounds, except) = (parameters.window()?, parameters.exceptions()?);
-        let format = format(parameters.one("format")?)?;
+        let format = parse_format(parameters.one("format")?)?;
         let (samples, paths) = if id == LIVE {
-            let (live, paths) = leased(web, parameters.some_paths()?).await?;
+            let (live, paths) = lease(web, parameters.required_paths()?).await?;
             (Samples::Live(live), paths)
         } else {
             let (paths, log) = (parameters.paths()?, web.sources.get(id)?);
             let end = log.facts()?.span.map(|span| span.end());
-            // A log that grows has more than charts show, which are of what there was when it was read for them.
+            // A chart shows a growing log only up to its last reading, and statistics must match the chart.
             bounds.1 = bounds.1.into_iter().chain(end).min();
             (Samples::Log(log), paths)
         };
         if paths.is_empty() && !except.is_empty() {
-            return Err(Refusal::bad("except: give the paths of which these are left out"));
+            return Err(ApiError::bad_request("except: requires path"));
         }
         Ok((Self { samples, paths, except, bounds }, format))
     }
 
-    /// What is made of the samples by one of two functions: that for windows of kept samples, or that for logs. Nothing
-    /// made is refused.
-    fn make<T>(
+    /// Processes the samples with `of_live` or `of_log`. If these return `None`, nothing was selected, which is an
+    /// error.
+    fn process<T>(
         &self,
         of_live: impl FnOnce(&dyn Fn() -> Select<RingWindow>) -> Result<Option<T>, ExportError>,
         of_log: impl FnOnce(&LogQuery) -> Result<Option<T>, ExportError>,
         cancel: &Cancel,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, ApiError> {
         let (begin, end) = self.bounds;
         let selection = Selection::new(self.paths.clone()).without(&self.except);
-        let (made, selection) = match &self.samples {
+        let (outcome, selection) = match &self.samples {
             Samples::Live(live) => {
                 let window = || {
                     let window = RingSource::window(live.samples.clone(), &self.paths, self.bounds);
@@ -195,39 +193,38 @@ impl Asked {
         if let Samples::Log(log) = &self.samples {
             log.check_files()?;
         }
-        made.map_err(|error| self.refusal(error, cancel))?.ok_or_else(|| nothing(&selection))
+        outcome.map_err(|error| self.api_error(error, cancel))?.ok_or_else(|| nothing_selected(&selection))
     }
 
-    /// What is answered where the samples could not be read, or not written.
-    fn refusal(&self, error: ExportError, cancel: &Cancel) -> Refusal {
+    fn api_error(&self, error: ExportError, cancel: &Cancel) -> ApiError {
         match (error, &self.samples) {
-            _ if cancel.is_over() => Cancel::refusal(),
-            (ExportError::Refused(refusal), _) => refusal,
-            (ExportError::NoRoom, _) => Refusal::no_room("download"),
-            (ExportError::TooLong, _) => {
-                Refusal::too_large("over 4 GB for one download: choose fewer counters or a shorter time")
-            }
-            (ExportError::Samples(error), Samples::Live(_)) => Refusal::conflict(error.to_string()),
-            (ExportError::Samples(error), Samples::Log(log)) => log.refusal(&error),
+            _ if cancel.is_cancelled() => Cancel::error(),
+            (ExportError::Rejected(error), _) => error,
+            (ExportError::DiskFull, _) => ApiError::disk_full("download"),
+            (ExportError::TooLarge, _) => ApiError::too_large(
+                "the download exceeds 4 GB: select fewer counters or a shorter time range",
+            ),
+            (ExportError::Samples(error), Samples::Live(_)) => ApiError::conflict(error.to_string()),
+            (ExportError::Samples(error), Samples::Log(log)) => log.api_error(&error),
         }
     }
 }
 
-/// That nothing was found: no counter of these paths, or no sample in the window.
-fn nothing(selection: &Selection) -> Refusal {
+/// The error for an empty result: no path matches a counter, or the time window has no samples.
+fn nothing_selected(selection: &Selection) -> ApiError {
     let unmatched = selection.unmatched();
-    if !selection.met_nothing() && !selection.is_everything() && unmatched.len() == selection.len() {
-        let why = |(path, advice): &(String, Option<String>)| match advice {
+    if !selection.has_seen_no_set() && !selection.is_everything() && unmatched.len() == selection.len() {
+        let reason = |(path, advice): &(String, Option<String>)| match advice {
             Some(advice) => format!("'{path}': {advice}"),
-            None => format!("'{path}' is not there"),
+            None => format!("'{path}' not found"),
         };
-        return Refusal::unknown(unmatched.iter().take(5).map(why).collect::<Vec<_>>().join("; "));
+        return ApiError::not_found(unmatched.iter().take(5).map(reason).collect::<Vec<_>>().join("; "));
     }
-    Refusal::unknown("no sample in this window of time")
+    ApiError::not_found("no samples in this time range")
 }
 
-/// The rows of statistics of all samples of a source; `None` where there is none.
-fn rows_of(
+/// Statistics of a source; `None` if the source has no counters.
+fn statistics_of(
     source: impl Source,
     memory: &Budget,
     cancel: &Cancel,
@@ -238,9 +235,9 @@ fn rows_of(
     let mut source = Cancellable::new(source, cancel);
     let mut sample = Sample::default();
     while source.next(&mut sample)? {
-        // Before there is a state for each of them; others may come with later samples.
-        check_series(sample.len().max(sink.len())).map_err(ExportError::Refused)?;
-        sink.take(&sample)?;
+        // Checked before the sink allocates a state for each series.
+        check_series(sample.len().max(sink.len())).map_err(ExportError::Rejected)?;
+        sink.push(&sample)?;
         memory.grow_to(sink.len() as u64 * ROW_BYTES).map_err(over)?;
     }
     sink.finish()?;
@@ -251,19 +248,19 @@ pub(super) async fn statistics(
     State(web): State<Web>,
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let format = |format: Option<&str>| match format {
         None | Some("json") => Ok(false),
         Some("csv") => Ok(true),
-        Some(_) => Err(Refusal::bad("format: json or csv")),
+        Some(_) => Err(ApiError::bad_request("format: must be json or csv")),
     };
-    let (asked, is_csv) = Asked::of(&web, &id, query.as_deref(), format).await?;
-    let work = if id == LIVE { &web.live } else { &web.sources.work };
+    let (requested, is_csv) = RequestedSamples::parse(&web, &id, query.as_deref(), format).await?;
+    let work = if id == LIVE { &web.live_workers } else { &web.sources.workers };
     work.run(move |cancel| {
-        let rows = asked.make(
-            // Bounded by what the ring holds.
-            |window| rows_of(window(), &Budget::new(u64::MAX), cancel),
-            |query| rows_of(query.samples()?.source, &query.reading.budget, cancel),
+        let rows = requested.process(
+            // The ring bounds the number of series.
+            |window| statistics_of(window(), &Budget::new(u64::MAX), cancel),
+            |query| statistics_of(query.samples()?.source, &query.reading.budget, cancel),
             cancel,
         )?;
         let mut text = Vec::new();
@@ -271,8 +268,8 @@ pub(super) async fn statistics(
             true => ("text/csv; charset=utf-8", write_statistics_csv(&rows, &mut text)),
             false => ("application/json", write_statistics_json(&rows, &mut text)),
         };
-        written.map_err(|error| Refusal::conflict(error.to_string()))?;
-        Ok(typed(kind, text))
+        written.map_err(|error| ApiError::conflict(error.to_string()))?;
+        Ok(with_content_type(kind, text))
     })
     .await
 }
@@ -281,23 +278,23 @@ pub(super) async fn export(
     State(web): State<Web>,
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
-    let (asked, format) = Asked::of(&web, &id, query.as_deref(), Format::parse).await?;
-    let place = web.downloads.take().ok_or_else(|| {
-        Refusal::too_many(format!(
-            "{MAX_DOWNLOADS} downloads are being written or sent already; try again later"
+) -> Result<Response, ApiError> {
+    let (requested, format) = RequestedSamples::parse(&web, &id, query.as_deref(), Format::parse).await?;
+    let permit = Arc::clone(&web.downloads).try_acquire_owned().map_err(|_| {
+        ApiError::too_many_requests(format!(
+            "the limit of {MAX_DOWNLOADS} concurrent downloads is reached; try again later"
         ))
     })?;
     let shared = web.clone();
-    let written = web.sources.work.run(move |cancel| {
+    let written = web.sources.workers.run(move |cancel| {
         let export = Export { format, folder: &shared.sources.uploads().folder, cancel };
-        let facts = export::Facts::of_machine(shared.hub.options());
-        let file = asked.make(
+        let facts = export::MachineFacts::of_this_machine(shared.hub.options());
+        let file = requested.process(
             |window| export.live(window(), window(), &facts),
             |query| export.log(query),
             cancel,
         )?;
-        let name = match &asked.samples {
+        let name = match &requested.samples {
             Samples::Live(_) => shared.hub.registry().machine().to_string(),
             Samples::Log(log) => log.name(),
         };
@@ -305,9 +302,9 @@ pub(super) async fn export(
     });
     let (name, file) = written.await?;
     let body =
-        FileBody::new(file, place).map_err(|_| Refusal::conflict("the log that was written is gone"))?;
+        FileBody::new(file, permit).map_err(|_| ApiError::conflict("the written log cannot be read"))?;
     let length = body.len();
-    let mut response = typed(format.kind(), Body::new(body));
+    let mut response = with_content_type(format.kind(), Body::new(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     let name = format!("attachment; filename=\"{}\"", format.file_name(&name));

@@ -1,75 +1,75 @@
-//! `/metrics`, and what is remembered from scrape to scrape.
+//! `/metrics`, and its exporters, which are kept between scrapes.
 
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::path::PathPattern;
 use tachograph_perflib::Registry;
 
 use super::Web;
-use crate::answer::{Refusal, typed};
 use crate::metrics::{Exporter, Exposition, MetricsOptions};
 use crate::parameters::Parameters;
+use crate::response::{ApiError, with_content_type};
 
-/// Most different selections that scrapes are remembered of.
+/// Maximum number of selections whose exporters are kept.
 const MAX_EXPORTERS: usize = 8;
-/// How long a selection is remembered that nobody scrapes: longer than any scraper waits. What was opened for it is closed
-/// then.
+/// An exporter that has not been scraped for this time is dropped: longer than any scrape interval.
 const MAX_IDLE: Duration = Duration::from_secs(15 * 60);
 
-/// What each selection of counters was exported by, the one that was asked for last at the end: numbers of instances and
-/// counters of 32 bits go on from scrape to scrape.
+/// One exporter per selection of counters, the most recently used one last. Between scrapes, exporters keep the numbers
+/// of instances and the state of 32-bit counters that can wrap.
 #[derive(Default)]
-pub(crate) struct Exporters(Mutex<Vec<Remembered>>);
+pub(crate) struct ExporterCache(Mutex<Vec<CachedExporter>>);
 
-struct Remembered {
+struct CachedExporter {
     paths: Vec<PathPattern>,
     exporter: Exporter,
     scraped: Instant,
 }
 
-impl Exporters {
+impl ExporterCache {
     fn scrape(
         &self,
         registry: &Arc<Registry>,
         options: &MetricsOptions,
         format: Exposition,
         paths: Vec<PathPattern>,
-    ) -> Result<String, Refusal> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.iter().position(|remembered| remembered.paths == paths);
-        let mut exporter = match known {
-            Some(place) => all.remove(place).exporter,
+    ) -> Result<String, ApiError> {
+        let mut all = self.0.lock().ignore_poison();
+        let index = all.iter().position(|remembered| remembered.paths == paths);
+        let mut exporter = match index {
+            Some(index) => all.remove(index).exporter,
             None => Exporter::new(registry, options.clone())
-                .map_err(|code| Refusal::conflict(code.to_string()))?,
+                .map_err(|code| ApiError::conflict(code.to_string()))?,
         };
         let text = exporter.scrape(registry, format, &paths).to_owned();
-        all.push(Remembered { paths, exporter, scraped: Instant::now() });
+        all.push(CachedExporter { paths, exporter, scraped: Instant::now() });
         if all.len() > MAX_EXPORTERS {
             all.remove(0);
         }
         Ok(text)
     }
 
-    /// Forgets what nobody has scraped for a quarter of an hour; not just now where a scrape goes on.
-    pub(crate) fn forget_idle(&self) {
-        let idle = self.take_older(MAX_IDLE);
+    /// Drops exporters that have been idle for [`MAX_IDLE`]. Does nothing during a scrape.
+    pub(crate) fn remove_idle(&self) {
+        let idle = self.remove_older_than(MAX_IDLE);
         if !idle.is_empty() {
-            // Its files are closed, and a collection of them that goes on is waited for: not on a thread for connections.
+            // Dropping waits for a running collection, so it must not block a thread of the runtime.
             tokio::task::spawn_blocking(move || drop(idle));
         }
     }
 
-    fn take_older(&self, most: Duration) -> Vec<Remembered> {
+    fn remove_older_than(&self, max: Duration) -> Vec<CachedExporter> {
         let mut all = match self.0.try_lock() {
             Ok(all) => all,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Vec::new(),
         };
-        all.extract_if(.., |remembered| remembered.scraped.elapsed() > most).collect()
+        all.extract_if(.., |remembered| remembered.scraped.elapsed() > max).collect()
     }
 }
 
@@ -77,17 +77,17 @@ pub(super) async fn metrics(
     State(web): State<Web>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let paths = Parameters::parse(query.as_deref(), &["path"])?.paths()?;
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let format = Exposition::from_accept(accepted);
     let shared = web.clone();
-    web.scrapes
+    web.scrape_worker
         .run(move |_| {
             let registry = shared.hub.registry();
-            let paths = shared.hub.paths_here(&paths);
+            let paths = shared.hub.resolve_paths(&paths);
             let text = shared.exporters.scrape(&registry, &shared.metrics, format, paths)?;
-            Ok(typed(format.content_type(), text))
+            Ok(with_content_type(format.content_type(), text))
         })
         .await
 }
@@ -99,22 +99,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_selections_are_remembered_and_not_for_ever() {
+    fn the_number_and_age_of_cached_exporters_are_bounded() {
         let registry = Arc::new(Registry::new("HERE", Clock::of_this_machine()));
-        let exporters = Exporters::default();
-        let scrape = |number: usize| {
-            let path = PathPattern::parse(&format!(r"\Set {number}\*")).expect("a path");
+        let exporters = ExporterCache::default();
+        let scrape = |id: usize| {
+            let path = PathPattern::parse(&format!(r"\Set {id}\*")).expect("a path");
             let options = MetricsOptions::default();
             let text = exporters.scrape(&registry, &options, Exposition::PrometheusText, vec![path]);
             assert!(text.is_ok_and(|text| text.contains("tacho_build_info")));
         };
-        let count = || exporters.0.lock().expect("nobody panicked").len();
+        let count = || exporters.0.lock().expect("not poisoned").len();
         (0..20).for_each(scrape);
         assert_eq!(count(), MAX_EXPORTERS);
         scrape(19);
         assert_eq!(count(), MAX_EXPORTERS, "known");
-        assert_eq!(exporters.take_older(MAX_IDLE).len(), 0, "scraped just now");
-        assert_eq!(exporters.take_older(Duration::ZERO).len(), MAX_EXPORTERS);
+        assert_eq!(exporters.remove_older_than(MAX_IDLE).len(), 0, "scraped just now");
+        assert_eq!(exporters.remove_older_than(Duration::ZERO).len(), MAX_EXPORTERS);
         assert_eq!(count(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The page, the description of the interface, and logging in.
+//! The page, the OpenAPI description, and login.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, RawQuery, State};
@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 
 use super::Web;
 use crate::admission::Client;
-use crate::answer::{Refusal, typed};
 use crate::assets;
 use crate::parameters::{Parameters, PathPart};
+use crate::response::{ApiError, with_content_type};
 
-/// Longest body that is no log.
+/// Maximum length of a JSON body.
 const MAX_BODY: usize = 64 << 10;
 
 static OPENAPI: &str = include_str!("../../openapi.json");
@@ -27,9 +27,9 @@ pub(super) async fn asset(PathPart(name): PathPart, headers: HeaderMap) -> Respo
     assets::asset(&name, &headers)
 }
 
-pub(super) async fn openapi(RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+pub(super) async fn openapi(RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     Parameters::parse(query.as_deref(), &[])?;
-    Ok(typed("application/json", OPENAPI))
+    Ok(with_content_type("application/json", OPENAPI))
 }
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ pub(super) async fn login(
     Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let login: Login = read_json(&headers, body).await?;
     let mut response = StatusCode::NO_CONTENT.into_response();
     if let Some(cookie) = web.guard.log_in(client, &login.token).await? {
@@ -52,37 +52,43 @@ pub(super) async fn login(
     Ok(response)
 }
 
-/// Whether the body of a request is of a media type. Forms of other sites can send only a few kinds, none of ours.
-pub(super) fn check_type(headers: &HeaderMap, wanted: &str) -> Result<(), Refusal> {
+/// Checks the media type of a request. HTML forms of other sites can send only a few types, none of which is accepted
+/// here.
+pub(super) fn check_type(headers: &HeaderMap, expected: &str) -> Result<(), ApiError> {
     let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let given = given.split(';').next().unwrap_or_default().trim();
-    match given.eq_ignore_ascii_case(wanted) {
+    match given.eq_ignore_ascii_case(expected) {
         true => Ok(()),
-        false => Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, format!("the body must be {wanted}"))),
+        false => {
+            Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, format!("Content-Type must be {expected}")))
+        }
     }
 }
 
-/// A small body of JSON.
-pub(super) async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Refusal> {
+/// Reads a small JSON body.
+pub(super) async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, ApiError> {
     check_type(headers, "application/json")?;
-    // One that says how long it is need not be waited for.
+    // An announced length is checked before the body arrives.
     if body.size_hint().lower() > MAX_BODY as u64 {
-        return Err(Refusal::too_large(format!("the body has over {MAX_BODY} bytes")));
+        return Err(ApiError::too_large(format!("the body is longer than {MAX_BODY} bytes")));
     }
     let read = tokio::time::timeout(std::time::Duration::from_secs(15), to_bytes(body, MAX_BODY)).await;
     let text = match read {
         Ok(Ok(text)) => text,
         Ok(Err(_)) => {
-            return Err(Refusal::too_large(format!("the body is cut short, or has over {MAX_BODY} bytes")));
+            return Err(ApiError::too_large(format!(
+                "the body is truncated or longer than {MAX_BODY} bytes"
+            )));
         }
-        Err(_) => return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
+        Err(_) => return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout while reading the body")),
     };
-    // What is said of the place is no secret; the text itself may hold one.
+    // The message gives only the position: the text can contain a token.
     serde_json::from_slice(&text).map_err(|error| {
-        let place = (error.line(), error.column());
-        Refusal::bad(match error.classify() {
-            serde_json::error::Category::Data => "the body has other fields than it should have".to_owned(),
-            _ => format!("the body is no JSON: line {}, column {}", place.0, place.1),
+        ApiError::bad_request(match error.classify() {
+            serde_json::error::Category::Data => {
+                "the body has missing, unknown or wrong fields; see /api/openapi.json".to_owned()
+            }
+            _ => format!("the body is not JSON: line {}, column {}", error.line(), error.column()),
         })
     })
 }

@@ -1,4 +1,4 @@
-//! Sources: what they are, what they have, opening and closing.
+//! Sources: list, open, upload, close; their counter sets and instances.
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
@@ -12,23 +12,23 @@ use tachograph_monitor::{Catalogue, MachineCatalogue, SetEntry, Span};
 use super::page::{check_type, read_json};
 use super::view::OpeningView;
 use super::{Shared, Web};
-use crate::answer::{Refusal, json};
+use crate::folders::ListedLog;
 use crate::hub::Hub;
-use crate::listing::ListedLog;
 use crate::parameters::{Parameters, PathPart};
+use crate::response::{ApiError, json};
 use crate::series::rfc3339;
 use crate::sources::{Log, LogState, Origin};
 
-/// The source that is this machine.
+/// The id of the source for this machine.
 pub(super) const LIVE: &str = "live";
-/// Most changes of a clock that are told: those of fifty years.
+/// Maximum number of clock changes that are reported, enough for fifty years.
 const MAX_CHANGES: usize = 100;
-/// How far behind its last sample the changes of this machine's clock are told.
+/// Clock changes of this machine are reported up to this time after its last sample.
 const LOOK_AHEAD: i64 = 366 * FileTime::PER_DAY;
-/// Most troubles of the machine that are told.
-const MAX_TROUBLES: usize = 10;
+/// Maximum number of problems that are reported for this machine.
+const MAX_PROBLEMS: usize = 10;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Source {
     id: String,
     kind: &'static str,
@@ -52,7 +52,7 @@ struct Source {
     is_closable: bool,
 }
 
-/// Where the clock of a source's zone is put on or back.
+/// A change of the UTC offset in a source's time zone.
 #[derive(Serialize)]
 struct ClockChange {
     at: String,
@@ -67,10 +67,10 @@ impl Source {
         let machine = hub.registry().machine().to_string();
         let span = live.samples.first().zip(live.samples.last());
         let span = span.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc));
-        // Who asks now still shows what comes later by it.
+        // The page uses this response for later samples too.
         let later = span.map(|span| span.end().saturating_add(LOOK_AHEAD));
-        let troubles = live.report.troubles();
-        let told = troubles.iter().take(MAX_TROUBLES);
+        let errors = live.report.errors();
+        let problems = errors.iter().take(MAX_PROBLEMS);
         Self {
             id: LIVE.to_owned(),
             kind: "live",
@@ -81,11 +81,9 @@ impl Source {
             samples: Some(live.samples.len() as u64),
             interval: Some(options.interval.as_secs_f64()),
             points: Some(live.points),
-            is_formatted: false,
-            problems: told.map(|trouble| format!("{}: {}", trouble.path, trouble.reason)).collect(),
-            error: None,
+            problems: problems.map(|error| format!("{}: {}", error.path, error.reason)).collect(),
             default_paths: options.default_paths.clone(),
-            ..Self::of(span, later, &options.zone)
+            ..Self::of_span(span, later, &options.zone)
         }
     }
 
@@ -114,18 +112,18 @@ impl Source {
             is_formatted: facts.is_some_and(|facts| facts.is_formatted),
             problems: log.problems(),
             error: match &state {
-                LogState::Failed(why) => Some(why.message().to_owned()),
+                LogState::Failed(error) => Some(error.message().to_owned()),
                 _ => None,
             },
             default_paths: facts.map(|facts| facts.default_paths.clone()).unwrap_or_default(),
             is_uploaded: log.origin == Origin::Uploaded,
             is_closable: log.is_closable(),
-            ..Self::of(span, span.map(|span| span.end()), zone)
+            ..Self::of_span(span, span.map(|span| span.end()), zone)
         }
     }
 
-    /// What a stretch of time in a zone tells, and changes of its clock up to a moment.
-    fn of(span: Option<Span>, until: Option<FileTime>, zone: &TimeZone) -> Self {
+    /// The time range, its time zone, and the clock changes up to `until`; all other fields are empty.
+    fn of_span(span: Option<Span>, until: Option<FileTime>, zone: &TimeZone) -> Self {
         let changes = span.zip(until).map(|(span, until)| zone.changes(span.begin(), until, MAX_CHANGES));
         let changes = changes.iter().flatten().map(|moment| ClockChange {
             at: rfc3339(moment.utc),
@@ -134,26 +132,12 @@ impl Source {
         });
         let at_begin = span.map(|span| zone.utc_to_moment(span.begin()));
         Self {
-            id: String::new(),
-            kind: "",
-            name: String::new(),
-            machines: Vec::new(),
-            state: "",
-            progress: 0.0,
             begin: span.map(|span| rfc3339(span.begin())),
             end: span.map(|span| rfc3339(span.end())),
-            samples: None,
-            interval: None,
-            points: None,
             zone: at_begin.map_or(zone.standard_name.to_string(), |moment| zone.name_at(&moment).to_owned()),
             bias_minutes: at_begin.map_or(zone.bias_minutes, |moment| moment.bias_minutes),
             clock_changes: changes.collect(),
-            is_formatted: false,
-            problems: Vec::new(),
-            error: None,
-            default_paths: Vec::new(),
-            is_uploaded: false,
-            is_closable: false,
+            ..Self::default()
         }
     }
 }
@@ -167,10 +151,10 @@ struct List<'a> {
     view: Option<OpeningView<'a>>,
 }
 
-pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> Result<Response, Refusal> {
+pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     Parameters::parse(query.as_deref(), &[])?;
     web.clone()
-        .live
+        .live_workers
         .run(move |_| {
             let logs = web.sources.all();
             let sources =
@@ -198,14 +182,14 @@ pub(super) async fn open(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     Parameters::parse(query.as_deref(), &[])?;
     let names = match read_json(&headers, body).await? {
         Opening::One { log } => vec![log],
         Opening::Several { logs } => logs,
     };
-    let looking = web.clone();
-    let files = web.live.run(move |_| looking.sources.find_listed(&names)).await?;
+    let shared = web.clone();
+    let files = web.live_workers.run(move |_| shared.sources.find_listed(&names)).await?;
     Ok(created(&*web.sources.open_listed(files)?))
 }
 
@@ -214,7 +198,7 @@ pub(super) async fn upload(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let parameters = Parameters::parse(query.as_deref(), &["name"])?;
     check_type(&headers, "application/octet-stream")?;
     let length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
@@ -231,22 +215,22 @@ pub(super) async fn show(
     State(web): State<Web>,
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     Parameters::parse(query.as_deref(), &[])?;
     if id != LIVE {
         return Ok(json(&Source::log(&*web.sources.get(&id)?)));
     }
-    web.clone().live.run(move |_| Ok(json(&Source::live(&web.hub)))).await
+    web.clone().live_workers.run(move |_| Ok(json(&Source::live(&web.hub)))).await
 }
 
 pub(super) async fn close(
     State(web): State<Web>,
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, ApiError> {
     Parameters::parse(query.as_deref(), &[])?;
     if id == LIVE {
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "this machine stays"));
+        return Err(ApiError::new(StatusCode::FORBIDDEN, "the source 'live' cannot be closed"));
     }
     web.sources.close(&id)?;
     Ok(StatusCode::NO_CONTENT)
@@ -293,21 +277,21 @@ impl<'a> Set<'a> {
     }
 }
 
-/// What a source has to choose from, asked on a thread for it.
-async fn ask<T: Send + 'static>(
+/// Queries the catalogue of a source on a worker thread.
+async fn query_catalogue<T: Send + 'static>(
     web: Web,
     id: String,
-    question: impl FnOnce(&dyn Catalogue) -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
+    query: impl FnOnce(&dyn Catalogue) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
     let catalogue: Option<std::sync::Arc<dyn Catalogue + Send + Sync>> = match id.as_str() {
         LIVE => None,
         id => Some(web.sources.get(id)?.facts()?.catalogue.clone()),
     };
     let shared: std::sync::Arc<Shared> = web.clone();
-    web.live
+    web.live_workers
         .run(move |_| match catalogue {
-            Some(catalogue) => question(&*catalogue),
-            None => question(&MachineCatalogue(shared.hub.registry())),
+            Some(catalogue) => query(&*catalogue),
+            None => query(&MachineCatalogue(shared.hub.registry())),
         })
         .await
 }
@@ -316,9 +300,9 @@ pub(super) async fn sets(
     State(web): State<Web>,
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     Parameters::parse(query.as_deref(), &[])?;
-    ask(web, id, |catalogue| {
+    query_catalogue(web, id, |catalogue| {
         let sets = catalogue.sets();
         Ok(json(&Sets { sets: sets.iter().map(Set::of).collect() }))
     })
@@ -334,11 +318,14 @@ pub(super) async fn instances(
     State(web): State<Web>,
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let parameters = Parameters::parse(query.as_deref(), &["set"])?;
-    let set = parameters.one("set")?.ok_or_else(|| Refusal::bad("give set=NAME"))?.to_owned();
-    ask(web, id, move |catalogue| {
-        let instances = catalogue.instances(&set).map_err(Refusal::unknown)?;
+    let set = parameters
+        .one("set")?
+        .ok_or_else(|| ApiError::bad_request("the parameter set=NAME is required"))?
+        .to_owned();
+    query_catalogue(web, id, move |catalogue| {
+        let instances = catalogue.instances(&set).map_err(ApiError::not_found)?;
         Ok(json(&Instances { instances }))
     })
     .await

@@ -6,7 +6,7 @@ use tachograph_monitor::scale::Scale;
 
 use crate::hub::Hub;
 
-/// What the page opens with.
+/// The view that the page opens with.
 #[derive(Serialize)]
 pub(super) struct OpeningView<'a> {
     view: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct OpeningView<'a> {
 #[derive(Serialize)]
 struct ViewCounter<'a> {
     path: String,
-    /// From 1.
+    /// Counted from 1.
     colour: Option<usize>,
     scale: Option<i32>,
     is_shown: bool,
@@ -26,10 +26,10 @@ struct ViewCounter<'a> {
 }
 
 impl<'a> OpeningView<'a> {
-    /// What a saved view says, with its paths as they mean on this machine.
+    /// A saved view, with its paths resolved for this machine.
     pub(super) fn of(view: &'a View, hub: &Hub) -> Self {
         let paths: Vec<_> = view.counters.iter().map(|chosen| chosen.path.clone()).collect();
-        let counters = view.counters.iter().zip(hub.paths_here(&paths)).map(|(chosen, path)| {
+        let counters = view.counters.iter().zip(hub.resolve_paths(&paths)).map(|(chosen, path)| {
             let settings = &chosen.settings;
             ViewCounter {
                 path: path.to_string(),

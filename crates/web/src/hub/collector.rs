@@ -1,11 +1,12 @@
-//! The thread that collects.
+//! The thread that collects samples of this machine.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::sample::Sample;
 use tachograph_counters::set::CounterSet;
 use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::sinks::LiveValues;
@@ -13,19 +14,20 @@ use tachograph_flow::{Cadence, Selection, Source as _};
 use tachograph_monitor::{Reducer, Reduction, SeriesTable, Span};
 use tachograph_perflib::Registry;
 
-use super::layout::is_column_of;
+use super::layout::SelectedColumns;
 use super::streams::{Averages, Collected, Streams};
-use super::{Live, PathState, Progress, RingSource, Shared};
+use super::{LiveSnapshot, PathState, Progress, RingSource, Shared};
 use crate::series::unix_seconds;
 
-/// Most raw values in the ring, about 24 bytes each. Where a sample has many, fewer samples are kept.
+/// Maximum number of raw values in the ring, about 24 bytes each. The more values a sample has, the fewer samples are
+/// kept.
 const MAX_RING_VALUES: usize = 6 << 20;
-/// The fewest samples that are kept all the same.
+/// The ring keeps at least this many samples.
 const MIN_SAMPLES: usize = 3;
 
-/// Collects until the server ends.
+/// Collects until the server stops.
 pub(super) fn run(shared: &Arc<Shared>) {
-    let _end = End(shared);
+    let _notifier = EndNotifier(shared);
     let mut streams = Streams::default();
     let mut collector: Option<Collector> = None;
     let mut applied = 0;
@@ -34,54 +36,54 @@ pub(super) fn run(shared: &Arc<Shared>) {
         if state.is_stopped {
             break;
         }
-        let mut is_changed = state.wants != applied;
-        applied = state.wants;
-        is_changed |= state.wanted.expire(Instant::now());
-        streams.forget_gone();
-        state.arriving.drain(..).for_each(|arriving| streams.add(arriving));
-        if state.wanted.is_empty() {
+        let mut is_changed = state.requests_version != applied;
+        applied = state.requests_version;
+        is_changed |= state.requested.expire(Instant::now());
+        streams.remove_closed();
+        state.new_subscribers.drain(..).for_each(|subscriber| streams.add(subscriber));
+        if state.requested.is_empty() {
             collector = None;
-            state.live = Live::default();
-            shared.say(applied, 0);
-            let is_idle = |state: &mut super::State| !state.is_stopped && state.wants == applied;
-            drop(shared.changed.wait_while(state, is_idle).unwrap_or_else(PoisonError::into_inner));
+            state.live = LiveSnapshot::default();
+            shared.report_progress(applied, 0);
+            let is_idle = |state: &mut super::State| !state.is_stopped && state.requests_version == applied;
+            drop(shared.changed.wait_while(state, is_idle).ignore_poison());
             continue;
         }
-        let wanted = is_changed.then(|| state.wanted.paths());
+        let changed = is_changed.then(|| state.requested.paths());
         drop(state);
-        if let Some(paths) = wanted {
+        if let Some(paths) = changed {
             match &mut collector {
                 Some(collector) if collector.paths == paths => {}
-                Some(collector) => collector.take_wants(shared, paths),
+                Some(collector) => collector.change_paths(shared, paths),
                 None => collector = Collector::open(shared, paths),
             }
-            shared.say(applied, collector.as_ref().map_or(0, |collector| collector.count));
+            shared.report_progress(applied, collector.as_ref().map_or(0, |collector| collector.count));
         }
         let Some(collector) = &mut collector else {
-            // This machine cannot be asked at all; that may pass.
+            // The query could not be opened. Retry later.
             std::thread::sleep(shared.options.interval.min(Duration::from_secs(1)));
             continue;
         };
         if collector.wait(shared, applied) {
             collector.collect(shared, &mut streams);
-            shared.say(applied, collector.count);
+            shared.report_progress(applied, collector.count);
         }
     }
 }
 
-/// Tells who waits that nothing comes any more, also where the thread ends by a mistake.
-struct End<'a>(&'a Shared);
+/// Notifies waiting handlers when the thread ends, even by a panic.
+struct EndNotifier<'a>(&'a Shared);
 
-impl Drop for End<'_> {
+impl Drop for EndNotifier<'_> {
     fn drop(&mut self) {
         self.0.progress.send_modify(|progress| progress.is_over = true);
     }
 }
 
 impl Shared {
-    /// Tells handlers that wait how far the thread is.
-    fn say(&self, wants: u64, samples: u64) {
-        self.progress.send_modify(|progress| *progress = Progress { wants, samples, ..*progress });
+    /// Notifies waiting handlers.
+    fn report_progress(&self, requests_version: u64, samples: u64) {
+        self.progress.send_modify(|progress| *progress = Progress { requests_version, samples, ..*progress });
     }
 }
 
@@ -91,10 +93,10 @@ struct Collector {
     paths: Vec<PathPattern>,
     states: Arc<HashMap<String, PathState>>,
     values: LiveValues,
-    /// The descriptions of the groups of the last sample.
+    /// The sets of the last sample's groups.
     sets: Vec<Arc<CounterSet>>,
     cadence: Cadence,
-    /// How many samples were taken.
+    /// The number of samples so far.
     count: u64,
     spare: Option<Sample>,
 }
@@ -120,65 +122,56 @@ impl Collector {
             count: 0,
             spare: None,
         };
-        collector.note(shared, &selection);
+        collector.update_states(shared, &selection);
         Some(collector)
     }
 
     fn set_paths(&mut self, shared: &Shared, paths: Vec<PathPattern>) {
         self.paths = paths;
         let selection = self.source.set_paths(&self.paths);
-        self.note(shared, &selection);
+        self.update_states(shared, &selection);
     }
 
-    /// Collects what is asked for now, and lets go of the rest.
-    fn take_wants(&mut self, shared: &Shared, paths: Vec<PathPattern>) {
+    /// Changes the collected paths, and drops samples of counters that are not collected any more.
+    fn change_paths(&mut self, shared: &Shared, paths: Vec<PathPattern>) {
         let descriptions =
             |source: &LiveSource| source.descriptions().map(Arc::as_ptr).collect::<HashSet<_>>();
         let before = descriptions(&self.source);
         self.set_paths(shared, paths);
         if !before.is_subset(&descriptions(&self.source)) {
-            self.forget_unwanted(shared);
+            self.remove_unrequested(shared);
         }
     }
 
-    /// Takes out of the kept samples what nobody asks for any more: many values of few moments would stay for as long as the
-    /// ring lasts.
-    fn forget_unwanted(&mut self, shared: &Shared) {
-        // By the paths: a set that has gone from the machine is on charts still.
-        let is_asked = |set: &CounterSet| self.paths.iter().any(|path| is_column_of(path, set));
-        let mut asked = HashMap::new();
-        let mut is_wanted =
-            |group: &Group| *asked.entry(Arc::as_ptr(&group.set)).or_insert_with(|| is_asked(&group.set));
+    /// Removes columns that no path selects any more from the samples in the ring. Otherwise they would use memory
+    /// until the samples are dropped.
+    fn remove_unrequested(&mut self, shared: &Shared) {
+        // Decided by path, since charts still show sets that the machine no longer has.
+        let mut requested = SelectedColumns::new(self.paths.clone());
         let mut state = shared.lock();
         for kept in &mut state.live.samples {
-            if kept.groups.iter().all(&mut is_wanted) {
-                continue;
-            }
-            // Whoever looks at it just now keeps it as it was.
-            match Arc::get_mut(kept) {
-                Some(sample) => sample.groups.retain(&mut is_wanted),
-                None => {
-                    let mut sample = Sample::default();
-                    sample.take_head(kept);
-                    sample.groups.extend(kept.groups.iter().filter(|group| is_wanted(group)).cloned());
-                    *kept = Arc::new(sample);
-                }
+            if !kept.groups.iter().all(|group| requested.are_all(group)) {
+                // Readers that hold the old sample are not affected.
+                let mut sample = Sample::default();
+                sample.copy_head(kept);
+                sample.groups.extend(kept.groups.iter().filter_map(|group| requested.copy(group)));
+                *kept = Arc::new(sample);
             }
         }
-        // It has room for what is let go.
+        // The spare sample's buffers are sized for the removed groups.
         self.spare = None;
     }
 
-    /// Takes note of what became of each path.
-    fn note(&mut self, shared: &Shared, selection: &Selection) {
+    /// Updates the state of each path.
+    fn update_states(&mut self, shared: &Shared, selection: &Selection) {
         let unmatched: HashMap<_, _> = selection.unmatched().into_iter().collect();
         let state = |path: &PathPattern| {
             let text = path.to_string();
-            let why = |advice: &Option<String>| match advice {
+            let reason = |advice: &Option<String>| match advice {
                 Some(advice) => format!("not on this machine: {advice}"),
                 None => "not on this machine".to_owned(),
             };
-            let missing = unmatched.get(&text).map(why);
+            let missing = unmatched.get(&text).map(reason);
             let since = self.states.get(&text).map_or(self.count, |known| known.since);
             (text, PathState { since, missing })
         };
@@ -186,19 +179,19 @@ impl Collector {
         shared.lock().live.paths = Arc::clone(&self.states);
     }
 
-    /// Waits for the next moment; false when something else is to be done before.
+    /// Waits until the next sample is due. Returns false if the server stops or the requested paths change first.
     fn wait(&self, shared: &Shared, applied: u64) -> bool {
         let due = self.cadence.due();
         let mut state = shared.lock();
         loop {
-            if state.is_stopped || state.wants != applied {
+            if state.is_stopped || state.requests_version != applied {
                 return false;
             }
             let left = due.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return true;
             }
-            state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = shared.changed.wait_timeout(state, left).ignore_poison().0;
         }
     }
 
@@ -206,25 +199,24 @@ impl Collector {
         self.cadence.advance(Instant::now());
         let registry = shared.registry();
         if !Arc::ptr_eq(&registry, &self.registry) {
-            self.source.adopt(&registry);
+            self.source.set_registry(&registry);
             self.registry = registry;
             self.set_paths(shared, self.paths.clone());
         }
         let mut sample = self.spare.take().unwrap_or_default();
         self.source.collect(&mut sample);
         self.count += 1;
-        self.values.take(&sample);
-        let is_same = self.sets.len() == sample.groups.len()
-            && self.sets.iter().zip(&sample.groups).all(|(set, group)| Arc::ptr_eq(set, &group.set));
+        self.values.push(&sample);
+        let is_same = sample.has_sets(self.sets.iter());
         if !is_same {
             self.sets = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
         }
         let time = unix_seconds(sample.at.utc);
-        let samples = self.keep(shared, sample);
+        let samples = self.push_to_ring(shared, sample);
         let collected = Collected {
             values: &self.values,
             has_changed: !is_same || self.values.has_changed(),
-            number: self.count,
+            count: self.count,
             time,
             interval: shared.options.interval.as_secs_f64(),
         };
@@ -234,27 +226,27 @@ impl Collector {
         });
     }
 
-    /// Puts a sample into the ring; gives all that is in it.
-    fn keep(&mut self, shared: &Shared, sample: Sample) -> Vec<Arc<Sample>> {
+    /// Adds a sample to the ring; returns the samples in it.
+    fn push_to_ring(&mut self, shared: &Shared, sample: Sample) -> Vec<Arc<Sample>> {
         let values = sample.len().max(1);
-        let most = (MAX_RING_VALUES / values).clamp(MIN_SAMPLES, shared.options.points + 1);
+        let max = (MAX_RING_VALUES / values).clamp(MIN_SAMPLES, shared.options.points + 1);
         let mut state = shared.lock();
         let live = &mut state.live;
         live.samples.push(Arc::new(sample));
         live.count = self.count;
-        live.points = most - 1;
+        live.points = max - 1;
         live.report = self.source.report();
-        let gone = live.samples.len().saturating_sub(most);
-        let mut gone: Vec<_> = live.samples.drain(..gone).collect();
+        let excess = live.samples.len().saturating_sub(max);
+        let mut removed: Vec<_> = live.samples.drain(..excess).collect();
         let samples = live.samples.clone();
         drop(state);
-        // Its buffers are used again, unless somebody looks at it just now.
-        self.spare = gone.pop().and_then(|sample| Arc::try_unwrap(sample).ok());
+        // The buffers are reused unless a reader holds the sample.
+        self.spare = removed.pop().and_then(|sample| Arc::try_unwrap(sample).ok());
         samples
     }
 }
 
-/// The averages over the last intervals, so many, of all that was collected.
+/// Averages of all series over the last `every` intervals.
 fn averages(samples: &[Arc<Sample>], every: usize) -> Averages {
     let of_stream = &samples[samples.len().saturating_sub(every + 1)..];
     let ([first, _, ..], Some(last)) = (of_stream, of_stream.last()) else { return Averages::default() };
@@ -268,7 +260,7 @@ fn averages(samples: &[Arc<Sample>], every: usize) -> Averages {
         (Reduction::new(span, 1), SeriesTable::default(), Reducer::default());
     let mut sample = Sample::default();
     while source.next(&mut sample).is_ok_and(|more| more) {
-        if reducer.take(&sample, &mut reduction, &mut table).is_err() {
+        if reducer.push(&sample, &mut reduction, &mut table).is_err() {
             break;
         }
     }

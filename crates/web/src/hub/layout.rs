@@ -1,17 +1,19 @@
-//! Which of the collected values a request is about, and in which order.
+//! The series that a request selects, in order.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::set::{CounterSet, Instance};
+use tachograph_counters::sample::Group;
+use tachograph_counters::set::{CounterSet, Extent, Instance};
 use tachograph_flow::sinks::LiveValues;
 
 use crate::series::SeriesName;
 
-/// Whether a group of this description can hold what a path selects. A counter of one instance by its name and that of all
-/// instances are collected for themselves: an instance that somebody else named, and that is not there, is no wildcard's.
-pub(super) fn is_group_of(path: &PathPattern, set: &CounterSet) -> bool {
+/// Whether a group of this set can hold values that a path selects. A path that names an instance has a group of its
+/// own, which wildcards do not match, because the instance may not exist.
+fn is_group_of(path: &PathPattern, set: &CounterSet) -> bool {
     let is_fixed = path.instance().is_some_and(|instance| instance.is_literal());
     path.matches_set(&set.name, set.has_instances)
         && (!set.has_instances || is_fixed || set.instance.is_none())
@@ -21,12 +23,74 @@ pub(super) fn is_group_of(path: &PathPattern, set: &CounterSet) -> bool {
             .is_none_or(|one| path.matches_instance(set.has_instances.then(|| one.label())))
 }
 
-/// Whether a group of this description can hold counters that a path selects.
-pub(super) fn is_column_of(path: &PathPattern, set: &CounterSet) -> bool {
-    is_group_of(path, set) && set.counters.iter().any(|counter| path.matches_counter(&counter.name))
+/// The columns that paths select, cached by counter set.
+pub(super) struct SelectedColumns {
+    paths: Vec<PathPattern>,
+    /// By the address of the set's description.
+    known: HashMap<usize, Columns>,
 }
 
-/// The series that paths select, in the order of the paths; each once.
+struct Columns {
+    /// Keeps the address in use, so that no other description gets it.
+    all: Arc<CounterSet>,
+    selected: Arc<CounterSet>,
+    indexes: Vec<usize>,
+    /// The description of each selected counter alone, once it was needed.
+    each: OnceCell<Vec<Arc<CounterSet>>>,
+}
+
+impl SelectedColumns {
+    /// The columns that any of the paths selects, or all columns if `paths` is empty.
+    pub(super) fn new(paths: Vec<PathPattern>) -> Self {
+        Self { paths, known: HashMap::new() }
+    }
+
+    fn columns(&mut self, set: &Arc<CounterSet>) -> &Columns {
+        self.known.entry(Arc::as_ptr(set).addr()).or_insert_with(|| {
+            let paths: Vec<_> = self.paths.iter().filter(|path| is_group_of(path, set)).collect();
+            let is_selected = |&column: &usize| {
+                self.paths.is_empty()
+                    || paths.iter().any(|path| path.matches_counter(&set.counters[column].name))
+            };
+            let indexes: Vec<usize> = (0..set.counters.len()).filter(is_selected).collect();
+            let mut selected = Arc::clone(set);
+            if indexes.len() < set.counters.len() {
+                let counters = indexes.iter().map(|&column| set.counters[column].clone()).collect();
+                Arc::make_mut(&mut selected).counters = counters;
+            }
+            Columns { all: Arc::clone(set), selected, indexes, each: OnceCell::new() }
+        })
+    }
+
+    /// Whether the paths select all columns of a group.
+    pub(super) fn are_all(&mut self, group: &Group) -> bool {
+        let Columns { all, selected, .. } = self.columns(&group.set);
+        Arc::ptr_eq(all, selected)
+    }
+
+    /// A copy of the group with its selected columns, if any.
+    pub(super) fn copy(&mut self, group: &Group) -> Option<Group> {
+        let Columns { all, selected, indexes, .. } = self.columns(&group.set);
+        match indexes.is_empty() {
+            true => None,
+            false if Arc::ptr_eq(all, selected) => Some(group.clone()),
+            false => Some(group.with_columns(selected, indexes)),
+        }
+    }
+
+    /// Adds a group to `out` for each selected column; tables are not divided.
+    pub(super) fn copy_each(&mut self, group: &Group, out: &mut Vec<Group>) {
+        if group.set.extent == Extent::Table {
+            out.extend(self.copy(group));
+            return;
+        }
+        let Columns { all, indexes, each, .. } = self.columns(&group.set);
+        let each = each.get_or_init(|| indexes.iter().map(|&column| all.of_counter(column)).collect());
+        out.extend(each.iter().zip(indexes).map(|(set, &column)| group.with_columns(set, &[column])));
+    }
+}
+
+/// The series that paths select, in the order of the paths, without duplicates.
 #[derive(Default)]
 pub(crate) struct Layout {
     pub(crate) cells: Vec<Cell>,
@@ -35,8 +99,8 @@ pub(crate) struct Layout {
 /// One series.
 pub(crate) struct Cell {
     group: usize,
-    /// Its place among the group's values.
-    place: usize,
+    /// The series' index in the group's values.
+    index: usize,
     set: Arc<CounterSet>,
     instance: Arc<Instance>,
     column: usize,
@@ -44,7 +108,6 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// What it is.
     pub(crate) fn name(&self) -> SeriesName<'_> {
         SeriesName::of(&self.path, &self.set, Some(&self.instance), &self.set.counters[self.column])
     }
@@ -56,13 +119,13 @@ impl Layout {
         let mut seen: HashSet<(usize, &str, &str)> = HashSet::new();
         let mut sets: Vec<(&str, &str)> = Vec::new();
         for path in paths {
-            for (number, group) in values.groups().iter().enumerate() {
+            for (group_index, group) in values.groups().iter().enumerate() {
                 let set = group.set();
                 if !path.matches_machine(&set.machine) || !is_group_of(path, set) {
                     continue;
                 }
                 let name = (&*set.machine, &*set.name);
-                let set_number = sets.iter().position(|known| *known == name).unwrap_or_else(|| {
+                let set_index = sets.iter().position(|known| *known == name).unwrap_or_else(|| {
                     sets.push(name);
                     sets.len() - 1
                 });
@@ -73,13 +136,13 @@ impl Layout {
                     }
                     for (row, instance) in group.instances().iter().enumerate() {
                         if !path.matches_instance(set.has_instances.then(|| instance.label()))
-                            || !seen.insert((set_number, instance.label(), &counter.name))
+                            || !seen.insert((set_index, instance.label(), &counter.name))
                         {
                             continue;
                         }
                         cells.push(Cell {
-                            group: number,
-                            place: row * width + column,
+                            group: group_index,
+                            index: row * width + column,
                             set: Arc::clone(set),
                             instance: Arc::clone(instance),
                             column,
@@ -92,8 +155,8 @@ impl Layout {
         Self { cells }
     }
 
-    /// The values of the series now.
+    /// The current values of the series.
     pub(crate) fn values<'a>(&'a self, values: &'a LiveValues) -> impl Iterator<Item = Option<f64>> + 'a {
-        self.cells.iter().map(|cell| *values.groups().get(cell.group)?.values().get(cell.place)?)
+        self.cells.iter().map(|cell| *values.groups().get(cell.group)?.values().get(cell.index)?)
     }
 }

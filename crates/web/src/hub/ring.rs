@@ -1,4 +1,4 @@
-//! The kept samples as a source, for the stages and sinks that logs have.
+//! The samples of the ring as a source for stages and sinks.
 
 use std::sync::Arc;
 
@@ -7,26 +7,27 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::{FlowError, Select, Selection, Source, Window, WindowBounds};
 
-use super::layout::is_column_of;
+use super::layout::SelectedColumns;
 
-/// What paths select of the kept samples in a stretch of time.
+/// A selection of the ring's samples in a time range.
 pub(crate) type RingWindow = Select<Window<RingSource>>;
 
-/// The kept samples, oldest first.
+/// The samples of the ring, oldest first. Except for tables, each counter has a group of its own: the groups of the ring can
+/// divide the same counters differently, and sinks know a group by its counters.
 pub(crate) struct RingSource {
     samples: std::vec::IntoIter<Arc<Sample>>,
-    paths: Vec<PathPattern>,
+    columns: SelectedColumns,
 }
 
 impl RingSource {
-    /// What the paths select of a stretch of time, and before it the sample that opens its first interval.
+    /// The samples of a time range, preceded by the baseline of its first interval.
     pub(crate) fn window(
         samples: Vec<Arc<Sample>>,
         paths: &[PathPattern],
         (begin, end): (Option<FileTime>, Option<FileTime>),
     ) -> RingWindow {
         let bounds = WindowBounds { begin: begin.map(TimeArgument::Utc), end: end.map(TimeArgument::Utc) };
-        let source = Self { samples: samples.into_iter(), paths: paths.to_vec() };
+        let source = Self { samples: samples.into_iter(), columns: SelectedColumns::new(paths.to_vec()) };
         Select::new(Window::new(source, bounds), Selection::new(paths.to_vec()))
     }
 }
@@ -34,15 +35,10 @@ impl RingSource {
 impl Source for RingSource {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         let Some(next) = self.samples.next() else { return Ok(false) };
-        sample.take_head(&next);
+        sample.copy_head(&next);
         sample.is_baseline = false;
         sample.groups.clear();
-        // What no path can select is not even copied.
-        for group in &next.groups {
-            if self.paths.is_empty() || self.paths.iter().any(|path| is_column_of(path, &group.set)) {
-                sample.groups.push(group.clone());
-            }
-        }
+        next.groups.iter().for_each(|group| self.columns.copy_each(group, &mut sample.groups));
         Ok(true)
     }
 }

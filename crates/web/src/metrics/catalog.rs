@@ -1,4 +1,4 @@
-//! The metric families of all counter sets: no name twice, whatever sets and counters are named.
+//! The metric families of all counter sets, with unique names.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use tachograph_perflib::registration::CounterSetInfo;
 
 use super::FamilyName;
 use super::exposition::Exposition;
-use super::families::{Kind, Metric, Part, metrics_of};
-use super::number::Scale;
+use super::metric::{Kind, Metric, Part, metrics_of};
+use super::scale::Scale;
 use super::words::{fit, words_of};
 
-/// What every name begins with.
+/// The prefix of all names.
 pub(super) const PREFIX: &str = "tacho";
 
-/// Names of what the exporter tells of itself.
-const OWN: [&str; 5] = [
+/// Names of the exporter's own metrics.
+const OWN_NAMES: [&str; 5] = [
     "tacho_build",
     "tacho_build_info",
     "tacho_paths_without_match",
@@ -24,19 +24,19 @@ const OWN: [&str; 5] = [
     "tacho_read_errors",
 ];
 
-/// A metric family: one number of the instances of a counter set.
+/// A metric family: one raw number of all instances of a counter set.
 #[derive(Debug)]
 pub(super) struct Family {
     pub(super) kind: Kind,
     unit: String,
-    /// The name as samples have it.
+    /// The name in samples.
     pub(super) sample: Box<str>,
     headers: [Box<str>; 2],
-    /// The counters that have the number, the one that it is named after first.
+    /// The counters that have this raw number; the family is named after the first.
     pub(super) sources: Vec<Source>,
 }
 
-/// A counter that has a family's number.
+/// A counter that has the raw number of a family.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) counter_id: u32,
@@ -46,14 +46,14 @@ pub(super) struct Source {
 }
 
 impl SetFamilies {
-    /// Those of a set that is not known.
-    pub(super) fn none(info: &Arc<CounterSetInfo>) -> Arc<Self> {
+    /// An entry without families, for an unknown set.
+    pub(super) fn empty(info: &Arc<CounterSetInfo>) -> Arc<Self> {
         Arc::new(Self { info: Arc::clone(info), families: Vec::new() })
     }
 }
 
 impl Family {
-    /// The lines before the samples.
+    /// The `# HELP`, `# TYPE` and `# UNIT` lines.
     pub(super) fn header(&self, exposition: Exposition) -> &str {
         &self.headers[exposition as usize]
     }
@@ -66,57 +66,48 @@ pub(super) struct SetFamilies {
     pub(super) families: Vec<Family>,
 }
 
-/// The families of all counter sets of a registry. Names hang on what is registered, not on what is selected: sets come
-/// in the registry's order, which is that of the machine's own sets first, and who comes later gets out of the way.
+/// The families of all counter sets of a registry. Names depend on the registered sets, not on the selection: the registry
+/// lists the machine's own sets first, and later sets get a suffix if a name is in use.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     sets: HashMap<Guid, Arc<SetFamilies>>,
     order: Vec<Guid>,
 }
 
-/// Names that are taken, and those that OpenMetrics keeps for a counter.
-#[derive(Default)]
-struct Taken(HashSet<String>);
-
-impl Taken {
-    /// Whether a family can have the name; then it has.
-    fn take(&mut self, name: &str, kind: Kind) -> bool {
-        let endings: &[&str] = if kind == Kind::Counter { &["", "_total", "_created"] } else { &[""] };
-        let names: Vec<String> = endings.iter().map(|ending| format!("{name}{ending}")).collect();
-        if names.iter().any(|name| self.0.contains(name)) {
-            return false;
-        }
-        self.0.extend(names);
-        true
+/// Reserves a name and those that OpenMetrics derives from it. Returns false if one of them is in use.
+fn reserve(used: &mut HashSet<String>, name: &str, kind: Kind) -> bool {
+    let suffixes: &[&str] = if kind == Kind::Counter { &["", "_total", "_created"] } else { &[""] };
+    let names: Vec<String> = suffixes.iter().map(|suffix| format!("{name}{suffix}")).collect();
+    if names.iter().any(|name| used.contains(name)) {
+        return false;
     }
+    used.extend(names);
+    true
 }
 
 impl Catalog {
-    /// The families of these sets.
     pub(super) fn new<'a>(infos: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>) -> Self {
-        let mut taken = Taken::default();
-        taken.0.extend(OWN.map(str::to_owned));
+        let mut used = HashSet::from(OWN_NAMES.map(str::to_owned));
         let mut prefixes = HashSet::new();
         let mut catalog = Self { sets: HashMap::new(), order: Vec::new() };
         for info in infos {
             let mut words = fit(&words_of(&info.name)).join("_");
             if words.is_empty() || !prefixes.insert(words.clone()) {
-                let number = u128::from_le_bytes(info.guid.to_bytes());
+                let guid = u128::from_le_bytes(info.guid.to_bytes());
                 words = format!(
                     "{words}{}{:08x}",
                     if words.is_empty() { "set" } else { "_" },
-                    (number & u128::from(u32::MAX)) as u32
+                    (guid & u128::from(u32::MAX)) as u32
                 );
                 prefixes.insert(words.clone());
             }
-            let families = families_of(info, &format!("{PREFIX}_{words}"), &mut taken);
+            let families = families_of(info, &format!("{PREFIX}_{words}"), &mut used);
             catalog.order.push(info.guid);
             catalog.sets.insert(info.guid, Arc::new(SetFamilies { info: Arc::clone(info), families }));
         }
         catalog
     }
 
-    /// The families of a set.
     pub(super) fn set(&self, guid: Guid) -> Option<&Arc<SetFamilies>> {
         self.sets.get(&guid)
     }
@@ -126,10 +117,10 @@ impl Catalog {
         for set in self.order.iter().filter_map(|guid| self.sets.get(guid)) {
             for family in &set.families {
                 for source in &family.sources {
-                    let Some(place) = set.info.position(source.counter_id) else { continue };
+                    let Some(index) = set.info.position(source.counter_id) else { continue };
                     names.push(FamilyName {
                         set: Arc::from(&*set.info.name),
-                        counter: Arc::from(&*set.info.counters[place].name),
+                        counter: Arc::from(&*set.info.counters[index].name),
                         number: source.part.name(),
                         metric: family.sample.to_string(),
                         kind: family.kind.name(),
@@ -142,27 +133,27 @@ impl Catalog {
     }
 }
 
-fn families_of(info: &CounterSetInfo, prefix: &str, taken: &mut Taken) -> Vec<Family> {
+fn families_of(info: &CounterSetInfo, prefix: &str, used: &mut HashSet<String>) -> Vec<Family> {
     let shown = info.counters.iter().filter(|counter| counter.is_displayable());
     let all: Vec<_> = shown
         .clone()
         .flat_map(|counter| metrics_of(&info.name, counter).into_iter().map(move |metric| (counter, metric)))
         .collect();
     let base_of = |base: Option<u32>, metric: &Metric| {
-        // A base that is shown by itself is exported as itself.
+        // A base that is itself displayed is exported under its own name.
         let base = shown.clone().find(|counter| Some(counter.id) == base)?;
         let own = all.iter().find(|(counter, own)| counter.id == base.id && own.part == Part::First)?;
         (metric.part == Part::Second && own.1.kind == metric.kind && own.1.scale == metric.scale)
             .then_some(base.id)
     };
     let mut families: Vec<Family> = Vec::new();
-    // The own names in the order of the registration; then who shows the same number.
-    let mut places: HashMap<(u32, Part), usize> = HashMap::new();
-    let mut by_wish: HashMap<String, usize> = HashMap::new();
-    for is_view in [false, true] {
+    // First the counters with raw numbers of their own, then those that share the raw numbers of others.
+    let mut indices: HashMap<(u32, Part), usize> = HashMap::new();
+    let mut by_name: HashMap<String, usize> = HashMap::new();
+    for is_duplicate in [false, true] {
         for (counter, metric) in &all {
             let base = base_of(counter.base_id, metric);
-            if (metric.is_view || base.is_some()) != is_view {
+            if (metric.is_duplicate || base.is_some()) != is_duplicate {
                 continue;
             }
             let source = Source {
@@ -171,35 +162,36 @@ fn families_of(info: &CounterSetInfo, prefix: &str, taken: &mut Taken) -> Vec<Fa
                 scale: metric.scale,
                 can_wrap: metric.can_wrap,
             };
-            let wish = join(prefix, &metric.stem, &metric.unit);
+            let preferred = join(prefix, &metric.stem, &metric.unit);
             let known = match base {
-                Some(base) => places.get(&(base, Part::First)),
-                None if is_view => by_wish.get(&wish),
+                Some(base) => indices.get(&(base, Part::First)),
+                None if is_duplicate => by_name.get(&preferred),
                 None => None,
             };
-            if let Some(&place) = known
-                && families[place].kind == metric.kind
+            if let Some(&index) = known
+                && families[index].kind == metric.kind
             {
-                families[place].sources.push(source);
+                families[index].sources.push(source);
                 continue;
             }
-            let mut name = wish.clone();
-            // A base that is named as another counter says what it is the base of; then numbers decide.
+            let mut name = preferred.clone();
+            // If the name is in use, first (for a base) the name of its counter is inserted; after that, a number is
+            // appended.
             let sum = all.iter().find(|(owner, sum)| owner.id == counter.id && sum.part == Part::First);
             let of = sum.filter(|_| metric.part == Part::Second).map_or("", |(_, sum)| sum.stem.as_str());
-            for number in 1_u32.. {
-                if taken.take(&name, metric.kind) {
+            for attempt in 1_u32.. {
+                if reserve(used, &name, metric.kind) {
                     break;
                 }
-                let stem = match number {
+                let stem = match attempt {
                     1 if !of.is_empty() => format!("{of}_{}", metric.stem),
-                    _ => numbered(&metric.stem, number + 1),
+                    _ => numbered(&metric.stem, attempt + 1),
                 };
                 name = join(prefix, &stem, &metric.unit);
             }
-            let help = format!("{}{}: {}", metric.about, counter.name, counter.help);
-            places.insert((counter.id, metric.part), families.len());
-            by_wish.entry(wish).or_insert(families.len());
+            let help = format!("{}{}: {}", metric.help_prefix, counter.name, counter.help);
+            indices.insert((counter.id, metric.part), families.len());
+            by_name.entry(preferred).or_insert(families.len());
             families.push(family(&name, metric, &help, source));
         }
     }
@@ -239,7 +231,8 @@ fn family(name: &str, metric: &Metric, help: &str, source: Source) -> Family {
     }
 }
 
-/// `# HELP`, `# TYPE` and, in OpenMetrics, `# UNIT` lines of a family; in Prometheus' text its name is that of its samples.
+/// The `# HELP`, `# TYPE` and, in OpenMetrics, `# UNIT` lines. In Prometheus' format, `name` must be the name in
+/// samples.
 pub(super) fn header(exposition: Exposition, name: &str, kind: Kind, unit: &str, help: &str) -> String {
     let mut text = format!("# HELP {name} ");
     escape_help(&mut text, help.trim_end_matches([':', ' ']), exposition);
@@ -250,7 +243,7 @@ pub(super) fn header(exposition: Exposition, name: &str, kind: Kind, unit: &str,
     text
 }
 
-/// Writes a HELP text on one line. Both formats escape backslashes and line feeds, OpenMetrics quotes too.
+/// Writes a HELP text on one line. Both formats escape backslashes and line feeds; OpenMetrics also escapes quotes.
 pub(super) fn escape_help(out: &mut String, text: &str, exposition: Exposition) {
     for c in text.chars() {
         match c {
@@ -283,11 +276,11 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_later_gets_out_of_the_way() {
+    fn names_in_use_get_a_suffix() {
         let (gauge, rate) = (CounterType::LARGE_RAWCOUNT, CounterType::BULK_COUNT);
         let one = set("My Set", 1 << 100, &[("Reads", gauge), ("Reads/sec", rate), ("reads", gauge)]);
         let other = set("my-set", 0xABCD_u128 << 112, &[("Reads", gauge)]);
-        // OpenMetrics' name of the rate is that of the gauge.
+        // In OpenMetrics, the rate would have the name of the gauge.
         assert_eq!(
             metrics(&[one, other]),
             [
@@ -300,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_that_is_shown_is_exported_once() {
+    fn a_displayed_base_is_exported_once() {
         let average = CounterType::AVERAGE_BULK;
         let mut info =
             (*set("Shop", 1, &[("Items per Order", average), ("Orders", CounterType::BULK_COUNT)])).clone();
@@ -312,21 +305,20 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever sets and counters are named: names are valid, and no two families are one.
         #[test]
-        fn any_names(sets in prop::collection::vec((".{0,12}", prop::collection::vec((".{0,16}|[%#a-b /]{0,6}|count|total|s", 0_usize..99), 0..6)), 0..5)) {
+        fn names_are_valid_and_unique(sets in prop::collection::vec((".{0,12}", prop::collection::vec((".{0,16}|[%#a-b /]{0,6}|count|total|s", 0_usize..99), 0..6)), 0..5)) {
             let kinds: Vec<CounterType> = CounterType::all().filter(|kind| kind.formula().is_some()).collect();
-            let sets: Vec<_> = sets.iter().enumerate().map(|(number, (name, counters))| {
+            let sets: Vec<_> = sets.iter().enumerate().map(|(index, (name, counters))| {
                 let counters: Vec<_> =
                     counters.iter().map(|(name, kind)| (name.as_str(), kinds[kind % kinds.len()])).collect();
-                set(name, (number as u128) << 96, &counters)
+                set(name, (index as u128) << 96, &counters)
             }).collect();
             let catalog = Catalog::new(&sets);
             let mut samples = HashSet::new();
             let mut families = HashSet::new();
             for family in catalog.sets.values().flat_map(|set| &set.families) {
-                let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-                prop_assert!(family.sample.chars().all(is_fit), "{}", family.sample);
+                let is_valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                prop_assert!(family.sample.chars().all(is_valid), "{}", family.sample);
                 prop_assert!(family.sample.starts_with("tacho_"));
                 prop_assert!(samples.insert(family.sample.clone()));
                 prop_assert!(families.insert(family.sample.trim_end_matches("_total").to_owned()));

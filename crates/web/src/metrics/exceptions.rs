@@ -1,24 +1,23 @@
-//! Counters of the machine whose derived names would be bad, and those that show a raw number which another one has too.
+//! Exceptions for the machine's own counters: explicit names, and raw numbers that several counters share.
 //!
-//! Nobody else may use the names of these sets, so a row holds for the machine's own counters alone.
+//! Other providers cannot register sets with these names, so the rows apply only to the machine's own counters.
 
-use super::families::Part;
-use super::number::Scale;
+use super::metric::Part;
+use super::scale::Scale;
 
-/// What a row says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// The number is named so.
+    /// The raw number is exported under this name.
     Named {
-        /// The name after the set's, with the unit.
+        /// The name without the set's prefix, with the unit.
         name: &'static str,
-        /// Whether this is another counter's number too, which is exported once.
-        is_view: bool,
-        /// The way to base units, where the type does not say it.
+        /// Whether another counter has the same number, so that it is exported only once.
+        is_duplicate: bool,
+        /// The scale, if it does not follow from the type.
         scale: Option<Scale>,
     },
-    /// The number is not exported: it is always the same.
-    LeftOut,
+    /// The raw number is not exported.
+    Omitted,
 }
 
 struct Row {
@@ -32,19 +31,19 @@ const fn row(sets: &'static [&'static str], counter: &'static str, part: Part, r
     Row { sets, counter, part, rule }
 }
 
-/// A name of its own.
-const fn own(name: &'static str) -> Rule {
-    Rule::Named { name, is_view: false, scale: None }
+/// An explicit name.
+const fn named(name: &'static str) -> Rule {
+    Rule::Named { name, is_duplicate: false, scale: None }
 }
 
-/// The number of another counter.
-const fn view(name: &'static str) -> Rule {
-    Rule::Named { name, is_view: true, scale: None }
+/// The same raw number as another counter's, under that counter's name.
+const fn same_as(name: &'static str) -> Rule {
+    Rule::Named { name, is_duplicate: true, scale: None }
 }
 
-/// A name of its own, with the way to base units.
+/// An explicit name, and a scale of 10 to the power of minus `decimals`.
 const fn scaled(name: &'static str, decimals: u32) -> Rule {
-    Rule::Named { name, is_view: false, scale: Some(Scale::new(1, decimals)) }
+    Rule::Named { name, is_duplicate: false, scale: Some(Scale::new(1, decimals)) }
 }
 
 const DISKS: &[&str] = &["PhysicalDisk", "LogicalDisk"];
@@ -52,89 +51,89 @@ const PROCESSORS: &[&str] = &["Processor Information", "Processor"];
 
 #[rustfmt::skip]
 static ROWS: &[Row] = &[
-    // The raw number of both is idle time.
-    row(PROCESSORS, "% Processor Time", Part::First, view("idle_seconds")),
-    row(PROCESSORS, "% Priority Time", Part::First, own("idle_or_low_priority_seconds")),
-    row(PROCESSORS, "% of Maximum Frequency", Part::First, own("frequency_ratio")),
-    // Ticks of 10 ms, weighted with percents.
+    // The raw number is idle time, as for `% Idle Time`.
+    row(PROCESSORS, "% Processor Time", Part::First, same_as("idle_seconds")),
+    row(PROCESSORS, "% Priority Time", Part::First, named("idle_or_low_priority_seconds")),
+    row(PROCESSORS, "% of Maximum Frequency", Part::First, named("frequency_ratio")),
+    // Ticks of 10 ms times percent.
     row(PROCESSORS, "% Processor Performance", Part::First, scaled("nominal_work_seconds", 4)),
     row(PROCESSORS, "% Processor Performance", Part::Second, scaled("frequency_counted_seconds", 2)),
 
-    row(&["Memory"], "Available KBytes", Part::First, view("available_bytes")),
-    row(&["Memory"], "Available MBytes", Part::First, view("available_bytes")),
-    row(&["Memory"], "% Committed Bytes In Use", Part::First, view("committed_bytes")),
-    row(&["Memory"], "% Committed Bytes In Use", Part::Second, view("commit_limit_bytes")),
-    row(&["Paging File"], "% Usage", Part::First, own("used_bytes")),
-    row(&["Paging File"], "% Usage", Part::Second, own("size_bytes")),
+    row(&["Memory"], "Available KBytes", Part::First, same_as("available_bytes")),
+    row(&["Memory"], "Available MBytes", Part::First, same_as("available_bytes")),
+    row(&["Memory"], "% Committed Bytes In Use", Part::First, same_as("committed_bytes")),
+    row(&["Memory"], "% Committed Bytes In Use", Part::Second, same_as("commit_limit_bytes")),
+    row(&["Paging File"], "% Usage", Part::First, named("used_bytes")),
+    row(&["Paging File"], "% Usage", Part::Second, named("size_bytes")),
 
-    // Time since 1601, and that without the busy time: they would fall when the clock is set back.
-    row(DISKS, "% Idle Time", Part::First, Rule::LeftOut),
-    row(DISKS, "% Disk Time", Part::First, own("busy_seconds")),
-    row(DISKS, "% Disk Time", Part::Second, Rule::LeftOut),
-    row(DISKS, "% Disk Read Time", Part::First, view("disk_read_seconds")),
-    row(DISKS, "% Disk Read Time", Part::Second, Rule::LeftOut),
-    row(DISKS, "% Disk Write Time", Part::First, view("disk_write_seconds")),
-    row(DISKS, "% Disk Write Time", Part::Second, Rule::LeftOut),
-    row(DISKS, "% Idle Time", Part::Second, Rule::LeftOut),
-    row(DISKS, "Avg. Disk Queue Length", Part::First, own("queue_seconds")),
-    row(DISKS, "Avg. Disk Read Queue Length", Part::First, view("disk_read_seconds")),
-    row(DISKS, "Avg. Disk Write Queue Length", Part::First, view("disk_write_seconds")),
-    row(DISKS, "Avg. Disk sec/Transfer", Part::Second, view("disk_transfers")),
-    row(DISKS, "Avg. Disk sec/Read", Part::Second, view("disk_reads")),
-    row(DISKS, "Avg. Disk sec/Write", Part::Second, view("disk_writes")),
-    row(DISKS, "Avg. Disk sec/Discard", Part::Second, view("disk_discards")),
-    row(DISKS, "Avg. Disk sec/Flush", Part::Second, view("disk_flushes")),
-    row(DISKS, "Avg. Disk Bytes/Transfer", Part::First, view("disk_bytes")),
-    row(DISKS, "Avg. Disk Bytes/Transfer", Part::Second, view("disk_transfers")),
-    row(DISKS, "Avg. Disk Bytes/Read", Part::First, view("disk_read_bytes")),
-    row(DISKS, "Avg. Disk Bytes/Read", Part::Second, view("disk_reads")),
-    row(DISKS, "Avg. Disk Bytes/Write", Part::First, view("disk_write_bytes")),
-    row(DISKS, "Avg. Disk Bytes/Write", Part::Second, view("disk_writes")),
-    // The same space, once rounded down to whole megabytes.
-    row(&["LogicalDisk"], "% Free Space", Part::First, own("free_bytes")),
-    row(&["LogicalDisk"], "% Free Space", Part::Second, own("usable_bytes")),
-    row(&["LogicalDisk"], "Free Megabytes", Part::First, view("free_bytes")),
-    row(&["File System"], "% Used Space", Part::First, view("used_bytes")),
-    row(&["File System"], "% Used Space", Part::Second, own("usable_bytes")),
-    row(&["File System"], "% Used Inodes", Part::First, view("used_inodes")),
-    row(&["File System"], "% Used Inodes", Part::Second, view("inodes")),
+    // Based on the time since 1601, which goes back when the clock is set back.
+    row(DISKS, "% Idle Time", Part::First, Rule::Omitted),
+    row(DISKS, "% Disk Time", Part::First, named("busy_seconds")),
+    row(DISKS, "% Disk Time", Part::Second, Rule::Omitted),
+    row(DISKS, "% Disk Read Time", Part::First, same_as("disk_read_seconds")),
+    row(DISKS, "% Disk Read Time", Part::Second, Rule::Omitted),
+    row(DISKS, "% Disk Write Time", Part::First, same_as("disk_write_seconds")),
+    row(DISKS, "% Disk Write Time", Part::Second, Rule::Omitted),
+    row(DISKS, "% Idle Time", Part::Second, Rule::Omitted),
+    row(DISKS, "Avg. Disk Queue Length", Part::First, named("queue_seconds")),
+    row(DISKS, "Avg. Disk Read Queue Length", Part::First, same_as("disk_read_seconds")),
+    row(DISKS, "Avg. Disk Write Queue Length", Part::First, same_as("disk_write_seconds")),
+    row(DISKS, "Avg. Disk sec/Transfer", Part::Second, same_as("disk_transfers")),
+    row(DISKS, "Avg. Disk sec/Read", Part::Second, same_as("disk_reads")),
+    row(DISKS, "Avg. Disk sec/Write", Part::Second, same_as("disk_writes")),
+    row(DISKS, "Avg. Disk sec/Discard", Part::Second, same_as("disk_discards")),
+    row(DISKS, "Avg. Disk sec/Flush", Part::Second, same_as("disk_flushes")),
+    row(DISKS, "Avg. Disk Bytes/Transfer", Part::First, same_as("disk_bytes")),
+    row(DISKS, "Avg. Disk Bytes/Transfer", Part::Second, same_as("disk_transfers")),
+    row(DISKS, "Avg. Disk Bytes/Read", Part::First, same_as("disk_read_bytes")),
+    row(DISKS, "Avg. Disk Bytes/Read", Part::Second, same_as("disk_reads")),
+    row(DISKS, "Avg. Disk Bytes/Write", Part::First, same_as("disk_write_bytes")),
+    row(DISKS, "Avg. Disk Bytes/Write", Part::Second, same_as("disk_writes")),
+    // Both counters show the same number, but one is rounded down to megabytes.
+    row(&["LogicalDisk"], "% Free Space", Part::First, named("free_bytes")),
+    row(&["LogicalDisk"], "% Free Space", Part::Second, named("usable_bytes")),
+    row(&["LogicalDisk"], "Free Megabytes", Part::First, same_as("free_bytes")),
+    row(&["File System"], "% Used Space", Part::First, same_as("used_bytes")),
+    row(&["File System"], "% Used Space", Part::Second, named("usable_bytes")),
+    row(&["File System"], "% Used Inodes", Part::First, same_as("used_inodes")),
+    row(&["File System"], "% Used Inodes", Part::Second, same_as("inodes")),
 
-    row(&["System"], "System Up Time", Part::Start, own("start_time_seconds")),
-    row(&["Cgroup"], "% Memory Limit Used", Part::First, view("memory_current_bytes")),
-    row(&["Cgroup"], "% Memory Limit Used", Part::Second, view("memory_limit_bytes")),
+    row(&["System"], "System Up Time", Part::Start, named("start_time_seconds")),
+    row(&["Cgroup"], "% Memory Limit Used", Part::First, same_as("memory_current_bytes")),
+    row(&["Cgroup"], "% Memory Limit Used", Part::Second, same_as("memory_limit_bytes")),
 
-    // Ten-thousandths: the denominator never changes.
+    // The denominator is always 10,000.
     row(&["Pressure Stall"], "% Some Stall, 10 s Average", Part::First, scaled("some_stall_10s_average_ratio", 4)),
     row(&["Pressure Stall"], "% Some Stall, 60 s Average", Part::First, scaled("some_stall_60s_average_ratio", 4)),
     row(&["Pressure Stall"], "% Some Stall, 300 s Average", Part::First, scaled("some_stall_300s_average_ratio", 4)),
     row(&["Pressure Stall"], "% Full Stall, 10 s Average", Part::First, scaled("full_stall_10s_average_ratio", 4)),
     row(&["Pressure Stall"], "% Full Stall, 60 s Average", Part::First, scaled("full_stall_60s_average_ratio", 4)),
     row(&["Pressure Stall"], "% Full Stall, 300 s Average", Part::First, scaled("full_stall_300s_average_ratio", 4)),
-    row(&["Pressure Stall"], "% Some Stall, 10 s Average", Part::Second, Rule::LeftOut),
-    row(&["Pressure Stall"], "% Some Stall, 60 s Average", Part::Second, Rule::LeftOut),
-    row(&["Pressure Stall"], "% Some Stall, 300 s Average", Part::Second, Rule::LeftOut),
-    row(&["Pressure Stall"], "% Full Stall, 10 s Average", Part::Second, Rule::LeftOut),
-    row(&["Pressure Stall"], "% Full Stall, 60 s Average", Part::Second, Rule::LeftOut),
-    row(&["Pressure Stall"], "% Full Stall, 300 s Average", Part::Second, Rule::LeftOut),
+    row(&["Pressure Stall"], "% Some Stall, 10 s Average", Part::Second, Rule::Omitted),
+    row(&["Pressure Stall"], "% Some Stall, 60 s Average", Part::Second, Rule::Omitted),
+    row(&["Pressure Stall"], "% Some Stall, 300 s Average", Part::Second, Rule::Omitted),
+    row(&["Pressure Stall"], "% Full Stall, 10 s Average", Part::Second, Rule::Omitted),
+    row(&["Pressure Stall"], "% Full Stall, 60 s Average", Part::Second, Rule::Omitted),
+    row(&["Pressure Stall"], "% Full Stall, 300 s Average", Part::Second, Rule::Omitted),
 
-    row(&["Processor CPI"], "Cycles Per Instruction", Part::First, own("elapsed_cycles")),
-    row(&["Processor CPI"], "Cycles Per Instruction", Part::Second, own("elapsed_instructions")),
-    row(&["Processor CPI"], "Cycles Per Instruction While Busy", Part::First, own("busy_cycles")),
-    row(&["Processor CPI"], "Cycles Per Instruction While Busy", Part::Second, own("busy_instructions")),
-    row(&["Processor CPI"], "Core Cycles Per Instruction", Part::First, view("cycles")),
-    row(&["Processor CPI"], "Core Cycles Per Instruction", Part::Second, view("instructions")),
+    row(&["Processor CPI"], "Cycles Per Instruction", Part::First, named("elapsed_cycles")),
+    row(&["Processor CPI"], "Cycles Per Instruction", Part::Second, named("elapsed_instructions")),
+    row(&["Processor CPI"], "Cycles Per Instruction While Busy", Part::First, named("busy_cycles")),
+    row(&["Processor CPI"], "Cycles Per Instruction While Busy", Part::Second, named("busy_instructions")),
+    row(&["Processor CPI"], "Core Cycles Per Instruction", Part::First, same_as("cycles")),
+    row(&["Processor CPI"], "Core Cycles Per Instruction", Part::Second, same_as("instructions")),
     row(&["Processor CPI"], "% Counter Running Time", Part::First, scaled("running_seconds", 9)),
     row(&["Processor CPI"], "% Counter Running Time", Part::Second, scaled("enabled_seconds", 9)),
 ];
 
-/// What the table says of a number.
+/// The exception for a number, if any.
 pub(super) fn rule(set: &str, counter: &str, part: Part) -> Option<Rule> {
     let is_it = |row: &&Row| row.counter == counter && row.part == part && row.sets.contains(&set);
     ROWS.iter().find(is_it).map(|row| row.rule)
 }
 
-/// Sets in which plain numbers count events since the start of the machine, though their type says nothing of it, each
-/// with the beginning of the names of those counters, and the one that is a count of now.
+/// Sets whose plain counters count events since the machine was booted, although their type does not say so: the set,
+/// the prefix of the counters' names, and a counter that is an exception.
 const CUMULATIVE: [(&str, &str, &str); 9] = [
     ("Network Interface", "Packets", ""),
     ("TCPv4", "", "Connections Established"),
@@ -147,13 +146,13 @@ const CUMULATIVE: [(&str, &str, &str); 9] = [
     ("ICMPv6", "", ""),
 ];
 
-/// Whether a counter of a plain number counts events since the start of the machine.
+/// Whether a plain counter counts events since the machine was booted.
 pub(super) fn is_cumulative(set: &str, counter: &str) -> bool {
     let row = CUMULATIVE.iter().find(|(name, ..)| *name == set);
-    row.is_some_and(|(_, begins, now)| counter.starts_with(begins) && counter != *now)
+    row.is_some_and(|(_, prefix, exception)| counter.starts_with(prefix) && counter != *exception)
 }
 
-/// A name without its unit, and the unit.
+/// Splits a name into stem and unit.
 pub(super) fn split_unit(name: &str) -> (&str, &str) {
     for unit in ["bytes", "seconds", "ratio"] {
         match name.strip_suffix(unit) {

@@ -1,4 +1,4 @@
-//! The two text formats, and which of them a request asks for.
+//! The two text formats, and their selection by the Accept header.
 
 /// A text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,8 +18,8 @@ impl Exposition {
         }
     }
 
-    /// The format that an `Accept` header prefers; Prometheus' text where it names neither, both alike through wildcards,
-    /// or where there is no header. Of two that it wants alike, OpenMetrics.
+    /// The format that an `Accept` header prefers: OpenMetrics if both have the same quality; Prometheus' text if the
+    /// header is absent, names neither, or matches both by a wildcard.
     ///
     /// ```
     /// use tachograph_web::metrics::Exposition;
@@ -44,11 +44,11 @@ impl Exposition {
                     _ => {}
                 }
             }
-            // 0.0.1 was the draft of the same text.
-            let is_ours = |known: &[&str]| version.is_none_or(|version| known.contains(&version));
-            if media.eq_ignore_ascii_case("application/openmetrics-text") && is_ours(&["1.0.0", "0.0.1"]) {
+            // 0.0.1 was the draft of the same format.
+            let is_known = |known: &[&str]| version.is_none_or(|version| known.contains(&version));
+            if media.eq_ignore_ascii_case("application/openmetrics-text") && is_known(&["1.0.0", "0.0.1"]) {
                 open_metrics = open_metrics.max(quality);
-            } else if media.eq_ignore_ascii_case("text/plain") && is_ours(&["0.0.4"]) {
+            } else if media.eq_ignore_ascii_case("text/plain") && is_known(&["0.0.4"]) {
                 text = text.max(quality);
             }
         }
@@ -56,7 +56,7 @@ impl Exposition {
     }
 }
 
-/// A quality, 0 to 1, in thousandths; what is none counts as 0.
+/// A quality of 0 to 1 in thousandths; 0 if it is invalid.
 fn thousandths(text: &str) -> u32 {
     match text.parse::<f64>() {
         Ok(quality) if (0.0..=1.0).contains(&quality) => (quality * 1000.0) as u32,
@@ -91,8 +91,8 @@ mod tests {
             (Some("application/openmetrics-text;q=nan,text/plain;q=-1"), PrometheusText),
             (Some(";;;,,q=1;=,"), PrometheusText),
         ];
-        for (header, wanted) in cases {
-            assert_eq!(Exposition::from_accept(header), wanted, "{header:?}");
+        for (header, expected) in cases {
+            assert_eq!(Exposition::from_accept(header), expected, "{header:?}");
         }
     }
 }

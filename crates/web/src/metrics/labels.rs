@@ -1,38 +1,38 @@
-//! The labels of a set's rows: `{name="sda"}`, `{name="7",parent="explorer"}`, or none.
+//! The labels of instances: `{name="sda"}`, `{name="7",parent="explorer"}`.
 
 use std::collections::HashSet;
 
 use tachograph_counters::set::{Instance, Instances};
 
-/// The labels of the rows of a collection, made anew when instances come or go. No two of them are the same.
+/// Unique labels for the rows of a collection. They are rebuilt when the instances change.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// The instances that they were made of.
-    of: Option<Instances>,
+    /// The instances that the labels are for.
+    instances: Option<Instances>,
     text: String,
     ends: Vec<usize>,
 }
 
 impl Labels {
-    /// Takes the display names of a collection's rows; whether they are others than before.
-    pub(super) fn take(&mut self, instances: &Instances) -> bool {
-        if self.of.as_ref().is_some_and(|known| std::sync::Arc::ptr_eq(known, instances)) {
+    /// Updates the labels; returns whether the instances have changed.
+    pub(super) fn update(&mut self, instances: &Instances) -> bool {
+        if self.instances.as_ref().is_some_and(|known| std::sync::Arc::ptr_eq(known, instances)) {
             return false;
         }
-        self.of = Some(Instances::clone(instances));
+        self.instances = Some(Instances::clone(instances));
         self.text.clear();
         self.ends.clear();
         let mut seen: HashSet<Box<str>> = HashSet::with_capacity(instances.len());
         for instance in instances.iter() {
             let start = self.text.len();
             push_labels(&mut self.text, instance, None);
-            // Names that differ in a control character only, or in how they are split, look the same.
-            for number in 1_u32.. {
+            // Names that differ only in control characters, or in how they are split, would have equal labels.
+            for suffix in 1_u32.. {
                 if seen.insert(self.text[start..].into()) {
                     break;
                 }
                 self.text.truncate(start);
-                push_labels(&mut self.text, instance, Some(number));
+                push_labels(&mut self.text, instance, Some(suffix));
             }
             self.ends.push(self.text.len());
         }
@@ -46,18 +46,18 @@ impl Labels {
     }
 }
 
-fn push_labels(out: &mut String, instance: &Instance, number: Option<u32>) {
+fn push_labels(out: &mut String, instance: &Instance, suffix: Option<u32>) {
     let parent = instance.parent().filter(|parent| !parent.is_empty());
     let name = match parent {
-        // The name with its `#n`.
+        // The name, including `#n`.
         Some(parent) => instance.label().get(parent.len() + 1..).unwrap_or(instance.name()),
         None => instance.label(),
     };
     out.push_str("{name=\"");
     escape_value(out, name);
-    if let Some(number) = number {
+    if let Some(suffix) = suffix {
         out.push('~');
-        out.push_str(&number.to_string());
+        out.push_str(&suffix.to_string());
     }
     if let Some(parent) = parent {
         out.push_str("\",parent=\"");
@@ -66,8 +66,8 @@ fn push_labels(out: &mut String, instance: &Instance, number: Option<u32>) {
     out.push_str("\"}");
 }
 
-/// Writes the value of a label between its quotes. Both formats escape backslashes, quotes and line feeds; other control
-/// characters, which some readers take for the end of a line or of the text, are replaced.
+/// Writes the value of a label. Both formats escape backslashes, quotes and line feeds. Other control characters are replaced:
+/// some parsers treat them as the end of the line or text.
 pub(super) fn escape_value(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {
@@ -92,12 +92,12 @@ mod tests {
             .map(|&(parent, name, index)| Arc::new(Instance::new(parent, name, index)))
             .collect();
         let mut labels = Labels::default();
-        assert!(labels.take(&instances) && !labels.take(&instances));
+        assert!(labels.update(&instances) && !labels.update(&instances));
         (0..instances.len()).map(|row| labels.of_row(row).to_owned()).collect()
     }
 
     #[test]
-    fn names_parents_and_numbers() {
+    fn labels_have_name_number_and_parent() {
         assert_eq!(
             labels(&[(None, "sda", 0), (None, "bash", 2), (Some("explorer"), "7", 1)]),
             ["{name=\"sda\"}", "{name=\"bash#2\"}", "{name=\"7#1\",parent=\"explorer\"}"]
@@ -105,12 +105,12 @@ mod tests {
     }
 
     #[test]
-    fn what_would_look_the_same_is_told_apart() {
-        let made = labels(&[(None, "a\u{1}", 0), (None, "a\u{2}", 0), (None, "a\u{fffd}~1", 0)]);
-        assert_eq!(made[1], "{name=\"a\u{fffd}~1\"}");
-        assert_eq!(made.iter().collect::<HashSet<_>>().len(), 3);
-        let made = labels(&[(None, "/x", 0), (Some(""), "x", 0)]);
-        assert_ne!(made[0], made[1]);
+    fn equal_labels_get_a_suffix() {
+        let unique = labels(&[(None, "a\u{1}", 0), (None, "a\u{2}", 0), (None, "a\u{fffd}~1", 0)]);
+        assert_eq!(unique[1], "{name=\"a\u{fffd}~1\"}");
+        assert_eq!(unique.iter().collect::<HashSet<_>>().len(), 3);
+        let unique = labels(&[(None, "/x", 0), (Some(""), "x", 0)]);
+        assert_ne!(unique[0], unique[1]);
         assert_eq!(labels(&[(None, "C:\\\"\n", 0)]), ["{name=\"C:\\\\\\\"\\n\"}"]);
     }
 }

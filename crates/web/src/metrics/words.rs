@@ -1,8 +1,8 @@
-//! From the names of counter sets and counters to words of a metric's name.
+//! The words of metric names, from the names of counter sets and counters.
 
-/// Words that `promtool check metrics` takes for a unit that is not a base unit, or for an abbreviated one, wherever they
-/// stand. They are written together with the word before.
-const TAKEN_FOR_UNITS: [&str; 28] = [
+/// Words that `promtool check metrics` reports as units that are not base units, or as abbreviations. They are appended to the
+/// previous word without `_`.
+const REPORTED_UNITS: [&str; 28] = [
     "s",
     "ms",
     "us",
@@ -33,16 +33,16 @@ const TAKEN_FOR_UNITS: [&str; 28] = [
     "ounces",
 ];
 
-/// Base units, which are none with a prefix before them.
+/// Base units, which are reported if they have a prefix such as `milli`.
 const BASE_UNITS: [&str; 11] = [
     "amperes", "bytes", "celsius", "grams", "joules", "kelvin", "meters", "metres", "moles", "seconds",
     "volts",
 ];
 
-/// Types of metrics, which must not stand in a name.
+/// Metric types, which must not appear in names.
 const TYPES: [&str; 5] = ["counter", "gauge", "histogram", "summary", "untyped"];
 
-/// The words of a name in lower case: letters and digits of ASCII.
+/// The words of a name: ASCII letters and digits, in lower case.
 pub(super) fn words_of(name: &str) -> Vec<String> {
     name.split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -50,7 +50,7 @@ pub(super) fn words_of(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a word is a known unit's with a prefix such as `milli`.
+/// Whether a word is a known unit with a prefix such as `milli`.
 fn has_prefix(word: &str) -> bool {
     const PREFIXES: [&str; 18] = [
         "pico", "nano", "micro", "milli", "centi", "deci", "deca", "hecto", "kilo", "kibi", "mega", "mibi",
@@ -58,22 +58,23 @@ fn has_prefix(word: &str) -> bool {
     ];
     PREFIXES.iter().any(|prefix| {
         word.strip_prefix(prefix).is_some_and(|unit| {
-            BASE_UNITS.contains(&unit) || unit.len() > 3 && TAKEN_FOR_UNITS.contains(&unit)
+            BASE_UNITS.contains(&unit) || unit.len() > 3 && REPORTED_UNITS.contains(&unit)
         })
     })
 }
 
-/// Makes words fit for a metric's name: no unit and no type by itself, and no ending that Prometheus keeps for itself.
+/// Makes words valid for a metric's name: no word is a unit or a type, and the last one is not a suffix that Prometheus
+/// reserves.
 pub(super) fn fit(words: &[String]) -> Vec<String> {
-    with_free_end(fit_within(words))
+    without_reserved_suffix(fit_within(words))
 }
 
-/// As [`fit`], for words that others follow: no unit and no type by itself.
+/// Like [`fit`], for words that are followed by others.
 pub(super) fn fit_within(words: &[String]) -> Vec<String> {
     let mut fit: Vec<String> = Vec::new();
     let mut before = String::new();
     for word in words {
-        let is_unit = TAKEN_FOR_UNITS.contains(&word.as_str()) || has_prefix(word);
+        let is_unit = REPORTED_UNITS.contains(&word.as_str()) || has_prefix(word);
         match fit.last_mut() {
             Some(last) if is_unit => last.push_str(word),
             None if is_unit => before.push_str(word),
@@ -87,13 +88,13 @@ pub(super) fn fit_within(words: &[String]) -> Vec<String> {
     if !before.is_empty() {
         fit.push(format!("{before}number"));
     }
-    // A word that was joined may have become a unit again (`milli` and `meters`).
+    // Joining words can form a unit (`milli` and `meters`).
     fit.iter_mut().filter(|word| has_prefix(word)).for_each(|word| word.push_str("number"));
     fit
 }
 
-/// Words without an ending that Prometheus keeps for itself.
-fn with_free_end(mut fit: Vec<String>) -> Vec<String> {
+/// Replaces a last word that Prometheus reserves as a suffix.
+fn without_reserved_suffix(mut fit: Vec<String>) -> Vec<String> {
     match fit.last().map(String::as_str) {
         Some("count") if fit.len() > 1 => {
             fit.pop();
@@ -104,7 +105,7 @@ fn with_free_end(mut fit: Vec<String>) -> Vec<String> {
         Some("count" | "sum" | "bucket" | "total" | "info" | "created") => fit.rotate_right(1),
         _ => {}
     }
-    // Alone, or again at the end.
+    // The reserved word was the only word, or another reserved word is last now.
     if let Some(last) = fit.last_mut()
         && matches!(last.as_str(), "count" | "sum" | "bucket" | "total" | "info" | "created")
     {

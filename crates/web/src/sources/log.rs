@@ -1,54 +1,55 @@
-//! One open log, or several as one stretch of time.
+//! An open log: one file, or several files of one machine as one time range.
 
-use std::collections::HashMap;
 use std::fmt::Display;
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::{Formula, IgnorePoison};
 use tachograph_flow::FlowError;
 use tachograph_logs::{Budget, ReadOptions};
-use tachograph_monitor::{Board, LogBoard, LogCatalogue, LogProgress, Reduced, Span};
+use tachograph_monitor::{
+    Board as _, Catalogue as _, CounterEntry, LogBoard, LogCatalogue, LogProgress, Reduced, Span,
+};
 use tokio::sync::Notify;
 
 use super::Origin;
-use crate::answer::Refusal;
+use super::chart_board::ChartBoard;
 use crate::options::LineLog;
-use crate::series::{check_cells, check_series};
-use crate::work::{Cancel, Work};
+use crate::response::ApiError;
+use crate::workers::Workers;
 
-/// Most counter paths that one log is held ready for.
-const MAX_RECENT: usize = 256;
-/// Most problems of a log that are told.
+/// Maximum number of problems that are reported per file.
 const MAX_PROBLEMS: usize = 20;
 
 /// An open log.
 pub(crate) struct Log {
     pub(crate) id: u64,
     pub(crate) origin: Origin,
-    /// The names that clients know, with the files.
+    /// The files, with the names that clients see.
     files: Vec<(String, PathBuf)>,
-    /// The file of an upload. It has no name but `/proc/self/fd/N`, and is gone when all are done with the log.
+    /// The unnamed file of an upload, deleted when this is dropped; its path is `/proc/self/fd/N`.
     _uploaded: Option<File>,
-    is_closed: Arc<AtomicBool>,
+    is_closed: AtomicBool,
+    /// Bytes read, bytes in total.
     progress: [AtomicU64; 2],
     state: Mutex<LogState>,
-    board: Arc<tokio::sync::Mutex<Charted>>,
-    /// What the files were when they were read.
+    board: Arc<tokio::sync::Mutex<ChartBoard>>,
+    /// Identity and length of the files when they were read.
     stamps: Mutex<Vec<Stamp>>,
-    /// What was found damaged, when it was last asked for.
+    /// The problems that [`problems`](Self::problems) returned last.
     problems: Mutex<Vec<String>>,
     last_used: Mutex<Instant>,
-    /// How logs are read, with the memory of all of them.
+    /// How logs are read. All logs share its memory budget.
     reading: ReadOptions,
-    /// What this one has of the memory for as long as it is open.
+    /// The part of the budget that this log uses while it is open.
     memory: Mutex<Budget>,
     freed: Arc<Notify>,
 }
@@ -59,15 +60,14 @@ impl Drop for Log {
     }
 }
 
-/// How far a log is.
 #[derive(Clone)]
 pub(crate) enum LogState {
     Reading,
-    Ready(Arc<Facts>),
-    Failed(Refusal),
+    Ready(Arc<LogSummary>),
+    Failed(ApiError),
 }
 
-/// Which file it is, and how long.
+/// Identity and length of a file; all 0 if it does not exist.
 #[derive(Clone, Copy, Default)]
 struct Stamp {
     device: u64,
@@ -76,36 +76,25 @@ struct Stamp {
 }
 
 impl Stamp {
-    /// Of a file that is not there, nothing.
     fn of(path: &Path) -> Self {
         let metadata = std::fs::metadata(path);
         metadata.map_or(Self::default(), |it| Self { device: it.dev(), inode: it.ino(), bytes: it.len() })
     }
 }
 
-/// What is known of a log that was read.
-pub(crate) struct Facts {
+/// Facts about a log that was read.
+pub(crate) struct LogSummary {
     pub(crate) machines: Vec<String>,
     pub(crate) span: Option<Span>,
-    /// How many samples there are, where that is known.
+    /// The number of samples, if known.
     pub(crate) samples: Option<u64>,
-    /// From one sample to the next, mostly, in seconds.
+    /// The typical time between samples, in seconds.
     pub(crate) interval: Option<f64>,
     pub(crate) zone: TimeZone,
+    /// Whether the log holds formatted values, from which only arithmetic averages can be computed.
     pub(crate) is_formatted: bool,
     pub(crate) default_paths: Vec<String>,
     pub(crate) catalogue: Arc<LogCatalogue>,
-}
-
-/// A board, and the paths that it is ready for, the latest last.
-#[derive(Default)]
-struct Charted {
-    board: Option<LogBoard>,
-    paths: Vec<PathPattern>,
-    /// The paths of the last chart, and how many series they select.
-    counted: Option<(Vec<PathPattern>, usize)>,
-    /// By its text, why a path selects nothing.
-    missing: HashMap<String, String>,
 }
 
 impl Log {
@@ -115,14 +104,14 @@ impl Log {
         files: Vec<(String, PathBuf)>,
         uploaded: Option<File>,
         reading: ReadOptions,
-        work: &Work,
+        workers: &Workers,
     ) -> Self {
         Self {
             id,
             origin,
             files,
             _uploaded: uploaded,
-            is_closed: Arc::default(),
+            is_closed: AtomicBool::new(false),
             progress: Default::default(),
             state: Mutex::new(LogState::Reading),
             board: Arc::default(),
@@ -131,11 +120,11 @@ impl Log {
             last_used: Mutex::new(Instant::now()),
             memory: Mutex::new(reading.budget.part()),
             reading,
-            freed: Arc::clone(&work.freed),
+            freed: Arc::clone(&workers.freed),
         }
     }
 
-    /// What clients call it.
+    /// The name that clients see.
     pub(crate) fn name(&self) -> String {
         match self.files.as_slice() {
             [(name, _)] => name.clone(),
@@ -149,75 +138,77 @@ impl Log {
     }
 
     pub(crate) fn state(&self) -> LogState {
-        lock(&self.state).clone()
+        self.state.lock().ignore_poison().clone()
     }
 
-    /// What is known of it.
-    pub(crate) fn facts(&self) -> Result<Arc<Facts>, Refusal> {
+    pub(crate) fn facts(&self) -> Result<Arc<LogSummary>, ApiError> {
         match self.state() {
             LogState::Ready(facts) => Ok(facts),
-            LogState::Reading => Err(Refusal::conflict("this log is still being read; ask again soon")),
-            LogState::Failed(why) => Err(why),
+            LogState::Reading => Err(ApiError::conflict("the log is still being read; try again soon")),
+            LogState::Failed(error) => Err(error),
         }
     }
 
-    /// Refuses where another file has come in the place of one that was read, or one was cut: nothing of it fits together with
-    /// what is known. One that grows is the same.
-    pub(crate) fn check_files(&self) -> Result<(), Refusal> {
-        let stamps = lock(&self.stamps).clone();
+    /// Fails if a file was replaced or truncated since it was read. Growth is allowed.
+    pub(crate) fn check_files(&self) -> Result<(), ApiError> {
+        let stamps = self.stamps.lock().ignore_poison().clone();
         for ((name, path), stamp) in self.files.iter().zip(&stamps) {
             let now = Stamp::of(path);
             if (now.device, now.inode) != (stamp.device, stamp.inode) || now.bytes < stamp.bytes {
-                return Err(Refusal::conflict(format!(
-                    "{name} is another file than the one that was opened, or was cut: open it again"
+                return Err(ApiError::conflict(format!(
+                    "{name} was replaced or truncated while it was open: open it again"
                 )));
             }
         }
         Ok(())
     }
 
-    /// How much of it is read, from 0 to 1.
+    /// The fraction that has been read, from 0 to 1.
     pub(crate) fn progress(&self) -> f64 {
-        let [read, all] = [0, 1].map(|number| self.progress[number].load(Ordering::Relaxed));
+        let [read, all] = [0, 1].map(|index| self.progress[index].load(Ordering::Relaxed));
         match self.state() {
             LogState::Reading => (read as f64 / all.max(1) as f64).min(1.0),
             _ => 1.0,
         }
     }
 
-    /// Whether clients may close it: one of them has opened it.
+    /// Whether clients can close the log.
     pub(crate) fn is_closable(&self) -> bool {
         self.origin != Origin::Named
     }
 
     pub(super) fn touch(&self) {
-        *lock(&self.last_used) = Instant::now();
+        *self.last_used.lock().ignore_poison() = Instant::now();
     }
 
     pub(super) fn idle(&self) -> Duration {
-        lock(&self.last_used).elapsed()
+        self.last_used.lock().ignore_poison().elapsed()
     }
 
-    /// Ends all reading of it.
+    /// Stops all reading of the log.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
     }
 
-    /// How its files are read.
-    pub(crate) fn reading(&self) -> ReadOptions {
-        ReadOptions { budget: lock(&self.memory).clone(), ..self.reading.clone() }
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// What is answered where its samples could not be read.
-    pub(crate) fn refusal(&self, error: &FlowError) -> Refusal {
+    pub(crate) fn reading(&self) -> ReadOptions {
+        ReadOptions { budget: self.memory.lock().ignore_poison().clone(), ..self.reading.clone() }
+    }
+
+    pub(crate) fn api_error(&self, error: &FlowError) -> ApiError {
         match error {
-            FlowError::Log(over) if over.is_over_budget() => Refusal::no_memory(self.spoken(error)),
-            _ => Refusal::conflict(self.spoken(error)),
+            FlowError::Log(over) if over.is_over_budget() => {
+                ApiError::memory_full(self.with_client_names(error))
+            }
+            _ => ApiError::conflict(self.with_client_names(error)),
         }
     }
 
-    /// A message about it, in which its files have the names that clients know.
-    pub(crate) fn spoken(&self, message: impl Display) -> String {
+    /// Replaces the paths in a message by the names that clients see.
+    pub(crate) fn with_client_names(&self, message: impl Display) -> String {
         let mut text = message.to_string();
         for (name, path) in &self.files {
             text = text.replace(&path.display().to_string(), name);
@@ -225,186 +216,122 @@ impl Log {
         text
     }
 
-    /// What was found damaged.
+    /// The problems found so far.
     pub(crate) fn problems(&self) -> Vec<String> {
-        // Where it is charted just now, what was known before is told.
-        let Ok(charted) = self.board.try_lock() else { return lock(&self.problems).clone() };
+        // While a chart is being computed, returns the problems of the last query.
+        let Ok(chart_board) = self.board.try_lock() else {
+            return self.problems.lock().ignore_poison().clone();
+        };
         let mut lines: Vec<_> =
-            self.check_files().err().map(|refusal| refusal.message().to_owned()).into_iter().collect();
-        for report in charted.board.iter().flat_map(LogBoard::reports) {
+            self.check_files().err().map(|error| error.message().to_owned()).into_iter().collect();
+        for report in chart_board.board.iter().flat_map(LogBoard::reports) {
             let problems = report.problems();
             for problem in problems.list().iter().take(MAX_PROBLEMS) {
-                lines.push(self.spoken(format_args!("{}: {problem}", report.path().display())));
+                lines.push(self.with_client_names(format_args!("{}: {problem}", report.path().display())));
             }
             let more = problems.count().saturating_sub(MAX_PROBLEMS as u64);
             if more > 0 {
-                lines.push(self.spoken(format_args!("{}: and {more} more", report.path().display())));
+                lines.push(
+                    self.with_client_names(format_args!("{}: {more} more problems", report.path().display())),
+                );
             }
         }
-        lock(&self.problems).clone_from(&lines);
+        self.problems.lock().ignore_poison().clone_from(&lines);
         lines
     }
 
-    /// Begins to read it. `notices` are told where it cannot be read, unless it was closed.
-    pub(super) fn read(self: &Arc<Self>, work: &Work, notices: Option<LineLog>) {
-        let (log, work) = (Arc::clone(self), work.clone());
+    /// Starts to read the log. If it cannot be read and is not closed, `notices` is called.
+    pub(super) fn read(self: &Arc<Self>, workers: &Workers, notices: Option<LineLog>) {
+        let (log, workers) = (Arc::clone(self), workers.clone());
         tokio::spawn(async move {
-            let mut charted = Arc::clone(&log.board).lock_owned().await;
+            let mut chart_board = Arc::clone(&log.board).lock_owned().await;
             let reading = Arc::clone(&log);
-            let opened = work.run_long(move |_| {
-                *lock(&reading.stamps) = reading.files.iter().map(|(_, path)| Stamp::of(path)).collect();
-                let mut follow = |progress: LogProgress| reading.follow(progress);
-                let board = LogBoard::open_with(reading.paths(), reading.reading(), &mut follow)
-                    .map_err(|error| reading.unreadable(&error, notices.as_ref()))?;
-                let facts = Facts::of(&board);
-                Ok((board, facts))
+            let opened = workers.run_long(move |_| {
+                *reading.stamps.lock().ignore_poison() =
+                    reading.files.iter().map(|(_, path)| Stamp::of(path)).collect();
+                let mut follow = |progress: LogProgress| reading.set_progress(progress);
+                LogBoard::open_with(reading.paths(), reading.reading(), &mut follow)
+                    .map_err(|error| reading.unreadable(&error, notices.as_ref()))
             });
-            let state = match opened.await {
-                Ok((board, facts)) => {
-                    charted.board = Some(board);
-                    LogState::Ready(Arc::new(facts))
+            match opened.await {
+                Ok(board) => log.set_ready(chart_board.board.insert(board)),
+                Err(error) => {
+                    // Releases the memory.
+                    *log.memory.lock().ignore_poison() = log.reading.budget.part();
+                    *log.state.lock().ignore_poison() = LogState::Failed(error);
                 }
-                Err(why) => {
-                    // What it had of the memory at most is given back: nothing of it is kept.
-                    *lock(&log.memory) = log.reading.budget.part();
-                    LogState::Failed(why)
-                }
-            };
-            *lock(&log.state) = state;
+            }
         });
     }
 
-    /// What clients are told where it cannot be read.
-    fn unreadable(&self, error: &FlowError, notices: Option<&LineLog>) -> Refusal {
+    /// Records the facts about the log that was read.
+    pub(super) fn set_ready(&self, board: &LogBoard) {
+        *self.state.lock().ignore_poison() = LogState::Ready(Arc::new(LogSummary::of(board)));
+    }
+
+    fn unreadable(&self, error: &FlowError, notices: Option<&LineLog>) -> ApiError {
         if let Some(notices) = notices
-            && !self.is_closed.load(Ordering::Relaxed)
+            && !self.is_closed()
         {
             notices(&error.to_string());
         }
-        self.refusal(error)
+        self.api_error(error)
     }
 
-    fn follow(&self, progress: LogProgress) -> ControlFlow<()> {
+    fn set_progress(&self, progress: LogProgress) -> ControlFlow<()> {
         self.progress[0].store(progress.bytes_read, Ordering::Relaxed);
         self.progress[1].store(progress.bytes, Ordering::Relaxed);
-        match self.is_closed.load(Ordering::Relaxed) {
+        match self.is_closed() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     }
 
-    /// Has a stretch of it reduced to columns, and `answer` made of that, with the paths that select nothing.
+    /// Reduces a time range to columns. `choose` is as for [`ChartBoard::reduce`]; `respond` gets the result, and the
+    /// paths that select nothing with a reason.
     pub(crate) async fn chart<T: Send + 'static>(
         self: &Arc<Self>,
-        work: &Work,
+        workers: &Workers,
         paths: Vec<PathPattern>,
-        choose: impl FnOnce(Span) -> Result<(Span, usize), Refusal> + Send + 'static,
-        answer: impl FnOnce(Option<&Reduced>, &[(String, String)]) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        choose: impl FnOnce(Span) -> Result<(Span, usize), ApiError> + Send + 'static,
+        respond: impl FnOnce(Option<&Reduced>, &[(String, String)]) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
         self.facts()?;
         let locked = Arc::clone(&self.board).lock_owned();
-        let Ok(mut charted) = tokio::time::timeout(Duration::from_secs(60), locked).await else {
-            return Err(Refusal::too_many("others look at this log just now; try again"));
+        let Ok(mut board) = tokio::time::timeout(Duration::from_secs(60), locked).await else {
+            return Err(ApiError::too_many_requests("the log is in use by other requests; try again"));
         };
         let log = Arc::clone(self);
-        work.run(move |cancel| {
-            log.check_files()?;
-            let missing = charted.take_paths(&log, &paths, cancel)?;
-            let Charted { board, counted, .. } = &mut *charted;
-            let Some(board) = board else {
-                return Err(Refusal::conflict("this log was not read"));
-            };
-            let Some(whole) = board.span() else { return answer(None, &missing) };
-            let (span, columns) = choose(whole)?;
-            if counted.as_ref().is_none_or(|(counted, _)| *counted != paths) {
-                let all = board.reduce(whole, 1, &paths);
-                let all = all.map_err(|error| log.refusal(&error))?;
-                *counted = Some((paths.clone(), all.series.len()));
-            }
-            check_cells(counted.as_ref().map_or(0, |(_, series)| *series), columns)?;
-            let reduced = board.reduce(span, columns, &paths);
-            let reduced = reduced.map_err(|error| log.refusal(&error))?;
-            answer(Some(&reduced), &missing)
-        })
-        .await
+        workers
+            .run(move |cancel| {
+                log.check_files()?;
+                let missing = board.set_paths(&log, &paths, cancel)?;
+                respond(board.reduce(&log, &paths, choose)?.as_ref(), &missing)
+            })
+            .await
     }
 }
 
-impl Charted {
-    /// Makes the board ready for these paths; gives those that select nothing.
-    fn take_paths(
-        &mut self,
-        log: &Log,
-        paths: &[PathPattern],
-        cancel: &Cancel,
-    ) -> Result<Vec<(String, String)>, Refusal> {
-        let Some(board) = &mut self.board else { return Ok(Vec::new()) };
-        if paths.iter().any(|path| !self.paths.contains(path)) {
-            let mut all: Vec<_> = self.paths.drain(..).filter(|path| !paths.contains(path)).collect();
-            all.extend(paths.iter().cloned());
-            let too_many = all.len().saturating_sub(MAX_RECENT);
-            all.drain(..too_many);
-            // What was asked for before is forgotten where all together would be too many; what is refused is not kept.
-            let catalogue = board.catalogue();
-            let mut series: usize = 0;
-            let mut refusal = None;
-            let kept = all.iter().rev().take_while(|path| {
-                series = series.saturating_add(catalogue.most_series(path));
-                refusal = check_series(series).err();
-                refusal.is_none()
-            });
-            let kept = kept.count();
-            if let Some(refusal) = refusal.filter(|_| kept < paths.len()) {
-                self.paths = all;
-                self.paths.truncate(self.paths.len() - paths.len());
-                return Err(refusal);
-            }
-            all.drain(..all.len() - kept);
-            let mut follow = |_: LogProgress| match cancel.is_over() || log.is_closed.load(Ordering::Relaxed)
-            {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            };
-            let selection = board.set_paths(&all, &mut follow);
-            let selection = selection.map_err(|error| log.refusal(&error))?;
-            if follow(LogProgress::default()).is_break() {
-                return Err(Cancel::refusal());
-            }
-            let why = |advice: Option<String>| match advice {
-                Some(advice) => format!("not in the log: {advice}"),
-                None => "not in the log".to_owned(),
-            };
-            self.missing =
-                selection.unmatched().into_iter().map(|(path, advice)| (path, why(advice))).collect();
-            self.paths = all;
-            // More is known of a log once it was read.
-            *lock(&log.state) = LogState::Ready(Arc::new(Facts::of(board)));
-        }
-        let missing = |path: &PathPattern| {
-            let text = path.to_string();
-            let why = self.missing.get(&text)?.clone();
-            Some((text, why))
-        };
-        Ok(paths.iter().filter_map(missing).collect())
-    }
-}
-
-impl Facts {
+impl LogSummary {
     fn of(board: &LogBoard) -> Self {
         let catalogue = board.catalogue();
+        let is_text = board.reports().iter().any(|report| report.facts().format.is_formatted());
         Self {
             machines: catalogue.machines().iter().map(ToString::to_string).collect(),
             span: board.span(),
             samples: board.samples(),
             interval: board.typical_interval().map(|units| units as f64 / FileTime::PER_SECOND as f64),
             zone: board.zone().clone(),
-            is_formatted: board.reports().iter().any(|report| report.facts().format.is_formatted()),
+            is_formatted: is_text || has_formatted_values(&catalogue),
             default_paths: catalogue.first_choice().to_vec(),
             catalogue,
         }
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Whether any counter has only arithmetic averages. Like `tacho stats`, this looks at the counter type, because a BLG
+/// can contain the formatted values of a text log.
+fn has_formatted_values(catalogue: &LogCatalogue) -> bool {
+    let is_formatted = |entry: &CounterEntry| entry.counter.counter_type.formula() == Some(Formula::Double);
+    catalogue.sets().iter().flat_map(|set| &set.counters).any(is_formatted)
 }

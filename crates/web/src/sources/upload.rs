@@ -1,145 +1,135 @@
-//! Logs that clients upload.
+//! Receiving logs from clients.
 
+use std::future::poll_fn;
 use std::os::fd::AsRawFd as _;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::StatusCode;
 use bytes::Bytes;
-use http_body::Body as _;
+use http_body::{Body as _, Frame};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Log, Origin, Sources};
-use crate::answer::Refusal;
+use crate::response::ApiError;
 
-/// Most uploads that are received at a time.
-const MAX_ARRIVING: usize = 4;
-/// How long a client may send nothing.
-const SILENCE: Duration = Duration::from_secs(30);
-/// Bytes a second, from the begin of an upload to any moment of it, that are waited for. The slowest telephone lines, of
-/// modems and of GSM, bring more; who sends a byte now and then would hold a place of others for ever.
-const LEAST_RATE: u64 = 4 << 10;
-/// What an upload may take in addition: a line may be slow to begin.
-const HEAD_START: Duration = Duration::from_secs(60);
-/// Longest name of a log, in bytes.
+/// Maximum number of uploads that are received at a time.
+const MAX_RECEIVING: usize = 4;
+/// Time limit for the next data.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// Minimum average rate since the start of an upload, in bytes per second. Even slow modems are faster. Without it, a
+/// client that sends a byte now and then would block others forever.
+const MIN_RATE: u64 = 4 << 10;
+/// Additional time for slow starts.
+const GRACE: Duration = Duration::from_secs(60);
+/// Maximum length of a log's name, in bytes.
 const MAX_NAME: usize = 200;
 
-/// A place for an upload, given back when it is dropped.
+/// An upload in progress. It counts toward the limit until this is dropped.
 pub(crate) struct Upload<'a>(&'a Sources);
 
 impl Drop for Upload<'_> {
     fn drop(&mut self) {
-        self.0.lock().arriving -= 1;
+        self.0.lock().receiving -= 1;
     }
 }
 
 impl Sources {
-    /// A place for an upload of so many bytes, where the client tells.
-    pub(crate) fn begin_upload(&self, bytes: Option<u64>) -> Result<Upload<'_>, Refusal> {
+    /// Admits an upload; `bytes` is its length, if known.
+    pub(crate) fn begin_upload(&self, bytes: Option<u64>) -> Result<Upload<'_>, ApiError> {
         if bytes.is_some_and(|bytes| bytes > self.uploads.max_bytes) {
             return Err(too_long(self.uploads.max_bytes));
         }
         self.check_memory()?;
         let mut open = self.lock();
-        if open.arriving >= MAX_ARRIVING {
-            return Err(Refusal::too_many(format!(
-                "{MAX_ARRIVING} uploads are being received already; try again when one of them has ended"
+        if open.receiving >= MAX_RECEIVING {
+            return Err(ApiError::too_many_requests(format!(
+                "the limit of {MAX_RECEIVING} concurrent uploads is reached; try again later"
             )));
         }
         let uploaded = open.logs.values().filter(|log| log.origin == Origin::Uploaded).count();
-        if uploaded + open.arriving >= self.uploads.max_count {
-            return Err(Refusal::too_many(format!(
-                "at most {} uploaded logs are open at a time; close one",
+        if uploaded + open.receiving >= self.uploads.max_count {
+            return Err(ApiError::too_many_requests(format!(
+                "the limit of {} uploaded logs is reached; close one",
                 self.uploads.max_count
             )));
         }
-        open.arriving += 1;
+        open.receiving += 1;
         Ok(Upload(self))
     }
 }
 
 impl Upload<'_> {
-    /// Receives a log and begins to read it. Its file has no name, so that nothing stays of it however the server ends.
-    pub(crate) async fn receive(self, name: &str, mut body: Body) -> Result<Arc<Log>, Refusal> {
+    /// Receives a log and starts to read it. The file has no name, so nothing remains on the disk, however the server
+    /// ends.
+    pub(crate) async fn receive(self, name: &str, mut body: Body) -> Result<Arc<Log>, ApiError> {
         let folder = self.0.uploads.folder.clone();
-        let made = tokio::task::spawn_blocking(move || tempfile::tempfile_in(folder));
-        let made = made.await.map_err(|_| Refusal::busy("the server ends"))?;
-        let mut file = tokio::fs::File::from_std(made.map_err(no_room)?);
+        let created = tokio::task::spawn_blocking(move || tempfile::tempfile_in(folder));
+        let created = created.await.map_err(|_| ApiError::unavailable("the server is shutting down"))?;
+        let mut file = tokio::fs::File::from_std(created.map_err(disk_full)?);
         let began = Instant::now();
         let mut received = 0;
         loop {
-            let (silent, slow) = (Instant::now() + SILENCE, began + longest(received));
-            let Ok(chunk) = timeout_at(silent.min(slow), Chunk(&mut body)).await else {
-                return Err(Refusal::new(
+            let (pause_end, deadline) = (Instant::now() + MAX_PAUSE, began + max_duration(received));
+            let Ok(chunk) = timeout_at(pause_end.min(deadline), next_chunk(&mut body)).await else {
+                return Err(ApiError::new(
                     StatusCode::REQUEST_TIMEOUT,
-                    match silent < slow {
-                        true => "nothing came for half a minute".to_owned(),
-                        false => format!("the upload is slower than {LEAST_RATE} bytes a second"),
+                    match pause_end < deadline {
+                        true => "no data for half a minute".to_owned(),
+                        false => format!("the upload is slower than {MIN_RATE} bytes per second"),
                     },
                 ));
             };
             let Some(chunk) = chunk else { break };
-            let chunk = chunk.map_err(|_| Refusal::bad("the upload was cut short"))?;
+            let chunk = chunk.map_err(|_| ApiError::bad_request("the upload is truncated"))?;
             received += chunk.len() as u64;
             if received > self.0.uploads.max_bytes {
                 return Err(too_long(self.0.uploads.max_bytes));
             }
-            file.write_all(&chunk).await.map_err(no_room)?;
+            file.write_all(&chunk).await.map_err(disk_full)?;
         }
-        file.flush().await.map_err(no_room)?;
+        file.flush().await.map_err(disk_full)?;
         if received == 0 {
-            return Err(Refusal::bad("the upload is empty"));
+            return Err(ApiError::bad_request("the upload is empty"));
         }
         let file = file.into_std().await;
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        let log = self.0.insert(Origin::Uploaded, vec![(shown_name(name), path)], Some(file))?;
-        log.read(&self.0.work, None);
+        let log = self.0.insert(Origin::Uploaded, vec![(display_name(name), path)], Some(file))?;
+        log.read(&self.0.workers, None);
         Ok(log)
     }
 }
 
-/// The next piece of a body.
-struct Chunk<'a>(&'a mut Body);
-
-impl Future for Chunk<'_> {
-    type Output = Option<Result<Bytes, axum::Error>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        loop {
-            match ready!(Pin::new(&mut *self.0).poll_frame(context)) {
-                None => return Poll::Ready(None),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                // Trailers are of no interest.
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        return Poll::Ready(Some(Ok(data)));
-                    }
-                }
-            }
+/// The next data of a body; trailers are ignored.
+async fn next_chunk(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
+    loop {
+        match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await?.map(Frame::into_data) {
+            Ok(Ok(data)) => return Some(Ok(data)),
+            Ok(Err(_)) => {}
+            Err(error) => return Some(Err(error)),
         }
     }
 }
 
-fn too_long(most: u64) -> Refusal {
-    Refusal::too_large(format!("at most {most} bytes of a log are taken (--max-upload)"))
+fn too_long(max: u64) -> ApiError {
+    ApiError::too_large(format!("the log is longer than {max} bytes (--max-upload)"))
 }
 
-fn no_room(_: std::io::Error) -> Refusal {
-    Refusal::no_room("upload")
+fn disk_full(_: std::io::Error) -> ApiError {
+    ApiError::disk_full("upload")
 }
 
-/// How long an upload may have taken once so many bytes came.
-fn longest(received: u64) -> Duration {
-    HEAD_START + Duration::from_secs(received / LEAST_RATE)
+/// Time limit for the next data of an upload, after `received` bytes.
+fn max_duration(received: u64) -> Duration {
+    GRACE + Duration::from_secs(received / MIN_RATE)
 }
 
-/// What an uploaded log is called: the last part of the name that the client gives, as text of one line.
-fn shown_name(name: &str) -> String {
+/// The name of an uploaded log: the last part of the client's name, as text of one line.
+fn display_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let mut text = String::new();
     for letter in last.chars().filter(|letter| !letter.is_control()) {
@@ -153,13 +143,15 @@ fn shown_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll, ready};
+
     use tachograph_logs::ReadOptions;
 
     use super::*;
     use crate::options::Uploads;
-    use crate::work::Work;
+    use crate::workers::Workers;
 
-    /// Sends so many bytes after each wait.
+    /// A body that sends a chunk after each wait.
     struct Trickle {
         wait: tokio::time::Interval,
         bytes: usize,
@@ -181,43 +173,43 @@ mod tests {
         }
     }
 
-    /// What becomes of an upload of pieces that come one after another, and after how many seconds.
+    /// The outcome of a slow upload, and its duration in seconds.
     fn receive(bytes: usize, wait: Duration, pieces: usize) -> (Result<(), String>, u64) {
-        // Time goes by when nothing else is left to do.
+        // The paused clock advances when all tasks wait.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         runtime.expect("a runtime").block_on(async {
             let folder = tempfile::tempdir().expect("a folder");
             let uploads = Uploads { folder: folder.path().to_path_buf(), ..Uploads::default() };
             let sources =
-                Sources::new(&[], uploads, ReadOptions::default(), None, Work::new(1)).expect("no files");
+                Sources::new(&[], uploads, ReadOptions::default(), None, Workers::new(1)).expect("no files");
             let body = Body::new(Trickle { wait: tokio::time::interval(wait), bytes, left: pieces });
             let began = Instant::now();
-            let upload = sources.begin_upload(None).expect("a place");
+            let upload = sources.begin_upload(None).expect("admitted");
             let outcome = upload.receive("x.blg", body).await;
-            let outcome = outcome.map(drop).map_err(|refusal| refusal.message().to_owned());
-            assert_eq!(sources.lock().arriving, 0);
+            let outcome = outcome.map(drop).map_err(|error| error.message().to_owned());
+            assert_eq!(sources.lock().receiving, 0);
             assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
             (outcome, began.elapsed().as_secs())
         })
     }
 
     #[test]
-    fn an_upload_must_go_on_at_the_pace_of_a_slow_line() {
-        let silent = Err("nothing came for half a minute".to_owned());
-        assert_eq!(receive(1, Duration::from_secs(31), 5), (silent, 30));
-        let slow = Err("the upload is slower than 4096 bytes a second".to_owned());
+    fn uploads_that_pause_or_are_too_slow_are_refused() {
+        let paused = Err("no data for half a minute".to_owned());
+        assert_eq!(receive(1, Duration::from_secs(31), 5), (paused, 30));
+        let slow = Err("the upload is slower than 4096 bytes per second".to_owned());
         assert_eq!(receive(1, Duration::from_secs(29), 1000), (slow, 60));
-        // 56 kbit/s, for an hour; and a line that stands still for a while at the begin.
+        // 56 kbit/s for an hour; a line with long pauses.
         assert_eq!(receive(7000, Duration::from_secs(1), 3600), (Ok(()), 3600));
         assert_eq!(receive(120_000, Duration::from_secs(29), 10), (Ok(()), 290));
     }
 
     #[test]
-    fn names_are_only_shown() {
-        assert_eq!(shown_name(r"C:\logs\server.blg"), "server.blg");
-        assert_eq!(shown_name("../../etc/passwd"), "passwd");
-        assert_eq!(shown_name("a\r\nb.blg"), "ab.blg");
-        assert_eq!(shown_name("/"), "upload");
-        assert_eq!(shown_name(&"ä".repeat(500)).len(), MAX_NAME);
+    fn names_are_reduced_to_one_line_without_folders() {
+        assert_eq!(display_name(r"C:\logs\server.blg"), "server.blg");
+        assert_eq!(display_name("../../etc/passwd"), "passwd");
+        assert_eq!(display_name("a\r\nb.blg"), "ab.blg");
+        assert_eq!(display_name("/"), "upload");
+        assert_eq!(display_name(&"ä".repeat(500)).len(), MAX_NAME);
     }
 }

@@ -1,4 +1,4 @@
-// All tests, one after the other in one process: they share a browser.
+// All tests in one process: they share a browser.
 import "./vendored.test.mjs";
 import "./units.test.mjs";
 import "./live.test.mjs";
@@ -6,5 +6,5 @@ import "./logs.test.mjs";
 import "./saving.test.mjs";
 import "./looks.test.mjs";
 import "./keyboard.test.mjs";
-import "./trouble.test.mjs";
+import "./errors.test.mjs";
 import "./corpus.test.mjs";

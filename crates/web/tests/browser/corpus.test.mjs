@@ -1,4 +1,4 @@
-// Logs that Windows wrote, where they are at hand.
+// Logs written by Windows, if available.
 
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -22,8 +22,8 @@ if (corpus) {
       assert.equal(await page.textContent("#value-duration"), "9:59");
       await drag(page, 0.3, 0.5);
       const range = await rangeAfter(page, null);
-      const told = JSON.parse(await tacho("stats", log, "-b", iso(range.begin), "-e", iso(range.end), "-f", "json"));
-      await legendIs(page, told, { isOf: inLegend });
+      const expected = JSON.parse(await tacho("stats", log, "-b", iso(range.begin), "-e", iso(range.end), "-f", "json"));
+      await legendIs(page, expected, { isOf: inLegend });
     });
     await server.stop();
   });

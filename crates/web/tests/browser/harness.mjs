@@ -1,4 +1,4 @@
-// What the tests stand on: the server, the browser, and pages that fail on any error of theirs.
+// Shared by the tests: the server, the browser, and pages that fail on any error.
 
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -12,39 +12,39 @@ import { chromium } from "playwright-core";
 
 export const { TACHO, OUT, PAGE } = process.env;
 export const screenshots = path.join(OUT, "screenshots");
-/** A folder that is removed in the end. */
+/** A folder that is deleted at the end. */
 export const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "tacho-browser-"));
 const run = promisify(execFile);
 const running = new Set();
 
-/** What the command prints. */
+/** The output of the command. */
 export async function tacho(...args) {
   const { stdout } = await run(TACHO, args, { maxBuffer: 64 << 20 });
   return stdout;
 }
 
-/** A server: `{url, port, stop()}`. Ends with the tests at the latest. */
+/** Starts a server: `{url, port, stop()}`. It is killed when the tests end. */
 export async function serve(...args) {
   const child = spawn(TACHO, ["serve", ...(args.includes("--port") ? [] : ["--port", "0"]), ...args], { stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
   const ended = new Promise((resolve) => child.once("exit", resolve));
-  let said = "";
+  let output = "";
   const url = await new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on("line", (line) => {
-        said += `${line}\n`;
+        output += `${line}\n`;
         const found = /https?:\/\/[^\s/]+:\d+\//.exec(line) ?? /https?:\/\/[^\s/]+:\d+/.exec(line);
         if (found) resolve(found[0].replace(/\/?$/, "/"));
       });
     }
-    child.once("exit", (status) => reject(new Error(`the server ended with status ${status}:\n${said}`)));
+    child.once("exit", (status) => reject(new Error(`the server ended with status ${status}:\n${output}`)));
   });
   const stop = async () => {
     child.kill("SIGTERM");
     await ended;
     running.delete(child);
   };
-  return { url, port: Number(new URL(url).port), stop, said: () => said };
+  return { url, port: Number(new URL(url).port), stop, output: () => output };
 }
 
 let browser = null;
@@ -52,7 +52,7 @@ async function theBrowser() {
   browser ??= await chromium.launch({
     executablePath: process.env.CHROMIUM_PATH,
     headless: true,
-    // The browser speaks to nobody but the server under test.
+    // The browser connects only to the server under test.
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"],
   });
   return browser;
@@ -60,7 +60,7 @@ async function theBrowser() {
 
 const KINDS = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".svg": "image/svg+xml" };
 
-/** For work on the page: its files as they are in the source now, under the headers of the server. */
+/** Serves the files of the page from the source, with the headers of the server. */
 async function fromSource(context) {
   await context.route(/^[^?#]*\/(assets\/[^?#]*)?([?#].*)?$/, async (route) => {
     const name = new URL(route.request().url()).pathname.replace(/^\/(assets\/)?/, "") || "index.html";
@@ -72,7 +72,7 @@ async function fromSource(context) {
   });
 }
 
-/** For finding tests and code that only a fast machine keeps in order: a slow processor, and answers out of order. */
+/** Slows the processor, and delays responses at random, to find races. */
 async function slowly(context, page) {
   const session = await context.newCDPSession(page);
   await session.send("Emulation.setCPUThrottlingRate", { rate: 1 + Math.random() * 7 });
@@ -85,7 +85,7 @@ async function slowly(context, page) {
 let known = 0;
 const [share, shares] = (process.env.SHARE ?? "0/1").split("/").map(Number);
 
-/** A test, unless another one was asked for, or it is another run's share of them. */
+/** Registers a test, unless ONLY or SHARE exclude it. */
 export function test(name, act) {
   const only = process.env.ONLY?.trim();
   if (only && !only.split(/\s+/).some((part) => name.includes(part))) return;
@@ -94,15 +94,15 @@ export function test(name, act) {
 }
 
 /**
- * Opens the page and hands it to `act(page)`. Errors and warnings on the console, exceptions, and requests that leave the
- * server fail the test, but for those that `allowed` (a pattern) matches. `prepare` runs in the page before anything of it.
- * A screenshot is kept under the test's name.
+ * Opens the page and hands it to `act(page)`. Errors and warnings on the console, exceptions, and requests to other
+ * servers fail the test, except those that match `allowed`. `prepare` runs in the page before its scripts. Saves a screenshot
+ * under the test's name.
  */
 export async function withPage(name, url, act, { width = 1280, height = 800, theme = "light", allowed = null, prepare = null, ...context } = {}) {
-  const made = await (await theBrowser()).newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true, timezoneId: "Europe/Berlin", locale: "en-US", ...context });
-  if (process.env.FROM_SOURCE) await fromSource(made);
-  const page = await made.newPage();
-  if (process.env.SLOWLY) await slowly(made, page);
+  const browserContext = await (await theBrowser()).newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce", acceptDownloads: true, timezoneId: "Europe/Berlin", locale: "en-US", ...context });
+  if (process.env.FROM_SOURCE) await fromSource(browserContext);
+  const page = await browserContext.newPage();
+  if (process.env.SLOWLY) await slowly(browserContext, page);
   page.setDefaultTimeout(20_000);
   if (prepare) await page.addInitScript(prepare);
   const errors = [];
@@ -112,7 +112,7 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
   page.on("pageerror", (error) => errors.push(`exception: ${error.stack}`));
   page.on("request", (request) => {
     const to = request.url();
-    if (!to.startsWith(new URL(url).origin) && !/^(blob|data):/.test(to)) errors.push(`a request to elsewhere: ${to}`);
+    if (!to.startsWith(new URL(url).origin) && !/^(blob|data):/.test(to)) errors.push(`a request to another server: ${to}`);
   });
   try {
     await page.goto(url);
@@ -124,30 +124,30 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
     if (errors.length) problem.message += `\nErrors of the page:\n${errors.join("\n")}`;
     throw problem;
   } finally {
-    await made.close();
+    await browserContext.close();
   }
 }
 
-/** Waits until a counter of this machine was collected so many times. */
+/** Waits until a counter of this machine was collected n times. */
 export async function collections(url, path, count) {
   const answer = await fetch(`${url}api/stream?${new URLSearchParams({ path })}`);
   let seen = 0;
   for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
     seen += piece.split("event: sample").length - 1;
-    // Who stops reading closes the stream.
+    // Returning closes the stream.
     if (seen >= count) return;
   }
   throw new Error(`the stream ended after ${seen} collections`);
 }
 
-/** The legend as `[{counter, instance, average, ...}]`, as it is shown. */
+/** The displayed legend: `[{counter, instance, average, ...}]`. */
 export function legend(page) {
   return page.$$eval("#legend-body tr", (rows) =>
     rows.map((row) => Object.fromEntries([...row.cells].map((cell) => [cell.dataset.column, cell.querySelector("select")?.value ?? cell.textContent]))),
   );
 }
 
-/** Waits until the legend has rows that `accept` takes; answers them. */
+/** Waits until `accept` is true for the rows of the legend; returns them. */
 export async function legendThat(page, accept, what) {
   const end = Date.now() + 20_000;
   let rows;
@@ -159,15 +159,15 @@ export async function legendThat(page, accept, what) {
   throw new Error(`the legend never had ${what}: ${JSON.stringify(rows, null, 1)}`);
 }
 
-/** The stretch zoomed into that the page shows the figures of: `{begin, end}` in milliseconds, null for the whole. */
+/** The zoomed range of the displayed figures: `{begin, end}` in milliseconds, null for the whole. */
 export async function rangeOf(page) {
-  const told = await page.getAttribute("#content", "data-range");
-  if (!told) return null;
-  const [begin, end] = told.split("~").map((text) => Math.round(Number(text) * 1000));
+  const expected = await page.getAttribute("#content", "data-range");
+  if (!expected) return null;
+  const [begin, end] = expected.split("~").map((text) => Math.round(Number(text) * 1000));
   return { begin, end };
 }
 
-/** The same once it is another one than `before`. */
+/** The range when it differs from `before`. */
 export async function rangeAfter(page, before) {
   const end = Date.now() + 10_000;
   for (;;) {
@@ -180,7 +180,7 @@ export async function rangeAfter(page, before) {
 
 export const iso = (milliseconds) => new Date(milliseconds).toISOString();
 
-/** Drags over the chart from one share of its width to another. */
+/** Drags over the chart; positions are parts of its width. */
 export async function drag(page, from, to) {
   const box = await page.locator(".u-over").boundingBox();
   const y = box.y + box.height / 2;
@@ -191,7 +191,7 @@ export async function drag(page, from, to) {
   await page.mouse.up();
 }
 
-/** Presses a button of the Save menu; answers the file that the browser saves: `{name, path}`. */
+/** Presses a button of the Save menu; returns the saved file: `{name, path}`. */
 export async function saved(page, button) {
   await page.click("summary:text-is('Save')");
   const [download] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
@@ -200,7 +200,7 @@ export async function saved(page, button) {
   return { name: download.suggestedFilename(), path: file };
 }
 
-/** A figure as the page writes it: three decimals, digits in groups, the tie to even. */
+/** A figure as on the page: three decimals, grouped digits, ties to even. */
 export function shown(value) {
   if (value === null) return "---";
   const size = Math.abs(value);
@@ -209,17 +209,17 @@ export function shown(value) {
   return new Intl.NumberFormat("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3, roundingMode: "halfEven" }).format(value);
 }
 
-/** Holds the legend against the figures of `tacho stats -f json`. */
+/** Compares the legend with the output of `tacho stats -f json`. */
 export function compare(rows, statistics) {
-  assert.equal(rows.length, statistics.length, "as many counters");
-  for (const told of statistics) {
-    const row = rows.find((one) => one.counter === told.counter && one.set === told.set && one.instance === (told.instance === null ? "---" : told.index ? `${told.instance}#${told.index}` : told.instance));
-    assert.ok(row, `${told.path} is in the legend: ${JSON.stringify(rows.map((one) => [one.counter, one.instance]))}`);
-    for (const figure of ["average", "last", "minimum", "maximum"]) assert.equal(row[figure], shown(told[figure]), `${figure} of ${told.path}`);
+  assert.equal(rows.length, statistics.length, "number of counters");
+  for (const expected of statistics) {
+    const row = rows.find((one) => one.counter === expected.counter && one.set === expected.set && one.instance === (expected.instance === null ? "---" : expected.index ? `${expected.instance}#${expected.index}` : expected.instance));
+    assert.ok(row, `${expected.path} is in the legend: ${JSON.stringify(rows.map((one) => [one.counter, one.instance]))}`);
+    for (const figure of ["average", "last", "minimum", "maximum"]) assert.equal(row[figure], shown(expected[figure]), `${figure} of ${expected.path}`);
   }
 }
 
-/** Waits until the legend has the figures of `tacho stats -f json`. `isOf` says which of them are on the chart. */
+/** Waits until the legend has the figures of `tacho stats -f json`. `isOf` selects those on the chart. */
 export async function legendIs(page, statistics, { isOf = () => true, isRow = () => true } = {}) {
   const end = Date.now() + 10_000;
   for (;;) {
@@ -233,7 +233,7 @@ export async function legendIs(page, statistics, { isOf = () => true, isRow = ()
   }
 }
 
-/** Whether a counter of `tacho stats` is one of the legend's. */
+/** Whether the legend has a counter of `tacho stats`. */
 export const inLegend = (line, rows) => rows.some((row) => row.counter === line.counter && row.set === line.set && row.instance === (line.instance === null ? "---" : line.index ? `${line.instance}#${line.index}` : line.instance));
 
 after(async () => {

@@ -1,4 +1,4 @@
-// Everything by keyboard alone.
+// Keyboard operation.
 
 import assert from "node:assert/strict";
 import { legend, legendThat, rangeAfter, serve, test, withPage } from "./harness.mjs";
@@ -39,7 +39,7 @@ test("keyboard: the tree, the legend, the views, the chart", async () => {
     assert.equal(await focused(), "add-button");
     await page.evaluate(() => document.activeElement.blur());
 
-    // All, by a typed path; then views.
+    // All instances by an entered path; then the views.
     await press("a");
     await page.focus("#path-field");
     await page.keyboard.type("no path");
@@ -102,7 +102,7 @@ test("keyboard: the tree, the legend, the views, the chart", async () => {
     assert.ok(await page.isVisible("#help-dialog"));
     await press("Escape");
 
-    // Removing everything leaves a page that says what to do.
+    // Without counters the page shows what to do.
     for (let left = before - 1; left > 0; left -= 1) {
       await press("Delete");
       await legendThat(page, (rows) => rows.length === left - 1, `${left - 1} rows`);
@@ -113,22 +113,22 @@ test("keyboard: the tree, the legend, the views, the chart", async () => {
   await server.stop();
 });
 
-test("keyboard: tabbing reaches everything, with the focus in sight", async () => {
+test("keyboard: Tab reaches all controls, with a visible focus", async () => {
   const server = await serve(await recordedLog());
   await withPage("tabbing", server.url, async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
     const seen = [];
     for (let index = 0; index < 60; index += 1) {
       await page.keyboard.press("Tab");
-      const told = await page.evaluate(() => {
+      const expected = await page.evaluate(() => {
         const at = document.activeElement;
         if (at === document.body) return null;
         const style = getComputedStyle(at.matches(".segments input") ? at.nextElementSibling : at);
         return { id: at.id || at.className || at.tagName, outline: `${style.outlineStyle} ${style.outlineWidth}` };
       });
-      if (!told) break;
-      assert.match(told.outline, /^(solid|auto) [1-9]/, `the focus on ${told.id} is seen`);
-      seen.push(told.id);
+      if (!expected) break;
+      assert.match(expected.outline, /^(solid|auto) [1-9]/, `the focus on ${expected.id} is seen`);
+      seen.push(expected.id);
     }
     for (const id of ["skip", "help-button", "theme-button", "add-button", "zoom-in", "chart"]) assert.ok(seen.includes(id), `${id} is reached: ${seen.join(" ")}`);
   });

@@ -8,7 +8,7 @@ import { collections, drag, iso, legend, legendIs, legendThat, rangeAfter, saved
 const PATH = "\\Processor Information(*)\\% Processor Time";
 const canvas = (page) => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
 
-/** Does something for which the page asks for a chart, not only for statistics; waits for the answer. */
+/** Performs an action for which the page requests a chart; waits for the response. */
 async function charted(page, act) {
   const isChart = (url) => /\/series$/.test(url.pathname) && Number(url.searchParams.get("columns")) > 1;
   const [answer] = await Promise.all([page.waitForResponse((one) => isChart(new URL(one.url()))), act()]);
@@ -20,7 +20,7 @@ async function freeze(page) {
   await page.waitForSelector("#live-state[data-state=frozen]");
 }
 
-/** The server's own statistics of a stretch of live data. */
+/** The server's statistics of a time range of live data. */
 async function statistics(page, url, paths, begin, end) {
   const query = new URLSearchParams([...paths.map((path) => ["path", path]), ["begin", iso(begin)], ["end", iso(end)], ["format", "json"]]);
   const answer = await page.request.get(`${url}api/sources/live/statistics?${query}`);
@@ -40,42 +40,42 @@ test("live: a counter added by the tree moves, freezes, and is zoomed into", asy
     const { instances } = await (await page.request.get(`${server.url}api/sources/live/instances?set=Processor%20Information`)).json();
     const rows = await legendThat(page, (found) => found.filter((row) => row.set === "Processor Information").length === instances.length, "all instances of the set");
     assert.deepEqual(new Set(rows.filter((row) => row.set === "Processor Information").map((row) => row.instance)), new Set(instances));
-    assert.ok(rows.some((row) => row.counter === "Available Bytes"), "what was there stays");
+    assert.ok(rows.some((row) => row.counter === "Available Bytes"), "earlier counters stay");
     await page.keyboard.press("Escape");
     await legendThat(page, (found) => found.every((row) => row.average !== "---"), "averages of all");
 
-    // The lines move: the picture and the range are others after some collections.
+    // The lines move: picture and range change.
     const range = () => page.textContent("#range-text");
     const [picture, before] = [await canvas(page), await range()];
     await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, before);
-    assert.notEqual(await canvas(page), picture, "the chart was drawn anew");
+    assert.notEqual(await canvas(page), picture, "the chart was redrawn");
     await collections(server.url, PATH, 6);
 
-    // Frozen, nothing moves, from the first drawing on; the figures are those of the frozen stretch.
+    // Frozen, nothing moves, from the first drawing; the figures are those of the frozen range.
     await page.evaluate(() => {
       window.seen = [];
-      const note = () => document.getElementById("live-state").dataset.state === "frozen" && window.seen.push(document.getElementById("range-text").textContent);
-      new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+      const record = () => document.getElementById("live-state").dataset.state === "frozen" && window.seen.push(document.getElementById("range-text").textContent);
+      new MutationObserver(record).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
     });
     await freeze(page);
     const frozen = await range();
     await collections(server.url, PATH, 3);
-    assert.equal(await range(), frozen, "a frozen chart stays as it is");
-    assert.deepEqual(await page.evaluate(() => [...new Set(window.seen)]), [frozen], "from the first drawing on");
+    assert.equal(await range(), frozen, "a frozen chart does not change");
+    assert.deepEqual(await page.evaluate(() => [...new Set(window.seen)]), [frozen], "from the first drawing");
 
-    // Zoomed by dragging: statistics of the stretch, from the server's raw values.
+    // Zoomed by dragging: statistics of the range from the server's raw values.
     await drag(page, 0.8, 0.999);
     const zoomed = await rangeAfter(page, null);
     assert.ok(zoomed && zoomed.end - zoomed.begin < 60_000, JSON.stringify(zoomed));
-    const told = await statistics(page, server.url, [PATH, "\\Memory\\Available Bytes"], zoomed.begin, zoomed.end);
-    await legendIs(page, told);
+    const expected = await statistics(page, server.url, [PATH, "\\Memory\\Available Bytes"], zoomed.begin, zoomed.end);
+    await legendIs(page, expected);
 
-    // What is on the screen can be taken along.
+    // The visible range can be saved.
     const csv = await saved(page, "#save-csv");
     const lines = fs.readFileSync(csv.path, "utf8").split("\r\n").filter(Boolean);
     assert.ok(lines.length > 2 && lines[0].includes("% Processor Time"), lines.slice(0, 2).join("\n"));
 
-    // One update takes the present window; then it runs again.
+    // Update once, then resume.
     const shown = await range();
     await page.keyboard.press("u");
     await page.waitForFunction((text) => document.getElementById("range-text").textContent !== text, shown);
@@ -86,7 +86,7 @@ test("live: a counter added by the tree moves, freezes, and is zoomed into", asy
   await server.stop();
 });
 
-test("live: the page opens with a saved view, and what is chosen later holds", async () => {
+test("live: the page opens with a saved view, and later changes persist", async () => {
   const file = path.join(scratch, "view.toml");
   const processors = "\\Processor Information(*)\\% Processor Time";
   fs.writeFileSync(
@@ -119,7 +119,7 @@ except = ['${processors.replace("*", "_Total")}']
     assert.equal((await (await page.request.get(`${server.url}api/sources/live`)).json()).interval, 0.2);
     await page.selectOption("#legend-body tr:has-text('Available Bytes') select", "-6");
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes("~-6~"));
-    await legendThat(page, (found) => found[0].scale === "-6", "the scale that was chosen");
+    await legendThat(page, (found) => found[0].scale === "-6", "the chosen scale");
     await page.reload();
     await legendThat(page, (found) => found[0]?.scale === "-6" && found.length === rows.length, "the same after loading the page again");
   });
@@ -138,7 +138,7 @@ test("live: every other collection, and few points", async () => {
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.getElementById("value-duration").textContent === "0:06");
     await legendThat(page, (rows) => rows.length === 1 && rows[0].average !== "---", "an average");
-    // What is out of range is not taken.
+    // Values out of range are ignored.
     await page.click("summary:text-is('Display')");
     await page.fill("#points-field", "1");
     await page.press("#points-field", "Enter");
@@ -148,7 +148,7 @@ test("live: every other collection, and few points", async () => {
   await server.stop();
 });
 
-test("live: what is frozen stays when the server has lost its samples", async () => {
+test("live: a frozen chart stays when the server has discarded its samples", async () => {
   const server = await serve("--interval", "0.01", "-c", "\\Memory\\Available Bytes", "-c", "\\System\\Context Switches/sec");
   await withPage("frozen-gone", server.url, async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
@@ -156,47 +156,47 @@ test("live: what is frozen stays when the server has lost its samples", async ()
     // The window is full: each part of it has samples.
     await collections(server.url, "\\Memory\\Available Bytes", 101);
     await freeze(page);
-    // The ring goes on until nothing of it is left.
+    // Wait until the ring has no sample of it.
     const frozenAt = Date.now();
     const isGone = async () => Date.parse((await (await page.request.get(`${server.url}api/sources/live`)).json()).begin) > frozenAt;
     while (!(await isGone())) await page.waitForTimeout(200);
-    const rows = await legendThat(page, (found) => found.every((row) => row.average !== "---"), "figures of what is frozen");
+    const rows = await legendThat(page, (found) => found.every((row) => row.average !== "---"), "figures of the frozen chart");
 
-    // A narrower window asks anew.
+    // A narrower window requests the chart again.
     const picture = await canvas(page);
     await charted(page, () => page.setViewportSize({ width: 700, height: 800 }));
     await page.waitForFunction((then) => document.querySelector("#chart canvas").toDataURL() !== then, picture);
-    assert.deepEqual(await legend(page), rows, "figures of the frozen stretch stay");
+    assert.deepEqual(await legend(page), rows, "figures of the frozen range stay");
     assert.ok(await page.isHidden("#chart-empty"));
     assert.equal(await page.textContent("#missing-text"), "");
 
-    // Of a part there are no figures any more, which is told.
+    // A part of it has no figures, with a message.
     await page.keyboard.press("+");
-    await page.waitForFunction(() => /does not keep the samples/.test(document.getElementById("missing-text").textContent));
+    await page.waitForFunction(() => /no longer has the samples/.test(document.getElementById("missing-text").textContent));
     assert.deepEqual((await legend(page)).map((row) => [row.counter, row.average]), rows.map((row) => [row.counter, "---"]));
     await page.keyboard.press("0");
     await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the figures of all of it again");
     await page.waitForFunction(() => document.getElementById("missing-text").textContent === "");
 
-    // A page that never had them says so.
+    // A new page shows that there are no samples.
     await page.keyboard.press("+");
     await page.waitForFunction(() => location.hash.includes("range="));
     await page.reload();
-    await page.waitForFunction(() => /no samples of this time/.test(document.getElementById("chart-empty").textContent));
+    await page.waitForFunction(() => /no samples in this time range/.test(document.getElementById("chart-empty").textContent));
     await page.keyboard.press("f");
     await legendThat(page, (found) => found.length === 2 && found.every((row) => row.average !== "---"), "live figures");
   });
   await server.stop();
 });
 
-test("live: a time before the first sample is said to have none", async () => {
+test("live: a range before the first sample shows a message", async () => {
   // The window is 100 s long: the server has run for a small part of it only.
   const server = await serve("--interval", "0.1", "-c", "\\Memory\\Available Bytes");
   await withPage("before-first", `${server.url}#points=1000`, async (page) => {
     const rows = await legendThat(page, (found) => found.length === 1 && found[0].average !== "---", "an average");
     await freeze(page);
     await page.keyboard.press("+");
-    await page.waitForFunction(() => document.getElementById("chart-empty").textContent === "There are no samples of this time.");
+    await page.waitForFunction(() => document.getElementById("chart-empty").textContent === "There are no samples in this time range.");
     assert.ok(await page.isVisible("#chart-empty"));
     assert.equal(await page.textContent("#missing-text"), "");
     await page.keyboard.press("0");
@@ -206,7 +206,7 @@ test("live: a time before the first sample is said to have none", async () => {
   await server.stop();
 });
 
-/** Waits until the stretch that a page shows is another one, twice. */
+/** Waits until the displayed range has changed twice. */
 async function moves(page) {
   for (let time = 0; time < 2; time += 1) {
     const text = await page.textContent("#range-text");
@@ -214,13 +214,13 @@ async function moves(page) {
   }
 }
 
-/** Makes a page believe that it is seen, or not: without a screen every page is. */
+/** Makes a page visible or hidden: without a screen all pages are visible. */
 const see = (page, isSeen) => page.evaluate((isHidden) => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
   document.dispatchEvent(new Event("visibilitychange"));
 }, !isSeen);
 
-test("live: in eight tabs of one browser all figures move", async () => {
+test("live: eight tabs of one browser are updated", async () => {
   const server = await serve("--interval", "0.2", "-c", "\\Memory\\Available Bytes", "-c", "\\System\\Context Switches/sec");
   await withPage("tabs", server.url, async (first) => {
     const pages = [first];
@@ -231,11 +231,11 @@ test("live: in eight tabs of one browser all figures move", async () => {
     }
     for (const page of pages) await page.waitForSelector("#live-state[data-state=live]");
     await Promise.all(pages.map(moves));
-    // As many streams as leave connections for everything else.
+    // Few streams, so that connections remain for other requests.
     const streams = (count) => first.waitForFunction(async (wanted) => (await navigator.locks.query()).held.length === wanted, count);
     await streams(3);
 
-    // A tab that is not seen any more gives its stream to one that is; seen again, it moves at once.
+    // A hidden tab releases its stream to a visible one; visible again, it is updated at once.
     const last = pages.at(-1);
     const hidden = pages.slice(0, 7);
     const taken = last.waitForRequest((request) => request.url().includes("/api/stream"));
@@ -246,7 +246,7 @@ test("live: in eight tabs of one browser all figures move", async () => {
     await Promise.all(hidden.map((page) => see(page, true)));
     await Promise.all(pages.map(moves));
     await streams(3);
-    // A tab that is closed leaves its stream to others.
+    // A closed tab releases its stream.
     await last.close();
     await streams(3);
     await Promise.all(hidden.map(moves));
@@ -254,7 +254,7 @@ test("live: in eight tabs of one browser all figures move", async () => {
   await server.stop();
 });
 
-test("live: without locks a tab has a stream while it is seen", async () => {
+test("live: without locks a tab has a stream while it is visible", async () => {
   const server = await serve("--interval", "0.2", "-c", "\\Memory\\Available Bytes");
   await withPage("no-locks", server.url, async (page) => {
     const stream = (request) => request.url().includes("/api/stream");

@@ -1,4 +1,4 @@
-// Logs for the tests: recorded by the command, and generated texts.
+// Logs for the tests: recorded BLGs and generated text logs.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -6,7 +6,7 @@ import { scratch, tacho } from "./harness.mjs";
 
 let recorded = null;
 
-/** A BLG that was recorded just now: processors, memory and disks, 60 samples at 0.1 s. */
+/** A recorded BLG: processors, memory, context switches; 60 samples at 0.1 s. */
 export function recordedLog() {
   recorded ??= (async () => {
     const file = path.join(scratch, "recorded.blg");
@@ -16,15 +16,15 @@ export function recordedLog() {
   return recorded;
 }
 
-/** A name that would turn the text after it around. */
+/** A name with bidirectional control characters. */
 export const TURNED = "a\u202eexe.txt\u2066\u0007";
 
-/** A name that a careless page would run. */
+/** A name that is HTML with a script. */
 export const HOSTILE = `<img src=x onerror="document.title='taken'">`;
 
 /**
- * A CSV log of `samples` samples at 1 s from 2024-03-05 10:00:00 UTC, of counters without a pattern that anybody could mistake
- * for another one's. `machine` names its machine.
+ * A CSV log of `samples` samples at 1 s from 2024-03-05 10:00:00 UTC. The counters have distinct values. `machine` is the
+ * name of the machine.
  */
 export function textLog(name, samples, { machine = "WEB1", instance = null, from = 0 } = {}) {
   const file = path.join(scratch, name);

@@ -1,4 +1,4 @@
-// Logs: opened, uploaded, dropped, zoomed into, laid over each other.
+// Logs: opening, uploading, dropping, zooming, overlaying.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -17,8 +17,8 @@ test("logs: an uploaded BLG, zoomed by dragging, has the figures of tacho stats"
     await page.waitForFunction(() => document.getElementById("source-names").textContent === "recorded.blg");
     // All counters of the log, by typed paths.
     await page.keyboard.press("a");
-    for (const told of ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes", "\\System\\Context Switches/sec"]) {
-      await page.fill("#path-field", told);
+    for (const expected of ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes", "\\System\\Context Switches/sec"]) {
+      await page.fill("#path-field", expected);
       await page.press("#path-field", "Enter");
     }
     await page.click("#tree-close");
@@ -31,7 +31,7 @@ test("logs: an uploaded BLG, zoomed by dragging, has the figures of tacho stats"
     assert.ok(range.end - range.begin > 2000 && range.end - range.begin < 4000, JSON.stringify(range));
     await legendIs(page, await statsOf(log, range));
 
-    // Further in by key, then back and forward.
+    // Zoom in by key, then back and forward.
     await page.keyboard.press("+");
     const closer = await rangeAfter(page, range);
     assert.ok(Math.abs(closer.end - closer.begin - (range.end - range.begin) / 2) < 5);
@@ -58,7 +58,7 @@ test("logs: the last sample belongs to a range up to the end", async () => {
     const whole = await stats(log);
     await legendThat(page, (rows) => rows.length === whole.length, "all counters of the log");
     await legendIs(page, whole);
-    // What the page says of the range, typed into the command: in the log's local time.
+    // The displayed range as arguments of the command, in the log's local time.
     const typed = async () => {
       const [, begin, end] = /, (\S+ \S+) – (\S+ \S+) \(/.exec(await page.textContent("#range-text"));
       return ["-b", begin, "-e", end];
@@ -67,12 +67,12 @@ test("logs: the last sample belongs to a range up to the end", async () => {
 
     await drag(page, 0.5, 1);
     const half = await rangeAfter(page, null);
-    const told = await stats(log, "-b", iso(half.begin));
-    await legendIs(page, told);
-    assert.deepEqual(await stats(log, ...(await typed())), told);
+    const expected = await stats(log, "-b", iso(half.begin));
+    await legendIs(page, expected);
+    assert.deepEqual(await stats(log, ...(await typed())), expected);
     await drag(page, 0, 0.5);
     const left = await rangeAfter(page, half);
-    // Moved against the end again.
+    // Move back to the end.
     for (let step = 0; step < 6; step += 1) await page.keyboard.press("ArrowRight");
     await page.waitForFunction((end) => document.getElementById("content").dataset.range.endsWith(`~${(end / 1000).toFixed(3)}`), half.end);
     const right = await rangeAfter(page, left);
@@ -81,7 +81,7 @@ test("logs: the last sample belongs to a range up to the end", async () => {
   await server.stop();
 });
 
-test("logs: a counter that two paths select is removed, and comes back by either", async () => {
+test("logs: a counter that two paths select is removed, and returns by either", async () => {
   const server = await serve(textLog("twice.csv", 60));
   const [all, one] = ["\\Processor Information(*)\\% Processor Time", "\\Processor Information(_Total)\\% Processor Time"];
   const chosen = new URLSearchParams([all, one, "\\System\\Threads"].map((path) => ["path", path]));
@@ -101,7 +101,7 @@ test("logs: a counter that two paths select is removed, and comes back by either
   await server.stop();
 });
 
-test("logs: a link brings the same view back", async () => {
+test("logs: a link restores the view", async () => {
   const log = textLog("linked.csv", 1200);
   const server = await serve(log);
   let link = "";
@@ -122,7 +122,7 @@ test("logs: a link brings the same view back", async () => {
     rows = await legend(page);
     await page.waitForFunction(() => ["line=", "sort=counter%7Edown", "range="].every((part) => location.hash.includes(part)));
     link = page.url();
-    // The same by name, kept in this browser; and by the clipboard.
+    // By a saved view too, and by the clipboard.
     await page.click("summary:text-is('Save')");
     await page.fill("#view-field", "threads");
     await page.press("#view-field", "Enter");
@@ -159,9 +159,9 @@ test("logs: dropped onto the page", async () => {
     assert.ok(!(await page.isVisible("#drop-veil")));
     await page.waitForFunction(() => document.getElementById("source-names").textContent === "dropped.csv");
     await legendThat(page, (found) => found.length > 0 && found[0].average !== "---", "the log's counters");
-    const told = await statsOf(log);
-    await legendIs(page, told, { isOf: inLegend });
-    // The average of a text log is marked as what it is.
+    const expected = await statsOf(log);
+    await legendIs(page, expected, { isOf: inLegend });
+    // Averages of a text log are marked as arithmetic.
     await page.waitForSelector("#value-arithmetic:not([hidden])");
     await page.waitForSelector("#legend-body td.arithmetic");
   });
@@ -183,7 +183,7 @@ test("logs: an upload is stopped", async () => {
   await server.stop();
 });
 
-test("logs: what is chosen before the server has said what there is holds", async () => {
+test("logs: settings that are changed before the sources are loaded persist", async () => {
   const server = await serve(textLog("first.csv", 50));
   await withPage("early", server.url, async (page) => {
     let answer;
@@ -203,7 +203,7 @@ test("logs: what is chosen before the server has said what there is holds", asyn
   await server.stop();
 });
 
-test("logs: scales change the picture and no figure", async () => {
+test("logs: scales change the chart but no figure", async () => {
   const log = await recordedLog();
   const server = await serve(log);
   const chosen = new URLSearchParams([["path", "\\Processor Information(_Total)\\% Processor Time"], ["path", "\\Memory\\Available Bytes"]]);
@@ -216,7 +216,7 @@ test("logs: scales change the picture and no figure", async () => {
     const fit = await legend(page);
     assert.ok(fit.every((row) => row.scale === "fit"));
     assert.deepEqual(fit.map(({ scale, ...row }) => row), rows.map(({ scale, ...row }) => row));
-    // Memory in bytes: the largest power of ten that stays within 100.
+    // Memory in bytes: the largest power of ten at or below 100.
     const maximum = Number(fit.find((row) => row.counter === "Available Bytes").maximum.replaceAll(",", ""));
     const label = await page.$eval("#legend-body tr:has-text('Available Bytes') select", (list) => list.selectedOptions[0].textContent);
     const power = Math.log10(Number(/^[\d.]+/.exec(label)[0]));
@@ -225,7 +225,7 @@ test("logs: scales change the picture and no figure", async () => {
   await server.stop();
 });
 
-test("logs: two machines laid over each other, by time and from their starts", async () => {
+test("logs: two machines overlaid by time and from their starts", async () => {
   const [one, other] = [textLog("one.csv", 600, { machine: "ALPHA" }), textLog("other.csv", 600, { machine: "BETA", from: 7200 })];
   const server = await serve(one, other);
   await withPage("overlay", server.url, async (page) => {
@@ -236,18 +236,18 @@ test("logs: two machines laid over each other, by time and from their starts", a
     await page.check("input[name=align][value=start]");
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => /^(9:59|10:00)$/.test(document.getElementById("value-duration").textContent));
-    // Zoomed from the starts, each log has its own stretch.
+    // Zoomed from the starts, each log has its own range.
     await drag(page, 0.5, 0.75);
     const { begin, end } = await rangeAfter(page, null);
     for (const [log, machine, start] of [[one, "ALPHA", Date.UTC(2024, 2, 5, 10)], [other, "BETA", Date.UTC(2024, 2, 5, 12)]]) {
-      const told = await statsOf(log, { begin: start + begin, end: start + end });
-      await legendIs(page, told, { isOf: inLegend, isRow: (row) => row.computer.includes(machine) });
+      const expected = await statsOf(log, { begin: start + begin, end: start + end });
+      await legendIs(page, expected, { isOf: inLegend, isRow: (row) => row.computer.includes(machine) });
     }
   });
   await server.stop();
 });
 
-test("logs: one of a folder of the server is opened, and closed again", async () => {
+test("logs: a log in a folder of the server is opened and closed", async () => {
   const folder = path.join(scratch, "folder");
   fs.mkdirSync(folder, { recursive: true });
   fs.copyFileSync(textLog("inside.csv", 60), path.join(folder, "inside.csv"));
@@ -257,9 +257,9 @@ test("logs: one of a folder of the server is opened, and closed again", async ()
     await page.click("#log-list button:has-text('inside.csv')");
     await page.waitForFunction(() => /inside\.csv$/.test(document.getElementById("source-names").textContent));
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
-    // The page that is loaded again knows that it may be closed.
+    // After a reload the log can still be closed.
     await page.waitForFunction(() => location.hash.includes("inside.csv"));
-    // Who comes later is not shown what others have opened.
+    // A new page does not show what others have opened.
     await withPage("folder-other", server.url, async (other) => {
       await other.waitForSelector("#live-state[data-state=live]");
       assert.ok(!(await other.textContent("#source-names")).includes("inside.csv"));

@@ -1,4 +1,4 @@
-// How it looks, and for whom: themes, phones, screen readers.
+// Appearance and accessibility: themes, phones, screen readers.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -9,9 +9,9 @@ import { recordedLog, textLog } from "./logs.mjs";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Violations that axe finds on the page as it is. */
+/** The violations that axe finds. */
 async function violations(page) {
-  // Run as the debugger does: the page's policy allows no foreign script.
+  // Evaluated by the debugger: the page's policy allows no other scripts.
   await page.evaluate(axe);
   const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`) }));
@@ -63,7 +63,7 @@ for (const [name, options] of Object.entries({
   });
 }
 
-test("looks: the theme is toggled and remembered", async () => {
+test("looks: the theme is toggled and stored", async () => {
   const server = await serve(textLog("theme.csv", 100));
   await withPage("theme", server.url, async (page) => {
     await ready(page);
@@ -84,14 +84,14 @@ test("looks: the theme is toggled and remembered", async () => {
   await server.stop();
 });
 
-test("looks: on a phone nothing is wider than the screen, and a finger zooms", async () => {
+test("looks: on a phone nothing is wider than the screen, and touch zooms", async () => {
   const server = await serve(textLog("phone.csv", 3000));
   await withPage("phone", server.url, async (page) => {
     await ready(page);
     const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
     assert.equal(await widest(), 360);
     assert.ok((await page.locator("#chart").boundingBox()).height > 200);
-    // A finger that is dragged over the chart.
+    // Drag a finger over the chart.
     const box = await page.locator(".u-over").boundingBox();
     const y = box.y + box.height / 2;
     const finger = async (points) => {
@@ -106,7 +106,7 @@ test("looks: on a phone nothing is wider than the screen, and a finger zooms", a
     await finger([[0.2], [0.25], [0.5], [0.7]]);
     const dragged = await rangeAfter(page, null);
     assert.ok(dragged.end - dragged.begin > 1_200_000 && dragged.end - dragged.begin < 1_800_000, JSON.stringify(dragged));
-    // Two fingers that part.
+    // Spread two fingers.
     await finger([[0.4, 0.6], [0.3, 0.7], [0.1, 0.9]]);
     const pinched = await rangeAfter(page, dragged);
     assert.ok(pinched.end - pinched.begin < (dragged.end - dragged.begin) / 2, JSON.stringify(pinched));
@@ -117,7 +117,7 @@ test("looks: on a phone nothing is wider than the screen, and a finger zooms", a
   await server.stop();
 });
 
-test("looks: a long log shows averages with minimum and maximum as a band, and says them at the pointer", async () => {
+test("looks: a long log shows averages with min-max bands, and all three values at the pointer", async () => {
   const server = await serve(textLog("long.csv", 20000));
   await withPage("band", server.url, async (page) => {
     await ready(page);

@@ -1,4 +1,4 @@
-// What can be taken along: the selection as a log, the chart as a picture.
+// Saving: the selection as a log, the chart as a picture.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -9,13 +9,13 @@ import { HOSTILE, recordedLog, textLog } from "./logs.mjs";
 /** Rows of a CSV without quotes in fields. */
 const rowsOf = (text) => text.split("\r\n").filter(Boolean).map((line) => line.slice(1, -1).split('","'));
 
-test("saving: the visible range as CSV is what tacho relog makes of it, and as BLG has the same figures", async () => {
+test("saving: the visible range as CSV equals the output of tacho relog, and as BLG has the same figures", async () => {
   const log = await recordedLog();
   const server = await serve(log);
   await withPage("save-log", server.url, async (page) => {
     await page.keyboard.press("a");
-    for (const told of ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes"]) {
-      await page.fill("#path-field", told);
+    for (const expected of ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes"]) {
+      await page.fill("#path-field", expected);
       await page.press("#path-field", "Enter");
     }
     await page.click("#tree-close");
@@ -31,19 +31,19 @@ test("saving: the visible range as CSV is what tacho relog makes of it, and as B
     await tacho("relog", log, "-o", expected, "-y", "-b", iso(range.begin), "-e", iso(range.end), "-c", ...paths);
     const [got, wanted] = [rowsOf(fs.readFileSync(csv.path, "utf8")), rowsOf(fs.readFileSync(expected, "utf8"))];
     assert.ok(got.length > 10, `${got.length} rows`);
-    const columns = (told) => told[0].slice(1).map((name, index) => [name, told.map((row) => row[index + 1])]).sort();
+    const columns = (expected) => expected[0].slice(1).map((name, index) => [name, expected.map((row) => row[index + 1])]).sort();
     assert.deepEqual(got.map((row) => row[0]), wanted.map((row) => row[0]), "times");
     assert.deepEqual(columns(got), columns(wanted), "values");
 
-    // What a BLG of the range holds shows the same averages: it begins with the sample before the first interval.
+    // A BLG of the range has the same averages: it contains the baseline of the first interval.
     const blg = await saved(page, "#save-blg");
-    const told = JSON.parse(await tacho("stats", blg.path, "-f", "json"));
+    const statistics = JSON.parse(await tacho("stats", blg.path, "-f", "json"));
     for (const row of rows) {
-      const line = told.find((one) => one.counter === row.counter && (one.instance ?? "---") === row.instance);
+      const line = statistics.find((one) => one.counter === row.counter && (one.instance ?? "---") === row.instance);
       assert.equal(shown(line.average), row.average, `${row.counter} (${row.instance})`);
     }
 
-    // Only what is shown is saved.
+    // Hidden counters are not saved.
     await page.uncheck("#legend-body tr:has-text('Available Bytes') input");
     const some = await saved(page, "#save-tsv");
     const head = fs.readFileSync(some.path, "utf8").split("\r\n")[0];
@@ -71,20 +71,20 @@ test("saving: the chart as PNG and SVG", async () => {
       await page.click(`.segments label:has(input[value=${view}])`);
       const svg = await saved(page, "#save-svg");
       const text = fs.readFileSync(svg.path, "utf8");
-      const told = await page.evaluate((source) => {
+      const expected = await page.evaluate((source) => {
         const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
         return { errors: parsed.querySelectorAll("parsererror").length, paths: parsed.querySelectorAll("path").length, images: parsed.querySelectorAll("img, image").length, texts: [...parsed.querySelectorAll("text")].map((one) => one.textContent) };
       }, text);
-      assert.equal(told.errors, 0, "well-formed");
-      assert.ok(told.paths > 5, `${told.paths} lines`);
-      assert.equal(told.images, 0, "a name is text");
-      for (const row of await legend(page)) assert.ok(told.texts.includes(row.average), `the legend has ${row.average}`);
+      assert.equal(expected.errors, 0, "well-formed");
+      assert.ok(expected.paths > 5, `${expected.paths} lines`);
+      assert.equal(expected.images, 0, "a name is text");
+      for (const row of await legend(page)) assert.ok(expected.texts.includes(row.average), `the legend has ${row.average}`);
     }
   });
   await server.stop();
 });
 
-test("saving: of very many counters some are left out", async () => {
+test("saving: hidden and removed counters of very many are omitted", async () => {
   const log = path.join(scratch, "wide.csv");
   const names = Array.from({ length: 300 }, (_, number) => `\\\\WEB1\\Thing(t${number})\\Number`);
   const second = (number) => `"03/05/2024 10:00:0${number}.000",${names.map((_, at) => `"${at + number}"`).join(",")}`;

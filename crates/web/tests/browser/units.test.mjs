@@ -1,4 +1,4 @@
-// Parts of the page that need no browser.
+// Modules of the page that need no browser.
 
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -7,13 +7,13 @@ import { PAGE, test } from "./harness.mjs";
 
 const part = (name) => import(pathToFileURL(path.join(PAGE, name)).href);
 
-test("units: figures and lengths of time", async () => {
+test("units: figures and durations", async () => {
   const { axisFigure, duration, figure } = await part("figures.js");
   for (const [value, text] of [
     [null, "---"], [undefined, "---"], [NaN, "---"], [Infinity, "---"], [0, "0.000"], [5309.188746893078, "5,309.189"],
     [0.1875, "0.188"], [-1234567.5, "-1,234,567.500"], [0.00012345, "0.000123"], [1e-7, "1.000e-7"], [1.5e15, "1.500e15"],
   ]) assert.equal(figure(value), text, String(value));
-  // Node 18 does not know how to round ties; browsers do.
+  // Node 18 cannot round ties to even; browsers can.
   const knowsTies = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" }).format(0.5) === "0";
   if (knowsTies) assert.equal(figure(0.0625), "0.062");
   assert.equal(figure(255, "PERF_COUNTER_RAWCOUNT_HEX"), "0xff");
@@ -22,7 +22,7 @@ test("units: figures and lengths of time", async () => {
   assert.equal(axisFigure(0.25, 0.05), "0.25");
 });
 
-test("units: times keep their seven digits, and clocks their zones", async () => {
+test("units: times keep seven decimals and their zones", async () => {
   const { moment, seconds, textOf, ticksOf, ticksOfSeconds, zoneOf } = await part("time.js");
   for (const text of ["2013-02-20T02:50:17.8440000Z", "2024-03-05T10:00:00.1234567Z", "1969-12-31T23:59:59.9999999Z", "1970-01-01T00:00:00.0000000Z"]) assert.equal(textOf(ticksOf(text)), text);
   assert.equal(ticksOf("2024-03-05T10:00:00Z"), ticksOf("2024-03-05T10:00:00.0000000Z"));
@@ -39,14 +39,14 @@ test("units: times keep their seven digits, and clocks their zones", async () =>
   });
   const shown = (text) => `${moment(seconds(text), changing).slice(5, 16)} ${changing.nameAt(seconds(text))}`;
   assert.deepEqual(["2013-03-10T09:59:00Z", march, "2013-11-03T08:59:00Z", november].map(shown), ["03-10 01:59 PST", "03-10 03:00 PDT", "11-03 01:59 PDT", "11-03 01:00 PST"]);
-  // Days begin at midnight, before and after; the hour that is left out has no mark, and no mark stands twice.
+  // Days begin at midnight on both sides of a change; skipped hours have no tick, and no tick appears twice.
   const labels = (begin, end, most) => timeMarks(seconds(begin), seconds(end), most, changing).map(({ label }) => label);
   assert.deepEqual(labels("2013-11-01T07:00:00Z", "2013-11-06T08:00:00Z", 6), ["11-01", "11-02", "11-03", "11-04", "11-05", "11-06"]);
   assert.deepEqual(labels("2013-11-03T01:00:00Z", "2013-11-04T02:00:00Z", 5), ["18:00", "00:00", "06:00", "12:00", "18:00"]);
   assert.deepEqual(labels("2013-03-10T08:00:00Z", "2013-03-10T12:00:00Z", 5), ["00:00", "01:00", "03:00", "04:00", "05:00"]);
 });
 
-test("units: marks of axes lie within, in round steps", async () => {
+test("units: ticks of axes are inside, in round steps", async () => {
   const { timeMarks, valueMarks, valueRange } = await part("ticks.js");
   const { zoneOf } = await part("time.js");
   let seed = 1;
@@ -77,8 +77,8 @@ test("units: a line breaks where values are missing, not between columns", async
   const times = [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5];
   // A value a second, in columns of half a second; the one at 3 is missing.
   const values = [1, null, 2, null, 3, null, null, null, 4, null, 5];
-  const told = withGaps(times, values, 1);
-  assert.deepEqual(told, [1, undefined, 2, undefined, 3, null, null, null, 4, undefined, 5]);
+  const expected = withGaps(times, values, 1);
+  assert.deepEqual(expected, [1, undefined, 2, undefined, 3, null, null, null, 4, undefined, 5]);
   assert.deepEqual(withGaps([0, 1, 2], [null, 7, null], 1), [undefined, 7, undefined]);
   const block = (own, average, key) => ({ times: own, interval: 1, lines: [{ key, average, minimum: average, maximum: average }] });
   const both = joined([block([0, 1, 2], [1, 2, 3], "a"), block([0.5, 1, 2.5], [4, null, 6], "b")], () => true, () => 10);
@@ -90,16 +90,16 @@ test("units: a line breaks where values are missing, not between columns", async
   assert.equal(nearestRow({ times }, line, 3, 0.9), -1);
 });
 
-test("units: a link says everything, and a forged one nothing bad", async () => {
+test("units: a link restores the state, and a forged one is harmless", async () => {
   const { fromFragment, keyOf, state, toFragment } = await part("state.js");
   const path = "\\Process(a~b&c=d #1%)\\% Time";
   const key = keyOf("2", `\\\\VM${path}`);
   Object.assign(state, { view: "report", sources: ["live", "2"], paths: [path, "\\Memory\\Available Bytes"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", axis: "100", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
   state.legend.set(key, { number: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
-  const told = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
-  assert.deepEqual(told.missing, []);
-  for (const [name, value] of Object.entries(told.parts)) assert.deepEqual(value, state[name], name);
-  // The server gave the log another number since.
+  const expected = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
+  assert.deepEqual(expected.missing, []);
+  for (const [name, value] of Object.entries(expected.parts)) assert.deepEqual(value, state[name], name);
+  // The id of the log has changed.
   const moved = fromFragment(toFragment((id) => `log ${id}`), (id) => (id === "2" ? "7" : null));
   assert.deepEqual(moved.missing, ["log live"]);
   assert.deepEqual(moved.parts.sources, ["7"]);
@@ -115,7 +115,7 @@ test("units: a link says everything, and a forged one nothing bad", async () => 
   }
 });
 
-test("units: scales fit, and zooms stay within", async () => {
+test("units: scales fit, and zooms stay inside", async () => {
   const { factorText, fittingPower } = await part("scale.js");
   for (const [maximum, power] of [[0, 0], [null, 0], [100, 0], [100.1, -1], [10, 1], [9.99, 1], [23e9, -9], [0.5, 2], [1e-12, 9]]) assert.equal(fittingPower(maximum), power, String(maximum));
   assert.equal(factorText(-6), "0.000001");
@@ -126,38 +126,38 @@ test("units: scales fit, and zooms stay within", async () => {
   assert.deepEqual(withinWhole(zoomed(whole, 0.5), whole), { begin: 1250, end: 1750 });
   assert.deepEqual(withinWhole(moved({ begin: 1800, end: 1900 }, 5), whole), { begin: 1900, end: 2000 });
   assert.deepEqual(withinWhole({ begin: 1500, end: 1500 }, whole), { begin: 1499.999, end: 1500.001 });
-  // The last sample lies before the end of all, the first one not before its begin; moving keeps the length.
+  // The first and last sample stay reachable; moving keeps the length.
   const log = { begin: 1361328617.844, end: 1361328677.845 };
   assert.deepEqual(withinWhole({ begin: 1361328647.8441, end: 1361328677.84499 }, log), { begin: 1361328647.844, end: 1361328677.845 });
   assert.deepEqual(withinWhole({ begin: 1361328617.8441, end: 1361328647.8449 }, log), { begin: 1361328617.844, end: 1361328647.845 });
-  let stretch = { begin: 1361328620.001, end: 1361328621.004 };
-  for (let step = 0; step < 100; step += 1) stretch = withinWhole(moved(stretch, step % 2 ? 0.25 : -0.25), log);
-  assert.equal(Math.round((stretch.end - stretch.begin) * 1000), 1003);
+  let range = { begin: 1361328620.001, end: 1361328621.004 };
+  for (let step = 0; step < 100; step += 1) range = withinWhole(moved(range, step % 2 ? 0.25 : -0.25), log);
+  assert.equal(Math.round((range.end - range.begin) * 1000), 1003);
   const { textOf, ticksOf, wholeMilliseconds } = await part("time.js");
   const [begin, end] = wholeMilliseconds(ticksOf("1969-12-31T23:59:58.0000001Z"), ticksOf("2013-02-20T02:50:17.8440001Z"));
   assert.deepEqual([textOf(begin), textOf(end)], ["1969-12-31T23:59:58.0000000Z", "2013-02-20T02:50:17.8450000Z"]);
 });
 
-test("units: what was removed comes back by a path that selects it, and nothing else does", async () => {
+test("units: a removed counter returns only when a path that selects it is added", async () => {
   const { addPaths, keyOf, state } = await part("state.js");
   const [times, faults] = ["\\Process(*)\\% Processor Time", "\\Process(*)\\Page Faults/sec"];
   const key = (path) => keyOf("2", `\\\\VM${path.replace("*", "init (1)")}`);
   const start = () => Object.assign(state, { paths: [times, faults], removed: new Set([key(times), key(faults)]) });
   start();
-  // By its own path, which is new.
+  // By its own path.
   assert.ok(addPaths([times.replace("*", "INIT (1)")]));
   assert.deepEqual([...state.removed], [key(faults)]);
   start();
-  // By the path with wildcards, which is there.
+  // By the known path with wildcards.
   assert.ok(addPaths([faults]));
   assert.deepEqual([state.paths, [...state.removed]], [[times, faults], [key(times)]]);
-  assert.ok(!addPaths([faults]), "it is there already");
+  assert.ok(!addPaths([faults]), "already known");
   assert.ok(addPaths(["\\Memory\\Available Bytes"]));
   assert.deepEqual([...state.removed], [key(times)]);
 });
 
-test("units: a search finds the counter that was meant first", async () => {
-  // catalogue.js asks the server through the page; its search is alone in a file without.
+test("units: the search ranks the best match first", async () => {
+  // catalogue.js needs the page; the search is a separate module.
   const { search } = await part("search.js");
   const set = (name, ...counters) => ({ name, has_instances: true, counters: counters.map((counter) => ({ name: counter, help: "time of the processor" })) });
   const all = [set("Memory", "Page Faults/sec"), set("Process", "% Processor Time", "% User Time"), set("Processor Information", "% Processor Time", "% Idle Time")];
@@ -169,7 +169,7 @@ test("units: a search finds the counter that was meant first", async () => {
   assert.deepEqual(search(all, "time", 2).total, 5);
 });
 
-test("units: colours stand out from their ground and from each other, for colour-blind readers too", async () => {
+test("units: colours have contrast to the background and to each other, also for colour-blind readers", async () => {
   const { lineStyle, STYLES } = await part("palette.js");
   const linear = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
   const luminance = ([red, green, blue]) => 0.2126 * red + 0.7152 * green + 0.0722 * blue;
@@ -183,7 +183,7 @@ test("units: colours stand out from their ground and from each other, for colour
     const [x, y, z] = [(0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047, luminance([red, green, blue]), (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883].map(root);
     return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
   };
-  // What is seen: Machado, Oliveira and Fernandes (2009), full severity.
+  // Colour vision: Machado, Oliveira and Fernandes (2009), full severity.
   const eyes = {
     usual: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -203,7 +203,7 @@ test("units: colours stand out from their ground and from each other, for colour
       }
     }
   }
-  // Further ones differ in their dashes.
+  // The others differ in dashes.
   const styles = new Set(Array.from({ length: STYLES }, (_, number) => JSON.stringify(lineStyle(number, "dark"))));
   assert.equal(styles.size, STYLES);
 });

@@ -1,4 +1,4 @@
-//! Logs whose files change while they are open.
+//! Logs that change while they are open.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -6,8 +6,8 @@ use std::io::Write as _;
 use serde_json::Value;
 
 use crate::client::{get, request, target};
-use crate::made::{Machine, Served, Wishes};
 use crate::ready;
+use crate::test_server::{Machine, TestOptions, TestServer};
 
 const NUMBER: &str = r"\Things(*)\Number";
 
@@ -20,28 +20,28 @@ fn log(seconds: std::ops::Range<u32>) -> String {
     format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\WEB1\\Things(p)\\Number\"\r\n{}", rows(seconds))
 }
 
-/// A server with a log of five samples among its own, opened.
-fn served() -> (Machine, Served, String) {
+/// A server with an open log of five samples.
+fn server() -> (Machine, TestServer, String) {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes::default());
-    std::fs::write(served.file("logs/grows.csv"), log(0..5)).expect("written");
+    let server = TestServer::start(&machine, TestOptions::default());
+    std::fs::write(server.file("logs/grows.csv"), log(0..5)).expect("written");
     let json = [("Content-Type", "application/json")];
-    let opened = request(served.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#);
+    let opened = request(server.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#);
     assert_eq!(opened.status, 201, "{}", opened.text());
     let id = opened.json()["id"].as_str().expect("an id").to_owned();
-    ready(&served, &id);
-    (machine, served, id)
+    ready(&server, &id);
+    (machine, server, id)
 }
 
 #[test]
-fn what_is_told_of_a_log_that_grows_is_of_one_stretch() {
-    let (_machine, served, id) = served();
+fn all_responses_for_a_growing_log_cover_the_same_range() {
+    let (_machine, server, id) = server();
     let ask = |what: &str, more: &[(&str, &str)]| {
         let parameters = [&[("path", NUMBER)], more].concat();
-        get(served.address, &target(&format!("/api/sources/{id}/{what}"), &parameters))
+        get(server.address, &target(&format!("/api/sources/{id}/{what}"), &parameters))
     };
     assert_eq!(ask("series", &[]).json()["series"][0]["statistics"]["values"], 5);
-    let mut file = OpenOptions::new().append(true).open(served.file("logs/grows.csv")).expect("the log");
+    let mut file = OpenOptions::new().append(true).open(server.file("logs/grows.csv")).expect("the log");
     file.write_all(rows(5..9).as_bytes()).expect("written");
     let later = [("end", "2024-03-05T10:00:30Z")];
     for more in [&[][..], &later] {
@@ -53,36 +53,36 @@ fn what_is_told_of_a_log_that_grows_is_of_one_stretch() {
         assert_eq!(ask("export", more).text().lines().count(), 1 + 5);
     }
     assert_eq!(ask("statistics", &[("begin", "2024-03-05T10:00:06Z")]).status, 404);
-    // Opened again, it has what came.
+    // Opened again, it has the new samples.
     let json = [("Content-Type", "application/json")];
     let opened =
-        request(served.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#).json();
+        request(server.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#).json();
     let again = opened["id"].as_str().expect("an id");
-    ready(&served, again);
+    ready(&server, again);
     let statistics =
-        get(served.address, &target(&format!("/api/sources/{again}/statistics"), &[("path", NUMBER)])).json();
+        get(server.address, &target(&format!("/api/sources/{again}/statistics"), &[("path", NUMBER)])).json();
     assert_eq!(statistics[0]["values"], 9);
 }
 
 #[test]
-fn a_log_that_another_one_takes_the_place_of_is_told_of() {
+fn replaced_and_truncated_logs_are_refused() {
     for is_cut in [false, true] {
-        let (_machine, served, id) = served();
-        let path = served.file("logs/grows.csv");
+        let (_machine, server, id) = server();
+        let path = server.file("logs/grows.csv");
         if is_cut {
             OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(100)).expect("cut");
         } else {
-            std::fs::write(served.file("logs/other.csv"), log(20..40)).expect("written");
-            std::fs::rename(served.file("logs/other.csv"), &path).expect("renamed");
+            std::fs::write(server.file("logs/other.csv"), log(20..40)).expect("written");
+            std::fs::rename(server.file("logs/other.csv"), &path).expect("renamed");
         }
-        let words = "logs/grows.csv is another file than the one that was opened, or was cut: open it again";
+        let words = "logs/grows.csv was replaced or truncated while it was open: open it again";
         for what in ["series", "statistics", "export"] {
-            let answer =
-                get(served.address, &target(&format!("/api/sources/{id}/{what}"), &[("path", NUMBER)]));
-            assert_eq!(answer.status, 409, "{what}");
-            assert_eq!(answer.json()["error"], words, "{what}");
+            let response =
+                get(server.address, &target(&format!("/api/sources/{id}/{what}"), &[("path", NUMBER)]));
+            assert_eq!(response.status, 409, "{what}");
+            assert_eq!(response.json()["error"], words, "{what}");
         }
-        let source = get(served.address, &format!("/api/sources/{id}")).json();
+        let source = get(server.address, &format!("/api/sources/{id}")).json();
         assert_eq!(source["problems"][0], Value::from(words));
     }
 }

@@ -1,4 +1,4 @@
-//! A client that sends what it is told, right or wrong.
+//! A client that can also send invalid requests.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// An answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -29,7 +28,7 @@ impl Answer {
     }
 }
 
-/// Connects, with patience for the tests of a busy machine.
+/// Connects, with timeouts for busy machines.
 pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("an option");
@@ -37,25 +36,25 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends bytes as they are; gives the answer, or nothing where the server only closes the connection.
-pub(crate) fn send(address: SocketAddr, request: &[u8]) -> Option<Answer> {
+/// Sends bytes; returns the response, or `None` if the server closes the connection without one.
+pub(crate) fn send(address: SocketAddr, request: &[u8]) -> Option<Response> {
     let mut stream = connect(address);
-    // The server may answer and close before it took all.
+    // The server can respond and close before it has read all.
     let _ = stream.write_all(request);
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
     parse(&bytes)
 }
 
-fn parse(bytes: &[u8]) -> Option<Answer> {
+fn parse(bytes: &[u8]) -> Option<Response> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8(bytes[..end].to_vec()).expect("a header in ASCII");
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    let mut answer = Answer { status, head, body: bytes[end + 4..].to_vec() };
-    if answer.header("transfer-encoding") == Some("chunked") {
-        answer.body = unchunked(&answer.body);
+    let mut response = Response { status, head, body: bytes[end + 4..].to_vec() };
+    if response.header("transfer-encoding") == Some("chunked") {
+        response.body = unchunked(&response.body);
     }
-    Some(answer)
+    Some(response)
 }
 
 fn unchunked(mut rest: &[u8]) -> Vec<u8> {
@@ -70,14 +69,14 @@ fn unchunked(mut rest: &[u8]) -> Vec<u8> {
     body
 }
 
-/// A request without a body, or with one, and with more header lines.
+/// Sends a request with additional headers; a body can be empty.
 pub(crate) fn request(
     address: SocketAddr,
     method: &str,
     target: &str,
     headers: &[(&str, &str)],
     body: &[u8],
-) -> Answer {
+) -> Response {
     let mut text = format!("{method} {target} HTTP/1.1\r\nConnection: close\r\n");
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
         text += &format!("Host: {address}\r\n");
@@ -87,14 +86,14 @@ pub(crate) fn request(
         text += &format!("Content-Length: {}\r\n", body.len());
     }
     let bytes = [text.as_bytes(), b"\r\n", body].concat();
-    send(address, &bytes).unwrap_or_else(|| panic!("no answer to {method} {target}"))
+    send(address, &bytes).unwrap_or_else(|| panic!("no response to {method} {target}"))
 }
 
-pub(crate) fn get(address: SocketAddr, target: &str) -> Answer {
+pub(crate) fn get(address: SocketAddr, target: &str) -> Response {
     request(address, "GET", target, &[], b"")
 }
 
-/// A path and parameters, encoded.
+/// A path with percent-encoded parameters.
 pub(crate) fn target(path: &str, parameters: &[(&str, &str)]) -> String {
     let encoded = |text: &str| -> String {
         let byte = |byte: u8| match byte.is_ascii_alphanumeric() {

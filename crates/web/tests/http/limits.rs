@@ -1,4 +1,4 @@
-//! What one address may do, and how long it may take: others are answered meanwhile.
+//! Limits per address, and deadlines: other clients are served meanwhile.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,15 +10,15 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::Value;
 use tachograph_logs::Budget;
 
-use crate::client::{Answer, connect, get, request, send, target};
-use crate::made::{Machine, Served, Wishes};
+use crate::client::{Response, connect, get, request, send, target};
 use crate::ready;
+use crate::test_server::{Machine, TestOptions, TestServer};
 use crate::tls::files;
 
-/// Set in the process that one of these tests has for itself: its open files are the server's and the clients'.
+/// Set in the separate process of a test whose open files are only those of the server and the clients.
 const ALONE: &str = "TACHO_LIMITS_ALONE";
 const SLOW: usize = 1200;
-/// Connections of one address that may wait for a request: an eighth of all.
+/// Idle connections of one address: an eighth of all.
 const MAX_IDLE: usize = 128;
 
 /// A connection from another address of this machine.
@@ -29,37 +29,36 @@ fn connect_from(from: [u8; 4], to: SocketAddr) -> Option<TcpStream> {
     Some(TcpStream::from(socket))
 }
 
-/// Connections that send the beginning of a request and nothing more do not keep other addresses out, nor for long their
-/// own.
+/// Connections that send only the beginning of a request block neither other addresses nor, for long, their own.
 fn stay_open_to_others() {
     let files = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).expect("as many as are allowed");
+    setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).expect("the hard limit");
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes::default());
+    let server = TestServer::start(&machine, TestOptions::default());
     let slow: Vec<_> = (0..SLOW)
         .filter_map(|_| {
-            let mut stream = connect_from([127, 0, 0, 2], served.address)?;
-            // Those beyond the limit are closed meanwhile.
+            let mut stream = connect_from([127, 0, 0, 2], server.address)?;
+            // Connections over the limit are closed.
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: loc");
             Some(stream)
         })
         .collect();
     assert_eq!(slow.len(), SLOW, "enough files for the clients");
     for _ in 0..20 {
-        assert_eq!(get(served.address, "/api/sources").status, 200);
+        assert_eq!(get(server.address, "/api/sources").status, 200);
     }
-    // Their own address: as soon as they have waited for a second, long before their deadline.
+    // Their own address: after a second, long before their deadline.
     let request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let began = Instant::now();
-    let mut answer = Vec::new();
-    while answer.is_empty() {
-        if let Some(mut stream) = connect_from([127, 0, 0, 2], served.address) {
+    let mut response = Vec::new();
+    while response.is_empty() {
+        if let Some(mut stream) = connect_from([127, 0, 0, 2], server.address) {
             let _ = stream.write_all(request);
-            let _ = stream.read_to_end(&mut answer);
+            let _ = stream.read_to_end(&mut response);
         }
     }
     eprintln!("answered {:?} after {SLOW} slow connections of the same address", began.elapsed());
-    // Some are open still: it did not wait for all of them to end.
+    // Some are still open.
     let mut probe = [0];
     let is_open = |stream: &TcpStream| {
         stream.set_nonblocking(true).expect("an option");
@@ -69,53 +68,53 @@ fn stay_open_to_others() {
 }
 
 #[test]
-fn slow_connections_of_one_address_keep_nobody_out() {
+fn slow_connections_do_not_block_others() {
     if std::env::var_os(ALONE).is_some() {
         return stay_open_to_others();
     }
     let ended = Command::new(std::env::current_exe().expect("this program"))
-        .args(["--exact", "limits::slow_connections_of_one_address_keep_nobody_out", "--nocapture"])
+        .args(["--exact", "limits::slow_connections_do_not_block_others", "--nocapture"])
         .env(ALONE, "1")
         .status()
         .expect("this program starts");
-    assert!(ended.success(), "{ended}: what it says stands before this");
+    assert!(ended.success(), "{ended}: see its output above");
 }
 
 #[test]
-fn an_answer_that_is_being_sent_is_not_closed_in_favour_of_others() {
+fn connections_that_send_a_response_are_not_closed_in_favour_of_others() {
     let machine = Machine::new(1500);
-    let served = Served::start(&machine, Wishes::default());
-    ready(&served, "1");
+    let server = TestServer::start(&machine, TestOptions::default());
+    ready(&server, "1");
     let wide = [("path", r"\Things(*)\*"), ("columns", "160")];
     let wide = target("/api/sources/1/series", &wide);
-    let mut stream = connect(served.address);
-    write!(stream, "GET {wide} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).expect("sent");
-    let mut answer = vec![0; 4096];
-    stream.read_exact(&mut answer).expect("the first bytes of the answer");
-    // Connections that wait for a second can be closed.
+    let mut stream = connect(server.address);
+    write!(stream, "GET {wide} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).expect("sent");
+    let mut response = vec![0; 4096];
+    stream.read_exact(&mut response).expect("the first bytes of the response");
+    // Longer than connections must be idle to be closed.
     std::thread::sleep(Duration::from_millis(1500));
-    let idle: Vec<TcpStream> = (0..MAX_IDLE + 1).map(|_| connect(served.address)).collect();
-    // Connections are admitted in their order.
-    assert_eq!(get(served.address, "/").status, 200);
-    let text = String::from_utf8_lossy(&answer);
+    let idle: Vec<TcpStream> = (0..MAX_IDLE + 1).map(|_| connect(server.address)).collect();
+    // Connections are admitted in order.
+    assert_eq!(get(server.address, "/").status, 200);
+    let text = String::from_utf8_lossy(&response);
     let (head, _) = text.split_once("\r\n\r\n").expect("a header");
     let length = head
         .lines()
         .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let length: usize = length.expect("a length");
-    assert!(length > 6_000_000, "{length} bytes are not more than the kernel keeps of a connection");
-    let rest = head.len() + 4 + length - answer.len();
+    assert!(length > 6_000_000, "{length} bytes fit into the kernel's buffers");
+    let rest = head.len() + 4 + length - response.len();
     let mut last = vec![0; rest];
-    stream.read_exact(&mut last).expect("the rest of the answer");
+    stream.read_exact(&mut last).expect("the rest of the response");
     assert!(last.ends_with(b"}"), "{:?}", String::from_utf8_lossy(&last[rest - 20..]));
     drop(idle);
 }
 
-/// Sends a byte now and then until the server closes the connection; gives what the server sent.
+/// Sends bytes slowly until the server closes the connection; returns what the server sent.
 fn trickle(address: SocketAddr, mut text: &[u8]) -> Vec<u8> {
     let mut stream = connect(address);
     let began = Instant::now();
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     stream.set_read_timeout(Some(Duration::from_millis(500))).expect("an option");
     loop {
         assert!(
@@ -128,10 +127,10 @@ fn trickle(address: SocketAddr, mut text: &[u8]) -> Vec<u8> {
         }
         let mut buffer = [0; 1024];
         match stream.read(&mut buffer) {
-            Ok(0) => return answer,
-            Ok(bytes) => answer.extend_from_slice(&buffer[..bytes]),
+            Ok(0) => return response,
+            Ok(bytes) => response.extend_from_slice(&buffer[..bytes]),
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-            Err(_) => return answer,
+            Err(_) => return response,
         }
     }
 }
@@ -139,34 +138,34 @@ fn trickle(address: SocketAddr, mut text: &[u8]) -> Vec<u8> {
 #[test]
 fn headers_and_handshakes_have_a_deadline() {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes::default());
+    let server = TestServer::start(&machine, TestOptions::default());
     let secret = files();
     let secret = (secret.certificate.clone(), secret.key.clone());
-    let tls = Served::start(&machine, Wishes { tls: Some(secret), ..Wishes::default() });
+    let tls = TestServer::start(&machine, TestOptions { tls: Some(secret), ..TestOptions::default() });
     let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(1000));
-    // The begin of a greeting of TLS that announces 512 bytes.
+    // The beginning of a TLS ClientHello of 512 bytes.
     let hello = [&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3][..], &[7; 500]].concat();
     std::thread::scope(|scope| {
         for (address, text) in [
-            (served.address, long.as_bytes()),
-            (served.address, b""),
+            (server.address, long.as_bytes()),
+            (server.address, b""),
             (tls.address, &hello),
             (tls.address, b""),
         ] {
             scope.spawn(move || {
-                let answer = trickle(address, text);
-                let answer = String::from_utf8_lossy(&answer);
-                assert!(!answer.contains("200 OK"), "{answer}");
+                let response = trickle(address, text);
+                let response = String::from_utf8_lossy(&response);
+                assert!(!response.contains("200 OK"), "{response}");
             });
         }
     });
-    assert_eq!(get(served.address, "/").status, 200);
+    assert_eq!(get(server.address, "/").status, 200);
 }
 
 #[test]
-fn a_length_over_the_limit_is_refused_before_the_body_comes() {
+fn a_content_length_over_the_limit_is_refused_without_the_body() {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes { max_upload: 1000, ..Wishes::default() });
+    let server = TestServer::start(&machine, TestOptions { max_upload: 1000, ..TestOptions::default() });
     for (target, kind, length) in [
         ("/api/upload", "application/octet-stream", "1001"),
         ("/api/upload", "application/octet-stream", "9999999999999999999"),
@@ -175,12 +174,12 @@ fn a_length_over_the_limit_is_refused_before_the_body_comes() {
     ] {
         let text = format!(
             "POST {target} HTTP/1.1\r\nHost: {}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n",
-            served.address
+            server.address
         );
         let began = Instant::now();
-        let answer = send(served.address, text.as_bytes()).expect("an answer");
-        // 408 is what a body that does not come ends with.
-        assert_eq!(answer.status, 413, "{target} {length}: {}", answer.text());
+        let response = send(server.address, text.as_bytes()).expect("an response");
+        // A missing body would be 408.
+        assert_eq!(response.status, 413, "{target} {length}: {}", response.text());
         eprintln!("{target} {length}: refused in {:?}", began.elapsed());
     }
 }
@@ -188,29 +187,31 @@ fn a_length_over_the_limit_is_refused_before_the_body_comes() {
 #[test]
 fn wrong_tokens_are_compared_one_a_second() {
     let machine = Machine::new(1);
-    let served =
-        Served::start(&machine, Wishes { token: Some("a-token-of-many-letters"), ..Wishes::default() });
-    let ask = |token: &str| {
+    let server = TestServer::start(
+        &machine,
+        TestOptions { token: Some("a-token-of-many-letters"), ..TestOptions::default() },
+    );
+    let send_token = |token: &str| {
         let bearer = format!("Bearer {token}");
-        request(served.address, "GET", "/api/sources", &[("Authorization", &bearer)], b"").status
+        request(server.address, "GET", "/api/sources", &[("Authorization", &bearer)], b"").status
     };
     let began = Instant::now();
     let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let guesser = || (0..10).map(|number| ask(&format!("wrong-{number}"))).collect::<Vec<_>>();
+        let guesser = || (0..10).map(|index| send_token(&format!("wrong-{index}"))).collect::<Vec<_>>();
         let guessers: Vec<_> = (0..10).map(|_| scope.spawn(guesser)).collect();
         guessers.into_iter().flat_map(|guesser| guesser.join().expect("no panic")).collect()
     });
     let compared = statuses.iter().filter(|&&status| status == 401).count() as u64;
     let refused = statuses.iter().filter(|&&status| status == 429).count() as u64;
     assert_eq!(compared + refused, 100, "{statuses:?}");
-    // Five are free, and two threads may each be past the question when the fifth is noted.
+    // Five are compared at once, and concurrent requests can pass before the fifth is counted.
     assert!(refused > 0 && compared <= 8 + began.elapsed().as_secs(), "{compared} in {:?}", began.elapsed());
-    // Requests without a token are no guesses, and the page is there.
-    assert_eq!((get(served.address, "/api/sources").status, get(served.address, "/").status), (401, 200));
-    // The right token is taken when its turn comes.
+    // Requests without a token and for the page are not delayed.
+    assert_eq!((get(server.address, "/api/sources").status, get(server.address, "/").status), (401, 200));
+    // The right token is accepted after its delay.
     let mut status = 429;
     while status == 429 {
-        status = ask("a-token-of-many-letters");
+        status = send_token("a-token-of-many-letters");
     }
     assert_eq!(status, 200);
 }
@@ -218,42 +219,43 @@ fn wrong_tokens_are_compared_one_a_second() {
 /// A text log with two samples and this number of columns.
 fn wide(columns: usize) -> Vec<u8> {
     let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
-    (0..columns).for_each(|number| text += &format!(r#","\\M\Process(p{number})\ID Process""#));
+    (0..columns).for_each(|index| text += &format!(r#","\\M\Process(p{index})\ID Process""#));
     for second in 0..2 {
         text += &format!("\r\n\"01/02/2024 00:00:0{second}.000\"");
-        (0..columns).for_each(|number| text += &format!(",\"{number}\""));
+        (0..columns).for_each(|index| text += &format!(",\"{index}\""));
     }
     (text + "\r\n").into_bytes()
 }
 
-fn upload(served: &Served, name: &str, log: &[u8]) -> (Answer, Value) {
+fn upload(server: &TestServer, name: &str, log: &[u8]) -> (Response, Value) {
     let stream = [("Content-Type", "application/octet-stream")];
-    let answer = request(served.address, "POST", &format!("/api/upload?name={name}"), &stream, log);
-    let source = match answer.status {
-        201 => ready(served, answer.json()["id"].as_str().expect("an id")),
+    let response = request(server.address, "POST", &format!("/api/upload?name={name}"), &stream, log);
+    let source = match response.status {
+        201 => ready(server, response.json()["id"].as_str().expect("an id")),
         _ => Value::Null,
     };
-    (answer, source)
+    (response, source)
 }
 
 /// Waits until this number of bytes is reserved: threads that still use a closed log drop it later.
 fn wait_for(memory: &Budget, bytes: u64) {
     let end = Instant::now() + Duration::from_secs(60);
     while memory.used() != bytes {
-        assert!(Instant::now() < end, "{} bytes are reserved, and not {bytes}", memory.used());
+        assert!(Instant::now() < end, "{} bytes are reserved, expected {bytes}", memory.used());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 #[test]
-fn text_logs_share_the_memory_and_give_it_back() {
+fn text_logs_share_the_memory_and_release_it() {
     let machine = Machine::new(1);
     let memory = Budget::new(16 << 20);
-    let served = Served::start(&machine, Wishes { memory: memory.clone(), ..Wishes::default() });
-    ready(&served, "1");
+    let server =
+        TestServer::start(&machine, TestOptions { memory: memory.clone(), ..TestOptions::default() });
+    ready(&server, "1");
     let before = memory.used();
-    // One that has too many columns for the whole.
-    let (_, source) = upload(&served, "wide.csv", &wide(40_000));
+    // A log with too many columns for the whole memory.
+    let (_, source) = upload(&server, "wide.csv", &wide(40_000));
     assert_eq!(source["state"], "failed", "{source}");
     let error = source["error"].as_str().expect("a reason");
     for part in ["wide.csv", "16 MiB are allowed", "--max-memory", "close a source"] {
@@ -261,24 +263,24 @@ fn text_logs_share_the_memory_and_give_it_back() {
     }
     let failed = source["id"].as_str().expect("an id");
     for what in ["sets", "instances?set=Process", "series?path=%5CProcess(*)%5C*", "statistics", "export"] {
-        let answer = get(served.address, &format!("/api/sources/{failed}/{what}"));
-        assert_eq!((answer.status, answer.text().contains("--max-memory")), (507, true), "{what}");
+        let response = get(server.address, &format!("/api/sources/{failed}/{what}"));
+        assert_eq!((response.status, response.text().contains("--max-memory")), (507, true), "{what}");
     }
-    // It has nothing of the memory, though it is listed still.
+    // It is still listed, but has released its memory.
     wait_for(&memory, before);
-    // Several that fit one by one, until they do not any more.
+    // Several logs, until one does not fit.
     let log = wide(9000);
     let opened: Vec<Value> = (0..4)
-        .map(|_| upload(&served, "some.csv", &log).1)
+        .map(|_| upload(&server, "some.csv", &log).1)
         .take_while(|source| source["state"] == "ready")
         .collect();
     assert!((1..4).contains(&opened.len()), "{} of 4 fit", opened.len());
     for source in &opened {
         let id = source["id"].as_str().expect("an id");
-        request(served.address, "DELETE", &format!("/api/sources/{id}"), &[], b"");
+        request(server.address, "DELETE", &format!("/api/sources/{id}"), &[], b"");
     }
     wait_for(&memory, before);
-    let (_, source) = upload(&served, "again.csv", &log);
+    let (_, source) = upload(&server, "again.csv", &log);
     assert_eq!(source["state"], "ready", "{source}");
 }
 
@@ -286,11 +288,12 @@ fn text_logs_share_the_memory_and_give_it_back() {
 fn binary_logs_and_their_statistics_share_the_memory() {
     let machine = Machine::new(1500);
     let memory = Budget::default();
-    let served = Served::start(&machine, Wishes { memory: memory.clone(), ..Wishes::default() });
-    ready(&served, "1");
+    let server =
+        TestServer::start(&machine, TestOptions { memory: memory.clone(), ..TestOptions::default() });
+    ready(&server, "1");
     let before = memory.used();
-    let log = std::fs::read(served.file("logs/a.blg")).expect("the log");
-    let (_, source) = upload(&served, "wide.blg", &log);
+    let log = std::fs::read(server.file("logs/a.blg")).expect("the log");
+    let (_, source) = upload(&server, "wide.blg", &log);
     let id = source["id"].as_str().expect("an id");
     assert!(memory.used() > before + 1_000_000, "{before} -> {}: 1500 instances", memory.used());
     // 3000 counters need 4.5 MB.
@@ -299,35 +302,41 @@ fn binary_logs_and_their_statistics_share_the_memory() {
         let (name, columns) = what.split_once('/').unwrap_or((what, ""));
         let mut parameters = vec![("path", path)];
         parameters.extend(Some(("columns", columns)).filter(|_| !columns.is_empty()));
-        get(served.address, &target(&format!("/api/sources/{id}/{name}"), &parameters))
+        get(server.address, &target(&format!("/api/sources/{id}/{name}"), &parameters))
     };
     for what in ["series/10", "statistics"] {
-        let answer = ask(what, r"\Things(*)\*");
-        assert_eq!(answer.status, 507, "{what}");
-        assert!(answer.text().contains("--max-memory"), "{}", answer.text());
+        let response = ask(what, r"\Things(*)\*");
+        assert_eq!(response.status, 507, "{what}");
+        assert!(response.text().contains("--max-memory"), "{}", response.text());
         assert_eq!(ask(what, r"\Things(p1)\*").status, 200, "{what} of one instance");
     }
     drop(rest);
     for what in ["series/10", "statistics"] {
         assert_eq!(ask(what, r"\Things(*)\*").status, 200, "{what}");
     }
-    assert_eq!(request(served.address, "DELETE", &format!("/api/sources/{id}"), &[], b"").status, 204);
+    assert_eq!(request(server.address, "DELETE", &format!("/api/sources/{id}"), &[], b"").status, 204);
     wait_for(&memory, before);
 }
 
 #[test]
-fn where_no_memory_is_left_nothing_is_opened() {
+fn logs_are_not_opened_without_memory() {
     let machine = Machine::new(1);
     let memory = Budget::new(2 << 20);
-    let served = Served::start(&machine, Wishes { memory: memory.clone(), ..Wishes::default() });
-    ready(&served, "1");
+    let server =
+        TestServer::start(&machine, TestOptions { memory: memory.clone(), ..TestOptions::default() });
+    ready(&server, "1");
     let rest = memory.reserve(memory.limit() - memory.used()).expect("all that is left");
-    let (answer, _) = upload(&served, "a.csv", &wide(1));
-    assert_eq!(answer.status, 507, "{}", answer.text());
+    let (response, _) = upload(&server, "a.csv", &wide(1));
+    assert_eq!(response.status, 507, "{}", response.text());
     let json = [("Content-Type", "application/json")];
-    let answer = request(served.address, "POST", "/api/sources", &json, br#"{"log":"logs/a.blg"}"#);
-    assert_eq!((answer.status, answer.text().contains("--max-memory")), (507, true), "{}", answer.text());
+    let response = request(server.address, "POST", "/api/sources", &json, br#"{"log":"logs/a.blg"}"#);
+    assert_eq!(
+        (response.status, response.text().contains("--max-memory")),
+        (507, true),
+        "{}",
+        response.text()
+    );
     drop(rest);
-    let answer = request(served.address, "POST", "/api/sources", &json, br#"{"log":"logs/a.blg"}"#);
-    assert_eq!(answer.status, 201, "{}", answer.text());
+    let response = request(server.address, "POST", "/api/sources", &json, br#"{"log":"logs/a.blg"}"#);
+    assert_eq!(response.status, 201, "{}", response.text());
 }

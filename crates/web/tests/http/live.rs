@@ -1,120 +1,152 @@
-//! This machine: values of now, the ring, raw data blocks.
+//! This machine: current values, the ring, raw data blocks, metrics.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use tachograph_monitor::View;
 
 use crate::client::{get, request, target};
-use crate::made::{Machine, Served, Wishes};
 use crate::stream::Events;
+use crate::test_server::{Machine, TestOptions, TestServer};
 
 #[test]
-fn values_of_now() {
+fn queries_return_current_values() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
+    let server = TestServer::start(&machine, TestOptions::default());
     let parameters =
         [("path", r"\Things(*)\Things/sec"), ("path", r"\\made\things(P1)\number"), ("path", r"\X\Y")];
-    let answer = get(served.address, &target("/api/query", &parameters)).json();
-    let values: Vec<_> = answer["series"]
+    let response = get(server.address, &target("/api/query", &parameters)).json();
+    let values: Vec<_> = response["series"]
         .as_array()
         .expect("a list")
         .iter()
         .map(|series| (series["path"].as_str().expect("a path").to_owned(), series["value"].as_f64()))
         .collect();
     let path = |name: &str| format!(r"\\MADE\Things({name}");
-    let wanted = [
+    let expected = [
         (path(r"p0)\Things/sec"), Some(0.0)),
         (path(r"p1)\Things/sec"), Some(1.0)),
         (path(r"p2)\Things/sec"), Some(2.0)),
         (path(r"P1)\Number"), Some(1.0)),
     ];
-    assert_eq!(values, wanted);
-    assert_eq!(get(served.address, &target("/api/query", &[("path", r"\X\Y")])).status, 404);
+    assert_eq!(values, expected);
+    assert_eq!(get(server.address, &target("/api/query", &[("path", r"\X\Y")])).status, 404);
 }
 
 #[test]
-fn the_ring_answers_like_a_log() {
+fn charts_statistics_and_exports_work_live() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
+    let server = TestServer::start(&machine, TestOptions::default());
     let parameters = [("path", r"\Things(*)\Things/sec"), ("path", r"\No\Such"), ("columns", "5")];
     let series = target("/api/sources/live/series", &parameters);
-    let mut events = Events::open(served.address, &parameters[..1]);
+    let mut events = Events::open(server.address, &parameters[..1]);
     (0..22).for_each(|_| drop(events.sample()));
-    let chart = get(served.address, &series).json();
+    let chart = get(server.address, &series).json();
     assert!(chart["series"][2]["statistics"]["values"].as_u64() >= Some(20), "{chart}");
     assert_eq!(chart["series"][2]["average"], serde_json::json!([2.0, 2.0, 2.0, 2.0, 2.0]));
     assert_eq!(chart["missing"][0]["path"], r"\No\Such");
-    // A stretch of it.
-    let source = get(served.address, "/api/sources/live").json();
+    // A time range.
+    let source = get(server.address, "/api/sources/live").json();
     let end = source["end"].as_str().expect("a time");
     let window = [("path", r"\Things(p2)\Things/sec"), ("end", end)];
-    let statistics = get(served.address, &target("/api/sources/live/statistics", &window)).json();
+    let statistics = get(server.address, &target("/api/sources/live/statistics", &window)).json();
     assert_eq!((&statistics[0]["average"], &statistics[0]["p50"]), (&2.into(), &2.into()));
-    let export = get(served.address, &target("/api/sources/live/export", &window));
+    let export = get(server.address, &target("/api/sources/live/export", &window));
     assert!(export.text().starts_with(r#""(PDH-CSV 4.0)"#), "{}", export.text());
     let blg = [("path", r"\Things(p2)\*"), ("format", "blg")];
-    let blg = get(served.address, &target("/api/sources/live/export", &blg));
+    let blg = get(server.address, &target("/api/sources/live/export", &blg));
     assert_eq!(blg.header("content-disposition"), Some("attachment; filename=\"MADE.blg\""));
     assert!(blg.body.len() > 1000);
 }
 
-/// A program that ended is on the charts of those who watched it.
 #[test]
-fn what_went_from_the_machine_stays_on_the_chart() {
+fn sets_that_disappear_stay_on_the_chart() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
+    let server = TestServer::start(&machine, TestOptions::default());
     let parameters = [("path", r"\Things(p2)\Things/sec"), ("columns", "5")];
-    let mut events = Events::open(served.address, &parameters[..1]);
+    let mut events = Events::open(server.address, &parameters[..1]);
     (0..10).for_each(|_| drop(events.sample()));
     machine.is_bare.store(true, std::sync::atomic::Ordering::SeqCst);
     (0..3).for_each(|_| drop(events.sample()));
-    // Others come and go meanwhile.
+    // Other clients come and go.
     let others = [("path", r"\Things(p1)\Number")];
-    drop(Events::open(served.address, &others));
+    drop(Events::open(server.address, &others));
     (0..3).for_each(|_| drop(events.sample()));
-    let chart = get(served.address, &target("/api/sources/live/series", &parameters)).json();
+    let chart = get(server.address, &target("/api/sources/live/series", &parameters)).json();
     assert!(chart["series"][0]["statistics"]["values"].as_u64() >= Some(8), "{chart}");
 }
 
+/// Counters that were requested one after the other have a group each. When their set is registered again, they share one.
 #[test]
-fn metrics_are_of_what_is_asked_for() {
+fn exports_have_one_column_per_series() {
+    let machine = Machine::new(1);
+    // The counter sets are checked once per second, and the ring has samples of three seconds.
+    let interval = Duration::from_millis(100);
+    let server = TestServer::start(&machine, TestOptions { interval, ..TestOptions::default() });
+    let both = [("path", r"\Things(*)\Things/sec"), ("path", r"\Things(*)\Number")];
+    let mut rate = Events::open(server.address, &both[..1]);
+    rate.sample();
+    let mut number = Events::open(server.address, &both[1..]);
+    (0..3).for_each(|_| drop(number.sample()));
+    for is_bare in [true, false] {
+        machine.is_bare.store(is_bare, Ordering::SeqCst);
+        let end = Instant::now() + Duration::from_secs(20);
+        while number.sample()["values"].as_array().is_some_and(Vec::is_empty) != is_bare {
+            assert!(Instant::now() < end, "the counter sets are not checked");
+        }
+    }
+    (0..2).for_each(|_| drop(number.sample()));
+    let export = get(server.address, &target("/api/sources/live/export", &both)).text();
+    let header = export.lines().next().expect("a header");
+    let columns: Vec<_> = header.split(',').skip(1).collect();
+    assert_eq!(columns, [r#""\\MADE\Things(p0)\Things/sec""#, r#""\\MADE\Things(p0)\Number""#]);
+    // Both have values before the set was absent, and after.
+    let mut are_complete: Vec<_> = export.lines().skip(1).map(|row| row.ends_with(r#""0","0""#)).collect();
+    are_complete.dedup();
+    assert_eq!(are_complete, [false, true, false, true], "{export}");
+}
+
+#[test]
+fn metrics_follow_path_and_accept_header() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    let text = get(served.address, "/metrics");
+    let server = TestServer::start(&machine, TestOptions::default());
+    let text = get(server.address, "/metrics");
     assert_eq!(text.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     assert!(text.text().contains("p2") && text.text().contains("tacho_build_info"), "{}", text.text());
-    let one = get(served.address, &target("/metrics", &[("path", r"\Things(p1)\*")])).text();
+    let one = get(server.address, &target("/metrics", &[("path", r"\Things(p1)\*")])).text();
     assert!(one.contains("p1") && !one.contains("p2"), "{one}");
     let accept = [("Accept", "application/openmetrics-text; version=1.0.0")];
-    let open = request(served.address, "GET", "/metrics", &accept, b"");
+    let open = request(server.address, "GET", "/metrics", &accept, b"");
     assert!(open.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text")));
     assert!(open.text().ends_with("# EOF\n"));
 }
 
 #[test]
-fn raw_data_blocks() {
+fn blocks_contain_their_size() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    let answer = get(served.address, &target("/api/block", &[("path", r"\Things(*)\*")]));
-    assert_eq!(answer.header("content-type"), Some("application/octet-stream"));
-    let size = u32::from_le_bytes(answer.body[..4].try_into().expect("four bytes"));
-    assert_eq!(size as usize, answer.body.len());
-    assert_eq!(get(served.address, &target("/api/block", &[("path", r"\X\Y")])).status, 404);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let response = get(server.address, &target("/api/block", &[("path", r"\Things(*)\*")]));
+    assert_eq!(response.header("content-type"), Some("application/octet-stream"));
+    let size = u32::from_le_bytes(response.body[..4].try_into().expect("four bytes"));
+    assert_eq!(size as usize, response.body.len());
+    assert_eq!(get(server.address, &target("/api/block", &[("path", r"\X\Y")])).status, 404);
 }
 
 #[test]
-fn nothing_is_collected_for_nobody() {
+fn nothing_is_collected_without_requests() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    get(served.address, "/api/sources");
+    let server = TestServer::start(&machine, TestOptions::default());
+    get(server.address, "/api/sources");
     std::thread::sleep(std::time::Duration::from_millis(100));
-    // The logs that the server shows were collected before.
+    // The samples of the generated logs.
     let before = machine.collections.load(std::sync::atomic::Ordering::SeqCst);
     assert_eq!(before, 101 + 3 + 11 + 11);
 }
 
 #[test]
-fn the_page_is_told_what_it_opens_with() {
+fn sources_contain_the_opening_view() {
     let machine = Machine::new(3);
-    let plain = Served::start(&machine, Wishes::default());
+    let plain = TestServer::start(&machine, TestOptions::default());
     assert!(get(plain.address, "/api/sources").json()["view"].is_null());
     let text = r"
         version = 1
@@ -130,8 +162,8 @@ fn the_page_is_told_what_it_opens_with() {
         shown = false
         highlighted = true";
     let view = View::parse(text).expect("a view");
-    let served = Served::start(&machine, Wishes { view: Some(view), ..Wishes::default() });
-    let wanted = serde_json::json!({
+    let server = TestServer::start(&machine, TestOptions { view: Some(view), ..TestOptions::default() });
+    let expected = serde_json::json!({
         "view": "report",
         "points": 40,
         "counters": [
@@ -145,5 +177,5 @@ fn the_page_is_told_what_it_opens_with() {
             },
         ],
     });
-    assert_eq!(get(served.address, "/api/sources").json()["view"], wanted);
+    assert_eq!(get(server.address, "/api/sources").json()["view"], expected);
 }

@@ -12,42 +12,42 @@ use tachograph_flow::sinks::{
 use tachograph_flow::{Selection, WindowBounds};
 
 use crate::client::{connect, get, request, target};
-use crate::made::{Machine, Served, Wishes};
 use crate::ready;
+use crate::test_server::{Machine, TestOptions, TestServer};
 
 const RATES: &str = r"\Things(*)\Things/sec";
 
 #[test]
-fn what_there_is() {
+fn sources_sets_and_instances_are_listed() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    let source = ready(&served, "1");
+    let server = TestServer::start(&machine, TestOptions::default());
+    let source = ready(&server, "1");
     assert_eq!(source["name"], "server.blg");
     assert_eq!(source["machines"], serde_json::json!(["MADE"]));
     assert_eq!((&source["samples"], &source["interval"]), (&101.into(), &1.0.into()));
     assert_eq!((&source["is_formatted"], &source["is_closable"]), (&false.into(), &false.into()));
-    let list = get(served.address, "/api/sources").json();
+    let list = get(server.address, "/api/sources").json();
     let ids: Vec<_> =
         list["sources"].as_array().expect("a list").iter().map(|source| &source["id"]).collect();
     assert_eq!(ids, ["live", "1"]);
     let names: Vec<_> = list["logs"].as_array().expect("a list").iter().map(|log| &log["name"]).collect();
     assert_eq!(names, ["logs/a.blg", "logs/deep/b.blg"]);
     for id in ["live", "1"] {
-        let sets = get(served.address, &format!("/api/sources/{id}/sets")).json();
+        let sets = get(server.address, &format!("/api/sources/{id}/sets")).json();
         assert_eq!(sets["sets"][0]["name"], "Things");
         assert_eq!(sets["sets"][0]["counters"][0]["name"], "Things/sec");
-        let instances = get(served.address, &format!("/api/sources/{id}/instances?set=things")).json();
+        let instances = get(server.address, &format!("/api/sources/{id}/instances?set=things")).json();
         assert_eq!(instances["instances"], serde_json::json!(["p0", "p1", "p2"]));
-        let unknown = get(served.address, &format!("/api/sources/{id}/instances?set=No"));
+        let unknown = get(server.address, &format!("/api/sources/{id}/instances?set=No"));
         assert_eq!(unknown.status, 404);
     }
 }
 
 #[test]
-fn statistics_are_those_of_the_command() {
+fn statistics_equal_those_of_the_command() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    let source = ready(&served, "1");
+    let server = TestServer::start(&machine, TestOptions::default());
+    let source = ready(&server, "1");
     let begin = source["begin"].as_str().expect("a time").replace(".0000000Z", ".5Z");
     let end = source["end"].as_str().expect("a time");
     for bounds in [vec![], vec![("begin", begin.as_str())], vec![("begin", begin.as_str()), ("end", end)]] {
@@ -58,7 +58,7 @@ fn statistics_are_those_of_the_command() {
         let query = LogQuery {
             selection: Selection::new(vec![PathPattern::parse(RATES).expect("a path")]),
             bounds: WindowBounds { begin: time("begin"), end: time("end") },
-            ..LogQuery::new(vec![served.file("server.blg")])
+            ..LogQuery::new(vec![server.file("server.blg")])
         };
         let mut sink = StatisticsSink::new(StatisticsOptions::default());
         let mut pipeline = query.samples().expect("the log");
@@ -68,14 +68,14 @@ fn statistics_are_those_of_the_command() {
         write_statistics_csv(&sink.rows(), &mut csv).expect("written");
         let mut parameters = vec![("path", RATES)];
         parameters.extend(&bounds);
-        let answer = get(served.address, &target("/api/sources/1/statistics", &parameters));
-        assert_eq!(answer.text(), String::from_utf8(json).expect("UTF-8"));
+        let response = get(server.address, &target("/api/sources/1/statistics", &parameters));
+        assert_eq!(response.text(), String::from_utf8(json).expect("UTF-8"));
         parameters.push(("format", "csv"));
-        let answer = get(served.address, &target("/api/sources/1/statistics", &parameters));
-        assert_eq!(answer.text(), String::from_utf8(csv).expect("UTF-8"));
+        let response = get(server.address, &target("/api/sources/1/statistics", &parameters));
+        assert_eq!(response.text(), String::from_utf8(csv).expect("UTF-8"));
         parameters.pop();
-        // A chart says the same of the same stretch.
-        let chart = get(served.address, &target("/api/sources/1/series", &parameters)).json();
+        // A chart of the same range has the same statistics.
+        let chart = get(server.address, &target("/api/sources/1/series", &parameters)).json();
         let rows = sink.rows();
         let series = chart["series"].as_array().expect("a list");
         assert_eq!(series.len(), rows.len());
@@ -90,105 +90,105 @@ fn statistics_are_those_of_the_command() {
 }
 
 #[test]
-fn a_chart_has_its_columns() {
+fn charts_have_the_requested_columns() {
     let machine = Machine::new(2);
-    let served = Served::start(&machine, Wishes::default());
-    ready(&served, "1");
+    let server = TestServer::start(&machine, TestOptions::default());
+    ready(&server, "1");
     let parameters = [("path", r"\Things(p1)\Things/sec"), ("path", r"\Other(*)\X"), ("columns", "10")];
-    let chart = get(served.address, &target("/api/sources/1/series", &parameters)).json();
+    let chart = get(server.address, &target("/api/sources/1/series", &parameters)).json();
     assert_eq!(chart["columns"], 10);
     assert_eq!(chart["times"].as_array().expect("a list").len(), 10);
     let series = &chart["series"][0];
     assert_eq!(series["average"], serde_json::json!([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]));
     assert_eq!((&series["instance"], &series["unit"]), (&"p1".into(), &"1/s".into()));
     assert_eq!(chart["missing"][0]["path"], r"\Other(*)\X");
-    // Beyond the log there is nothing.
+    // Nothing outside the log.
     let parameters = [("path", RATES), ("begin", "2030-01-01T00:00:00Z"), ("end", "2030-01-02T00:00:00Z")];
-    let chart = get(served.address, &target("/api/sources/1/series", &parameters)).json();
+    let chart = get(server.address, &target("/api/sources/1/series", &parameters)).json();
     assert_eq!(chart["series"].as_array().expect("a list").len(), 0);
-    assert_eq!(get(served.address, &target("/api/sources/1/statistics", &parameters)).status, 404);
+    assert_eq!(get(server.address, &target("/api/sources/1/statistics", &parameters)).status, 404);
 }
 
 #[test]
-fn what_is_downloaded_can_be_uploaded() {
+fn exports_can_be_uploaded() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    ready(&served, "1");
+    let server = TestServer::start(&machine, TestOptions::default());
+    ready(&server, "1");
     let of = |id: &str| {
-        let answer =
-            get(served.address, &target(&format!("/api/sources/{id}/statistics"), &[("path", RATES)]));
-        assert_eq!(answer.status, 200, "{}", answer.text());
-        answer.text()
+        let response =
+            get(server.address, &target(&format!("/api/sources/{id}/statistics"), &[("path", RATES)]));
+        assert_eq!(response.status, 200, "{}", response.text());
+        response.text()
     };
     let whole = of("1");
     for (format, kind) in [("blg", "application/octet-stream"), ("csv", "text/csv; charset=utf-8")] {
         let parameters = [("path", RATES), ("format", format)];
-        let export = get(served.address, &target("/api/sources/1/export", &parameters));
+        let export = get(server.address, &target("/api/sources/1/export", &parameters));
         assert_eq!(export.header("content-type"), Some(kind));
         let name = format!("attachment; filename=\"server.{format}\"");
         assert_eq!(export.header("content-disposition"), Some(&*name));
         let headers = [("Content-Type", "application/octet-stream")];
         let name = target("/api/upload", &[("name", r"C:\logs\again.blg")]);
-        let uploaded = request(served.address, "POST", &name, &headers, &export.body);
+        let uploaded = request(server.address, "POST", &name, &headers, &export.body);
         assert_eq!(uploaded.status, 201, "{}", uploaded.text());
         let uploaded = uploaded.json();
         assert_eq!((&uploaded["name"], &uploaded["is_uploaded"]), (&"again.blg".into(), &true.into()));
         assert_eq!(uploaded["is_closable"], true);
         let id = uploaded["id"].as_str().expect("an id");
-        assert_eq!(ready(&served, id)["state"], "ready");
+        assert_eq!(ready(&server, id)["state"], "ready");
         if format == "blg" {
             assert_eq!(of(id), whole);
         } else {
             assert!(of(id).contains(r#""average_kind":"arithmetic""#));
         }
-        served.wait_for_uploads(1);
-        let closed = request(served.address, "DELETE", &format!("/api/sources/{id}"), &[], b"");
+        server.wait_for_uploads(1);
+        let closed = request(server.address, "DELETE", &format!("/api/sources/{id}"), &[], b"");
         assert_eq!(closed.status, 204);
-        assert_eq!(get(served.address, &format!("/api/sources/{id}")).status, 404);
-        served.wait_for_uploads(0);
+        assert_eq!(get(server.address, &format!("/api/sources/{id}")).status, 404);
+        server.wait_for_uploads(0);
     }
-    assert_eq!(request(served.address, "DELETE", "/api/sources/1", &[], b"").status, 403);
-    assert_eq!(request(served.address, "DELETE", "/api/sources/live", &[], b"").status, 403);
+    assert_eq!(request(server.address, "DELETE", "/api/sources/1", &[], b"").status, 403);
+    assert_eq!(request(server.address, "DELETE", "/api/sources/live", &[], b"").status, 403);
 }
 
 #[test]
-fn single_counters_are_left_out() {
+fn excepted_counters_are_omitted() {
     let machine = Machine::new(300);
-    let served = Served::start(&machine, Wishes::default());
-    ready(&served, "1");
-    // More than there may be paths: their names one by one could not be given.
+    let server = TestServer::start(&machine, TestOptions::default());
+    ready(&server, "1");
+    // More counters than the maximum number of paths.
     let out = [r"\\MADE\Things(p7)\Things/sec", r"\things(P299)\things/SEC"];
     let parameters = |format| [("path", RATES), ("except", out[0]), ("except", out[1]), ("format", format)];
-    let is_left = |path: &str| !path.contains("(p7)") && !path.contains("(p299)");
+    let is_kept = |path: &str| !path.contains("(p7)") && !path.contains("(p299)");
     for id in ["live", "1"] {
-        // There is something to save.
-        get(served.address, &target("/api/query", &[("path", RATES)]));
+        // The ring needs samples.
+        get(server.address, &target("/api/query", &[("path", RATES)]));
         let ask = |what: &str, parameters: &[(&str, &str)]| {
-            let answer = get(served.address, &target(&format!("/api/sources/{id}/{what}"), parameters));
-            assert_eq!(answer.status, 200, "{id} {what}: {}", answer.text());
-            answer
+            let response = get(server.address, &target(&format!("/api/sources/{id}/{what}"), parameters));
+            assert_eq!(response.status, 200, "{id} {what}: {}", response.text());
+            response
         };
         let csv = ask("export", &parameters("csv")).text();
         let head: Vec<_> = csv.lines().next().expect("a line").split(',').skip(1).collect();
         assert_eq!(head.len(), 298, "{id}");
-        assert!(head.iter().all(|path| is_left(path)));
+        assert!(head.iter().all(|path| is_kept(path)));
         let statistics = ask("statistics", &parameters("json")).json();
         let rows = statistics.as_array().expect("a list");
         assert_eq!(rows.len(), 298, "{id}");
-        assert!(rows.iter().all(|row| is_left(row["path"].as_str().expect("a path"))));
-        // Raw values too.
+        assert!(rows.iter().all(|row| is_kept(row["path"].as_str().expect("a path"))));
+        // In raw values too.
         let blg = ask("export", &parameters("blg"));
         let headers = [("Content-Type", "application/octet-stream")];
-        let uploaded = request(served.address, "POST", "/api/upload", &headers, &blg.body).json();
+        let uploaded = request(server.address, "POST", "/api/upload", &headers, &blg.body).json();
         let uploaded = uploaded["id"].as_str().expect("an id");
-        ready(&served, uploaded);
-        let saved = get(served.address, &format!("/api/sources/{uploaded}/statistics")).json();
+        ready(&server, uploaded);
+        let saved = get(server.address, &format!("/api/sources/{uploaded}/statistics")).json();
         assert_eq!(saved.as_array().expect("a list").len(), 298, "{id}");
     }
     let status = |parameters: &[(&str, &str)]| {
-        get(served.address, &target("/api/sources/1/export", parameters)).status
+        get(server.address, &target("/api/sources/1/export", parameters)).status
     };
-    assert_eq!(status(&[("except", out[0])]), 400, "of all of a log");
+    assert_eq!(status(&[("except", out[0])]), 400, "except without path");
     assert_eq!(status(&[("path", RATES), ("except", "Things")]), 400);
     assert_eq!(status(&[&[("path", RATES)], &[("except", r"\A\B"); 1025][..]].concat()), 400);
 }
@@ -196,28 +196,27 @@ fn single_counters_are_left_out() {
 #[test]
 fn logs_of_the_folders_are_opened_by_name() {
     let machine = Machine::new(2);
-    let served = Served::start(&machine, Wishes::default());
+    let server = TestServer::start(&machine, TestOptions::default());
     let json = [("Content-Type", "application/json")];
-    let open = |body: &str| request(served.address, "POST", "/api/sources", &json, body.as_bytes());
+    let open = |body: &str| request(server.address, "POST", "/api/sources", &json, body.as_bytes());
     let opened = open(r#"{"log":"logs/deep/b.blg"}"#);
     assert_eq!(opened.status, 201, "{}", opened.text());
-    assert_eq!(ready(&served, opened.json()["id"].as_str().expect("an id"))["samples"], 11);
-    // Two logs of one machine are one stretch.
+    assert_eq!(ready(&server, opened.json()["id"].as_str().expect("an id"))["samples"], 11);
+    // Two logs of one machine are one source.
     let opened = open(r#"{"logs":["logs/a.blg","logs/deep/b.blg"]}"#);
-    let source = ready(&served, opened.json()["id"].as_str().expect("an id"));
+    let source = ready(&server, opened.json()["id"].as_str().expect("an id"));
     assert_eq!((&source["samples"], &source["name"]), (&22.into(), &"logs/a.blg and 1 more".into()));
-    // Whoever looks later knows what may be closed.
-    let list = get(served.address, "/api/sources").json();
+    let list = get(server.address, "/api/sources").json();
     let closable: Vec<_> =
         list["sources"].as_array().expect("a list").iter().map(|source| &source["is_closable"]).collect();
     assert_eq!(closable, [false, false, true, true]);
-    assert_eq!(request(served.address, "DELETE", "/api/sources/2", &[], b"").status, 204);
+    assert_eq!(request(server.address, "DELETE", "/api/sources/2", &[], b"").status, 204);
 }
 
-/// A CSV of this many counters and samples, a second apart.
+/// A CSV log of n counters; samples are a second apart.
 fn wide_log(counters: usize, samples: usize) -> Vec<u8> {
     let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
-    (0..counters).for_each(|number| text += &format!(r#","\\WEB1\Things(p{number})\Number""#));
+    (0..counters).for_each(|index| text += &format!(r#","\\WEB1\Things(p{index})\Number""#));
     text += "\r\n";
     for sample in 0..samples {
         text += &format!("\"03/05/2024 10:00:{sample:02}.000\"");
@@ -228,49 +227,50 @@ fn wide_log(counters: usize, samples: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_log_of_very_many_counters_is_asked_for_in_parts() {
+fn requests_for_too_many_counters_are_refused() {
     let machine = Machine::new(1);
-    let mut served = Served::start(&machine, Wishes { max_upload: 64 << 20, ..Wishes::default() });
+    let mut server =
+        TestServer::start(&machine, TestOptions { max_upload: 64 << 20, ..TestOptions::default() });
     let stream = [("Content-Type", "application/octet-stream")];
-    let uploaded = request(served.address, "POST", "/api/upload", &stream, &wide_log(60_000, 3));
+    let uploaded = request(server.address, "POST", "/api/upload", &stream, &wide_log(60_000, 3));
     assert_eq!(uploaded.status, 201, "{}", uploaded.text());
-    assert_eq!(ready(&served, "2")["state"], "ready");
+    assert_eq!(ready(&server, "2")["state"], "ready");
     for what in ["statistics?path=%5CThings(*)%5C*", "statistics", "series?path=%5CThings(*)%5C*"] {
-        let answer = get(served.address, &format!("/api/sources/2/{what}"));
-        assert_eq!(answer.status, 413, "{what}");
-        assert_eq!(answer.json()["error"], "more than 50000 counters at a time: choose fewer, by path");
+        let response = get(server.address, &format!("/api/sources/2/{what}"));
+        assert_eq!(response.status, 413, "{what}");
+        assert_eq!(response.json()["error"], "more than 50000 counters: select fewer");
     }
-    let some = get(served.address, "/api/sources/2/statistics?path=%5CThings(p1*)%5C*");
+    let some = get(server.address, "/api/sources/2/statistics?path=%5CThings(p1*)%5C*");
     assert_eq!(some.json().as_array().expect("a list").len(), 11_111);
-    // The end does not wait for whoever reads it.
-    let mut stream = connect(served.address);
-    let text = format!("GET /api/sources/2/export HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+    // Shutdown does not wait for readers.
+    let mut stream = connect(server.address);
+    let text = format!("GET /api/sources/2/export HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
     stream.write_all(text.as_bytes()).expect("sent");
     let start = Instant::now();
-    served.stop();
+    server.stop();
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }
 
 /// A text log of one sample, whose counter has a name in Windows' code page 1251.
 const CYRILLIC: &[u8] = b"\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\\xcf\xe0\xec\xff\xf2\xfc\\Free\"\r\n\"01/02/2024 00:00:00.000\",\"78.80082537392173947\"\r\n";
 
-fn upload(served: &Served) -> String {
+fn upload(server: &TestServer) -> String {
     let stream = [("Content-Type", "application/octet-stream")];
-    let answer = request(served.address, "POST", "/api/upload?name=a.csv", &stream, CYRILLIC);
-    assert_eq!(answer.status, 201, "{}", answer.text());
-    let id = answer.json()["id"].as_str().expect("an id").to_owned();
-    assert_eq!(ready(served, &id)["state"], "ready");
+    let response = request(server.address, "POST", "/api/upload?name=a.csv", &stream, CYRILLIC);
+    assert_eq!(response.status, 201, "{}", response.text());
+    let id = response.json()["id"].as_str().expect("an id").to_owned();
+    assert_eq!(ready(server, &id)["state"], "ready");
     id
 }
 
 #[test]
-fn text_logs_are_read_in_the_encoding_of_the_server() {
+fn text_logs_are_read_in_the_configured_encoding() {
     let machine = Machine::new(1);
     for (code_page, name) in [("1251", "Память"), ("1252", "Ïàìÿòü")] {
         let encoding = Some(code_page.parse().expect("a code page"));
-        let served = Served::start(&machine, Wishes { encoding, ..Wishes::default() });
-        let id = upload(&served);
-        let sets = get(served.address, &format!("/api/sources/{id}/sets")).text();
+        let server = TestServer::start(&machine, TestOptions { encoding, ..TestOptions::default() });
+        let id = upload(&server);
+        let sets = get(server.address, &format!("/api/sources/{id}/sets")).text();
         assert!(sets.contains(name), "{sets}");
     }
 }
@@ -278,12 +278,31 @@ fn text_logs_are_read_in_the_encoding_of_the_server() {
 #[test]
 fn exports_have_the_digits_of_their_log() {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes::default());
-    let id = upload(&served);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let id = upload(&server);
     for format in ["csv", "tsv"] {
         let path = format!("/api/sources/{id}/export");
         let parameters = [("format", format), ("path", r"\*\Free")];
-        let text = get(served.address, &target(&path, &parameters)).text();
+        let text = get(server.address, &target(&path, &parameters)).text();
         assert!(text.contains("\"78.80082537392173947\""), "{text}");
     }
+}
+
+#[test]
+fn a_blg_that_was_made_from_a_text_log_is_marked_as_formatted() {
+    let machine = Machine::new(1);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let stream = [("Content-Type", "application/octet-stream")];
+    let is_formatted = |name: &str, log: &[u8]| {
+        let target = target("/api/upload", &[("name", name)]);
+        let response = request(server.address, "POST", &target, &stream, log);
+        assert_eq!(response.status, 201, "{}", response.text());
+        let id = response.json()["id"].as_str().expect("an id").to_owned();
+        (ready(&server, &id)["is_formatted"].clone(), id)
+    };
+    let (of_text, id) = is_formatted("a.csv", &wide_log(2, 3));
+    assert_eq!(of_text, true);
+    let blg = get(server.address, &target(&format!("/api/sources/{id}/export"), &[("format", "blg")]));
+    assert_eq!(blg.status, 200, "{}", blg.text());
+    assert_eq!(is_formatted("converted.blg", &blg.body).0, true);
 }

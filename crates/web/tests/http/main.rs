@@ -1,4 +1,4 @@
-//! The HTTP interface over a made machine and made logs: what it answers, and what it refuses.
+//! The HTTP interface, with a fake machine and generated logs.
 
 mod changing;
 mod client;
@@ -6,38 +6,38 @@ mod hostile;
 mod limits;
 mod live;
 mod logs;
-mod made;
 mod readers;
 mod safety;
 mod stream;
+mod test_server;
 mod tls;
 
 use client::{get, request};
-use made::{Machine, Served, Wishes};
 use serde_json::Value;
+use test_server::{Machine, TestOptions, TestServer};
 
 /// Waits until a source is read.
-fn ready(served: &Served, id: &str) -> Value {
+fn ready(server: &TestServer, id: &str) -> Value {
     for _ in 0..3000 {
-        let source = get(served.address, &format!("/api/sources/{id}")).json();
+        let source = get(server.address, &format!("/api/sources/{id}")).json();
         if source["state"] != "reading" {
             return source;
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    panic!("the log is not read");
+    panic!("the log is still being read");
 }
 
-/// The tests that take minutes run where the variable `TACHO_LONG` says so.
+/// Whether tests that take minutes run: if the variable `TACHO_LONG` is set.
 fn is_long() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
 #[test]
-fn every_route_is_described_and_nothing_else() {
+fn routes_and_their_description_are_equal() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    let description = get(served.address, "/api/openapi.json").json();
+    let server = TestServer::start(&machine, TestOptions::default());
+    let description = get(server.address, "/api/openapi.json").json();
     let paths = description["paths"].as_object().expect("paths");
     assert!(paths.len() > 10);
     for (path, operations) in paths {
@@ -45,12 +45,12 @@ fn every_route_is_described_and_nothing_else() {
         for method in ["GET", "POST", "DELETE", "PUT", "PATCH"] {
             let is_described = operations.get(method.to_lowercase()).is_some();
             let status = match (method, path.as_str()) {
-                // It goes on and on.
+                // An endless response.
                 ("GET", "/api/stream") => 400,
-                _ => request(served.address, method, &target, &[], b"").status,
+                _ => request(server.address, method, &target, &[], b"").status,
             };
             assert_eq!(status == 405, !is_described, "{method} {path}: {status}");
         }
     }
-    assert_eq!(get(served.address, "/api/nothing").status, 404);
+    assert_eq!(get(server.address, "/api/nothing").status, 404);
 }

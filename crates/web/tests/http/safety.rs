@@ -1,16 +1,19 @@
-//! Who may ask: names of the server, sites, tokens.
+//! Access: names of the server, other sites, tokens.
 
-use crate::client::{Answer, get, request, send};
-use crate::made::{Machine, Served, Wishes};
+use crate::client::{Response, get, request, send};
+use crate::test_server::{Machine, TestOptions, TestServer};
 
 const TOKEN: &str = "a-token-of-many-letters";
 
 #[test]
-fn only_names_of_the_server_are_answered() {
+fn only_names_of_the_server_are_accepted() {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes { hosts: vec!["vm.example".into()], ..Wishes::default() });
-    let port = served.address.port();
-    let status = |host: &str| request(served.address, "GET", "/api/sources", &[("Host", host)], b"").status;
+    let server = TestServer::start(
+        &machine,
+        TestOptions { hosts: vec!["vm.example".into()], ..TestOptions::default() },
+    );
+    let port = server.address.port();
+    let status = |host: &str| request(server.address, "GET", "/api/sources", &[("Host", host)], b"").status;
     for host in ["localhost", "LOCALHOST", "127.0.0.1", "[::1]", "192.168.1.7"] {
         assert_eq!(status(&format!("{host}:{port}")), 200, "{host}");
     }
@@ -23,7 +26,7 @@ fn only_names_of_the_server_are_answered() {
     for host in ["localhost:1", "127.0.0.1", "localhost:99999", "", " ", "local host", "[::1"] {
         assert!([400, 421].contains(&status(host)), "{host}");
     }
-    let raw = |text: &str| send(served.address, text.as_bytes()).map(|answer| answer.status);
+    let raw = |text: &str| send(server.address, text.as_bytes()).map(|response| response.status);
     assert_eq!(raw("GET /api/sources HTTP/1.1\r\nConnection: close\r\n\r\n"), Some(400));
     assert_eq!(raw("GET /api/sources HTTP/1.0\r\n\r\n"), Some(400));
     let twice =
@@ -34,13 +37,13 @@ fn only_names_of_the_server_are_answered() {
 }
 
 #[test]
-fn other_sites_get_nothing() {
+fn cross_site_requests_are_refused() {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes::default());
-    let own = format!("http://{}", served.address);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let own = format!("http://{}", server.address);
     let ask = |method: &str, target: &str, headers: &[(&str, &str)]| {
         let headers = [headers, &[("Content-Type", "application/json")]].concat();
-        request(served.address, method, target, &headers, if method == "POST" { b"{}" } else { b"" })
+        request(server.address, method, target, &headers, if method == "POST" { b"{}" } else { b"" })
     };
     for site in ["cross-site", "same-site", "nonsense"] {
         let site = [("Sec-Fetch-Site", site)];
@@ -55,26 +58,29 @@ fn other_sites_get_nothing() {
         assert_eq!(ask("POST", "/api/login", &[("Origin", origin)]).status, 403, "{origin}");
     }
     let same = [("Origin", own.as_str()), ("Sec-Fetch-Site", "same-origin")];
-    let answer = ask("GET", "/api/sources", &same);
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.header("access-control-allow-origin"), None);
+    let response = ask("GET", "/api/sources", &same);
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("access-control-allow-origin"), None);
     assert_eq!(ask("OPTIONS", "/api/sources", &[("Origin", "http://evil.example")]).status, 403);
     // Forms of other sites cannot send these.
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         for target in ["/api/sources", "/api/login", "/api/upload"] {
-            assert_eq!(request(served.address, "POST", target, &[("Content-Type", kind)], b"{}").status, 415);
+            assert_eq!(request(server.address, "POST", target, &[("Content-Type", kind)], b"{}").status, 415);
         }
     }
 }
 
 #[test]
-fn a_proxy_may_speak_tls_for_a_named_server() {
+fn a_proxy_can_terminate_tls_for_a_named_server() {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes { hosts: vec!["vm.example".into()], ..Wishes::default() });
-    let port = served.address.port();
+    let server = TestServer::start(
+        &machine,
+        TestOptions { hosts: vec!["vm.example".into()], ..TestOptions::default() },
+    );
+    let port = server.address.port();
     let status = |host: &str, origin: &str| {
         let headers = [("Host", host), ("Origin", origin), ("Sec-Fetch-Site", "same-origin")];
-        request(served.address, "DELETE", "/api/sources/9", &headers, b"").status
+        request(server.address, "DELETE", "/api/sources/9", &headers, b"").status
     };
     let here = format!("localhost:{port}");
     for (host, origin) in [
@@ -91,7 +97,7 @@ fn a_proxy_may_speak_tls_for_a_named_server() {
         ("vm.example", "ws://vm.example"),
         ("vm.example", "null"),
         (&here, "https://vm.example"),
-        // Names of loopback and addresses have no proxy before them.
+        // Not for loopback names and addresses.
         (&here, &format!("https://{here}")),
         (&format!("192.168.1.7:{port}"), &format!("https://192.168.1.7:{port}")),
     ] {
@@ -100,33 +106,33 @@ fn a_proxy_may_speak_tls_for_a_named_server() {
 }
 
 #[test]
-fn answers_say_what_browsers_may_do() {
+fn responses_have_security_headers() {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes::default());
+    let server = TestServer::start(&machine, TestOptions::default());
     for target in ["/", "/api/sources", "/nothing", "/assets/nothing"] {
-        let answer = get(served.address, target);
-        let policy = answer.header("content-security-policy").expect("a policy");
+        let response = get(server.address, target);
+        let policy = response.header("content-security-policy").expect("a policy");
         for part in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"] {
             assert!(policy.contains(part));
         }
         assert!(!policy.contains("unsafe"));
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(response.header("referrer-policy"), Some("no-referrer"));
     }
-    let page = get(served.address, "/");
+    let page = get(server.address, "/");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let etag = page.header("etag").expect("a tag");
-    assert_eq!(request(served.address, "GET", "/", &[("If-None-Match", etag)], b"").status, 304);
-    let packed = request(served.address, "GET", "/", &[("Accept-Encoding", "br, gzip;q=0.5")], b"");
+    assert_eq!(request(server.address, "GET", "/", &[("If-None-Match", etag)], b"").status, 304);
+    let packed = request(server.address, "GET", "/", &[("Accept-Encoding", "br, gzip;q=0.5")], b"");
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
     assert_eq!(packed.body[..2], [0x1f, 0x8b]);
 }
 
 #[test]
-fn a_token_is_asked_for_where_there_is_one() {
+fn the_token_is_required() {
     let machine = Machine::new(1);
-    let served = Served::start(&machine, Wishes { token: Some(TOKEN), ..Wishes::default() });
-    let with = |headers: &[(&str, &str)]| request(served.address, "GET", "/api/sources", headers, b"").status;
+    let server = TestServer::start(&machine, TestOptions { token: Some(TOKEN), ..TestOptions::default() });
+    let with = |headers: &[(&str, &str)]| request(server.address, "GET", "/api/sources", headers, b"").status;
     assert_eq!(with(&[("Authorization", &format!("Bearer {TOKEN}"))]), 200);
     let short = format!("Bearer {}", &TOKEN[..TOKEN.len() - 1]);
     let long = format!("Bearer {TOKEN}x");
@@ -139,20 +145,20 @@ fn a_token_is_asked_for_where_there_is_one() {
     for target in
         ["/metrics", "/api/openapi.json", "/api/sources/live", "/api/nothing", "/api/stream?path=%5CA%5CB"]
     {
-        assert_eq!(get(served.address, target).status, 401, "{target}");
+        assert_eq!(get(server.address, target).status, 401, "{target}");
     }
     for target in ["/", "/assets/main.js"] {
-        assert_eq!(get(served.address, target).status, 200, "{target}");
+        assert_eq!(get(server.address, target).status, 200, "{target}");
     }
-    let login = |token: &str| -> Answer {
+    let login = |token: &str| -> Response {
         let body = format!("{{\"token\":\"{token}\"}}");
         let json = [("Content-Type", "application/json")];
-        request(served.address, "POST", "/api/login", &json, body.as_bytes())
+        request(server.address, "POST", "/api/login", &json, body.as_bytes())
     };
     let refused = login("wrong-wrong-wrong-wrong");
     assert_eq!((refused.status, refused.header("set-cookie")), (401, None));
-    let answer = login(TOKEN);
-    let cookie = answer.header("set-cookie").expect("a cookie");
+    let response = login(TOKEN);
+    let cookie = response.header("set-cookie").expect("a cookie");
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains(TOKEN));
     let pair = cookie.split(';').next().expect("a pair");
     assert_eq!(with(&[("Cookie", pair)]), 200);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::client::{connect, get, target};
-use crate::made::{Machine, Served, Wishes};
+use crate::test_server::{Machine, TestOptions, TestServer};
 
 /// A reader of a stream.
 pub(crate) struct Events(BufReader<TcpStream>);
@@ -37,12 +37,12 @@ impl Events {
         }
     }
 
-    /// The time of the next sample, without a look at its values.
+    /// The time of the next sample; its values are not parsed.
     pub(crate) fn time(&mut self) -> f64 {
         let mut line = Vec::new();
         loop {
             line.clear();
-            assert!(self.0.read_until(b'\n', &mut line).expect("an event") > 0, "the stream goes on");
+            assert!(self.0.read_until(b'\n', &mut line).expect("an event") > 0, "the stream ended");
             if let Some(rest) = line.strip_prefix(b"data: {\"time\":") {
                 let end = rest.iter().position(|&byte| byte == b',').expect("more fields");
                 let text = std::str::from_utf8(&rest[..end]).expect("a number");
@@ -64,8 +64,8 @@ impl Events {
 #[test]
 fn samples_follow_the_names_of_their_series() {
     let machine = Machine::new(2);
-    let served = Served::start(&machine, Wishes::default());
-    let mut events = Events::open(served.address, &[("path", r"\Things(*)\*")]);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let mut events = Events::open(server.address, &[("path", r"\Things(*)\*")]);
     let (name, series) = events.next().expect("an event");
     assert_eq!((name.as_str(), series["series"].as_array().expect("a list").len()), ("series", 4));
     assert_eq!(series["series"][1]["path"], r"\\MADE\Things(p1)\Things/sec");
@@ -74,7 +74,7 @@ fn samples_follow_the_names_of_their_series() {
     let second = events.sample();
     assert_eq!(second["values"], serde_json::json!([0.0, 1.0, 0.0, 1.0]));
     assert_eq!(second["begin"], first["time"]);
-    // An instance goes: the list is sent anew.
+    // An instance disappears: the list is sent again.
     machine.names.lock().expect("no panic").truncate(1);
     let series = loop {
         let (name, data) = events.next().expect("an event");
@@ -87,17 +87,17 @@ fn samples_follow_the_names_of_their_series() {
 }
 
 #[test]
-fn others_that_come_and_go_disturb_nobody() {
+fn other_streams_do_not_disturb_a_stream() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    let mut first = Events::open(served.address, &[("path", r"\Things(p2)\Things/sec")]);
-    let mut events = Events::open(served.address, &[("path", r"\Things(p1)\Things/sec")]);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let mut first = Events::open(server.address, &[("path", r"\Things(p2)\Things/sec")]);
+    let mut events = Events::open(server.address, &[("path", r"\Things(p1)\Things/sec")]);
     first.sample();
     events.sample();
     events.sample();
     drop(first);
     for path in [r"\Things(*)\*", r"\Things(p0)\Number", r"\Things(p2)\Things/sec"] {
-        Events::open(served.address, &[("path", path)]).sample();
+        Events::open(server.address, &[("path", path)]).sample();
         assert_eq!(events.sample()["values"], serde_json::json!([1.0]));
     }
     for _ in 0..20 {
@@ -106,54 +106,54 @@ fn others_that_come_and_go_disturb_nobody() {
 }
 
 #[test]
-fn what_nobody_reads_any_more_is_let_go() {
+fn providers_become_idle_without_readers() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    let rests = || machine.rests.load(Ordering::SeqCst);
-    let before = rests();
+    let server = TestServer::start(&machine, TestOptions::default());
+    let idle_count = || machine.idle_count.load(Ordering::SeqCst);
+    let before = idle_count();
     let mut readers: Vec<_> =
-        (0..5).map(|_| Events::open(served.address, &[("path", r"\Things(*)\*")])).collect();
+        (0..5).map(|_| Events::open(server.address, &[("path", r"\Things(*)\*")])).collect();
     readers.iter_mut().for_each(|reader| drop(reader.sample()));
-    assert_eq!(rests(), before);
+    assert_eq!(idle_count(), before);
     drop(readers);
     let end = Instant::now() + Duration::from_secs(20);
-    while rests() == before {
-        assert!(Instant::now() < end, "the provider does not rest");
+    while idle_count() == before {
+        assert!(Instant::now() < end, "the provider is not idle");
         std::thread::yield_now();
     }
-    // It can be asked again.
-    Events::open(served.address, &[("path", r"\Things(*)\*")]).sample();
+    // It can be collected again.
+    Events::open(server.address, &[("path", r"\Things(*)\*")]).sample();
 }
 
 #[test]
-fn kept_samples_lose_what_nobody_reads_any_more() {
+fn samples_in_the_ring_lose_counters_without_readers() {
     let machine = Machine::new(3);
     let interval = Duration::from_millis(100);
-    let served = Served::start(&machine, Wishes { interval, ..Wishes::default() });
-    let mut stays = Events::open(served.address, &[("path", r"\Things(p0)\Number")]);
+    let server = TestServer::start(&machine, TestOptions { interval, ..TestOptions::default() });
+    let mut stays = Events::open(server.address, &[("path", r"\Things(p0)\Number")]);
     let rates = [("path", r"\Things(*)\Things/sec")];
-    let mut goes = Events::open(served.address, &rates);
+    let mut goes = Events::open(server.address, &rates);
     (0..22).for_each(|_| drop(goes.sample()));
     drop(goes);
     let end = Instant::now() + Duration::from_secs(20);
     while machine.is_rate_read.load(Ordering::SeqCst) {
-        assert!(Instant::now() < end, "what nobody reads is collected");
+        assert!(Instant::now() < end, "a counter without readers is collected");
         stays.sample();
     }
-    let chart = get(served.address, &target("/api/sources/live/series", &rates)).json();
+    let chart = get(server.address, &target("/api/sources/live/series", &rates)).json();
     let values = chart["series"][2]["statistics"]["values"].as_u64();
     assert!(values.unwrap_or_default() < 10, "{chart}");
-    // The others were not disturbed.
+    // Other counters are complete.
     let numbers = [("path", r"\Things(p0)\Number")];
-    let chart = get(served.address, &target("/api/sources/live/series", &numbers)).json();
+    let chart = get(server.address, &target("/api/sources/live/series", &numbers)).json();
     assert!(chart["series"][0]["statistics"]["values"].as_u64() >= Some(20), "{chart}");
 }
 
 #[test]
-fn averages_over_some_intervals() {
+fn every_nth_event_has_averages() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
-    let mut events = Events::open(served.address, &[("path", r"\Things(p2)\*"), ("every", "5")]);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let mut events = Events::open(server.address, &[("path", r"\Things(p2)\*"), ("every", "5")]);
     events.sample();
     for _ in 0..3 {
         let sample = events.sample();
@@ -165,57 +165,57 @@ fn averages_over_some_intervals() {
 }
 
 #[test]
-fn the_end_is_quick_while_streams_are_open() {
+fn shutdown_closes_streams() {
     let machine = Machine::new(3);
-    let mut served = Served::start(&machine, Wishes::default());
+    let mut server = TestServer::start(&machine, TestOptions::default());
     let mut streams: Vec<_> =
-        (0..5).map(|_| Events::open(served.address, &[("path", r"\Things(*)\*")])).collect();
+        (0..5).map(|_| Events::open(server.address, &[("path", r"\Things(*)\*")])).collect();
     streams.iter_mut().for_each(|stream| drop(stream.sample()));
     let start = Instant::now();
-    served.stop();
-    // Who waited for a stream would wait for ever.
+    server.stop();
+    // Waiting for a stream would take forever.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     for stream in &mut streams {
         while stream.next().is_some() {}
     }
 }
 
-/// Streams of many different paths would hold up the collection for all.
+/// Streams with many different paths would slow the collection for all.
 #[test]
-fn paths_of_streams_count_with_all_others() {
+fn paths_of_streams_are_limited() {
     let machine = Machine::new(3);
-    let served = Served::start(&machine, Wishes::default());
+    let server = TestServer::start(&machine, TestOptions::default());
     let paths = |stream: usize| -> Vec<String> {
-        (0..256).map(|number| format!(r"\Set {stream}\Counter {number}")).collect()
+        (0..256).map(|id| format!(r"\Set {stream}\Counter {id}")).collect()
     };
-    let mut usual = Events::open(served.address, &[("path", r"\Things(p1)\Number")]);
+    let mut usual = Events::open(server.address, &[("path", r"\Things(p1)\Number")]);
     usual.sample();
-    // 2,048 paths are collected for all.
+    // 2,048 paths can be collected.
     let open = |stream: usize| {
         let paths = paths(stream);
         let parameters: Vec<_> = paths.iter().map(|path| ("path", path.as_str())).collect();
-        let mut reader = BufReader::new(connect(served.address));
+        let mut reader = BufReader::new(connect(server.address));
         let target = target("/api/stream", &parameters);
-        let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+        let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
         reader.get_mut().write_all(request.as_bytes()).expect("sent");
         let mut line = String::new();
-        reader.read_line(&mut line).expect("an answer");
+        reader.read_line(&mut line).expect("an response");
         (line.split(' ').nth(1).expect("a status").parse::<u16>().expect("a number"), reader)
     };
     let mut streams: Vec<_> = (0..7).map(open).collect();
     assert!(streams.iter().all(|(status, _)| *status == 200));
     assert_eq!(open(7).0, 429);
-    // The others go on, and who wants what is collected already.
+    // Open streams continue, and requests for known paths are accepted.
     usual.sample();
     assert_eq!(open(6).0, 200);
     let query = target("/api/query", &[("path", r"\Things(p1)\Number")]);
-    assert_eq!(get(served.address, &query).status, 200);
-    // One that goes makes room.
+    assert_eq!(get(server.address, &query).status, 200);
+    // A stream that ends makes room.
     streams.pop();
-    let is_room = |_| {
+    let has_room = |_| {
         std::thread::sleep(Duration::from_millis(10));
         open(7).0 == 200
     };
-    assert!((0..2000).any(is_room));
+    assert!((0..2000).any(has_room));
     usual.sample();
 }

@@ -1,4 +1,4 @@
-//! TLS, and what is refused without it.
+//! TLS, and listening on public addresses.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -15,9 +15,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::client::{connect, get, send};
-use crate::made::{Machine, Served, Wishes};
+use crate::test_server::{Machine, TestOptions, TestServer};
 
-/// A certificate of localhost with its key, generated for these tests. Nobody else can read the key.
+/// A certificate for localhost and its key, which only this user can read; for these tests only.
 pub(crate) struct Files {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) fn files() -> Files {
     Files { certificate: source.join("cert.pem"), key, _folder: folder }
 }
 
-/// A server of a machine at an address, without TLS and without a token.
+/// Options of a server without TLS and token.
 fn options(machine: &Machine, address: &str) -> ServeOptions {
     ServeOptions {
         metrics: Default::default(),
@@ -54,12 +54,12 @@ fn options(machine: &Machine, address: &str) -> ServeOptions {
 }
 
 #[test]
-fn a_connection_is_secret() {
+fn tls_connections_work_and_cookies_are_secure() {
     let machine = Machine::new(1);
     let Files { certificate, key, _folder } = files();
     let token = Some("a-token-of-many-letters");
-    let wishes = Wishes { tls: Some((certificate.clone(), key)), token, ..Wishes::default() };
-    let served = Served::start(&machine, wishes);
+    let options = TestOptions { tls: Some((certificate.clone(), key)), token, ..TestOptions::default() };
+    let server = TestServer::start(&machine, options);
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(&certificate).expect("a certificate")).expect("a root");
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -70,30 +70,30 @@ fn a_connection_is_secret() {
     let ask = |request: &str| {
         let name = "localhost".try_into().expect("a name");
         let client = ClientConnection::new(Arc::new(config.clone()), name).expect("a client");
-        let mut stream = StreamOwned::new(client, connect(served.address));
-        let port = served.address.port();
+        let mut stream = StreamOwned::new(client, connect(server.address));
+        let port = server.address.port();
         let text = format!("{request} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n");
         let json = "Content-Type: application/json\r\nContent-Length: 35\r\n\r\n";
         let body = r#"{"token":"a-token-of-many-letters"}"#;
         let end = if request.starts_with("POST") { format!("{json}{body}") } else { "\r\n".to_owned() };
         stream.write_all(format!("{text}{end}").as_bytes()).expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("an response");
+        response
     };
     assert!(ask("GET /").starts_with("HTTP/1.1 200"));
     assert!(ask("GET /api/sources").starts_with("HTTP/1.1 401"));
-    let answer = ask("POST /api/login").to_ascii_lowercase();
-    assert!(answer.starts_with("http/1.1 204"), "{answer}");
-    assert!(answer.contains("set-cookie: __host-tacho-") && answer.contains("; secure"), "{answer}");
-    // Plain text gets nothing, and ends only its connection.
-    let plain = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
-    assert!(send(served.address, plain.as_bytes()).is_none());
+    let response = ask("POST /api/login").to_ascii_lowercase();
+    assert!(response.starts_with("http/1.1 204"), "{response}");
+    assert!(response.contains("set-cookie: __host-tacho-") && response.contains("; secure"), "{response}");
+    // Plain HTTP gets no response, and closes only its connection.
+    let plain = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
+    assert!(send(server.address, plain.as_bytes()).is_none());
     assert!(ask("GET /").starts_with("HTTP/1.1 200"));
 }
 
 #[test]
-fn others_are_let_in_only_with_a_token_or_tls() {
+fn public_addresses_require_a_token_or_tls() {
     let machine = Machine::new(1);
     let options = |address: &str| options(&machine, address);
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
@@ -105,23 +105,26 @@ fn others_are_let_in_only_with_a_token_or_tls() {
     for text in ["", "short", "with blanks in the token", "umlauts-are-not-täken"] {
         assert!(Token::new(text).is_err(), "{text}");
     }
-    // What is no certificate, or not the certificate's key.
+    // Not a certificate, or not its key.
     let Files { certificate, key, _folder } = files();
     for tls in [(key.clone(), key.clone()), (certificate.clone(), certificate), ("/none".into(), key)] {
-        assert!(Server::bind(ServeOptions { tls: Some(tls), ..options("127.0.0.1:0") }).is_err());
+        let options = ServeOptions { tls: Some(tls), ..options("127.0.0.1:0") };
+        let message = Server::bind(options).err().expect("refused").to_string();
+        assert!(!message.contains("os error"), "{message}");
     }
     let missing = ServeOptions { logs: vec!["/no/such/log.blg".into()], ..options("127.0.0.1:0") };
-    assert!(Server::bind(missing).is_err());
-    // A port that is taken is named.
-    let served = Served::start(&machine, Wishes::default());
-    let taken: SocketAddr = served.address;
+    let message = Server::bind(missing).err().expect("refused").to_string();
+    assert_eq!(message, "/no/such/log.blg: No such file or directory");
+    // The message names a port that is in use.
+    let server = TestServer::start(&machine, TestOptions::default());
+    let taken: SocketAddr = server.address;
     let refused = Server::bind(options(&taken.to_string())).err().expect("refused").to_string();
     assert!(refused.contains(&taken.port().to_string()), "{refused}");
     assert_eq!(get(taken, "/").status, 200);
 }
 
 #[test]
-fn a_key_that_others_can_read_is_refused() {
+fn a_key_that_other_users_can_read_is_refused() {
     let machine = Machine::new(1);
     let Files { certificate, key, _folder } = files();
     let bind = || {

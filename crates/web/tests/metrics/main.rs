@@ -1,6 +1,6 @@
-//! What `/metrics` says: names that never change, and texts that Prometheus' own checker accepts.
+//! `/metrics`: names never change, and promtool accepts the texts.
 
-mod made;
+mod shop;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use made::registry;
+use shop::registry;
 use tachograph_counters::path::PathPattern;
 use tachograph_perflib::{Clock, Registry};
 use tachograph_system::Roots;
@@ -28,7 +28,7 @@ fn this_machine() -> Arc<Registry> {
     Arc::new(registry)
 }
 
-/// The samples: name with labels, and value. No two have one key, and no family has two heads.
+/// The samples by name with labels. Checks that names and families are unique.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let mut samples = BTreeMap::new();
     let mut heads = BTreeSet::new();
@@ -46,7 +46,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
     samples
 }
 
-/// What `promtool check metrics` has to say; `None` where there is no promtool.
+/// The output of `promtool check metrics`; `None` if promtool is not installed.
 fn promtool(text: &str) -> Option<String> {
     let child = Command::new("promtool")
         .args(["check", "metrics"])
@@ -55,7 +55,7 @@ fn promtool(text: &str) -> Option<String> {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
-        eprintln!("left out: promtool is not here");
+        eprintln!("skipped: promtool is not installed");
         return None;
     };
     child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("promtool reads all");
@@ -81,7 +81,7 @@ fn names_never_change() {
     }
     let mut frozen = std::fs::read_to_string(&file).expect("the frozen names");
     for line in frozen.lines() {
-        assert!(lines.contains(line), "a metric that people query has changed or is gone: {line}");
+        assert!(lines.contains(line), "a published metric has changed or disappeared: {line}");
     }
     if std::env::var_os("TACHO_UPDATE").is_some() {
         std::fs::write(&file, &lines).expect("written");
@@ -94,7 +94,7 @@ fn names_never_change() {
 }
 
 #[test]
-fn no_two_numbers_have_one_name() {
+fn equal_names_have_equal_kind_and_unit() {
     let sets: Vec<_> =
         tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets()).collect();
     let mut kinds: BTreeMap<String, (&str, String)> = BTreeMap::new();
@@ -116,7 +116,7 @@ fn promtool_accepts_this_machine() {
     if let Some(said) = promtool(&text) {
         assert_eq!(said, "");
     }
-    // Everything there is, processes and threads too.
+    // All sets, processes and threads too.
     let everything: Vec<_> =
         registry
             .counter_sets()
@@ -133,7 +133,7 @@ fn promtool_accepts_this_machine() {
 }
 
 #[test]
-fn open_metrics_has_its_own_form() {
+fn openmetrics_has_units_and_an_end() {
     let (registry, _shop) = registry();
     let mut exporter = exporter(&registry);
     let text = exporter.scrape(&registry, Exposition::OpenMetrics, &[]).to_owned();
@@ -149,7 +149,7 @@ fn open_metrics_has_its_own_form() {
 }
 
 #[test]
-fn raw_numbers_are_whole_and_totals_left_out() {
+fn raw_numbers_are_exact_and_totals_omitted() {
     let (registry, shop) = registry();
     let mut exporter = exporter(&registry);
     let first = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
@@ -163,17 +163,17 @@ fn raw_numbers_are_whole_and_totals_left_out() {
     let total = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[path]));
     assert_eq!(total["tacho_shop_requests_total{name=\"_Total\"}"], 7.0);
     assert_eq!(total.keys().filter(|key| key.starts_with("tacho_shop")).count(), 1);
-    // The rate of two scrapes is the difference over the time, as Windows' formula has it.
+    // A counter that wraps at 2^32 is extended.
     shop.requests(u64::from(u32::MAX));
     let high = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
     shop.requests(4);
-    let turned = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
+    let wrapped = samples(exporter.scrape(&registry, Exposition::PrometheusText, &[]));
     let key = "tacho_shop_requests_total{name=\"web\"}";
-    assert_eq!(turned[key] - high[key], 5.0);
+    assert_eq!(wrapped[key] - high[key], 5.0);
 }
 
 #[test]
-fn what_cannot_be_read_is_absent_and_counted() {
+fn unreadable_values_are_absent_and_counted() {
     let (registry, shop) = registry();
     let mut exporter = exporter(&registry);
     shop.fail(true);
@@ -198,7 +198,7 @@ fn paths_without_a_match_are_counted() {
         }
         samples(&text)["tacho_paths_without_match"]
     };
-    // Nothing is requested, so nothing is missed.
+    // Without requested paths.
     assert_eq!(count(&[]), 0.0);
     let paths = [
         r"\Shop(web)\*",
@@ -208,16 +208,16 @@ fn paths_without_a_match_are_counted() {
         r"\Office(*)\*",
     ];
     assert_eq!(count(&paths), 3.0);
-    // An instance comes, another goes.
+    // An instance appears, another disappears.
     shop.name("other");
     assert_eq!(count(&paths), 4.0);
-    // What cannot be read may be there.
+    // Unreadable sets count as matches.
     shop.fail(true);
     assert_eq!(count(&paths), 2.0);
 }
 
 #[test]
-fn hostile_names_stay_in_their_label() {
+fn hostile_names_are_escaped() {
     let (registry, shop) = registry();
     let mut exporter = exporter(&registry);
     shop.name("a\"} 1\ntacho_evil 1\n# \\");

@@ -1,4 +1,4 @@
-//! pdh.h and pdhmsg.h, and what the Rust side says of the same.
+//! pdh.h and pdhmsg.h agree with the Rust side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::library::{built, crate_folder};
 const STANDARDS: [&str; 6] = ["c11", "c17", "c++11", "c++14", "c++17", "c++20"];
 
 #[test]
-fn it_is_clean_and_has_windows_layout_in_every_standard() {
+fn it_compiles_without_warnings_with_windows_layout_in_every_standard() {
     for standard in STANDARDS {
         let short = standard.contains("++").then_some("-fshort-wchar");
         for options in [&[][..], &["-DUNICODE"][..], &["-DWITH_WINDOWS_H"][..]] {
@@ -23,9 +23,9 @@ fn it_is_clean_and_has_windows_layout_in_every_standard() {
     }
 }
 
-/// Each header can be the only one, or the first of several.
+/// Each header can be included alone, or first.
 #[test]
-fn it_stands_alone() {
+fn each_header_can_be_included_alone() {
     for standard in STANDARDS {
         for header in ["pdh.h", "pdhmsg.h"] {
             let language = if standard.contains("++") { "c++" } else { "c" };
@@ -40,7 +40,7 @@ fn it_stands_alone() {
 }
 
 #[test]
-fn every_status_code_is_the_one_of_the_library() {
+fn every_status_code_is_that_of_the_library() {
     let macros = succeed(compiler("c11").args(["-E", "-dM"]).arg(crate_folder().join("include/pdhmsg.h")));
     let in_header: BTreeMap<u32, &str> = macros
         .lines()
@@ -56,7 +56,7 @@ fn every_status_code_is_the_one_of_the_library() {
     }
 }
 
-/// The functions that pdh.h declares: what stands before the parenthesis of each declaration.
+/// The functions that pdh.h declares, found by the word before the parenthesis of each declaration.
 pub(crate) fn declared() -> BTreeSet<String> {
     let text = succeed(compiler("c11").args(["-E", "-P"]).arg(crate_folder().join("include/pdh.h")));
     text.split(';')
@@ -75,11 +75,11 @@ fn symbols(arguments: &[&str], extension: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn both_libraries_have_what_the_header_declares_and_no_more() {
+fn both_libraries_export_exactly_the_declared_functions() {
     let declared = declared();
     assert_eq!(symbols(&["-D", "--defined-only"], "so"), declared);
     assert_eq!(symbols(&["-g", "--defined-only"], "a"), declared);
-    // The functions of the issue, each in the forms that there are.
+    // The required functions, each in all its forms.
     for name in [
         "OpenQuery",
         "AddCounter",

@@ -1,11 +1,11 @@
-//! The log that the C programs read, made sample by sample.
+//! Generates the log that the C programs read.
 //!
-//! Machine BOX, 11 samples, one second apart, in a zone 480 minutes behind UTC:
+//! Machine BOX, 11 samples, one second apart, with a bias of 480 minutes (UTC-8):
 //!
 //! - `Memory`, without instances: `Available Bytes` = 5,000,000,000 + 1,000 n.
-//! - `PhysicalDisk`, instances `0 C:` and `_Total`: `Avg. Disk sec/Read` has one read of 150 ms (2147727 ticks of a clock
-//!   of 14318180 Hz) between the first sample and the second, and none after: the article on averages.
-//!   `Disk Reads/sec` is 10.
+//! - `PhysicalDisk`, instances `0 C:` and `_Total`: `Avg. Disk sec/Read` has one read of 150 ms (2147727 ticks of a clock of
+//!   14318180 Hz) between the first and the second sample, and none after: the example of the article on averages. `Disk
+//!   Reads/sec` is 10.
 //! - `Process`, instances `busy`, `idle` and `idle#1`: `% Processor Time` is 300, 0 and 50.
 
 use std::fs::File;
@@ -28,7 +28,7 @@ const SAMPLES: i64 = 11;
 /// Ticks per second of the disks' clock.
 const CLOCK: i64 = 14_318_180;
 
-/// A group of one counter.
+/// A group with one counter.
 fn group(
     set: &str,
     counter: (&str, u32, i64),
@@ -40,7 +40,7 @@ fn group(
     set.counters.push(Counter::new(counter.0, CounterType(counter.1), counter.2));
     let mut rows: Vec<Arc<Instance>> =
         instances.iter().map(|(name, index)| Arc::new(Instance::new(None, name, *index))).collect();
-    if extent == Extent::Value {
+    if extent == Extent::Row {
         rows = vec![Arc::new(Instance::none())];
         set.has_instances = false;
         set.instance = rows.first().cloned();
@@ -65,28 +65,28 @@ fn sample(n: i64) -> Sample {
                 "Memory",
                 ("Available Bytes", 0x0001_0100, CLOCK),
                 &[],
-                Extent::Value,
+                Extent::Row,
                 vec![RawValue::new(5_000_000_000 + 1_000 * n, 0)],
             ),
             group(
                 "PhysicalDisk",
                 ("Avg. Disk sec/Read", 0x3002_0400, CLOCK),
                 &disks,
-                Extent::Column,
+                Extent::Columns,
                 vec![read; 2],
             ),
             group(
                 "PhysicalDisk",
                 ("Disk Reads/sec", 0x1041_0400, CLOCK),
                 &disks,
-                Extent::Column,
+                Extent::Columns,
                 vec![rate; 2],
             ),
             group(
                 "Process",
                 ("% Processor Time", 0x2051_0500, FileTime::PER_SECOND),
                 &processes,
-                Extent::Column,
+                Extent::Columns,
                 shares.to_vec(),
             ),
         ],
@@ -102,7 +102,7 @@ pub(crate) fn write(path: &Path) {
     let first = sample(0);
     for n in 0..SAMPLES {
         let mut next = sample(n);
-        // Descriptions are shared, as a recorder's are.
+        // Descriptions are shared, as a recorder does.
         for (group, described) in next.groups.iter_mut().zip(&first.groups) {
             group.set = Arc::clone(&described.set);
             group.instances = Arc::clone(&described.instances);

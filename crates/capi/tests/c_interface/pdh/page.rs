@@ -20,7 +20,7 @@ fn its_program_compiles_without_a_warning() {
 fn it_names_every_function() {
     let section = section();
     for function in declared() {
-        // W and A are named once; functions that end in H as those of that end, too.
+        // W and A functions are named once; those that end in H by their own names.
         let name = function.trim_end_matches(['W', 'A']);
         let named = [name, name.trim_end_matches('H')];
         assert!(named.iter().any(|name| section.contains(&format!("`{name}`"))), "{function}");
@@ -28,7 +28,7 @@ fn it_names_every_function() {
 }
 
 #[test]
-fn functions_of_the_man_page_are_there() {
+fn the_functions_of_the_man_page_exist() {
     let page = std::fs::read_to_string(crate_folder().join("man/pdh.3")).expect("the man page");
     let declared = declared();
     let named = page.lines().filter_map(|line| line.strip_prefix(".Fn Pdh")?.split_whitespace().next());

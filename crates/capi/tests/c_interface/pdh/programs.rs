@@ -1,4 +1,4 @@
-//! C programs that check the interface themselves: they print what is not so, and end with 1.
+//! C programs that check the interface: they print each failed check, and exit with 1.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ fn runs_over_a_log(name: &str) {
 }
 
 #[test]
-fn null_pointers_dead_handles_and_status_codes() {
+fn null_pointers_invalid_handles_and_status_codes() {
     runs_over_a_log("pdh_arguments.c");
 }
 

@@ -1,11 +1,11 @@
-//! The programs under valgrind: no error of memory, and nothing lost.
+//! The programs under valgrind: no memory errors, no leaks.
 
 use std::process::Command;
 
 use super::programs::log_for;
 use crate::compiler::{Link, Program, output};
 
-/// Whether valgrind is there.
+/// Whether valgrind is installed.
 fn is_installed() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }

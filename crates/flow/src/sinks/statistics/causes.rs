@@ -1,32 +1,33 @@
-//! Why intervals were errors.
+//! The causes of errors.
 
 use tachograph_counters::Status;
 use tachograph_counters::civil::Moment;
 
-/// Errors of one counter of one instance that have one status.
+/// The errors of one counter of one instance that have the same status.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorCause {
-    /// The status of the value that could not be used, or why two good values have no result; `None` for all statuses
-    /// beyond the first [`MAX_CAUSES`] of a counter together.
+    /// The status of the invalid value, or the reason why two valid values have no result. `None` for all statuses beyond
+    /// the first [`MAX_CAUSES`] of a counter.
     pub status: Option<Status>,
-    /// How many intervals ended with it.
+    /// The number of intervals that ended with this status.
     pub count: u64,
-    /// When the first of them ended.
+    /// The end of the first such interval.
     pub first: Moment,
-    /// When the last of them ended.
+    /// The end of the last such interval.
     pub last: Moment,
 }
 
-/// The errors of one status of one counter of one instance.
+/// An [`ErrorCause`] with the path of its counter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterErrors {
     /// The counter's full path.
     pub path: String,
-    /// Its errors.
+    /// The errors of the counter that have one status.
     pub cause: ErrorCause,
 }
 
-/// Maximum number of statuses counted separately per counter: a log can have a different one in every sample.
+/// Maximum number of statuses counted separately per counter. Without a limit, a log could have a different status in
+/// every sample.
 pub const MAX_CAUSES: usize = 16;
 
 /// The causes of one counter's errors, in the order of first appearance.
@@ -34,7 +35,7 @@ pub const MAX_CAUSES: usize = 16;
 pub(super) struct Causes(Vec<ErrorCause>);
 
 impl Causes {
-    pub(super) fn note(&mut self, status: Status, at: Moment) {
+    pub(super) fn record(&mut self, status: Status, at: Moment) {
         let is_known = self.0.iter().any(|cause| cause.status == Some(status));
         let status = (is_known || self.0.len() < MAX_CAUSES).then_some(status);
         match self.0.iter_mut().find(|cause| cause.status == status) {
@@ -56,11 +57,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses_are_counted_apart_up_to_a_bound() {
+    fn statuses_are_counted_separately_up_to_a_limit() {
         let at = |second: i64| Moment::from_local(tachograph_counters::civil::FileTime(second), 0);
         let mut causes = Causes::default();
         for second in 0..100 {
-            causes.note(Status(0xC000_0000 + second % 20), at(second.into()));
+            causes.record(Status(0xC000_0000 + second % 20), at(second.into()));
         }
         let found: Vec<_> = causes.iter().map(|cause| (cause.status, cause.count)).collect();
         assert_eq!(found.len(), MAX_CAUSES + 1);

@@ -1,4 +1,4 @@
-//! The structures of a block record (PERF_DATA_BLOCK and what it holds).
+//! The structures of a block record: PERF_DATA_BLOCK and its parts.
 //!
 //! Source: winperf.h. Sizes are the same in 32- and 64-bit Windows.
 
@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// `PERF` in UTF-16.
 pub const SIGNATURE: [u8; 8] = *b"P\0E\0R\0F\0";
 
-/// A local time as SYSTEMTIME; zeros outside the calendar.
+/// Converts a local time to SYSTEMTIME; zeros if it is not a valid date.
 pub fn system_time(local: FileTime) -> [U16; 8] {
     let Some(civil) = local.to_civil() else { return [U16::ZERO; 8] };
     [
@@ -25,7 +25,7 @@ pub fn system_time(local: FileTime) -> [U16; 8] {
     .map(U16::new)
 }
 
-/// Head of the block, 0x58 bytes; the machine's name follows.
+/// Header of the block, 0x58 bytes; the machine name follows.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -40,17 +40,17 @@ pub struct DataBlock {
     pub version: U32,
     /// 1.
     pub revision: U32,
-    /// Bytes of the whole block.
+    /// Length of the block.
     pub total_bytes: U32,
-    /// Bytes to the first object.
+    /// Offset of the first object.
     pub header_bytes: U32,
-    /// How many objects follow.
+    /// Number of objects.
     pub object_count: U32,
     /// Title index of the object.
     pub default_object: U32,
-    /// SYSTEMTIME, in logs local time.
+    /// Local time as SYSTEMTIME.
     pub system_time: [U16; 8],
-    /// Padding, 0. In a block without objects Tachograph's writer says here why: the group's status.
+    /// Padding, 0. In a block without objects, Tachograph stores the group's status here as the reason.
     pub status: U32,
     /// Performance counter.
     pub ticks: I64,
@@ -58,24 +58,24 @@ pub struct DataBlock {
     pub frequency: I64,
     /// UTC, 100 ns units.
     pub system_time_100ns: I64,
-    /// Bytes of the machine's name, NUL included.
+    /// Bytes of the machine name, including NUL.
     pub name_bytes: U32,
-    /// Offset of the machine's name.
+    /// Offset of the machine name.
     pub name_offset: U32,
 }
 
-/// Head of an object, 0x40 bytes; counter definitions follow.
+/// Header of an object, 0x40 bytes; counter definitions follow.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_OBJECT_TYPE")]
 pub struct ObjectType {
-    /// Bytes to the next object.
+    /// Offset of the next object.
     pub total_bytes: U32,
-    /// Bytes to the first instance or counter block.
+    /// Offset of the first instance or counter block.
     pub definition_bytes: U32,
-    /// Bytes to the first counter definition.
+    /// Offset of the first counter definition.
     pub header_bytes: U32,
     /// Title index of the name.
     pub name_index: U32,
@@ -85,15 +85,15 @@ pub struct ObjectType {
     pub help_index: U32,
     /// A pointer; 0.
     pub help_pointer: U32,
-    /// 100 novice to 400 wizard.
+    /// 100 (novice) to 400 (wizard).
     pub detail_level: U32,
-    /// How many counter definitions follow, bases included.
+    /// Number of counter definitions, including bases.
     pub counter_count: U32,
-    /// Number of the default counter.
+    /// Index of the default counter.
     pub default_counter: U32,
-    /// How many instances follow; -1 for an object without instances.
+    /// Number of instances; -1 for an object without instances.
     pub instance_count: I32,
-    /// 0: names in Unicode.
+    /// Code page of the names; 0 for UTF-16.
     pub code_page: U32,
     /// The object's own clock.
     pub time: I64,
@@ -108,7 +108,7 @@ pub struct ObjectType {
 #[repr(C)]
 #[doc(alias = "PERF_COUNTER_DEFINITION")]
 pub struct CounterDefinition {
-    /// Bytes of this definition.
+    /// Length of this definition.
     pub bytes: U32,
     /// Title index of the name.
     pub name_index: U32,
@@ -118,13 +118,13 @@ pub struct CounterDefinition {
     pub help_index: U32,
     /// A pointer; 0.
     pub help_pointer: U32,
-    /// Exponent of ten for charts.
+    /// Power of ten by which charts multiply the value.
     pub default_scale: I32,
-    /// 100 novice to 400 wizard.
+    /// 100 (novice) to 400 (wizard).
     pub detail_level: U32,
     /// The counter type.
     pub counter_type: U32,
-    /// Bytes of the data: 4 or 8 for a number.
+    /// Length of the data: 4 or 8 for a number.
     pub data_bytes: U32,
     /// Offset of the data from the start of the counter block.
     pub data_offset: U32,
@@ -137,17 +137,17 @@ pub struct CounterDefinition {
 #[repr(C)]
 #[doc(alias = "PERF_INSTANCE_DEFINITION")]
 pub struct InstanceDefinition {
-    /// Bytes to the counter block, a multiple of 8.
+    /// Length of this definition and the name, a multiple of 8; the counter block follows.
     pub bytes: U32,
     /// Title index of the parent's object; 0 for none.
     pub parent_object: U32,
-    /// Number of the parent among the instances of its object.
+    /// Index of the parent among the instances of its object.
     pub parent_instance: U32,
-    /// Number of the instance, -1 where the name is its identity.
+    /// Id of the instance; -1 if the name identifies it.
     pub unique_id: I32,
     /// Offset of the name.
     pub name_offset: U32,
-    /// Bytes of the name, NUL included.
+    /// Bytes of the name, including NUL.
     pub name_bytes: U32,
 }
 

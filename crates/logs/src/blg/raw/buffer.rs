@@ -3,19 +3,22 @@
 use zerocopy::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Bytes of a [`BufferHeader`]; the first event of a buffer starts here.
+/// Length of a [`BufferHeader`]; the first event follows it.
 pub const BUFFER_HEADER_BYTES: usize = 0x48;
 
-/// Largest buffer that is read. ETW itself allows 16 MiB; a larger number is damage, not a buffer.
+/// Maximum buffer size, as in ETW; a larger one is damage.
 pub const MAX_BUFFER_BYTES: usize = 16 << 20;
 
-/// Smallest buffer that is read.
+/// Minimum buffer size.
 pub const MIN_BUFFER_BYTES: usize = 1024;
 
 /// Buffer flag: the last buffer of a flush.
 pub const FLAG_LAST_BUFFER: u16 = 0x01;
 
-/// Whether `bytes` can be the size of a buffer: a multiple of 512 between 1 KiB and 16 MiB.
+/// Buffer flag: a data buffer, in newer logs.
+pub const FLAG_DATA_BUFFER: u16 = 0x20;
+
+/// Whether `bytes` is a valid buffer size: a multiple of 512 between 1 KiB and 16 MiB.
 pub fn is_buffer_size(bytes: u32) -> bool {
     let bytes = bytes as usize;
     bytes.is_multiple_of(512) && (MIN_BUFFER_BYTES..=MAX_BUFFER_BYTES).contains(&bytes)
@@ -30,15 +33,15 @@ pub fn is_buffer_size(bytes: u32) -> bool {
 pub struct BufferHeader {
     /// Size of every buffer of the file.
     pub buffer_size: U32,
-    /// As `offset` in newer logs; ignored.
+    /// Same as `offset` in newer logs; usually ignored.
     pub saved_offset: U32,
-    /// Where the event that did not fit would have ended; ignored.
+    /// End of the event that did not fit; ignored.
     pub current_offset: U32,
     /// 0.
     pub reference_count: U32,
-    /// When the buffer was flushed, UTC, 100 ns units.
+    /// Flush time of the buffer, UTC, 100 ns units.
     pub flushed_at: I64,
-    /// Number of the buffer in order of time (in logs of Windows 5.2, part of a GUID).
+    /// Index of the buffer in chronological order (in logs of Windows 5.2, part of a GUID).
     pub sequence_number: U64,
     /// Clock type and frequency; 0.
     pub clock: U64,
@@ -46,11 +49,11 @@ pub struct BufferHeader {
     pub processor: u8,
     /// 0 or 8.
     pub alignment: u8,
-    /// Number of the logger.
+    /// Id of the logger.
     pub logger_id: U16,
     /// 3 in data buffers.
     pub state: U32,
-    /// Bytes in use, this header included: events end here.
+    /// End of the events: length including this header.
     pub offset: U32,
     /// Bit 0: last buffer of a flush. Bit 5: set in the data buffers of newer logs.
     pub flags: U16,

@@ -5,16 +5,16 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::buffer::BUFFER_HEADER_BYTES;
 use super::zone::TimeZoneInformation;
-use super::{push_utf16_nul, rest, utf16_until_nul};
-use crate::problem::Problem;
+use super::{push_utf16_nul, utf16_until_nul};
+use crate::Problem;
 
-/// LogFileMode: the file is sequential, its buffers in order of time.
+/// LogFileMode: sequential file, buffers in chronological order.
 pub const MODE_SEQUENTIAL: u32 = 1;
-/// LogFileMode: the file is circular, its buffers in order of their sequence numbers.
+/// LogFileMode: circular file, buffers in order of their sequence numbers.
 pub const MODE_CIRCULAR: u32 = 2;
 
-/// Offset of the end time in the file: after the buffer header, the event header and four numbers. It does not depend on the
-/// pointer size.
+/// Offset of the end time in the file: after the buffer header, the event header and four numbers. Independent of
+/// the pointer size.
 pub const END_TIME_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x10;
 /// Offset of the number of buffers in the file.
 pub const BUFFERS_WRITTEN_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x24;
@@ -32,13 +32,13 @@ pub struct SystemTraceHeader {
     pub header_type: u8,
     /// 0xC0.
     pub marker: u8,
-    /// Bytes of the event, this header included.
+    /// Length of the event, including this header.
     pub size: U16,
     /// 0.
     pub hook: U16,
-    /// Thread that made the log.
+    /// Id of the thread that created the log.
     pub thread_id: U32,
-    /// Process that made the log.
+    /// Id of the process that created the log.
     pub process_id: U32,
     /// UTC, 100 ns units.
     pub utc_time: I64,
@@ -48,7 +48,7 @@ pub struct SystemTraceHeader {
     pub user_time: U32,
 }
 
-/// What stands before the two pointers of TRACE_LOGFILE_HEADER, 0x38 bytes.
+/// The part of TRACE_LOGFILE_HEADER before its two pointers, 0x38 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -62,37 +62,37 @@ pub struct LogfileHeaderStart {
     pub build: U32,
     /// 1.
     pub processors: U32,
-    /// UTC, 100 ns units; stale where the recorder was killed.
+    /// UTC, 100 ns units; out of date if the recorder was killed.
     pub end_time: I64,
     /// Timer resolution, 100 ns units.
     pub timer_resolution: U32,
-    /// Limit of the file in MiB, 0 = none.
+    /// Maximum file size in MiB; 0 = unlimited.
     pub maximum_file_size: U32,
-    /// Bits; see [`MODE_CIRCULAR`].
+    /// Mode bits, such as [`MODE_CIRCULAR`].
     pub log_file_mode: U32,
-    /// Buffers written, buffer 0 included; stale where the recorder was killed.
+    /// Number of buffers written, including buffer 0; out of date if the recorder was killed.
     pub buffers_written: U32,
-    /// Buffers at the start that a circular log does not overwrite, buffer 0 included; 1 in other logs.
+    /// Number of buffers at the start that a circular log never overwrites, including buffer 0; 1 in other logs.
     pub start_buffers: U32,
     /// 4 or 8: the size of the pointers that follow.
     pub pointer_size: U32,
     /// Events lost.
     pub events_lost: U32,
-    /// Clock of the processor.
+    /// Processor clock in MHz.
     pub cpu_mhz: U32,
 }
 
-/// What stands after the time zone and its padding, 0x20 bytes.
+/// The part of TRACE_LOGFILE_HEADER after the time zone and its padding, 0x20 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 pub struct LogfileHeaderEnd {
-    /// When the machine was started, UTC; 0 where unknown.
+    /// Boot time of the machine, UTC; 0 if unknown.
     pub boot_time: I64,
     /// Performance counter, ticks per second.
     pub performance_frequency: I64,
-    /// When the file was made, UTC.
+    /// Creation time of the file, UTC.
     pub start_time: I64,
     /// Clock type: 2 = system time.
     pub clock_type: U32,
@@ -114,9 +114,9 @@ pub struct LogfileHeader {
     pub zone: TimeZoneInformation,
     /// Times and clock.
     pub end: LogfileHeaderEnd,
-    /// The text of the log GUID.
+    /// The log GUID as text.
     pub logger_name: String,
-    /// The path that the log had when it was made.
+    /// The path of the log when it was created.
     pub file_name: String,
 }
 
@@ -124,18 +124,18 @@ const START: usize = size_of::<SystemTraceHeader>();
 const POINTERS: usize = START + size_of::<LogfileHeaderStart>();
 
 impl LogfileHeader {
-    /// The build of the Windows that wrote the log; `None` for logs of this program, which names no thread and no clock of a
-    /// processor, as every Windows does.
+    /// The build number of the Windows version that wrote the log; `None` if Tachograph wrote it. Only Tachograph
+    /// writes 0 for both the thread id and the processor clock.
     pub fn windows_build(&self) -> Option<u32> {
         let is_windows = self.system.thread_id.get() != 0 || self.start.cpu_mhz.get() != 0;
         is_windows.then(|| self.start.build.get())
     }
 
-    /// Reads the header event at the start of `bytes`, which begin at file offset `offset`.
+    /// Decodes the header event at the start of `bytes`, which are at file offset `offset`.
     ///
     /// # Errors
     ///
-    /// A [`Problem`] with the offset when the event does not fit into `bytes` or its pointer size is neither 4 nor 8.
+    /// A [`Problem`] if the event is longer than `bytes` or its pointer size is neither 4 nor 8.
     pub fn decode(bytes: &[u8], offset: u64) -> Result<Self, Problem> {
         let Ok((system, _)) = SystemTraceHeader::read_from_prefix(bytes) else {
             let problem = Problem::new(offset, "the header event is cut off");
@@ -145,10 +145,10 @@ impl LogfileHeader {
         let short = |what: &'static str| Problem::new(offset, what).found(size, "more bytes");
         let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
             return Err(Problem::new(offset + 4, "the header event's size is wrong")
-                .found(size, "a size within the buffer"));
+                .found(size, "a size inside the buffer"));
         };
         let Some((start, after)) =
-            rest(event, START).and_then(|bytes| LogfileHeaderStart::read_from_prefix(bytes).ok())
+            event.get(START..).and_then(|bytes| LogfileHeaderStart::read_from_prefix(bytes).ok())
         else {
             return Err(short("the header event is cut off"));
         };
@@ -172,17 +172,18 @@ impl LogfileHeader {
             }
         };
         let parts = TimeZoneInformation::read_from_prefix(after).ok().and_then(|(zone, after)| {
-            // The structure that follows is aligned to 8.
+            // The next structure is aligned to 8.
             let (end, after) = LogfileHeaderEnd::read_from_prefix(after.get(4..)?).ok()?;
             Some((zone, end, after))
         });
         let Some((zone, end, after)) = parts else { return Err(short("the header event is cut off")) };
-        let (logger_name, taken) = utf16_until_nul(after);
-        let (file_name, _) = utf16_until_nul(&after[taken..]);
+        let (logger_name, name_bytes) = utf16_until_nul(after);
+        let (file_name, _) = utf16_until_nul(&after[name_bytes..]);
         Ok(Self { system, start, pointers, zone, end, logger_name, file_name })
     }
 
-    /// Appends the event as [`decode`](Self::decode) reads it, not padded. Bytes up to the size in `system` are zeros.
+    /// Appends the event, with trailing zeros up to the size in `system`. The padding after the event is not
+    /// included.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend_from_slice(self.system.as_bytes());
@@ -200,7 +201,7 @@ impl LogfileHeader {
         out.resize(begin + size, 0);
     }
 
-    /// Bytes of the event when encoded without any slack.
+    /// Length of the encoded event without trailing zeros.
     pub fn natural_size(&self) -> usize {
         let pointers = 2 * self.start.pointer_size.get() as usize;
         let texts = 2 * (self.logger_name.encode_utf16().count() + self.file_name.encode_utf16().count() + 2);

@@ -1,10 +1,10 @@
-//! The counter list: what each record of a sample is.
+//! The counter list, which describes each record of a sample.
 
 use zerocopy::little_endian::{I32, I64, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{push_utf16_nul, round_up_8, utf16_until_nul};
-use crate::problem::Problem;
+use crate::Problem;
 
 /// First word of the list.
 pub const SIGNATURE: u32 = 0x0000_06FF;
@@ -14,13 +14,13 @@ pub const FLAG_MULTI: u32 = 0x01;
 /// Entry flag: all counters of all instances, as block records.
 pub const FLAG_BLOCK: u32 = 0x10;
 
-/// Most entries that are read of a list. Windows' recorders make tens of thousands where every instance is an entry.
+/// Maximum number of entries in a list. Windows writes tens of thousands if every instance has its own entry.
 pub const MAX_ENTRIES: usize = 1 << 18;
 
-/// Offset of a name that is not there.
+/// Offset of an absent name.
 pub const NO_NAME: u32 = 0xFFFF_FFFF;
 
-/// Head of the list, 8 bytes.
+/// Header of the list, 8 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -35,31 +35,31 @@ pub struct ListHead {
 }
 
 impl ListHead {
-    /// The head that every known log has.
+    /// The header of all known logs.
     pub fn usual() -> Self {
         Self { signature: U32::new(SIGNATURE), log_type: U16::new(8), version: U16::new(2) }
     }
 }
 
-/// Fixed part of an entry, 0x34 bytes. Name offsets count from its end.
+/// Fixed part of an entry, 0x34 bytes. Name offsets are relative to its end.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 pub struct EntryHead {
-    /// Bytes of the entry, strings and padding included; a multiple of 8.
+    /// Length of the entry, including strings and padding; a multiple of 8.
     pub size: U32,
     /// [`FLAG_MULTI`], [`FLAG_BLOCK`], or neither for single records.
     pub flags: U32,
-    /// Anything; ignored.
+    /// Any number; ignored.
     pub user_data: U32,
     /// The counter type (not in block entries).
     pub counter_type: U32,
     /// Ticks per second of the counter's clock.
     pub time_base: I64,
-    /// Exponent of ten for charts.
+    /// Power of ten by which charts multiply the value.
     pub default_scale: I32,
-    /// Offset of the machine's name, with its two backslashes.
+    /// Offset of the machine name, which starts with two backslashes.
     pub machine: U32,
     /// Offset of the counter set's name.
     pub object: U32,
@@ -67,7 +67,7 @@ pub struct EntryHead {
     pub instance: U32,
     /// Offset of the parent instance's name.
     pub parent: U32,
-    /// Number of the instance among those of its name.
+    /// Index of the instance among those with the same name.
     pub instance_index: U32,
     /// Offset of the counter's name.
     pub counter: U32,
@@ -75,12 +75,12 @@ pub struct EntryHead {
 
 const HEAD_BYTES: usize = size_of::<EntryHead>();
 
-/// An entry with its names. Names and offsets stand side by side, so that any layout of the strings encodes as it was.
+/// An entry with its names. Names and offsets are both kept, so that any layout of the strings is preserved.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Entry {
     /// The fixed part.
     pub head: EntryHead,
-    /// The machine's name, with its two backslashes.
+    /// The machine name, with two backslashes.
     pub machine: Option<String>,
     /// The counter set's name.
     pub object: Option<String>,
@@ -93,22 +93,22 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Packs the names and sets the offsets and the size as Windows 8 and later do.
-    pub fn lay_out(&mut self) {
+    /// Sets the offsets and the size for packed names, as Windows 8 and later do.
+    pub fn pack(&mut self) {
         let mut at = 0;
-        let mut place = |name: &Option<String>| match name {
+        let mut next_offset = |name: &Option<String>| match name {
             Some(name) => {
-                let here = at;
+                let offset = at;
                 at += 2 * (name.encode_utf16().count() as u32 + 1);
-                U32::new(here)
+                U32::new(offset)
             }
             None => U32::new(NO_NAME),
         };
-        self.head.machine = place(&self.machine);
-        self.head.object = place(&self.object);
-        self.head.parent = place(&self.parent);
-        self.head.instance = place(&self.instance);
-        self.head.counter = place(&self.counter);
+        self.head.machine = next_offset(&self.machine);
+        self.head.object = next_offset(&self.object);
+        self.head.parent = next_offset(&self.parent);
+        self.head.instance = next_offset(&self.instance);
+        self.head.counter = next_offset(&self.counter);
         self.head.size = U32::new(round_up_8(HEAD_BYTES + at as usize) as u32);
     }
 
@@ -129,8 +129,8 @@ impl Entry {
             text.clear();
             push_utf16_nul(&mut text, name);
             let at = begin + HEAD_BYTES + offset.get() as usize;
-            if let Some(room) = out.get_mut(at..at + text.len()) {
-                room.copy_from_slice(&text);
+            if let Some(target) = out.get_mut(at..at + text.len()) {
+                target.copy_from_slice(&text);
             }
         }
     }
@@ -139,20 +139,21 @@ impl Entry {
 /// The payload of a counter-list event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterList {
-    /// The head.
+    /// The header.
     pub head: ListHead,
     /// One entry per record of a sample, in order.
     pub entries: Vec<Entry>,
 }
 
 impl CounterList {
-    /// Reads the payload, whose problems are told relative to file offset `offset`.
+    /// Decodes the payload, which is at file offset `offset`.
     ///
-    /// Entries before a damaged one are kept: without the rest, samples are readable up to there.
+    /// If an entry is damaged, returns the entries before it together with the problem, so that the corresponding
+    /// records can be read.
     ///
     /// # Errors
     ///
-    /// A [`Problem`] when there is not even a head with the right signature.
+    /// A [`Problem`] if the header or its signature is wrong.
     pub fn decode(payload: &[u8], offset: u64) -> Result<(Self, Option<Problem>), Problem> {
         let Ok((head, mut bytes)) = ListHead::read_from_prefix(payload) else {
             return Err(
@@ -167,18 +168,18 @@ impl CounterList {
         while !bytes.is_empty() {
             let at = offset + (payload.len() - bytes.len()) as u64;
             if entries.len() == MAX_ENTRIES {
-                let what = "the counter list has more entries than the 262144 that a log may have; left out";
+                let what = "the counter list has more than 262144 entries; the others are skipped";
                 let problem = Problem::new(at, what);
                 let problem = problem.found(format_args!("{} bytes more", bytes.len()), "nothing");
                 return Ok((Self { head: read_head(payload), entries }, Some(problem)));
             }
             let Ok((head, _)) = EntryHead::read_from_prefix(bytes) else {
-                let problem = Problem::new(at, "an entry of the counter list is cut off");
+                let problem = Problem::new(at, "a counter list entry is cut off");
                 return Ok((Self { head, entries }, Some(problem.found(bytes.len(), "at least 52 bytes"))));
             };
             let size = head.size.get() as usize;
             if size < HEAD_BYTES || size > bytes.len() {
-                let problem = Problem::new(at, "the size of an entry of the counter list is wrong");
+                let problem = Problem::new(at, "the size of a counter list entry is wrong");
                 let expected = format!("52 to {}", bytes.len());
                 return Ok((Self { head: read_head(payload), entries }, Some(problem.found(size, expected))));
             }

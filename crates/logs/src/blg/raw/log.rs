@@ -1,4 +1,4 @@
-//! A whole log in memory, decoded without loss.
+//! Decodes and encodes a whole log in memory, without loss.
 
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -8,10 +8,10 @@ use super::header::LogfileHeader;
 use super::list::CounterList;
 use super::record::{KIND_MULTI, KIND_SAMPLE, KIND_SINGLE, Multi, RecordHead, SINGLE_BYTES, Single, TAG};
 use super::round_up_8;
-use crate::problem::Problem;
+use crate::Problem;
 
-/// A log, field by field. [`encode`](Self::encode) gives the bytes that [`decode`](Self::decode) read, except that
-/// padding between events and after names, which is undefined, becomes zeros.
+/// A log with all fields. [`encode`](Self::encode) returns the bytes passed to [`decode`](Self::decode), except
+/// that undefined padding between events and after names becomes zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
     /// Header of buffer 0.
@@ -25,18 +25,18 @@ pub struct Log {
 /// A data buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Its header.
+    /// The header.
     pub header: BufferHeader,
-    /// Its events.
+    /// The events.
     pub events: Vec<Event>,
 }
 
 /// An event of a data buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its header.
+    /// The header.
     pub header: EventHeader,
-    /// What it carries.
+    /// The payload.
     pub payload: Payload,
 }
 
@@ -45,9 +45,9 @@ pub struct Event {
 pub enum Payload {
     /// A counter list in one part.
     List(CounterList),
-    /// A sample in one part, its envelope taken off.
+    /// The records of a sample in one part.
     Sample(Vec<Record>),
-    /// Anything else, and payloads in several parts: the bytes.
+    /// The bytes of any other payload, or of one part of an event.
     Bytes(Vec<u8>),
 }
 
@@ -58,35 +58,35 @@ pub enum Record {
     Single(Single),
     /// One counter of all instances.
     Multi(Multi),
-    /// Another kind: the bytes, head included.
+    /// The bytes of a record of another kind, including the header.
     Bytes(Vec<u8>),
 }
 
 impl Log {
-    /// Decodes a whole, undamaged log; the streaming reader is the one for damaged logs.
+    /// Decodes an undamaged log. Use the streaming reader for damaged logs.
     ///
     /// # Errors
     ///
-    /// The first [`Problem`] that there is.
+    /// The first [`Problem`] of the log.
     pub fn decode(bytes: &[u8]) -> Result<Self, Problem> {
         let Ok((first, _)) = BufferHeader::read_from_prefix(bytes) else {
             return Err(Problem::new(0, "the first buffer is cut off"));
         };
         let size = first.buffer_size.get() as usize;
         if size < BUFFER_HEADER_BYTES || !bytes.len().is_multiple_of(size) {
-            return Err(Problem::new(0, "the file is no whole number of buffers")
+            return Err(Problem::new(0, "the file size is not a multiple of the buffer size")
                 .found(bytes.len(), size.to_string()));
         }
         let mut buffers = bytes.chunks_exact(size).enumerate();
         let head = buffers.next().map_or(&[][..], |(_, buffer)| &buffer[BUFFER_HEADER_BYTES..]);
         let header = LogfileHeader::decode(head, BUFFER_HEADER_BYTES as u64)?;
         let buffers = buffers
-            .map(|(number, buffer)| Buffer::decode(buffer, (number * size) as u64))
+            .map(|(index, buffer)| Buffer::decode(buffer, (index * size) as u64))
             .collect::<Result<_, _>>()?;
         Ok(Self { first, header, buffers })
     }
 
-    /// The file's bytes.
+    /// Encodes the file.
     pub fn encode(&self) -> Vec<u8> {
         let size = self.first.buffer_size.get() as usize;
         let mut out = Vec::new();
@@ -112,14 +112,13 @@ impl Buffer {
             return Err(Problem::new(offset, "a buffer is cut off"));
         };
         let Some(used) = bytes.get(..header.offset.get() as usize) else {
-            return Err(
-                Problem::new(offset + 0x30, "a buffer's fill is wrong").found(header.offset.get(), "less")
-            );
+            return Err(Problem::new(offset + 0x30, "the length of a buffer's events is wrong")
+                .found(header.offset.get(), "at most the buffer size"));
         };
         let mut events = Vec::new();
         let mut at = BUFFER_HEADER_BYTES;
         while at < used.len() {
-            let wrong = || Problem::new(offset + at as u64, "an event does not fit its buffer");
+            let wrong = || Problem::new(offset + at as u64, "an event is longer than the rest of its buffer");
             let Ok((header, _)) = EventHeader::read_from_prefix(&used[at..]) else { return Err(wrong()) };
             let size = usize::from(header.size.get());
             let payload = used.get(at + EVENT_HEADER_BYTES..at + size).ok_or_else(wrong)?;
@@ -148,12 +147,14 @@ impl Payload {
             event::SAMPLE if header.parts.get() == 1 => decode_records(payload).map(Self::Sample),
             _ => None,
         };
-        // Names that overlap, or hold half a surrogate pair, would come back as something else.
-        decoded.filter(|decoded| decoded.is_what(payload)).unwrap_or_else(|| Self::Bytes(payload.to_vec()))
+        // Overlapping names and lone surrogates do not survive encoding.
+        decoded
+            .filter(|decoded| decoded.round_trips_to(payload))
+            .unwrap_or_else(|| Self::Bytes(payload.to_vec()))
     }
 
-    /// Whether this encodes to bytes of the same length that decode to it again.
-    fn is_what(&self, payload: &[u8]) -> bool {
+    /// Whether `self` encodes to as many bytes as `payload` has, and these decode to an equal value.
+    fn round_trips_to(&self, payload: &[u8]) -> bool {
         let mut bytes = Vec::new();
         self.encode(&mut bytes);
         bytes.len() == payload.len()
@@ -187,10 +188,10 @@ impl Payload {
     }
 }
 
-/// The records after a sample's envelope; `None` where the sizes do not add up.
+/// The records of a sample; `None` if the sizes are wrong.
 fn decode_records(payload: &[u8]) -> Option<Vec<Record>> {
-    let (envelope, mut bytes) = RecordHead::read_from_prefix(payload).ok()?;
-    if (envelope.tag, envelope.kind) != (TAG, KIND_SAMPLE) || envelope.size.get() as usize != payload.len() {
+    let (header, mut bytes) = RecordHead::read_from_prefix(payload).ok()?;
+    if (header.tag, header.kind) != (TAG, KIND_SAMPLE) || header.size.get() as usize != payload.len() {
         return None;
     }
     let mut records = Vec::new();

@@ -1,23 +1,23 @@
-//! The records of a sample: single and multi (block records: [`super::block`]).
+//! Single and multi records of a sample; block records are in [`super::block`].
 
 use zerocopy::little_endian::{I64, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::{push_utf16_nul, utf16_until_nul};
 
-/// First three bytes of every record's tag: `BL` and 3.
+/// The first three bytes of every record: `BL` and 3.
 pub const TAG: [u8; 3] = [0x42, 0x4C, 0x03];
 
-/// Record kind: the envelope of a sample.
+/// Record kind: a sample, which contains the other records.
 pub const KIND_SAMPLE: u8 = 0;
 /// Record kind: one counter of one instance.
 pub const KIND_SINGLE: u8 = 1;
 /// Record kind: one counter of all instances.
 pub const KIND_MULTI: u8 = 2;
-/// Record kind: all counters of all instances, as a PERF_DATA_BLOCK; in a catalogue, the summary of an object.
+/// Record kind: all counters of all instances, as a PERF_DATA_BLOCK; in a catalogue, an object.
 pub const KIND_BLOCK: u8 = 5;
 
-/// Head of every record, 8 bytes.
+/// Header of every record, 8 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -25,31 +25,31 @@ pub const KIND_BLOCK: u8 = 5;
 pub struct RecordHead {
     /// [`TAG`].
     pub tag: [u8; 3],
-    /// One of the kinds.
+    /// The kind of record.
     pub kind: u8,
-    /// Bytes of the record, this head included; a multiple of 8.
+    /// Length of the record, including this header; a multiple of 8.
     pub size: U32,
 }
 
 impl RecordHead {
-    /// A head.
+    /// Creates the header of a record of `size` bytes.
     pub fn new(kind: u8, size: usize) -> Self {
         Self { tag: TAG, kind, size: U32::new(size as u32) }
     }
 }
 
-/// A single record, 0x30 bytes: the head and a PDH_RAW_COUNTER as it lies in memory.
+/// A single record, 0x30 bytes: the header and a PDH_RAW_COUNTER in its memory layout.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PDH_RAW_COUNTER")]
 pub struct Single {
-    /// The head.
+    /// The record header.
     pub head: RecordHead,
     /// PDH status.
     pub status: U32,
-    /// Local time at which the machine was read.
+    /// Local time at which the machine was queried.
     pub local_time: I64,
     /// 0.
     pub padding: U32,
@@ -57,7 +57,7 @@ pub struct Single {
     pub first: I64,
     /// Second raw value.
     pub second: I64,
-    /// Multiplier; 1 where the type has none.
+    /// Multiplier; 1 if the type has none.
     pub multi_count: U32,
     /// 0.
     pub padding_end: U32,
@@ -66,23 +66,23 @@ pub struct Single {
 /// Bytes of a single record.
 pub const SINGLE_BYTES: usize = size_of::<Single>();
 
-/// Fixed part of a multi record, 0x20 bytes. Name offsets count from record + 8.
+/// Fixed part of a multi record, 0x20 bytes. Name offsets are relative to byte 8 of the record.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 pub struct MultiHead {
-    /// The head.
+    /// The record header.
     pub head: RecordHead,
-    /// Bytes of the record less the 8 of its head.
+    /// Length of the record without the 8 bytes of its header.
     pub inner_size: U32,
-    /// How many items follow.
+    /// Number of items.
     pub count: U32,
     /// PDH status of the whole record.
     pub status: U32,
     /// 0.
     pub reserved: U32,
-    /// Local time at which the machine was read.
+    /// Local time at which the machine was queried.
     pub local_time: I64,
 }
 
@@ -95,9 +95,9 @@ pub const MULTI_HEAD_BYTES: usize = size_of::<MultiHead>();
 )]
 #[repr(C)]
 pub struct MultiItem {
-    /// Offset of the instance's name from record + 8.
+    /// Offset of the instance name, relative to byte 8 of the record.
     pub name_offset: U32,
-    /// Multiplier; 0 or 1 where the type has none.
+    /// Multiplier; 0 or 1 if the type has none.
     pub multi_count: U32,
     /// First raw value.
     pub first: I64,
@@ -115,12 +115,12 @@ pub struct Multi {
     pub head: MultiHead,
     /// One item per instance.
     pub items: Vec<MultiItem>,
-    /// The instances' names, in the order of the items.
+    /// The instance names, in the order of the items.
     pub names: Vec<String>,
 }
 
 impl Multi {
-    /// Reads a whole record; `None` where a count or an offset leads out of it.
+    /// Decodes a complete record; `None` if a count or offset is outside the record.
     pub fn decode(record: &[u8]) -> Option<Self> {
         let (head, after) = MultiHead::read_from_prefix(record).ok()?;
         let (items, _) =
@@ -132,7 +132,7 @@ impl Multi {
         Some(Self { head, items: items.to_vec(), names })
     }
 
-    /// Appends the record; names stand where the items' offsets say, so any packing encodes as it was.
+    /// Appends the record. The names are written at the items' offsets, so that any layout of names is preserved.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend_from_slice(self.head.as_bytes());
@@ -143,8 +143,8 @@ impl Multi {
             text.clear();
             push_utf16_nul(&mut text, name);
             let at = begin + 8 + item.name_offset.get() as usize;
-            if let Some(room) = out.get_mut(at..at + text.len()) {
-                room.copy_from_slice(&text);
+            if let Some(target) = out.get_mut(at..at + text.len()) {
+                target.copy_from_slice(&text);
             }
         }
     }

@@ -4,7 +4,7 @@ use tachograph_counters::time_zone::{TimeZone, TransitionDate};
 use zerocopy::little_endian::{I32, U16};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// A time zone with its daylight rule, 0xAC bytes.
+/// A time zone with its daylight saving rule, 0xAC bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -15,22 +15,22 @@ pub struct TimeZoneInformation {
     pub bias: I32,
     /// Name of standard time, UTF-16, NUL-terminated.
     pub standard_name: [U16; 32],
-    /// When standard time begins: year, month, day of week, day, hour, minute, second, millisecond.
+    /// Start of standard time: year, month, day of week, day, hour, minute, second, millisecond.
     pub standard_date: [U16; 8],
     /// Minutes added to the bias in standard time.
     pub standard_bias: I32,
-    /// Name of daylight time.
+    /// Name of daylight saving time.
     pub daylight_name: [U16; 32],
-    /// When daylight time begins.
+    /// Start of daylight saving time.
     pub daylight_date: [U16; 8],
-    /// Minutes added to the bias in daylight time.
+    /// Minutes added to the bias in daylight saving time.
     pub daylight_bias: I32,
 }
 
 const _: () = assert!(size_of::<TimeZoneInformation>() == 0xAC);
 
 impl TimeZoneInformation {
-    /// The model's time zone.
+    /// Converts to a [`TimeZone`].
     pub fn to_zone(&self) -> TimeZone {
         TimeZone {
             bias_minutes: self.bias.get(),
@@ -43,7 +43,7 @@ impl TimeZoneInformation {
         }
     }
 
-    /// The structure for a zone of the model; names longer than 31 units are cut.
+    /// Converts from a [`TimeZone`]; names longer than 31 UTF-16 units are truncated.
     pub fn from_zone(zone: &TimeZone) -> Self {
         Self {
             bias: I32::new(zone.bias_minutes),

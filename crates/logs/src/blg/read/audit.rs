@@ -1,4 +1,4 @@
-//! What a log says twice about the times of its samples, compared.
+//! Compares the redundant times in a log: those of events, of their records, and of the values in the records.
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
@@ -7,64 +7,67 @@ use tachograph_counters::set::Extent;
 use crate::blg::clock::{SystemClocks, system_times};
 use crate::blg::raw::event::{EventHeader, Marks, WRITER};
 use crate::blg::raw::record::{MULTI_HEAD_BYTES, MULTI_ITEM_BYTES};
-use crate::problem::{Problem, Problems};
+use crate::{Problem, Problems};
 
-/// How far system time among the values may be from the record's time in a log written by Windows, which cuts it to
-/// milliseconds.
+/// Maximum difference between a value's system time and its record's time in a log written by Windows, which
+/// truncates record times to milliseconds.
 const NEAR_IN_WINDOWS: i64 = FileTime::PER_MILLISECOND;
 
-/// No machine of a log is read so far from the sample's time.
+/// Maximum difference between the times of a record and its sample, even for records of other machines.
 const MAX_APART: u64 = FileTime::PER_DAY.unsigned_abs();
 
-/// Differences of one entry that are kept until the log's end: an entry of another machine, which always differs, leaves room
-/// for those of others.
+/// Maximum number of disagreements per counter list entry that are kept until the end of the log. Records of another
+/// machine can all disagree, and must not displace those of other entries.
 const MAX_OF_ENTRY: u64 = 16;
 
-/// Where a record of a sample is, and the local time in it.
+/// The offset of a record and its local time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RecordTime {
     /// Offset of the record in the sample's payload.
     pub(super) at: usize,
-    /// `None` where the record says nothing of this sample, or could not be decoded.
+    /// `None` if the record has no time or cannot be decoded.
     pub(super) local: Option<FileTime>,
-    /// Whether it is the event's time; of a block as SYSTEMTIME, with the day of the week.
+    /// Whether `local` equals the event's time; in a block record, including the day of the week.
     pub(super) agrees: bool,
 }
 
-/// Where a sample is in the file.
-pub(super) struct Places<'a> {
-    /// Offset of its event's header.
+/// The offsets of a sample and its records in the file.
+pub(super) struct Offsets<'a> {
+    /// Offset of the event's header.
     pub(super) header: u64,
     pub(super) records: &'a [RecordTime],
-    /// Offset in the file of a byte of the payload.
+    /// Converts an offset in the payload to an offset in the file.
     pub(super) file_offset: &'a dyn Fn(usize) -> u64,
 }
 
-/// Compares the times of a log: of events, of their records, and of the values in them.
+/// Compares the times of a log.
 #[derive(Default)]
 pub(super) struct Audit {
-    /// For each entry of the counter list: in how many samples the record has the event's time, and in how many another.
+    /// For each entry of the counter list: the number of records whose time equals their event's, and the number of
+    /// records whose time differs.
     agreements: Vec<(u64, u64)>,
-    /// Records whose time is not that of their event, by entry: damage where the entry's other records do agree.
+    /// Problems of records whose time differs from their event's, each with the index of its entry. They are damage
+    /// if most other records of the entry agree.
     disagreements: Vec<(usize, Problem)>,
     clocks: SystemClocks,
-    /// When the last sample was taken, and whether it only opened a window.
+    /// The time of the previous sample, and whether it is a baseline.
     previous: Option<(Moment, bool)>,
-    /// The latest counter list or name table since the last sample: its offset and time.
+    /// Offset and time of the latest counter list or name table since the last sample.
     list: Option<(u64, FileTime)>,
-    /// How many problems there were after the last sample: where there are more now, samples may be missing.
+    /// Number of problems after the previous sample. If there are more now, samples may be missing.
     problems_before: u64,
 }
 
 impl Audit {
-    /// Forgets the samples before, since what follows does not follow them.
+    /// Resets the state that depends on the order of samples, after a seek.
     pub(super) fn restart(&mut self) {
         self.clocks.clear();
         self.previous = None;
         self.list = None;
     }
 
-    /// Notes a counter list, after which entries are others, or a name table.
+    /// Stores the time of a name table or counter list. If the counter list changed, its entries are checked from
+    /// scratch.
     pub(super) fn list(
         &mut self,
         event: &EventHeader,
@@ -80,22 +83,21 @@ impl Audit {
         }
     }
 
-    /// Checks the time of a catalogue.
     pub(super) fn catalogue(&self, event: &EventHeader, header_offset: u64, problems: &mut Problems) {
         let local = FileTime(event.local_time.get());
         if let Some(last) = self.previous.map(|(last, _)| last.local()).filter(|last| local < *last) {
             problems.push(
-                Problem::new(header_offset + 0x10, "the catalogue is older than the last sample")
+                Problem::new(header_offset + 0x10, "the catalogue is older than the sample before it")
                     .found(local.to_log_time(), format!("at least {}", last.to_log_time())),
             );
         }
     }
 
-    /// Compares a sample with itself and with those before.
+    /// Checks the times of a sample against each other and against previous samples.
     pub(super) fn sample(
         &mut self,
         event: &EventHeader,
-        places: &Places<'_>,
+        offsets: &Offsets<'_>,
         sample: &Sample,
         problems: &mut Problems,
     ) {
@@ -109,39 +111,39 @@ impl Audit {
                     .found(listed.to_log_time(), format!("at most {}", local.to_log_time())),
             );
         }
-        self.check_order(sample, marks, places, problems);
-        self.check_records(local, places, problems);
+        self.check_order(sample, marks, offsets, problems);
+        self.check_records(local, offsets, problems);
         let is_windows = event.process_id.get() != WRITER;
         if !is_windows {
-            self.check_own_clock(sample, marks, local, places, problems);
+            self.check_own_clock(sample, marks, local, offsets, problems);
         } else if event.thread_id.get() != 0 || event.process_id.get() != 0 {
-            check_windows_clock(sample, local, places, problems);
+            check_windows_clock(sample, local, offsets, problems);
         }
         self.problems_before = problems.count();
     }
 
-    fn check_order(&mut self, sample: &Sample, marks: Marks, places: &Places<'_>, problems: &mut Problems) {
+    fn check_order(&mut self, sample: &Sample, marks: Marks, offsets: &Offsets<'_>, problems: &mut Problems) {
         let replaced = self.previous.replace((sample.at, sample.is_baseline));
         let Some((previous, was_baseline)) = replaced else { return };
-        // A sample that only opens a window may have the time of one of another log.
-        let is_double =
+        // A baseline can have the same time as a sample of another log.
+        let is_same_time =
             previous.utc == sample.at.utc && (was_baseline || marks.is_baseline || marks.is_new_log);
         let is_set_back = sample.at.utc < previous.utc && marks.is_clock_step;
-        if sample.at.utc <= previous.utc && !is_double && !is_set_back {
+        if sample.at.utc <= previous.utc && !is_same_time && !is_set_back {
             problems.push(
-                Problem::new(places.header + 0x10, "a sample is not later than the one before it")
+                Problem::new(offsets.header + 0x10, "a sample is not later than the one before it")
                     .found(sample.at.rfc3339(), format!("later than {}", previous.rfc3339())),
             );
         }
     }
 
     /// Compares the times in the records with the event's.
-    fn check_records(&mut self, local: FileTime, places: &Places<'_>, problems: &mut Problems) {
-        self.agreements.resize(places.records.len(), (0, 0));
+    fn check_records(&mut self, local: FileTime, offsets: &Offsets<'_>, problems: &mut Problems) {
+        self.agreements.resize(offsets.records.len(), (0, 0));
         let mut first = None;
         let mut apart = 0;
         let mut count = 0;
-        for (entry, (record, agreement)) in places.records.iter().zip(&mut self.agreements).enumerate() {
+        for (entry, (record, agreement)) in offsets.records.iter().zip(&mut self.agreements).enumerate() {
             let Some(time) = record.local else { continue };
             count += 1;
             if record.agrees {
@@ -152,39 +154,43 @@ impl Audit {
             apart += 1;
             first.get_or_insert((entry, time));
             if time.0.abs_diff(local.0) > MAX_APART {
-                let offset = (places.file_offset)(record.at);
+                let offset = (offsets.file_offset)(record.at);
                 let problem =
-                    Problem::new(offset, "the time of a record is more than a day from its sample's");
+                    Problem::new(offset, "a record's time is more than a day from the sample's time");
                 problems.push(problem.found(time.to_log_time(), local.to_log_time()));
-            } else if agreement.1 <= MAX_OF_ENTRY && self.disagreements.len() < Problems::KEPT {
-                let offset = (places.file_offset)(record.at);
+            } else if agreement.1 <= MAX_OF_ENTRY && self.disagreements.len() < Problems::MAX_LISTED {
+                let offset = (offsets.file_offset)(record.at);
                 let found = time.to_log_time();
-                let found = if time == local { format!("{found} of another day of the week") } else { found };
-                let problem = Problem::new(offset, "the time of a record differs from its sample's")
+                let found =
+                    if time == local { format!("{found} with another day of the week") } else { found };
+                let problem = Problem::new(offset, "a record's time differs from the sample's time")
                     .found(found, local.to_log_time());
                 self.disagreements.push((entry, problem));
             }
         }
-        // Where no record has the event's time, it is the event's that is wrong: one problem, not one for each.
+        // If no record has the event's time, report the event once instead of each record.
         if let Some((entry, time)) = first.filter(|_| apart > 1 && apart == count) {
-            let kept = self.disagreements.len().saturating_sub(apart);
-            if self.disagreements[kept..].len() == apart && self.disagreements[kept].0 == entry {
-                self.disagreements.truncate(kept);
-                let problem =
-                    Problem::new(places.header + 0x10, "a sample's time differs from those of its records")
-                        .found(local.to_log_time(), time.to_log_time());
+            let start = self.disagreements.len().saturating_sub(apart);
+            if self.disagreements[start..].len() == apart && self.disagreements[start].0 == entry {
+                self.disagreements.truncate(start);
+                let problem = Problem::new(
+                    offsets.header + 0x10,
+                    "a sample's time differs from the times of its records",
+                )
+                .found(local.to_log_time(), time.to_log_time());
                 self.disagreements.push((entry, problem));
             }
         }
     }
 
-    /// In logs of Tachograph's: system time keeps its distance from the samples' times until the clock is set.
+    /// Checks a log of Tachograph, where the difference between a value's system time and its record's time is
+    /// constant until the clock is set.
     fn check_own_clock(
         &mut self,
         sample: &Sample,
         marks: Marks,
         local: FileTime,
-        places: &Places<'_>,
+        offsets: &Offsets<'_>,
         problems: &mut Problems,
     ) {
         if problems.count() != self.problems_before {
@@ -194,20 +200,20 @@ impl Audit {
             self.clocks.clear();
             return;
         }
-        for (entry, (group, record)) in sample.groups.iter().zip(places.records).enumerate() {
+        for (entry, (group, record)) in sample.groups.iter().zip(offsets.records).enumerate() {
             let time = record.local.unwrap_or(local);
-            if let Some((number, found, expected)) = self.clocks.observe(entry, group, time) {
-                let offset = (places.file_offset)(record.at + second_at(group.set.extent, number));
+            if let Some((index, found, expected)) = self.clocks.observe(entry, group, 0, time) {
+                let offset = (offsets.file_offset)(record.at + second_at(group.set.extent, index));
                 let problem = Problem::new(
                     offset,
-                    "the system time of a value does not keep its distance from the sample's time",
+                    "the difference between a value's system time and the sample's time changed",
                 );
                 problems.push(problem.found(seconds(found), seconds(expected)));
             }
         }
     }
 
-    /// Ends the log, or what there is of it by now.
+    /// Reports the disagreements that are damage, at the end of the log or when the counter list changes.
     pub(super) fn end(&mut self, problems: &mut Problems) {
         for (entry, problem) in self.disagreements.drain(..) {
             // The clocks of other machines differ in most samples.
@@ -219,23 +225,23 @@ impl Audit {
     }
 }
 
-/// In logs that Windows wrote, system time among the values is the record's time.
-fn check_windows_clock(sample: &Sample, local: FileTime, places: &Places<'_>, problems: &mut Problems) {
+/// Checks a log of Windows, where a value's system time equals its record's time.
+fn check_windows_clock(sample: &Sample, local: FileTime, offsets: &Offsets<'_>, problems: &mut Problems) {
     let bias = i64::from(sample.at.bias_minutes) * FileTime::PER_MINUTE;
-    for (group, record) in sample.groups.iter().zip(places.records) {
+    for (group, record) in sample.groups.iter().zip(offsets.records) {
         let time = record.local.unwrap_or(local);
         let utc = time.saturating_add(bias);
         let is_off = |(_, system): &(usize, FileTime)| {
             let apart = system.since(utc).saturating_abs();
-            // Near a change of daylight time the machine's own time may be on its other side.
+            // Near a daylight saving change, another machine's UTC offset can differ by an hour.
             let is_other_hour = time != local && (apart - 60 * FileTime::PER_MINUTE).abs() <= NEAR_IN_WINDOWS;
             apart > NEAR_IN_WINDOWS && !is_other_hour
         };
-        if let Some((number, system)) = system_times(group).find(is_off) {
-            let offset = (places.file_offset)(record.at + second_at(group.set.extent, number));
+        if let Some((index, system)) = system_times(group, 0).find(is_off) {
+            let offset = (offsets.file_offset)(record.at + second_at(group.set.extent, index));
             let problem = Problem::new(
                 offset,
-                "the system time of a value differs from its record's time by more than 1 ms",
+                "a value's system time differs from its record's time by more than 1 ms",
             );
             problems.push(
                 problem.found(
@@ -247,16 +253,16 @@ fn check_windows_clock(sample: &Sample, local: FileTime, places: &Places<'_>, pr
     }
 }
 
-/// Where in a record the system time of a value is.
-fn second_at(extent: Extent, number: usize) -> usize {
+/// Offset of a value's system time in a record.
+fn second_at(extent: Extent, index: usize) -> usize {
     match extent {
-        Extent::Value => 0x20,
-        Extent::Column => MULTI_HEAD_BYTES + number * MULTI_ITEM_BYTES + 0x10,
+        Extent::Row => 0x20,
+        Extent::Columns => MULTI_HEAD_BYTES + index * MULTI_ITEM_BYTES + 0x10,
         Extent::Table => 8 + 0x48,
     }
 }
 
-/// A difference of times in words.
+/// Formats a time difference.
 fn seconds(units: i64) -> String {
     format!("{:+.7} s", units as f64 / FileTime::PER_SECOND as f64)
 }

@@ -1,4 +1,4 @@
-//! Decoding block records: all counters of all instances of an object, as a PERF_DATA_BLOCK.
+//! Decodes block records. Each one contains all counters of all instances of an object, as a PERF_DATA_BLOCK.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,41 +10,41 @@ use tachograph_counters::set::{CounterSet, InstanceTable};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U16;
 
+use super::cached_rows::{CachedRows, instance_name};
 use super::columns::Columns;
 use super::names::Names;
-use super::rows::{RowNames, instance_name};
+use crate::Problem;
 use crate::blg::raw::block::{
     CounterDefinition, DataBlock, InstanceDefinition, ObjectType, SIGNATURE, system_time,
 };
 use crate::blg::raw::record::{KIND_BLOCK, RecordHead};
-use crate::problem::Problem;
 
-/// Decodes one object's block records, remembering its definitions and instances from the record before.
+/// Decodes the block records of one object; caches its definitions and instances.
 pub(super) struct BlockDecoder {
     machine: String,
     columns: Columns,
-    rows: RowNames,
+    rows: CachedRows,
 }
 
-/// What a block is decoded with, beside its own bytes.
+/// The state shared by the blocks of a sample.
 pub(super) struct Context<'a> {
     names: &'a Names,
     parents: Parents<'a>,
-    /// The sample's local time, and how blocks say it.
+    /// The sample's local time, as a file time and as the SYSTEMTIME that blocks contain.
     local: FileTime,
     system_time: [U16; 8],
-    /// The local time of the block decoded last, and whether it is the sample's.
+    /// The local time of the last decoded block, and whether it equals the sample's.
     pub(super) record_time: Option<(FileTime, bool)>,
 }
 
 impl<'a> Context<'a> {
-    /// Of a sample of this local time.
+    /// Creates the context of a sample with local time `local`.
     pub(super) fn new(names: &'a Names, parents: Parents<'a>, local: FileTime) -> Self {
         Self { names, parents, local, system_time: system_time(local), record_time: None }
     }
 
-    /// The local time of a block, and whether it is the sample's in whole milliseconds. One outside the calendar is 0; `None`
-    /// where there is none.
+    /// Returns the local time of a block, and whether it equals the sample's to the millisecond. An invalid date
+    /// becomes 0. `None` if the block has no date.
     fn time_of(&self, block: &DataBlock) -> Option<(FileTime, bool)> {
         if block.system_time == self.system_time {
             return Some((self.local, true));
@@ -60,22 +60,22 @@ impl<'a> Context<'a> {
     }
 }
 
-/// An object within a block: its head, and its bytes.
+/// An object of a block: its header and all its bytes.
 #[derive(Clone, Copy)]
 struct Object<'a> {
     head: &'a ObjectType,
     bytes: &'a [u8],
-    /// Where `bytes` begins in the record.
+    /// Offset of `bytes` in the record.
     at: usize,
 }
 
 impl BlockDecoder {
-    /// `machine` is the list entry's, with its backslashes; `object` the name that the entry gives.
+    /// `machine` (with backslashes) and `object` are the names in the counter list entry.
     pub(super) fn new(machine: &str, object: &str) -> Self {
         Self {
             machine: machine.to_owned(),
             columns: Columns::new(machine, object),
-            rows: RowNames::default(),
+            rows: CachedRows::default(),
         }
     }
 
@@ -83,12 +83,12 @@ impl BlockDecoder {
         self.columns.set()
     }
 
-    /// Fills `group` with at most `room` values from a record, whose size its caller has checked. Gives the damage that cost
-    /// only a counter.
+    /// Decodes a record into `group`; fails if the record has more than `max_values` values. The caller has checked
+    /// the record's size. Returns a problem that affects only single counters.
     pub(super) fn decode(
         &mut self,
         record: &[u8],
-        room: usize,
+        max_values: usize,
         context: &mut Context<'_>,
         table: &mut InstanceTable,
         group: &mut Group,
@@ -99,12 +99,12 @@ impl BlockDecoder {
         let Some(object) =
             objects.iter().find(|object| object.head.name_index == block.default_object).or(objects.first())
         else {
-            // Perflib answers a query for an object that is not there with a block without objects. The writer says in one
-            // why it has none.
+            // For a missing object, Perflib returns a block without objects. Tachograph's writer also stores the
+            // reason in the block's status.
             group.status = Some(Status(block.status.get()))
                 .filter(|status| status.is_error())
                 .unwrap_or(Status::NO_OBJECT);
-            group.take_rows_out();
+            group.clear_rows();
             return Ok(None);
         };
         let clocks = Clocks {
@@ -115,25 +115,25 @@ impl BlockDecoder {
             object_frequency: object.head.frequency.get(),
         };
         let definitions = definitions(object)?;
-        let unknown = self.columns.follow(object.head, definitions, &clocks, &self.machine, context.names);
-        let unknown = unknown.map(|(number, counter_type)| {
+        let unknown = self.columns.update(object.head, definitions, &clocks, &self.machine, context.names);
+        let unknown = unknown.map(|(index, counter_type)| {
             let at = object.at
                 + object.head.header_bytes.get() as usize
-                + number * size_of::<CounterDefinition>()
+                + index * size_of::<CounterDefinition>()
                 + 0x1C;
-            Problem::new(at as u64, "the type of a counter is none that Windows knows")
-                .found(format_args!("{:#010x}", counter_type.0), "a type of winperf.h")
-                .note()
+            Problem::new(at as u64, "unknown counter type")
+                .found(format_args!("{:#010x}", counter_type.0), "a type defined in winperf.h")
+                .into_warning()
         });
         group.describe(self.columns.set());
         group.clocks = clocks;
         self.rows.begin();
-        // Definitions may share their data, so that few bytes could claim many values.
+        // Definitions can share data, so a few bytes could declare many values.
         let rows = usize::try_from(object.head.instance_count.get()).unwrap_or(1);
-        let claimed = rows.saturating_mul(self.columns.list().len());
-        if claimed > room {
-            return Err(Problem::new(object.at as u64, "a sample holds more values than a log may")
-                .found(claimed, format!("at most {room} more")));
+        let declared = rows.saturating_mul(self.columns.list().len());
+        if declared > max_values {
+            return Err(Problem::new(object.at as u64, "a sample has too many values")
+                .found(declared, format!("at most {max_values} more")));
         }
         let mut at = object.head.definition_bytes.get() as usize;
         let counted = object.head.instance_count.get();
@@ -153,37 +153,38 @@ impl BlockDecoder {
                 at += length;
             }
         }
-        let minor = self.check_lengths(object, lengths)?;
+        let length_problem = self.check_lengths(object, lengths)?;
         let code_page = object.head.code_page.get();
         group.set_rows(
             self.rows.finish(code_page, record.len(), table, |object| context.parents.of(record, object))?,
         );
-        Ok(minor.or(unknown))
+        Ok(length_problem.or(unknown))
     }
 
-    /// Whether counter blocks, of lengths between these two, hold all counters.
+    /// Checks that the counter blocks, whose shortest and longest lengths are given, are long enough for all
+    /// counters.
     fn check_lengths(
         &self,
         object: &Object<'_>,
         lengths: Option<(usize, usize)>,
     ) -> Result<Option<Problem>, Problem> {
-        let least = self.columns.least_block_bytes();
-        let Some((shortest, longest)) = lengths.filter(|(shortest, _)| *shortest < least) else {
+        let min_bytes = self.columns.min_block_bytes();
+        let Some((shortest, longest)) = lengths.filter(|(shortest, _)| *shortest < min_bytes) else {
             return Ok(None);
         };
-        let place = object.at as u64;
-        // Where only some are too short, it is their lengths that are wrong, and with them the place of what follows.
+        let offset = object.at as u64;
+        // If only some are too short, their lengths are wrong, and so is the position of everything after them.
         if shortest != longest {
-            return Err(Problem::new(place, "the length of a counter block of an object is wrong")
-                .found(shortest, format!("{least}, or {longest} as another's")));
+            return Err(Problem::new(offset, "the length of a counter block of an object is wrong")
+                .found(shortest, format!("{min_bytes}, or {longest} like others")));
         }
         Ok(Some(
-            Problem::new(place, "a counter of an object lies outside its counter block; left out")
-                .found(least, format!("at most {shortest}")),
+            Problem::new(offset, "a counter is outside the counter block of its object; it is skipped")
+                .found(min_bytes, format!("at most {shortest}")),
         ))
     }
 
-    /// Adds a row from the counter block at `at`; gives the block's length.
+    /// Adds a row from the counter block at `at`; returns the block's length.
     fn values(
         &self,
         object: &Object<'_>,
@@ -191,9 +192,9 @@ impl BlockDecoder {
         clocks: &Clocks,
         group: &mut Group,
     ) -> Result<usize, Problem> {
-        let place = (object.at + at) as u64;
+        let offset = (object.at + at) as u64;
         let wrong = |found: usize, expected: String| {
-            Problem::new(place, "the length of a counter block is wrong").found(found, expected)
+            Problem::new(offset, "the length of a counter block is wrong").found(found, expected)
         };
         let after = object.bytes.get(at..).unwrap_or_default();
         let Some(length) = after.first_chunk::<4>().map(|bytes| u32::from_le_bytes(*bytes) as usize) else {
@@ -213,7 +214,7 @@ fn check_block(record: &[u8]) -> Result<&DataBlock, Problem> {
         return Err(Problem::new(8, "a block record is cut off").found(record.len(), "at least 96 bytes"));
     };
     if block.signature != SIGNATURE || block.little_endian.get() != 1 {
-        return Err(Problem::new(8, "a block record does not begin with PERF and byte order 1"));
+        return Err(Problem::new(8, "a block record does not start with 'PERF' and byte order 1"));
     }
     let total = block.total_bytes.get() as usize;
     if total > record.len() - 8 {
@@ -223,7 +224,7 @@ fn check_block(record: &[u8]) -> Result<&DataBlock, Problem> {
     Ok(block)
 }
 
-/// The objects of a block, each with its bytes.
+/// The objects of a block.
 fn objects<'a>(record: &'a [u8], block: &DataBlock) -> Result<Vec<Object<'a>>, Problem> {
     let mut objects = Vec::new();
     let end = 8 + block.total_bytes.get() as usize;
@@ -256,60 +257,60 @@ fn definitions<'a>(object: &Object<'a>) -> Result<&'a [CounterDefinition], Probl
         .and_then(|bytes| <[CounterDefinition]>::ref_from_prefix_with_elems(bytes, count).ok())
         .map(|(definitions, _)| definitions)
         .filter(|definitions| {
-            // Every known block has definitions of one size; another size would shift all that follow.
+            // In all known blocks, every definition has this size. Any other size would shift everything after it.
             definitions
                 .iter()
                 .all(|definition| definition.bytes.get() as usize == size_of::<CounterDefinition>())
         })
         .ok_or_else(|| {
-            Problem::new(object.at as u64, "the counter definitions of an object do not fit it")
+            Problem::new(object.at as u64, "the counter definitions of an object do not fit its header")
                 .found(format_args!("{count} in bytes {from} to {to}"), "40 bytes each")
         })
 }
 
 struct InstanceAt<'a> {
     definition: &'a InstanceDefinition,
-    /// The name's bytes, NUL included.
+    /// The bytes of the name, including NUL.
     name: &'a [u8],
 }
 
 fn instance_at<'a>(object: &Object<'a>, at: usize) -> Result<InstanceAt<'a>, Problem> {
-    let place = (object.at + at) as u64;
+    let offset = (object.at + at) as u64;
     let bytes = object.bytes.get(at..).unwrap_or_default();
     let Ok((definition, _)) = InstanceDefinition::ref_from_prefix(bytes) else {
-        return Err(Problem::new(place, "an instance is cut off").found(bytes.len(), "at least 24 bytes"));
+        return Err(Problem::new(offset, "an instance is cut off").found(bytes.len(), "at least 24 bytes"));
     };
     let length = definition.bytes.get() as usize;
     if length < size_of::<InstanceDefinition>() || length > bytes.len() {
-        return Err(Problem::new(place, "an instance's length is wrong")
+        return Err(Problem::new(offset, "an instance's length is wrong")
             .found(length, format!("24 to {}", bytes.len())));
     }
     let from = definition.name_offset.get() as usize;
     let to = from.saturating_add(definition.name_bytes.get() as usize);
     let Some(name) = bytes[..length].get(from..to) else {
-        return Err(Problem::new(place + 0x10, "an instance's name lies outside its definition")
+        return Err(Problem::new(offset + 0x10, "an instance's name is outside its definition")
             .found(format_args!("{from} to {to}"), format!("at most {length}")));
     };
     Ok(InstanceAt { definition, name })
 }
 
-/// The instances of other objects of a sample, looked up for those that have them as parents. Each object is read at
-/// most once a sample, whatever the blocks ask for.
+/// Finds the names of parent instances, which can be in other records of the sample. Objects in other records are
+/// decoded at most once per sample.
 pub(super) struct Parents<'a> {
     sample: &'a [u8],
-    /// Where in the sample the block record of each object begins; made when first asked for.
+    /// Offset of each object's block record in the sample, by title index; built on first use.
     records: Option<HashMap<u32, usize>>,
     names: HashMap<u32, Arc<[String]>>,
 }
 
 impl<'a> Parents<'a> {
-    /// Over a sample's payload, whose record sizes its caller checks as it goes.
+    /// `sample` is the payload of the whole sample.
     pub(super) fn new(sample: &'a [u8]) -> Self {
         Self { sample, records: None, names: HashMap::new() }
     }
 
-    /// The instance names of the object `title_index`: from `record` itself, which often carries the parents' object
-    /// too, else from another record of the sample; empty where it is in neither.
+    /// Returns the instance names of the object `title_index`: from `record` itself, which often includes the
+    /// parents' object, or else from another record of the sample; empty if no record includes that object.
     fn of(&mut self, record: &[u8], title_index: u32) -> Arc<[String]> {
         if let Some(names) = instances_in(record, title_index) {
             return names.into();
@@ -328,7 +329,7 @@ impl<'a> Parents<'a> {
     }
 }
 
-/// Where the block record of each object begins.
+/// Returns the offset of each object's block record, by title index.
 fn index_records(sample: &[u8]) -> HashMap<u32, usize> {
     let mut records = HashMap::new();
     let mut at = size_of::<RecordHead>();
@@ -347,7 +348,7 @@ fn index_records(sample: &[u8]) -> HashMap<u32, usize> {
     records
 }
 
-/// The instance names of the object `title_index` within one block record; `None` where it is not there.
+/// The instance names of the object `title_index` in one block record; `None` if it has no such object.
 fn instances_in(record: &[u8], title_index: u32) -> Option<Vec<String>> {
     let block = check_block(record).ok()?;
     let objects = objects(record, block).ok()?;

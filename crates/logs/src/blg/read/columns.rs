@@ -1,4 +1,4 @@
-//! The columns of block records: where each raw value comes from.
+//! The columns of block records, which define where each part of a raw value is read from.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use zerocopy::IntoBytes;
 use super::names::{Names, english_name};
 use crate::blg::raw::block::{CounterDefinition, ObjectType};
 
-/// A number within a counter block.
+/// The location of a number in a counter block.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     offset: u32,
     is_32_bit: bool,
 }
 
-/// Where a second raw value comes from.
+/// The source of the second number of a raw value.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     None,
@@ -25,31 +25,31 @@ enum Source {
     SystemTime,
     ObjectTime,
     Base(Data),
-    /// The type needs a base (or a multiplier), and the block has none.
+    /// The type needs a base (or a multiplier), but the block has none.
     Missing,
 }
 
-/// One shown counter of a block.
+/// A counter of a block. Bases have no column of their own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
-    /// `None` where the counter has no number: its data is neither 4 nor 8 bytes wide.
+    /// `None` if the counter is not a number: its data has neither 4 nor 8 bytes.
     first: Option<Data>,
     second: Source,
     multi: Option<Data>,
 }
 
-/// The columns of one object's blocks, made anew when its definitions change.
+/// The columns of one object's blocks, rebuilt when the definitions change.
 pub(super) struct Columns {
-    /// The definitions that the columns were made from, and the clocks' frequencies.
+    /// The definitions from which the columns were built, and the frequencies of the clocks.
     definitions: Vec<u8>,
     frequencies: (i64, i64),
     set: Arc<CounterSet>,
     list: Vec<Column>,
-    least_block_bytes: usize,
+    min_block_bytes: usize,
 }
 
 impl Column {
-    /// The raw value in a counter block; one in error where a part of it is not in the block.
+    /// Reads the raw value from a counter block; its status is an error if a part of it is outside the block.
     #[inline]
     pub(super) fn value(&self, block: &[u8], clocks: &Clocks) -> RawValue {
         let first = self.first.and_then(|data| data.read(block));
@@ -80,7 +80,7 @@ impl Columns {
             frequencies: (0, 0),
             set: Arc::new(CounterSet::new(machine.trim_start_matches('\\'), object, Extent::Table)),
             list: Vec::new(),
-            least_block_bytes: 0,
+            min_block_bytes: 0,
         }
     }
 
@@ -92,14 +92,14 @@ impl Columns {
         &self.list
     }
 
-    /// How long a counter block must be for every column that has a formula to lie in it.
-    pub(super) fn least_block_bytes(&self) -> usize {
-        self.least_block_bytes
+    /// The minimum length of a counter block that contains every column that has a formula.
+    pub(super) fn min_block_bytes(&self) -> usize {
+        self.min_block_bytes
     }
 
-    /// Makes the columns for these definitions, unless they are those of the block before. Gives the number and the type of
-    /// the first definition whose type is unknown, where they changed.
-    pub(super) fn follow(
+    /// Rebuilds the columns if the definitions changed; in that case, returns the index and type of the first
+    /// definition of unknown type.
+    pub(super) fn update(
         &mut self,
         object: &ObjectType,
         definitions: &[CounterDefinition],
@@ -126,21 +126,21 @@ impl Columns {
         set.english_name = other_than(&set.name, english_name(object.name_index.get()));
         set.counters.clear();
         self.list.clear();
-        self.least_block_bytes = 4;
-        for (number, definition) in definitions.iter().enumerate() {
+        self.min_block_bytes = 4;
+        for (index, definition) in definitions.iter().enumerate() {
             let counter_type = CounterType(definition.counter_type.get());
             if counter_type.is_base() {
                 continue;
             }
             let base = definitions
-                .get(number + 1)
+                .get(index + 1)
                 .filter(|next| CounterType(next.counter_type.get()).is_base())
                 .map(Data::of);
             let first = Data::of(definition);
             let (mut second, time_base) = second_of(counter_type, base.flatten(), clocks);
             let mut multi = None;
             if counter_type.formula().is_some_and(Formula::uses_multiplier) {
-                // Without a definition of its own the multiplier stands behind the value.
+                // If the multiplier has no definition, it directly follows the value.
                 multi = base.unwrap_or(first.and_then(Data::after));
                 if multi.is_none() {
                     second = Source::Missing;
@@ -149,7 +149,7 @@ impl Columns {
             if counter_type.formula().is_some() {
                 let based = if let Source::Base(data) = second { Some(data) } else { None };
                 let ends = [first, based, multi].into_iter().flatten().map(Data::end);
-                self.least_block_bytes = ends.fold(self.least_block_bytes, usize::max);
+                self.min_block_bytes = ends.fold(self.min_block_bytes, usize::max);
             }
             self.list.push(Column { first, second, multi });
             let name = names.name(machine, definition.name_index.get());
@@ -166,7 +166,7 @@ impl Columns {
                 ..Counter::new(name, counter_type, time_base)
             });
         }
-        // Other definitions may say the same, and a new description would break pairs.
+        // Keep the description if it is equal: with a new one, samples would not be paired.
         if set != *self.set {
             self.set = Arc::new(set);
         }
@@ -179,7 +179,7 @@ impl Columns {
 }
 
 impl Data {
-    /// The number of a counter, `None` where it has none. The size in the definition counts, not the one in the type.
+    /// The location of a counter's number. The definition determines its size, not the counter type.
     fn of(definition: &CounterDefinition) -> Option<Self> {
         let is_32_bit = match definition.data_bytes.get() {
             4 => true,
@@ -189,7 +189,7 @@ impl Data {
         Some(Self { offset: definition.data_offset.get(), is_32_bit })
     }
 
-    /// The 32-bit number behind this one.
+    /// The 32-bit number after this one.
     fn after(self) -> Option<Self> {
         Some(Self { offset: u32::try_from(self.end()).ok()?, is_32_bit: true })
     }
@@ -198,7 +198,7 @@ impl Data {
         (self.offset as usize).saturating_add(if self.is_32_bit { 4 } else { 8 })
     }
 
-    /// `None` where the counter block ends before.
+    /// Reads the number; `None` if the counter block is too short.
     #[inline]
     fn read(self, block: &[u8]) -> Option<i64> {
         let from = block.get(self.offset as usize..)?;
@@ -214,10 +214,10 @@ fn other_than(name: &str, english: Option<&str>) -> Option<Arc<str>> {
     english.filter(|english| *english != name).map(Arc::from)
 }
 
-/// Where the second raw value of a type comes from, and how many of its units make a second.
+/// The source of the second number of a raw value, and the number of its units per second.
 fn second_of(counter_type: CounterType, base: Option<Data>, clocks: &Clocks) -> (Source, i64) {
     const HUNDRED_NS: i64 = 10_000_000;
-    // A type that only looks like one with a base has none.
+    // Some types look like types with a base but have none.
     let based = match (counter_type.base(), base) {
         (None, _) => Source::None,
         (Some(_), None) => Source::Missing,

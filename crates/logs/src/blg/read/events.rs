@@ -1,11 +1,11 @@
-//! The events of a log, joined from their parts.
+//! Reads the events of a log, and joins events that are split into parts.
 
 use std::io::{Read, Seek};
 use std::ops::Range;
 
 use zerocopy::FromBytes;
 
-use super::buffers::{BufferPlace, Buffers};
+use super::buffers::{BufferPosition, Buffers};
 use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::event::{
     EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_32, FULL_HEADER_64, MARKER_FLAGS, MAX_JOINED_BYTES, Marks,
@@ -13,40 +13,40 @@ use crate::blg::raw::event::{
 };
 use crate::blg::raw::round_up_8;
 use crate::error::LogError;
-use crate::problem::{Problem, Problems};
+use crate::{Problem, Problems};
 
-/// Most parts that one event may have: as many as fit into that at 880 bytes, what the smallest buffer holds.
+/// Maximum number of parts of an event: enough for 64 MiB in the smallest buffers, which hold 880 bytes each.
 const MAX_PARTS: usize = MAX_JOINED_BYTES / 880;
 
-/// Walks the events of all buffers, joining parts.
+/// Iterates over the events of all buffers, and joins events that are split into parts.
 pub(super) struct Events<R> {
     buffers: Buffers<R>,
-    /// Where the next event of the buffer starts; past its end before the first buffer.
+    /// Offset of the next event in the buffer; `usize::MAX` before the first buffer.
     at: usize,
-    /// Where the payload of the event last given out lies.
+    /// The payload of the last returned event.
     payload: Payload,
     joined: Vec<u8>,
-    /// For each part in `joined`: where it begins there, and in the file.
+    /// The offset of each part in `joined` and in the file.
     part_offsets: Vec<(usize, u64)>,
     unfinished: Option<EventHeader>,
-    /// Whether there were events of other classes.
+    /// Whether events of other classes were skipped.
     has_others: bool,
-    /// Where in the buffer the last two events begin, the later one last. A sample in one part is none of them: it knows
-    /// its size itself, and where that is wrong the reader goes back with [`look_within`](Self::look_within).
+    /// Offsets in the buffer of the last two events, the later one last. `None` for a sample that is not split: its
+    /// payload repeats the size, and if that is wrong, the reader calls [`rescan_payload`](Self::rescan_payload).
     starts: [Option<usize>; 2],
-    /// Whether what comes next may be parts of an event whose first ones a circular log has overwritten.
-    is_behind_gap: bool,
-    /// The GUID that the header names the log by.
+    /// Whether the next events can be parts of an event whose first parts were overwritten in a circular log.
+    follows_gap: bool,
+    /// The log GUID in the header.
     log_guid: Option<[u8; 16]>,
 }
 
-/// Where the next event begins.
+/// Position of the next event.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct EventPlace {
-    buffer: BufferPlace,
+pub(super) struct EventPosition {
+    buffer: BufferPosition,
     at: usize,
     starts: [Option<usize>; 2],
-    is_behind_gap: bool,
+    follows_gap: bool,
 }
 
 #[derive(Clone)]
@@ -56,12 +56,11 @@ enum Payload {
 }
 
 impl<R: Read + Seek> Events<R> {
-    /// How much room a buffer and a joined event have.
+    /// Memory of the buffer and the joined event, in bytes.
     pub(super) fn buffer_bytes(&self) -> u64 {
         (self.buffers.capacity() + self.joined.capacity()) as u64
     }
 
-    /// `log_guid` is the one that the header names the log by.
     pub(super) fn new(buffers: Buffers<R>, log_guid: Option<[u8; 16]>) -> Self {
         Self {
             buffers,
@@ -72,12 +71,12 @@ impl<R: Read + Seek> Events<R> {
             unfinished: None,
             has_others: false,
             starts: [None; 2],
-            is_behind_gap: false,
+            follows_gap: false,
             log_guid,
         }
     }
 
-    /// Whether events of other classes than PDH's were passed over.
+    /// Whether events of classes other than PDH's were skipped.
     pub(super) fn has_others(&self) -> bool {
         self.has_others
     }
@@ -86,12 +85,12 @@ impl<R: Read + Seek> Events<R> {
         &self.buffers
     }
 
-    /// What contradicts, at the end of the log, what its header says of it.
+    /// Compares the end of the log with its header.
     pub(super) fn check_end(&mut self) -> Result<Option<Problem>, LogError> {
         self.buffers.check_end()
     }
 
-    /// Where in the file the header of the event begins whose last part was given out.
+    /// Offset in the file of the last returned event's header; for a joined event, of its last part's header.
     pub(super) fn header_offset(&self) -> u64 {
         let payload = match &self.payload {
             Payload::InBuffer(_) => self.file_offset(0),
@@ -100,60 +99,57 @@ impl<R: Read + Seek> Events<R> {
         payload.saturating_sub(EVENT_HEADER_BYTES as u64)
     }
 
-    /// Back to the first event.
     pub(super) fn rewind(&mut self) -> Result<(), LogError> {
         self.at = usize::MAX;
         self.unfinished = None;
-        self.is_behind_gap = false;
+        self.follows_gap = false;
         self.joined.clear();
         self.buffers.rewind()
     }
 
-    /// Where the next event begins; `None` in the midst of one.
-    pub(super) fn place(&self) -> Option<EventPlace> {
-        let place = || EventPlace {
-            buffer: self.buffers.place(),
+    /// Position of the next event; `None` between two parts of an event.
+    pub(super) fn position(&self) -> Option<EventPosition> {
+        let position = || EventPosition {
+            buffer: self.buffers.position(),
             at: self.at,
             starts: self.starts,
-            is_behind_gap: self.is_behind_gap,
+            follows_gap: self.follows_gap,
         };
-        self.unfinished.is_none().then(place)
+        self.unfinished.is_none().then(position)
     }
 
-    /// Goes to a place; false where its buffer is not there any more.
-    pub(super) fn go_to(&mut self, place: &EventPlace) -> Result<bool, LogError> {
-        self.forget();
-        if !self.buffers.go_to(&place.buffer)? {
+    /// Seeks to a position; false if its buffer was overwritten.
+    pub(super) fn seek(&mut self, to: &EventPosition) -> Result<bool, LogError> {
+        self.reset();
+        if !self.buffers.seek(&to.buffer)? {
             return Ok(false);
         }
-        self.at = place.at;
-        self.starts = place.starts;
-        self.is_behind_gap = place.is_behind_gap;
+        self.at = to.at;
+        self.starts = to.starts;
+        self.follows_gap = to.follows_gap;
         Ok(true)
     }
 
-    /// Forward to the last buffers; false where that is not forward.
-    pub(super) fn go_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
-        if !self.buffers.go_near_end(bytes)? {
+    /// Skips forward to the last buffers, which are `bytes` long in total; false if that would not be forward.
+    pub(super) fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        if !self.buffers.seek_near_end(bytes)? {
             return Ok(false);
         }
-        self.forget();
-        self.is_behind_gap = true;
+        self.reset();
+        self.follows_gap = true;
         Ok(true)
     }
 
-    /// Forgets what was read of events so far.
-    fn forget(&mut self) {
+    fn reset(&mut self) {
         self.at = usize::MAX;
         self.starts = [None; 2];
         self.unfinished = None;
-        self.is_behind_gap = false;
+        self.follows_gap = false;
         self.payload = Payload::Joined;
         self.joined.clear();
         self.part_offsets.clear();
     }
 
-    /// The payload of the event last given out.
     pub(super) fn payload(&self) -> &[u8] {
         match &self.payload {
             Payload::InBuffer(range) => &self.buffers.used()[range.clone()],
@@ -161,7 +157,7 @@ impl<R: Read + Seek> Events<R> {
         }
     }
 
-    /// Where in the file byte `at` of the payload lies.
+    /// Offset in the file of byte `at` of the payload.
     pub(super) fn file_offset(&self, at: usize) -> u64 {
         match &self.payload {
             Payload::InBuffer(range) => self.buffers.offset() + (range.start + at) as u64,
@@ -172,8 +168,8 @@ impl<R: Read + Seek> Events<R> {
         }
     }
 
-    /// Goes back into the event last given out, whose size proved wrong, where another event begins within it.
-    pub(super) fn look_within(&mut self) {
+    /// Continues inside the last returned event, whose size was wrong, if another event begins there.
+    pub(super) fn rescan_payload(&mut self) {
         let Payload::InBuffer(payload) = &self.payload else { return };
         let used = self.buffers.used();
         let end = self.at.saturating_add(EVENT_HEADER_BYTES).min(used.len());
@@ -182,11 +178,12 @@ impl<R: Read + Seek> Events<R> {
         }
     }
 
-    /// The header of the next whole event of PDH's class; its payload is then at [`payload`](Self::payload).
+    /// Reads the next complete event that belongs to the log. Returns its header; [`payload`](Self::payload) then
+    /// returns its payload.
     pub(super) fn next(&mut self, problems: &mut Problems) -> Result<Option<EventHeader>, LogError> {
         loop {
             let Some((header, payload)) = self.next_part(problems)? else {
-                // The recorder may be writing the rest of its parts.
+                // The recorder may still be writing the remaining parts.
                 if let Some(unfinished) = self.unfinished.take()
                     && !self.buffers.is_unfinished()
                 {
@@ -194,11 +191,11 @@ impl<R: Read + Seek> Events<R> {
                 }
                 return Ok(None);
             };
-            self.is_behind_gap &= header.part.get() > 1;
+            self.follows_gap &= header.part.get() > 1;
             if header.parts.get() == 1 && header.part.get() == 1 {
                 if let Some(unfinished) = self.unfinished.take() {
                     self.drop_parts(&unfinished, Some(&header), problems);
-                    if self.look_back(self.starts[0], payload.start - EVENT_HEADER_BYTES, problems) {
+                    if self.rescan_event(self.starts[0], payload.start - EVENT_HEADER_BYTES, problems) {
                         continue;
                     }
                 }
@@ -212,7 +209,7 @@ impl<R: Read + Seek> Events<R> {
         }
     }
 
-    /// Adds a part; true when it was the last.
+    /// Adds a part to the joined event; returns whether the event is complete.
     fn join(&mut self, header: &EventHeader, payload: Range<usize>, problems: &mut Problems) -> bool {
         let (part, parts) = (header.part.get(), header.parts.get());
         let offset = self.buffers.offset() + payload.start as u64;
@@ -223,18 +220,18 @@ impl<R: Read + Seek> Events<R> {
             if !same || part != next {
                 self.drop_parts(&unfinished, Some(header), problems);
                 let limit = payload.start - EVENT_HEADER_BYTES;
-                if self.look_back(self.starts[0], limit, problems) {
+                if self.rescan_event(self.starts[0], limit, problems) {
                     return false;
                 }
             } else if self.joined.len() + payload.len() > MAX_JOINED_BYTES
                 || self.part_offsets.len() >= MAX_PARTS
             {
-                let problem = Problem::new(offset - 8, "an event of too many parts or bytes; left out");
+                let problem = Problem::new(offset - 8, "an event has too many parts or bytes; it is skipped");
                 let found = format!("part {part}, {} bytes", self.joined.len() + payload.len());
                 problems.push(problem.found(found, format!("{MAX_PARTS} parts, {MAX_JOINED_BYTES} bytes")));
                 return false;
             } else {
-                self.take_part(payload, offset);
+                self.push_part(payload, offset);
                 if part == parts {
                     return true;
                 }
@@ -245,20 +242,20 @@ impl<R: Read + Seek> Events<R> {
         if part == 1 && parts > 1 {
             self.joined.clear();
             self.part_offsets.clear();
-            self.take_part(payload, offset);
+            self.push_part(payload, offset);
             self.unfinished = Some(*header);
-        } else if !(self.is_behind_gap && (2..=parts).contains(&part)) {
-            // Parts whose first ones were overwritten are no damage.
+        } else if !(self.follows_gap && (2..=parts).contains(&part)) {
+            // The remaining parts of a partly overwritten event are not damage.
             let problem =
-                Problem::new(offset - 8, "a part of an event without the parts before it; left out");
+                Problem::new(offset - 8, "a part of an event without its previous parts; it is skipped");
             problems.push(problem.found(format_args!("part {part} of {parts}"), "part 1"));
         }
         false
     }
 
-    /// Goes back to an event that begins before `limit` within the one at `start`, whose size then is wrong and made
-    /// what follows it look damaged; false where there is none.
-    fn look_back(&mut self, start: Option<usize>, limit: usize, problems: &mut Problems) -> bool {
+    /// Searches for an event that begins inside the one at `start`, before `limit`. If there is one, the size of the
+    /// event at `start` is wrong: reports this, and continues at the inner event. Otherwise returns false.
+    fn rescan_event(&mut self, start: Option<usize>, limit: usize, problems: &mut Problems) -> bool {
         let Some(start) = start else { return false };
         let used = self.buffers.used();
         let end = limit.saturating_add(EVENT_HEADER_BYTES).min(used.len());
@@ -278,25 +275,25 @@ impl<R: Read + Seek> Events<R> {
         true
     }
 
-    fn take_part(&mut self, payload: Range<usize>, offset: u64) {
+    fn push_part(&mut self, payload: Range<usize>, offset: u64) {
         self.part_offsets.push((self.joined.len(), offset));
         self.joined.extend_from_slice(&self.buffers.used()[payload]);
     }
 
-    /// Leaves out an event that is followed by `next` instead of its last parts. Where a log was appended to, a killed recorder
-    /// left it.
+    /// Skips an event whose last parts are missing. This is damage, unless the recorder was killed and `next` begins
+    /// a log appended later.
     fn drop_parts(&mut self, unfinished: &EventHeader, next: Option<&EventHeader>, problems: &mut Problems) {
         if next.is_some_and(|next| Marks::of(next).is_new_log) {
             return;
         }
         let offset = self.part_offsets.first().map_or(0, |&(_, offset)| offset);
         problems.push(
-            Problem::new(offset, "an event whose last parts are missing; left out")
+            Problem::new(offset, "the last parts of an event are missing; it is skipped")
                 .found(unfinished.part.get(), format!("{} parts", unfinished.parts.get())),
         );
     }
 
-    /// The next event or part of one: its header, and where its payload lies in the buffer.
+    /// Reads the next event or event part. Returns its header and the range of its payload in the buffer.
     fn next_part(
         &mut self,
         problems: &mut Problems,
@@ -308,13 +305,13 @@ impl<R: Read + Seek> Events<R> {
                 }
                 self.at = BUFFER_HEADER_BYTES;
                 self.starts = [None; 2];
-                self.is_behind_gap |= self.buffers.is_behind_gap();
+                self.follows_gap |= self.buffers.follows_gap();
                 continue;
             }
             let used = self.buffers.used();
             let offset = self.buffers.offset() + self.at as u64;
-            match look_at(&used[self.at..], offset, self.log_guid) {
-                Ok(Looked { header, size }) => {
+            match parse_event(&used[self.at..], offset, self.log_guid) {
+                Ok(ParsedEvent { header, size }) => {
                     if let Some(header) = header.filter(|header| header.class != PDH_EVENT_CLASS) {
                         problems.push(wrong_class(&header, offset));
                     }
@@ -329,16 +326,17 @@ impl<R: Read + Seek> Events<R> {
                     self.has_others = true;
                 }
                 Err(problem) => {
-                    self.has_others |= is_of_other_trace(&used[self.at..]);
-                    if self.buffers.is_unsettled(self.at) && find_event(used, self.at + 8).is_none() {
-                        // The recorder is writing this event, or was killed while it did. A mark taken here stays true.
+                    self.has_others |= is_other_trace_event(&used[self.at..]);
+                    if self.buffers.may_be_incomplete(self.at) && find_event(used, self.at + 8).is_none() {
+                        // The recorder is writing this event, or was killed while writing it. The position does not
+                        // change, so a mark of it stays valid.
                         return Ok(None);
                     }
                     let before = self.starts[1].take();
-                    if self.look_back(before, self.at, problems) {
+                    if self.rescan_event(before, self.at, problems) {
                         continue;
                     }
-                    // Look for the next event of this buffer by PDH's class GUID.
+                    // Search the buffer for the next event of PDH's class.
                     let used = self.buffers.used();
                     let found = find_event(used, self.at + 8);
                     if self.at < used.len() && (found.is_some() || !is_filler(&used[self.at..])) {
@@ -351,38 +349,39 @@ impl<R: Read + Seek> Events<R> {
     }
 }
 
-struct Looked {
+struct ParsedEvent {
     /// `None` for an event of another class, which is skipped.
     header: Option<EventHeader>,
     size: usize,
 }
 
-/// Whether an event is of a kind that performance logs never have, but traces of the kernel and of programs do.
+/// Whether `bytes` start with an event of a kind that occurs in traces of the kernel and of programs, but never in
+/// performance logs.
 ///
 /// Source: `TRACE_HEADER_TYPE_...` (ntwmi.h): system, compact, instance, timed, error, message, performance information,
 /// and event headers.
-fn is_of_other_trace(bytes: &[u8]) -> bool {
+fn is_other_trace_event(bytes: &[u8]) -> bool {
     const MESSAGE_FLAGS: u8 = 0x90;
     let &[_, _, kind, marker, ..] = bytes else { return false };
     matches!(marker, MARKER_FLAGS | MESSAGE_FLAGS) && matches!(kind, 1..=4 | 11..=13 | 15..=19 | 21)
 }
 
-/// An event that is one of the log's by the log's GUID alone.
+/// The problem to report for an event that has the log's GUID but not PDH's class.
 #[cold]
 fn wrong_class(header: &EventHeader, offset: u64) -> Problem {
     let guid = |bytes| uuid::Uuid::from_bytes_le(bytes).hyphenated().to_string();
-    Problem::new(offset + 0x18, "an event's class GUID is wrong; its log GUID is the log's, so it is read")
+    Problem::new(offset + 0x18, "an event's class GUID is wrong; it is read because its log GUID is right")
         .found(guid(header.class), guid(PDH_EVENT_CLASS))
 }
 
-/// Reads the header at the start of `bytes`, which end where the buffer's events end. An event is the log's by its class,
-/// or by the GUID of the log.
-fn look_at(bytes: &[u8], offset: u64, log_guid: Option<[u8; 16]>) -> Result<Looked, Problem> {
+/// Parses the event header at the start of `bytes`, which extend to the end of the buffer's events. An event belongs
+/// to the log if it has PDH's class or the log's GUID.
+fn parse_event(bytes: &[u8], offset: u64, log_guid: Option<[u8; 16]>) -> Result<ParsedEvent, Problem> {
     let Ok((header, _)) = EventHeader::read_from_prefix(bytes) else {
         return Err(Problem::new(offset, "an event is cut off").found(bytes.len(), "at least 72 bytes"));
     };
     if header.marker != MARKER_FLAGS || !matches!(header.header_type, FULL_HEADER_32 | FULL_HEADER_64) {
-        return Err(Problem::new(offset + 2, "this is no event header")
+        return Err(Problem::new(offset + 2, "not an event header")
             .found(format_args!("{:02x} {:02x}", header.header_type, header.marker), "0a c0 or 14 c0"));
     }
     let size = usize::from(header.size.get());
@@ -390,13 +389,13 @@ fn look_at(bytes: &[u8], offset: u64, log_guid: Option<[u8; 16]>) -> Result<Look
         header.class == PDH_EVENT_CLASS || (size >= EVENT_HEADER_BYTES && log_guid == Some(header.log_guid));
     let smallest = if is_ours { EVENT_HEADER_BYTES } else { 0x30 };
     if size < smallest || size > bytes.len() {
-        return Err(Problem::new(offset, "an event's size is wrong; the event is left out")
+        return Err(Problem::new(offset, "an event's size is wrong; the event is skipped")
             .found(size, format!("{smallest} to {}", bytes.len())));
     }
-    Ok(Looked { header: is_ours.then_some(header), size })
+    Ok(ParsedEvent { header: is_ours.then_some(header), size })
 }
 
-/// Where, from `from` on and aligned to 8, the next event of PDH's class begins.
+/// Offset of the next event of PDH's class, at or after `from` and aligned to 8.
 fn find_event(used: &[u8], from: usize) -> Option<usize> {
     let last = used.len().checked_sub(EVENT_HEADER_BYTES)?;
     (round_up_8(from)..=last).step_by(8).find(|&at| {

@@ -1,33 +1,33 @@
-//! The header event of a log, read so that damage to it costs no samples.
+//! Reads the header event of a log, even if it is damaged.
 
 use tachograph_counters::time_zone::{MAX_BIAS_MINUTES, is_possible_bias};
 
+use crate::Problem;
 use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::header::LogfileHeader;
 use crate::error::LogError;
-use crate::problem::Problem;
 
 const SIZE_AT: usize = 4;
 const POINTER_SIZE_AT: usize = 0x20 + 0x2C;
 
 /// Reads the header event at the start of `bytes`, the rest of buffer 0.
 ///
-/// Everything hangs on two of its fields, and both are told elsewhere too: the event ends with its buffer at the latest,
-/// and the header type says how wide pointers are. Where one is damaged the header is read without it.
+/// Decoding needs the event's size and the pointer size. If they are damaged, both can be derived: the event ends at
+/// or before the end of its buffer, and the header type implies the pointer size.
 pub(super) fn read(bytes: &mut [u8]) -> Result<(LogfileHeader, Option<Problem>), LogError> {
     const OFFSET: u64 = BUFFER_HEADER_BYTES as u64;
     let problem = match LogfileHeader::decode(bytes, OFFSET) {
         Ok(header) => return Ok((header, None)),
         Err(problem) => problem,
     };
-    let most = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+    let max_size = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     let pointer_bytes: u32 = match bytes.get(2) {
         Some(1) => 4,
         Some(2) => 8,
         _ => return Err(LogError::corrupt(problem)),
     };
     if let Some(size) = bytes.get_mut(SIZE_AT..SIZE_AT + 2) {
-        size.copy_from_slice(&most.to_le_bytes());
+        size.copy_from_slice(&max_size.to_le_bytes());
     }
     if let Some(pointer_size) = bytes.get_mut(POINTER_SIZE_AT..POINTER_SIZE_AT + 4)
         && !matches!(pointer_size, [4 | 8, 0, 0, 0])
@@ -40,7 +40,7 @@ pub(super) fn read(bytes: &mut [u8]) -> Result<(LogfileHeader, Option<Problem>),
     }
 }
 
-/// Checks the biases of the log's time zone, each alone and as it is in force.
+/// Checks the UTC offsets of the log's time zone.
 pub(super) fn check_zone(header: &LogfileHeader) -> Option<Problem> {
     let pointers = if header.start.pointer_size.get() == 4 { 8 } else { 16 };
     let at = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x38 + pointers;

@@ -1,4 +1,4 @@
-//! When a sample was taken: its local time, and what else it tells.
+//! The UTC time of a sample.
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
@@ -6,13 +6,13 @@ use tachograph_counters::time_zone::TimeZone;
 
 use crate::blg::clock::system_times;
 
-/// How far a clock read with a value may be from the sample's.
+/// Maximum difference between the system time of a value and the sample's time.
 const NEAR: i64 = 10 * FileTime::PER_MINUTE;
 
-/// The moment of a sample with this local time.
+/// Returns the moment of a sample whose local time is `local`.
 ///
-/// In the hour that occurs twice, UTC among the values says which of the two it is. Without one, the sample before does, as
-/// [`TimeZone::local_to_moment`] has it.
+/// One hour of local time occurs twice when daylight saving time ends. In that hour, a system time (UTC) among the
+/// values decides; without one, the previous sample does ([`TimeZone::local_to_moment`]).
 pub(super) fn of(
     sample: &Sample,
     local: FileTime,
@@ -28,7 +28,7 @@ pub(super) fn of(
     sample
         .groups
         .iter()
-        .filter_map(|group| system_times(group).next())
+        .filter_map(|group| system_times(group, 0).next())
         .map(|(_, utc)| utc)
         .find_map(|utc| [first, second].into_iter().find(|moment| is_near(moment, utc)))
         .unwrap_or_else(|| zone.local_to_moment(local, previous_utc))

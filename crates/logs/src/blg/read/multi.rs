@@ -1,4 +1,4 @@
-//! Decoding multi records: one counter, all instances.
+//! Decodes multi records. Each one contains one counter of all instances.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use tachograph_counters::{RawValue, Status};
 use zerocopy::FromBytes;
 
 use super::numbering::Numbering;
+use crate::Problem;
 use crate::blg::raw::record::{MULTI_HEAD_BYTES, MULTI_ITEM_BYTES, MultiHead, MultiItem};
 use crate::blg::raw::utf16_until_nul;
-use crate::problem::Problem;
 
-/// Decodes one counter's multi records, remembering the instances of the record before.
+/// Decodes the multi records of one counter; caches its instances.
 pub(super) struct MultiDecoder {
     set: Arc<CounterSet>,
     has_parents: bool,
-    /// Offsets and bytes of the names of the record before: when they are the same, so are the instances.
+    /// Offsets and bytes of the previous record's names: if they are the same, so are the instances.
     name_offsets: Vec<u32>,
     name_bytes: Vec<u8>,
     instances: Instances,
@@ -39,9 +39,9 @@ impl MultiDecoder {
         &self.set
     }
 
-    /// Fills `group` from a record, whose size its caller has checked.
+    /// Decodes a record, whose size the caller has checked, into `group`.
     ///
-    /// The instances of one object are interned in `table`, whichever of its counters they come with.
+    /// All counters of an object intern their instances in the same `table`.
     pub(super) fn decode(
         &mut self,
         record: &[u8],
@@ -53,9 +53,9 @@ impl MultiDecoder {
         };
         let count = head.count.get() as usize;
         let Ok((items, names)) = <[MultiItem]>::ref_from_prefix_with_elems(after, count) else {
-            let most = (record.len() - MULTI_HEAD_BYTES) / MULTI_ITEM_BYTES;
+            let max_items = (record.len() - MULTI_HEAD_BYTES) / MULTI_ITEM_BYTES;
             return Err(Problem::new(0x0C, "the number of instances of a multi record is wrong")
-                .found(count, format!("at most {most}")));
+                .found(count, format!("at most {max_items}")));
         };
         let status = Status(head.status.get());
         group.status = status;
@@ -72,43 +72,43 @@ impl MultiDecoder {
                 }
             },
         ));
-        let problem = if same { None } else { self.rename(record, items, names, table)? };
+        let problem = if same { None } else { self.update_instances(record, items, names, table)? };
         group.set_rows(&self.instances);
         Ok(problem)
     }
 
     #[cold]
-    fn rename(
+    fn update_instances(
         &mut self,
         record: &[u8],
         items: &[MultiItem],
         names: &[u8],
         table: &mut InstanceTable,
     ) -> Result<Option<Problem>, Problem> {
-        // Whatever goes wrong below, the next record must not be taken for one with these names.
+        // After an error, the next record must not match these names.
         self.name_offsets.clear();
         self.instances = Instances::default();
         let first_name = MULTI_HEAD_BYTES + items.len() * MULTI_ITEM_BYTES;
         let mut instances = Vec::with_capacity(items.len());
         let mut numbering = Numbering::new(record.len());
         let mut problem = None;
-        let mut packed = first_name;
-        for (number, item) in items.iter().enumerate() {
+        let mut next_name = first_name;
+        for (index, item) in items.iter().enumerate() {
             let at = (item.name_offset.get() as usize).saturating_add(8);
             let Some(bytes) = record.get(at..).filter(|_| at >= first_name) else {
-                let place = MULTI_HEAD_BYTES + number * MULTI_ITEM_BYTES;
-                return Err(Problem::new(place as u64, "an instance's name lies outside its multi record")
+                let offset = MULTI_HEAD_BYTES + index * MULTI_ITEM_BYTES;
+                return Err(Problem::new(offset as u64, "an instance's name is outside its multi record")
                     .found(at - 8, format!("{} to {}", first_name - 8, record.len() - 8)));
             };
-            let (text, taken) = utf16_until_nul(bytes);
-            if at != packed && problem.is_none() {
-                let place = MULTI_HEAD_BYTES + number * MULTI_ITEM_BYTES;
+            let (text, name_bytes) = utf16_until_nul(bytes);
+            if at != next_name && problem.is_none() {
+                let offset = MULTI_HEAD_BYTES + index * MULTI_ITEM_BYTES;
                 problem = Some(
-                    Problem::new(place as u64, "the names of a multi record do not follow one another")
-                        .found(at - 8, (packed - 8).to_string()),
+                    Problem::new(offset as u64, "the names of a multi record are not adjacent")
+                        .found(at - 8, (next_name - 8).to_string()),
                 );
             }
-            packed = at + taken;
+            next_name = at + name_bytes;
             let (parent, rest) = match text.split_once('/') {
                 Some((parent, rest)) if self.has_parents => (Some(parent), rest),
                 _ => (None, text.as_str()),
@@ -116,7 +116,7 @@ impl MultiDecoder {
             instances.push(numbering.next(table, parent, rest)?);
         }
         if problem.is_none() {
-            problem = check_padding(record, packed);
+            problem = check_padding(record, next_name);
         }
         self.instances = instances.into();
         // Names with a problem are not cached, so the next record reports the problem again.
@@ -129,11 +129,11 @@ impl MultiDecoder {
     }
 }
 
-/// Whether only zeros follow the names of a multi record, which end at `end`.
+/// Checks that only zeros follow the names of a multi record, which end at `end`.
 fn check_padding(record: &[u8], end: usize) -> Option<Problem> {
     let at = record.get(end..)?.iter().position(|&byte| byte != 0)?;
     Some(
-        Problem::new((end + at) as u64, "bytes after the names of a multi record")
+        Problem::new((end + at) as u64, "a multi record has extra bytes after its names")
             .found(format_args!("{:#04x}", record[end + at]), "zeros"),
     )
 }

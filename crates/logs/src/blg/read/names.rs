@@ -5,23 +5,23 @@ use std::sync::{Arc, LazyLock};
 
 use crate::blg::raw::utf16_until_nul;
 
-/// The name tables of a log: title index to name, per machine.
+/// The name tables of a log: per machine, names by title index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     by_machine: HashMap<String, HashMap<u32, Arc<str>>>,
     bytes: usize,
 }
 
-/// Most bytes of names that are kept. The table of a large server has about 100 kB.
+/// Maximum bytes of all names. The table of a large server has about 100 kB.
 const MAX_BYTES: usize = 16 << 20;
 
-/// What a name takes beside its own bytes.
+/// Assumed memory overhead per name, in bytes.
 const PER_NAME_BYTES: usize = 64;
 
 impl Names {
     /// Adds the names of one name-table event.
     pub(super) fn add(&mut self, payload: &[u8]) {
-        let (machine, taken) = utf16_until_nul(payload);
+        let (machine, machine_bytes) = utf16_until_nul(payload);
         let machine = machine.to_lowercase();
         if !self.by_machine.contains_key(&machine) {
             self.bytes += machine.len() + PER_NAME_BYTES;
@@ -30,7 +30,7 @@ impl Names {
             }
         }
         let table = self.by_machine.entry(machine).or_default();
-        let mut rest = &payload[taken.min(payload.len())..];
+        let mut rest = &payload[machine_bytes.min(payload.len())..];
         while !rest.is_empty() && self.bytes < MAX_BYTES {
             let (index, index_bytes) = utf16_until_nul(rest);
             let (name, name_bytes) = utf16_until_nul(&rest[index_bytes..]);
@@ -39,7 +39,7 @@ impl Names {
             }
             if let Ok(index) = index.parse() {
                 self.bytes += name.len() + PER_NAME_BYTES;
-                // A table that is repeated, as in appended logs, takes no further room.
+                // A repeated table, as in appended logs, takes no more memory.
                 if let Some(old) = table.insert(index, name.into()) {
                     self.bytes -= old.len() + PER_NAME_BYTES;
                 }
@@ -48,13 +48,13 @@ impl Names {
         }
     }
 
-    /// About how many bytes they take.
+    /// The approximate memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The name of `index` on `machine` (with its backslashes); the index itself where the machine's table has none. Of a
-    /// machine without a table the English name, where every machine has the same.
+    /// The name of `index` on `machine` (with backslashes). If the log has no table for the machine, the English name
+    /// of a base counter. Otherwise, an unknown name is the index as text.
     pub(super) fn name(&self, machine: &str, index: u32) -> Arc<str> {
         let table = self.by_machine.get(&machine.to_lowercase());
         match (table.map(|table| table.get(&index)), english_name(index)) {
@@ -65,7 +65,7 @@ impl Names {
     }
 }
 
-/// The English name of one of Windows' base counters, whose indexes are the same in every language.
+/// The English name of a base counter of Windows. Base counters have the same index in every language.
 ///
 /// Source: the registry value `Counter` under `Perflib\009`, up to `Last Base Counter`.
 pub(super) fn english_name(index: u32) -> Option<&'static str> {

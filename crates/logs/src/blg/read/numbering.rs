@@ -1,4 +1,4 @@
-//! Instances from the names of one record: which `#n` a name has.
+//! Assigns the `#n` indexes to the instances of one record.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -7,36 +7,44 @@ use std::sync::Arc;
 use tachograph_counters::path::split_index;
 use tachograph_counters::set::{Instance, InstanceTable};
 
-use super::MAX_INSTANCES;
-use crate::problem::Problem;
+use crate::Problem;
 
-/// Gives out the instances of one record, in its order, each of them once.
+/// Maximum number of distinct instances of a counter set in a log; more are reported as damage.
+const MAX_INSTANCES: usize = 1 << 20;
+
+/// Numbers the instances of one record in order, so that each is unique.
 ///
-/// Windows repeats a name where instances share it: the k-th is number k. Recorders that number instances themselves
-/// write `name#n`, which is number n.
+/// If several instances have the same name, Windows writes the same name for each; the k-th (from 0) gets index k.
+/// Other recorders write `name#n` for the instance with index n.
 pub(super) struct Numbering {
-    taken: HashSet<u32>,
-    /// By parent and name: the number last given to a repetition of it. One for all numbers of a name, so that the
-    /// numbers taken are passed over once, whatever the record repeats.
+    used_ids: HashSet<u32>,
+    /// The last index assigned to each repeated name, by parent and name. It keeps the search for a free index
+    /// linear, however often a name repeats.
     last_index: HashMap<String, u32>,
-    family: String,
-    /// How many bytes of names the record may still give: its items may share theirs.
-    room: usize,
-    most: usize,
+    base_name: String,
+    /// Remaining budget for name bytes. Several items can point at the same bytes, so the record's size alone is no
+    /// bound.
+    remaining_bytes: usize,
+    max_bytes: usize,
 }
 
-/// How many times its own length a record's names may have together. Whole names in UTF-16 never take more than twice
-/// their bytes; a parent's name comes again with each of its children.
-const MOST_NAMES: usize = 4;
+/// Maximum bytes of a record's names, as a multiple of its length. A name can double in size when it is decoded from
+/// UTF-16, and a parent's name is repeated for each child.
+const MAX_NAMES: usize = 4;
 
 impl Numbering {
-    /// For a record of this many bytes.
     pub(super) fn new(record_bytes: usize) -> Self {
-        let most = record_bytes.saturating_mul(MOST_NAMES);
-        Self { taken: HashSet::new(), last_index: HashMap::new(), family: String::new(), room: most, most }
+        let max_bytes = record_bytes.saturating_mul(MAX_NAMES);
+        Self {
+            used_ids: HashSet::new(),
+            last_index: HashMap::new(),
+            base_name: String::new(),
+            remaining_bytes: max_bytes,
+            max_bytes,
+        }
     }
 
-    /// The instance that `text` names, interned in `table`.
+    /// Returns the next instance of the record, named `text`, and interns it in `table`.
     pub(super) fn next(
         &mut self,
         table: &mut InstanceTable,
@@ -44,30 +52,33 @@ impl Numbering {
         text: &str,
     ) -> Result<Arc<Instance>, Problem> {
         let bytes = text.len() + parent.map_or(0, str::len);
-        let Some(room) = self.room.checked_sub(bytes) else {
-            return Err(Problem::new(0, "the names of a record's instances are longer than the record")
-                .found(format_args!("more than {}", self.most), format!("at most {} bytes", self.most)));
+        let Some(remaining) = self.remaining_bytes.checked_sub(bytes) else {
+            return Err(Problem::new(0, "the instance names of a record are longer than the record allows")
+                .found(
+                    format_args!("more than {}", self.max_bytes),
+                    format!("at most {} bytes", self.max_bytes),
+                ));
         };
-        self.room = room;
+        self.remaining_bytes = remaining;
         let (name, index) = split_index(text);
         let mut instance = table.intern(parent, name, index);
-        if self.taken.contains(&instance.id()) {
-            self.family.clear();
+        if self.used_ids.contains(&instance.id()) {
+            self.base_name.clear();
             // Writing into a String cannot fail.
-            let _ = write!(self.family, "{}/{name}", parent.unwrap_or_default());
-            if !self.last_index.contains_key(&self.family) {
-                self.last_index.insert(self.family.clone(), index);
+            let _ = write!(self.base_name, "{}/{name}", parent.unwrap_or_default());
+            if !self.last_index.contains_key(&self.base_name) {
+                self.last_index.insert(self.base_name.clone(), index);
             }
             let mut unknown = index;
-            let last = self.last_index.get_mut(&self.family).unwrap_or(&mut unknown);
-            while self.taken.contains(&instance.id()) {
+            let last = self.last_index.get_mut(&self.base_name).unwrap_or(&mut unknown);
+            while self.used_ids.contains(&instance.id()) {
                 *last = last.checked_add(1).unwrap_or(1);
                 instance = table.intern(parent, name, *last);
             }
         }
-        self.taken.insert(instance.id());
+        self.used_ids.insert(instance.id());
         if table.len() > MAX_INSTANCES {
-            return Err(Problem::new(0, "more instances of one counter set than a log may hold")
+            return Err(Problem::new(0, "too many different instances of a counter set")
                 .found(table.len(), format!("at most {MAX_INSTANCES}")));
         }
         Ok(instance)
@@ -79,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_names_are_numbered_and_never_given_out_twice() {
+    fn repeated_names_get_unique_indexes() {
         let mut table = InstanceTable::default();
         let mut numbering = Numbering::new(100);
         let labels: Vec<_> = ["a", "a#2", "a", "a", "b", "a#4294967295", "a#4294967295"]

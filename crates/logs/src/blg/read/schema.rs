@@ -1,4 +1,4 @@
-//! What each record of a sample is, and the decoding of samples.
+//! Decodes samples with the counter list, which describes each record.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,32 +9,34 @@ use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, InstanceTa
 use tachograph_counters::{CounterType, RawValue, Status};
 use zerocopy::FromBytes;
 
-use super::MAX_VALUES;
 use super::audit::RecordTime;
 use super::block::{BlockDecoder, Context, Parents};
 use super::multi::MultiDecoder;
 use super::names::Names;
+use crate::Problem;
 use crate::blg::raw::list::{CounterList, Entry, FLAG_BLOCK, FLAG_MULTI};
 use crate::blg::raw::record::{KIND_BLOCK, KIND_MULTI, KIND_SAMPLE, KIND_SINGLE, RecordHead, Single, TAG};
-use crate::problem::Problem;
+
+/// Maximum number of raw values in one sample's block records (100 MB); a large server has about a million threads.
+const MAX_VALUES: usize = 1 << 22;
 
 /// The decoders of a log's records, in the order of its counter list.
 #[derive(Default)]
 pub(super) struct Schema {
     entries: Vec<EntryDecoder>,
-    /// Instances met, per machine and object.
+    /// The instances found so far, per machine and object.
     tables: Vec<InstanceTable>,
-    /// The payload that the decoders were made from.
+    /// The payload of the current counter list.
     list: Vec<u8>,
-    /// Whether the list is damaged, so that samples have more records than are known.
+    /// Whether the counter list is damaged, so that samples have more records than known entries.
     is_partial: bool,
-    /// Where the records of the sample decoded last are, and their times.
+    /// The offsets and times of the last decoded sample's records.
     records: Vec<RecordTime>,
 }
 
 struct EntryDecoder {
-    kind: Decoder,
-    /// Number of the instance table.
+    decoder: Decoder,
+    /// Index of the instance table.
     table: usize,
 }
 
@@ -67,29 +69,25 @@ impl Schema {
         self.entries.is_empty()
     }
 
-    /// The descriptions of the groups, as far as they are known.
     pub(super) fn sets(&self) -> impl Iterator<Item = &Arc<CounterSet>> {
-        self.entries.iter().map(|entry| entry.kind.set())
+        self.entries.iter().map(|entry| entry.decoder.set())
     }
 
-    /// Whether the counter list is damaged, so that samples have more records than are known.
     pub(super) fn is_partial(&self) -> bool {
         self.is_partial
     }
 
-    /// Where the records of the sample decoded last are, and their times.
     pub(super) fn records(&self) -> &[RecordTime] {
         &self.records
     }
 
-    /// The payload of the counter list in force.
     pub(super) fn list(&self) -> &[u8] {
         &self.list
     }
 
-    /// Takes a counter list: whether it differs from the one before, and its first damage, whose offset counts from the
-    /// start of the payload. Samples after it are read by it, of a damaged list by the entries before the damage.
-    pub(super) fn take_list(&mut self, payload: &[u8]) -> (bool, Option<Problem>) {
+    /// Loads a counter list. Returns whether it differs from the previous one, and its first problem, with an offset
+    /// in the payload. If the list is damaged, the entries before the damage are used.
+    pub(super) fn load_list(&mut self, payload: &[u8]) -> (bool, Option<Problem>) {
         let (list, problem) = match CounterList::decode(payload, 0) {
             Ok(list) => list,
             Err(problem) => return (false, Some(problem)),
@@ -112,18 +110,18 @@ impl Schema {
                     self.tables.push(InstanceTable::default());
                     self.tables.len() - 1
                 });
-                EntryDecoder { kind: decoder_of(entry, &mut self.tables[table]), table }
+                EntryDecoder { decoder: decoder_of(entry, &mut self.tables[table]), table }
             })
             .collect();
         (true, problem)
     }
 
-    /// Decodes the payload of a sample of this local time. Records that are damaged within their bounds leave their group without values and are
-    /// told in the list; offsets of problems count from the start of the payload.
+    /// Decodes the payload of a sample whose local time is `local`. If a record is damaged but its size is valid, its
+    /// group is marked as unreadable and the returned list has a problem, with an offset in the payload.
     ///
     /// # Errors
     ///
-    /// When the sizes do not add up, so that records cannot be told apart: the sample is not usable.
+    /// When the sizes are wrong, so that records cannot be separated: the sample is unusable.
     pub(super) fn decode(
         &mut self,
         payload: &[u8],
@@ -133,27 +131,27 @@ impl Schema {
     ) -> Result<Vec<Problem>, Problem> {
         let mut problems = Vec::new();
         self.records.clear();
-        check_envelope(payload)?;
+        check_sample_header(payload)?;
         sample.groups.truncate(self.entries.len());
         let mut context = Context::new(names, Parents::new(payload), local);
-        let mut room = MAX_VALUES;
+        let mut max_values = MAX_VALUES;
         let mut at = size_of::<RecordHead>();
-        for (number, entry) in self.entries.iter_mut().enumerate() {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
             let (kind, record) = record_at(payload, at)?;
-            if number == sample.groups.len() {
-                sample.groups.push(Group::new(Arc::clone(entry.kind.set())));
+            if index == sample.groups.len() {
+                sample.groups.push(Group::new(Arc::clone(entry.decoder.set())));
             }
-            let group = &mut sample.groups[number];
+            let group = &mut sample.groups[index];
             group.clear_values();
             group.read_at = FileTime(0);
-            let decoded = if kind == entry.kind.record_kind() {
-                entry.decode(record, room, &mut context, &mut self.tables[entry.table], group)
+            let decoded = if kind == entry.decoder.record_kind() {
+                entry.decode(record, max_values, &mut context, &mut self.tables[entry.table], group)
             } else {
-                Err(Problem::new(3, "a record of another kind than its counter-list entry; left out")
-                    .found(kind, entry.kind.record_kind().to_string()))
+                Err(Problem::new(3, "a record's kind differs from its counter list entry; it is skipped")
+                    .found(kind, entry.decoder.record_kind().to_string()))
             };
-            group.describe(entry.kind.set());
-            let time = match &entry.kind {
+            group.describe(entry.decoder.set());
+            let time = match &entry.decoder {
                 Decoder::Block(_) => context.record_time.take(),
                 _ => Some((group.read_at, group.read_at == local)).filter(|(time, _)| time.0 != 0),
             };
@@ -162,13 +160,13 @@ impl Schema {
             self.records.push(RecordTime { at, local: time.map(|(time, _)| time), agrees });
             if let Some(mut problem) = decoded.unwrap_or_else(|problem| {
                 group.clear();
-                entry.leave_out(group);
+                entry.mark_unreadable(group);
                 Some(problem)
             }) {
                 problem.offset += at as u64;
                 problems.push(problem);
             }
-            room = room.saturating_sub(group.values.len());
+            max_values = max_values.saturating_sub(group.values.len());
             at += record.len();
         }
         if at != payload.len() && !self.is_partial {
@@ -185,12 +183,12 @@ impl EntryDecoder {
     fn decode(
         &mut self,
         record: &[u8],
-        room: usize,
+        max_values: usize,
         context: &mut Context<'_>,
         table: &mut InstanceTable,
         group: &mut Group,
     ) -> Result<Option<Problem>, Problem> {
-        match &mut self.kind {
+        match &mut self.decoder {
             Decoder::Single { instances, .. } => {
                 let Ok((single, _)) = Single::ref_from_prefix(record) else {
                     return Err(Problem::new(4, "a single record is cut off").found(record.len(), "48 bytes"));
@@ -199,7 +197,7 @@ impl EntryDecoder {
                 group.status = status;
                 group.read_at = FileTime(single.local_time.get());
                 if !group.is_present() {
-                    group.take_rows_out();
+                    group.clear_rows();
                     return Ok(None);
                 }
                 group.set_rows(instances);
@@ -212,30 +210,32 @@ impl EntryDecoder {
                 Ok(None)
             }
             Decoder::Multi(decoder) => decoder.decode(record, table, group),
-            Decoder::Block(decoder) => decoder.decode(record, room, context, table, group),
+            Decoder::Block(decoder) => decoder.decode(record, max_values, context, table, group),
         }
     }
 
-    /// What a cleared group is when its record cannot be read: its instances are unknown, except for the one of a single
-    /// record, whose value is in error. That is also what it reads as when it was written again.
-    fn leave_out(&self, group: &mut Group) {
+    /// Sets the state of a cleared group whose record is damaged. Its instances are unknown, except for a single
+    /// record: its instance gets an error value. This way the state survives rewriting the log.
+    fn mark_unreadable(&self, group: &mut Group) {
         group.status = Status::CSTATUS_INVALID_DATA;
-        if let Decoder::Single { instances, .. } = &self.kind {
+        if let Decoder::Single { instances, .. } = &self.decoder {
             group.set_rows(instances);
             group.values.push(RawValue::error(group.status));
         }
     }
 }
 
-/// Checks the head of a sample's payload: what fails it has not the bytes that it was written with.
-pub(super) fn check_envelope(payload: &[u8]) -> Result<(), Problem> {
-    let Ok((envelope, _)) = RecordHead::read_from_prefix(payload) else {
-        return Err(Problem::new(0, "a sample is cut off; left out").found(payload.len(), "at least 8 bytes"));
+/// Checks the header of a sample's payload; a mismatch means the payload is corrupt.
+pub(super) fn check_sample_header(payload: &[u8]) -> Result<(), Problem> {
+    let Ok((header, _)) = RecordHead::read_from_prefix(payload) else {
+        return Err(
+            Problem::new(0, "a sample is cut off; it is skipped").found(payload.len(), "at least 8 bytes")
+        );
     };
-    if envelope.tag != TAG || envelope.kind != KIND_SAMPLE || envelope.size.get() as usize != payload.len() {
-        let problem = Problem::new(0, "a sample's envelope is wrong; the sample is left out");
+    if header.tag != TAG || header.kind != KIND_SAMPLE || header.size.get() as usize != payload.len() {
+        let problem = Problem::new(0, "a sample's header is wrong; the sample is skipped");
         return Err(problem.found(
-            format_args!("{:02x?} {}, {} bytes", envelope.tag, envelope.kind, envelope.size),
+            format_args!("{:02x?} {}, {} bytes", header.tag, header.kind, header.size),
             format!("42 4c 03, kind 0, {} bytes", payload.len()),
         ));
     }
@@ -246,12 +246,15 @@ pub(super) fn check_envelope(payload: &[u8]) -> Result<(), Problem> {
 fn record_at(payload: &[u8], at: usize) -> Result<(u8, &[u8]), Problem> {
     let bytes = &payload[at..];
     let Ok((head, _)) = RecordHead::read_from_prefix(bytes) else {
-        return Err(Problem::new(at as u64, "a sample has fewer records than the counter list; left out")
-            .found(bytes.len(), "at least 8 bytes"));
+        return Err(Problem::new(
+            at as u64,
+            "a sample has fewer records than the counter list; it is skipped",
+        )
+        .found(bytes.len(), "at least 8 bytes"));
     };
     let size = head.size.get() as usize;
     if head.tag != TAG || size < size_of::<RecordHead>() || size > bytes.len() {
-        let problem = Problem::new(at as u64, "a record's head is wrong; the sample is left out");
+        let problem = Problem::new(at as u64, "a record's header is wrong; the sample is skipped");
         return Err(problem.found(
             format_args!("{:02x?}, {size} bytes", head.tag),
             format!("42 4c 03, 8 to {} bytes", bytes.len()),
@@ -267,7 +270,7 @@ fn decoder_of(entry: &Entry, table: &mut InstanceTable) -> Decoder {
     if flags & FLAG_BLOCK != 0 {
         return Decoder::Block(Box::new(BlockDecoder::new(machine, object)));
     }
-    let extent = if flags & FLAG_MULTI != 0 { Extent::Column } else { Extent::Value };
+    let extent = if flags & FLAG_MULTI != 0 { Extent::Columns } else { Extent::Row };
     let mut set = CounterSet::new(machine.trim_start_matches('\\'), object, extent);
     let mut counter = Counter::new(
         entry.counter.as_deref().unwrap_or_default(),
@@ -276,7 +279,7 @@ fn decoder_of(entry: &Entry, table: &mut InstanceTable) -> Decoder {
     );
     counter.default_scale = entry.head.default_scale.get();
     set.counters.push(counter);
-    if extent == Extent::Column {
+    if extent == Extent::Columns {
         return Decoder::Multi(MultiDecoder::new(Arc::new(set)));
     }
     set.has_instances = entry.instance.is_some();

@@ -1,4 +1,4 @@
-//! Block records: a counter set with all its instances as a PERF_DATA_BLOCK.
+//! Encodes block records. Each one contains a counter set with all its instances, as a PERF_DATA_BLOCK.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,35 +18,35 @@ use crate::blg::raw::record::{KIND_BLOCK, RecordHead};
 use crate::blg::raw::{push_utf16_nul, round_up_8};
 use crate::error::LogError;
 
-/// Title index of the object that holds the parents of instances: Windows' `Process`.
+/// Title index of the parents' object: Windows' `Process`.
 const PARENT_OBJECT: u32 = 230;
 
-/// Encodes one set's blocks: keeps a block with everything but the values and the time, and puts these in.
+/// Encodes the blocks of one set from a template, into which it copies times and values.
 ///
-/// In a block only the definitions could say that a value is in error, so that one value in error takes those of the same
-/// counter and sample with it: no number is better than a wrong one.
+/// A block can express errors only in a counter's definition, for all instances. So one error makes all values of
+/// that counter in the sample errors: a missing number is better than a wrong one.
 #[derive(Default)]
 pub(super) struct BlockEncoder {
     set: Option<Arc<CounterSet>>,
     instances: Instances,
-    /// For each counter: whether the template is made for values in error.
+    /// For each counter: whether its values are errors in the template.
     failed: Vec<bool>,
-    /// The same of the group to be encoded.
+    /// `failed` for the group being encoded.
     failed_now: Vec<bool>,
     columns: Vec<Column>,
-    /// The record, head included.
+    /// The record, including the header.
     template: Vec<u8>,
-    /// Where the first object begins in `template`.
+    /// Offset of the first object in `template`.
     object_at: usize,
-    /// Where the clock of the set's own object stands, the last one of the template: before it may stand its parents'.
+    /// Offset in `template` of the clock in the set's object, which an object of parents can precede.
     clock_at: usize,
-    /// Where each row's counter block begins in `template`.
+    /// Offset of each row's counter block in `template`.
     rows: Vec<usize>,
 }
 
-/// Where the parts of a raw value go, from the start of the counter block.
+/// Offsets of the parts of a raw value in the counter block.
 struct Column {
-    /// `None` for a value in error that has no place.
+    /// `None` for an error without data.
     first: Option<usize>,
     first_is_32_bit: bool,
     base: Option<usize>,
@@ -54,28 +54,27 @@ struct Column {
 }
 
 impl BlockEncoder {
-    /// Appends the group's record.
     pub(super) fn encode(&mut self, group: &Group, local: FileTime, out: &mut Vec<u8>) {
         let same_set = self.set.as_ref().is_some_and(|set| Arc::ptr_eq(set, &group.set));
         self.find_failed(group);
         let begin = out.len();
         if group.status.is_error() || (group.values.is_empty() && !group.set.has_instances) {
             if !same_set {
-                self.lay_out(group);
+                self.build_template(group);
             }
             out.extend_from_slice(&self.template[..self.object_at]);
             let record = &mut out[begin..];
-            stamp(record, group, local);
+            set_times(record, group, local);
             let status = if group.status.is_error() { group.status } else { Status::NO_OBJECT };
-            empty(record, status);
+            set_no_objects(record, status);
             return;
         }
         if !same_set || !Arc::ptr_eq(&self.instances, &group.instances) || self.failed != self.failed_now {
-            self.lay_out(group);
+            self.build_template(group);
         }
         out.extend_from_slice(&self.template);
         let record = &mut out[begin..];
-        stamp(record, group, local);
+        set_times(record, group, local);
         let clock = [group.clocks.object_time, group.clocks.object_frequency];
         record[self.clock_at..self.clock_at + 16].copy_from_slice(clock.as_bytes());
         for (&at, values) in self.rows.iter().zip(group.rows()) {
@@ -109,7 +108,7 @@ impl BlockEncoder {
         }
     }
 
-    fn lay_out(&mut self, group: &Group) {
+    fn build_template(&mut self, group: &Group) {
         self.set = Some(Arc::clone(&group.set));
         self.instances = Arc::clone(&group.instances);
         std::mem::swap(&mut self.failed, &mut self.failed_now);
@@ -119,16 +118,16 @@ impl BlockEncoder {
         self.object_at = self.template.len();
         let parents = ParentNames::of(&group.instances);
         if !parents.names.is_empty() {
-            self.lay_out_parents(&parents.names);
+            self.push_parents(&parents.names);
         }
         self.clock_at = self.template.len() + size_of::<ObjectType>() - 16;
-        self.lay_out_object(&group.set, &group.instances, &parents);
+        self.push_object(&group.set, &group.instances, &parents);
         let objects = 1 + u32::from(!parents.names.is_empty());
-        measure(&mut self.template, objects);
+        set_lengths(&mut self.template, objects);
     }
 
-    /// A minimal object whose instances are the parents, in the order of their numbers.
-    fn lay_out_parents(&mut self, parents: &[&str]) {
+    /// Adds a minimal object whose instances are the parents, in index order.
+    fn push_parents(&mut self, parents: &[&str]) {
         let begin = self.template.len();
         self.template.resize(begin + size_of::<ObjectType>(), 0);
         for parent in parents {
@@ -147,25 +146,25 @@ impl BlockEncoder {
         self.template[begin..begin + size_of::<ObjectType>()].copy_from_slice(head.as_bytes());
     }
 
-    fn lay_out_object(&mut self, set: &CounterSet, instances: &Instances, parents: &ParentNames<'_>) {
+    fn push_object(&mut self, set: &CounterSet, instances: &Instances, parents: &ParentNames<'_>) {
         let begin = self.template.len();
         self.template.resize(begin + size_of::<ObjectType>(), 0);
         self.columns.clear();
-        // The block's own length, 4 bytes, then values of 8 bytes each, aligned.
+        // A counter block has its length (4 bytes), 4 bytes of padding, and then values of 8 bytes each.
         let mut at = 8;
         let mut count = 0;
-        for (number, counter) in set.counters.iter().enumerate() {
-            let failed = self.failed.get(number).copied().unwrap_or_default();
+        for (index, counter) in set.counters.iter().enumerate() {
+            let failed = self.failed.get(index).copied().unwrap_or_default();
             let mut define = |counter_type: CounterType, data_bytes: usize, out: &mut Vec<u8>| {
-                let here = at;
-                out.extend_from_slice(definition(counter, counter_type, data_bytes, here).as_bytes());
+                let offset = at;
+                out.extend_from_slice(definition(counter, counter_type, data_bytes, offset).as_bytes());
                 at += 8;
                 count += 1;
-                here
+                offset
             };
             let is_multi = counter.counter_type.formula().is_some_and(Formula::uses_multiplier);
             let base = counter.counter_type.base();
-            // What makes a value one in error: that the base it needs is not there, or data that is no number.
+            // An error is expressed by a missing base, if the type needs one, or by data that is not a number.
             let lacks_base = failed && base.is_some() && !is_multi;
             let lacks_data = failed && !lacks_base;
             let bytes = if counter.data_is_32_bit { 4 } else { 8 };
@@ -186,9 +185,9 @@ impl BlockEncoder {
         let mut names = Names::default();
         for instance in instances.iter() {
             if set.has_instances {
-                let parent = instance.parent().and_then(|parent| parents.numbers.get(parent));
-                let (object, number) = parent.map_or((0, 0), |&number| (PARENT_OBJECT, number));
-                push_instance(&mut self.template, &names.of(instance), object, number);
+                let parent = instance.parent().and_then(|parent| parents.indexes.get(parent));
+                let (object, index) = parent.map_or((0, 0), |&index| (PARENT_OBJECT, index));
+                push_instance(&mut self.template, &names.of(instance), object, index);
             }
             self.rows.push(self.template.len());
             let block = self.template.len();
@@ -212,9 +211,9 @@ impl BlockEncoder {
     }
 }
 
-/// Refuses a set that cannot stand in a block, which knows its counters by their title indexes alone.
+/// Checks that a block can represent the set: a block identifies counters by title index alone.
 pub(super) fn check(set: &CounterSet) -> Result<(), LogError> {
-    let refused = |counter: &Counter, why: &str| {
+    let unsupported = |counter: &Counter, why: &str| {
         Err(LogError::unsupported(format!(
             r"a block record cannot hold '\\{}\{}\{}': the counter {why}",
             set.machine, set.name, counter.name
@@ -222,16 +221,16 @@ pub(super) fn check(set: &CounterSet) -> Result<(), LogError> {
     };
     for counter in &set.counters {
         if counter.indexes.is_none() {
-            return refused(counter, "has no title index");
+            return unsupported(counter, "has no title index");
         }
         if counter.counter_type.is_base() {
-            return refused(counter, "is the base of another");
+            return unsupported(counter, "is the base of another counter");
         }
     }
     Ok(())
 }
 
-/// Appends a PERF_DATA_BLOCK with what stays the same: all but the time and the lengths.
+/// Appends a PERF_DATA_BLOCK without times and lengths.
 fn push_data_block(out: &mut Vec<u8>, set: &CounterSet) {
     let begin = out.len();
     out.resize(begin + size_of::<DataBlock>(), 0);
@@ -252,32 +251,31 @@ fn push_data_block(out: &mut Vec<u8>, set: &CounterSet) {
     out[begin..begin + size_of::<DataBlock>()].copy_from_slice(block.as_bytes());
 }
 
-/// The PERF_DATA_BLOCK of a record.
-fn change(record: &mut [u8], how: impl FnOnce(&mut DataBlock)) {
+/// Updates the PERF_DATA_BLOCK of a record.
+fn update_data_block(record: &mut [u8], update: impl FnOnce(&mut DataBlock)) {
     if let Ok((block, _)) = DataBlock::mut_from_prefix(&mut record[size_of::<RecordHead>()..]) {
-        how(block);
+        update(block);
     }
 }
 
-/// Puts in the lengths of a whole record with so many objects.
-fn measure(record: &mut [u8], objects: u32) {
+/// Sets the lengths of a complete record with `objects` objects.
+fn set_lengths(record: &mut [u8], objects: u32) {
     let size = record.len();
     record[..size_of::<RecordHead>()].copy_from_slice(RecordHead::new(KIND_BLOCK, size).as_bytes());
-    change(record, |block| {
+    update_data_block(record, |block| {
         block.total_bytes = U32::new((size - size_of::<RecordHead>()) as u32);
         block.object_count = U32::new(objects);
     });
 }
 
-/// Makes a record one without objects that says why.
-fn empty(record: &mut [u8], status: Status) {
-    measure(record, 0);
-    change(record, |block| block.status = U32::new(status.0));
+/// Turns a record into one without objects, whose status is the reason.
+fn set_no_objects(record: &mut [u8], status: Status) {
+    set_lengths(record, 0);
+    update_data_block(record, |block| block.status = U32::new(status.0));
 }
 
-/// Puts the times in.
-fn stamp(record: &mut [u8], group: &Group, local: FileTime) {
-    change(record, |block| {
+fn set_times(record: &mut [u8], group: &Group, local: FileTime) {
+    update_data_block(record, |block| {
         block.system_time = system_time(local);
         block.ticks = I64::new(group.clocks.ticks);
         block.frequency = I64::new(group.clocks.frequency);
@@ -294,7 +292,7 @@ fn definition(
     let indexes = counter.indexes.unwrap_or_default();
     CounterDefinition {
         bytes: U32::new(size_of::<CounterDefinition>() as u32),
-        // A base carries the name of its counter.
+        // A base has the name of its counter.
         name_index: U32::new(indexes.name),
         help_index: U32::new(indexes.help),
         default_scale: I32::new(counter.default_scale),
@@ -306,18 +304,18 @@ fn definition(
     }
 }
 
-/// The different parents' names, numbered in the order of their first child.
+/// The distinct parent names, in the order of their first child.
 #[derive(Default)]
 struct ParentNames<'a> {
     names: Vec<&'a str>,
-    numbers: HashMap<&'a str, u32>,
+    indexes: HashMap<&'a str, u32>,
 }
 
 impl<'a> ParentNames<'a> {
     fn of(instances: &'a Instances) -> Self {
         let mut parents = Self::default();
         for parent in instances.iter().filter_map(|instance| instance.parent()) {
-            parents.numbers.entry(parent).or_insert_with(|| {
+            parents.indexes.entry(parent).or_insert_with(|| {
                 parents.names.push(parent);
                 parents.names.len() as u32 - 1
             });
@@ -326,13 +324,13 @@ impl<'a> ParentNames<'a> {
     }
 }
 
-/// The names under which instances stand in a block.
+/// The names of instances in a block.
 ///
-/// Readers number equal names in the order of the rows. Where the rows were thinned out, so that they would come to
-/// another number, the number is written into the name.
+/// Readers number equal names in row order. If rows are missing, so that a reader would assign a different index, the
+/// name includes the index.
 #[derive(Default)]
 struct Names<'a> {
-    /// By parent and name: the number that a reader would give the next one; `None` after a number was written.
+    /// By parent and name: the index that a reader would assign next; `None` after an explicit index.
     next: HashMap<(Option<&'a str>, &'a str), Option<u32>>,
 }
 

@@ -1,4 +1,4 @@
-//! Buffers and events on their way to the file.
+//! Writes events to buffers, and buffers to the file.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -6,9 +6,10 @@ use tachograph_counters::civil::{FileTime, Moment};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I64, U16, U32, U64};
 
+use super::header;
+use super::options::BlgWriterOptions;
 use super::ring::{Limit, Ring};
-use super::{BlgWriterOptions, header};
-use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
+use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, FLAG_DATA_BUFFER, FLAG_LAST_BUFFER};
 use crate::blg::raw::event::{
     EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_64, MARKER_FLAGS, PART_BYTES, PDH_EVENT_CLASS, WRITER,
 };
@@ -17,49 +18,46 @@ use crate::blg::raw::round_up_8;
 use crate::error::LogError;
 use crate::length::SetLength;
 
-/// Traced GUID, by pointer, with time stamp: the flags of every event of a 64-bit log.
+/// `WNODE_FLAG_TRACED_GUID`, `USE_GUID_PTR`, `USE_MOF_PTR` and `USE_TIMESTAMP`, as in every event of a 64-bit log.
 const EVENT_FLAGS: u32 = 0x001A_0200;
-pub(super) const FLAG_DATA_BUFFER: u16 = 0x20;
-pub(super) use crate::blg::raw::buffer::FLAG_LAST_BUFFER;
 
-/// Where the file's cursor is after a failure: anywhere.
+/// File position that is unknown, after opening and after a failed write; forces a seek.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Puts events into buffers, and buffers into the file.
 pub(super) struct BufferWriter<W> {
     out: W,
-    /// `None` for a log that was there before: its header stays.
+    /// `None` for an existing log, whose header is kept.
     header: Option<LogfileHeader>,
     guid: [u8; 16],
-    /// Header type of events that say nothing by their context.
+    /// Header type of events without a context.
     event_header_type: u8,
     buffer_bytes: usize,
-    /// The buffer being filled; its header's bytes stand at the front.
+    /// The current buffer; starts with space for the header.
     buffer: Vec<u8>,
-    number: u64,
-    /// How much of the buffer the file has already.
+    index: u64,
+    /// How much of the buffer has been written to the file.
     flushed: usize,
-    /// What the file is taken back to when writing fails.
-    safe: Safe,
-    /// Where the file's cursor is, to seek only when needed.
+    /// The state to restore if writing fails.
+    checkpoint: Checkpoint,
+    /// The position of the file, to avoid needless seeks.
     position: u64,
     last_utc: FileTime,
-    /// Of a circular log.
+    /// The limit of a circular log.
     limit: Option<Limit>,
-    /// Of a circular log whose counter list is written.
+    /// The ring of a circular log, after the counter list is written.
     ring: Option<Ring>,
-    /// An empty buffer, which takes the place of an old one of the ring before anything else does.
+    /// A blank buffer, written over an old buffer of the ring before that is reused.
     empty: Vec<u8>,
-    /// Whether it did so for the buffer being filled.
+    /// Whether the place of the current buffer has been overwritten with the blank buffer.
     is_emptied: bool,
 }
 
-/// Where the file ended after the last flush.
+/// The end of the file after the last flush.
 #[derive(Clone, Copy)]
-struct Safe {
-    /// The number of the last buffer.
-    number: u64,
-    /// Its fill; 0 where it has no event yet, so that it is not in the file.
+struct Checkpoint {
+    /// Index of the last buffer.
+    index: u64,
+    /// End of its written events, header included; 0 if nothing of it has been written.
     fill: usize,
     last_utc: FileTime,
 }
@@ -67,9 +65,9 @@ struct Safe {
 impl<W: Write + Seek> BufferWriter<W> {
     pub(super) fn new(out: W, options: BlgWriterOptions) -> Result<Self, LogError> {
         let uuid = options.guid.map_or_else(uuid::Uuid::new_v4, uuid::Uuid::from_bytes_le);
-        let mut writer = Self::behind(out, options.buffer_bytes, 1);
-        if let Some(most_bytes) = options.circular_bytes {
-            writer.limit = Some(Limit::new(most_bytes, options.buffer_bytes, writer.part_bytes())?);
+        let mut writer = Self::after(out, options.buffer_bytes, 1);
+        if let Some(max_bytes) = options.circular_bytes {
+            writer.limit = Some(Limit::new(max_bytes, options.buffer_bytes, writer.part_bytes())?);
         }
         writer.guid = uuid.to_bytes_le();
         writer.position = 0;
@@ -78,8 +76,8 @@ impl<W: Write + Seek> BufferWriter<W> {
         Ok(writer)
     }
 
-    /// Goes on with the log in `out` behind its buffers, which are of this size and so many.
-    pub(super) fn behind(out: W, buffer_bytes: usize, number: u64) -> Self {
+    /// Continues a log with `buffers` buffers of `buffer_bytes`.
+    pub(super) fn after(out: W, buffer_bytes: usize, buffers: u64) -> Self {
         let mut buffer = Vec::with_capacity(buffer_bytes);
         buffer.resize(BUFFER_HEADER_BYTES, 0);
         Self {
@@ -89,9 +87,9 @@ impl<W: Write + Seek> BufferWriter<W> {
             event_header_type: FULL_HEADER_64,
             buffer_bytes,
             buffer,
-            number,
+            index: buffers,
             flushed: 0,
-            safe: Safe { number, fill: 0, last_utc: FileTime(0) },
+            checkpoint: Checkpoint { index: buffers, fill: 0, last_utc: FileTime(0) },
             position: UNKNOWN,
             last_utc: FileTime(0),
             limit: None,
@@ -101,10 +99,10 @@ impl<W: Write + Seek> BufferWriter<W> {
         }
     }
 
-    /// What events of a log that was there before name, and when it ended.
-    pub(super) fn like(mut self, guid: [u8; 16], event_header_type: u8, last_utc: FileTime) -> Self {
+    /// Sets the GUID, event header type and end time of an existing log.
+    pub(super) fn continuing(mut self, guid: [u8; 16], event_header_type: u8, last_utc: FileTime) -> Self {
         (self.guid, self.event_header_type, self.last_utc) = (guid, event_header_type, last_utc);
-        self.safe.last_utc = last_utc;
+        self.checkpoint.last_utc = last_utc;
         self
     }
 
@@ -116,7 +114,7 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.limit.is_some()
     }
 
-    /// Whether these payloads and a first sample have room; always in a log that is not circular.
+    /// Checks that a circular log has room for these payloads and a first sample.
     pub(super) fn check_start(
         &self,
         fixed: impl Iterator<Item = usize>,
@@ -125,12 +123,12 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.limit.map_or(Ok(()), |limit| limit.check(fixed, sample_bytes))
     }
 
-    /// Whether a sample has room; always in a log that is not circular.
+    /// Checks that a circular log has room for a sample.
     pub(super) fn check_sample(&self, sample_bytes: usize) -> Result<(), LogError> {
         self.ring.map_or(Ok(()), |ring| ring.check(sample_bytes))
     }
 
-    /// Notes the moment of the first sample: the start of the log.
+    /// Stores the time of the first sample as the start of the log.
     pub(super) fn start(&mut self, at: Moment) -> Result<(), LogError> {
         if let Some(header) = &mut self.header {
             header::start(header, at);
@@ -138,29 +136,29 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.write_first_buffer()
     }
 
-    /// Ends the part of a circular log that stays.
+    /// Ends the part of a circular log that is never overwritten.
     pub(super) fn start_ring(&mut self) -> Result<(), LogError> {
         let Some(limit) = self.limit else { return Ok(()) };
         self.close_buffer(self.buffer_bytes)?;
-        self.ring = Some(Ring::new(limit, self.number));
+        self.ring = Some(Ring::new(limit, self.index));
         self.empty.resize(self.buffer_bytes, 0xFF);
         if let Some(header) = &mut self.header {
-            header.start.start_buffers = U32::new(u32::try_from(self.number).unwrap_or(u32::MAX));
+            header.start.start_buffers = U32::new(u32::try_from(self.index).unwrap_or(u32::MAX));
         }
         self.write_first_buffer()
     }
 
-    /// Most bytes of payload that one event may carry.
+    /// Maximum payload bytes of an event.
     pub(super) fn part_bytes(&self) -> usize {
         PART_BYTES.min(self.buffer_bytes - BUFFER_HEADER_BYTES - EVENT_HEADER_BYTES)
     }
 
-    /// Bytes of the file when it is finished now.
+    /// Length of the file if it were finished now.
     pub(super) fn file_bytes(&self) -> u64 {
         self.file_buffers().saturating_mul(self.buffer_bytes as u64)
     }
 
-    /// Adds an event, in parts where it is long.
+    /// Adds an event, in several parts if it is long.
     pub(super) fn event(
         &mut self,
         kind: u8,
@@ -188,9 +186,9 @@ impl<W: Write + Seek> BufferWriter<W> {
             parts: U32::new(parts),
             ..Default::default()
         };
-        for (number, part) in payload.chunks(part_bytes).enumerate() {
+        for (index, part) in payload.chunks(part_bytes).enumerate() {
             let size = EVENT_HEADER_BYTES + part.len();
-            header.part = U32::new(number as u32 + 1);
+            header.part = U32::new(index as u32 + 1);
             header.size = U16::new(size as u16);
             if self.buffer.len() + round_up_8(size) > self.buffer_bytes {
                 self.close_buffer(round_up_8(size))?;
@@ -199,17 +197,17 @@ impl<W: Write + Seek> BufferWriter<W> {
             self.buffer.extend_from_slice(part);
             self.buffer.resize(round_up_8(self.buffer.len()), 0);
         }
-        // A buffer's time may not go back, whatever the samples' clock did.
+        // The time of buffers never goes back, even if the clock does.
         self.last_utc = self.last_utc.max(utc);
         Ok(())
     }
 
-    /// Gives the events so far to the file: first the events, then the header that counts them, so that a file cut
-    /// between the two is whole without them.
+    /// Writes all events, then the buffer header with their length, so that the file is consistent if the process dies
+    /// between the two writes.
     pub(super) fn flush(&mut self) -> Result<(), LogError> {
         self.write_events(FLAG_DATA_BUFFER | FLAG_LAST_BUFFER, self.buffer_bytes)?;
         self.out.flush().map_err(LogError::io)?;
-        self.safe = Safe { number: self.number, fill: self.flushed, last_utc: self.last_utc };
+        self.checkpoint = Checkpoint { index: self.index, fill: self.flushed, last_utc: self.last_utc };
         Ok(())
     }
 
@@ -219,14 +217,14 @@ impl<W: Write + Seek> BufferWriter<W> {
         if self.ring.is_some() {
             self.write_events(flags, self.buffer_bytes)?;
         } else if self.header.is_some() || self.has_events() {
-            // A log has at least one data buffer, be it empty.
+            // A log has at least one data buffer, even if it is empty.
             self.write_buffer(flags, self.buffer_bytes)?;
             self.flushed = self.buffer.len();
         }
         self.complete(self.file_buffers())
     }
 
-    /// Puts into the header what is known at the end.
+    /// Writes end time and number of buffers to the header.
     fn complete(&mut self, buffers: u64) -> Result<(), LogError> {
         let buffers = u32::try_from(buffers).unwrap_or(u32::MAX);
         match &mut self.header {
@@ -246,21 +244,21 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.buffer.len() > BUFFER_HEADER_BYTES
     }
 
-    /// How many buffers the file has when it is finished now.
+    /// Number of buffers if the file were finished now.
     fn file_buffers(&self) -> u64 {
-        let is_one_more = self.has_events() || (self.header.is_some() && self.ring.is_none());
-        let buffers = self.number + u64::from(is_one_more);
+        let has_open_buffer = self.has_events() || (self.header.is_some() && self.ring.is_none());
+        let buffers = self.index + u64::from(has_open_buffer);
         self.ring.map_or(buffers, |ring| ring.file_buffers(buffers))
     }
 
     fn close_buffer(&mut self, next_event_bytes: usize) -> Result<(), LogError> {
         if self.ring.is_some() {
-            // Its fill is there already.
+            // Writes the events that are not written yet too.
             self.write_header(FLAG_DATA_BUFFER, next_event_bytes)?;
         } else {
             self.write_buffer(FLAG_DATA_BUFFER, next_event_bytes)?;
         }
-        self.number += 1;
+        self.index += 1;
         self.buffer.clear();
         self.buffer.resize(BUFFER_HEADER_BYTES, 0);
         self.flushed = 0;
@@ -268,7 +266,7 @@ impl<W: Write + Seek> BufferWriter<W> {
         Ok(())
     }
 
-    /// Writes the events that the file does not have yet, and then the header; nothing where it has all.
+    /// Writes new events and the buffer header, if there are new events.
     fn write_events(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
         if self.flushed < self.buffer.len() && self.has_events() {
             self.write_header(flags, next_event_bytes)?;
@@ -277,12 +275,12 @@ impl<W: Write + Seek> BufferWriter<W> {
         Ok(())
     }
 
-    /// Writes the events that the file does not have yet, and then the header.
+    /// Writes new events, then the buffer header.
     fn write_header(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
         let start = self.buffer_start();
         if self.ring.is_some() && !self.is_emptied {
-            // The oldest samples go at once, by the header in front. Else the new ones would be read before those of the
-            // buffers after them, and what is left of the old ones behind them.
+            // Empty the oldest buffer before reusing it. Otherwise its old samples would be read after the new
+            // ones, and the new ones before newer buffers.
             let header = self.empty_header(flags);
             self.empty[..BUFFER_HEADER_BYTES].copy_from_slice(header.as_bytes());
             let empty = std::mem::take(&mut self.empty);
@@ -302,7 +300,7 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.write_at(start, header.as_bytes())
     }
 
-    /// Writes the whole buffer with its fill. What a flush wrote before is written again: it is the same.
+    /// Writes the complete buffer, including events that a flush already wrote.
     fn write_buffer(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
         let fill = self.buffer.len();
         let header = self.buffer_header(fill, flags, next_event_bytes);
@@ -321,7 +319,7 @@ impl<W: Write + Seek> BufferWriter<W> {
             saved_offset: U32::new(fill as u32),
             current_offset: U32::new((fill + next_event_bytes) as u32),
             flushed_at: I64::new(self.last_utc.0),
-            sequence_number: U64::new(self.number),
+            sequence_number: U64::new(self.index),
             state: U32::new(3),
             offset: U32::new(fill as u32),
             flags: U16::new(flags),
@@ -329,7 +327,6 @@ impl<W: Write + Seek> BufferWriter<W> {
         }
     }
 
-    /// The header of a buffer that holds no event.
     fn empty_header(&self, flags: u16) -> BufferHeader {
         self.buffer_header(BUFFER_HEADER_BYTES, flags, self.buffer_bytes)
     }
@@ -342,7 +339,7 @@ impl<W: Write + Seek> BufferWriter<W> {
     }
 
     fn buffer_start(&self) -> u64 {
-        self.ring.map_or(self.number, |ring| ring.place(self.number)) * self.buffer_bytes as u64
+        self.ring.map_or(self.index, |ring| ring.slot(self.index)) * self.buffer_bytes as u64
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), LogError> {
@@ -356,24 +353,24 @@ impl<W: Write + Seek> BufferWriter<W> {
 }
 
 impl<W: Write + Seek + SetLength> BufferWriter<W> {
-    /// Takes the file back to what it held at the last flush, and completes its header. Writes only where the file has bytes
-    /// already, which a full disk allows too; so the last buffer is as short as its events. Gives the file's length.
-    pub(super) fn give_up(mut self) -> Result<u64, LogError> {
-        let Safe { number, fill, last_utc } = self.safe;
-        let reached = std::mem::replace(&mut self.number, number);
+    /// Restores the file as of the last flush and completes its header. Never extends the file, so this works on a full disk;
+    /// as a result the last buffer is cut off after its events. Returns the length of the file.
+    pub(super) fn abort(mut self) -> Result<u64, LogError> {
+        let Checkpoint { index, fill, last_utc } = self.checkpoint;
+        let reached = std::mem::replace(&mut self.index, index);
         self.last_utc = last_utc;
         let flags = FLAG_DATA_BUFFER | FLAG_LAST_BUFFER;
         let (start, size) = (self.buffer_start(), self.buffer_bytes as u64);
         if fill == 0 {
-            // A new log without a sample is of no use to anybody, and one that was there before has its end in its header.
+            // A new log without samples is emptied; an existing one is complete without this buffer.
             let length = if self.header.is_some() { 0 } else { start };
             self.out.set_length(length).map_err(LogError::io)?;
             return Ok(length);
         }
         let end = start + fill as u64;
-        // A ring that was gone round has the samples that are older behind this one.
-        let length = match self.ring.filter(|ring| ring.place(number) != number) {
-            Some(ring) => ring.file_buffers(number) * size,
+        // After the ring has wrapped, older samples follow this buffer.
+        let length = match self.ring.filter(|ring| ring.slot(index) != index) {
+            Some(ring) => ring.file_buffers(index) * size,
             None => end,
         };
         self.out.set_length(length).map_err(LogError::io)?;
@@ -382,9 +379,9 @@ impl<W: Write + Seek + SetLength> BufferWriter<W> {
         if end < length {
             self.write_at(end, &vec![0xFF; (start + size - end) as usize])?;
         }
-        // What the next sample took the place of is gone.
-        for lost in number + 1..=reached {
-            self.number = lost;
+        // Buffers that were being overwritten are lost: empty them.
+        for lost in index + 1..=reached {
+            self.index = lost;
             let start = self.buffer_start();
             if start < length {
                 let mut empty = vec![0xFF; self.buffer_bytes];

@@ -1,4 +1,4 @@
-//! The catalogue at the end of a log of block records: which counters and instances occur in it.
+//! The catalogue at the end of a log of block records, which lists the log's counters and instances.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use zerocopy::IntoBytes;
 
 const NONE: u32 = 0xFFFF_FFFF;
 
-/// Gathers what the catalogue says while samples are written.
+/// Collects the contents of the catalogue while samples are written.
 pub(super) struct Catalogue {
     first: FileTime,
     samples: u32,
@@ -26,8 +26,9 @@ struct Object {
     set: Arc<CounterSet>,
     frequency: i64,
     instances: Instances,
-    /// By parent and name: the instances that share them, in the order of their first appearance.
-    seen: HashMap<(Option<String>, String), usize>,
+    /// Indexes in `families`, by parent and name.
+    by_name: HashMap<(Option<String>, String), usize>,
+    /// Groups of instances with the same parent and name, in ascending order of their indexes.
     families: Vec<Vec<Arc<Instance>>>,
 }
 
@@ -40,7 +41,7 @@ impl Catalogue {
                 set: Arc::clone(&group.set),
                 frequency: group.clocks.frequency,
                 instances: Instances::default(),
-                seen: HashMap::new(),
+                by_name: HashMap::new(),
                 families: Vec::new(),
             })
             .collect();
@@ -57,7 +58,6 @@ impl Catalogue {
         }
     }
 
-    /// Appends the payload.
     pub(super) fn encode(&self, last: FileTime, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend_from_slice(&self.first.0.to_le_bytes());
@@ -80,7 +80,7 @@ impl Object {
         self.instances = Arc::clone(instances);
         for instance in instances.iter() {
             let key = (instance.parent().map(str::to_owned), instance.name().to_owned());
-            let family = *self.seen.entry(key).or_insert_with(|| {
+            let family = *self.by_name.entry(key).or_insert_with(|| {
                 self.families.push(Vec::new());
                 self.families.len() - 1
             });
@@ -94,7 +94,7 @@ impl Object {
     fn encode(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend_from_slice(RecordHead::new(KIND_BLOCK, 0).as_bytes());
-        // Of instances that share a name, the youngest comes first.
+        // Instances with the same name are written in descending order.
         let instances: Vec<_> = self.families.iter().flat_map(|family| family.iter().rev()).collect();
         let count = if self.set.has_instances { instances.len() as i32 } else { -1 };
         out.extend_from_slice(&count.to_le_bytes());
@@ -126,7 +126,7 @@ impl Object {
         out[begin..begin + size_of::<RecordHead>()].copy_from_slice(head.as_bytes());
     }
 
-    /// The counters with their bases after them.
+    /// The counters, each followed by its base.
     fn columns(&self) -> impl Iterator<Item = Column> {
         self.set.counters.iter().flat_map(|counter| {
             [Some(counter.counter_type), counter.counter_type.base()].into_iter().flatten().map(

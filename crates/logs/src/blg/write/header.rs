@@ -1,11 +1,11 @@
-//! Buffer 0 of a new log: what the recorder says of itself.
+//! Buffer 0 of a new log: the header event.
 
 use tachograph_counters::civil::{FileTime, Moment};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I64, U16, U32};
 
-use super::BlgWriterOptions;
-use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader};
+use super::options::BlgWriterOptions;
+use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, FLAG_LAST_BUFFER};
 use crate::blg::raw::event::{MARKER_FLAGS, WRITER};
 use crate::blg::raw::header::{
     LogfileHeader, LogfileHeaderEnd, LogfileHeaderStart, MODE_CIRCULAR, MODE_SEQUENTIAL, SystemTraceHeader,
@@ -13,13 +13,14 @@ use crate::blg::raw::header::{
 use crate::blg::raw::round_up_8;
 use crate::blg::raw::zone::TimeZoneInformation;
 
-/// Not per processor, blocking, private: the mode of Windows 8 and later, without its kind of file.
+/// The log file mode of Windows 8 and later (not per processor, blocking, private), without the sequential or
+/// circular bit.
 const LOG_FILE_MODE: u32 = 0x3002_0800;
 
-/// The header of a new log; its name is the text of `uuid`.
+/// Returns the header of a new log with the GUID `uuid`.
 pub(super) fn new(options: BlgWriterOptions, uuid: uuid::Uuid) -> LogfileHeader {
     let kind = if options.circular_bytes.is_some() { MODE_CIRCULAR } else { MODE_SEQUENTIAL };
-    let most_mib = options.circular_bytes.unwrap_or_default().div_ceil(1 << 20);
+    let max_mib = options.circular_bytes.unwrap_or_default().div_ceil(1 << 20);
     let mut header = LogfileHeader {
         system: SystemTraceHeader {
             header_type: 2,
@@ -33,7 +34,7 @@ pub(super) fn new(options: BlgWriterOptions, uuid: uuid::Uuid) -> LogfileHeader 
             build: U32::new(14393),
             processors: U32::new(1),
             timer_resolution: U32::new(156_250),
-            maximum_file_size: U32::new(u32::try_from(most_mib).unwrap_or(u32::MAX)),
+            maximum_file_size: U32::new(u32::try_from(max_mib).unwrap_or(u32::MAX)),
             log_file_mode: U32::new(LOG_FILE_MODE | kind),
             buffers_written: U32::new(1),
             start_buffers: U32::new(1),
@@ -51,9 +52,9 @@ pub(super) fn new(options: BlgWriterOptions, uuid: uuid::Uuid) -> LogfileHeader 
         logger_name: uuid.hyphenated().to_string(),
         file_name: options.file_name,
     };
-    // The name is for people; it must not push the header out of a small buffer.
-    let room = ((options.buffer_bytes - BUFFER_HEADER_BYTES) & !7).min(u16::MAX.into());
-    while header.natural_size() > room {
+    // Truncate the file name if the header does not fit into a small buffer.
+    let max_size = ((options.buffer_bytes - BUFFER_HEADER_BYTES) & !7).min(u16::MAX.into());
+    while header.natural_size() > max_size {
         header.file_name.pop();
         if header.file_name.is_empty() {
             break;
@@ -63,20 +64,19 @@ pub(super) fn new(options: BlgWriterOptions, uuid: uuid::Uuid) -> LogfileHeader 
     header
 }
 
-/// Puts the moment of the first sample in.
+/// Sets the time of the first sample.
 pub(super) fn start(header: &mut LogfileHeader, at: Moment) {
     header.end.start_time = I64::new(at.utc.0);
     header.start.end_time = I64::new(at.utc.0);
     header.system.utc_time = I64::new(at.utc.0);
 }
 
-/// Puts in what is known at the end.
+/// Sets the end time and the number of buffers.
 pub(super) fn finish(header: &mut LogfileHeader, last: FileTime, buffers: u32) {
     header.start.end_time = I64::new(last.0);
     header.start.buffers_written = U32::new(buffers);
 }
 
-/// Buffer 0.
 pub(super) fn first_buffer(header: &LogfileHeader) -> Vec<u8> {
     let mut bytes = vec![0; BUFFER_HEADER_BYTES];
     header.encode(&mut bytes);
@@ -86,7 +86,7 @@ pub(super) fn first_buffer(header: &LogfileHeader) -> Vec<u8> {
         buffer_size: header.start.buffer_size,
         saved_offset: fill,
         offset: fill,
-        flags: U16::new(super::buffers::FLAG_LAST_BUFFER),
+        flags: U16::new(FLAG_LAST_BUFFER),
         kind: U16::new(4),
         ..Default::default()
     };

@@ -10,18 +10,20 @@ use zerocopy::little_endian::{I32, I64, U32};
 use crate::blg::raw::list::{CounterList, Entry, EntryHead, FLAG_BLOCK, FLAG_MULTI, ListHead};
 use crate::blg::raw::push_utf16_nul;
 
-/// What a block entry has in place of a counter type.
+/// The counter type of a block entry.
 const BLOCK_COUNTER_TYPE: u32 = 0x10;
 
-/// Appends the payload of the counter list: one entry per group.
+/// Appends the payload of the counter list: one entry per record of a sample.
 pub(super) fn encode(sample: &Sample, out: &mut Vec<u8>) {
-    let entries = sample.groups.iter().map(entry).collect();
+    let records = |group: &Group| 0..group.set.record_count();
+    let entries =
+        sample.groups.iter().flat_map(|group| records(group).map(move |record| entry(&group.set, record)));
+    let entries = entries.collect();
     CounterList { head: ListHead::usual(), entries }.encode(out);
 }
 
-fn entry(group: &Group) -> Entry {
-    let set = &*group.set;
-    let counter = set.counters.first();
+fn entry(set: &CounterSet, record: usize) -> Entry {
+    let counter = set.counters.get(record);
     let mut head = EntryHead {
         counter_type: U32::new(counter.map_or(0, |counter| counter.counter_type.0)),
         time_base: I64::new(counter.map_or(0, |counter| counter.time_base)),
@@ -35,14 +37,14 @@ fn entry(group: &Group) -> Entry {
         ..Default::default()
     };
     match set.extent {
-        Extent::Value => {
+        Extent::Row => {
             if let Some(instance) = set.instance.as_ref().filter(|_| set.has_instances) {
                 entry.instance = Some(instance.name().to_owned());
                 entry.parent = instance.parent().map(str::to_owned);
                 head.instance_index = U32::new(instance.index());
             }
         }
-        Extent::Column => {
+        Extent::Columns => {
             head.flags = U32::new(FLAG_MULTI);
             entry.instance = Some("*".to_owned());
         }
@@ -57,7 +59,7 @@ fn entry(group: &Group) -> Entry {
         }
     }
     entry.head = head;
-    entry.lay_out();
+    entry.pack();
     entry
 }
 
@@ -65,23 +67,21 @@ fn entry(group: &Group) -> Entry {
 #[derive(Default)]
 pub(super) struct NameTables {
     known: HashMap<Arc<str>, BTreeMap<u32, Arc<str>>>,
-    /// Not written yet.
+    /// Names that have not been written yet.
     new: BTreeMap<Arc<str>, BTreeMap<u32, Arc<str>>>,
-    /// The descriptions that were looked at last, to look again only when they change.
-    seen: Vec<Arc<CounterSet>>,
+    /// The descriptions of the previous sample, to detect changes.
+    previous: Vec<Arc<CounterSet>>,
 }
 
 impl NameTables {
-    /// Takes in the names of the sample's blocks; true when there are new ones.
+    /// Adds the names of the sample's blocks; returns whether any are new.
     pub(super) fn add(&mut self, sample: &Sample) -> bool {
-        let same = self.seen.len() == sample.groups.len()
-            && self.seen.iter().zip(&sample.groups).all(|(seen, group)| Arc::ptr_eq(seen, &group.set));
-        if same {
+        if sample.has_sets(self.previous.iter()) {
             return !self.new.is_empty();
         }
-        self.seen.clear();
+        self.previous.clear();
         for group in &sample.groups {
-            self.seen.push(Arc::clone(&group.set));
+            self.previous.push(Arc::clone(&group.set));
             if group.set.extent == Extent::Table {
                 self.add_set(&group.set);
             }
@@ -101,8 +101,9 @@ impl NameTables {
         }
     }
 
-    /// The payloads of the name-table events to write, each at most `limit` bytes and beginning with the machine's name.
-    pub(super) fn take_events(&mut self, limit: usize) -> Vec<Vec<u8>> {
+    /// Removes the new names and returns them as payloads of name table events. Each payload has at most `limit`
+    /// bytes and starts with the machine name.
+    pub(super) fn drain_events(&mut self, limit: usize) -> Vec<Vec<u8>> {
         let mut events = Vec::new();
         for (machine, names) in std::mem::take(&mut self.new) {
             let mut head = Vec::new();

@@ -1,4 +1,4 @@
-//! The records of a sample: single and multi.
+//! Encodes the records of a sample.
 
 use std::sync::Arc;
 
@@ -18,28 +18,28 @@ use crate::blg::raw::record::{
 use crate::blg::raw::{push_utf16_nul, round_up_8};
 use crate::error::LogError;
 
-/// Encodes one group, sample after sample.
+/// Encodes one group of each sample.
 pub(super) struct GroupEncoder {
     set: Arc<CounterSet>,
     kind: Kind,
 }
 
-/// The local times of a sample as the log has them.
+/// The local times of a sample in the log's time zone.
 #[derive(Clone, Copy)]
 pub(super) struct LocalTimes {
-    /// That of the sample.
+    /// The sample's local time.
     pub(super) sample: FileTime,
-    /// What makes a group's own time one of the log's zone, in 100 ns units.
+    /// Offset that converts a group's local time to the log's time zone, in 100 ns units.
     pub(super) shift: i64,
 }
 
 impl LocalTimes {
-    /// Of a sample that the log has at this moment of its own zone.
+    /// Creates the times of `sample`, whose time in the log's time zone is `at`.
     pub(super) fn new(sample: &Sample, at: Moment) -> Self {
         Self { sample: at.local(), shift: at.local().since(sample.at.local()) }
     }
 
-    /// The time in a group's record. A block has only the sample's.
+    /// The local time to store in a group's record. A block gets the sample's time.
     pub(super) fn of(self, group: &Group) -> FileTime {
         if group.read_at.0 == 0 || group.set.extent == Extent::Table {
             return self.sample;
@@ -54,11 +54,11 @@ enum Kind {
     Block(Box<BlockEncoder>),
 }
 
-/// The names of a multi record, kept while the instances stay the same.
+/// The encoded names of a multi record, cached while the instances stay the same.
 #[derive(Default)]
 struct MultiNames {
     instances: Instances,
-    /// Where each name ends in `bytes`.
+    /// End of each name in `bytes`.
     ends: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -66,8 +66,8 @@ struct MultiNames {
 impl GroupEncoder {
     pub(super) fn new(group: &Group) -> Result<Self, LogError> {
         let kind = match group.set.extent {
-            Extent::Value => Kind::Single,
-            Extent::Column => Kind::Multi(MultiNames::default()),
+            Extent::Row => Kind::Single,
+            Extent::Columns => Kind::Multi(MultiNames::default()),
             Extent::Table => {
                 block::check(&group.set)?;
                 Kind::Block(Box::default())
@@ -76,12 +76,6 @@ impl GroupEncoder {
         Ok(Self { set: Arc::clone(&group.set), kind })
     }
 
-    /// What the records hold.
-    pub(super) fn set(&self) -> &CounterSet {
-        &self.set
-    }
-
-    /// Appends the group's record.
     pub(super) fn encode(
         &mut self,
         group: &Group,
@@ -89,21 +83,27 @@ impl GroupEncoder {
         out: &mut Vec<u8>,
     ) -> Result<(), LogError> {
         if !Arc::ptr_eq(&self.set, &group.set) {
-            self.follow(&group.set)?;
+            self.update_set(&group.set)?;
         }
         match &mut self.kind {
-            Kind::Single => encode_single(group, times, out),
-            Kind::Multi(names) => names.encode(group, times, out),
+            Kind::Single => {
+                (0..group.set.counters.len()).for_each(|column| encode_single(group, column, times, out));
+            }
+            Kind::Multi(names) => {
+                names.update_instances(&group.instances);
+                (0..group.set.counters.len()).for_each(|column| names.encode(group, column, times, out));
+            }
             Kind::Block(encoder) => encoder.encode(group, times.sample, out),
         }
         Ok(())
     }
 
-    /// Accepts a description that says the same; a block's counters may change, since a block describes itself.
-    fn follow(&mut self, set: &Arc<CounterSet>) -> Result<(), LogError> {
-        if !is_continued(&self.set, set) {
+    /// Replaces the description with a compatible one. A block's counters can change, because a block describes
+    /// itself.
+    fn update_set(&mut self, set: &Arc<CounterSet>) -> Result<(), LogError> {
+        if !is_compatible(&self.set, set) {
             return Err(LogError::unsupported(format!(
-                r"a BLG keeps the counters it began with: '\\{}\{}' became '\\{}\{}'",
+                r"the counters of a BLG cannot change: '\\{}\{}' became '\\{}\{}'",
                 self.set.machine, self.set.name, set.machine, set.name
             )));
         }
@@ -115,9 +115,9 @@ impl GroupEncoder {
     }
 }
 
-/// Whether records described by `now` may stand under the list entry of `before`. Names compare without case; the scale
-/// for charts may differ. What a block holds it says itself.
-pub(super) fn is_continued(before: &CounterSet, now: &CounterSet) -> bool {
+/// Whether records described by `now` can use the counter list entry of `before`. Names are compared without case,
+/// and default scales can differ. Blocks describe their counters themselves.
+pub(super) fn is_compatible(before: &CounterSet, now: &CounterSet) -> bool {
     let same_counters = || {
         before.counters.len() == now.counters.len()
             && before.counters.iter().zip(&now.counters).all(|(before, now)| {
@@ -132,9 +132,9 @@ pub(super) fn is_continued(before: &CounterSet, now: &CounterSet) -> bool {
         && (before.extent == Extent::Table || (label(before) == label(now) && same_counters()))
 }
 
-fn encode_single(group: &Group, times: LocalTimes, out: &mut Vec<u8>) {
+fn encode_single(group: &Group, column: usize, times: LocalTimes, out: &mut Vec<u8>) {
     let absent = if group.status.is_error() { group.status } else { Status::NO_INSTANCE };
-    let raw = group.values.first().copied().unwrap_or(RawValue::error(absent));
+    let raw = group.values.get(column).copied().unwrap_or(RawValue::error(absent));
     let single = Single {
         head: RecordHead::new(KIND_SINGLE, SINGLE_BYTES),
         status: U32::new(raw.status.0),
@@ -149,37 +149,34 @@ fn encode_single(group: &Group, times: LocalTimes, out: &mut Vec<u8>) {
 }
 
 impl MultiNames {
-    fn encode(&mut self, group: &Group, times: LocalTimes, out: &mut Vec<u8>) {
-        if !Arc::ptr_eq(&self.instances, &group.instances) {
-            self.follow(&group.instances);
-        }
-        // A multi record has one status for all. Where only some have no value they are left out, so that the others keep
-        // theirs; where none has one, they stay, with the status of the first.
-        let failed = group.values.iter().filter(|raw| raw.status.is_error()).count();
-        let is_whole = failed == 0 || failed == group.values.len();
-        let is_kept = |raw: &RawValue| is_whole || raw.status.is_good();
-        let rows = || group.values.iter().enumerate().filter(|(_, raw)| is_kept(raw));
-        let (count, name_bytes) = if is_whole {
-            (group.values.len(), self.bytes.len())
-        } else {
-            (group.values.len() - failed, rows().map(|(row, _)| self.name(row).len()).sum())
-        };
-        let names_at = MULTI_HEAD_BYTES + MULTI_ITEM_BYTES * count;
-        let size = round_up_8(names_at + name_bytes);
-        let status =
-            group.values.first().map(|raw| raw.status).filter(|status| is_whole && status.is_error());
-        let head = MultiHead {
-            head: RecordHead::new(KIND_MULTI, size),
-            inner_size: U32::new(size as u32 - 8),
-            count: U32::new(count as u32),
-            status: U32::new(status.unwrap_or(group.status).0),
-            reserved: U32::ZERO,
-            local_time: I64::new(times.of(group).0),
-        };
+    /// Appends the record of a column.
+    fn encode(&self, group: &Group, column: usize, times: LocalTimes, out: &mut Vec<u8>) {
         let begin = out.len();
-        out.reserve(size);
-        out.extend_from_slice(head.as_bytes());
+        let (count, failed) = self.encode_rows(group, column, times, out, |_| true);
+        // A multi record has one status for all values. If only some values are errors, they are omitted, so that the
+        // others stay valid. If all values are errors, they are stored with the status of the first one.
+        if failed > 0 && failed < count {
+            out.truncate(begin);
+            self.encode_rows(group, column, times, out, |raw| raw.status.is_good());
+        }
+    }
+
+    /// Appends a record of the values that `filter` accepts. Returns the number of these values, and how many of them
+    /// are errors.
+    fn encode_rows(
+        &self,
+        group: &Group,
+        column: usize,
+        times: LocalTimes,
+        out: &mut Vec<u8>,
+        filter: impl Fn(&RawValue) -> bool,
+    ) -> (usize, usize) {
+        let rows = || group.column(column).enumerate().filter(|(_, raw)| filter(raw));
+        let count = rows().count();
+        let (begin, names_at) = (out.len(), MULTI_HEAD_BYTES + MULTI_ITEM_BYTES * count);
+        out.resize(begin + MULTI_HEAD_BYTES, 0);
         let mut name_offset = names_at as u32 - 8;
+        let (mut failed, mut status) = (0, None);
         for (row, raw) in rows() {
             let item = MultiItem {
                 name_offset: U32::new(name_offset),
@@ -189,23 +186,41 @@ impl MultiNames {
             };
             out.extend_from_slice(item.as_bytes());
             name_offset += self.name(row).len() as u32;
+            if raw.status.is_error() {
+                failed += 1;
+                status.get_or_insert(raw.status);
+            }
         }
-        if is_whole {
+        if count == self.ends.len() {
             out.extend_from_slice(&self.bytes);
         } else {
             rows().for_each(|(row, _)| out.extend_from_slice(self.name(row)));
         }
+        let size = round_up_8(out.len() - begin);
         out.resize(begin + size, 0);
+        let head = MultiHead {
+            head: RecordHead::new(KIND_MULTI, size),
+            inner_size: U32::new(size as u32 - 8),
+            count: U32::new(count as u32),
+            status: U32::new(status.unwrap_or(group.status).0),
+            reserved: U32::ZERO,
+            local_time: I64::new(times.of(group).0),
+        };
+        out[begin..begin + MULTI_HEAD_BYTES].copy_from_slice(head.as_bytes());
+        (count, failed)
     }
 
-    /// The bytes of a row's name, its NUL included.
+    /// The bytes of a row's name, including NUL.
     fn name(&self, row: usize) -> &[u8] {
         let from = row.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |&end| end as usize);
         let to = self.ends.get(row).map_or(from, |&end| end as usize);
         &self.bytes[from..to]
     }
 
-    fn follow(&mut self, instances: &Instances) {
+    fn update_instances(&mut self, instances: &Instances) {
+        if Arc::ptr_eq(&self.instances, instances) {
+            return;
+        }
         self.instances = Arc::clone(instances);
         self.ends.clear();
         self.bytes.clear();

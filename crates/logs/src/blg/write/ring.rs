@@ -1,43 +1,43 @@
-//! A circular log's buffers: those that stay, and those that are used again and again.
+//! The buffers of a circular log: fixed buffers, then a ring of buffers that are overwritten.
 
 use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::event::EVENT_HEADER_BYTES;
 use crate::blg::raw::round_up_8;
 use crate::error::LogError;
 
-/// Fewest buffers that a circular log may have: the header, the counter list, and three so that a sample that goes on in a
-/// second buffer does not overwrite the one before it.
-const LEAST_BUFFERS: u64 = 5;
+/// Minimum number of buffers of a circular log: one for the header, one for the counter list, and three so that a
+/// sample in two buffers does not overwrite the previous one.
+const MIN_BUFFERS: u64 = 5;
 
-/// How large the buffers are, and how many of them a circular log may have.
+/// Buffer size and maximum size of a circular log.
 #[derive(Clone, Copy)]
 pub(super) struct Limit {
-    most_bytes: u64,
+    max_bytes: u64,
     buffer_bytes: usize,
     part_bytes: usize,
 }
 
-/// The buffers behind those with the name tables and the counter list.
+/// The ring: all buffers after those with the name tables and the counter list.
 #[derive(Clone, Copy)]
 pub(super) struct Ring {
     limit: Limit,
-    /// Number of the first buffer of the ring; those before it are never overwritten.
+    /// Index of the first buffer of the ring; the buffers before it are never overwritten.
     first: u64,
 }
 
 impl Limit {
     /// # Errors
     ///
-    /// When no log fits.
-    pub(super) fn new(most_bytes: u64, buffer_bytes: usize, part_bytes: usize) -> Result<Self, LogError> {
-        let limit = Self { most_bytes, buffer_bytes, part_bytes };
-        if limit.buffers() < LEAST_BUFFERS {
-            return Err(limit.too_small("a header, a counter list and two samples", LEAST_BUFFERS));
+    /// When the limit is too small for any log.
+    pub(super) fn new(max_bytes: u64, buffer_bytes: usize, part_bytes: usize) -> Result<Self, LogError> {
+        let limit = Self { max_bytes, buffer_bytes, part_bytes };
+        if limit.buffers() < MIN_BUFFERS {
+            return Err(limit.too_small("a header, a counter list and two samples", MIN_BUFFERS));
         }
         Ok(limit)
     }
 
-    /// Whether there is room for these payloads at the start, and a ring for such samples.
+    /// Checks that the fixed payloads and a ring for samples of this size fit.
     pub(super) fn check(
         &self,
         fixed: impl Iterator<Item = usize>,
@@ -47,18 +47,19 @@ impl Limit {
     }
 
     fn check_ring(&self, first: u64, sample_bytes: usize) -> Result<(), LogError> {
-        // Two samples that begin within a buffer. Full parts are the worst case: shorter ones fill a buffer better.
+        // Two samples must fit, plus one buffer because the first can start inside a buffer. Parts of full size are
+        // the worst case: shorter ones fill a buffer better.
         let parts = sample_bytes.div_ceil(self.part_bytes).max(1) as u64;
-        let room = self.buffer_bytes - BUFFER_HEADER_BYTES;
-        let per_buffer = (room / round_up_8(EVENT_HEADER_BYTES + self.part_bytes)).max(1) as u64;
-        let least = first + 2 * parts.div_ceil(per_buffer) + 1;
-        if self.buffers() < least {
-            return Err(self.too_small(&format!("two samples of {sample_bytes} bytes"), least));
+        let event_bytes = self.buffer_bytes - BUFFER_HEADER_BYTES;
+        let per_buffer = (event_bytes / round_up_8(EVENT_HEADER_BYTES + self.part_bytes)).max(1) as u64;
+        let min = first + 2 * parts.div_ceil(per_buffer) + 1;
+        if self.buffers() < min {
+            return Err(self.too_small(&format!("two samples of {sample_bytes} bytes"), min));
         }
         Ok(())
     }
 
-    /// How many buffers these payloads fill, one after another.
+    /// The number of buffers that these payloads need.
     fn buffers_of(&self, payloads: impl Iterator<Item = usize>) -> u64 {
         let mut buffers = 1;
         let mut fill = BUFFER_HEADER_BYTES;
@@ -78,39 +79,39 @@ impl Limit {
     }
 
     fn buffers(&self) -> u64 {
-        self.most_bytes / self.buffer_bytes as u64
+        self.max_bytes / self.buffer_bytes as u64
     }
 
-    fn too_small(&self, what: &str, least: u64) -> LogError {
+    fn too_small(&self, what: &str, min: u64) -> LogError {
         LogError::unsupported(format!(
             "a circular log of {} bytes is too small for {what}: it takes at least {} bytes",
-            self.most_bytes,
-            least.saturating_mul(self.buffer_bytes as u64)
+            self.max_bytes,
+            min.saturating_mul(self.buffer_bytes as u64)
         ))
     }
 }
 
 impl Ring {
-    /// The buffers from number `first` on.
+    /// Creates a ring of the buffers from index `first`.
     pub(super) fn new(limit: Limit, first: u64) -> Self {
         Self { limit, first }
     }
 
-    /// Where in the file the buffer of this number stands, counted in buffers.
-    pub(super) fn place(&self, number: u64) -> u64 {
-        match number.checked_sub(self.first) {
-            None => number,
-            // There are three at least.
-            Some(behind) => self.first + behind % (self.limit.buffers() - self.first).max(1),
+    /// Position in the file, in buffers, of the buffer with this index.
+    pub(super) fn slot(&self, index: u64) -> u64 {
+        match index.checked_sub(self.first) {
+            None => index,
+            // The ring has at least three buffers.
+            Some(in_ring) => self.first + in_ring % (self.limit.buffers() - self.first).max(1),
         }
     }
 
-    /// How many buffers the file has when so many were written.
+    /// Number of buffers in the file after `written` buffers have been written.
     pub(super) fn file_buffers(&self, written: u64) -> u64 {
         written.min(self.limit.buffers())
     }
 
-    /// Whether a sample leaves the one before it whole.
+    /// Checks that a sample does not overwrite the previous one.
     pub(super) fn check(&self, sample_bytes: usize) -> Result<(), LogError> {
         self.limit.check_ring(self.first, sample_bytes)
     }

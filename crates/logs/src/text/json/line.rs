@@ -1,4 +1,4 @@
-//! A line of JSON: its time, its values, and the columns that its paths need.
+//! Parses a line of JSON: its time, its values, and a column for each of its paths.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -6,19 +6,18 @@ use std::hash::{BuildHasher, RandomState};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use crate::text::column::{self, ColumnGroup, ColumnMaker};
+use crate::text::column::{self, ColumnBuilder, ColumnGroup};
 use crate::text::excerpt;
-use crate::text::reader::{MAX_ROW_CELLS, note};
+use crate::text::source::MAX_ROW_CELLS;
 use crate::{OverBudget, Problem, Problems, Reservation};
 
-/// A path of a line, and its group.
 pub(super) struct Column {
     path: Box<str>,
     pub(super) group: ColumnGroup,
 }
 
-/// All paths of a log, which reserve memory for their columns.
-pub(super) struct MetPaths {
+/// All paths of a log, with the memory reserved for their columns.
+pub(super) struct KnownPaths {
     /// Hashes of the paths.
     hashes: HashSet<u64>,
     hasher: RandomState,
@@ -26,14 +25,15 @@ pub(super) struct MetPaths {
     reservation: Reservation,
 }
 
-impl MetPaths {
+impl KnownPaths {
     pub(super) fn new(reservation: Reservation) -> Self {
         Self { hashes: HashSet::new(), hasher: RandomState::new(), path_bytes: 0, reservation }
     }
 
-    /// Counts a path that needs a column; whether it is new in the log. `columns` and `column_bytes` are those that exist
-    /// with it, and the bytes of their paths: a line may repeat a path.
-    fn count(&mut self, path: &str, columns: usize, column_bytes: u64) -> Result<bool, OverBudget> {
+    /// Reserves the memory of a path's column; returns whether the path is new in the log. `columns` is the number of
+    /// existing columns, including this one, and `column_bytes` is the length of the line's paths; both count a
+    /// repeated path every time.
+    fn add(&mut self, path: &str, columns: usize, column_bytes: u64) -> Result<bool, OverBudget> {
         let is_new = self.hashes.insert(self.hasher.hash_one(path));
         if is_new {
             self.path_bytes += path.len() as u64;
@@ -44,7 +44,7 @@ impl MetPaths {
     }
 }
 
-/// Why a line ends reading.
+/// The reason why reading stops at a line.
 pub(super) enum Stop {
     TooManyValues,
     OverBudget(OverBudget),
@@ -54,72 +54,72 @@ pub(super) enum Stop {
 pub(super) struct Row<'a> {
     /// The columns of the previous line; the first `values.len()` of them are already this line's.
     pub(super) columns: Vec<Column>,
-    /// By path: the columns of the line before that are not in their old place.
-    rest: Option<HashMap<Box<str>, ColumnGroup>>,
+    /// Columns of the previous line, by path, that this line has not used yet. Filled when this line's columns first
+    /// differ from the previous line's.
+    moved: Option<HashMap<Box<str>, ColumnGroup>>,
     /// Bytes of this line's paths.
     path_bytes: u64,
     pub(super) values: &'a mut Vec<Option<f64>>,
-    maker: &'a mut ColumnMaker,
-    met: &'a mut MetPaths,
-    /// Offset in the file of the line, for problems of keys.
+    builder: &'a mut ColumnBuilder,
+    paths: &'a mut KnownPaths,
+    /// Offset of the line in the file, for problems with keys.
     offset: u64,
     problems: &'a mut Problems,
-    /// Excerpts of paths whose value is something else, and what.
-    pub(super) wrong: Vec<(String, &'static str)>,
+    /// Excerpts of the paths of invalid values, each with a description of the value.
+    pub(super) invalid: Vec<(String, &'static str)>,
     pub(super) stop: Option<Stop>,
 }
 
-/// The most values of one line that are noted as wrong.
-const MAX_WRONG: usize = 16;
+/// Maximum number of invalid values that are reported per line.
+const MAX_INVALID: usize = 16;
 
 impl<'a> Row<'a> {
-    /// A line after the one that had `columns`.
+    /// Starts a line. `columns` are the columns of the previous line.
     pub(super) fn new(
         columns: Vec<Column>,
         values: &'a mut Vec<Option<f64>>,
-        maker: &'a mut ColumnMaker,
-        met: &'a mut MetPaths,
+        builder: &'a mut ColumnBuilder,
+        paths: &'a mut KnownPaths,
         (offset, problems): (u64, &'a mut Problems),
     ) -> Self {
         values.clear();
         Self {
             columns,
-            rest: None,
+            moved: None,
             path_bytes: 0,
             values,
-            maker,
-            met,
+            builder,
+            paths,
             offset,
             problems,
-            wrong: Vec::new(),
+            invalid: Vec::new(),
             stop: None,
         }
     }
 
-    /// Reads the object of a line.
     pub(super) fn read(&mut self, line: &[u8]) -> serde_json::Result<LineTime> {
         let read = read_object(line, Some(&mut *self));
         self.columns.truncate(self.values.len());
         read
     }
 
-    fn push(&mut self, path: &str, value: Found) -> Result<(), Stop> {
-        let place = self.values.len();
-        if place as u64 >= MAX_ROW_CELLS {
+    fn push(&mut self, path: &str, value: JsonValue) -> Result<(), Stop> {
+        let index = self.values.len();
+        if index as u64 >= MAX_ROW_CELLS {
             return Err(Stop::TooManyValues);
         }
         self.path_bytes += path.len() as u64;
-        if self.columns.get(place).is_none_or(|known| *known.path != *path) {
-            let column = self.column(place, path).map_err(Stop::OverBudget)?;
-            self.columns.truncate(place);
+        if self.columns.get(index).is_none_or(|known| *known.path != *path) {
+            let column = self.column(index, path).map_err(Stop::OverBudget)?;
+            self.columns.truncate(index);
             self.columns.push(column);
         }
         self.values.push(match value {
-            Found::Number(number) => Some(number),
-            Found::Null => None,
-            Found::Other(what) => {
-                if self.wrong.len() < MAX_WRONG {
-                    self.wrong.push((excerpt::of_text(path), what));
+            JsonValue::Number(number) => Some(number),
+            JsonValue::Null => None,
+            JsonValue::Other(what) => {
+                if self.invalid.len() < MAX_INVALID {
+                    self.invalid.push((excerpt::of_text(path), what));
                 }
                 None
             }
@@ -127,19 +127,20 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// A column that is not in its old place: one of the line before, or a new one once its memory is reserved.
-    fn column(&mut self, place: usize, path: &str) -> Result<Column, OverBudget> {
-        let rest = self.rest.get_or_insert_with(|| {
-            self.columns.drain(place..).map(|column| (column.path, column.group)).collect()
+    /// Returns the column of a path that the previous line did not have at this index: a moved column, or a new one,
+    /// whose memory is reserved first.
+    fn column(&mut self, index: usize, path: &str) -> Result<Column, OverBudget> {
+        let moved = self.moved.get_or_insert_with(|| {
+            self.columns.drain(index..).map(|column| (column.path, column.group)).collect()
         });
-        if let Some((path, group)) = rest.remove_entry(path) {
+        if let Some((path, group)) = moved.remove_entry(path) {
             return Ok(Column { path, group });
         }
-        let is_new = self.met.count(path, place + 1 + rest.len(), self.path_bytes)?;
-        let (group, error) = self.maker.single(path);
+        let is_new = self.paths.add(path, index + 1 + moved.len(), self.path_bytes)?;
+        let (group, error) = self.builder.single(path);
         if is_new && error.is_some() {
-            note(self.problems, self.offset, || {
-                let what = "a key is no counter path, and kept as a counter's name";
+            self.problems.push_with(self.offset, || {
+                let what = "a key is not a counter path; its text becomes a counter name";
                 Problem::new(self.offset, what).found(excerpt::of_text(path), "a counter path")
             });
         }
@@ -147,14 +148,14 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What a value is.
-enum Found {
+/// A value of the line.
+enum JsonValue {
     Number(f64),
     Null,
     Other(&'static str),
 }
 
-/// What a line is known by as a sample.
+/// The properties that make a line a sample.
 #[derive(Default)]
 pub(super) struct LineTime {
     pub(super) time: Option<String>,
@@ -162,7 +163,7 @@ pub(super) struct LineTime {
 }
 
 impl LineTime {
-    /// Reads a line without its values.
+    /// Parses a line without its values.
     pub(super) fn read(line: &[u8]) -> serde_json::Result<Self> {
         read_object(line, None)
     }
@@ -174,7 +175,7 @@ fn read_object(line: &[u8], row: Option<&mut Row<'_>>) -> serde_json::Result<Lin
     deserializer.end().map(|()| read)
 }
 
-/// The object of a line, whose values go into a row.
+/// Visits the object of a line and stores its values in a row.
 struct LineVisitor<'a, 'b>(Option<&'a mut Row<'b>>);
 
 impl<'de> Visitor<'de> for LineVisitor<'_, '_> {
@@ -191,7 +192,7 @@ impl<'de> Visitor<'de> for LineVisitor<'_, '_> {
             match (&*key, &mut self.0) {
                 ("time", _) => line.time = Some(map.next_value()?),
                 ("values", Some(row)) => map.next_value_seed(ValuesSeed(row))?,
-                // Later versions may say more.
+                // Later versions of the format can have more keys.
                 _ => {
                     let IgnoredAny = map.next_value()?;
                 }
@@ -201,7 +202,7 @@ impl<'de> Visitor<'de> for LineVisitor<'_, '_> {
     }
 }
 
-/// The object of values.
+/// Parses the object of values.
 struct ValuesSeed<'a, 'b>(&'a mut Row<'b>);
 
 impl<'de> DeserializeSeed<'de> for ValuesSeed<'_, '_> {
@@ -221,7 +222,7 @@ impl<'de> Visitor<'de> for ValuesSeed<'_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(Key(path)) = map.next_key()? {
-            let value = map.next_value_seed(FoundSeed)?;
+            let value = map.next_value_seed(JsonValueSeed)?;
             if let Err(stop) = self.0.push(&path, value) {
                 self.0.stop = Some(stop);
                 return Err(A::Error::custom("too many values"));
@@ -231,7 +232,7 @@ impl<'de> Visitor<'de> for ValuesSeed<'_, '_> {
     }
 }
 
-/// A key, borrowed where it has no escapes.
+/// A key, borrowed if it has no escapes.
 struct Key<'de>(std::borrow::Cow<'de, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
@@ -256,58 +257,58 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
     }
 }
 
-struct FoundSeed;
+struct JsonValueSeed;
 
-impl<'de> DeserializeSeed<'de> for FoundSeed {
-    type Value = Found;
+impl<'de> DeserializeSeed<'de> for JsonValueSeed {
+    type Value = JsonValue;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsonValue, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for FoundSeed {
-    type Value = Found;
+impl<'de> Visitor<'de> for JsonValueSeed {
+    type Value = JsonValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number or null")
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Found, E> {
+    fn visit_f64<E>(self, number: f64) -> Result<JsonValue, E> {
         Ok(if number.is_finite() {
-            Found::Number(number)
+            JsonValue::Number(number)
         } else {
-            Found::Other("a number that is not finite")
+            JsonValue::Other("a number that is not finite")
         })
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Found, E> {
-        Ok(Found::Number(number as f64))
+    fn visit_u64<E>(self, number: u64) -> Result<JsonValue, E> {
+        Ok(JsonValue::Number(number as f64))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Found, E> {
-        Ok(Found::Number(number as f64))
+    fn visit_i64<E>(self, number: i64) -> Result<JsonValue, E> {
+        Ok(JsonValue::Number(number as f64))
     }
 
-    fn visit_unit<E>(self) -> Result<Found, E> {
-        Ok(Found::Null)
+    fn visit_unit<E>(self) -> Result<JsonValue, E> {
+        Ok(JsonValue::Null)
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Found, E> {
-        Ok(Found::Other("true or false"))
+    fn visit_bool<E>(self, _: bool) -> Result<JsonValue, E> {
+        Ok(JsonValue::Other("true or false"))
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Found, E> {
-        Ok(Found::Other("a text"))
+    fn visit_str<E>(self, _: &str) -> Result<JsonValue, E> {
+        Ok(JsonValue::Other("a text"))
     }
 
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Found, A::Error> {
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<JsonValue, A::Error> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Found::Other("a list"))
+        Ok(JsonValue::Other("a list"))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonValue, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Found::Other("an object"))
+        Ok(JsonValue::Other("an object"))
     }
 }

@@ -3,97 +3,98 @@
 use zerocopy::little_endian::{I64, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Head of a raw data block, 48 bytes; the results follow.
+/// Header of a raw data block, 48 bytes; the results follow.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_DATA_HEADER")]
 pub struct DataHeader {
-    /// Bytes of the whole block, a multiple of 8.
+    /// Size of the whole block, a multiple of 8.
     pub total_bytes: U32,
-    /// How many results follow.
+    /// Number of results that follow.
     pub result_count: U32,
     /// Performance counter, in ticks.
     pub ticks: I64,
-    /// UTC, 100 ns units since 1601.
+    /// System time, UTC, in 100 ns units since 1601.
     pub system_time_100ns: I64,
-    /// Performance counter, ticks per second.
+    /// Frequency of the performance counter, in ticks per second.
     pub frequency: I64,
-    /// SYSTEMTIME, UTC: year, month, day of the week (Sunday 0), day, hour, minute, second, millisecond.
+    /// System time, UTC, as a SYSTEMTIME: year, month, day of the week (Sunday 0), day, hour, minute, second,
+    /// millisecond.
     pub system_time: [U16; 8],
 }
 
-/// Head of one query's result, 16 bytes.
+/// Header of a result, 16 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_COUNTER_HEADER")]
 pub struct ResultHeader {
-    /// 0, or the Win32 code why there is no data.
+    /// 0, or a Win32 error code.
     pub status: U32,
-    /// What follows: the number of a [`Kind`](crate::block::Kind).
+    /// Numeric value of a [`Kind`](crate::block::Kind).
     pub kind: U32,
-    /// Bytes of the result, this head included; a multiple of 8.
+    /// Size of the result, including this header; a multiple of 8.
     pub bytes: U32,
-    /// 0.
+    /// Always 0.
     pub reserved: U32,
 }
 
-/// Head of the counter ids of a result, 8 bytes; the ids follow, 4 bytes each.
+/// Header of the counter ids of a result, 8 bytes; the ids follow, 4 bytes each.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_MULTI_COUNTERS")]
 pub struct MultiCounters {
-    /// Bytes of this head and the ids; Tachograph includes what fills them up to a multiple of 8.
+    /// Size of this header and the ids; Tachograph includes the padding to a multiple of 8.
     pub bytes: U32,
-    /// How many ids follow.
+    /// Number of ids that follow.
     pub counter_count: U32,
 }
 
-/// Head of the instances of a result, 8 bytes.
+/// Header of the instances of a result, 8 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_MULTI_INSTANCES")]
 pub struct MultiInstances {
-    /// Bytes of this head and of all instances with their values.
+    /// Size of this header and all instances with their values.
     pub total_bytes: U32,
-    /// How many instances follow.
+    /// Number of instances that follow.
     pub instance_count: U32,
 }
 
-/// Head of an instance, 8 bytes; its name in UTF-16 with NUL follows.
+/// Header of an instance, 8 bytes; the instance's NUL-terminated name in UTF-16 follows.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_INSTANCE_HEADER")]
 pub struct InstanceHeader {
-    /// Bytes of this head, the name and its padding; a multiple of 8.
+    /// Size of this header, the name and its padding; a multiple of 8.
     pub bytes: U32,
-    /// Number of the instance.
+    /// Id of the instance.
     pub id: U32,
 }
 
-/// Head of a value, 8 bytes; the value follows.
+/// Header of a value, 8 bytes; the value follows.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_COUNTER_DATA")]
 pub struct CounterData {
-    /// Bytes of the value: 4 or 8; 0 from Tachograph where it cannot be read now.
+    /// Size of the value: 4 or 8; Tachograph writes 0 for a value that cannot be read now.
     pub data_bytes: U32,
-    /// Bytes of this head, the value and its padding; a multiple of 8.
+    /// Size of this header, the value and its padding; a multiple of 8.
     pub bytes: U32,
 }
 
-/// Head of an identifier (a query of a handle), 40 bytes; the instance's name in UTF-16 with NUL may follow.
+/// Header of an identifier, 40 bytes; the instance's NUL-terminated name in UTF-16 can follow.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -102,17 +103,17 @@ pub struct CounterData {
 pub struct CounterIdentifier {
     /// GUID of the counter set.
     pub set: [u8; 16],
-    /// 0, or the Win32 code why this identifier was refused.
+    /// 0, or the Win32 code of the error for which this identifier was rejected.
     pub status: U32,
-    /// Bytes of this head, the name and its padding; a multiple of 8.
+    /// Size of this header, the name and its padding; a multiple of 8.
     pub bytes: U32,
-    /// Number of the counter, 0xFFFFFFFF for all.
+    /// Id of the counter, 0xFFFFFFFF for all.
     pub counter_id: U32,
-    /// Number of the instance, 0xFFFFFFFF for all.
+    /// Id of the instance, 0xFFFFFFFF for all.
     pub instance_id: U32,
-    /// Place of the query's result in the handle's blocks.
+    /// Index of the identifier's result in each block.
     pub index: U32,
-    /// 0.
+    /// Always 0.
     pub reserved: U32,
 }
 

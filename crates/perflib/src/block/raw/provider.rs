@@ -1,4 +1,4 @@
-//! Structures between a provider and the library.
+//! Structures that a provider and the library exchange.
 
 use zerocopy::little_endian::{I32, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -12,11 +12,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub struct CounterSetTemplate {
     /// GUID of the set.
     pub set: [u8; 16],
-    /// GUID of the provider; it need not be the one that declares the set.
+    /// GUID of the provider that the set belongs to; can differ from the provider that passes this structure.
     pub provider: [u8; 16],
-    /// How many counters follow.
+    /// Number of counters that follow.
     pub counter_count: U32,
-    /// Number of an [`InstanceType`](crate::registration::InstanceType).
+    /// Numeric value of an [`InstanceType`](crate::registration::InstanceType).
     pub instance_type: U32,
 }
 
@@ -27,23 +27,23 @@ pub struct CounterSetTemplate {
 #[repr(C)]
 #[doc(alias = "PERF_COUNTER_INFO")]
 pub struct CounterTemplate {
-    /// Number of the counter.
+    /// Id of the counter.
     pub id: U32,
     /// The counter type.
     pub counter_type: U32,
     /// Attributes.
     pub attributes: U64,
-    /// Bytes of the value, 4 or 8; ignored on input, where some write the size of this structure.
+    /// Size of the value, 4 or 8; ignored on input, because some providers write the size of this structure.
     pub data_bytes: U32,
-    /// 100 or 200.
+    /// The detail level, 100 or 200.
     pub detail_level: U32,
-    /// Exponent of ten for charts, -10 to 10.
+    /// Charts multiply the value by this power of ten; -10 to 10.
     pub scale: I32,
     /// Offset of the value from the start of the instance; ignored on input.
     pub offset: U32,
 }
 
-/// Head of an instance as a provider holds it, 32 bytes; 8 bytes per counter and the name follow.
+/// Header of an instance in a provider's memory, 32 bytes; 8 bytes per counter and the name follow.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -52,17 +52,17 @@ pub struct CounterTemplate {
 pub struct CounterSetInstance {
     /// GUID of the set.
     pub set: [u8; 16],
-    /// Bytes of the whole instance, a multiple of 8.
+    /// Size of the whole instance, a multiple of 8.
     pub bytes: U32,
-    /// Number of the instance.
+    /// Id of the instance.
     pub id: U32,
-    /// Offset of the name from the start.
+    /// Offset of the name from the start of this structure.
     pub name_offset: U32,
-    /// Bytes of the name, NUL included.
+    /// Size of the name, including the terminating NUL.
     pub name_bytes: U32,
 }
 
-/// What a provider's callback is told of a query that was added or removed, 40 bytes.
+/// The argument of a provider's callback when an identifier is added or removed, 40 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -71,17 +71,17 @@ pub struct CounterSetInstance {
 pub struct CounterIdentity {
     /// GUID of the set.
     pub set: [u8; 16],
-    /// Bytes of the whole buffer, names included.
+    /// Size of this structure and the names that follow.
     pub buffer_bytes: U32,
-    /// Number of the counter, 0xFFFFFFFF for all.
+    /// Id of the counter, 0xFFFFFFFF for all.
     pub counter_id: U32,
-    /// Number of the instance, 0xFFFFFFFF for all.
+    /// Id of the instance, 0xFFFFFFFF for all.
     pub instance_id: U32,
-    /// Offset of the machine's name from the start.
+    /// Offset of the machine's name from the start of this structure.
     pub machine_offset: U32,
-    /// Offset of the instance's name from the start.
+    /// Offset of the instance's name from the start of this structure.
     pub name_offset: U32,
-    /// 0.
+    /// Always 0.
     pub reserved: U32,
 }
 

@@ -12,13 +12,13 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub struct CounterSetRegistration {
     /// GUID of the set.
     pub set: [u8; 16],
-    /// 0.
+    /// Always 0.
     pub set_type: U32,
-    /// 100 or 200.
+    /// The detail level, 100 or 200.
     pub detail_level: U32,
-    /// How many counters follow.
+    /// Number of counters that follow.
     pub counter_count: U32,
-    /// Number of an [`InstanceType`](crate::registration::InstanceType).
+    /// Numeric value of an [`InstanceType`](crate::registration::InstanceType).
     pub instance_type: U32,
 }
 
@@ -29,47 +29,48 @@ pub struct CounterSetRegistration {
 #[repr(C)]
 #[doc(alias = "PERF_COUNTER_REG_INFO")]
 pub struct CounterRegistration {
-    /// Number of the counter.
+    /// Id of the counter.
     pub id: U32,
     /// The counter type.
     pub counter_type: U32,
     /// Attributes.
     pub attributes: U64,
-    /// 100 or 200.
+    /// The detail level, 100 or 200.
     pub detail_level: U32,
-    /// Exponent of ten for charts, -10 to 10.
+    /// Charts multiply the value by this power of ten; -10 to 10.
     pub default_scale: I32,
-    /// Ids of the counters that are base, time, frequency of that time, and multiplier; 0xFFFFFFFF for none.
+    /// Ids of the base, time, time-frequency and multiplier counters; 0xFFFFFFFF for none.
     pub companions: [U32; 4],
-    /// Number of an [`Aggregate`](crate::registration::Aggregate).
+    /// Numeric value of an [`Aggregate`](crate::registration::Aggregate).
     pub aggregate: U32,
-    /// 0.
+    /// Always 0.
     pub reserved: U32,
 }
 
-/// Head of the names or help texts of a set's counters, 8 bytes; one [`StringHeader`] per counter and the texts follow.
+/// Header of a string block, which holds the names or help texts of a set's counters, 8 bytes; one [`StringHeader`] per
+/// counter and the texts follow.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_STRING_BUFFER_HEADER")]
 pub struct StringBuffer {
-    /// Bytes of the whole block.
+    /// Size of the whole block.
     pub bytes: U32,
-    /// How many headers follow.
+    /// Number of headers that follow.
     pub counter_count: U32,
 }
 
-/// Where the text of one counter is, 8 bytes.
+/// The location of one counter's text, 8 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 #[doc(alias = "PERF_STRING_COUNTER_HEADER")]
 pub struct StringHeader {
-    /// Number of the counter.
+    /// Id of the counter.
     pub counter_id: U32,
-    /// Offset of its text from the start of the block, 0xFFFFFFFF for none.
+    /// Offset of the counter's text from the start of the string block; 0xFFFFFFFF for no text.
     pub offset: U32,
 }
 

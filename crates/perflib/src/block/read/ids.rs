@@ -13,22 +13,22 @@ pub(super) const HEADER: usize = size_of::<MultiCounters>();
 const SIZE: SizeRules =
     SizeRules { field: 0, least: (Rule::M2, HEADER), most: Rule::M3, multiple: (Rule::M4, 4) };
 
-/// The counter ids of a result: at least one, all different, in the order of the values.
+/// The counter ids of a result: at least one, without duplicates, in the order of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ids<'a> {
     ids: &'a [U32],
 }
 
 impl<'a> Ids<'a> {
-    /// Splits off the ids in front, and what fills them up to a multiple of 8; the ids are not looked at yet.
-    pub(super) fn take(rest: &mut Section<'a>) -> Result<Self, BlockError> {
+    /// Splits off the ids and their padding to a multiple of 8. Does not check for wildcards and duplicates.
+    pub(super) fn split_off(rest: &mut Section<'a>) -> Result<Self, BlockError> {
         let offset = rest.offset;
         let header: &MultiCounters = rest.head(Rule::M1)?;
-        let taken = rest.take(header.bytes.get(), &SIZE)?;
-        // What follows begins at a multiple of 8, whether the size says so or not.
-        rest.skip(round_up_8(taken.bytes.len()) - taken.bytes.len());
+        let first = rest.split_off(header.bytes.get(), &SIZE)?;
+        // The next structure starts at a multiple of 8, even if the size is not one.
+        rest.skip(round_up_8(first.bytes.len()) - first.bytes.len());
 
-        let body = taken.after(HEADER);
+        let body = first.after(HEADER);
         let number = header.counter_count.get();
         let broken = |rule, expected| BlockError::number(rule, offset + 4, number, expected);
         let ids = usize::try_from(number)
@@ -47,26 +47,26 @@ impl<'a> Ids<'a> {
         Ok(Self { ids })
     }
 
-    /// Checks that the ids, which begin at an offset, name different counters.
+    /// Checks that the ids differ and that none is the wildcard. `offset` is the offset of the first id in the block.
     pub(super) fn check(self, offset: usize) -> Result<(), BlockError> {
-        let at = |place| offset + place * size_of::<U32>();
-        // Two wildcards are wildcards first.
-        if let Some(place) = self.position(WILDCARD_ID) {
-            return Err(BlockError::number(Rule::M9, at(place), WILDCARD_ID, Expected::Words("one counter")));
+        let at = |index| offset + index * size_of::<U32>();
+        // Checked first, so that two wildcards violate M9, not M8.
+        if let Some(index) = self.position(WILDCARD_ID) {
+            return Err(BlockError::number(Rule::M9, at(index), WILDCARD_ID, Expected::Words("one counter")));
         }
-        if let Some(place) = repeated(self.iter()) {
-            let expected = Expected::Words("an id that does not stand before it");
-            return Err(BlockError::number(Rule::M8, at(place), self.ids[place].get(), expected));
+        if let Some(index) = repeated(self.iter()) {
+            let expected = Expected::Words("an id that is not a duplicate");
+            return Err(BlockError::number(Rule::M8, at(index), self.ids[index].get(), expected));
         }
         Ok(())
     }
 
-    /// How many ids there are.
+    /// The number of ids.
     pub fn len(self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none; never so in a block that was decoded.
+    /// Always false: a result has at least one id.
     pub fn is_empty(self) -> bool {
         self.ids.is_empty()
     }
@@ -76,7 +76,7 @@ impl<'a> Ids<'a> {
         self.ids.iter().map(|id| id.get())
     }
 
-    /// The place of an id, and so of its value in each row.
+    /// The index of an id, which is also the index of its value in each instance.
     pub fn position(self, id: u32) -> Option<usize> {
         self.ids.iter().position(|other| *other == id)
     }

@@ -10,13 +10,14 @@ use crate::block::text::Text;
 const HEADER: usize = size_of::<MultiInstances>();
 const SIZE: SizeRules =
     SizeRules { field: 0, least: (Rule::I2, HEADER), most: Rule::I3, multiple: (Rule::I4, 8) };
-/// The least bytes of an instance's head with its name, and of a value.
+/// Minimum size of an instance's header and name.
 const LEAST: usize = size_of::<InstanceHeader>() + 8;
+/// Minimum size of a value with its header.
 const LEAST_VALUE: usize = size_of::<CounterData>() + 8;
 
-/// The instances of a result, in its order.
+/// The instances of a result, in order.
 ///
-/// Names and ids can repeat: who pairs two samples counts equal ones within each.
+/// Names and ids need not be unique. Readers that match instances across samples number the ones with equal names.
 #[derive(Clone, Debug)]
 pub struct Instances<'a> {
     left: usize,
@@ -33,15 +34,15 @@ pub struct Instance<'a> {
 }
 
 impl<'a> Instances<'a> {
-    /// Splits off the instances in front, without looking at them yet. Without ids there is one value per instance.
-    pub(super) fn take(
+    /// Splits off the instances without checking them. If `ids` is `None`, each instance has one value.
+    pub(super) fn split_off(
         rest: &mut Section<'a>,
         ids: Option<Ids<'a>>,
         options: DecodeOptions,
     ) -> Result<Self, BlockError> {
         let offset = rest.offset;
         let header: &MultiInstances = rest.head(Rule::I1)?;
-        let rest = rest.take(header.total_bytes.get(), &SIZE)?.after(HEADER);
+        let rest = rest.split_off(header.total_bytes.get(), &SIZE)?.after(HEADER);
         let number = header.instance_count.get();
         let most = rest.bytes.len() / (LEAST + LEAST_VALUE * ids.map_or(1, Ids::len));
         match usize::try_from(number) {
@@ -58,15 +59,16 @@ impl<'a> Instances<'a> {
         self.rest.end(Rule::I6)
     }
 
-    /// Splits off the instance in front.
+    /// Splits off the first instance.
     fn instance(&mut self) -> Result<Instance<'a>, BlockError> {
-        let listed = ListedInstance::take(&mut self.rest)?;
+        let listed = ListedInstance::split_off(&mut self.rest)?;
         let values = Values::new(self.ids.map_or(1, Ids::len), self.rest, self.options);
         self.rest = values.clone().check()?;
         Ok(Instance { listed, values })
     }
 
-    /// The counters that each instance has a value of; `None` for [one counter](super::Content::MultipleInstances).
+    /// The ids of each instance's counters; `None` if the result has only
+    /// [one counter](super::Content::MultipleInstances).
     pub fn ids(&self) -> Option<Ids<'a>> {
         self.ids
     }
@@ -77,7 +79,7 @@ impl<'a> Iterator for Instances<'a> {
 
     fn next(&mut self) -> Option<Instance<'a>> {
         self.left = self.left.checked_sub(1)?;
-        // The whole block was checked: there is no error to lose.
+        // The block was checked up front, so this does not fail.
         self.instance().ok()
     }
 
@@ -94,12 +96,12 @@ impl<'a> Instance<'a> {
         self.listed.name
     }
 
-    /// The number.
+    /// The id.
     pub fn id(&self) -> u32 {
         self.listed.id
     }
 
-    /// The values: one per counter id of the result, or one.
+    /// The values: one per counter id, or a single one if the result has no ids.
     pub fn values(&self) -> Values<'a> {
         self.values.clone()
     }

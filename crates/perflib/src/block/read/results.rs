@@ -1,4 +1,4 @@
-//! The results of a block, one per query.
+//! The results of a block, one per identifier.
 
 use super::{DecodeOptions, Ids, Instances, Values, ids};
 use crate::ErrorCode;
@@ -11,7 +11,7 @@ const HEADER: usize = size_of::<ResultHeader>();
 const SIZE: SizeRules =
     SizeRules { field: 8, least: (Rule::H2, HEADER), most: Rule::H3, multiple: (Rule::H4, 8) };
 
-/// The result of one query.
+/// The result of one identifier.
 #[derive(Clone, Debug)]
 pub struct QueryResult<'a> {
     offset: usize,
@@ -19,25 +19,26 @@ pub struct QueryResult<'a> {
     content: Content<'a>,
 }
 
-/// What a query's result holds.
+/// The content of a result.
 #[derive(Clone, Debug)]
 pub enum Content<'a> {
-    /// Why the query has no data.
+    /// An error instead of data.
     Error(ErrorCode),
-    /// The value of one counter of one instance; `None` where it cannot be read now.
+    /// The value of one counter of one instance; `None` if it cannot be read now.
     SingleCounter(Option<u64>),
-    /// Several counters of one instance: the value of each id, in this order.
+    /// Several counters of one instance: the values are in the order of the ids.
     MultipleCounters(Ids<'a>, Values<'a>),
     /// One counter of several instances: one value each.
     MultipleInstances(Instances<'a>),
-    /// Several counters of several instances: for each a value per [id](Instances::ids), in this order.
+    /// Several counters of several instances: each instance has one value per [id](Instances::ids), in the order of the
+    /// ids.
     CounterSet(Instances<'a>),
 }
 
 impl<'a> QueryResult<'a> {
-    /// Splits off the result in front and checks all of it.
+    /// Splits off the first result and checks it completely.
     pub(super) fn check(rest: &mut Section<'a>, options: DecodeOptions) -> Result<(), BlockError> {
-        let result = Self::take(rest, options)?;
+        let result = Self::split_off(rest, options)?;
         let ids = match &result.content {
             Content::MultipleCounters(ids, _) => Some(*ids),
             Content::CounterSet(instances) => instances.ids(),
@@ -53,11 +54,11 @@ impl<'a> QueryResult<'a> {
         }
     }
 
-    /// Splits off the result in front; the ids, and the values of several counters or instances, are not looked at yet.
-    fn take(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Self, BlockError> {
+    /// Splits off the first result. Does not check ids, nor the values of several counters or instances.
+    fn split_off(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Self, BlockError> {
         let offset = rest.offset;
         let header: &ResultHeader = rest.head(Rule::H1)?;
-        let mut body = rest.take(header.bytes.get(), &SIZE)?.after(HEADER);
+        let mut body = rest.split_off(header.bytes.get(), &SIZE)?.after(HEADER);
         let number = header.kind.get();
         let Some(kind) = Kind::from_number(number) else {
             return Err(BlockError::number(Rule::H5, offset + 4, number, Expected::Words("0, 1, 2, 4 or 6")));
@@ -76,27 +77,29 @@ impl<'a> QueryResult<'a> {
             Kind::Error => Content::Error(ErrorCode(status)),
             Kind::SingleCounter => Content::SingleCounter(Values::value(&mut body, options)?),
             Kind::MultipleCounters => {
-                let ids = Ids::take(&mut body)?;
-                // Where the values end is known when they are checked.
+                let ids = Ids::split_off(&mut body)?;
+                // Where the values end is known only once they have been checked.
                 let values = Values::new(ids.len(), body, options);
                 return Ok(Self { offset, kind, content: Content::MultipleCounters(ids, values) });
             }
-            Kind::MultipleInstances => Content::MultipleInstances(Instances::take(&mut body, None, options)?),
+            Kind::MultipleInstances => {
+                Content::MultipleInstances(Instances::split_off(&mut body, None, options)?)
+            }
             Kind::CounterSet => {
-                let ids = Ids::take(&mut body)?;
-                Content::CounterSet(Instances::take(&mut body, Some(ids), options)?)
+                let ids = Ids::split_off(&mut body)?;
+                Content::CounterSet(Instances::split_off(&mut body, Some(ids), options)?)
             }
         };
         body.end(Rule::H8)?;
         Ok(Self { offset, kind, content })
     }
 
-    /// What the result is.
+    /// The kind of the result.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What the result holds.
+    /// The content of the result.
     pub fn content(&self) -> Content<'a> {
         self.content.clone()
     }
@@ -106,7 +109,7 @@ impl<'a> QueryResult<'a> {
         self.offset
     }
 
-    /// Checks that the result is of the kind that its query gives (see [`Kind::of_query`]), or an error.
+    /// Checks that the result has the expected kind (see [`Kind::of_query`]) or is an error.
     ///
     /// # Errors
     ///
@@ -120,7 +123,7 @@ impl<'a> QueryResult<'a> {
     }
 }
 
-/// The results of a block, in its order.
+/// The results of a block, in order.
 #[derive(Clone, Debug)]
 pub struct Results<'a> {
     pub(super) left: u32,
@@ -133,8 +136,8 @@ impl<'a> Iterator for Results<'a> {
 
     fn next(&mut self) -> Option<QueryResult<'a>> {
         self.left = self.left.checked_sub(1)?;
-        // The whole block was checked: there is no error to lose.
-        QueryResult::take(&mut self.rest, self.options).ok()
+        // The block was checked up front, so this does not fail.
+        QueryResult::split_off(&mut self.rest, self.options).ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -9,14 +9,14 @@ use crate::block::raw::CounterData;
 use crate::block::section::{Section, SizeRules};
 
 const HEADER: usize = size_of::<CounterData>();
-/// The head and 4 or 8 bytes, filled up to a multiple of 8.
+/// Minimum size of a value: the header and 4 or 8 bytes, padded to a multiple of 8.
 const LEAST: usize = HEADER + 8;
 const SIZE: SizeRules =
     SizeRules { field: 4, least: (Rule::C2, LEAST), most: Rule::C3, multiple: (Rule::C4, 8) };
 
 /// The values of an instance, in the order of the result's counter ids.
 ///
-/// Values of 4 bytes are extended with zeros, whatever the counter's type says. `None` is a value that cannot be read now.
+/// Values of 4 bytes are zero-extended, regardless of the counter type. `None` is a value that cannot be read now.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
     left: usize,
@@ -29,7 +29,7 @@ impl<'a> Values<'a> {
         Self { left, rest, options }
     }
 
-    /// Checks all values; gives what is left after them.
+    /// Checks all values; returns the remaining bytes.
     pub(super) fn check(mut self) -> Result<Section<'a>, BlockError> {
         for _ in 0..self.left {
             Self::value(&mut self.rest, self.options)?;
@@ -37,14 +37,14 @@ impl<'a> Values<'a> {
         Ok(self.rest)
     }
 
-    /// Splits off the value in front.
+    /// Splits off the first value.
     pub(super) fn value(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Option<u64>, BlockError> {
         let offset = rest.offset;
         let header: &CounterData = rest.head(Rule::C1)?;
-        let data = rest.take(header.bytes.get(), &SIZE)?.after(HEADER).bytes;
+        let data = rest.split_off(header.bytes.get(), &SIZE)?.after(HEADER).bytes;
         let width = header.data_bytes.get();
         match width {
-            // C2 left at least 8 bytes of data: neither reading fails, and after C5 nothing can break rule C6.
+            // C2 guarantees at least 8 bytes of data, so neither read fails, and C6 holds for both widths.
             4 => Ok(U32::read_from_prefix(data).ok().map(|(value, _)| value.get().into())),
             8 => Ok(U64::read_from_prefix(data).ok().map(|(value, _)| value.get())),
             0 if options.allow_missing_values && data.len() == LEAST - HEADER => Ok(None),
@@ -58,7 +58,7 @@ impl Iterator for Values<'_> {
 
     fn next(&mut self) -> Option<Option<u64>> {
         self.left = self.left.checked_sub(1)?;
-        // The whole block was checked: there is no error to lose.
+        // The block was checked up front, so this does not fail.
         Self::value(&mut self.rest, self.options).ok()
     }
 

@@ -1,24 +1,22 @@
-//! Writing of the instances of a result.
+//! Writes the instances of a result.
 
 use super::{BlockWriter, WriteError, number};
 use crate::block::instance_list::push_instance;
 use crate::block::raw::MultiInstances;
 
-/// Bytes of a value as [`BlockWriter`] writes it.
+/// The size of a value.
 const VALUE: usize = 16;
 
-/// Writes the instances of a result: for each [`instance`](Self::instance), then [`value`](Self::value) for each counter
-/// id; at the end [`close`](Self::close).
-///
-/// While it is there no other result can be begun; dropped without `close`, the result is given up.
+/// Writes the instances of a result: for each, call [`instance`](Self::instance) and then [`value`](Self::value) once
+/// per counter id; at the end, call [`close`](Self::close). Without `close`, the result is discarded.
 #[derive(Debug)]
 pub struct InstancesWriter<'w, 'v> {
     block: &'w mut BlockWriter<'v>,
-    /// Where the instances' header is.
+    /// The offset of the instances' header.
     at: usize,
     count: usize,
     values_per_instance: usize,
-    /// Values of the last instance that are still to come.
+    /// The number of values of the last instance that are still to be written.
     missing: usize,
 }
 
@@ -32,18 +30,18 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
         Ok(Self { block, at, count: 0, values_per_instance, missing: 0 })
     }
 
-    /// Begins an instance; a name of more than [`MAX_NAME_UNITS`](crate::block::MAX_NAME_UNITS) is cut at the boundary of a
-    /// character.
+    /// Starts an instance; a name longer than [`MAX_NAME_UNITS`](crate::block::MAX_NAME_UNITS) is truncated at a
+    /// character boundary.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Values`] where values of the instance before are missing, [`WriteError::TooLarge`] where there is no
-    /// room for the instance with all its values. Nothing is written then.
+    /// [`WriteError::Values`] if values of the previous instance are missing, [`WriteError::TooLarge`] if the instance
+    /// and all its values do not fit. In both cases nothing is written.
     pub fn instance(&mut self, name: &str, id: u32) -> Result<(), WriteError> {
         self.expect_whole()?;
         let begin = self.block.out.len();
         push_instance(self.block.out, name, id)?;
-        // An instance of which only some values have room would cost those that are whole.
+        // Reserves space for all values, because a partial instance would invalidate the result.
         if let Err(error) = self.block.reserve(VALUE * self.values_per_instance) {
             self.block.out.truncate(begin);
             return Err(error);
@@ -57,7 +55,8 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
     ///
     /// # Errors
     ///
-    /// [`WriteError::Values`] where all values are there already or no instance was begun. Nothing is written then.
+    /// [`WriteError::Values`] if the instance already has all values or none was started, [`WriteError::TooLarge`]. In
+    /// each case nothing is written.
     pub fn value(&mut self, value: Option<u64>) -> Result<(), WriteError> {
         let Some(missing) = self.missing.checked_sub(1) else {
             let expected = if self.count == 0 { 0 } else { self.values_per_instance };
@@ -68,11 +67,11 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
         Ok(())
     }
 
-    /// Ends the result.
+    /// Finishes the result.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Values`] where values of the last instance are missing: the result is given up then.
+    /// [`WriteError::Values`] if values of the last instance are missing. The result is then discarded.
     pub fn close(self) -> Result<(), WriteError> {
         self.expect_whole()?;
         let bytes = number(self.block.out.len() - self.at)?;

@@ -1,10 +1,10 @@
-//! Texts, GUIDs and comments in C.
+//! Writes texts, GUIDs and comments in C.
 
 use std::fmt::Write as _;
 
 use crate::Guid;
 
-/// A GUID as an initialiser: `{ 0x6a1f5d0c, 0x3b2e, 0x4c57, { 0x9d, ... } }`.
+/// A GUID as a C initializer: `{ 0x6a1f5d0c, 0x3b2e, 0x4c57, { 0x9d, ... } }`.
 pub(super) fn guid(guid: Guid) -> String {
     let bytes = guid.to_bytes();
     let [a0, a1, a2, a3, b0, b1, c0, c1, rest @ ..] = bytes;
@@ -18,14 +18,14 @@ pub(super) fn guid(guid: Guid) -> String {
     )
 }
 
-/// A text between the quotes of a literal, in ASCII alone.
+/// The contents of a string literal for a text, in ASCII.
 pub(super) fn literal(text: &str) -> String {
     let mut literal = String::new();
     for c in text.chars() {
         let code = u32::from(c);
-        // Writing into a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match c {
-            // Three question marks can be a trigraph.
+            // The question mark is escaped to avoid trigraphs.
             '"' | '\\' | '?' => write!(literal, "\\{c}"),
             ' '..='~' => write!(literal, "{c}"),
             _ if code < 0xA0 => write!(literal, "\\{code:03o}"),
@@ -36,7 +36,7 @@ pub(super) fn literal(text: &str) -> String {
     literal
 }
 
-/// A text in a comment: one line, without ends of comments or characters that nobody sees.
+/// A text in a form that is safe in a C comment: one line, without comment delimiters and invisible characters.
 pub(super) fn comment(text: &str) -> String {
     let is_seen = |c: char| c.escape_debug().len() == 1 || matches!(c, '\'' | '"' | '\\');
     let seen: String = text
@@ -55,7 +55,7 @@ pub(super) fn comment(text: &str) -> String {
     words.join(" ").replace("*/", "* /").replace("/*", "/ *")
 }
 
-/// A name for the guard against a second inclusion.
+/// The name of the include guard for a file.
 pub(super) fn guard(name: &str) -> String {
     let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
     format!("TACHO_MANIFEST_{}_H", letters.collect::<String>())
@@ -74,9 +74,9 @@ mod tests {
         assert_eq!(comment("a */ b /* c\n\t\u{202e}d 'x' \\ é"), "a * / b / * c ?d 'x' \\ é");
         assert_eq!(comment("*//*/"), "* // * /");
         assert_eq!(guard("a-b.man"), "TACHO_MANIFEST_A_B_MAN_H");
-        let made = guid(Guid::from_u128(0x6a1f5d0c_3b2e_4c57_9d3a_0f2c8d1e7a40));
+        let literal = guid(Guid::from_u128(0x6a1f5d0c_3b2e_4c57_9d3a_0f2c8d1e7a40));
         assert_eq!(
-            made,
+            literal,
             "{ 0x6a1f5d0c, 0x3b2e, 0x4c57, { 0x9d, 0x3a, 0x0f, 0x2c, 0x8d, 0x1e, 0x7a, 0x40 } }"
         );
     }

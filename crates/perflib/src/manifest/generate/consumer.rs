@@ -1,4 +1,4 @@
-//! The C header for consumers: names, GUIDs and ids.
+//! Generates the C header for consumers, with names, GUIDs and ids.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,9 @@ use super::c_text::{comment, guard, guid, literal};
 use super::names::{Names, camel};
 use crate::registration::CounterSetInfo;
 
-/// The header for consumers of a manifest's counter sets, as `ctrpp -ch` makes it: per set `<symbol>Guid` and
-/// `<symbol>_NAME`, per counter a macro with its id, named by its symbol where it has one.
+/// The header for consumers of a manifest's counter sets, like the one that `ctrpp -ch` generates: `<symbol>Guid` and
+/// `<symbol>_NAME` for each set, and a macro with the id of each counter, named after the counter's symbol if it has
+/// one.
 pub fn consumer_header(manifest: &Manifest) -> String {
     let sets: Vec<_> = manifest.counter_sets().collect();
     let symbols = manifest.provider.counter_sets.iter().map(|set| {
@@ -19,9 +20,9 @@ pub fn consumer_header(manifest: &Manifest) -> String {
     header(&file, sets.iter().zip(symbols))
 }
 
-/// The header for consumers of any counter sets; names follow from those of sets and counters: `ProcessorInformationGuid`,
-/// `ProcessorInformation_NAME`, `ProcessorInformation_PercentProcessorTime`. The text depends on the sets and their order
-/// alone. `title` stands in the first line and in the guard.
+/// The header for consumers of any counter sets. C names are derived from the names of sets and counters, such as
+/// `ProcessorInformationGuid`, `ProcessorInformation_NAME`, `ProcessorInformation_PercentProcessorTime`. The output
+/// depends only on the sets, their order, and `title`, which appears in the first comment and the include guard.
 pub fn consumer_header_of<'a>(title: &str, sets: impl IntoIterator<Item = &'a CounterSetInfo>) -> String {
     let symbols = |set: &CounterSetInfo| {
         let symbol = match camel(&set.name) {
@@ -33,7 +34,7 @@ pub fn consumer_header_of<'a>(title: &str, sets: impl IntoIterator<Item = &'a Co
     header(title, sets.into_iter().map(|set| (set, symbols(set))))
 }
 
-/// A set's symbol, and those of its counters.
+/// The symbol of a set, and the symbols of its counters.
 type Symbols = (String, Vec<Option<String>>);
 
 fn header<'a>(title: &str, sets: impl Iterator<Item = (&'a CounterSetInfo, Symbols)>) -> String {
@@ -44,20 +45,20 @@ fn header<'a>(title: &str, sets: impl Iterator<Item = (&'a CounterSetInfo, Symbo
         comment(title)
     );
     let sets: Vec<_> = sets.collect();
-    // Names that were given by hand go first.
+    // Reserve the names that the manifest specifies before any names are derived.
     let mut names = Names::default();
     let given = sets.iter().flat_map(|(_, (_, counters))| counters.iter().flatten());
-    given.for_each(|symbol| drop(names.take(symbol)));
+    given.for_each(|symbol| drop(names.unique(symbol)));
     for (set, (symbol, counters)) in &sets {
-        let symbol = names.take(symbol);
-        // Writing into a string does not fail.
+        let symbol = names.unique(symbol);
+        // Writing to a string cannot fail.
         let _ = write!(
             out,
             "\n/* {} */\n#define {} TACHO_W(\"{}\")\nstatic const GUID {} = {};\n",
             comment(&format!("{}: {}", set.name, set.help)),
-            names.take(&format!("{symbol}_NAME")),
+            names.unique(&format!("{symbol}_NAME")),
             literal(&set.name),
-            names.take(&format!("{symbol}Guid")),
+            names.unique(&format!("{symbol}Guid")),
             guid(set.guid),
         );
         for (counter, given) in set.counters.iter().zip(counters) {
@@ -66,7 +67,7 @@ fn header<'a>(title: &str, sets: impl Iterator<Item = (&'a CounterSetInfo, Symbo
                     name if name.is_empty() => format!("Counter{}", counter.id),
                     name => name,
                 };
-                names.take(&format!("{symbol}_{name}"))
+                names.unique(&format!("{symbol}_{name}"))
             });
             let what = comment(&format!("{} ({})", counter.name, counter.counter_type));
             let _ = writeln!(out, "#define {name} {} /* {what} */", id(counter.id));
@@ -76,7 +77,7 @@ fn header<'a>(title: &str, sets: impl Iterator<Item = (&'a CounterSetInfo, Symbo
     out
 }
 
-/// An id as a number of C: those beyond `int` say that they are unsigned.
+/// An id as a C literal, with the suffix `u` if it does not fit in an `int`.
 pub(super) fn id(id: u32) -> String {
     if i32::try_from(id).is_ok() { id.to_string() } else { format!("{id}u") }
 }

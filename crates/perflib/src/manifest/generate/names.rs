@@ -1,8 +1,9 @@
-//! Names for generated code.
+//! Derives names for generated code.
 
 use std::collections::{HashMap, HashSet};
 
-/// The words of a name: `% Disk Reads/sec` is percent, Disk, Reads, per, sec; `ShopRequests` is Shop, Requests.
+/// Splits a name into words: `% Disk Reads/sec` becomes percent, Disk, Reads, per, sec; `ShopRequests` becomes Shop,
+/// Requests.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut previous = ' ';
@@ -31,7 +32,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// `DiskReadsPerSec`. Empty where a name has no letters or digits of ASCII.
+/// The name in camel case, such as `DiskReadsPerSec`. Empty if the name has no ASCII letters or digits, nor `%` or `/`.
 pub(super) fn camel(name: &str) -> String {
     let capital = |word: String| {
         let rest = word.get(1..).unwrap_or_default();
@@ -45,7 +46,7 @@ pub(super) fn camel(name: &str) -> String {
     not_a_number(words(name).into_iter().map(capital).collect())
 }
 
-/// `disk_reads_per_sec`.
+/// The name in snake case, such as `disk_reads_per_sec`.
 pub(super) fn snake(name: &str) -> String {
     not_a_number(words(name).join("_").to_lowercase())
 }
@@ -54,37 +55,37 @@ fn not_a_number(name: String) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("n{name}") } else { name }
 }
 
-/// Names that are given out once.
+/// Generates unique names.
 #[derive(Default)]
 pub(super) struct Names {
-    taken: HashSet<String>,
-    /// The number to try next, by name.
+    used: HashSet<String>,
+    /// For each name, the next suffix to try.
     next: HashMap<String, u64>,
 }
 
 impl Names {
-    /// The name, or the first of `name_2`, `name_3`, ... that is free.
-    pub(super) fn take(&mut self, name: &str) -> String {
-        if self.taken.insert(name.to_owned()) {
+    /// Returns the name if it is unused; otherwise the first unused name among `name_2`, `name_3`, and so on.
+    pub(super) fn unique(&mut self, name: &str) -> String {
+        if self.used.insert(name.to_owned()) {
             return name.to_owned();
         }
         let next = self.next.entry(name.to_owned()).or_insert(2);
         loop {
             let numbered = format!("{name}_{next}");
             *next += 1;
-            if self.taken.insert(numbered.clone()) {
+            if self.used.insert(numbered.clone()) {
                 return numbered;
             }
         }
     }
 }
 
-/// Words that Rust keeps for itself.
+/// The keywords of Rust.
 const RUST_WORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern false \
     final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self Self static struct \
     super trait true try type typeof unsafe unsized use virtual where while yield";
 
-/// A name as an identifier of Rust; `otherwise` where nothing is left of it.
+/// Converts a name to a Rust identifier; returns `otherwise` if the name is empty.
 pub(super) fn rust_identifier(name: String, otherwise: &str) -> String {
     match name {
         name if name.is_empty() => otherwise.to_owned(),
@@ -114,6 +115,6 @@ mod tests {
         assert_eq!(rust_identifier("type".into(), "x"), "type_");
         assert_eq!(rust_identifier(String::new(), "x"), "x");
         let mut names = Names::default();
-        assert_eq!(["a", "a", "a_2", "a"].map(|name| names.take(name)), ["a", "a_2", "a_2_2", "a_3"]);
+        assert_eq!(["a", "a", "a_2", "a"].map(|name| names.unique(name)), ["a", "a_2", "a_2_2", "a_3"]);
     }
 }

@@ -1,4 +1,5 @@
-//! The C header for providers: ids, GUIDs, the description of each set, a function that starts and one that stops.
+//! Generates the C header for providers, with ids, GUIDs, the description of each set, and functions to start and stop
+//! the provider.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -14,21 +15,23 @@ use super::consumer::id;
 use super::names::Names;
 use crate::registration::{CounterInfo, InstanceType};
 
-/// Where the values of an instance begin, and how far apart they are.
+/// The offset of an instance's first value.
 const FIRST_OFFSET: usize = 32;
+/// The distance between the offsets of two consecutive values.
 const VALUE_BYTES: usize = 8;
 
-/// `ERROR_ALREADY_EXISTS` of winerror.h.
+/// `ERROR_ALREADY_EXISTS` in winerror.h.
 const ALREADY_EXISTS: u32 = 183;
 
-/// The header for a provider in C or C++, over perflib.h: `<prefix>CounterInitialize` starts the provider and declares its
-/// sets, `<prefix>CounterCleanup` stops it; the handle is `<prefix><provider symbol>`, GUIDs are `<prefix><symbol>Guid`, ids
-/// are macros named by the counters' symbols. With `callback="custom"` the first one takes the callback and the functions
-/// for memory. Any number of source files can include it: they share the handle.
+/// The header for a provider in C or C++, which uses perflib.h. `<prefix>CounterInitialize` starts the provider and
+/// declares its sets; `<prefix>CounterCleanup` stops the provider. The handle is `<prefix><provider symbol>`, and GUIDs
+/// are `<prefix><symbol>Guid`. The counters' ids are macros, named after the counters' symbols. With
+/// `callback="custom"`, `CounterInitialize` has parameters for the callback and the memory functions. All source files
+/// that include the header share the handle.
 ///
 /// # Errors
 ///
-/// The provider runs in the kernel, the prefix is no beginning of a C identifier, or a name that it begins is taken.
+/// The provider runs in the kernel, the prefix cannot start a C identifier, or a name with the prefix is already used.
 pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, GenerateError> {
     if values::symbol(&format!("{prefix}x")).is_err() {
         return Err(GenerateError::new(format!("the prefix '{prefix}' cannot begin a C identifier")));
@@ -37,7 +40,7 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     let symbol = provider.symbol.as_ref().filter(|_| provider.provider_type == ProviderType::UserMode);
     let Some(symbol) = symbol else {
         return Err(GenerateError::new(
-            "the provider runs in the kernel: code can be made for user mode alone",
+            "the provider runs in the kernel: code can be generated only for user mode",
         ));
     };
     let sets = &provider.counter_sets;
@@ -63,7 +66,7 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
          HANDLE {handle} __attribute__((weak)) = 0;\n#ifdef __cplusplus\n}}\n#endif\n"
     );
     functions(&mut out, manifest, prefix, &handle);
-    // Macros last: no name of the code above can be one of them.
+    // Macros come last, so that they do not replace names in the code above.
     out.push_str("\n/* Ids of the counters. */\n");
     for counter in sets.iter().flat_map(|set| &set.counters) {
         if let Some(symbol) = &counter.symbol {
@@ -75,21 +78,21 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     Ok(out)
 }
 
-/// Names that a prefix makes may be those of the counters, which have none, or anybody else's.
+/// Checks that the names with the prefix are unique, and that they are neither symbols of counters nor reserved.
 fn check_names(manifest: &Manifest, prefix: &str, handle: &str) -> Result<(), GenerateError> {
     let sets = &manifest.provider.counter_sets;
     let [initialize, cleanup] = FUNCTIONS.map(|function| format!("{prefix}{function}"));
     let guids = sets.iter().map(|set| format!("{prefix}{}Guid", set.symbol));
-    let made: Vec<_> =
+    let generated: Vec<_> =
         [initialize, cleanup, handle.to_owned(), format!("{handle}Guid")].into_iter().chain(guids).collect();
     let counters = sets.iter().flat_map(|set| &set.counters).filter_map(|counter| counter.symbol.as_deref());
     let counters: HashSet<_> = counters.collect();
     let mut seen = HashSet::new();
-    for name in &made {
+    for name in &generated {
         let is_local = name == handle && LOCALS.contains(&handle);
         if counters.contains(name.as_str()) || !seen.insert(name) || is_local || owner_of(name).is_some() {
             return Err(GenerateError::new(format!(
-                "the prefix '{prefix}' makes the name {name}, which is taken: choose another prefix"
+                "the prefix '{prefix}' creates the name {name}, which is already used: choose another prefix"
             )));
         }
     }
@@ -116,24 +119,25 @@ fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) 
     };
     let _ = write!(
         out,
-        "\n/* Stops the provider; its sets and instances are gone. */\n\
+        "\n/* Stops the provider and removes its sets and instances. */\n\
          static inline ULONG {prefix}CounterCleanup(void)\n{{\n    ULONG status = 0;\n    if ({handle} != 0) {{\n        \
          status = PerfStopProvider({handle});\n        {handle} = 0;\n    }}\n    return status;\n}}\n\
-         \n/* Starts the provider and declares its counter sets. 0, or the code of what failed; then nothing is left.\n \
-          * 183 (ERROR_ALREADY_EXISTS) where it runs already. */\n\
+         \n/* Starts the provider and declares its counter sets. Returns 0, or an error code after cleaning up:\n \
+          * 183 (ERROR_ALREADY_EXISTS) if it is already running. */\n\
          static inline ULONG {prefix}CounterInitialize({parameters})\n{{\n"
     );
     let mut names = Names::default();
-    for taken in [handle].into_iter().chain(LOCALS) {
-        names.take(taken);
+    for used in [handle].into_iter().chain(LOCALS) {
+        names.unique(used);
     }
     let locals: Vec<_> =
-        provider.counter_sets.iter().map(|set| names.take(&format!("{}Template", set.symbol))).collect();
+        provider.counter_sets.iter().map(|set| names.unique(&format!("{}Template", set.symbol))).collect();
     for (set, local) in provider.counter_sets.iter().zip(&locals) {
         template(out, set, local, manifest);
     }
     let _ = writeln!(out, "    GUID provider = {handle}Guid;");
-    // A second provider would take the handle of the first one, which nobody could stop then.
+    // Without this check, a second call would overwrite the handle, and the first provider could not be stopped any
+    // more.
     let _ = write!(out, "    if ({handle} != 0) {{\n        return {ALREADY_EXISTS};\n    }}\n");
     if provider.callback == Callback::Custom {
         let _ = write!(
@@ -155,7 +159,7 @@ fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) 
     let _ = write!(out, "    return status;\n}}\n");
 }
 
-/// `PERF_COUNTERSET_INFO` with its counters.
+/// Writes the `PERF_COUNTERSET_INFO` of a set and the `PERF_COUNTER_INFO` of its counters.
 fn template(out: &mut String, set: &CounterSet, local: &str, manifest: &Manifest) {
     let count = set.counters.len();
     let instances = match set.info.instance_type {
@@ -173,20 +177,20 @@ fn template(out: &mut String, set: &CounterSet, local: &str, manifest: &Manifest
         guid(set.info.guid),
         guid(manifest.provider.guid.value),
     );
-    for (place, counter) in set.counters.iter().enumerate() {
+    for (index, counter) in set.counters.iter().enumerate() {
         let _ =
-            writeln!(out, "            {},", counter_info(&counter.info, FIRST_OFFSET + place * VALUE_BYTES));
+            writeln!(out, "            {},", counter_info(&counter.info, FIRST_OFFSET + index * VALUE_BYTES));
     }
     let _ = write!(out, "        }},\n    }};\n");
 }
 
-/// `PERF_COUNTER_INFO`: id, type, attributes, size, detail level, scale, offset.
+/// An initializer for a `PERF_COUNTER_INFO`: id, type, attributes, size, detail level, scale, offset.
 fn counter_info(counter: &CounterInfo, offset: usize) -> String {
     let bytes = match counter.counter_type.size() {
         Size::Dword => 4,
         _ => 8,
     };
-    // winperf.h has a name for each type of the schema.
+    // winperf.h defines a constant for each type in the schema.
     format!(
         "{{ {}, {}, {:#x}, {bytes}, {}, {}, {offset} }}",
         id(counter.id),

@@ -1,4 +1,4 @@
-//! Rust: a struct with `#[derive(CounterSet)]` per counter set.
+//! Generates Rust code: one struct with `#[derive(CounterSet)]` per counter set.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,18 +13,18 @@ use super::GenerateError;
 use super::names::{Names, camel, rust_identifier, snake};
 use crate::registration::{Attributes, CounterInfo};
 
-/// The longest line of attributes.
+/// Maximum length of a line with attributes.
 const MAX_LINE: usize = 110;
 
-/// A struct for each counter set, over the crate `tachograph-publish`: the struct's name is made of the set's symbol, the
-/// fields' of symbols or names. A base that belongs to one average or fraction goes into its field, all others are fields
-/// of their own. Counters without a name get one that says what they are.
+/// Generates a struct for each counter set, for the crate `tachograph-publish`. Struct names are derived from the sets'
+/// symbols, field names from the counters' symbols or names. If a base belongs to only one average or fraction, the two
+/// share a field; other bases have fields of their own. Counters without a name get a generated one.
 ///
-/// `reference` has no counterpart: the values live in the struct.
+/// The attribute `reference` is ignored, because the values are stored in the struct.
 ///
 /// # Errors
 ///
-/// A counter is a text.
+/// A counter has a text type.
 pub fn rust(manifest: &Manifest) -> Result<String, GenerateError> {
     let provider = &manifest.provider;
     let file = manifest.file.file_name().unwrap_or_default().to_string_lossy();
@@ -34,7 +34,7 @@ pub fn rust(manifest: &Manifest) -> Result<String, GenerateError> {
     );
     let mut names = Names::default();
     for set in &provider.counter_sets {
-        let name = names.take(&rust_identifier(camel(&set.symbol), "Counters"));
+        let name = names.unique(&rust_identifier(camel(&set.symbol), "Counters"));
         struct_of(&mut out, provider, set, &name)?;
     }
     Ok(out)
@@ -51,15 +51,15 @@ fn struct_of(
     keys.push(format!("provider_guid = \"{}\"", provider.guid.value));
     keys.push(text_key("provider", &provider.name));
     keys.extend(SET_ATTRIBUTES.iter().filter_map(|attribute| key_of(attribute, &set.info)));
-    // Writing into a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(out);
     help(out, "", &set.info.help, &set.info.name, &mut keys);
     let _ = writeln!(out, "#[derive(::tachograph_publish::CounterSet)]");
     attribute(out, "", "counter_set", &keys);
     let _ = writeln!(out, "pub struct {name} {{");
     let fields = Fields::of(set);
-    for (place, counter) in set.counters.iter().enumerate() {
-        fields.field(out, place, counter)?;
+    for (index, counter) in set.counters.iter().enumerate() {
+        fields.field(out, index, counter)?;
     }
     let _ = writeln!(out, "}}");
     Ok(())
@@ -68,45 +68,46 @@ fn struct_of(
 /// The fields of a struct.
 struct Fields<'a> {
     set: &'a CounterSet,
-    /// By place: the field's name, and the counter's.
+    /// For each counter, the names of its field and of the counter.
     names: Vec<(String, String)>,
-    /// By id.
-    places: HashMap<u32, usize>,
-    /// How many counters refer to a place.
+    /// The indexes of counters, by id.
+    indexes: HashMap<u32, usize>,
+    /// For each counter, the number of counters that it is a companion of.
     uses: Vec<u32>,
-    /// Whether a place is the base in the field of another.
+    /// For each counter, whether it is a base that shares the field of its counter.
     is_part: Vec<bool>,
 }
 
 impl<'a> Fields<'a> {
     fn of(set: &'a CounterSet) -> Self {
-        let places: HashMap<_, _> =
-            set.counters.iter().enumerate().map(|(place, counter)| (counter.info.id, place)).collect();
+        let indexes: HashMap<_, _> =
+            set.counters.iter().enumerate().map(|(index, counter)| (counter.info.id, index)).collect();
         let mut uses = vec![0; set.counters.len()];
         let companions = |counter: &Counter| counter.info.companions();
-        for place in set.counters.iter().flat_map(companions).filter_map(|id| places.get(&id)) {
-            uses[*place] += 1;
+        for index in set.counters.iter().flat_map(companions).filter_map(|id| indexes.get(&id)) {
+            uses[*index] += 1;
         }
         let is_part = vec![false; set.counters.len()];
-        let mut fields = Self { set, names: names_of(set), places, uses, is_part };
+        let mut fields = Self { set, names: names_of(set), indexes, uses, is_part };
         for base in set.counters.iter().filter_map(|counter| fields.own_base(counter)).collect::<Vec<_>>() {
             fields.is_part[base] = true;
         }
         fields
     }
 
-    /// The base that is part of a counter's field: used by no other counter, and of a type that has a field for both.
+    /// The index of the base that shares a counter's field. `None` if another counter uses the base, or if the counter
+    /// type has no field type for both.
     fn own_base(&self, counter: &Counter) -> Option<usize> {
         pair_field(counter.info.counter_type)?;
-        let place = *self.places.get(&counter.info.base_id?)?;
-        (self.uses[place] == 1).then_some(place)
+        let index = *self.indexes.get(&counter.info.base_id?)?;
+        (self.uses[index] == 1).then_some(index)
     }
 
-    fn field(&self, out: &mut String, place: usize, counter: &Counter) -> Result<(), GenerateError> {
-        if self.is_part[place] {
+    fn field(&self, out: &mut String, index: usize, counter: &Counter) -> Result<(), GenerateError> {
+        if self.is_part[index] {
             return Ok(());
         }
-        let (field, name) = &self.names[place];
+        let (field, name) = &self.names[index];
         let mut keys = vec![text_key("name", name), format!("id = {}", counter.info.id)];
         let field_type = match self.own_base(counter) {
             Some(base) => {
@@ -123,7 +124,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// A field with one number.
+    /// The type of a field with a single number. Adds the keys that it needs.
     fn plain_field(&self, counter: &Counter, keys: &mut Vec<String>) -> Result<&'static str, GenerateError> {
         let (field_type, default) = match counter.info.counter_type {
             T::TEXT => {
@@ -144,7 +145,7 @@ impl<'a> Fields<'a> {
         }
         let [base, time, frequency, multiplier] =
             counter.info.counter_type.companions().map(|needed| needed.is_some());
-        // A companion that the type does not need says nothing: the derive refuses it.
+        // The derive macro rejects a companion that the type does not need.
         let roles = [
             ("base", counter.info.base_id, base || takes_base(counter.info.counter_type)),
             ("time", counter.info.time_id, time),
@@ -152,14 +153,14 @@ impl<'a> Fields<'a> {
             ("multiplier", counter.info.multiplier_id, multiplier),
         ];
         for (key, id, is_of_use) in roles {
-            if let Some(place) = id.filter(|_| is_of_use).and_then(|id| self.places.get(&id)) {
-                keys.push(format!("{key} = {}", self.names[*place].0));
+            if let Some(index) = id.filter(|_| is_of_use).and_then(|id| self.indexes.get(&id)) {
+                keys.push(format!("{key} = {}", self.names[*index].0));
             }
         }
         Ok(field_type)
     }
 
-    /// How the counter is shown and added up.
+    /// Adds the keys for display and other attributes that differ from the defaults.
     fn shown(&self, counter: &Counter, keys: &mut Vec<String>) {
         let plain = CounterInfo::new(0, "", counter.info.counter_type);
         keys.extend(COUNTER_ATTRIBUTES.iter().filter_map(|attribute| {
@@ -180,7 +181,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The key of an attribute that manifests have; the help is documentation.
+/// An attribute as a key with its value. `None` for help texts, which become doc comments, and for attributes that are
+/// not in both notations.
 fn key_of<T>(attribute: &Attribute<T>, of: &T) -> Option<String> {
     attribute.name(Notation::Manifest)?;
     let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(of));
@@ -191,7 +193,7 @@ fn key_of<T>(attribute: &Attribute<T>, of: &T) -> Option<String> {
     }
 }
 
-/// The type of the field that holds a value of this type with its base.
+/// The field type that holds a value of this counter type together with its base.
 fn pair_field(counter_type: T) -> Option<&'static str> {
     match counter_type {
         T::AVERAGE_TIMER => Some("Timer"),
@@ -202,11 +204,12 @@ fn pair_field(counter_type: T) -> Option<&'static str> {
     }
 }
 
-/// Names of fields and counters. Where a counter has no name, it is called by its id, or as the base of another.
+/// The names of fields and counters. A counter without a name is named after the counter that it is the base of, or by
+/// its id.
 fn names_of(set: &CounterSet) -> Vec<(String, String)> {
     let mut fields = Names::default();
     let named = || set.counters.iter().filter(|counter| !counter.info.name.is_empty());
-    let mut taken: std::collections::HashSet<String> =
+    let mut used: std::collections::HashSet<String> =
         named().map(|counter| fold_case(&counter.info.name)).collect();
     let bases: HashMap<u32, &str> =
         named().filter_map(|counter| Some((counter.info.base_id?, &*counter.info.name))).collect();
@@ -219,19 +222,20 @@ fn names_of(set: &CounterSet) -> Vec<(String, String)> {
                 let of_id = std::iter::successors(Some(format!("Counter {}", counter.info.id)), |name| {
                     Some(format!("{name}_"))
                 });
-                let mut free = of_base.into_iter().chain(of_id).filter(|name| taken.insert(fold_case(name)));
+                let mut free = of_base.into_iter().chain(of_id).filter(|name| used.insert(fold_case(name)));
                 free.next().unwrap_or_default()
             }
         };
         let of_symbol = counter.symbol.as_deref().map(|symbol| snake(without_set(symbol, &set.symbol)));
         let field = of_symbol.filter(|field| !field.is_empty()).unwrap_or_else(|| snake(&name));
         let field = rust_identifier(field, &format!("counter_{}", counter.info.id));
-        names.push((fields.take(&field), name));
+        names.push((fields.unique(&field), name));
     }
     names
 }
 
-/// A counter's symbol without that of its set: `ShopRequests` of `Shop` is `Requests`.
+/// A counter's symbol without the prefix that is its set's symbol: in the set `Shop`, `ShopRequests` becomes
+/// `Requests`.
 fn without_set<'a>(symbol: &'a str, set: &str) -> &'a str {
     match symbol.strip_prefix(set) {
         Some(rest) if rest.starts_with(|c: char| c == '_' || c.is_ascii_uppercase()) => rest,
@@ -240,11 +244,12 @@ fn without_set<'a>(symbol: &'a str, set: &str) -> &'a str {
 }
 
 fn text_key(key: &str, text: &str) -> String {
-    // What Rust prints for debugging is a literal; the few characters that nobody sees are escaped.
+    // `Debug` writes a valid Rust literal, with invisible characters escaped.
     format!("{key} = {text:?}")
 }
 
-/// The help as documentation; where that would change it, as a key beside documentation by name.
+/// Writes the help text as a doc comment. If a doc comment would change the text, adds it as a key instead, and writes
+/// the name as the doc comment.
 fn help(out: &mut String, indent: &str, text: &str, name: &str, keys: &mut Vec<String>) {
     match plain(text) {
         Some(text) => {
@@ -258,7 +263,7 @@ fn help(out: &mut String, indent: &str, text: &str, name: &str, keys: &mut Vec<S
     }
 }
 
-/// The text, if it reads the same in a line of documentation: no line ends, nothing invisible, no markup.
+/// The text, if a doc comment does not change it: one line, without invisible characters and markup.
 fn plain(text: &str) -> Option<&str> {
     let is_plain =
         |c: char| (c.escape_debug().len() == 1 || c == '\'' || c == '"') && !"`<>[]*_\\#".contains(c);
@@ -266,7 +271,7 @@ fn plain(text: &str) -> Option<&str> {
     (!text.is_empty() && is_trimmed && text.chars().all(is_plain)).then_some(text)
 }
 
-/// `#[name(key, key)]`, on one line where it fits.
+/// Writes `#[name(key, key)]`, on one line if it fits.
 fn attribute(out: &mut String, indent: &str, name: &str, keys: &[String]) {
     let line = format!("{indent}#[{name}({})]", keys.join(", "));
     if line.chars().count() <= MAX_LINE {

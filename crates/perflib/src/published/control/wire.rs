@@ -1,7 +1,8 @@
-//! The bytes of requests and answers, over the socket beside a file. Nothing here waits but [`Wire::poll`].
+//! Sends requests and receives answers over the socket next to a published file. Only [`Wire::poll`] blocks.
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,9 +12,7 @@ use rustix::net::{
 };
 use tachograph_shm::control::{ANSWER, Request};
 
-use crate::published::member::Member;
-
-/// A socket with what has still to be sent, and the beginning of an answer.
+/// A socket, with output that has not been sent yet and the first bytes of an incomplete answer.
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: OwnedFd,
@@ -22,25 +21,24 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// A connection to the socket beside a file, made without waiting; whoever answers must be the owner of the file.
-    pub(super) fn connect(member: &Member) -> io::Result<Self> {
+    /// Connects without blocking. The process at the other end must belong to `owner`, the owner of the file.
+    pub(super) fn connect(path: &Path, owner: u32) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        let path = member.folder().socket_path(member.file_name());
         connect(&socket, &SocketAddrUnix::new(path)?)?;
         let peer = socket_peercred(&socket)?;
-        if peer.uid.as_raw() != member.key().owner {
-            return Err(io::Error::other("the socket beside its file is another user's"));
+        if peer.uid.as_raw() != owner {
+            return Err(io::Error::other("its socket belongs to another user"));
         }
         Ok(Self { socket, output: Vec::new(), input: Vec::new() })
     }
 
-    /// Adds a request to what has to be sent.
+    /// Queues a request for [`send`](Self::send).
     pub(super) fn push(&mut self, request: &Request) {
         request.encode(&mut self.output);
     }
 
-    /// Sends what can be sent at once.
+    /// Sends as much as possible without blocking.
     pub(super) fn send(&mut self) -> io::Result<()> {
         while !self.output.is_empty() {
             match send(&self.socket, &self.output, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
@@ -52,8 +50,8 @@ impl Wire {
         Ok(())
     }
 
-    /// Hands out the answers that came.
-    pub(super) fn receive(&mut self, mut take: impl FnMut(u32) -> io::Result<()>) -> io::Result<()> {
+    /// Calls `handle` with the code of each answer that has arrived.
+    pub(super) fn receive(&mut self, mut handle: impl FnMut(u32) -> io::Result<()>) -> io::Result<()> {
         let mut bytes = [0; 256];
         loop {
             let count = match recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
@@ -67,13 +65,13 @@ impl Wire {
                 self.input.push(byte);
                 if let Ok(answer) = <[u8; ANSWER]>::try_from(&self.input[..]) {
                     self.input.clear();
-                    take(u32::from_le_bytes(answer))?;
+                    handle(u32::from_le_bytes(answer))?;
                 }
             }
         }
     }
 
-    /// Waits until there is something to read, or room to write where something has to be written.
+    /// Waits until the socket is readable or, if there is unsent output, writable. Returns false after the timeout.
     pub(super) fn poll(&self, timeout: Duration) -> io::Result<bool> {
         let mut events = PollFlags::IN;
         if !self.output.is_empty() {
@@ -83,7 +81,7 @@ impl Wire {
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
         match poll(&mut [PollFd::new(&self.socket, events)], Some(&timeout)) {
             Ok(ready) => Ok(ready > 0),
-            // A signal: the deadline is looked at again.
+            // Interrupted by a signal. True lets the caller poll again with the remaining time.
             Err(rustix::io::Errno::INTR) => Ok(!is_over),
             Err(error) => Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! Writing of registration data.
+//! Encodes registration data.
 
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
@@ -12,21 +12,20 @@ use crate::block::raw::{
 use crate::block::text::push_text;
 use crate::registration::{CounterInfo, CounterSetInfo};
 
-/// How large registration data can be, in bytes: 128 MiB.
+/// Maximum size of registration data: 128 MiB.
 ///
 /// Source: the limit in \[MS-PCQ\].
 pub const MAX_REGISTRATION_BYTES: usize = 128 << 20;
 
-/// Primary language of the LCIDs of English.
+/// The primary language id of English.
 const ENGLISH: u32 = 9;
 
-/// Writes what a request asks for; what the buffer holds is gone.
+/// Encodes the requested data into `out`, which is cleared first and is empty after an error.
 ///
 /// # Errors
 ///
-/// The buffer is empty then. [`ErrorCode::ITEM_ID_NOT_FOUND`] for a counter that the set has not,
-/// [`ErrorCode::RESOURCE_LANG_NOT_FOUND`] for a language other than the default and English,
-/// [`ErrorCode::OUT_OF_MEMORY`] for more than [`MAX_REGISTRATION_BYTES`].
+/// [`ErrorCode::ITEM_ID_NOT_FOUND`] for an unknown counter, [`ErrorCode::RESOURCE_LANG_NOT_FOUND`] for a language other
+/// than the default and English, [`ErrorCode::OUT_OF_MEMORY`] if the data would exceed [`MAX_REGISTRATION_BYTES`].
 ///
 /// ```
 /// use tachograph_counters::CounterType;
@@ -110,7 +109,7 @@ fn registration(counter: &CounterInfo) -> CounterRegistration {
     }
 }
 
-/// Writes a string block. Offsets count from its start; an empty text is none.
+/// Writes a string block. Offsets are relative to the start of the block; empty texts are omitted.
 fn push_strings<'a>(
     texts: impl ExactSizeIterator<Item = (u32, &'a str)>,
     out: &mut Vec<u8>,
@@ -120,7 +119,7 @@ fn push_strings<'a>(
     let strings = head_bytes + texts.len() * header_bytes;
     within_bound(strings)?;
     out.resize(strings, 0);
-    for (place, (id, text)) in texts.enumerate() {
+    for (index, (id, text)) in texts.enumerate() {
         let mut offset = WILDCARD_ID.into();
         if !text.is_empty() {
             offset = number(out.len())?;
@@ -128,7 +127,7 @@ fn push_strings<'a>(
             within_bound(out.len())?;
         }
         let header = StringHeader { counter_id: id.into(), offset };
-        let at = head_bytes + place * header_bytes;
+        let at = head_bytes + index * header_bytes;
         out[at..at + header_bytes].copy_from_slice(header.as_bytes());
     }
     out.resize(round_up_8(out.len()), 0);
@@ -141,7 +140,7 @@ fn within_bound(bytes: usize) -> Result<(), ErrorCode> {
     if bytes > MAX_REGISTRATION_BYTES { Err(ErrorCode::OUT_OF_MEMORY) } else { Ok(()) }
 }
 
-/// A size or count as registration data holds it.
+/// Converts a size or count to a 32-bit field of registration data.
 fn number(number: usize) -> Result<U32, ErrorCode> {
     u32::try_from(number).map(U32::new).map_err(|_| ErrorCode::OUT_OF_MEMORY)
 }

@@ -1,4 +1,4 @@
-//! Decoding of a set's registration.
+//! Decodes a set's registration.
 
 use tachograph_schema::{
     Aggregate, Attributes, CompanionFault, CounterInfo, CounterSetInfo, CounterType, Guid, InstanceType,
@@ -11,10 +11,10 @@ use crate::block::section::Section;
 use crate::block::unique::repeated;
 use crate::block::{BlockError, Expected, Found, MAX_COUNTERS, Rule, WILDCARD_ID};
 
-/// A counter set as its registration data has it: without texts, which are queried separately.
+/// A counter set decoded from registration data. Its texts are empty, because they have separate requests.
 pub type RegisteredSet = CounterSetInfo;
 
-/// A counter as its registration data has it: without texts. An unknown aggregate is undefined.
+/// A counter decoded from registration data. Its texts are empty. An unknown aggregate is replaced by the default.
 pub type RegisteredCounter = CounterInfo;
 
 /// Checks that a decoded set is the one that was requested.
@@ -33,12 +33,12 @@ pub fn expect_guid(set: &CounterSetInfo, guid: Guid) -> Result<(), BlockError> {
 const HEADER: usize = size_of::<CounterSetRegistration>();
 const COUNTER: usize = size_of::<CounterRegistration>();
 
-/// Decodes a set with its counters (request 1). Its companions exist, are of the types that are needed, and no counter is
-/// its own.
+/// Decodes a set with its counters (request 1). Checks that companions exist, have the required types, and differ from
+/// the counter that they belong to.
 ///
 /// # Errors
 ///
-/// The first rule that the bytes break, [`Rule::R1`] to [`Rule::R12`]; the code is
+/// The first violated rule, one of [`Rule::R1`] to [`Rule::R12`]; the code is
 /// [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
 pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
     let all = Section::all(bytes);
@@ -64,10 +64,10 @@ pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
     if !is_detail_level(detail_level) {
         return broken(Rule::R5, 20, detail_level, Expected::Words("100 or 200"));
     }
-    let at = |place: usize| HEADER + place * COUNTER;
-    if let Some(place) = repeated(counters.iter().map(|counter| counter.id.get())) {
-        let expected = Expected::Words("an id that does not stand before it");
-        return broken(Rule::R6, at(place), counters[place].id.get(), expected);
+    let at = |index: usize| HEADER + index * COUNTER;
+    if let Some(index) = repeated(counters.iter().map(|counter| counter.id.get())) {
+        let expected = Expected::Words("an id that is not a duplicate");
+        return broken(Rule::R6, at(index), counters[index].id.get(), expected);
     }
     let id_and_type =
         |counter: &CounterRegistration| (counter.id.get(), CounterType(counter.counter_type.get()));
@@ -78,18 +78,17 @@ pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
     info.counters = counters
         .iter()
         .enumerate()
-        .map(|(place, counter)| registered(counter, at(place), Some(&types)))
+        .map(|(index, counter)| registered(counter, at(index), Some(&types)))
         .collect::<Result<_, _>>()?;
     Ok(info)
 }
 
-/// Decodes one counter (request 2). Of its companions only what the counter itself tells is checked: the others of the set
-/// are not there.
+/// Decodes one counter (request 2). The data does not contain the counter's companions, so their types are not checked.
 ///
 /// # Errors
 ///
-/// [`Rule::R1`] or [`Rule::R3`] for bytes that are not 48, and the rules of a counter; the code is
-/// [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
+/// [`Rule::R1`] or [`Rule::R3`] if the data is not 48 bytes long; otherwise the first violated rule for a counter. The
+/// code is [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
 pub fn decode_counter(bytes: &[u8]) -> Result<RegisteredCounter, BlockError> {
     let all = Section::all(bytes);
     let counter: &CounterRegistration = all.head(Rule::R1)?;
@@ -97,7 +96,7 @@ pub fn decode_counter(bytes: &[u8]) -> Result<RegisteredCounter, BlockError> {
     registered(counter, 0, None)
 }
 
-/// A counter that stands at an offset, once it is checked.
+/// Checks and converts the counter at `offset`. `types` has the ids and types of the set's counters, sorted.
 fn registered(
     counter: &CounterRegistration,
     offset: usize,
@@ -129,7 +128,7 @@ fn registered(
     Ok(info)
 }
 
-/// The error of a companion of the counter at an offset.
+/// The error for an invalid companion. `offset` is the offset of the counter that it belongs to.
 fn broken_companion(fault: CompanionFault, id: u32, offset: usize) -> BlockError {
     let offset = offset + 24 + 4 * fault.role();
     match fault {

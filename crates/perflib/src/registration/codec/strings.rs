@@ -1,4 +1,4 @@
-//! Decoding of the names or help texts of a set's counters.
+//! Decodes the names or help texts of a set's counters.
 
 use zerocopy::FromBytes;
 
@@ -9,34 +9,34 @@ use crate::block::{BlockError, Expected, Rule, WILDCARD_ID, count};
 
 const HEAD: usize = size_of::<StringBuffer>();
 const HEADER: usize = size_of::<StringHeader>();
-/// The size has no multiple to be of: the byte is what every number is a multiple of.
+/// The size of a string block can be any number, so the last rule never applies.
 const SIZE: SizeRules =
     SizeRules { field: 0, least: (Rule::S1, HEAD), most: Rule::S2, multiple: (Rule::S2, 1) };
 
-/// The names or help texts of a set's counters, checked and borrowed.
+/// The names or help texts of a set's counters, borrowed from a checked string block.
 ///
-/// Texts can overlap in the bytes. So all of them together can be far longer than the bytes: who copies them does so for
-/// the counters of a set only, and within a bound.
+/// Texts can overlap, so their total length can be far larger than the block. Callers that copy texts must limit the
+/// total.
 #[derive(Clone, Copy, Debug)]
 pub struct Strings<'a> {
     headers: &'a [StringHeader],
-    /// The block from where offsets count.
+    /// The bytes that offsets are relative to.
     bytes: &'a [u8],
 }
 
 /// Decodes a string block (requests 5, 6 and 10).
 ///
-/// Offsets count from the start of the block, as perflib.h says, or, as \[MS-PCQ\] says, from the end of the headers: it is
-/// the second where an offset would be among the headers in the first reading.
+/// Offsets are relative to the start of the block (perflib.h) or to the end of the headers (\[MS-PCQ\]). The latter is
+/// assumed if an offset would otherwise point into the headers.
 ///
 /// # Errors
 ///
-/// The first rule that the bytes break, [`Rule::S1`] to [`Rule::S6`]; the code is
+/// The first violated rule, one of [`Rule::S1`] to [`Rule::S6`]; the code is
 /// [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
 pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
     let mut rest = Section::all(bytes);
     let head: &StringBuffer = rest.head(Rule::S1)?;
-    let block = rest.take(head.bytes.get(), &SIZE)?;
+    let block = rest.split_off(head.bytes.get(), &SIZE)?;
     let number = head.counter_count.get();
     let headers = usize::try_from(number)
         .ok()
@@ -52,11 +52,11 @@ pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
     let from_area = offsets().any(|(_, offset)| is_text(offset) && (offset as usize) < area);
     let strings = Strings { headers, bytes: &block.bytes[if from_area { area } else { 0 }..] };
     let first = if from_area { 0 } else { area };
-    // A text that begins at or before the last NUL ends at it or before.
+    // A text is terminated if and only if it starts at or before the last NUL.
     let (units, _) = strings.bytes[first..].as_chunks::<2>();
-    let last_nul = units.iter().rposition(|unit| *unit == [0, 0]).map(|place| first + 2 * place);
-    for (place, offset) in offsets().filter(|(_, offset)| is_text(*offset)) {
-        let at = HEAD + place * HEADER + 4;
+    let last_nul = units.iter().rposition(|unit| *unit == [0, 0]).map(|index| first + 2 * index);
+    for (index, offset) in offsets().filter(|(_, offset)| is_text(*offset)) {
+        let at = HEAD + index * HEADER + 4;
         if offset % 2 != 0 {
             return Err(BlockError::number(Rule::S4, at, offset, Expected::MultipleOf(2)));
         }
@@ -73,30 +73,30 @@ pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
 }
 
 impl<'a> Strings<'a> {
-    /// How many counters the block tells of, with a text or without.
+    /// The number of counters in the block, including those without a text.
     pub fn len(&self) -> usize {
         self.headers.len()
     }
 
-    /// Whether it tells of no counter.
+    /// Whether the block has no counters.
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty()
     }
 
-    /// The counters' ids with their texts, in the order of the block. Ids need not be the set's, and can repeat.
+    /// The counter ids with their texts, in the order of the block. The ids need not be unique, nor exist in the set.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, Option<Text<'a>>)> + Clone + use<'a> {
         let Self { headers, bytes } = *self;
         headers.iter().map(move |header| (header.counter_id.get(), text(bytes, header)))
     }
 
-    /// The text of a counter, the first where there are several; `None` where there is none.
+    /// The text of a counter; `None` if it has none. If the id occurs several times, the first one counts.
     pub fn get(&self, id: u32) -> Option<Text<'a>> {
         let header = self.headers.iter().find(|header| header.counter_id == id)?;
         text(self.bytes, header)
     }
 }
 
-/// The text of a header that was checked.
+/// The text of a header whose offset was checked.
 fn text<'a>(bytes: &'a [u8], header: &StringHeader) -> Option<Text<'a>> {
     if header.offset == WILDCARD_ID {
         return None;

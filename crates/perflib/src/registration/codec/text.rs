@@ -1,10 +1,10 @@
-//! Decoding of single texts and GUIDs.
+//! Decodes single texts and GUIDs.
 
 use crate::Guid;
 use crate::block::text::Text;
 use crate::block::{BlockError, Expected, Rule};
 
-/// Decodes a name or help text (requests 3, 4, 7 and 9): UTF-16LE that ends with its only NUL.
+/// Decodes a name or help text (requests 3, 4, 7 and 9): UTF-16LE with a single NUL, at the end.
 ///
 /// # Errors
 ///

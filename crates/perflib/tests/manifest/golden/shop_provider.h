@@ -25,7 +25,7 @@ HANDLE ShopProvider __attribute__((weak)) = 0;
 }
 #endif
 
-/* Stops the provider; its sets and instances are gone. */
+/* Stops the provider and removes its sets and instances. */
 static inline ULONG CounterCleanup(void)
 {
     ULONG status = 0;
@@ -36,8 +36,8 @@ static inline ULONG CounterCleanup(void)
     return status;
 }
 
-/* Starts the provider and declares its counter sets. 0, or the code of what failed; then nothing is left.
- * 183 (ERROR_ALREADY_EXISTS) where it runs already. */
+/* Starts the provider and declares its counter sets. Returns 0, or an error code after cleaning up:
+ * 183 (ERROR_ALREADY_EXISTS) if it is already running. */
 static inline ULONG CounterInitialize(PERFLIBREQUEST callback, PERF_MEM_ALLOC allocate, PERF_MEM_FREE release)
 {
     static struct {

@@ -1,7 +1,7 @@
 use tachograph_publish::{Counter, CounterSet};
 
 #[derive(CounterSet)]
-#[counter_set(help = "What the shop did.")]
+#[counter_set(help = "Activity of the shop.")]
 struct Shop {
     #[counter(name = "Requests/sec")]
     requests: Counter,

@@ -45,17 +45,17 @@ pub(super) const IO_FULL: u32 = 37;
 /// One more than the largest id.
 pub(super) const IDS: usize = 38;
 
-/// A file of a cgroup's folder.
+/// A file in a cgroup's folder.
 pub(super) struct FileTable {
     pub(super) name: &'static str,
-    /// The controller that gives it; empty for what every cgroup has.
+    /// The controller that provides the file; empty for files that every cgroup has.
     pub(super) controller: &'static str,
     pub(super) form: Form,
 }
 
-/// What is in a file.
+/// The format of a file.
 pub(super) enum Form {
-    /// Lines of a word and a number.
+    /// Lines of a key and a number.
     Keyed(&'static [Field]),
     /// One number.
     Number(u32),
@@ -63,7 +63,7 @@ pub(super) enum Form {
     Limit(u32),
     /// One line per device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`.
     Io,
-    /// As /proc/pressure: the counters of `some` and `full`.
+    /// The format of /proc/pressure, with the counters for `some` and `full`.
     Pressure(u32, u32),
 }
 
@@ -74,16 +74,16 @@ pub(super) struct Field {
     pub(super) kind: Kind,
 }
 
-/// What a number counts.
+/// The meaning of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Microseconds of processor time: the kernel estimates how they are divided, so that a step back is held.
+    /// Microseconds of processor time. The kernel estimates the user and system parts, which can fall a little.
     ProcessorTime,
-    /// Microseconds since the start.
+    /// A running total in microseconds.
     Time,
-    /// Since the start.
+    /// A running total.
     Count,
-    /// As it is now.
+    /// A current value.
     Now,
 }
 
@@ -95,7 +95,7 @@ pub(super) const CURRENT_FILE: usize = 1;
 pub(super) const LIMIT_FILE: usize = 3;
 pub(super) const FILE_COUNT: usize = 13;
 
-/// The files, in the order of reading.
+/// The files, in reading order.
 pub(super) static FILES: [FileTable; FILE_COUNT] = [
     FileTable {
         name: "cpu.stat",
@@ -155,7 +155,7 @@ pub(super) const IO_KEYS: [(&[u8], u32); 6] = [
 ];
 
 impl FileTable {
-    /// The counters that come from the file.
+    /// The counters of the file.
     pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
         let (fields, ids): (&[Field], [Option<u32>; 2]) = match self.form {
             Form::Keyed(fields) => (fields, [None, None]),
@@ -164,7 +164,7 @@ impl FileTable {
             Form::Pressure(some, full) => (&[], [Some(some), Some(full)]),
         };
         let io: &[(&[u8], u32)] = if matches!(self.form, Form::Io) { &IO_KEYS } else { &[] };
-        let used = [CURRENT_FILE, LIMIT_FILE].iter().any(|&place| FILES[place].name == self.name);
+        let used = [CURRENT_FILE, LIMIT_FILE].iter().any(|&file| FILES[file].name == self.name);
         fields
             .iter()
             .map(|field| field.id)

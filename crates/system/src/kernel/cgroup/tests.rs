@@ -5,7 +5,7 @@ use tachograph_perflib::InstanceFilter;
 
 use super::table::*;
 use super::*;
-use crate::testing::{Machine, at, collect, first, names, value};
+use crate::testing::{Machine, at, collect, first_value, names, value};
 
 const ROOT: &str = "sys/fs/cgroup/unified";
 
@@ -61,11 +61,11 @@ fn is_good(rows: &Rows, instance: &str, id: u32) -> bool {
 }
 
 fn reason(rows: &Rows, id: u32) -> &str {
-    &rows.troubles().iter().find(|trouble| trouble.counter_id == id).expect("a trouble").reason
+    &rows.errors().iter().find(|trouble| trouble.counter_id == id).expect("a trouble").reason
 }
 
 #[test]
-fn every_value_of_a_group() {
+fn every_counter_has_its_value() {
     let rows = collect(&mut of(&machine()), at(10));
     assert_eq!(names(&rows), ["/", "/a.slice", "/a.slice/one", "/b"]);
     for (id, expected) in [
@@ -105,15 +105,15 @@ fn every_value_of_a_group() {
         (IO_SOME, 7_000),
         (IO_FULL, 3_000),
     ] {
-        assert_eq!(first(&rows, "/a.slice", id), expected, "{id}");
+        assert_eq!(first_value(&rows, "/a.slice", id), expected, "{id}");
     }
     assert_eq!(value(&rows, "/a.slice", MEMORY_USED).second, 4_194_304);
-    // A limit that was not set is neither a value nor an error.
+    // A missing limit is neither a value nor an error.
     assert_eq!(value(&rows, "/a.slice", TASK_LIMIT).status, Status::NO_INSTANCE);
 }
 
 #[test]
-fn a_group_named_like_a_total_is_known_by_its_path() {
+fn a_group_named_like_a_total_has_its_path_as_name() {
     let machine = machine();
     machine.write(&format!("{ROOT}/_Total/cpu.stat"), "usage_usec 5\nuser_usec 1\nsystem_usec 1\n");
     let rows = collect(&mut of(&machine), at(10));
@@ -121,9 +121,9 @@ fn a_group_named_like_a_total_is_known_by_its_path() {
 }
 
 #[test]
-fn what_a_group_lacks_is_an_error_with_its_reason() {
+fn missing_files_are_errors_with_a_reason() {
     let rows = collect(&mut of(&machine()), at(10));
-    assert_eq!(first(&rows, "/b", PROCESSOR_TIME), 20);
+    assert_eq!(first_value(&rows, "/b", PROCESSOR_TIME), 20);
     assert!(!is_good(&rows, "/b", MEMORY_CURRENT));
     assert_eq!(
         reason(&rows, MEMORY_CURRENT),
@@ -147,7 +147,7 @@ fn counters_without_a_controller_are_absent() {
 }
 
 #[test]
-fn no_hierarchy_no_set() {
+fn without_a_hierarchy_there_is_no_set() {
     assert!(provider(&Machine::new(&[]).roots).is_none());
     let machine = machine();
     machine.remove(ROOT);
@@ -155,7 +155,7 @@ fn no_hierarchy_no_set() {
 }
 
 #[test]
-fn groups_come_and_go() {
+fn new_and_removed_groups_are_followed() {
     let machine = machine();
     let mut provider = of(&machine);
     let before = collect(&mut provider, at(10));
@@ -163,7 +163,7 @@ fn groups_come_and_go() {
     machine.write(&format!("{ROOT}/a/cpu.stat"), "usage_usec 6\n");
     let rows = collect(&mut provider, at(11));
     assert_eq!(names(&rows), ["/", "/a", "/a.slice", "/a.slice/one", "/b", "/b/x", "/b/x/y"]);
-    assert_eq!(first(&rows, "/b/x/y", PROCESSOR_TIME), 50);
+    assert_eq!(first_value(&rows, "/b/x/y", PROCESSOR_TIME), 50);
     assert!(
         Arc::ptr_eq(&before.instances()[3], &rows.instances()[4]),
         "one key for as long as the group lives"
@@ -178,7 +178,7 @@ fn groups_come_and_go() {
 }
 
 #[test]
-fn a_group_made_anew_is_another() {
+fn a_recreated_group_is_another_instance() {
     let machine = machine();
     let mut provider = of(&machine);
     let before = collect(&mut provider, at(10));
@@ -188,22 +188,22 @@ fn a_group_made_anew_is_another() {
     let after = collect(&mut provider, at(11));
     assert_eq!(names(&before), names(&after));
     assert_ne!(before.instances()[3].identity(), after.instances()[3].identity());
-    assert_eq!(first(&after, "/b", PROCESSOR_TIME), 10);
+    assert_eq!(first_value(&after, "/b", PROCESSOR_TIME), 10);
 }
 
 #[test]
-fn a_controller_that_is_switched_on_is_noticed() {
+fn files_of_a_newly_enabled_controller_are_read() {
     let machine = machine();
     machine.write(&format!("{ROOT}/cgroup.subtree_control"), "cpu\n");
     let mut provider = of(&machine);
     assert!(!is_good(&collect(&mut provider, at(10)), "/b", TASKS));
     machine.write(&format!("{ROOT}/b/pids.current"), "3\n");
     machine.write(&format!("{ROOT}/cgroup.subtree_control"), "cpu pids\n");
-    assert_eq!(first(&collect(&mut provider, at(11)), "/b", TASKS), 3);
+    assert_eq!(first_value(&collect(&mut provider, at(11)), "/b", TASKS), 3);
 }
 
 #[test]
-fn an_absent_file_is_looked_for_again_in_time() {
+fn an_absent_file_is_tried_again_later() {
     let machine = machine();
     let mut provider = of(&machine);
     assert!(!is_good(&collect(&mut provider, at(10)), "/b", CPU_SOME));
@@ -213,11 +213,11 @@ fn an_absent_file_is_looked_for_again_in_time() {
 }
 
 #[test]
-fn counts_never_go_back() {
+fn totals_never_fall() {
     let machine = machine();
     let mut provider = of(&machine);
     collect(&mut provider, at(10));
-    // A device is gone, the memory controller was restarted, the processor time was divided anew.
+    // A device is removed, the memory controller restarted, the processor time divided differently.
     machine.write(
         &format!("{ROOT}/a.slice/io.stat"),
         "8:0 rbytes=100 wbytes=200 rios=10 wios=20 dbytes=50 dios=10\n",
@@ -228,22 +228,22 @@ fn counts_never_go_back() {
         CPU_STAT.replace("user_usec 2000000", "user_usec 1999999"),
     );
     let rows = collect(&mut provider, at(11));
-    assert_eq!(first(&rows, "/a.slice", READ_BYTES), 110);
-    assert_eq!(first(&rows, "/a.slice", EVENTS_OOM_KILL), 5);
-    assert_eq!(first(&rows, "/a.slice", USER_TIME), 20_000_000);
-    // From there they go on.
+    assert_eq!(first_value(&rows, "/a.slice", READ_BYTES), 110);
+    assert_eq!(first_value(&rows, "/a.slice", EVENTS_OOM_KILL), 5);
+    assert_eq!(first_value(&rows, "/a.slice", USER_TIME), 20_000_000);
+    // Then the totals continue to rise.
     machine.write(
         &format!("{ROOT}/a.slice/io.stat"),
         "8:0 rbytes=150 wbytes=200 rios=10 wios=20 dbytes=50 dios=10\n",
     );
     machine.write(&format!("{ROOT}/a.slice/memory.events"), "low 0\nhigh 0\nmax 0\noom 0\noom_kill 2\n");
     let rows = collect(&mut provider, at(12));
-    assert_eq!(first(&rows, "/a.slice", READ_BYTES), 160);
-    assert_eq!(first(&rows, "/a.slice", EVENTS_OOM_KILL), 7);
+    assert_eq!(first_value(&rows, "/a.slice", READ_BYTES), 160);
+    assert_eq!(first_value(&rows, "/a.slice", EVENTS_OOM_KILL), 7);
 }
 
 #[test]
-fn without_room_for_open_files_the_values_are_the_same() {
+fn values_do_not_depend_on_the_limit_of_open_files() {
     let machine = machine();
     let mut open = of(&machine);
     let mut closed = cgroups(&machine.roots, 0).expect("a provider");
@@ -252,34 +252,34 @@ fn without_room_for_open_files_the_values_are_the_same() {
         assert_eq!(open.instances(), closed.instances());
         assert_eq!(open.all_values(), closed.all_values());
     }
-    // Folders do not stay open either: one is listed and closed after the other.
+    // Folders do not stay open either.
     assert_eq!(closed.walk.room(), 0);
-    assert_eq!(closed.root.kept_open(), 0);
-    assert!(open.root.kept_open() > 0);
+    assert_eq!(closed.root.open_files_and_folders(), 0);
+    assert!(open.root.open_files_and_folders() > 0);
 }
 
 #[test]
-fn only_what_is_wanted() {
+fn only_requested_files_are_read() {
     let machine = machine();
     let mut provider = of(&machine);
     let mut rows = Rows::new(provider.info().clone());
-    rows.want([TASKS], vec![InstanceFilter::new("/a.slice*", None)]);
+    rows.select([TASKS], vec![InstanceFilter::new("/a.slice*", None)]);
     rows.clear(at(10));
     provider.collect(&mut rows).expect("collected");
     assert_eq!(names(&rows), ["/a.slice", "/a.slice/one"]);
-    assert_eq!(first(&rows, "/a.slice", TASKS), 7);
+    assert_eq!(first_value(&rows, "/a.slice", TASKS), 7);
 }
 
 #[test]
-fn an_empty_io_file_is_no_transfer() {
+fn an_empty_io_file_means_no_transfers() {
     let machine = machine();
     machine.write(&format!("{ROOT}/a.slice/io.stat"), "");
     let rows = collect(&mut of(&machine), at(10));
-    assert_eq!(first(&rows, "/a.slice", READ_BYTES), 0);
+    assert_eq!(first_value(&rows, "/a.slice", READ_BYTES), 0);
 }
 
 #[test]
-fn broken_files_are_errors() {
+fn malformed_files_are_errors() {
     let machine = machine();
     let mut provider = of(&machine);
     for broken in [
@@ -297,7 +297,7 @@ fn broken_files_are_errors() {
         }
         let rows = collect(&mut provider, at(10));
         for counter in rows.info().counters.iter().filter(|counter| counter.is_displayable()) {
-            // Lines that are not understood hold no transfer.
+            // Unknown lines in io.stat count as no transfers.
             let is_io = IO_KEYS.iter().any(|(_, id)| *id == counter.id);
             if !is_io {
                 assert!(!is_good(&rows, "/a.slice", counter.id), "{broken:?}: {}", counter.name);
@@ -318,11 +318,11 @@ fn a_large_file_is_read_whole() {
         .map(|device| format!("259:{device} rbytes=1 wbytes=1 rios=1 wios=1 dbytes=0 dios=0\n"))
         .collect();
     machine.write(&format!("{ROOT}/a.slice/io.stat"), lines);
-    assert_eq!(first(&collect(&mut of(&machine), at(10)), "/a.slice", READ_BYTES), 2000);
+    assert_eq!(first_value(&collect(&mut of(&machine), at(10)), "/a.slice", READ_BYTES), 2000);
 }
 
 #[test]
-fn the_files_and_the_table_agree() {
+fn every_counter_of_the_table_has_a_file() {
     let mut of_files: Vec<u32> = FILES.iter().flat_map(FileTable::ids).collect();
     of_files.sort_unstable();
     of_files.dedup();
@@ -334,22 +334,22 @@ fn the_files_and_the_table_agree() {
 }
 
 #[test]
-fn this_machine() {
+fn this_machine_can_be_collected() {
     let Some(mut provider) = provider(&Roots::of_this_machine()) else { return };
     let older = collect(&mut *provider, at(1));
     let newer = collect(&mut *provider, at(2));
     assert_eq!(names(&newer)[0], "/");
-    assert!(first(&newer, "/", PROCESSOR_TIME) >= first(&older, "/", PROCESSOR_TIME));
+    assert!(first_value(&newer, "/", PROCESSOR_TIME) >= first_value(&older, "/", PROCESSOR_TIME));
 }
 
 #[test]
-fn who_rests_keeps_nothing_open_and_goes_on() {
+fn an_idle_set_closes_its_files_and_keeps_its_totals() {
     let machine = machine();
     let mut provider = of(&machine);
     let before = collect(&mut provider, at(10));
     let room = provider.walk.room();
     assert!(provider.root.open_files() > 0);
-    provider.rest();
+    provider.idle();
     assert_eq!(provider.root.open_files(), 0);
     assert_eq!(provider.walk.room(), 1000, "all room is given back");
     let after = collect(&mut provider, at(10));
@@ -361,13 +361,13 @@ fn who_rests_keeps_nothing_open_and_goes_on() {
 }
 
 #[test]
-fn when_files_run_out_they_are_given_back() {
+fn files_are_closed_at_the_limit_of_open_files() {
     let machine = machine();
     let mut provider = of(&machine);
     let before = collect(&mut provider, at(10));
-    provider.walk.be_crowded();
+    provider.walk.set_out_of_files();
     collect(&mut provider, at(11));
     let after = collect(&mut provider, at(12));
     assert_eq!(provider.root.open_files(), 0);
-    assert_eq!(first(&before, "/a.slice", TASKS), first(&after, "/a.slice", TASKS));
+    assert_eq!(first_value(&before, "/a.slice", TASKS), first_value(&after, "/a.slice", TASKS));
 }

@@ -1,7 +1,7 @@
-//! The tree of groups: found anew at every sample, with its files kept open.
+//! The tree of control groups. Every sample walks it; files stay open between samples.
 //!
-//! The kernel does not tell when groups come and go other than by a watch per folder, so every sample lists the folders
-//! that have folders in them, and asks the others for their number of links, which counts folders.
+//! To be notified of new groups, a program needs one inotify watch per folder. Instead, every sample lists the
+//! folders that have subfolders, and checks the link count of the others, which shows whether they have any.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,53 +12,53 @@ use rustix::io::{Errno, pread};
 use tachograph_perflib::{InstanceKey, Rows};
 
 use super::table::{FILE_COUNT, FILES, IDS};
-use super::values::{Counted, Reasons};
-use crate::descriptors::with_high_number;
+use super::values::{Reasons, RunningTotal};
+use crate::descriptors::with_high_descriptor;
 
-/// How many groups are told about.
+/// The maximum number of groups.
 const MAX_GROUPS: usize = 20_000;
-/// How deep the tree is followed.
+/// The maximum depth of the tree.
 const MAX_DEPTH: u32 = 64;
-/// More than any file of a group: what does not fit is read again into twice the room, up to this.
+/// The maximum size of a file; the buffer grows up to it.
 const MAX_FILE: usize = 4 << 20;
-/// After how many samples a file that was absent is looked for again. Controllers that are switched on are noticed at
-/// once; this is for what else may make files appear.
-const LOOK_AGAIN: u64 = 32;
+/// The number of samples after which an absent file is tried again. Files of newly enabled controllers are found
+/// immediately; this covers all other cases.
+const RETRY_SAMPLES: u64 = 32;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// A group, with those below it.
+/// A group and its descendants.
 pub(super) struct Group {
     /// The folder's name; `.` for the root.
     name: Box<[u8]>,
     pub(super) instance: Arc<InstanceKey>,
     inode: u64,
-    /// The number of the walk that met it last.
-    met: u64,
-    /// Kept open while it has folders in it.
+    /// The number of the last walk that found this group.
+    last_walk: u64,
+    /// The group's folder. Stays open while it has subfolders and the budget allows.
     folder: Option<OwnedFd>,
     control: Slot,
-    /// What the control file held: the controllers of the groups below.
+    /// The content of `cgroup.subtree_control`: the controllers of the child groups.
     enabled: Vec<u8>,
     below: Vec<Group>,
     files: [Slot; FILE_COUNT],
-    pub(super) counted: [Counted; IDS],
+    pub(super) counted: [RunningTotal; IDS],
 }
 
 /// A file of a group.
 #[derive(Default)]
 enum Slot {
-    /// To be opened.
+    /// Opened at the next read.
     #[default]
     Closed,
     Open(OwnedFd),
-    /// It was not there when it was looked for.
+    /// The group has no such file.
     Absent,
 }
 
 /// Why a file could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum FileError {
     /// The group is gone.
     Gone,
     /// The group has no such file.
@@ -66,16 +66,16 @@ pub(super) enum Unread {
     Error(Errno),
 }
 
-/// What a walk through the tree needs, kept from sample to sample.
+/// The state of the walk through the tree, kept from sample to sample.
 pub(super) struct Walk {
     number: u64,
-    /// How many more files may be kept open; less than none while folders are visited.
+    /// How many more files may stay open. Negative if folders opened during the walk exceed the limit.
     budget: isize,
     groups: usize,
-    /// Whether a file could not be opened because this process may have no more of them.
-    is_crowded: bool,
-    /// By file: whether one of its counters is wanted.
-    wanted: [bool; FILE_COUNT],
+    /// Whether the limit of open files was reached.
+    is_out_of_files: bool,
+    /// For each file, whether one of its counters is requested.
+    requested: [bool; FILE_COUNT],
     path: Vec<u8>,
     pub(super) buffer: Vec<u8>,
     entries: Vec<MaybeUninit<u8>>,
@@ -91,16 +91,16 @@ impl Group {
     fn new(name: &[u8], label: Box<str>, inode: u64) -> Self {
         Self {
             name: name.into(),
-            // The kernel does not give an inode's number to another group for as long as it can avoid it.
+            // The kernel avoids reusing the inode numbers of groups.
             instance: Arc::new(InstanceKey::new(label, inode as u32, inode)),
             inode,
-            met: 0,
+            last_walk: 0,
             folder: None,
             control: Slot::Closed,
             enabled: Vec::new(),
             below: Vec::new(),
             files: [const { Slot::Closed }; FILE_COUNT],
-            counted: [Counted::default(); IDS],
+            counted: [RunningTotal::default(); IDS],
         }
     }
 
@@ -111,20 +111,20 @@ impl Group {
         Self::new(name, label.into(), inode)
     }
 
-    /// Looks for absent files again at the next reading.
-    pub(super) fn look_again(&mut self) {
+    /// Makes the next read try absent files again.
+    pub(super) fn retry_absent(&mut self) {
         let absent = self.files.iter_mut().filter(|slot| matches!(slot, Slot::Absent));
         absent.for_each(|slot| *slot = Slot::Closed);
     }
 
-    /// Closes the files that are kept open, those of the groups below too.
+    /// Closes the files of this group and its descendants.
     fn close_files(&mut self) {
         let open = self.files.iter_mut().chain([&mut self.control]);
         open.filter(|slot| matches!(slot, Slot::Open(_))).for_each(|slot| *slot = Slot::Closed);
         self.below.iter_mut().for_each(Self::close_files);
     }
 
-    /// Closes the folders that are kept open, those of the groups below too.
+    /// Closes the folders of this group and its descendants.
     fn close_folders(&mut self) {
         self.folder = None;
         self.below.iter_mut().for_each(Self::close_folders);
@@ -136,13 +136,13 @@ impl Group {
         self.holdings().1 - folders - self.below.iter().filter(|below| below.folder.is_some()).count()
     }
 
-    /// How many files and folders are kept open, those of the groups below too.
+    /// The number of open files and folders of this group and its descendants.
     #[cfg(test)]
-    pub(super) fn kept_open(&self) -> usize {
+    pub(super) fn open_files_and_folders(&self) -> usize {
         self.holdings().1
     }
 
-    /// How many groups this is with those below it, and how many files they keep open.
+    /// The number of groups in this subtree, and the number of their open files and folders.
     fn holdings(&self) -> (usize, usize) {
         let open = |slot: &&Slot| matches!(slot, Slot::Open(_));
         let files = self.files.iter().chain([&self.control]).filter(open).count();
@@ -157,8 +157,8 @@ impl Walk {
             number: 0,
             budget,
             groups: 1,
-            is_crowded: false,
-            wanted: [true; FILE_COUNT],
+            is_out_of_files: false,
+            requested: [true; FILE_COUNT],
             path: Vec::new(),
             buffer: vec![0; 16 << 10],
             entries: vec![MaybeUninit::uninit(); 16 << 10],
@@ -172,42 +172,42 @@ impl Walk {
     }
 
     #[cfg(test)]
-    pub(super) fn be_crowded(&mut self) {
-        self.is_crowded = true;
+    pub(super) fn set_out_of_files(&mut self) {
+        self.is_out_of_files = true;
     }
 
-    /// Which files there are: in the root, which lacks some, or in a group right below it.
+    /// Which files can be read in the root, which lacks some, or in one of its first 64 child groups.
     pub(super) fn probe(&mut self, root: &mut Group, folder: BorrowedFd<'_>) -> [bool; FILE_COUNT] {
         self.number += 1;
-        // A root that cannot be listed has no groups below it that could be told about.
+        // If the root cannot be listed, no groups below it are known.
         let _ = self.list(root, folder, folder);
-        let mut here = [false; FILE_COUNT];
-        for (place, here) in here.iter_mut().enumerate() {
-            *here = self.read(&root.name, root.inode, &mut root.files[place], place, folder).is_ok()
+        let mut available = [false; FILE_COUNT];
+        for (file, available) in available.iter_mut().enumerate() {
+            *available = self.read(&root.name, root.inode, &mut root.files[file], file, folder).is_ok()
                 || root.below.iter_mut().take(64).any(|group| {
-                    self.read(&group.name, group.inode, &mut group.files[place], place, folder).is_ok()
+                    self.read(&group.name, group.inode, &mut group.files[file], file, folder).is_ok()
                 });
         }
-        here
+        available
     }
 
-    /// Adds a row for each group that there is and that is wanted.
+    /// Adds a row for each requested group.
     pub(super) fn collect(&mut self, root: &mut Group, folder: BorrowedFd<'_>, rows: &mut Rows) {
         self.number += 1;
-        for (file, wanted) in FILES.iter().zip(&mut self.wanted) {
-            *wanted = file.ids().any(|id| rows.wants(id));
+        for (file, requested) in FILES.iter().zip(&mut self.requested) {
+            *requested = file.ids().any(|id| rows.wants(id));
         }
         self.visit(root, folder, 0, rows);
-        if self.is_crowded {
-            // Others of this process took the room: from now on files are opened for each reading.
-            self.is_crowded = false;
+        if self.is_out_of_files {
+            // Leave the descriptors to the rest of the process: from now on, files are opened for each read.
+            self.is_out_of_files = false;
             self.budget = 0;
             root.close_files();
         }
     }
 
-    /// Closes all that is kept open for the next walk.
-    pub(super) fn rest(&mut self, root: &mut Group) {
+    /// Closes all files and folders.
+    pub(super) fn close_all(&mut self, root: &mut Group) {
         let (_, files) = root.holdings();
         root.close_files();
         root.close_folders();
@@ -219,19 +219,19 @@ impl Walk {
             Some(folder) => Some(folder),
             None => match self.open_if_inner(group, parent) {
                 Ok(folder) => folder,
-                Err(Unread::Gone) => return,
+                Err(FileError::Gone) => return,
                 Err(_) => None,
             },
         };
         if let Some(open) = &folder
             && depth < MAX_DEPTH
         {
-            // What cannot be listed keeps its groups as they were known.
+            // If the folder cannot be listed, its known child groups remain.
             let _ = self.list(group, open.as_fd(), parent);
         }
 
-        if (self.number.wrapping_add(group.inode)).is_multiple_of(LOOK_AGAIN) {
-            group.look_again();
+        if (self.number.wrapping_add(group.inode)).is_multiple_of(RETRY_SAMPLES) {
+            group.retry_absent();
         }
         if rows.wants_all_instances() || rows.wants_instance(group.instance.name(), group.instance.id()) {
             self.add_row(group, parent, rows);
@@ -249,22 +249,23 @@ impl Walk {
         group.folder = folder;
     }
 
-    /// The group's folder, if it has folders in it. A file system that does not count them in its links says 1.
-    fn open_if_inner(&mut self, group: &Group, parent: BorrowedFd<'_>) -> Result<Option<OwnedFd>, Unread> {
-        let status = statat(parent, &*group.name, AtFlags::SYMLINK_NOFOLLOW).map_err(Unread::from)?;
+    /// Opens the group's folder, unless its link count of 2 means that it has no subfolders. File systems whose link
+    /// counts do not include subfolders return 1.
+    fn open_if_inner(&mut self, group: &Group, parent: BorrowedFd<'_>) -> Result<Option<OwnedFd>, FileError> {
+        let status = statat(parent, &*group.name, AtFlags::SYMLINK_NOFOLLOW).map_err(FileError::from)?;
         if status.st_ino != group.inode {
-            return Err(Unread::Gone);
+            return Err(FileError::Gone);
         }
         if status.st_nlink == 2 && group.below.is_empty() {
             return Ok(None);
         }
-        let folder = openat(parent, &*group.name, FOLDER, Mode::empty()).map_err(Unread::from)?;
-        // Where the budget is used up, it is closed after the visit.
+        let folder = openat(parent, &*group.name, FOLDER, Mode::empty()).map_err(FileError::from)?;
+        // Closed after the visit if the budget is exceeded.
         self.budget -= 1;
-        Ok(Some(with_high_number(folder)))
+        Ok(Some(with_high_descriptor(folder)))
     }
 
-    /// Brings the groups right below this one up to date.
+    /// Updates the child groups of a group.
     fn list(
         &mut self,
         group: &mut Group,
@@ -287,12 +288,12 @@ impl Walk {
             if entry.file_type() != FileType::Directory || name == b"." || name == b".." {
                 continue;
             }
-            let place = group.below[..known].binary_search_by(|below| (*below.name).cmp(name));
-            match place.map(|place| &mut group.below[place]) {
-                Ok(below) if below.inode == entry.ino() => below.met = self.number,
+            let index = group.below[..known].binary_search_by(|below| (*below.name).cmp(name));
+            match index.map(|index| &mut group.below[index]) {
+                Ok(below) if below.inode == entry.ino() => below.last_walk = self.number,
                 _ if self.groups < MAX_GROUPS => {
                     let mut below = group.child(name, entry.ino());
-                    below.met = self.number;
+                    below.last_walk = self.number;
                     group.below.push(below);
                     self.groups += 1;
                 }
@@ -300,28 +301,28 @@ impl Walk {
             }
         }
         let is_changed =
-            group.below.len() > known || group.below.iter().any(|below| below.met != self.number);
+            group.below.len() > known || group.below.iter().any(|below| below.last_walk != self.number);
         if is_changed {
-            for gone in group.below.iter().filter(|below| below.met != self.number) {
+            for gone in group.below.iter().filter(|below| below.last_walk != self.number) {
                 let (groups, files) = gone.holdings();
                 self.groups -= groups;
                 self.budget += files as isize;
             }
-            group.below.retain(|below| below.met == self.number);
+            group.below.retain(|below| below.last_walk == self.number);
             group.below.sort_by(|a, b| a.name.cmp(&b.name));
-            // A folder that changes while it is listed may tell a name twice.
+            // A folder that changes while it is listed can contain a name twice.
             let before = group.below.len();
             group.below.dedup_by(|a, b| a.name == b.name);
             self.groups -= before - group.below.len();
         }
         if !group.below.is_empty() {
-            self.notice_controllers(group, parent);
+            self.check_controllers(group, parent);
         }
         Ok(())
     }
 
-    /// Where the controllers of the groups below have changed, looks for the files that these lacked.
-    fn notice_controllers(&mut self, group: &mut Group, parent: BorrowedFd<'_>) {
+    /// If the controllers of the child groups have changed, makes the next reads of their absent files try again.
+    fn check_controllers(&mut self, group: &mut Group, parent: BorrowedFd<'_>) {
         let read =
             self.read_file(&group.name, group.inode, &mut group.control, "cgroup.subtree_control", parent);
         let Ok(length) = read else { return };
@@ -329,16 +330,16 @@ impl Walk {
         if *enabled != *group.enabled {
             group.enabled.clear();
             group.enabled.extend_from_slice(enabled);
-            group.below.iter_mut().for_each(Group::look_again);
+            group.below.iter_mut().for_each(Group::retry_absent);
         }
     }
 
     fn add_row(&mut self, group: &mut Group, parent: BorrowedFd<'_>, rows: &mut Rows) {
-        let place = rows.instances().len();
+        let row_index = rows.instances().len();
         let mut row = rows.push(&group.instance);
         let mut memory = Default::default();
         for file in 0..FILE_COUNT {
-            if !self.wanted[file] {
+            if !self.requested[file] {
                 continue;
             }
             match self.read(&group.name, group.inode, &mut group.files[file], file, parent) {
@@ -346,12 +347,12 @@ impl Walk {
                     let text = &self.buffer[..length];
                     self.reasons.set(&mut row, file, text, &mut group.counted, &mut memory);
                 }
-                Err(Unread::Gone) => {
-                    rows.truncate(place);
+                Err(FileError::Gone) => {
+                    rows.truncate(row_index);
                     return;
                 }
-                Err(Unread::Absent) => self.reasons.fail_absent(&mut row, file),
-                Err(Unread::Error(error)) => self.reasons.fail(&mut row, file, error),
+                Err(FileError::Absent) => self.reasons.fail_absent(&mut row, file),
+                Err(FileError::Error(error)) => self.reasons.fail(&mut row, file, error),
             }
         }
         self.reasons.set_used(&mut row, memory);
@@ -364,7 +365,7 @@ impl Walk {
         slot: &mut Slot,
         file: usize,
         parent: BorrowedFd<'_>,
-    ) -> Result<usize, Unread> {
+    ) -> Result<usize, FileError> {
         self.read_file(name, inode, slot, FILES[file].name, parent)
     }
 
@@ -376,16 +377,16 @@ impl Walk {
         slot: &mut Slot,
         file: &str,
         parent: BorrowedFd<'_>,
-    ) -> Result<usize, Unread> {
+    ) -> Result<usize, FileError> {
         match slot {
-            Slot::Absent => return Err(Unread::Absent),
+            Slot::Absent => return Err(FileError::Absent),
             Slot::Open(open) => match read_whole(open.as_fd(), &mut self.buffer) {
-                // The file belongs to a controller that was switched off, perhaps on again, or to a group that is gone.
+                // The controller was disabled, and possibly enabled again, or the group is gone.
                 Err(Errno::NODEV) => {
                     *slot = Slot::Closed;
                     self.budget += 1;
                 }
-                read => return read.map_err(Unread::Error),
+                read => return read.map_err(FileError::Error),
             },
             Slot::Closed => {}
         }
@@ -395,33 +396,33 @@ impl Walk {
         self.path.extend_from_slice(file.as_bytes());
         match openat(parent, &*self.path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
             Ok(open) => {
-                let length = read_whole(open.as_fd(), &mut self.buffer).map_err(Unread::from)?;
+                let length = read_whole(open.as_fd(), &mut self.buffer).map_err(FileError::from)?;
                 if self.budget > 0 {
                     self.budget -= 1;
-                    *slot = Slot::Open(with_high_number(open));
+                    *slot = Slot::Open(with_high_descriptor(open));
                 }
                 Ok(length)
             }
             Err(error @ (Errno::MFILE | Errno::NFILE)) => {
-                self.is_crowded = true;
-                Err(Unread::Error(error))
+                self.is_out_of_files = true;
+                Err(FileError::Error(error))
             }
-            Err(error) => match Unread::from(error) {
-                Unread::Gone if self.is_there(name, inode, parent) => {
+            Err(error) => match FileError::from(error) {
+                FileError::Gone if self.exists(name, inode, parent) => {
                     *slot = Slot::Absent;
-                    Err(Unread::Absent)
+                    Err(FileError::Absent)
                 }
-                unread => Err(unread),
+                error => Err(error),
             },
         }
     }
 
-    fn is_there(&self, name: &[u8], inode: u64, parent: BorrowedFd<'_>) -> bool {
+    fn exists(&self, name: &[u8], inode: u64, parent: BorrowedFd<'_>) -> bool {
         statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|status| status.st_ino == inode)
     }
 }
 
-impl From<Errno> for Unread {
+impl From<Errno> for FileError {
     fn from(error: Errno) -> Self {
         match error {
             Errno::NOENT | Errno::NODEV => Self::Gone,
@@ -430,7 +431,7 @@ impl From<Errno> for Unread {
     }
 }
 
-/// The kernel makes the whole text of such a file at once, so that one reading that leaves room has all of it.
+/// Reads a whole file. The kernel returns it in a single read if the buffer is large enough.
 fn read_whole(file: BorrowedFd<'_>, buffer: &mut Vec<u8>) -> Result<usize, Errno> {
     loop {
         match pread(file, &mut **buffer, 0) {

@@ -1,4 +1,4 @@
-//! From the files of a group to values, and why there are none.
+//! Parses the files of a group into values.
 
 use std::sync::Arc;
 
@@ -8,46 +8,47 @@ use tachograph_perflib::Row;
 use super::table::{
     FILE_COUNT, FILES, Form, IDS, IO_KEYS, Kind, MEMORY_CURRENT, MEMORY_LIMIT, MEMORY_USED, TABLE,
 };
-use crate::kernel::{pressure, reason};
+use crate::error_texts::ErrorTexts;
+use crate::kernel::pressure;
 use crate::ordered::finished;
 use crate::scan::{lines, number, only_number, words};
 
-/// A count of the kernel, as it was last.
+/// A running total that never falls.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct RunningTotal {
     last: u64,
     lost: u64,
 }
 
-impl Counted {
-    /// The count that never goes back. The kernel's may: a device is gone from a sum, a controller was switched off and
-    /// on. The count then stands still for one interval and goes on from there.
-    fn follow(&mut self, value: u64) -> u64 {
+impl RunningTotal {
+    /// Adds the kernel's value and returns the total. If the kernel's value has fallen, because a device was removed
+    /// from a sum or a controller was disabled and enabled, the total stays constant for one interval.
+    fn push(&mut self, value: u64) -> u64 {
         self.lost = self.lost.saturating_add(self.last.saturating_sub(value));
         self.last = value;
         value.wrapping_add(self.lost)
     }
 
-    /// The largest value so far.
+    /// Returns the largest value so far.
     fn hold(&mut self, value: u64) -> u64 {
         self.last = self.last.max(value);
         self.last
     }
 }
 
-/// What the share of the limit is made of.
+/// The two values of `% Memory Limit Used`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
     current: Option<u64>,
     limit: Option<u64>,
 }
 
-/// Why values are missing, made once.
+/// The reasons for missing values, allocated once.
 pub(super) struct Reasons {
     absent: [Arc<str>; FILE_COUNT],
-    /// By counter id: the file has no such field, or nothing usable in it.
+    /// For each counter, the message that its field is missing or malformed.
     no_value: [Arc<str>; IDS],
-    errors: [reason::Reasons; FILE_COUNT],
+    errors: [ErrorTexts; FILE_COUNT],
 }
 
 impl Default for Reasons {
@@ -90,7 +91,7 @@ impl Reasons {
         row: &mut Row<'_>,
         file: usize,
         text: &[u8],
-        counted: &mut [Counted; IDS],
+        counted: &mut [RunningTotal; IDS],
         memory: &mut Memory,
     ) {
         let text = finished(text).0;
@@ -104,8 +105,8 @@ impl Reasons {
                     let counted = &mut counted[field.id as usize];
                     let value = match field.kind {
                         Kind::ProcessorTime => counted.hold(value.saturating_mul(10)),
-                        Kind::Time => counted.follow(value.saturating_mul(10)),
-                        Kind::Count => counted.follow(value),
+                        Kind::Time => counted.push(value.saturating_mul(10)),
+                        Kind::Count => counted.push(value),
                         Kind::Now => value,
                     };
                     row.set(field.id, value);
@@ -123,9 +124,9 @@ impl Reasons {
                 }
             }
             Form::Limit(id) if text.trim_ascii() == b"max" => {
-                row.leave_out(id);
+                row.omit(id);
                 if id == MEMORY_LIMIT {
-                    row.leave_out(MEMORY_USED);
+                    row.omit(MEMORY_USED);
                 }
             }
             Form::Limit(id) => {
@@ -146,23 +147,23 @@ impl Reasons {
         }
     }
 
-    /// The sums over all devices; no line at all is a group that has transferred nothing.
-    fn set_io(&self, row: &mut Row<'_>, text: &[u8], counted: &mut [Counted; IDS]) {
+    /// Sets the sums over all devices. If there are no lines, the group has transferred nothing.
+    fn set_io(&self, row: &mut Row<'_>, text: &[u8], counted: &mut [RunningTotal; IDS]) {
         let mut sums = [Some(0_u64); IO_KEYS.len()];
         for word in lines(text).flat_map(|line| words(line).skip(1)) {
-            // Words of other controllers (`cost.usage=`) stand in the same lines.
+            // The lines also have words of other controllers (`cost.usage=`).
             let key = IO_KEYS.iter().position(|(key, _)| word.starts_with(key));
-            if let Some(place) = key {
-                let value = number(&word[IO_KEYS[place].0.len()..]);
-                sums[place] = sums[place].zip(value).and_then(|(sum, value)| sum.checked_add(value));
+            if let Some(key) = key {
+                let value = number(&word[IO_KEYS[key].0.len()..]);
+                sums[key] = sums[key].zip(value).and_then(|(sum, value)| sum.checked_add(value));
             }
         }
         for ((_, id), sum) in IO_KEYS.iter().zip(sums) {
-            self.set_or_fail(row, *id, sum.map(|sum| counted[*id as usize].follow(sum)));
+            self.set_or_fail(row, *id, sum.map(|sum| counted[*id as usize].push(sum)));
         }
     }
 
-    /// Sets the share of the limit, which two files make.
+    /// Sets `% Memory Limit Used`, from the values of two files.
     pub(super) fn set_used(&self, row: &mut Row<'_>, memory: Memory) {
         if let (Some(current), Some(limit)) = (memory.current, memory.limit) {
             row.set_with_base(MEMORY_USED, current, limit);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{Machine, at, collect, first, names, value};
+use crate::testing::{Machine, at, collect, first_value, names, value};
 
 const INTERRUPTS: &str = "           CPU0       CPU1       
  25:          0          1  IO-APIC   5-edge      ACPI:Ged
@@ -25,15 +25,15 @@ fn lines_are_summed_over_processors() {
         names(&rows),
         ["25 ACPI:Ged", "36 virtio1-req.0", "LOC Local timer interrupts", "ERR", "_Total"]
     );
-    assert_eq!(first(&rows, "36 virtio1-req.0", RATE), 34_051);
-    assert_eq!(first(&rows, "LOC Local timer interrupts", RATE), 183_322);
-    assert_eq!(first(&rows, "ERR", RATE), 3);
-    assert_eq!(first(&rows, "_Total", RATE), 1 + 34_051 + 183_322 + 3);
+    assert_eq!(first_value(&rows, "36 virtio1-req.0", RATE), 34_051);
+    assert_eq!(first_value(&rows, "LOC Local timer interrupts", RATE), 183_322);
+    assert_eq!(first_value(&rows, "ERR", RATE), 3);
+    assert_eq!(first_value(&rows, "_Total", RATE), 1 + 34_051 + 183_322 + 3);
     assert_eq!(rows.instances()[1].id(), 36);
 }
 
 #[test]
-fn names_of_many_kernels() {
+fn lines_of_different_kernels_have_names() {
     let name = |tail: &str| name_of(b"9", tail.as_bytes(), true);
     assert_eq!(name("IO-APIC   9-fasteoi   acpi"), "9 acpi");
     assert_eq!(name("IO-APIC-fasteoi   acpi"), "9 acpi");
@@ -47,19 +47,19 @@ fn names_of_many_kernels() {
 }
 
 #[test]
-fn softirqs() {
+fn softirqs_are_summed_over_processors() {
     let text = "                    CPU0       CPU1       \n          HI:          0          5\n      NET_RX:        449        622\n";
     let machine = Machine::new(&[("proc/softirqs", text)]);
     let mut provider = providers(&machine.roots).remove(0);
     let rows = collect(&mut *provider, at(10));
     assert_eq!(&*rows.info().name, "SoftIRQ");
     assert_eq!(names(&rows), ["HI", "NET_RX", "_Total"]);
-    assert_eq!(first(&rows, "NET_RX", RATE), 1_071);
-    assert_eq!(first(&rows, "_Total", RATE), 1_076);
+    assert_eq!(first_value(&rows, "NET_RX", RATE), 1_071);
+    assert_eq!(first_value(&rows, "_Total", RATE), 1_076);
 }
 
 #[test]
-fn another_set_of_processors_begins_anew() {
+fn instances_restart_when_processors_change() {
     let machine = Machine::new(&[("proc/interrupts", INTERRUPTS)]);
     let mut provider = interrupts(&machine);
     let before = collect(&mut *provider, at(10));
@@ -75,7 +75,7 @@ fn another_set_of_processors_begins_anew() {
     assert_ne!(identity(&same, "25 ACPI:Ged"), identity(&after, "25 ACPI:Ged"));
     assert_ne!(identity(&same, "_Total"), identity(&after, "_Total"));
 
-    // Back online: the sums jump up by what the processor had counted.
+    // Back online: the sums jump by the processor's counts.
     machine.write("proc/interrupts", INTERRUPTS);
     let back = collect(&mut *provider, at(13));
     assert_ne!(identity(&after, "25 ACPI:Ged"), identity(&back, "25 ACPI:Ged"));
@@ -83,7 +83,7 @@ fn another_set_of_processors_begins_anew() {
 }
 
 #[test]
-fn a_line_that_goes_comes_back_as_another() {
+fn a_line_that_returns_is_another_instance() {
     let machine = Machine::new(&[("proc/interrupts", INTERRUPTS)]);
     let mut provider = interrupts(&machine);
     let before = collect(&mut *provider, at(10));
@@ -104,15 +104,15 @@ fn a_line_that_goes_comes_back_as_another() {
     assert_ne!(identity(&before, "36 virtio1-req.0"), identity(&back, "36 virtio1-req.0"));
     assert_eq!(identity(&before, "25 ACPI:Ged"), identity(&back, "25 ACPI:Ged"));
 
-    // The driver was loaded anew between two samples.
+    // The driver was reloaded between two samples.
     machine.write("proc/interrupts", INTERRUPTS.replace("34041", "7"));
     let restarted = collect(&mut *provider, at(13));
     assert_ne!(identity(&back, "36 virtio1-req.0"), identity(&restarted, "36 virtio1-req.0"));
-    assert_eq!(first(&restarted, "36 virtio1-req.0", RATE), 17);
+    assert_eq!(first_value(&restarted, "36 virtio1-req.0", RATE), 17);
 }
 
 #[test]
-fn numbers_of_32_bits_roll_over() {
+fn counts_of_32_bits_can_wrap() {
     let text = |number: u64| format!("  CPU0  CPU1\nLOC: {number} 1000  Local timer interrupts\n");
     let machine = Machine::new(&[("proc/interrupts", &text(4_294_967_290))]);
     let mut provider = interrupts(&machine);
@@ -120,13 +120,13 @@ fn numbers_of_32_bits_roll_over() {
     machine.write("proc/interrupts", text(4));
     let after = collect(&mut *provider, at(11));
     let name = "LOC Local timer interrupts";
-    assert_eq!(first(&after, name, RATE) - first(&before, name, RATE), 10);
-    assert_eq!(first(&after, "_Total", RATE) - first(&before, "_Total", RATE), 10);
+    assert_eq!(first_value(&after, name, RATE) - first_value(&before, name, RATE), 10);
+    assert_eq!(first_value(&after, "_Total", RATE) - first_value(&before, "_Total", RATE), 10);
     assert_eq!(identity(&before, name), identity(&after, name));
 }
 
 #[test]
-fn broken_files_are_errors() {
+fn malformed_files_are_errors() {
     let machine = Machine::new(&[("proc/interrupts", INTERRUPTS)]);
     let mut provider = interrupts(&machine);
     for length in 0..INTERRUPTS.len() {
@@ -149,23 +149,23 @@ fn broken_files_are_errors() {
 }
 
 #[test]
-fn only_what_is_wanted() {
+fn only_requested_lines_are_collected() {
     let machine = Machine::new(&[("proc/interrupts", INTERRUPTS)]);
     let mut provider = interrupts(&machine);
     let mut rows = Rows::new(provider.info().clone());
-    rows.want([RATE], vec![tachograph_perflib::InstanceFilter::new("36*", None)]);
+    rows.select([RATE], vec![tachograph_perflib::InstanceFilter::new("36*", None)]);
     rows.clear(at(10));
     provider.collect(&mut rows).expect("collected");
     assert_eq!(names(&rows), ["36 virtio1-req.0"]);
 }
 
 #[test]
-fn this_machine() {
+fn this_machine_can_be_collected() {
     for mut provider in providers(&Roots::of_this_machine()) {
         let older = collect(&mut *provider, at(1));
         let newer = collect(&mut *provider, at(2));
         assert_eq!(names(&older), names(&newer));
-        assert!(first(&newer, "_Total", RATE) > 0);
+        assert!(first_value(&newer, "_Total", RATE) > 0);
         for row in 0..newer.instances().len() {
             let (older, newer) = (older.values(row)[0], newer.values(row)[0]);
             assert!(newer.first >= older.first, "row {row}");

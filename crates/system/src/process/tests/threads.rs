@@ -1,4 +1,4 @@
-//! Made threads.
+//! Threads of a fake machine.
 
 use super::*;
 use crate::process::table::thread as id;
@@ -11,13 +11,13 @@ fn add_thread(machine: &Machine, pid: u32, tid: u32, name: &str, user: u64) {
 }
 
 #[test]
-fn every_counter() {
+fn every_counter_has_its_value() {
     let machine = machine();
     add(&machine, 12, "java", 100, 500);
     add_thread(&machine, 12, 12, "java", 100);
     add_thread(&machine, 12, 40, "worker", 7);
     add_thread(&machine, 12, 13, "worker", 8);
-    // A number that began anew.
+    // An id that wrapped around.
     add_thread(&machine, 12, 3, "late", 9);
     let mut set = provider(&machine.roots, "Thread");
     let rows = collect(&mut *set, at(60));
@@ -27,7 +27,7 @@ fn every_counter() {
     assert_eq!(rows.instances()[1].parent(), Some("java"));
     assert_eq!(rows.instances()[1].name(), "1");
     assert_eq!(identity(&rows, "java/1"), 513 << 22 | 13);
-    let of = |id| first(&rows, "java/1", id);
+    let of = |id| first_value(&rows, "java/1", id);
     assert_eq!(of(id::PROCESSOR_TIME), 28 * 100_000);
     assert_eq!(of(id::USER_TIME), 8 * 100_000);
     assert_eq!(of(id::PRIVILEGED_TIME), 20 * 100_000);
@@ -37,8 +37,8 @@ fn every_counter() {
     assert_eq!(of(id::THREAD_STATE), 5);
     assert_eq!(of(id::ID_PROCESS), 12);
     assert_eq!(of(id::ID_THREAD), 13);
-    assert_eq!(first(&rows, "_Total/_Total", id::USER_TIME), 124 * 100_000);
-    assert_eq!(first(&rows, "_Total/_Total", id::CONTEXT_SWITCHES), 4 * 77);
+    assert_eq!(first_value(&rows, "_Total/_Total", id::USER_TIME), 124 * 100_000);
+    assert_eq!(first_value(&rows, "_Total/_Total", id::CONTEXT_SWITCHES), 4 * 77);
 }
 
 #[test]
@@ -47,19 +47,19 @@ fn threads_of_a_process_named_like_the_total_do_not_replace_it() {
     for (pid, name) in [(12, "_Total"), (13, "java")] {
         add(&machine, pid, name, 100, 500);
         add_thread(&machine, pid, pid, name, 100);
-        // The name of a thread is its number, whatever it calls itself.
+        // Thread instances are named by index, not by the thread's own name.
         add_thread(&machine, pid, pid + 10, "_Total", 7);
     }
     let mut set = provider(&machine.roots, "Thread");
     let rows = collect(&mut *set, at(60));
     let labels: Vec<_> =
-        Numbering::default().number(rows.instances()).iter().map(ToString::to_string).collect();
+        Numbering::default().assign(rows.instances()).iter().map(ToString::to_string).collect();
     assert_eq!(labels, ["_Total/0", "_Total/1", "java/0", "java/1", "_Total/_Total"]);
-    assert_eq!(first(&rows, "_Total/_Total", id::USER_TIME), 214 * 100_000);
+    assert_eq!(first_value(&rows, "_Total/_Total", id::USER_TIME), 214 * 100_000);
 }
 
 #[test]
-fn a_thread_that_ends_renames_those_behind_it() {
+fn a_thread_that_ends_renumbers_later_ones() {
     let machine = machine();
     for tid in [12, 13, 14] {
         add_thread(&machine, 12, tid, "java", 10);
@@ -70,34 +70,34 @@ fn a_thread_that_ends_renames_those_behind_it() {
     let after = collect(&mut *set, at(2));
     assert_eq!(names(&after), ["java/0", "java/1", "_Total/_Total"]);
     assert_eq!(identity(&before, "java/2"), identity(&after, "java/1"));
-    assert_eq!(first(&after, "_Total/_Total", id::USER_TIME), 30 * 100_000);
-    // The process takes another name.
+    assert_eq!(first_value(&after, "_Total/_Total", id::USER_TIME), 30 * 100_000);
+    // The process is renamed.
     machine.write("proc/12/task/12/stat", stat_line(12, "ruby", 10, 20, 512));
     assert_eq!(names(&collect(&mut *set, at(3))), ["ruby/0", "ruby/1", "_Total/_Total"]);
 }
 
 #[test]
-fn only_wanted_threads() {
+fn only_requested_threads_are_collected() {
     let machine = machine();
     for tid in [12, 13, 14] {
         add_thread(&machine, 12, tid, "java", 10);
     }
     let mut set = provider(&machine.roots, "Thread");
     for second in 1..3 {
-        let rows = ask(&mut *set, second, &[id::USER_TIME], "java/1");
+        let rows = query(&mut *set, second, &[id::USER_TIME], "java/1");
         assert_eq!(names(&rows), ["java/1"]);
-        assert_eq!(first(&rows, "java/1", id::USER_TIME), 10 * 100_000);
+        assert_eq!(first_value(&rows, "java/1", id::USER_TIME), 10 * 100_000);
     }
 }
 
 #[test]
-fn switches_from_the_other_file() {
+fn switches_are_read_from_status_without_schedstat() {
     let machine = machine();
-    // A kernel that does not count has zeros there.
+    // A kernel that does not count switches shows zeros.
     machine.write("proc/self/schedstat", "0 0 0\n");
     add_thread(&machine, 12, 12, "java", 10);
     let rows = collect(&mut *provider(&machine.roots, "Thread"), at(1));
-    assert_eq!(first(&rows, "java/0", id::CONTEXT_SWITCHES), 23);
+    assert_eq!(first_value(&rows, "java/0", id::CONTEXT_SWITCHES), 23);
     machine.remove("proc/self/status");
     let set = provider(&machine.roots, "Thread");
     assert!(set.info().position(id::CONTEXT_SWITCHES).is_none());
@@ -115,12 +115,12 @@ fn broken_files_are_errors_of_their_counters() {
         assert_eq!(rows.instances().len(), 2, "{text:?}");
         let bad = |id| !rows.values(0)[rows.column(id).expect("wanted")].status.is_good();
         assert!(bad(id::USER_TIME) && bad(id::CONTEXT_SWITCHES) && bad(id::THREAD_STATE), "{text:?}");
-        assert_eq!(rows.troubles().len(), 8, "{text:?}: {:?}", rows.troubles());
+        assert_eq!(rows.errors().len(), 8, "{text:?}: {:?}", rows.errors());
     }
 }
 
 #[test]
-fn states_in_windows_numbers() {
+fn states_have_windows_numbers() {
     let machine = machine();
     let states = [('R', 2), ('S', 5), ('D', 5), ('T', 5), ('t', 5), ('I', 5), ('Z', 4), ('X', 4), ('?', 7)];
     for (pid, (letter, _)) in (1..).zip(states) {
@@ -128,7 +128,7 @@ fn states_in_windows_numbers() {
         machine.write(&format!("proc/{pid}/task/{pid}/stat"), line);
     }
     let mut set = provider(&machine.roots, "Thread");
-    let rows = ask(&mut *set, 1, &[id::THREAD_STATE], "x/0");
+    let rows = query(&mut *set, 1, &[id::THREAD_STATE], "x/0");
     let found: Vec<i64> = rows.all_values().iter().map(|raw| raw.first).collect();
     assert_eq!(found, states.map(|(_, number)| number));
 }

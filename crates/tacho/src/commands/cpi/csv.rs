@@ -2,9 +2,9 @@
 
 use std::fmt::{Display, Write as _};
 
-use super::result::{Row, Sample, Scope};
+use super::sample::{Row, Sample, Scope};
 
-/// The columns.
+/// The header line.
 pub(super) const HEADER: &str = "time,seconds,scope,user_only,instructions,cycles,cycles_scaled,core_cycles,cpi,cpi_wb,\
                                  core_cpi,idle_percent,busy_percent,counters_running_percent\n";
 
@@ -16,7 +16,7 @@ pub(super) fn push(text: &mut String, sample: &Sample) {
         let _ = match row.scope {
             Scope::Process => write!(text, "process"),
             Scope::System => write!(text, "system"),
-            Scope::Processor(number) => write!(text, "cpu{number}"),
+            Scope::Processor(index) => write!(text, "cpu{index}"),
         };
         let _ = write!(text, ",{}", row.user_only);
         let Row { instructions, cycles, cycles_scaled, core_cycles, .. } = *row;
@@ -31,7 +31,7 @@ pub(super) fn push(text: &mut String, sample: &Sample) {
     }
 }
 
-fn push_field(text: &mut String, value: Option<impl Display>) {
+pub(super) fn push_field(text: &mut String, value: Option<impl Display>) {
     text.push(',');
     if let Some(value) = value {
         let _ = write!(text, "{value}");
@@ -41,7 +41,7 @@ fn push_field(text: &mut String, value: Option<impl Display>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::cpi::result::tests::sample;
+    use crate::commands::cpi::sample::tests::sample;
 
     #[test]
     fn a_row_for_each_scope() {

@@ -1,4 +1,4 @@
-//! What the command waits for: a moment, a signal, the end of a process.
+//! Events that end an interval: a timeout, a signal, or the end of a process.
 
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,83 +12,85 @@ use rustix::process::{
 };
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use crate::failure::{Failure, reason};
-use crate::signals;
+use crate::failure::Failure;
+use crate::signals::{self, start_thread};
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// A signal to this process.
     Signal(i32),
-    /// The process that is measured has ended.
+    /// The measured process has ended.
     Ended,
 }
 
-/// Why waiting is over.
+/// Why [`Events::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Awaited {
-    /// The moment has come.
-    Moment,
-    /// The process that is measured has ended.
-    End,
-    /// The user wants the end.
-    Stop,
+pub(super) enum WaitResult {
+    TimedOut,
+    /// The measured process has ended.
+    Ended,
+    /// A signal ends the measurement.
+    Stopped,
 }
 
-/// Whom signals are for.
+/// Whether signals are for the measurement or for the measured command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SignalsFor {
-    /// They end the measuring.
-    Us,
-    /// Those of the terminal reach the command by themselves; those that ask for an end are passed on to it.
+enum SignalTarget {
+    /// Signals end the measurement.
+    Measurement,
+    /// Signals are for the command. The terminal sends its signals to the command directly; others are forwarded.
     Command,
 }
 
-/// How often it is looked whether a process has ended, where the kernel does not tell.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How often to check whether a process has ended, on kernels without pidfd.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Receives what happens.
+/// Receives signals and the end of the measured process.
 pub(super) struct Events {
     sender: Sender<Event>,
     receiver: Receiver<Event>,
-    signals_for: SignalsFor,
+    target: SignalTarget,
     command: Option<Pid>,
-    /// Whether the process that is measured has ended.
+    /// Whether the measured process has ended.
     has_ended: Cell<bool>,
 }
 
 impl Events {
-    /// Ctrl-C, SIGTERM and SIGHUP end the measuring; a second one everything, since writing may wait for a reader.
-    pub(super) fn of_measuring() -> Result<Self, Failure> {
-        Self::new(SignalsFor::Us, &[SIGINT, SIGTERM, SIGHUP])
+    /// Ctrl-C, SIGTERM and SIGHUP end the measurement. A second signal exits immediately, because writing can block.
+    pub(super) fn of_measurement() -> Result<Self, Failure> {
+        Self::new(SignalTarget::Measurement, &[SIGINT, SIGTERM, SIGHUP])
     }
 
-    /// Ctrl-C is left to the command, which the terminal sends it too; SIGTERM and SIGHUP are passed on to it.
+    /// Ignores Ctrl-C and SIGQUIT, which the terminal also sends to the command; forwards SIGTERM and SIGHUP to the
+    /// command.
     pub(super) fn of_command() -> Result<Self, Failure> {
-        Self::new(SignalsFor::Command, &[SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+        Self::new(SignalTarget::Command, &[SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     }
 
-    /// What is ignored stays so (`nohup`): a handler would undo that, for the command too. But without a command SIGINT always
-    /// ends the measuring: shells start what they put into the background with it ignored, and scripts end it so.
-    fn new(signals_for: SignalsFor, signals: &[i32]) -> Result<Self, Failure> {
+    /// Signals that are already ignored (`nohup`) stay ignored, for the command too. The exception is SIGINT without a
+    /// command, which always ends the measurement: shells start background processes with SIGINT ignored, but scripts
+    /// use it to stop them.
+    fn new(target: SignalTarget, signals: &[i32]) -> Result<Self, Failure> {
         let mut handled = signals::not_ignored(signals);
-        if signals_for == SignalsFor::Us && !handled.contains(&SIGINT) {
+        if target == SignalTarget::Measurement && !handled.contains(&SIGINT) {
             handled.push(SIGINT);
         }
         let (sender, receiver) = channel();
-        let to_us = sender.clone();
+        let signal_sender = sender.clone();
         let mut is_stopped = false;
         signals::handle(&handled, move |signal| {
-            if signals_for == SignalsFor::Us && std::mem::replace(&mut is_stopped, true) {
+            // SIGHUP never counts as the second signal: see `signals::stop_on`.
+            let is_second = std::mem::replace(&mut is_stopped, true) && signal != SIGHUP;
+            if target == SignalTarget::Measurement && is_second {
                 signals::exit(signal);
             }
-            // Nobody receives at the end of the process.
-            let _ = to_us.send(Event::Signal(signal));
+            // Fails only if the receiver was dropped because the process is exiting.
+            let _ = signal_sender.send(Event::Signal(signal));
         })?;
-        Ok(Self { sender, receiver, signals_for, command: None, has_ended: Cell::new(false) })
+        Ok(Self { sender, receiver, target, command: None, has_ended: Cell::new(false) })
     }
 
-    /// Also waits for the end of this command, which is our child. It is left to be reaped, so that its number stays its own.
+    /// Watches for the end of a child process. The child is not reaped here, so its process id is not reused.
     pub(super) fn watch_command(&mut self, id: u32) -> Result<(), Failure> {
         let Some(pid) = pid_of(id) else { return Ok(()) };
         self.command = Some(pid);
@@ -100,7 +102,7 @@ impl Events {
         })
     }
 
-    /// Also waits for the end of this process, which is anybody's.
+    /// Watches for the end of a process that need not be a child.
     pub(super) fn watch_process(&self, id: u32) -> Result<(), Failure> {
         let Some(pid) = pid_of(id) else { return Ok(()) };
         let ended = self.sender.clone();
@@ -110,10 +112,10 @@ impl Events {
                     let mut end = [PollFd::new(&process, PollFlags::IN)];
                     while poll(&mut end, None) == Err(Errno::INTR) {}
                 }
-                // A kernel before 5.3, or a sandbox that does not know the call.
+                // The kernel is older than 5.3, or a sandbox blocks this system call.
                 Err(_) => {
                     while test_kill_process(pid) != Err(Errno::SRCH) {
-                        thread::sleep(LOOK_INTERVAL);
+                        thread::sleep(POLL_INTERVAL);
                     }
                 }
             }
@@ -121,38 +123,38 @@ impl Events {
         })
     }
 
-    /// Waits until a moment, if one is given, or until something ends the measuring before. After the end of the process it
-    /// is always that.
-    pub(super) fn wait(&self, until: Option<Instant>) -> Awaited {
+    /// Waits until the given time, if any, until a signal ends the measurement, or until the process ends. If the
+    /// process has already ended, returns immediately.
+    pub(super) fn wait(&self, until: Option<Instant>) -> WaitResult {
         loop {
             if self.has_ended.get() {
-                return Awaited::End;
+                return WaitResult::Ended;
             }
             let event = match until {
                 None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(moment) => self.receiver.recv_timeout(moment.saturating_duration_since(Instant::now())),
+                Some(until) => self.receiver.recv_timeout(until.saturating_duration_since(Instant::now())),
             };
             match event {
                 Ok(Event::Ended) => self.has_ended.set(true),
-                Ok(Event::Signal(signal)) => match self.signals_for {
-                    SignalsFor::Us => return Awaited::Stop,
-                    SignalsFor::Command => self.pass_on(signal),
+                Ok(Event::Signal(signal)) => match self.target {
+                    SignalTarget::Measurement => return WaitResult::Stopped,
+                    SignalTarget::Command => self.forward(signal),
                 },
-                Err(RecvTimeoutError::Timeout) => return Awaited::Moment,
-                // The sender in `self` outlives this.
-                Err(RecvTimeoutError::Disconnected) => return Awaited::Stop,
+                Err(RecvTimeoutError::Timeout) => return WaitResult::TimedOut,
+                // Impossible: `self` has a sender.
+                Err(RecvTimeoutError::Disconnected) => return WaitResult::Stopped,
             }
         }
     }
 
-    fn pass_on(&self, signal: i32) {
+    fn forward(&self, signal: i32) {
         let signal = match signal {
             SIGTERM => Signal::TERM,
             SIGHUP => Signal::HUP,
             _ => return,
         };
         if let Some(command) = self.command {
-            // One that has ended in this moment needs no signal.
+            // Fails if the command has just ended.
             let _ = kill_process(command, signal);
         }
     }
@@ -160,9 +162,4 @@ impl Events {
 
 fn pid_of(id: u32) -> Option<Pid> {
     i32::try_from(id).ok().and_then(Pid::from_raw)
-}
-
-fn start_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Failure> {
-    let started = thread::Builder::new().name(name.to_owned()).spawn(work);
-    started.map(drop).map_err(|error| Failure::work(format!("cannot start a thread: {}", reason(&error))))
 }

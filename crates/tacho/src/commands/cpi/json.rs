@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::result::{Row, Sample, Scope};
+use super::sample::{Row, Sample, Scope};
 
 #[derive(Serialize)]
 struct Record<'a> {
@@ -41,7 +41,7 @@ pub(super) fn push(text: &mut String, sample: &Sample) {
 mod tests {
     use super::*;
     use crate::commands::cpi::csv;
-    use crate::commands::cpi::result::tests::sample;
+    use crate::commands::cpi::sample::tests::sample;
 
     #[test]
     fn one_object_per_sample() {

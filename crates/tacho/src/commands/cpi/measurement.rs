@@ -1,4 +1,4 @@
-//! Taking samples: when, and of what.
+//! Takes samples of the system and of a process.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -8,13 +8,14 @@ use tachograph_cpi::{Cpi, CpiData, Error, ErrorKind, Mode, Options, ProcessCpi, 
 use tachograph_flow::Cadence;
 use tachograph_system::{Roots, processor_list};
 
-use super::events::{Awaited, Events};
+use super::events::{Events, WaitResult};
 use super::report::Report;
-use super::result::{Row, Sample};
+use super::sample::{Row, Sample};
 use crate::arguments::CpiArguments;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, notify};
 
-/// The counters of the system; shares of time alone, where counters are not to be had and shares are wanted.
+/// Opens the system's hardware counters. If they are unavailable, only the idle and busy shares are measured; with
+/// -noai, this is an error instead.
 pub(super) fn open_system(arguments: &CpiArguments) -> Result<Cpi, Error> {
     let with_shares = !arguments.no_utilization;
     Cpi::new(Options {
@@ -31,22 +32,21 @@ pub(super) struct Measurement {
     system: Option<Cpi>,
     process: Process,
     with_processors: bool,
-    /// User code alone was asked for.
     user_only: bool,
     start_after: Option<Duration>,
     run: Option<Duration>,
     interval: Option<Duration>,
-    /// When the interval began.
+    /// The start of the current interval.
     begin: Instant,
-    /// The bias of this machine at the start, in minutes, which holds for the whole run.
+    /// The number of minutes to add to local time to get UTC. Determined at the start, for the whole measurement.
     bias_minutes: i32,
-    /// The processors of the sample before; at first, those that are online.
+    /// The processors that were online during the previous interval; initially, those that are online.
     online: Vec<u32>,
-    /// What was said: each thing once.
-    said: Vec<String>,
+    /// Notices that were already printed.
+    notices: Vec<String>,
 }
 
-/// The process that is measured.
+/// The measured process.
 enum Process {
     None,
     /// A command that could not be counted.
@@ -55,7 +55,7 @@ enum Process {
 }
 
 impl Measurement {
-    /// A measurement that writes here. Where the system cannot be measured, that is said.
+    /// Creates a measurement that writes to `report`. If the system cannot be measured, prints why.
     pub(super) fn new(arguments: &CpiArguments, report: Report, system: Result<Cpi, Error>) -> Self {
         let mut measurement = Self {
             report,
@@ -69,71 +69,74 @@ impl Measurement {
             begin: Instant::now(),
             bias_minutes: -(Zoned::now().offset().seconds() / 60),
             online: Vec::new(),
-            said: Vec::new(),
+            notices: Vec::new(),
         };
         match system {
             Ok(system) => {
                 if let Some(error) = system.why_no_cpi() {
-                    measurement.say_once(error);
+                    measurement.notify_once(error);
                 }
                 measurement.system = Some(system);
                 let [present, online] = ["present", "online"].map(listed_processors);
                 let offline: Vec<String> = present
                     .iter()
-                    .filter(|number| !online.contains(number))
-                    .map(|number| format!("CPU{number}"))
+                    .filter(|index| !online.contains(index))
+                    .map(|index| format!("CPU{index}"))
                     .collect();
                 if !offline.is_empty() {
-                    measurement.say_once(format_args!("offline, and left out: {}", offline.join(", ")));
+                    measurement
+                        .notify_once(format_args!("not measured, because offline: {}", offline.join(", ")));
                 }
                 measurement.online = online;
             }
             Err(error) => {
-                measurement.say_once(error);
+                measurement.notify_once(error);
                 if arguments.trace.is_some() {
-                    measurement.say_once("--trace: hooks hold what the system does, so that there are none");
+                    measurement
+                        .notify_once("--trace: no hooks are written, because hooks describe the system");
                 }
             }
         }
         measurement
     }
 
-    /// Measures this process too, from now on. Where it cannot be counted, that is said.
+    /// Adds a process to the measurement. If it cannot be counted, prints why.
     pub(super) fn add_process(&mut self, process: Result<ProcessCpi, Error>) {
         self.process = match process {
             Ok(process) => Process::Counted(process),
             Err(error) => {
-                self.say_once(error);
+                self.notify_once(error);
                 Process::Uncounted
             }
         };
-        // The same interval for both. What cannot be read now cannot be read at the end either, and is said then.
+        // Restart the system's interval, so that it starts together with that of the process. An error is reported when
+        // the interval ends.
         if let Some(system) = &mut self.system {
             let _ = system.start();
         }
         self.begin = Instant::now();
     }
 
-    /// Says what a reader should know of how the system is measured.
-    fn say_notes(&mut self) {
+    /// Prints notes about how the system is measured.
+    fn notify_notes(&mut self) {
         if let Some(system) = self.system.take() {
-            system.notes().iter().for_each(|note| self.say_once(note));
+            system.notes().iter().for_each(|note| self.notify_once(note));
             self.system = Some(system);
         }
     }
 
-    fn say_once(&mut self, what: impl ToString) {
-        let what = what.to_string();
-        if !self.said.contains(&what) {
-            say(&what);
-            self.said.push(what);
+    fn notify_once(&mut self, notice: impl ToString) {
+        let notice = notice.to_string();
+        if !self.notices.contains(&notice) {
+            notify(&notice);
+            self.notices.push(notice);
         }
     }
 
-    /// Takes samples until the end; `false` where it came before the begin.
+    /// Takes samples until the measurement ends; returns `false` if it ended before the delay of -s was over.
     pub(super) fn run(&mut self, events: &Events) -> Result<bool, Failure> {
         if let Some(delay) = self.start_after {
-            if events.wait(Some(Instant::now() + delay)) != Awaited::Moment {
+            if events.wait(Some(Instant::now() + delay)) != WaitResult::TimedOut {
                 return Ok(false);
             }
             self.start()?;
@@ -141,14 +144,14 @@ impl Measurement {
         let begin = self.begin;
         let end = self.run.map(|run| begin + run);
         let mut cadence = self.interval.map(|interval| Cadence::new(begin, interval));
-        // The interval before the first sample begins here.
+        // The first interval starts here.
         cadence.iter_mut().for_each(|cadence| cadence.advance(begin));
         loop {
             let next = cadence.as_ref().map(Cadence::due);
             let until = [end, next].into_iter().flatten().min();
-            let awaited = events.wait(until);
-            self.take()?;
-            if awaited != Awaited::Moment || until == end {
+            let result = events.wait(until);
+            self.sample()?;
+            if result != WaitResult::TimedOut || until == end {
                 return Ok(true);
             }
             cadence.iter_mut().for_each(|cadence| cadence.advance(Instant::now()));
@@ -157,36 +160,36 @@ impl Measurement {
 
     fn start(&mut self) -> Result<(), Failure> {
         if let Process::Counted(process) = &mut self.process {
-            process.start().map_err(Failure::work)?;
+            process.start().map_err(Failure::runtime)?;
         }
         if let Some(system) = &mut self.system {
-            system.start().map_err(Failure::work)?;
+            system.start().map_err(Failure::runtime)?;
         }
         self.begin = Instant::now();
         Ok(())
     }
 
-    /// Takes a sample and writes it. The next interval begins here.
-    fn take(&mut self) -> Result<(), Failure> {
-        let process = self.take_process();
-        // Before the system is measured, which may look at idle processors for a while.
+    /// Takes and writes a sample, and starts the next interval.
+    fn sample(&mut self) -> Result<(), Failure> {
+        let process = self.sample_process();
+        // The clocks are read before measuring the system, which can wait for idle processors.
         let (now, utc) = (Instant::now(), FileTime::from_system_time(SystemTime::now()));
-        let mut trouble = None;
+        let mut system_error = None;
         let data = match &mut self.system {
             None => None,
             Some(system) => match system.get_and_start() {
                 Ok(_) => Some(system.last()),
-                // Shares of time are there all the same.
+                // Shares of time are still available.
                 Err(error) if error.kind() == ErrorKind::NeverRan => {
-                    trouble = Some(error);
+                    system_error = Some(error);
                     Some(system.last())
                 }
                 // The process is still counted.
                 Err(error) if process.is_some() => {
-                    trouble = Some(error);
+                    system_error = Some(error);
                     None
                 }
-                Err(error) => return Err(Failure::work(error)),
+                Err(error) => return Err(Failure::runtime(error)),
             },
         };
         let seconds = match data {
@@ -199,23 +202,23 @@ impl Measurement {
         if let Some(data) = data {
             sample.add_system(data, self.with_processors);
         }
-        let online: Vec<u32> = data.map(there).unwrap_or_default();
+        let online: Vec<u32> = data.map(online_processors).unwrap_or_default();
         self.report.write(&sample, data)?;
-        let gone: Vec<u32> = self.online.iter().copied().filter(|number| !online.contains(number)).collect();
-        for number in gone {
-            self.say_once(format_args!(
-                "processor {number} was offline in an interval, and is left out of it"
+        let offline: Vec<u32> = self.online.iter().copied().filter(|index| !online.contains(index)).collect();
+        for index in offline {
+            self.notify_once(format_args!(
+                "processor {index} was offline during an interval, which does not include it"
             ));
         }
         self.online = online;
-        self.say_notes();
-        if let Some(error) = trouble {
-            self.say_once(error);
+        self.notify_notes();
+        if let Some(error) = system_error {
+            self.notify_once(error);
         }
         Ok(())
     }
 
-    fn take_process(&mut self) -> Option<Row> {
+    fn sample_process(&mut self) -> Option<Row> {
         let process = match &mut self.process {
             Process::None => return None,
             Process::Uncounted => return Some(Row::of_process(None, self.user_only)),
@@ -225,25 +228,25 @@ impl Measurement {
         let counts = process.get_and_start();
         let row = Row::of_process(counts.as_ref().ok(), user_only);
         if let Err(error) = counts {
-            self.say_once(error);
+            self.notify_once(error);
         }
         Some(row)
     }
 
-    /// Ends what is written.
+    /// Completes the output.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         self.report.finish()
     }
 }
 
-/// The processors that the kernel lists in a file of this name.
+/// Reads one of the kernel's processor lists, such as `online`.
 fn listed_processors(name: &str) -> Vec<u32> {
     let file = Roots::of_this_machine().sys.join("devices/system/cpu").join(name);
     processor_list(&std::fs::read(file).unwrap_or_default())
 }
 
-/// The processors that were there in the whole interval.
-fn there(data: &CpiData) -> Vec<u32> {
-    let states = (0..).zip(&data.processors).map(|(number, processor)| (number, processor.state));
-    states.filter(|(_, state)| *state != ProcessorState::Offline).map(|(number, _)| number).collect()
+/// The processors that were online during the whole interval.
+fn online_processors(data: &CpiData) -> Vec<u32> {
+    let states = (0..).zip(&data.processors).map(|(index, processor)| (index, processor.state));
+    states.filter(|(_, state)| *state != ProcessorState::Offline).map(|(index, _)| index).collect()
 }

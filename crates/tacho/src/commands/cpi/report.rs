@@ -1,33 +1,33 @@
-//! Writing samples in the format that was asked for, and their trace hooks.
+//! Writes samples in the requested format, and their trace hooks.
 
 use std::path::PathBuf;
 
 use tachograph_cpi::trace::Trace;
 use tachograph_cpi::{CpiData, Mode};
 
-use super::output::{Output, file_of};
-use super::result::Sample;
+use super::sample::Sample;
 use super::table::Table;
 use super::{csv, json};
-use crate::arguments::{CpiArguments, CpiFormat};
-use crate::commands::row_output::{is_same_file, refuse_existing, refuse_unwritable};
+use crate::arguments::{CpiArguments, ReportFormat};
+use crate::commands::output_format::output_file;
+use crate::commands::row_output::{RowOutput, is_same_file, refuse_existing, refuse_unwritable};
 use crate::failure::Failure;
 
-/// Where samples end.
+/// The output of a measurement.
 pub(super) struct Report {
-    output: Output,
-    format: CpiFormat,
+    output: RowOutput,
+    format: ReportFormat,
     table: Table,
     hooks: Option<Hooks>,
     is_first: bool,
     text: String,
 }
 
-/// A trace, and what its hooks are called.
+/// A trace, and the properties of its hooks.
 struct Hooks {
     path: PathBuf,
     overwrite: bool,
-    /// From the first hooks on: where there are none, a file that exists keeps what it has.
+    /// A regular file is created when the first hooks are written, so an existing file is kept if no hooks are written.
     trace: Option<Trace>,
     flags: Mode,
     minor: u8,
@@ -35,17 +35,17 @@ struct Hooks {
 }
 
 impl Hooks {
-    /// The hooks that are asked for. That their file cannot be written is told now.
+    /// The requested hooks; `None` without --trace. Fails if the trace cannot be written.
     fn of_arguments(arguments: &CpiArguments) -> Result<Option<Self>, Failure> {
         let Some(path) = arguments.trace.clone() else { return Ok(None) };
-        if file_of(arguments).is_some_and(|output| is_same_file(output, &path)) {
+        if output_file(arguments.output.as_deref()).is_some_and(|output| is_same_file(output, &path)) {
             return Err(Failure::usage(format!("-o and --trace both name {}", path.display())));
         }
         let overwrite = arguments.yes;
         let trace = match std::fs::metadata(&path) {
-            // A device or a pipe holds nothing that could be lost.
+            // Creating the trace does not damage a device or a pipe.
             Ok(found) if !found.is_file() && !found.is_dir() => {
-                Some(Trace::create(&path).map_err(Failure::work)?)
+                Some(Trace::create(&path).map_err(Failure::runtime)?)
             }
             _ => {
                 refuse_unwritable(&path, overwrite)?;
@@ -65,32 +65,40 @@ impl Hooks {
         let trace = match self.trace.take() {
             Some(trace) => trace,
             None => {
-                // Somebody may have made it since.
+                // Another process may have created the file in the meantime.
                 refuse_existing(&self.path, self.overwrite)?;
-                Trace::create(&self.path).map_err(Failure::work)?
+                Trace::create(&self.path).map_err(Failure::runtime)?
             }
         };
         let outcome = trace.write(data, self.minor, self.flags, self.label.as_deref());
         self.trace = Some(trace);
-        outcome.map_err(Failure::work)
+        outcome.map_err(Failure::runtime)
+    }
+}
+
+/// Opens the output that `-o` names; returns `default` without `-o`.
+pub(super) fn open_output(arguments: &CpiArguments, default: RowOutput) -> Result<RowOutput, Failure> {
+    match (output_file(arguments.output.as_deref()), &arguments.output) {
+        (Some(path), _) => RowOutput::file(path, arguments.yes),
+        (None, Some(_)) => Ok(RowOutput::standard()),
+        (None, None) => Ok(default),
     }
 }
 
 impl Report {
-    /// Begins the output, which is this one unless another is named, and the trace. `process` is what the process that is
-    /// measured is called.
+    /// Opens the output (`default` without `-o`) and prepares the trace. `process` is the name of the measured process.
     pub(super) fn open(
         arguments: &CpiArguments,
         process: Option<String>,
-        usual: Output,
+        default: RowOutput,
     ) -> Result<Self, Failure> {
-        // Both may be refused, before either is begun.
-        if let Some(output) = file_of(arguments) {
+        // Check both files before creating either.
+        if let Some(output) = output_file(arguments.output.as_deref()) {
             refuse_existing(output, arguments.yes)?;
         }
         let hooks = Hooks::of_arguments(arguments)?;
         Ok(Self {
-            output: Output::open(arguments, usual)?,
+            output: open_output(arguments, default)?,
             format: arguments.format,
             table: Table {
                 process: process.unwrap_or_default(),
@@ -104,30 +112,30 @@ impl Report {
         })
     }
 
-    /// Writes a sample, and the hooks of what was measured of the system.
+    /// Writes a sample, and trace hooks for the system's data.
     pub(super) fn write(&mut self, sample: &Sample, data: Option<&CpiData>) -> Result<(), Failure> {
         let is_first = std::mem::replace(&mut self.is_first, false);
         self.text.clear();
         match self.format {
-            CpiFormat::Table => self.table.push(&mut self.text, sample, is_first),
-            CpiFormat::Csv => {
+            ReportFormat::Table => self.table.push(&mut self.text, sample, is_first),
+            ReportFormat::Csv => {
                 if is_first {
                     self.text.push_str(csv::HEADER);
                 }
                 csv::push(&mut self.text, sample);
             }
-            CpiFormat::Json => json::push(&mut self.text, sample),
+            ReportFormat::Json => json::push(&mut self.text, sample),
         }
-        self.output.write(&self.text)?;
+        self.output.write_text(&self.text)?;
         match (&mut self.hooks, data) {
             (Some(hooks), Some(data)) => hooks.write(data),
             _ => Ok(()),
         }
     }
 
-    /// Ends the trace.
+    /// Completes the trace.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         let trace = self.hooks.as_ref().and_then(|hooks| hooks.trace.as_ref());
-        trace.map_or(Ok(()), |trace| trace.close().map_err(Failure::work))
+        trace.map_or(Ok(()), |trace| trace.close().map_err(Failure::runtime))
     }
 }

@@ -1,34 +1,34 @@
-//! Samples for people: the facility's table and its line.
+//! Samples as a human-readable table or line, in the format of the old cpi tool.
 
 use std::fmt::Write as _;
 
-use super::result::{Row, Sample, Scope};
+use super::sample::{Row, Sample, Scope};
 use crate::table::{grouped, push_padded, visible};
 
-/// Width of a column, which grows where a value needs more.
-const COLUMN_WIDTH: usize = 6;
+/// The minimum width of a column.
+const MIN_COLUMN_WIDTH: usize = 6;
 
-/// Width of what a line of the table begins with.
+/// The width of the labels of the table.
 const LABEL_WIDTH: usize = 6;
 
-/// Width of what a line of a process begins with, and of its values.
+/// The widths of the labels and values of a process.
 const PROCESS_LABEL_WIDTH: usize = 14;
 const PROCESS_VALUE_WIDTH: usize = 18;
 
-/// How samples are shown.
+/// The options of the table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// What the process is called.
+    /// The name of the measured process.
     pub(super) process: String,
-    /// A time stamp on each sample.
+    /// Whether each sample has a time stamp.
     pub(super) has_time: bool,
-    /// One line of the system.
+    /// Whether the values of the system are shown on one line, without processors.
     pub(super) is_one_line: bool,
-    /// Idle and busy share and CPI while busy are left out.
+    /// Whether the idle and busy shares and CPI while busy are omitted.
     pub(super) is_without_utilization: bool,
 }
 
-/// A line of the table: what it begins with, and its value of each scope.
+/// A line of the table: its label, and a function that gets its value from a row.
 type Line = (&'static str, fn(&Row) -> Option<f64>);
 
 const RAW: [Line; 1] = [("cpi", |row| row.cpi)];
@@ -37,7 +37,7 @@ const UTILIZATION: [Line; 3] =
     [("cpi_wb", |row| row.cpi_wb), ("idle%", |row| row.idle_percent), ("busy%", |row| row.busy_percent)];
 
 impl Table {
-    /// Appends a sample; `is_first` says whether none stands before it.
+    /// Appends a sample; `is_first` omits the empty line before it.
     pub(super) fn push(&self, text: &mut String, sample: &Sample, is_first: bool) {
         if self.is_one_line {
             return self.push_lines(text, sample);
@@ -58,12 +58,12 @@ impl Table {
         self.push_table(text, sample);
     }
 
-    /// The heading `System CPU0 CPU1 ...` and its lines.
+    /// Appends the heading `System CPU0 CPU1 ...` and the lines of values.
     fn push_table(&self, text: &mut String, sample: &Sample) {
         let Some(system) = &sample.system else { return };
         let rows: Vec<&Row> = sample.rows().filter(|row| row.scope != Scope::Process).collect();
         let heading = |row: &Row| match row.scope {
-            Scope::Processor(number) => format!("CPU{number}"),
+            Scope::Processor(index) => format!("CPU{index}"),
             _ => "System".to_owned(),
         };
         let lines: &[Line] = if self.is_without_utilization { &[] } else { &UTILIZATION };
@@ -72,7 +72,7 @@ impl Table {
             .iter()
             .map(|row| {
                 let widest = lines().map(|(_, value)| two_places(value(row)).len()).max();
-                widest.unwrap_or_default().max(heading(row).len()).max(COLUMN_WIDTH)
+                widest.unwrap_or_default().max(heading(row).len()).max(MIN_COLUMN_WIDTH)
             })
             .collect();
         if system.user_only {
@@ -85,7 +85,7 @@ impl Table {
         self.push_share(text, system);
     }
 
-    /// Says where others had the counters in turns.
+    /// Appends a remark if the counters were multiplexed.
     fn push_share(&self, text: &mut String, row: &Row) {
         if let Some(share) = row.counters_running_percent.filter(|&share| share < 100.0) {
             let _ = writeln!(text, "counters ran for {share:.2} % of the time; counts are scaled");
@@ -155,7 +155,7 @@ fn two_places(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// `12.50%`, and as wide where it is not known.
+/// Formats a percentage: `12.50%`, or `-` padded to the same width.
 fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "    - ".to_owned(), |value| format!("{value:5.2}%"))
 }
@@ -163,14 +163,14 @@ fn percent(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::cpi::result::tests::sample;
+    use crate::commands::cpi::sample::tests::sample;
 
     fn table() -> Table {
         Table { process: "a \u{7}command".to_owned(), ..Table::default() }
     }
 
     #[track_caller]
-    fn shows(table: &Table, sample: &Sample, expected: &[&str]) {
+    fn assert_table(table: &Table, sample: &Sample, expected: &[&str]) {
         let mut text = String::new();
         table.push(&mut text, sample, true);
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
@@ -178,11 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn the_facilitys_table() {
+    fn a_table_of_a_process_and_the_system() {
         let mut sample = sample();
         sample.processors[0].cpi = Some(12_345.678);
         sample.processors[1].busy_percent = None;
-        shows(
+        assert_table(
             &table(),
             &sample,
             &[
@@ -209,7 +209,7 @@ mod tests {
         let mut sample = sample();
         sample.process = None;
         let table = Table { is_without_utilization: true, has_time: true, ..table() };
-        shows(
+        assert_table(
             &table,
             &sample,
             &[
@@ -220,14 +220,14 @@ mod tests {
             ],
         );
         let table = Table { is_one_line: true, is_without_utilization: true, ..table };
-        shows(&table, &sample, &["2013-02-19T18:50:17.844-08:00 cpi:  2.00"]);
+        assert_table(&table, &sample, &["2013-02-19T18:50:17.844-08:00 cpi:  2.00"]);
     }
 
     #[test]
     fn one_line() {
         let mut sample = sample();
         let table = Table { is_one_line: true, ..table() };
-        shows(
+        assert_table(
             &table,
             &sample,
             &[
@@ -238,11 +238,11 @@ mod tests {
         sample.process = None;
         let system = sample.system.as_mut().expect("the system");
         (system.cpi, system.cpi_wb, system.idle_percent, system.busy_percent) = (None, None, Some(5.0), None);
-        shows(&table, &sample, &["cpi:     - cpi_wb:     - idle:  5.00% busy:     - "]);
+        assert_table(&table, &sample, &["cpi:     - cpi_wb:     - idle:  5.00% busy:     - "]);
     }
 
     #[test]
-    fn samples_are_set_apart() {
+    fn an_empty_line_separates_samples() {
         let mut sample = sample();
         sample.process = None;
         let mut text = String::new();

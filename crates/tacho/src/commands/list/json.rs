@@ -1,4 +1,4 @@
-//! What this machine has and what a log holds, for programs. Schema: docs/json.md.
+//! Counter sets of this machine and of logs as JSON. Schema: docs/json.md.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use tachograph_flow::logs::LogReport;
 use tachograph_perflib::published::Publisher;
 use tachograph_perflib::registration::CounterInfo;
 
-use super::machine::{ChosenSet, unit_of};
-use super::sets::{ListedSet, machines, sets};
+use super::chosen_set::{ChosenSet, unit_of};
+use super::listed_set::{ListedSet, machines, sets};
 use super::{Listed, utc};
 
 /// A log, or a counter set of this machine.
@@ -22,7 +22,7 @@ pub(super) enum Object<'a> {
     Set(MachineSet<'a>),
 }
 
-/// The objects of what one word stands for.
+/// The JSON objects of a log or of counter sets.
 pub(super) fn objects(listed: &Listed) -> Vec<Object<'_>> {
     match listed {
         Listed::Log(log) => vec![Object::Log(ListedLog::new(&log.0, &log.1))],
@@ -40,7 +40,7 @@ pub(super) struct MachineSet<'a> {
     has_instances: bool,
     instances_help: Option<&'a str>,
     instances: Option<Vec<&'a str>>,
-    /// Only of sets that programs publish.
+    /// Only for published sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     publishers: Option<Vec<JsonPublisher<'a>>>,
     counters: Vec<MachineCounter<'a>>,

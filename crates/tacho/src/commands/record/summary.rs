@@ -1,4 +1,4 @@
-//! What a recording says at its end.
+//! The message at the end of a recording.
 
 use tachograph_flow::live::LiveCounts;
 use tachograph_flow::record::RecordSummary;
@@ -6,21 +6,22 @@ use tachograph_flow::record::RecordSummary;
 use crate::commands::list::duration;
 use crate::table::{counted, grouped};
 
-/// How a recording came to its end.
+/// Why a recording ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// As it was asked to.
-    Asked,
-    /// At the most size of the file, in bytes.
+    /// By a signal, or by -sc or -d.
+    Requested,
+    /// At the maximum size of the file, in bytes.
     Full(u64),
-    /// With an error, which is said for itself.
+    /// With an error, which is reported separately.
     Failed,
 }
 
-/// One line: files, samples, time, counters, values, bytes, and what went wrong up to the last sample that was written.
+/// Formats the message: files, samples, time, counters, values, bytes, and problems up to the last sample that was
+/// written.
 pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, end: End) -> String {
     if summary.samples == 0 {
-        return "stopped before the first sample: nothing is recorded".to_owned();
+        return "stopped before the first sample: nothing was recorded".to_owned();
     }
     let first = summary.first_file.display();
     let mut line = match summary.last_file.file_name() {
@@ -48,25 +49,28 @@ pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, end: End) -> Str
         counted(summary.values, "value", "values")
     );
     match end {
-        // What is in a file that could not be finished is not known.
+        // The length of a file that could not be completed is unknown.
         End::Failed => {}
-        End::Asked => line += &format!(", {}", counted(summary.bytes, "byte", "bytes")),
+        End::Requested => line += &format!(", {}", counted(summary.bytes, "byte", "bytes")),
         End::Full(bytes) => {
             line += &format!(", {}", counted(summary.bytes, "byte", "bytes"));
-            line +=
-                &format!("; ended, since more would be over -max {}", grouped(&(bytes >> 20).to_string()));
+            line += &format!("; ended at -max {}", grouped(&(bytes >> 20).to_string()));
         }
     }
-    let mut note = |count: u64, one: &str, many: &str| {
+    let mut push_count = |count: u64, one: &str, many: &str| {
         if count > 0 {
             line += "; ";
             line += &counted(count, one, many);
         }
     };
-    note(counts.late, "sample was late", "samples were late");
-    note(counts.missed, "moment was missed", "moments were missed");
-    note(counts.clock_steps, "sample while the clock was set back", "samples while the clock was set back");
-    note(counts.unread, "value could not be read", "values could not be read");
+    push_count(counts.late, "sample was late", "samples were late");
+    push_count(counts.missed, "sample was missed", "samples were missed");
+    push_count(
+        counts.clock_steps,
+        "sample was taken while the clock was set back",
+        "samples were taken while the clock was set back",
+    );
+    push_count(counts.unread, "value could not be read", "values could not be read");
     if counts.causes > 1 {
         line += &format!(" ({} causes)", counts.causes);
     }

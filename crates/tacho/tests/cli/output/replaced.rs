@@ -1,11 +1,11 @@
-//! Files that are replaced: what is on the disk when, and what is left where something fails on the way.
+//! Replacing files: the order of writes to disk, and failures on the way.
 
 use std::process::Command;
 
-use super::small;
-use crate::run::{Folder, Ran};
+use super::small_log;
+use crate::run::{Folder, Outcome};
 
-/// System calls in place of those of the C library: they note what is called, fail, or have something happen at this moment.
+/// Replacements for functions of the C library that log calls, fail, or cause an event.
 const CALLS: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,10 +18,10 @@ const CALLS: &str = r#"
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void note(const char *what)
+static void log_call(const char *line)
 {
     int file = open("calls", O_WRONLY | O_APPEND | O_CREAT, 0600);
-    if (write(file, what, strlen(what)) < 0)
+    if (write(file, line, strlen(line)) < 0)
         abort();
     close(file);
 }
@@ -50,7 +50,7 @@ int fsync(int file)
     char line[64];
     int length = name && stat(name, &target) == 0 ? target.st_size : 0;
     snprintf(line, sizeof line, "fsync of a %s, the output has %d bytes\n", S_ISDIR(found.st_mode) ? "folder" : "file", length);
-    note(line);
+    log_call(line);
     name = getenv("MAKE_AT_FSYNC");
     if (name && !S_ISDIR(found.st_mode))
         close(open(name, O_WRONLY | O_CREAT, 0600));
@@ -58,14 +58,14 @@ int fsync(int file)
 }
 "#;
 
-/// A folder with a log, and these calls as a library; `None` where there is no C compiler.
+/// A folder with a log, and these functions as a library; `None` without a C compiler.
 fn with_calls() -> Option<Folder> {
-    let folder = small();
+    let folder = small_log();
     folder.write("calls.c", CALLS);
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-o", "calls.so", "calls.c"]).current_dir(folder.path(""));
     let Ok(status) = compiler.status() else {
-        eprintln!("left out: there is no C compiler");
+        eprintln!("skipped: no C compiler");
         return None;
     };
     assert!(status.success(), "the calls compile");
@@ -73,14 +73,14 @@ fn with_calls() -> Option<Folder> {
     Some(folder)
 }
 
-fn run(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+fn run(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
     let mut command = folder.signalled_command(arguments);
     command.env("LD_PRELOAD", folder.path("calls.so")).envs(variables.iter().copied());
-    Ran::from(command.output().expect("the command starts"))
+    Outcome::from(command.output().expect("the command starts"))
 }
 
 #[test]
-fn a_file_is_on_the_disk_before_it_has_its_name() {
+fn a_file_is_on_disk_before_it_is_renamed() {
     let Some(folder) = with_calls() else { return };
     folder.write("out.csv", "mine");
     for (output, before, options) in
@@ -120,22 +120,22 @@ fn an_interrupt_at_the_start_leaves_no_partial_file() {
 }
 
 #[test]
-fn a_file_that_came_meanwhile_is_not_overwritten() {
+fn a_file_created_meanwhile_is_not_overwritten() {
     let Some(folder) = with_calls() else { return };
     let ran = run(&folder, &["relog", "in.blg", "-o", "out.csv"], &[("MAKE_AT_FSYNC", "out.csv")]);
-    ran.refused(2, "out.csv exists: give -y to overwrite it, or another name");
+    ran.fails_with(2, "out.csv exists: use -y to overwrite it, or another name");
     assert_eq!(folder.text("out.csv"), "");
     assert_eq!(folder.names(), ["calls", "calls.so", "in.blg", "out.csv"]);
 }
 
 #[test]
-fn a_partial_file_of_the_same_process_id_is_in_nobodys_way() {
-    let folder = small();
-    // In a container every command may have the same id.
+fn an_existing_partial_file_is_no_obstacle() {
+    let folder = small_log();
+    // In containers commands often have the same process id.
     let script =
         format!("touch out.csv.$$.partial; exec '{}' relog in.blg -o out.csv", env!("CARGO_BIN_EXE_tacho"));
     let shell = Command::new("sh").args(["-c", &script]).current_dir(folder.path("")).output();
-    let ran = Ran::from(shell.expect("a shell"));
+    let ran = Outcome::from(shell.expect("a shell"));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert_eq!(folder.names().len(), 3, "{:?}", folder.names());
     assert!(folder.text("out.csv").starts_with("\"(PDH-CSV 4.0)"));
@@ -144,7 +144,7 @@ fn a_partial_file_of_the_same_process_id_is_in_nobodys_way() {
 #[test]
 fn new_files_have_the_permissions_of_new_files() {
     use std::os::unix::fs::PermissionsExt as _;
-    let folder = small();
+    let folder = small_log();
     folder.relog(["in.blg", "-o", "out.csv"]);
     folder.write("usual", "");
     let mode = |name: &str| std::fs::metadata(folder.path(name)).expect("a file").permissions().mode();

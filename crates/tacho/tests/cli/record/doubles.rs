@@ -1,15 +1,15 @@
-//! Counters of floating point numbers: logs of every format hold them exactly.
+//! Floating-point counters are stored exactly in every format.
 
 use serde_json::Value;
 
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Outcome};
 
 pub(super) const UNSIGNED_64: u32 = 3;
 const DOUBLE: u32 = 5;
 
 const COUNTER: u32 = 1;
 pub(super) const INSTANT: u32 = 3;
-/// No number of a few decimal digits.
+/// Has no short decimal form.
 const VALUE: f64 = 1.0 / 3.0;
 
 /// A metric: its name, type, semantics, and the bits of its value.
@@ -27,7 +27,7 @@ pub(super) fn mmv(metrics: &[Metric<'_>]) -> Vec<u8> {
     };
     let long = |bytes: &mut Vec<u8>, long: usize| bytes.extend((long as u64).to_ne_bytes());
     words(&mut bytes, &[1]);
-    // The generation, twice, two sections, no flags, no process, and a cluster.
+    // The generation twice, two sections, no flags, no process, a cluster.
     long(&mut bytes, 1);
     long(&mut bytes, 1);
     words(&mut bytes, &[2, 0, 0, 7]);
@@ -39,21 +39,21 @@ pub(super) fn mmv(metrics: &[Metric<'_>]) -> Vec<u8> {
         let mut slot = [0; 64];
         slot[..name.len()].copy_from_slice(name.as_bytes());
         bytes.extend(slot);
-        // Without unit, of no instance domain, without texts.
+        // No unit, no instance domain, no help texts.
         words(&mut bytes, &[item, *kind, *semantics, 0, u32::MAX, 0]);
         long(&mut bytes, 0);
         long(&mut bytes, 0);
     }
-    for (number, (.., value)) in metrics.iter().enumerate() {
+    for (index, (.., value)) in metrics.iter().enumerate() {
         bytes.extend(value.to_ne_bytes());
-        for part in [0, METRICS_AT + METRIC_BYTES * number, 0] {
+        for part in [0, METRICS_AT + METRIC_BYTES * index, 0] {
             long(&mut bytes, part);
         }
     }
     bytes
 }
 
-/// Records, by a command, a program that publishes a gauge, a total and a whole number.
+/// Records a gauge, a total and an integer from an MMV file.
 fn record(command: &str, log: &str) -> Folder {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("mmv")).expect("a new folder");
@@ -65,14 +65,14 @@ fn record(command: &str, log: &str) -> Folder {
     folder.write("mmv/oven", mmv(&metrics));
     let mut recording = folder.command([command, r"\mmv oven\*", "-si", "0.02", "-sc", "3", "-o", log]);
     let recording = recording.env("TACHO_MMV_DIR", folder.path("mmv")).output();
-    let ran = Ran::from(recording.expect("the command starts"));
+    let ran = Outcome::from(recording.expect("the command starts"));
     assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     assert!(!ran.stderr.contains("left out"), "{}", ran.stderr);
     folder
 }
 
 #[test]
-fn every_log_holds_them_exactly() {
+fn every_format_stores_them_exactly() {
     for (command, log) in [("record", "a.blg"), ("query", "a.blg"), ("record", "a.csv")] {
         let folder = record(command, log);
         let ran = folder.run(["stats", log, "-f", "json"]);
@@ -80,9 +80,9 @@ fn every_log_holds_them_exactly() {
         let rows: Value = serde_json::from_str(&ran.stdout).expect("JSON");
         for (name, value) in [("temp", VALUE), ("energy", 1e6 * VALUE), ("loaves", 7.0)] {
             let end = format!(r"\mmv oven\{name}");
-            let is_it = |row: &&Value| row["path"].as_str().is_some_and(|path| path.ends_with(&end));
+            let has_path = |row: &&Value| row["path"].as_str().is_some_and(|path| path.ends_with(&end));
             let rows = rows.as_array().expect("rows");
-            let row = rows.iter().find(is_it).unwrap_or_else(|| panic!("no {name}: {}", ran.stdout));
+            let row = rows.iter().find(has_path).unwrap_or_else(|| panic!("no {name}: {}", ran.stdout));
             for key in ["last", "minimum", "maximum"] {
                 assert_eq!(row[key].as_f64(), Some(value), "{command} {log}: {row}");
             }

@@ -1,11 +1,11 @@
-//! How recordings end that nobody limited: signals, kills, full disks.
+//! Recordings that end by signals, kills and full disks.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use super::doubles::{INSTANT, UNSIGNED_64, mmv};
 use super::{arguments, kill, samples, summary, wait_for};
-use crate::run::{Folder, Ran};
+use crate::run::{Folder, Outcome};
 
 fn start(folder: &Folder, rest: &[&str]) -> Child {
     let mut command = folder.signalled_command(arguments(rest));
@@ -13,64 +13,64 @@ fn start(folder: &Folder, rest: &[&str]) -> Child {
 }
 
 #[test]
-fn an_interrupt_ends_with_a_whole_log() {
+fn a_signal_ends_with_a_complete_log() {
     for signal in ["-INT", "-TERM"] {
         for name in ["a.blg", "a.csv"] {
             let folder = Folder::new();
             let mut child = start(&folder, &["-o", name]);
             let least = wait_for(&folder.path(name), 3, &mut child);
             kill(signal, &child);
-            let ran = Ran::from(child.wait_with_output().expect("an end"));
+            let ran = Outcome::from(child.wait_with_output().expect("an end"));
             assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
             let count = samples(&folder.path(name)).len();
             assert!(count >= least);
             assert!(summary(&ran).starts_with(&format!("{name}: {count} samples over ")), "{}", ran.stderr);
             let checked = folder.prints(["check", name]);
-            assert!(checked.contains(": whole: "), "{checked}");
+            assert!(checked.contains(": intact: "), "{checked}");
         }
     }
 }
 
 #[test]
-fn an_interrupt_amid_changes_of_segments() {
+fn a_signal_between_segments() {
     for (round, extension) in ["blg", "csv", "blg", "csv", "blg", "blg"].into_iter().enumerate() {
         let folder = Folder::new();
         let mut child = start(&folder, &["-segment", "0.04", "-o", &format!("a.{extension}")]);
         wait_for(&folder.path(&format!("a_000003.{extension}")), 1, &mut child);
-        // At different moments of the two samples that a segment has.
+        // At different times within the two samples of a segment.
         std::thread::sleep(std::time::Duration::from_micros(7_300 * round as u64));
         kill(["-INT", "-TERM"][round % 2], &child);
-        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        let ran = Outcome::from(child.wait_with_output().expect("an end"));
         assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
         let names = folder.names();
         for name in &names {
-            assert!(folder.prints(["check", name]).contains(": whole: "), "{name}");
+            assert!(folder.prints(["check", name]).contains(": intact: "), "{name}");
         }
         let count: usize = names.iter().map(|name| samples(&folder.path(name)).len()).sum();
-        let said = summary(&ran).replace(',', "");
-        assert!(said.contains(&format!(": {} files {count} samples over ", names.len())), "{said}");
+        let summary = summary(&ran).replace(',', "");
+        assert!(summary.contains(&format!(": {} files {count} samples over ", names.len())), "{summary}");
     }
 }
 
 #[test]
-fn an_interrupt_does_not_wait_for_the_next_sample() {
+fn a_signal_does_not_wait_for_the_next_sample() {
     let folder = Folder::new();
     let command = ["record", super::COUNTERS[0], "-si", "1:00:00", "-o", "a.blg"];
     let mut child =
         folder.signalled_command(command).stderr(Stdio::piped()).spawn().expect("the command starts");
     wait_for(&folder.path("a.blg"), 1, &mut child);
     kill("-INT", &child);
-    let ran = Ran::from(child.wait_with_output().expect("an end"));
+    let ran = Outcome::from(child.wait_with_output().expect("an end"));
     assert_eq!(ran.status, 0);
     assert!(summary(&ran).starts_with("a.blg: 1 sample, 1 counter, 1 value, "), "{}", ran.stderr);
 }
 
 #[test]
-fn a_second_interrupt_ends_at_once() {
+fn a_second_signal_ends_immediately() {
     let folder = Folder::new();
     let pipe = folder.path("a.csv");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    // Nobody reads the pipe, so that opening it waits for ever.
+    // Without a reader, opening the pipe blocks.
     let mut child = start(&folder, &["-o", "a.csv"]);
     let status = loop {
         kill("-INT", &child);
@@ -79,13 +79,13 @@ fn a_second_interrupt_ends_at_once() {
             break status;
         }
     };
-    // Or the first one came before the command was ready for it.
+    // Or the first one arrived before the handler was installed.
     assert!(status.code() == Some(130) || status.signal() == Some(2), "{status:?}");
 }
 
 #[test]
-fn a_killed_recorder_loses_nothing_that_was_there() {
-    // A seed of our own: the moments differ, the test does not.
+fn a_killed_recorder_keeps_written_samples() {
+    // Fixed seed: the times of the kills vary, the test does not.
     let mut seed = 0x2545_F491_4F6C_DD1D_u64;
     for round in 0..10 {
         seed ^= seed << 13;
@@ -95,7 +95,7 @@ fn a_killed_recorder_loses_nothing_that_was_there() {
         let folder = Folder::new();
         let name = if round % 3 == 2 { "a.csv" } else { "a.blg" };
         let mut child = start(&folder, &["-o", name]);
-        // What another process could read before the kill.
+        // The samples that were readable before the kill.
         let seen = wait_for(&folder.path(name), least, &mut child);
         kill("-KILL", &child);
         assert_eq!(child.wait().expect("an end").signal(), Some(9));
@@ -104,17 +104,17 @@ fn a_killed_recorder_loses_nothing_that_was_there() {
         assert!(samples.is_sorted_by(|one, other| one.at.utc < other.at.utc));
         let rows = folder.stats(&[name]);
         assert_eq!(crate::run::row(&rows, r"\Memory\Available Bytes")["values"], samples.len());
-        // And it can go on.
-        let said = super::recorded(&folder, &["-a", "-sc", "2", "-o", name]);
-        assert!(said.starts_with(&format!("{name}: 2 samples over ")), "{said}");
+        // It can be continued.
+        let summary = super::recorded(&folder, &["-a", "-sc", "2", "-o", name]);
+        assert!(summary.starts_with(&format!("{name}: 2 samples over ")), "{summary}");
         assert_eq!(super::samples(&folder.path(name)).len(), samples.len() + 2);
     }
 }
 
-/// A recording that ran out of room: an error that names the file, and a log of what was written before.
+/// Asserts that a recording failed for lack of space, with a message, a summary and an intact log.
 #[track_caller]
-fn ran_out_of_room(folder: &Folder, output: Output, file: &str, error: &str) {
-    let ran = Ran::from(output);
+fn assert_out_of_space(folder: &Folder, output: Output, file: &str, error: &str) {
+    let ran = Outcome::from(output);
     assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
     let lines: Vec<_> = ran.stderr.lines().collect();
     let [.., summary, failure] = *lines else { panic!("{}", ran.stderr) };
@@ -125,30 +125,29 @@ fn ran_out_of_room(folder: &Folder, output: Output, file: &str, error: &str) {
         "{count}: {summary}"
     );
     let checked = folder.prints(["check", file]);
-    assert!(checked.contains(": whole: "), "{checked}");
+    assert!(checked.contains(": intact: "), "{checked}");
 }
 
-/// A recording for a shell, which soon has some hundred samples.
+/// A shell command that records hundreds of samples quickly.
 fn fast(file: &str) -> String {
     let counters: Vec<_> = super::COUNTERS.iter().map(|counter| format!("'{counter}'")).collect();
     format!("'{}' record {} -si 0.002 -o {file}", env!("CARGO_BIN_EXE_tacho"), counters.join(" "))
 }
 
 #[test]
-fn a_file_that_cannot_grow_any_more() {
-    // The kernel sends SIGXFSZ, which kills where it is neither ignored nor handled.
+fn a_file_that_cannot_grow() {
+    // The kernel sends SIGXFSZ, whose default action is to kill.
     for (name, blocks, signal) in
         [("a.blg", 300, "''"), ("a.csv", 61, "''"), ("a.blg", 300, "-"), ("a.csv", 61, "-")]
     {
         let folder = Folder::new();
         let script = format!("trap {signal} XFSZ; ulimit -f {blocks}; exec {}", fast(name));
         let output = folder_shell(&folder).args(["-c", &script]).output().expect("a shell");
-        ran_out_of_room(&folder, output, name, "cannot write: File too large");
+        assert_out_of_space(&folder, output, name, "cannot write: File too large");
     }
 }
 
-/// Records onto a small file system that only the recorder's shell sees; what is on it is saved in `disk` before it goes.
-/// `None` where this user may not mount.
+/// Records to a small private file system, whose content is then copied to `disk`. `None` without permission to mount.
 fn on_full_disk(folder: &Folder, size: &str, record: &str) -> Option<Output> {
     std::fs::create_dir(folder.path("disk")).expect("a folder");
     std::fs::create_dir(folder.path("saved")).expect("a folder");
@@ -161,7 +160,7 @@ fn on_full_disk(folder: &Folder, size: &str, record: &str) -> Option<Output> {
     match shell {
         Ok(output) if output.stderr.starts_with(b"tacho: ") => Some(output),
         _ => {
-            eprintln!("left out: this user may not mount");
+            eprintln!("skipped: no permission to mount");
             None
         }
     }
@@ -181,13 +180,13 @@ fn a_full_disk() {
     ] {
         let folder = Folder::new();
         let Some(output) = on_full_disk(&folder, size, &record) else { return };
-        ran_out_of_room(&folder, output, name, NO_SPACE);
+        assert_out_of_space(&folder, output, name, NO_SPACE);
         let count = samples(&folder.path(name)).len();
-        // As soon as there is room, it can go on.
+        // With enough space it can be continued.
         let ran = folder.run(&again);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         assert_eq!(samples(&folder.path(name)).len(), count + 2);
-        assert!(folder.prints(["check", name]).contains(": whole: "));
+        assert!(folder.prints(["check", name]).contains(": intact: "));
     }
 }
 
@@ -197,14 +196,14 @@ fn a_full_disk_of_segments() {
         let folder = Folder::new();
         let record = fast(&format!("disk/a.{extension} -segment 100KB"));
         let Some(output) = on_full_disk(&folder, "256k", &record) else { return };
-        let ran = Ran::from(output);
+        let ran = Outcome::from(output);
         assert!(ran.status == 1 && ran.stderr.contains(NO_SPACE), "{}", ran.stderr);
         let files: Vec<_> = std::fs::read_dir(folder.path("disk")).expect("the folder").collect();
         assert!(files.len() > 2, "{}", ran.stderr);
         for file in files {
             let file = file.expect("a file").path();
             let checked = folder.prints([std::ffi::OsStr::new("check"), file.as_os_str()]);
-            assert!(checked.contains(": whole: "), "{checked}");
+            assert!(checked.contains(": intact: "), "{checked}");
         }
     }
 }
@@ -221,7 +220,7 @@ fn a_full_device() {
     for format in ["bin", "csv"] {
         folder
             .run(arguments(&["-f", format, "-sc", "1", "-o", "/dev/full"]))
-            .refused(1, "/dev/full: cannot write: No space left on device");
+            .fails_with(1, "/dev/full: cannot write: No space left on device");
     }
 }
 
@@ -234,15 +233,15 @@ fn errors_of_a_sample_that_was_not_written_are_not_counted() {
     command.env("TACHO_MMV_DIR", folder.path("mmv")).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
     let good = wait_for(&folder.path("a.csv"), 2, &mut child);
-    // From here on the set cannot be read.
+    // From now on the set cannot be read.
     let file = std::fs::OpenOptions::new().write(true).open(folder.path("mmv/oven")).expect("the file");
     file.set_len(8).expect("a shorter file");
     wait_for(&folder.path("a.csv"), good + 4, &mut child);
-    // From here on the log cannot grow.
+    // From now on the log cannot grow.
     let pid = child.id().to_string();
     let limited = Command::new("prlimit").args(["--pid", &pid, "--fsize=1:1"]).status();
     assert!(limited.expect("prlimit").success());
-    let ran = Ran::from(child.wait_with_output().expect("an end"));
+    let ran = Outcome::from(child.wait_with_output().expect("an end"));
     assert_eq!(ran.status, 1, "{}", ran.stderr);
     let blank = folder.text("a.csv").lines().filter(|row| row.ends_with("\" \"")).count();
     assert!(blank > 1, "{}", folder.text("a.csv"));

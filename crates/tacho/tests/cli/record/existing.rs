@@ -1,20 +1,20 @@
-//! Logs that are there already.
+//! Existing logs.
 
 use std::process::Stdio;
 
 use tachograph_counters::CounterType;
 
 use super::{COUNTERS, arguments, recorded, samples, wait_for};
-use crate::made::{Made, counter, one, raw};
+use crate::log_fixture::{LogFixture, counter, one, raw};
 use crate::run::Folder;
 
 #[test]
-fn a_log_is_never_overwritten_unless_asked_for() {
+fn a_log_is_only_overwritten_on_request() {
     let folder = Folder::new();
     folder.write("a.blg", "mine");
     folder
         .run(arguments(&["-sc", "1", "-o", "a.blg"]))
-        .refused(2, "a.blg exists: give -y to overwrite it, -a to append to it, or another name");
+        .fails_with(2, "a.blg exists: use -y to overwrite it, -a to append to it, or another name");
     assert_eq!(folder.text("a.blg"), "mine");
     for option in ["-y", "-ow", "--yes"] {
         recorded(&folder, &["-sc", "2", option, "-o", "a.blg"]);
@@ -23,31 +23,31 @@ fn a_log_is_never_overwritten_unless_asked_for() {
 }
 
 #[test]
-fn a_mistake_leaves_what_would_be_overwritten() {
+fn invalid_arguments_do_not_overwrite_the_log() {
     let folder = Folder::new();
     folder.write("a.blg", "mine");
     let ran = folder.run(["record", r"\Memroy\*", "-y", "-o", "a.blg"]);
-    ran.refused(2, r"'\Memroy\*' is not on this machine: did you mean the counter set 'Memory'?");
+    ran.fails_with(2, r"'\Memroy\*' is not on this machine: did you mean the counter set 'Memory'?");
     assert_eq!(folder.text("a.blg"), "mine");
 }
 
 #[test]
-fn the_same_counters_go_on() {
+fn a_log_with_the_same_counters_is_continued() {
     for name in ["a.blg", "a.csv", "a.tsv"] {
         let folder = Folder::new();
-        // Where there is nothing, a log begins.
+        // Without an existing log, -a creates one.
         recorded(&folder, &["-a", "-sc", "3", "-o", name]);
-        let said = recorded(&folder, &["-a", "-sc", "2", "-o", name]);
-        assert!(said.starts_with(&format!("{name}: 2 samples over ")), "{said}");
+        let summary = recorded(&folder, &["-a", "-sc", "2", "-o", name]);
+        assert!(summary.starts_with(&format!("{name}: 2 samples over ")), "{summary}");
         let checked = folder.prints(["check", name]);
-        assert!(checked.contains(": whole: ") && checked.contains(", 5 samples from "), "{checked}");
+        assert!(checked.contains(": intact: ") && checked.contains(", 5 samples from "), "{checked}");
         let times: Vec<_> = samples(&folder.path(name)).iter().map(|sample| sample.at.utc).collect();
         assert!(times.is_sorted_by(|one, other| one < other), "{times:?}");
     }
 }
 
 #[test]
-fn other_counters_are_refused_with_the_difference() {
+fn different_counters_are_refused() {
     for name in ["a.blg", "a.csv"] {
         let folder = Folder::new();
         recorded(&folder, &["-sc", "2", "-o", name]);
@@ -61,11 +61,11 @@ fn other_counters_are_refused_with_the_difference() {
 }
 
 #[test]
-fn a_log_that_ends_later_is_refused() {
+fn a_log_that_ends_in_the_future_is_refused() {
     let folder = Folder::new();
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("the name of this machine");
-    let mut log =
-        Made::new(machine.trim()).value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+    let mut log = LogFixture::new(machine.trim())
+        .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
     // In the year 2055.
     log.at(1_000_000_000, vec![one(raw(1, 0))]);
     log.write(&folder.path("a.blg"));
@@ -77,12 +77,12 @@ fn a_log_that_ends_later_is_refused() {
 }
 
 #[test]
-fn another_format_is_refused() {
+fn a_different_format_is_refused() {
     let folder = Folder::new();
     recorded(&folder, &["-sc", "1", "-o", "a.csv"]);
     folder
         .run(arguments(&["-a", "-f", "bin", "-sc", "1", "-o", "a.csv"]))
-        .refused(2, "a.csv: cannot append: it is a CSV; give -f the same format");
+        .fails_with(2, "a.csv: cannot append: its format is CSV; use the same with -f");
     folder.write("b.blg", "no log at all");
     let ran = folder.run(arguments(&["-a", "-sc", "1", "-o", "b.blg"]));
     assert_eq!(ran.status, 1);
@@ -91,15 +91,15 @@ fn another_format_is_refused() {
 }
 
 #[test]
-fn a_log_that_is_being_written_is_left_alone() {
+fn a_log_that_is_being_written_is_refused() {
     let folder = Folder::new();
     let log = folder.path("a.blg");
     let mut first =
         folder.command(arguments(&["-o", "a.blg"])).stderr(Stdio::null()).spawn().expect("it starts");
     wait_for(&log, 2, &mut first);
     for option in ["-a", "-y"] {
-        let busy = "a.blg: another recorder is writing it; give another name, or end that one";
-        folder.run(arguments(&[option, "-sc", "1", "-o", "a.blg"])).refused(2, busy);
+        let busy = "a.blg: another recorder is writing it; use another name, or stop that recorder";
+        folder.run(arguments(&[option, "-sc", "1", "-o", "a.blg"])).fails_with(2, busy);
     }
     wait_for(&log, 4, &mut first);
     first.kill().expect("it runs");
@@ -108,7 +108,7 @@ fn a_log_that_is_being_written_is_left_alone() {
 }
 
 #[test]
-fn a_log_that_is_full_is_refused() {
+fn a_full_log_is_refused() {
     let folder = Folder::new();
     let much =
         ["record", r"\Processor Information(*)\*", r"\Paging Activity\*", "-si", "0.002", "-o", "a.blg"];

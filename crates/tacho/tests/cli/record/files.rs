@@ -1,12 +1,12 @@
-//! What is in the files.
+//! The content of recordings.
 
 use std::process::{Command, Stdio};
 
 use super::{COUNTERS, arguments, kill, recorded, samples, summary, wait_for};
-use crate::run::{Folder, Ran, row};
+use crate::run::{Folder, Outcome, row};
 
 #[test]
-fn every_format_has_the_samples_that_were_asked_for() {
+fn every_format_has_the_requested_samples() {
     for (name, format) in [
         ("a.blg", None),
         ("a", None),
@@ -18,16 +18,16 @@ fn every_format_has_the_samples_that_were_asked_for() {
         let folder = Folder::new();
         let mut rest = vec!["-sc", "4", "-o", name];
         rest.extend(format.iter().flat_map(|format| ["-f", format]));
-        let said = recorded(&folder, &rest);
-        assert!(said.starts_with(&format!("{name}: 4 samples over ")), "{said}");
-        assert!(said.contains(", 3 counters, "), "{said}");
+        let summary_line = recorded(&folder, &rest);
+        assert!(summary_line.starts_with(&format!("{name}: 4 samples over ")), "{summary_line}");
+        assert!(summary_line.contains(", 3 counters, "), "{summary_line}");
         assert_eq!(folder.names(), [name]);
         let bytes = folder.bytes(name);
         let is_blg = format == Some("bin") || (format.is_none() && !name.contains("sv"));
         assert_eq!(bytes.starts_with(b"\"(PDH-"), !is_blg, "{name}");
         let checked = folder.prints(["check", name]);
-        assert!(checked.contains(": whole: ") && checked.contains(", 4 samples from "), "{checked}");
-        // No moment is taken twice, and the first sample is one of the four.
+        assert!(checked.contains(": intact: ") && checked.contains(", 4 samples from "), "{checked}");
+        // Times are distinct, and the first sample counts.
         let times: Vec<_> = samples(&folder.path(name)).iter().map(|sample| sample.at.utc).collect();
         assert!(times.len() == 4 && times.is_sorted_by(|one, other| one < other), "{times:?}");
         let rows = folder.stats(&[name]);
@@ -38,7 +38,7 @@ fn every_format_has_the_samples_that_were_asked_for() {
 }
 
 #[test]
-fn the_first_row_of_a_text_is_blank_where_two_samples_are_needed() {
+fn rates_are_blank_in_the_first_row_of_a_text_log() {
     let folder = Folder::new();
     recorded(&folder, &["-sc", "2", "-o", "a.csv"]);
     let text = folder.text("a.csv");
@@ -78,17 +78,17 @@ fn counters_come_from_paths_options_files_and_settings() {
 }
 
 #[test]
-fn without_a_path_the_default_counters_are_recorded_and_named() {
+fn without_a_path_the_default_counters_are_recorded_and_reported() {
     let folder = Folder::new();
     let ran = folder.run(["record", "-si", "0.02", "-sc", "2", "-o", "a.blg"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    let said = ran.stderr.lines().next().unwrap_or_default();
-    assert!(said.starts_with(r"tacho: no counter is named, so these are recorded: '\\"), "{said}");
+    let notice = ran.stderr.lines().next().unwrap_or_default();
+    assert!(notice.starts_with(r"tacho: recording the default counters: '\\"), "{notice}");
     assert_eq!(samples(&folder.path("a.blg")).len(), 2);
 }
 
 #[test]
-fn an_instance_that_is_not_there_is_waited_for() {
+fn a_missing_instance_is_reported() {
     let folder = Folder::new();
     let ran = folder.run([
         "record",
@@ -105,18 +105,14 @@ fn an_instance_that_is_not_there_is_waited_for() {
     let lines: Vec<_> = ran.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{}", ran.stderr);
     assert!(lines[0].contains(r"\Processor Information(9,999)\% Processor Time'"), "{}", lines[0]);
-    assert!(
-        lines[0].ends_with("there is no such instance now; it is recorded when it comes"),
-        "{}",
-        lines[0]
-    );
+    assert!(lines[0].ends_with("no such instance now; it is recorded as soon as it appears"), "{}", lines[0]);
     let row = folder.stats(&["a.blg"]);
     let row = crate::run::row(&row, r"(9,999)\% Processor Time");
     assert_eq!((&row["values"], &row["errors"]), (&0.into(), &0.into()));
 }
 
 #[test]
-fn an_instance_that_comes_later_is_in_a_blg_and_has_no_column_in_a_text() {
+fn a_late_instance_is_in_a_blg_but_not_in_a_text_log() {
     for name in ["a.blg", "a.csv"] {
         let folder = Folder::new();
         let path = folder.path(name);
@@ -130,29 +126,34 @@ fn an_instance_that_comes_later_is_in_a_blg_and_has_no_column_in_a_text() {
         let before = samples(&path).len();
         wait_for(&path, before + 3, &mut child);
         kill("-INT", &child);
-        let ran = Ran::from(child.wait_with_output().expect("an end"));
+        let ran = Outcome::from(child.wait_with_output().expect("an end"));
         newcomer.kill().and_then(|()| newcomer.wait()).expect("an end");
         assert_eq!(ran.status, 0, "{}", ran.stderr);
-        let is_said = ran.stderr.matches("came after the first row, so it has no column").count();
+        let notices = ran.stderr.matches("appeared after the first row and has no column").count();
         let last = samples(&path).pop().expect("samples");
-        let has_it = last
+        let has_instance = last
             .groups
             .iter()
             .flat_map(|group| &group.values)
             .any(|raw| raw.first == i64::from(newcomer.id()));
-        assert_eq!((is_said, has_it), if name == "a.blg" { (0, true) } else { (1, false) }, "{}", ran.stderr);
+        assert_eq!(
+            (notices, has_instance),
+            if name == "a.blg" { (0, true) } else { (1, false) },
+            "{}",
+            ran.stderr
+        );
     }
 }
 
 #[test]
-fn a_pipe_takes_text_only() {
+fn a_pipe_accepts_only_text() {
     let folder = Folder::new();
     assert!(Command::new("mkfifo").arg(folder.path("a")).status().expect("mkfifo").success());
     for (format, status) in [("csv", 0), ("bin", 2)] {
         let child =
             folder.command(arguments(&["-f", format, "-sc", "2", "-o", "a"])).stderr(Stdio::piped()).spawn();
         let text = std::fs::read_to_string(folder.path("a")).expect("UTF-8");
-        let ran = Ran::from(child.and_then(std::process::Child::wait_with_output).expect("an end"));
+        let ran = Outcome::from(child.and_then(std::process::Child::wait_with_output).expect("an end"));
         assert_eq!(
             (ran.status, text.lines().count()),
             (status, if status == 0 { 3 } else { 0 }),
@@ -164,12 +165,12 @@ fn a_pipe_takes_text_only() {
 }
 
 #[test]
-fn some_unknown_counters_leave_the_rest() {
+fn unknown_counters_do_not_affect_others() {
     let folder = Folder::new();
     let ran = folder.run(["record", COUNTERS[0], r"\Memroy\*", "-si", "0.02", "-sc", "2", "-o", "a.blg"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    let said = r"tacho: '\Memroy\*' is not on this machine: did you mean the counter set 'Memory'?";
-    assert_eq!(ran.stderr.lines().next(), Some(said));
+    let notice = r"tacho: '\Memroy\*' is not on this machine: did you mean the counter set 'Memory'?";
+    assert_eq!(ran.stderr.lines().next(), Some(notice));
     assert_eq!(samples(&folder.path("a.blg")).len(), 2);
 }
 
@@ -184,29 +185,33 @@ fn it_ends_after_a_duration() {
 }
 
 #[test]
-fn segments_are_whole_logs_and_make_one() {
+fn segments_are_complete_logs() {
     for (option, name) in [("-segment", "a.blg"), ("-cnf", "a.blg"), ("-segment", "a.csv")] {
         let folder = Folder::new();
-        let said = recorded(&folder, &[option, "0.1", "-sc", "12", "-o", name]);
+        let summary_line = recorded(&folder, &[option, "0.1", "-sc", "12", "-o", name]);
         let names = folder.names();
         assert!(names.len() >= 3, "{names:?}");
         let (stem, extension) = name.split_once('.').unwrap_or_default();
-        for (number, name) in names.iter().enumerate() {
-            assert_eq!(*name, format!("{stem}_{:06}.{extension}", number + 1));
+        for (index, name) in names.iter().enumerate() {
+            assert_eq!(*name, format!("{stem}_{:06}.{extension}", index + 1));
             let checked = folder.prints(["check", name]);
-            assert!(checked.contains(": whole: "), "{checked}");
+            assert!(checked.contains(": intact: "), "{checked}");
         }
         let last = names.last().map(String::as_str).unwrap_or_default();
         assert!(
-            said.starts_with(&format!("{} to {last}: {} files, 12 samples over ", names[0], names.len())),
-            "{said}"
+            summary_line.starts_with(&format!(
+                "{} to {last}: {} files, 12 samples over ",
+                names[0],
+                names.len()
+            )),
+            "{summary_line}"
         );
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let rows = folder.stats(&names);
         assert_eq!(row(&rows, r"\Memory\Available Bytes")["values"], 12);
         // No interval is lost between segments.
         assert_eq!(row(&rows, r"\System\Context Switches/sec")["values"], 11);
-        // A restart goes on counting.
+        // Numbering continues after a restart.
         recorded(&folder, &[option, "60", "-sc", "1", "-o", name]);
         assert_eq!(folder.names().last(), Some(&format!("{stem}_{:06}.{extension}", names.len() + 1)));
     }
@@ -216,10 +221,10 @@ fn segments_are_whole_logs_and_make_one() {
 fn names_with_a_number_or_a_date() {
     let folder = Folder::new();
     for number in 1..=2 {
-        let said = recorded(&folder, &["-v", "nnnnnn", "-sc", "1", "-o", "a.blg"]);
-        assert!(said.starts_with(&format!("a_00000{number}.blg: 1 sample, ")), "{said}");
+        let summary_line = recorded(&folder, &["-v", "nnnnnn", "-sc", "1", "-o", "a.blg"]);
+        assert!(summary_line.starts_with(&format!("a_00000{number}.blg: 1 sample, ")), "{summary_line}");
     }
-    // What follows a bare -cnf is a path again.
+    // A path can follow -cnf without a value.
     let ran =
         folder.run(["record", "-max", "1", "-si", "0.02", "-sc", "2", "-o", "a.blg", "-cnf", COUNTERS[0]]);
     assert!(summary(&ran).starts_with("a_000003.blg: 2 samples over "), "{}", ran.stderr);
@@ -229,17 +234,17 @@ fn names_with_a_number_or_a_date() {
     assert!(date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()), "{names:?}");
 }
 
-/// Many values a sample, so that a megabyte is soon full.
+/// Many values per sample, which soon fill a megabyte.
 const MUCH: [&str; 5] = ["record", r"\Processor Information(*)\*", r"\Paging Activity\*", "-si", "0.002"];
 
 #[test]
-fn it_ends_at_the_most_size() {
+fn it_ends_at_the_maximum_size() {
     let folder = Folder::new();
     let ran = folder.run([&MUCH[..], &["-max", "1", "-d", "5:00", "-o", "a.blg"]].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("; ended, since more would be over -max 1"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("; ended at -max 1"), "{}", ran.stderr);
     assert!(folder.bytes("a.blg").len() <= 1 << 20);
-    assert!(folder.run(["check", "a.blg"]).stdout.contains(": whole: "));
+    assert!(folder.run(["check", "a.blg"]).stdout.contains(": intact: "));
 }
 
 #[test]
@@ -250,14 +255,14 @@ fn a_circular_log_keeps_the_last_samples() {
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         assert!(folder.bytes("a.blg").len() <= 1 << 20);
         let checked = folder.run(["check", "a.blg"]).stdout;
-        assert!(checked.contains(": whole: "), "{checked}");
+        assert!(checked.contains(": intact: "), "{checked}");
         let count = samples(&folder.path("a.blg")).len();
         assert!((2..600).contains(&count), "{count}");
     }
 }
 
 #[test]
-fn what_was_recorded_can_be_listed_and_converted() {
+fn recordings_can_be_listed_and_converted() {
     let folder = Folder::new();
     recorded(&folder, &["-sc", "5", "-o", "a.blg"]);
     let listed = folder.prints(["list", "a.blg"]);
@@ -269,7 +274,7 @@ fn what_was_recorded_can_be_listed_and_converted() {
 }
 
 #[test]
-fn each_sample_can_be_synchronised() {
+fn sync_writes_complete_logs() {
     let folder = Folder::new();
     recorded(&folder, &["--sync", "-sc", "3", "-o", "a.blg"]);
     assert_eq!(samples(&folder.path("a.blg")).len(), 3);

@@ -1,4 +1,4 @@
-//! SIGHUP and SIGINT: from terminals that close, under `nohup`, and ignored by whatever started the recording.
+//! SIGHUP and SIGINT: from closing terminals, under `nohup`, and inherited as ignored.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use super::{kill, samples, wait_for};
 use crate::run::Folder;
 
-/// As long as anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum wait on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[track_caller]
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+fn wait_until(event: &str, has_happened: impl Fn() -> bool) {
     let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
+    while !has_happened() {
+        assert!(begun.elapsed() < TIMEOUT, "{event}");
         std::thread::sleep(Duration::from_millis(3));
     }
 }
@@ -24,7 +24,7 @@ fn recording(rest: &str) -> String {
     format!("'{}' record '{counter}' -si 0.02 -o a.blg {rest}", env!("CARGO_BIN_EXE_tacho"))
 }
 
-/// A shell in a terminal of its own; its parent holds the terminal.
+/// A shell in its own terminal; the returned process holds the terminal.
 fn in_terminal(folder: &Folder, script: &str) -> Option<Child> {
     folder.write("script.sh", script);
     let mut command = Command::new("env");
@@ -32,68 +32,68 @@ fn in_terminal(folder: &Folder, script: &str) -> Option<Child> {
     command.current_dir(folder.path("")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let child = command.spawn().ok();
     if child.is_none() {
-        eprintln!("left out: 'script' is missing (Debian's package bsdutils)");
+        eprintln!("skipped: 'script' is missing (Debian's package bsdutils)");
     }
     child
 }
 
 #[test]
-fn a_terminal_that_closes_ends_with_a_whole_log() {
+fn a_closing_terminal_ends_the_recording() {
     let folder = Folder::new();
-    // The outer shell, which leads the session, dies of SIGHUP; all others in front of the terminal get the signal then. The
-    // inner one handles it so that it can say how the recording ended.
+    // SIGHUP kills the outer shell, the session leader; the foreground processes then get the signal too. The inner shell
+    // handles it, to save the exit status.
     let inner =
-        format!("trap : HUP\n{} 2> said\necho $? > status.new; mv status.new status\n", recording(""));
+        format!("trap : HUP\n{} 2> stderr\necho $? > status.new; mv status.new status\n", recording(""));
     folder.write("inner.sh", inner);
     let Some(mut terminal) = in_terminal(&folder, "sh inner.sh\n:\n") else { return };
     wait_for(&folder.path("a.blg"), 3, &mut terminal);
     kill("-KILL", &terminal);
     terminal.wait().expect("an end");
     wait_until("the recording ends", || folder.path("status").exists());
-    assert_eq!(folder.text("status"), "0\n", "{}", folder.text("said"));
+    assert_eq!(folder.text("status"), "0\n", "{}", folder.text("stderr"));
     let count = samples(&folder.path("a.blg")).len();
-    assert!(folder.text("said").starts_with(&format!("tacho: a.blg: {count} samples over ")));
-    assert!(folder.prints(["check", "a.blg"]).contains(": whole: "));
+    assert!(folder.text("stderr").starts_with(&format!("tacho: a.blg: {count} samples over ")));
+    assert!(folder.prints(["check", "a.blg"]).contains(": intact: "));
 }
 
-/// Ends a process by its number and waits until it has gone.
+/// Terminates a process and waits until it has ended.
 #[track_caller]
 fn end(pid: &str) {
     let status = Command::new("kill").args(["-TERM", pid]).status().expect("kill");
     assert!(status.success());
     wait_until("it ends", || {
-        // One that nobody waits for stays as a zombie.
+        // Without a waiting parent it stays a zombie.
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.is_empty() || stat.contains(") Z ")
     });
 }
 
 #[test]
-fn nohup_outlives_the_terminal() {
+fn nohup_continues_after_the_terminal_closes() {
     let folder = Folder::new();
-    let script = format!("echo $$ > pid.new; mv pid.new pid\nexec nohup {} > said 2>&1\n", recording(""));
+    let script = format!("echo $$ > pid.new; mv pid.new pid\nexec nohup {} > stderr 2>&1\n", recording(""));
     let Some(mut terminal) = in_terminal(&folder, &script) else { return };
     let log = folder.path("a.blg");
     let seen = wait_for(&log, 3, &mut terminal);
     kill("-KILL", &terminal);
     terminal.wait().expect("an end");
-    wait_until("it goes on recording", || samples(&log).len() > seen + 20);
+    wait_until("it is still recording", || samples(&log).len() > seen + 20);
     end(folder.text("pid").trim());
-    is_complete(&folder, &log);
+    assert_complete(&folder, &log);
 }
 
 #[track_caller]
-fn is_complete(folder: &Folder, log: &Path) {
+fn assert_complete(folder: &Folder, log: &Path) {
     let count = samples(log).len();
-    let said = folder.text("said");
-    assert!(said.contains(&format!("tacho: a.blg: {count} samples over ")), "{said}");
-    assert!(folder.prints(["check", "a.blg"]).contains(": whole: "));
+    let stderr = folder.text("stderr");
+    assert!(stderr.contains(&format!("tacho: a.blg: {count} samples over ")), "{stderr}");
+    assert!(folder.prints(["check", "a.blg"]).contains(": intact: "));
 }
 
 #[test]
-fn signals_that_were_ignored_stay_ignored() {
+fn ignored_signals_stay_ignored() {
     let folder = Folder::new();
-    let script = format!("trap '' HUP INT; exec {} 2> said", recording(""));
+    let script = format!("trap '' HUP INT; exec {} 2> stderr", recording(""));
     let mut child = Command::new("sh");
     child.args(["-c", &script]).current_dir(folder.path("")).stdin(Stdio::null());
     let mut child = child.spawn().expect("a shell");
@@ -105,14 +105,14 @@ fn signals_that_were_ignored_stay_ignored() {
     }
     kill("-TERM", &child);
     assert_eq!(child.wait().expect("an end").code(), Some(0));
-    is_complete(&folder, &log);
+    assert_complete(&folder, &log);
 }
 
 #[test]
-fn sighup_from_a_program_ends_nothing() {
+fn sighup_without_a_terminal_does_not_end_the_recording() {
     let folder = Folder::new();
     let mut command = Command::new("setsid");
-    let script = format!("exec {} 2> said", recording(""));
+    let script = format!("exec {} 2> stderr", recording(""));
     command.args(["-w", "env", "--default-signal=HUP,INT,QUIT,TERM", "sh", "-c", &script]);
     command.current_dir(folder.path("")).stdin(Stdio::null());
     let mut child = command.spawn().expect("setsid");
@@ -122,5 +122,5 @@ fn sighup_from_a_program_ends_nothing() {
     wait_for(&log, seen + 5, &mut child);
     kill("-TERM", &child);
     assert_eq!(child.wait().expect("an end").code(), Some(0));
-    is_complete(&folder, &log);
+    assert_complete(&folder, &log);
 }

@@ -1,0 +1,180 @@
+//! Histograms: the number of values per bucket.
+
+use super::bucket::Bucket;
+
+/// Number of values that are collected before they are counted. A histogram spans many cache lines, which are rarely in
+/// the cache, so counting is faster in bulk.
+const MAX_PENDING: usize = 512;
+
+/// The number of values of each bucket from the lowest to the highest one in use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Histogram {
+    lowest: Bucket,
+    /// The number of values of each bucket. Saturates.
+    counts: Vec<u32>,
+    /// Buckets of values that are not counted yet.
+    pending: Vec<Bucket>,
+}
+
+impl Histogram {
+    pub(super) fn of(buckets: &[Bucket]) -> Self {
+        let mut histogram = Self::default();
+        histogram.count_all(buckets);
+        histogram
+    }
+
+    pub(super) fn extend(&mut self, buckets: impl Iterator<Item = Bucket>) {
+        if self.pending.capacity() == 0 {
+            self.pending.reserve_exact(MAX_PENDING);
+        }
+        self.pending.extend(buckets);
+        if self.pending.len() >= MAX_PENDING {
+            self.flush();
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        if let Some(last) = other.counts.len().checked_sub(1) {
+            self.include(other.lowest, other.lowest.above(last));
+            let offset = other.lowest.distance_from(self.lowest);
+            for (count, added) in self.counts[offset..].iter_mut().zip(&other.counts) {
+                *count = count.saturating_add(*added);
+            }
+        }
+        self.count_all(&other.pending);
+    }
+
+    /// The number of values.
+    pub(super) fn count(&self) -> u64 {
+        total(&self.counts) + self.pending.len() as u64
+    }
+
+    /// The number of values below zero. Requires that no values are pending.
+    pub(super) fn count_negative(&self) -> u64 {
+        let zero = Bucket::default().max(self.lowest).distance_from(self.lowest);
+        total(&self.counts[..zero.min(self.counts.len())])
+    }
+
+    /// The rounded value with this rank, counted from 0 in ascending order. Requires that no values are pending.
+    pub(super) fn at(&self, mut rank: u64) -> f64 {
+        let mut distance = 0;
+        // Most counts are skipped in chunks.
+        for counts in self.counts.chunks(64) {
+            let count = total(counts);
+            if rank < count {
+                break;
+            }
+            rank -= count;
+            distance += counts.len();
+        }
+        for &count in &self.counts[distance..] {
+            if rank < u64::from(count) {
+                break;
+            }
+            rank -= u64::from(count);
+            distance += 1;
+        }
+        self.lowest.above(distance).value()
+    }
+
+    /// Counts the pending values.
+    pub(super) fn flush(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        self.count_all(&pending);
+        pending.clear();
+        self.pending = pending;
+    }
+
+    fn count_all(&mut self, buckets: &[Bucket]) {
+        let Some([lowest, highest]) = Bucket::range(buckets) else { return };
+        self.include(lowest, highest);
+        for bucket in buckets {
+            let count = &mut self.counts[bucket.distance_from(self.lowest)];
+            *count = count.saturating_add(1);
+        }
+    }
+
+    /// Reserves space for further buckets. A vector would double its capacity, which exceeds the documented memory; an eighth
+    /// more keeps reallocations rare.
+    fn reserve(&mut self, further: usize) {
+        let len = self.counts.len() + further;
+        if len > self.counts.capacity() {
+            let spacious = (len + len / 8).min(Bucket::NUMBER).max(len);
+            self.counts.reserve_exact(spacious - self.counts.len());
+        }
+    }
+
+    /// Extends the range to include these buckets.
+    fn include(&mut self, lowest: Bucket, highest: Bucket) {
+        if self.counts.is_empty() {
+            self.lowest = lowest;
+        } else if lowest < self.lowest {
+            let missing = self.lowest.distance_from(lowest);
+            self.reserve(missing);
+            self.counts.splice(..0, std::iter::repeat_n(0, missing));
+            self.lowest = lowest;
+        }
+        let len = highest.max(self.lowest).distance_from(self.lowest) + 1;
+        if len > self.counts.len() {
+            self.reserve(len - self.counts.len());
+            self.counts.resize(len, 0);
+        }
+    }
+}
+
+fn total(counts: &[u32]) -> u64 {
+    counts.iter().map(|&count| u64::from(count)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(values: &[f64]) -> Histogram {
+        Histogram::of(&values.iter().copied().map(Bucket::of).collect::<Vec<_>>())
+    }
+
+    fn values(mut histogram: Histogram) -> Vec<f64> {
+        histogram.flush();
+        (0..histogram.count()).map(|rank| histogram.at(rank)).collect()
+    }
+
+    /// The range is extended by one bucket at a time, upwards and downwards.
+    #[test]
+    fn memory_is_bounded() {
+        let buckets: Vec<_> =
+            (0..Bucket::NUMBER).map(|distance| Bucket::of(-f64::MAX).above(distance)).collect();
+        let middle = buckets.len() / 2;
+        let mut histogram = Histogram::default();
+        for distance in 0..=middle {
+            histogram.count_all(&[
+                buckets[middle - distance],
+                buckets[(middle + distance).min(buckets.len() - 1)],
+            ]);
+        }
+        assert_eq!((histogram.counts.len(), histogram.counts.capacity()), (Bucket::NUMBER, Bucket::NUMBER));
+        assert!(size_of_val(&*histogram.counts) + MAX_PENDING * size_of::<Bucket>() <= 68_000);
+    }
+
+    #[test]
+    fn counts_values_per_bucket() {
+        let mut merged = histogram(&[4.0, -2.0, 4.0]);
+        assert_eq!((values(merged.clone()), merged.count_negative()), (vec![-2.0, 4.0, 4.0], 1));
+        merged.merge(&histogram(&[]));
+        merged.merge(&histogram(&[3.0]));
+        merged.extend([9.0, 9.0].into_iter().map(Bucket::of));
+        merged.merge(&histogram(&[-5.0, 9.0, 4.0]));
+        assert_eq!((merged.count(), merged.count_negative()), (9, 2));
+        assert_eq!(values(merged), [-5.0, -2.0, 3.0, 4.0, 4.0, 4.0, 9.0, 9.0, 9.0]);
+        assert_eq!(histogram(&[1e6, 2e6]).count_negative(), 0);
+        assert_eq!(histogram(&[-1e6, -2e6]).count_negative(), 2);
+    }
+
+    #[test]
+    fn counts_never_overflow() {
+        let mut full = Histogram { lowest: Bucket::of(1.0), counts: vec![u32::MAX - 1], pending: Vec::new() };
+        full.merge(&histogram(&[1.0; 3]));
+        full.merge(&full.clone());
+        assert_eq!((full.count(), full.at(u64::from(u32::MAX) - 1)), (u32::MAX.into(), 1.0));
+    }
+}

@@ -1,0 +1,95 @@
+//! Random access to the samples of one machine's logs.
+
+mod indexed;
+
+use tachograph_counters::sample::Sample;
+
+use crate::logs::LogReport;
+use crate::{FlowError, Identity, Merge, Select, Selection, Source, UnionScan};
+use indexed::IndexedMerge;
+
+/// The selected counters of the samples of one machine's logs, in the order of time, as in [`LogQuery::samples`].
+/// Positions are recorded while samples are read, so that any sample can be read again.
+///
+/// [`LogQuery::samples`]: crate::query::LogQuery::samples
+pub struct SeekableSource {
+    source: Select<Identity<IndexedMerge>>,
+    reports: Vec<LogReport>,
+}
+
+impl SeekableSource {
+    pub(crate) fn new(merge: Merge, selection: &Selection, reports: Vec<LogReport>) -> Self {
+        let identity = Identity::new(IndexedMerge::new(merge), selection.clone());
+        Self { source: Select::new(identity, selection.clone()), reports }
+    }
+
+    /// The reports of the logs.
+    pub fn reports(&self) -> &[LogReport] {
+        &self.reports
+    }
+
+    /// The index (from 0) of the next sample. Baselines have an index, too.
+    pub fn next_index(&mut self) -> u64 {
+        self.indexed().next_index()
+    }
+
+    /// Makes the sample with this index the next one. This is slow if no position shortly before it was recorded.
+    /// Returns false if there are fewer samples, or if a circular log has overwritten this one.
+    ///
+    /// # Errors
+    ///
+    /// When a log cannot be read.
+    pub fn seek(&mut self, index: u64) -> Result<bool, FlowError> {
+        if !self.indexed().seek_before(index)? {
+            return Ok(false);
+        }
+        let mut passed = Sample::default();
+        while self.next_index() < index {
+            if !self.indexed().next(&mut passed)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes the sample with this index, which was appended to the logs after they were read, the next one. Returns
+    /// false if the logs must be opened again for that, like circular logs.
+    ///
+    /// # Errors
+    ///
+    /// When a log cannot be read.
+    pub fn seek_to_appended(&mut self, index: u64) -> Result<bool, FlowError> {
+        if !self.indexed().follows_growth() {
+            return Ok(false);
+        }
+        self.indexed().invalidate();
+        self.seek(index)
+    }
+
+    /// The indexes of the baselines of a [`Window`](crate::Window) that begins with this sample, which are the last
+    /// earlier samples of each list of counters. `None` if the lists changed too often; use
+    /// [`signature`](Self::signature) then.
+    pub fn baselines_before(&mut self, index: u64) -> Option<Vec<u64>> {
+        self.indexed().baselines_before(index)
+    }
+
+    /// A hash of the list of counters of the last sample.
+    pub fn signature(&mut self) -> u64 {
+        self.indexed().signature()
+    }
+
+    /// All counters and instances in the part of the logs that was read so far, whether selected or not.
+    pub fn scan(&mut self) -> &UnionScan {
+        self.indexed().scan()
+    }
+
+    fn indexed(&mut self) -> &mut IndexedMerge {
+        self.source.source_mut().source_mut()
+    }
+}
+
+impl Source for SeekableSource {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        self.source.next(sample)
+    }
+}

@@ -1,0 +1,262 @@
+//! The series of one group of a log, from sample to sample.
+
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{Counter, CounterSet, Instance, Instances, rows_before};
+use tachograph_counters::{Calculator, Origin};
+
+use super::column_starts::ColumnStarts;
+use super::oldest_needed::OldestNeeded;
+use super::run::Run;
+use super::series_table::SeriesTable;
+use super::tracked_series::{InstanceLabel, SeriesKey, TrackedSeries};
+use crate::FlowError;
+
+/// Instead of the index of a series: another group of the log supplies the values of this counter and instance.
+const COUNTED_ELSEWHERE: u32 = u32::MAX;
+
+/// The names of a set in lower case, for keys.
+struct LowerNames {
+    machine: Arc<str>,
+    set: Arc<str>,
+    counters: Vec<Arc<str>>,
+}
+
+impl LowerNames {
+    fn new(set: &CounterSet) -> Self {
+        Self {
+            machine: set.machine.to_lowercase().into(),
+            set: set.name.to_lowercase().into(),
+            counters: set.counters.iter().map(|counter| counter.name.to_lowercase().into()).collect(),
+        }
+    }
+}
+
+/// The series to which the values of a group belong, and its run: consecutive samples with the same instances that are not added yet.
+pub(super) struct GroupSeries {
+    /// The index of the group in its samples.
+    index: usize,
+    pub(super) set: Arc<CounterSet>,
+    names: LowerNames,
+    instances: Instances,
+    identities: Vec<u64>,
+    boot_time: FileTime,
+    calculators: Vec<Calculator>,
+    /// The series of each value of the group: for each of `instances`, one per counter.
+    series: Vec<u32>,
+    run: Run,
+    /// The index of the last sample that the group was part of, including baselines.
+    last_sample: Option<u64>,
+    /// The index of each counter in [`ColumnStarts`]; empty for a group of one fixed instance.
+    columns: Vec<u32>,
+}
+
+impl GroupSeries {
+    pub(super) fn new(index: usize, group: &Group) -> Self {
+        Self {
+            index,
+            names: LowerNames::new(&group.set),
+            set: Arc::clone(&group.set),
+            instances: Instances::default(),
+            identities: Vec::new(),
+            boot_time: FileTime(0),
+            calculators: group.set.counters.iter().map(Counter::calculator).collect(),
+            series: Vec::new(),
+            run: Run::default(),
+            last_sample: None,
+            columns: Vec::new(),
+        }
+    }
+
+    /// The indexes of its series.
+    pub(super) fn series(&self) -> impl Iterator<Item = u32> {
+        self.series.iter().copied().filter(|&index| index != COUNTED_ELSEWHERE)
+    }
+
+    /// Adds the group of the sample of this index: to the run, or at once if it is a baseline.
+    ///
+    /// # Errors
+    ///
+    /// If there would be too many series, or not enough memory for them.
+    pub(super) fn push(
+        &mut self,
+        group: &Group,
+        sample: &Sample,
+        index: u64,
+        max_run_samples: usize,
+        table: &mut SeriesTable,
+        oldest_needed: &mut OldestNeeded,
+    ) -> Result<(), FlowError> {
+        if !self.continues_run(group, sample) {
+            self.flush(sample.log, &mut table.series, oldest_needed);
+            self.boot_time = sample.boot_time_of(group);
+            self.identities.clone_from(&group.identities);
+        }
+        if self.last_sample.is_none() {
+            self.columns = table.column_starts.record(self, index)?;
+        }
+        if !Arc::ptr_eq(&self.instances, &group.instances) {
+            self.update_instances(group, sample.log, index, table)?;
+        }
+        if sample.is_baseline {
+            self.push_baseline(group, sample, index, &mut table.series);
+        } else {
+            if !self.run.is_empty() && self.run.last + 1 != index {
+                // The group was not part of the samples between.
+                oldest_needed.include(self.run.last);
+            }
+            self.run.push(&group.values, sample, index);
+            if self.run.is_full(max_run_samples) {
+                self.flush(sample.log, &mut table.series, oldest_needed);
+            }
+        }
+        self.last_sample = Some(index);
+        Ok(())
+    }
+
+    /// Whether the group can join the run: its rows are the same instances as before.
+    fn continues_run(&self, group: &Group, sample: &Sample) -> bool {
+        !sample.is_baseline
+            && Arc::ptr_eq(&self.instances, &group.instances)
+            // Usually empty; comparing empty slices is slow on some processors.
+            && (self.identities.len() == group.identities.len())
+            && (self.identities.is_empty() || self.identities == group.identities)
+            && self.boot_time == sample.boot_time_of(group)
+    }
+
+    /// Changes to the group's new instances. Interrupts the series of those that disappeared, including instances that were last in
+    /// another log and disappeared between the logs.
+    fn update_instances(
+        &mut self,
+        group: &Group,
+        log: u32,
+        sample: u64,
+        table: &mut SeriesTable,
+    ) -> Result<(), FlowError> {
+        let width = self.calculators.len();
+        let rows = rows_before(&self.instances, &group.instances);
+        let mut is_gone = vec![true; self.instances.len()];
+        let mut series = Vec::with_capacity(group.instances.len() * width);
+        for (instance, row) in group.instances.iter().zip(&rows) {
+            if let Some(row) = *row {
+                is_gone[row] = false;
+                series.extend_from_slice(&self.series[row * width..(row + 1) * width]);
+                continue;
+            }
+            for column in 0..width {
+                let key = self.key(column, instance);
+                let index = table.find_or_add(key, &group.set, column, instance, sample + 1)?;
+                let is_claimed = table.series[index as usize].claim(log, self.index);
+                series.push(if is_claimed { index } else { COUNTED_ELSEWHERE });
+            }
+        }
+        let before = std::mem::replace(&mut self.series, series);
+        self.instances = Arc::clone(&group.instances);
+        for (row, _) in is_gone.iter().enumerate().filter(|(_, is_gone)| **is_gone) {
+            let gone = before[row * width..(row + 1) * width].iter();
+            gone.filter(|&&index| index != COUNTED_ELSEWHERE)
+                .for_each(|&index| table.series[index as usize].leave(log));
+        }
+        for (row, _) in rows.iter().enumerate().filter(|(_, row_before)| row_before.is_none()) {
+            for (column, &index) in self.series[row * width..(row + 1) * width].iter().enumerate() {
+                if index == COUNTED_ELSEWHERE {
+                    continue;
+                }
+                let tracked = &mut table.series[index as usize];
+                if let Some(last) = tracked.last_in_other_log(log)
+                    && self.was_missing(last, self.columns.get(column), sample, &table.column_starts)
+                {
+                    tracked.series.interrupt();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an instance that appears in a sample, and was in another log until its sample `last`, was missing from some
+    /// sample in between: one of this log, or the first one of another log.
+    fn was_missing(&self, last: u64, column: Option<&u32>, sample: u64, starts: &ColumnStarts) -> bool {
+        self.last_sample.is_some_and(|own_last| own_last > last)
+            || column.is_some_and(|&column| starts.started_between(column, last, sample))
+    }
+
+    /// The key of a counter of the group, without an instance.
+    pub(super) fn column_key(&self, column: usize) -> SeriesKey {
+        SeriesKey {
+            machine: Arc::clone(&self.names.machine),
+            set: Arc::clone(&self.names.set),
+            instance: None,
+            counter: Arc::clone(&self.names.counters[column]),
+            formula: self.set.counters[column].counter_type.formula(),
+        }
+    }
+
+    fn key(&self, column: usize, instance: &Arc<Instance>) -> SeriesKey {
+        let instance = self.set.has_instances.then(|| InstanceLabel(Arc::clone(instance)));
+        SeriesKey { instance, ..self.column_key(column) }
+    }
+
+    /// For each value whose series is not [`COUNTED_ELSEWHERE`]: its position, series, calculator and origin.
+    fn counted(&self) -> impl Iterator<Item = (usize, u32, &Calculator, Origin)> {
+        let rows = self.series.chunks_exact(self.calculators.len().max(1)).enumerate();
+        rows.flat_map(move |(row, series)| {
+            let identity = self.identities.get(row).copied().unwrap_or_default();
+            let first = row * series.len();
+            let columns = series.iter().zip(&self.calculators).enumerate();
+            columns.filter(|(_, (index, _))| **index != COUNTED_ELSEWHERE).map(
+                move |(column, (&index, calculator))| {
+                    let origin = Origin::new(calculator, identity, self.boot_time);
+                    (first + column, index, calculator, origin)
+                },
+            )
+        })
+    }
+
+    fn push_baseline(&self, group: &Group, sample: &Sample, index: u64, series: &mut [TrackedSeries]) {
+        for (position, tracked, calculator, origin) in self.counted() {
+            if let Some(raw) = group.values.get(position) {
+                let tracked = &mut series[tracked as usize];
+                tracked.follow(sample.log, origin);
+                tracked.series.add_baseline(calculator, raw, sample.at);
+                tracked.sample = index;
+            }
+        }
+    }
+
+    /// Flushes the run and forgets the series: the next sample is handled as the first one of a log.
+    pub(super) fn interrupt(
+        &mut self,
+        log: u32,
+        series: &mut [TrackedSeries],
+        oldest_needed: &mut OldestNeeded,
+    ) {
+        self.flush(log, series, oldest_needed);
+        self.series.clear();
+        self.last_sample = None;
+        self.instances = Instances::default();
+    }
+
+    /// Adds the run to the series.
+    pub(super) fn flush(&mut self, log: u32, series: &mut [TrackedSeries], oldest_needed: &mut OldestNeeded) {
+        // Empty if a baseline or a change of instances came before its first sample.
+        if self.run.is_empty() {
+            return;
+        }
+        for (position, tracked, calculator, origin) in self.counted() {
+            let tracked = &mut series[tracked as usize];
+            let had_values = tracked.has_values();
+            tracked.follow(log, origin);
+            if tracked.is_shared {
+                oldest_needed.include(0);
+            } else if tracked.series.has_previous() || had_values && oldest_needed.has_other_lists {
+                oldest_needed.include(tracked.sample);
+            }
+            tracked.sample = self.run.last;
+            tracked.is_counted = true;
+            tracked.add_run(calculator, self.run.values_at(position, self.series.len()), &self.run.times);
+        }
+        self.run.clear();
+    }
+}

@@ -1,0 +1,41 @@
+//! The rows of the result, one per counter and instance.
+
+use std::sync::Arc;
+
+use tachograph_counters::Summary;
+use tachograph_counters::set::{Counter, CounterSet, Instance};
+
+/// The statistics of one counter of one instance.
+#[derive(Clone, Debug)]
+pub struct StatisticsRow {
+    /// The full path, without a machine if machines were merged.
+    pub path: String,
+    /// The machine; `None` if machines were merged, or if the log does not name one.
+    pub machine: Option<Arc<str>>,
+    /// The counter set.
+    pub set: Arc<CounterSet>,
+    /// The counter.
+    pub counter: Counter,
+    /// The instance; `None` for a set without instances.
+    pub instance: Option<Arc<Instance>>,
+    /// The statistics.
+    pub summary: Summary,
+}
+
+impl StatisticsRow {
+    pub(super) fn new(
+        set: &Arc<CounterSet>,
+        counter: &Counter,
+        instance: &Arc<Instance>,
+        summary: Summary,
+    ) -> Self {
+        Self {
+            path: set.path(instance, counter),
+            machine: (!set.machine.is_empty()).then(|| Arc::clone(&set.machine)),
+            set: Arc::clone(set),
+            counter: counter.clone(),
+            instance: set.has_instances.then(|| Arc::clone(instance)),
+            summary,
+        }
+    }
+}

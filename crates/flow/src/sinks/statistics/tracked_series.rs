@@ -1,0 +1,162 @@
+//! One counter of one instance: its description, its statistics, and the origin of its last value.
+
+use std::sync::Arc;
+
+use tachograph_counters::civil::Moment;
+use tachograph_counters::set::{CounterSet, Instance};
+use tachograph_counters::{Calculator, Formula, Origin, RawValue, Series, Statistics};
+
+use super::causes::{Causes, CounterErrors};
+use super::{StatisticsOptions, StatisticsRow};
+
+/// Identifies a series. Strings are shared: a log can have a million series.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct SeriesKey {
+    /// In lower case, like the names of the set and the counter.
+    pub(super) machine: Arc<str>,
+    pub(super) set: Arc<str>,
+    /// Case-sensitive: on Linux, two names can differ in case only.
+    pub(super) instance: Option<InstanceLabel>,
+    pub(super) counter: Arc<str>,
+    pub(super) formula: Option<Formula>,
+}
+
+/// An instance, compared by its label.
+#[derive(Clone)]
+pub(super) struct InstanceLabel(pub(super) Arc<Instance>);
+
+impl PartialEq for InstanceLabel {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.label() == other.0.label()
+    }
+}
+
+impl Eq for InstanceLabel {}
+
+impl std::hash::Hash for InstanceLabel {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.label().hash(state);
+    }
+}
+
+/// A series and the origin of its last value.
+pub(super) struct TrackedSeries {
+    pub(super) series: Series,
+    set: Arc<CounterSet>,
+    column: usize,
+    instance: Arc<Instance>,
+    /// The log of the previous value.
+    log: Option<u32>,
+    /// The index of the sample of the previous value.
+    pub(super) sample: u64,
+    /// Whether the series was in a sample that is not a baseline.
+    pub(super) is_counted: bool,
+    /// Whether overlapping logs both contain the series. Then all earlier samples decide which of its values are paired.
+    pub(super) is_shared: bool,
+    /// The log, and the index of its group, that supply the values. A log can contain a counter twice, on its own and
+    /// as part of a wildcard; only the first one counts.
+    claimed_by: Option<(u32, usize)>,
+    causes: Option<Box<Causes>>,
+}
+
+impl TrackedSeries {
+    pub(super) fn new(
+        set: &Arc<CounterSet>,
+        column: usize,
+        instance: &Arc<Instance>,
+        options: &StatisticsOptions,
+    ) -> Self {
+        let formula = set.counters[column].counter_type.formula();
+        let mut state = Statistics::new(formula, options.intervals, Some(Arc::clone(&set.machine)));
+        if options.without_quantiles {
+            state = state.without_quantiles();
+        }
+        Self {
+            series: Series::new(state),
+            set: Arc::clone(set),
+            column,
+            instance: Arc::clone(instance),
+            log: None,
+            sample: 0,
+            is_counted: false,
+            is_shared: false,
+            claimed_by: None,
+            causes: options.with_causes.then(Box::default),
+        }
+    }
+
+    /// Adds consecutive raw values that have the same origin.
+    pub(super) fn add_run<'a>(
+        &mut self,
+        calculator: &Calculator,
+        raws: impl Iterator<Item = &'a RawValue> + Clone,
+        times: &[Moment],
+    ) {
+        let Some(causes) = &mut self.causes else {
+            return self.series.add_run(calculator, raws, times);
+        };
+        for (raw, at) in raws.zip(times) {
+            if let Some(status) = self.series.add(calculator, raw, *at) {
+                causes.record(status, *at);
+            }
+        }
+    }
+
+    /// The errors by status; empty if causes are not recorded.
+    pub(super) fn errors(&self) -> impl Iterator<Item = CounterErrors> {
+        let causes = self.causes.iter().flat_map(|causes| causes.iter());
+        causes.map(|&cause| CounterErrors {
+            path: self.set.path(&self.instance, &self.set.counters[self.column]),
+            cause,
+        })
+    }
+
+    /// The row with the statistics of this series.
+    pub(super) fn row(&self) -> StatisticsRow {
+        let summary = self.series.statistics().summary();
+        StatisticsRow::new(&self.set, &self.set.counters[self.column], &self.instance, summary)
+    }
+
+    /// A row with `statistics`, which cover this counter on all machines.
+    pub(super) fn row_across_machines(&self, statistics: &Statistics) -> StatisticsRow {
+        let set = Arc::new(CounterSet { machine: "".into(), ..CounterSet::clone(&self.set) });
+        StatisticsRow::new(&set, &set.counters[self.column], &self.instance, statistics.summary())
+    }
+
+    /// Claims the series for a group of a log. Returns false if another group of the log already supplies its values.
+    pub(super) fn claim(&mut self, log: u32, group: usize) -> bool {
+        if self.claimed_by.is_some_and(|(owner, other)| owner == log && other != group) {
+            return false;
+        }
+        self.claimed_by = Some((log, group));
+        true
+    }
+
+    pub(super) fn release(&mut self) {
+        self.claimed_by = None;
+    }
+
+    /// Whether the series has had a value.
+    pub(super) fn has_values(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// The index of the last sample that contained the series, if that sample is from another log.
+    pub(super) fn last_in_other_log(&self, log: u32) -> Option<u64> {
+        self.log.is_some_and(|last| last != log).then_some(self.sample)
+    }
+
+    /// Handles the disappearance of the series from a log.
+    pub(super) fn leave(&mut self, log: u32) {
+        self.is_shared |= self.log.is_some_and(|other| other != log);
+        self.series.interrupt();
+    }
+
+    /// Sets the log and the origin of the next values.
+    pub(super) fn follow(&mut self, log: u32, origin: Origin) {
+        // Logs that follow one another have ascending ids.
+        self.is_shared |= self.log.is_some_and(|previous| previous > log);
+        self.log = Some(log);
+        self.series.follow(origin);
+    }
+}

@@ -1,0 +1,184 @@
+//! Detects changes to the files in a folder.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{Mode, OFlags, open};
+
+/// The maximum number of files that are checked per folder.
+const MAX_FILES: usize = 4096;
+
+/// The size of the header of an MMV file, which includes the generations (docs/mmv.md).
+const HEADER_BYTES: usize = 40;
+
+/// How changes to a file are detected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StampKind {
+    /// By the time of the file's last change (ctime).
+    Times,
+    /// By the header of an MMV file, whose generation changes with the file's descriptions. The file's times are no
+    /// use, because they also change with the values, when the kernel writes the mapped file back.
+    MmvHeader,
+}
+
+/// The files in some folders, and the state of each file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Stamps {
+    folders: Vec<Vec<Stamp>>,
+    newest: Option<SystemTime>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stamp {
+    name: OsString,
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    state: FileState,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum FileState {
+    Changed(i64, i64),
+    /// The file's header; `None` if it cannot be read.
+    Header(Option<[u8; HEADER_BYTES]>),
+}
+
+impl Stamps {
+    pub(crate) fn of(folders: &[PathBuf], kind: StampKind) -> Self {
+        let mut newest = None;
+        let folders = folders.iter().map(|folder| stamps_of(folder, kind, &mut newest)).collect();
+        Self { folders, newest }
+    }
+
+    /// Whether the last modification is so recent that another one could have the same time: file times are coarse.
+    pub(crate) fn is_fresh(&self) -> bool {
+        let age = |newest: SystemTime| SystemTime::now().duration_since(newest).unwrap_or_default();
+        self.newest.is_some_and(|newest| age(newest) < Duration::from_millis(50))
+    }
+}
+
+fn stamps_of(folder: &Path, kind: StampKind, newest: &mut Option<SystemTime>) -> Vec<Stamp> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut stamps: Vec<_> = entries
+        .flatten()
+        .take(MAX_FILES)
+        .filter_map(|entry| {
+            // Does not follow links.
+            let metadata = entry.metadata().ok()?;
+            let state = match kind {
+                StampKind::Times => {
+                    *newest = (*newest).max(metadata.modified().ok());
+                    FileState::Changed(metadata.ctime(), metadata.ctime_nsec())
+                }
+                StampKind::MmvHeader => {
+                    FileState::Header(metadata.is_file().then(|| header_of(&entry.path())).flatten())
+                }
+            };
+            Some(Stamp {
+                name: entry.file_name(),
+                device: metadata.dev(),
+                inode: metadata.ino(),
+                bytes: metadata.len(),
+                state,
+            })
+        })
+        .collect();
+    stamps.sort_unstable();
+    stamps
+}
+
+/// The first bytes of a file, padded with zeros. (A `Stamp` also has the file's size.)
+fn header_of(path: &Path) -> Option<[u8; HEADER_BYTES]> {
+    // Do not wait for pipes or follow links.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = File::from(open(path, flags, Mode::empty()).ok()?);
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    file.take(HEADER_BYTES as u64).read_to_end(&mut header).ok()?;
+    header.resize(HEADER_BYTES, 0);
+    header.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    #[test]
+    fn added_removed_and_changed_files_change_the_stamps() {
+        for kind in [StampKind::Times, StampKind::MmvHeader] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let folders = [folder.path().to_owned()];
+            let stamps = || Stamps::of(&folders, kind);
+            let empty = stamps();
+            assert_eq!(empty, stamps());
+            let file = folder.path().join("a");
+            std::fs::write(&file, "one").expect("a file");
+            let one = stamps();
+            assert_ne!(one, empty);
+            assert_eq!(one.is_fresh(), kind == StampKind::Times);
+            std::fs::write(&file, "longer").expect("a file");
+            assert_ne!(stamps(), one);
+            std::fs::remove_file(&file).expect("it is gone");
+            assert_eq!(stamps(), empty);
+            let nowhere = |folder: &str| Stamps::of(&[folder.into()], kind);
+            assert_eq!(nowhere("/no/such/folder"), nowhere("/none"));
+        }
+    }
+
+    #[test]
+    fn values_of_an_mmv_file_do_not_change_its_stamp() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folders = [folder.path().to_owned()];
+        let stamps = || Stamps::of(&folders, StampKind::MmvHeader);
+        let path = folder.path().join("shop");
+        let file = File::create(&path).expect("a file");
+        let begin = stamps();
+        let mut header = [0; HEADER_BYTES];
+        header[..8].copy_from_slice(b"MMV\0\x02\0\0\0");
+        let write = |bytes: &[u8], offset| file.write_all_at(bytes, offset).expect("written");
+        // At first, only the first generation is set, as while the file is being written; then also the second.
+        header[8..16].copy_from_slice(&7_u64.to_ne_bytes());
+        write(&header, 0);
+        write(&[0; 100], HEADER_BYTES as u64);
+        let torn = stamps();
+        header[16..24].copy_from_slice(&7_u64.to_ne_bytes());
+        write(&header, 0);
+        let whole = stamps();
+        assert!(begin != torn && torn != whole);
+        let times = Stamps::of(&folders, StampKind::Times);
+        // A value is written: the header stays the same, but the kernel's write-back changes the times.
+        write(&[1; 8], 100);
+        file.set_modified(SystemTime::UNIX_EPOCH).expect("set");
+        assert_eq!(stamps(), whole);
+        assert_ne!(Stamps::of(&folders, StampKind::Times), times);
+        // The same file rewritten with the same size.
+        header[8..24].copy_from_slice(&[8; 16]);
+        write(&header, 0);
+        let rewritten = stamps();
+        assert_ne!(rewritten, whole);
+        // Replaced by a file with the same bytes.
+        let copy = folder.path().join("copy");
+        std::fs::copy(&path, &copy).expect("copied");
+        std::fs::rename(&copy, &path).expect("renamed");
+        assert_ne!(stamps(), rewritten);
+    }
+
+    #[test]
+    fn only_regular_files_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        std::fs::write(&file, "MMV").expect("a file");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..3].copy_from_slice(b"MMV");
+        assert_eq!(header_of(&file), Some(bytes));
+        assert_eq!((header_of(&link), header_of(folder.path())), (None, None));
+    }
+}

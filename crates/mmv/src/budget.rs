@@ -1,0 +1,53 @@
+//! The memory that all files may take together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The maximum number of bytes for all files of one call to `providers`.
+pub(super) const MAX_BYTES: u64 = 256 << 20;
+
+/// The number of bytes that can still be reserved.
+#[derive(Clone, Debug)]
+pub(super) struct Budget(Arc<AtomicU64>);
+
+/// Reserved bytes, returned to the budget when dropped.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    budget: Budget,
+    bytes: u64,
+}
+
+impl Budget {
+    pub(super) fn new(bytes: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(bytes)))
+    }
+
+    /// Reserves bytes; `None` if fewer are left.
+    pub(super) fn reserve(&self, bytes: u64) -> Option<Reservation> {
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes))
+            .ok()
+            .map(|_| Reservation { budget: self.clone(), bytes })
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.0.fetch_add(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropped_reservations_return_their_bytes() {
+        let budget = Budget::new(10);
+        let one = budget.reserve(7).expect("enough");
+        assert!(budget.reserve(4).is_none());
+        let other = budget.reserve(3).expect("enough");
+        drop((one, other));
+        assert!(budget.reserve(10).is_some());
+    }
+}

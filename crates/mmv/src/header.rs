@@ -1,0 +1,97 @@
+//! The header of an MMV file.
+
+use super::error::LayoutError;
+use super::raw::{Bytes, HEADER_BYTES};
+
+/// The first 40 bytes, which change whenever the file's description changes.
+pub(super) type HeaderBytes = [u8; HEADER_BYTES as usize];
+
+/// The values are valid only while the process is running.
+const FLAG_PROCESS: u32 = 2;
+/// A value with all bits set, or a NaN, marks a missing value.
+const FLAG_SENTINEL: u32 = 4;
+
+/// The decoded header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) version: Version,
+    pub(super) generation: u64,
+    pub(super) sections: u32,
+    pub(super) is_sentinel: bool,
+    /// The values are valid only while this process is running.
+    pub(super) process: Option<i32>,
+    /// The process that wrote the file, if it recorded its id.
+    pub(super) writer: i32,
+}
+
+/// The layout of the records. Version 3 adds labels to version 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    /// Names are in the records.
+    One,
+    /// Names are in the strings section.
+    TwoOrThree,
+}
+
+/// Why a file cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ReadError {
+    /// The two generations differ: the file is being written.
+    Torn(u64, u64),
+    Damaged(LayoutError),
+}
+
+impl From<LayoutError> for ReadError {
+    fn from(error: LayoutError) -> Self {
+        Self::Damaged(error)
+    }
+}
+
+impl From<ReadError> for LayoutError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Damaged(error) => error,
+            ReadError::Torn(first, second) => {
+                Self::number(16, "generation 2", second, format!("{first} as generation 1"))
+            }
+        }
+    }
+}
+
+impl Header {
+    pub(super) fn parse(bytes: Bytes<'_>) -> Result<Self, ReadError> {
+        let magic = bytes.magic()?;
+        if magic != *b"MMV\0" {
+            let found = magic.escape_ascii().to_string();
+            return Err(LayoutError::new(0, "magic", found, "MMV\\x00").into());
+        }
+        let version = match bytes.i32(4, "version")? {
+            1 => Version::One,
+            2 | 3 => Version::TwoOrThree,
+            other => return Err(LayoutError::number(4, "version", other, "1, 2 or 3").into()),
+        };
+        let (first, second) = (bytes.u64(8, "generation 1")?, bytes.u64(16, "generation 2")?);
+        if first != second {
+            return Err(ReadError::Torn(first, second));
+        }
+        let sections = bytes.i32(24, "number of sections")?;
+        // At most one section of each of the six kinds.
+        if !(2..=6).contains(&sections) {
+            return Err(LayoutError::number(24, "number of sections", sections, "2 to 6").into());
+        }
+        let flags = bytes.u32(28, "flags")?;
+        let writer = bytes.i32(32, "process")?;
+        let needs_process = flags & FLAG_PROCESS != 0;
+        if needs_process && writer <= 0 {
+            return Err(LayoutError::number(32, "process", writer, "the id of a process").into());
+        }
+        Ok(Self {
+            version,
+            generation: first,
+            sections: sections.unsigned_abs(),
+            is_sentinel: flags & FLAG_SENTINEL != 0,
+            process: needs_process.then_some(writer),
+            writer,
+        })
+    }
+}

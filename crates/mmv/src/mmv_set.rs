@@ -1,0 +1,128 @@
+//! Providers for the counter sets of MMV files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
+use tachograph_perflib::{ErrorCode, Failure, Provider, Rows, SharedReading};
+
+use super::plan::{NO_RECORD, Plan, SetPlan};
+use super::raw::RawRecord;
+use super::value::Value;
+use super::watched_file::WatchedFile;
+
+/// One counter set of a file.
+pub(super) struct MmvSet {
+    info: Arc<CounterSetInfo>,
+    serial: Option<u32>,
+    file: SharedReading<WatchedFile>,
+    /// The last value of `WatchedFile::loads` at which this set was searched for, and the set's index, if found.
+    found: Option<(u64, Option<usize>)>,
+    changed: Failure,
+    reasons: Reasons,
+}
+
+/// The reasons for missing values, allocated once.
+pub(super) struct Reasons {
+    too_large: Arc<str>,
+    not_finite: Arc<str>,
+    bad_start: Arc<str>,
+    no_value: Arc<str>,
+}
+
+impl Reasons {
+    pub(super) fn new() -> Self {
+        Self {
+            too_large: "it does not fit a signed 64-bit number".into(),
+            not_finite: "it is not a finite number".into(),
+            bad_start: "the elapsed time in progress began before 1970".into(),
+            no_value: "it is outside the values section".into(),
+        }
+    }
+}
+
+impl MmvSet {
+    pub(super) fn new(
+        serial: Option<u32>,
+        info: Arc<CounterSetInfo>,
+        path: &Path,
+        file: SharedReading<WatchedFile>,
+    ) -> Self {
+        let changed = format!("{}: the counters that the file describes have changed", path.display());
+        Self {
+            info,
+            serial,
+            file,
+            found: None,
+            changed: Failure::new(ErrorCode::INVALID_REGISTRATION, changed),
+            reasons: Reasons::new(),
+        }
+    }
+}
+
+impl Provider for MmvSet {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let Self { info, serial, file, found, changed, reasons } = self;
+        file.at(rows.timestamps(), |file| {
+            let Some(opened) = file.current() else { return Ok(()) };
+            let loads = file.loads();
+            let sets = &opened.plan.sets;
+            let index = match *found {
+                Some((searched, index)) if searched == loads => index,
+                _ => sets.iter().position(|set| set.serial == *serial && has_same_counters(&set.info, info)),
+            };
+            *found = Some((loads, index));
+            let set = index.and_then(|index| sets.get(index)).ok_or_else(|| changed.clone())?;
+            fill(set, &opened.plan, &opened.values, rows, reasons);
+            Ok(())
+        })?
+    }
+}
+
+/// Whether the counters have the same meaning; help texts may differ.
+fn has_same_counters(a: &CounterSetInfo, b: &CounterSetInfo) -> bool {
+    let same = |(a, b): (&CounterInfo, &CounterInfo)| {
+        (a.id, &a.name, a.counter_type, &a.unit, a.base_id)
+            == (b.id, &b.name, b.counter_type, &b.unit, b.base_id)
+    };
+    a.counters.len() == b.counters.len() && a.counters.iter().zip(&b.counters).all(same)
+}
+
+/// Adds the rows of a set.
+pub(super) fn fill(set: &SetPlan, plan: &Plan, values: &[u8], rows: &mut Rows, reasons: &Reasons) {
+    let at = rows.timestamps();
+    let all = rows.wants_all_instances();
+    for (instance, records) in set.instances.iter().zip(set.records.chunks(set.fields.len().max(1))) {
+        if !all && !rows.wants_instance(instance.full_name(), instance.id()) {
+            continue;
+        }
+        let mut row = rows.push(instance);
+        for (field, &record) in set.fields.iter().zip(records) {
+            if !row.wants(field.id) {
+                continue;
+            }
+            if record == NO_RECORD {
+                row.omit(field.id);
+                continue;
+            }
+            let Some(record) = RawRecord::at(values, record) else {
+                row.fail(field.id, &reasons.no_value);
+                continue;
+            };
+            match field.mapping.value(record, plan.is_sentinel, &at) {
+                Value::Number(number) => row.set(field.id, number.cast_unsigned()),
+                Value::WithBase(number, base) => {
+                    row.set_with_base(field.id, number.cast_unsigned(), base.cast_unsigned());
+                }
+                Value::Absent => row.omit(field.id),
+                Value::TooLarge => row.fail(field.id, &reasons.too_large),
+                Value::NotFinite => row.fail(field.id, &reasons.not_finite),
+                Value::BadStart => row.fail(field.id, &reasons.bad_start),
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Converts the values of MMV metrics to raw counter values.
+
+use tachograph_counters::CounterType;
+use tachograph_counters::civil::FileTime;
+use tachograph_perflib::Timestamps;
+
+use super::raw::RawRecord;
+use super::units::Units;
+
+/// How the values of a metric are converted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mapping {
+    kind: Kind,
+    /// The factor that converts a value to the counter's unit.
+    factor: i64,
+    /// The counter's unit in nanoseconds, for elapsed times in progress.
+    unit_ns: i64,
+    pub(super) class: Class,
+}
+
+/// The type of a value, `MMV_TYPE_*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    I32,
+    U32,
+    I64,
+    U64,
+    Float,
+    Double,
+    Elapsed,
+}
+
+/// The kind of counter that a metric becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// An integer, shown unchanged.
+    Gauge,
+    /// A floating-point number, shown unchanged.
+    Double,
+    /// A floating-point running total, shown unchanged.
+    DoubleTotal,
+    /// An integer running total, shown per second. Wraps at 32 or 64 bits.
+    Rate { is_32_bit: bool },
+    /// A running total of time in 100 ns, shown as a share of elapsed time.
+    Timer,
+    /// A running total of time in ns, divided by a clock in ns.
+    TimerNs,
+}
+
+/// Why a metric cannot be a counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MappingError {
+    Text,
+    Type(i32),
+    Semantics(i32),
+}
+
+impl std::fmt::Display for MappingError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text => f.write_str("its values are strings"),
+            Self::Type(kind) => write!(f, "its values are of type {kind}, which is not numeric"),
+            Self::Semantics(semantics) => write!(f, "its semantics are {semantics}, expected 1, 3 or 4"),
+        }
+    }
+}
+
+/// A converted value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Number(i64),
+    /// A number with its base.
+    WithBase(i64, i64),
+    /// The program has marked the value as missing.
+    Absent,
+    TooLarge,
+    NotFinite,
+    /// An elapsed time that began before 1970.
+    BadStart,
+}
+
+impl Class {
+    pub(super) fn counter_type(self) -> CounterType {
+        match self {
+            Self::Gauge => CounterType::LARGE_RAWCOUNT,
+            Self::Double | Self::DoubleTotal => CounterType::DOUBLE_RAW,
+            Self::Rate { is_32_bit: true } => CounterType::COUNTER_COUNTER,
+            Self::Rate { is_32_bit: false } => CounterType::BULK_COUNT,
+            Self::Timer => CounterType::TIMER_100NS,
+            Self::TimerNs => CounterType::PRECISION_SYSTEM_TIMER,
+        }
+    }
+
+    /// The unit of the displayed value.
+    pub(super) fn unit(self, units: Units) -> String {
+        match self {
+            Self::Gauge | Self::Double | Self::DoubleTotal => units.text(),
+            Self::Rate { .. } => units.rate_text(),
+            Self::Timer | Self::TimerNs => "%".to_owned(),
+        }
+    }
+}
+
+impl Mapping {
+    /// The mapping for a type (`MMV_TYPE_*`), semantics (`MMV_SEM_*`) and units.
+    pub(super) fn of(kind: i32, semantics: i32, units: Units) -> Result<Self, MappingError> {
+        let kind = match kind {
+            0 => Kind::I32,
+            1 => Kind::U32,
+            2 => Kind::I64,
+            3 => Kind::U64,
+            4 => Kind::Float,
+            5 => Kind::Double,
+            6 => return Err(MappingError::Text),
+            9 => Kind::Elapsed,
+            other => return Err(MappingError::Type(other)),
+        };
+        let is_counter = match semantics {
+            1 => true,
+            3 | 4 => false,
+            other => return Err(MappingError::Semantics(other)),
+        };
+        // PCP's library records elapsed times in microseconds.
+        let time_ns = units.nanoseconds().or((kind == Kind::Elapsed).then_some(1_000));
+        let unit_ns = time_ns.unwrap_or(1);
+        let plain = |class| Self { kind, factor: 1, unit_ns, class };
+        Ok(match (kind, is_counter, time_ns) {
+            (Kind::Float | Kind::Double, true, _) => plain(Class::DoubleTotal),
+            (Kind::Float | Kind::Double, false, _) => plain(Class::Double),
+            (_, false, _) => plain(Class::Gauge),
+            (_, true, Some(1)) => plain(Class::TimerNs),
+            (_, true, Some(ns)) => Self { kind, factor: ns / 100, unit_ns: 100, class: Class::Timer },
+            (_, true, None) => plain(Class::Rate { is_32_bit: matches!(kind, Kind::I32 | Kind::U32) }),
+        })
+    }
+
+    /// The value of a record at this moment.
+    pub(super) fn value(self, record: RawRecord, is_sentinel: bool, at: &Timestamps) -> Value {
+        let number = match self.kind {
+            Kind::Float => return double(f64::from(record.f32()), is_sentinel),
+            Kind::Double => return double(record.f64(), is_sentinel),
+            // Like PCP's agent, compare all 64 bits even for 32-bit values.
+            _ if is_sentinel && record.u64() == u64::MAX => return Value::Absent,
+            Kind::I32 => i128::from(record.i32()),
+            Kind::U32 => i128::from(record.u32()),
+            Kind::I64 | Kind::Elapsed => i128::from(record.i64()),
+            Kind::U64 => i128::from(record.u64()),
+        };
+        let mut number = number * i128::from(self.factor);
+        if self.kind == Kind::Elapsed && record.extra() != 0 {
+            // An interval is in progress: `extra` is its negated start, in microseconds since 1970.
+            if record.extra() > 0 {
+                return Value::BadStart;
+            }
+            let now_us = at.wall.0.saturating_sub(FileTime::UNIX_EPOCH.0) / 10;
+            let passed_us = (i128::from(now_us) + i128::from(record.extra())).max(0);
+            number += passed_us * 1_000 / i128::from(self.unit_ns);
+        }
+        match i64::try_from(number) {
+            Err(_) => Value::TooLarge,
+            // The performance clock counts units of 100 ns; 292 years of uptime fit in ns.
+            Ok(number) if self.class == Class::TimerNs => {
+                Value::WithBase(number, at.ticks.saturating_mul(100))
+            }
+            Ok(number) => Value::Number(number),
+        }
+    }
+}
+
+fn double(value: f64, is_sentinel: bool) -> Value {
+    if value.is_finite() {
+        Value::Number(value.to_bits().cast_signed())
+    } else if is_sentinel && value.is_nan() {
+        Value::Absent
+    } else {
+        Value::NotFinite
+    }
+}

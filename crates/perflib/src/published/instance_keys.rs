@@ -1,0 +1,148 @@
+//! Caches the keys of a file's instances from one collection to the next.
+
+use std::sync::Arc;
+
+use tachograph_shm::Instance;
+
+use super::names::clean_in_place;
+use crate::InstanceKey;
+
+/// The keys of a file's instances, in the order of their slots.
+///
+/// While the instances are the same as in the previous collection, `before` is only traversed. From the first
+/// difference on, the keys are moved to `now`.
+#[derive(Debug, Default)]
+pub(super) struct InstanceKeys {
+    before: Vec<Known>,
+    /// All keys of this collection, if they differ from `before`.
+    now: Vec<Known>,
+    has_changed: bool,
+    /// The number of keys in `before` that were visited.
+    visited: usize,
+    name: String,
+    is_one_gone: bool,
+    /// Whether an instance was skipped because its name could not be read.
+    has_nameless: bool,
+}
+
+#[derive(Debug)]
+struct Known {
+    number: u64,
+    slot: usize,
+    /// `None` after the key was moved to `now`.
+    key: Option<Arc<InstanceKey>>,
+}
+
+impl InstanceKeys {
+    /// Starts a traversal.
+    pub(super) fn begin(&mut self) {
+        self.now.clear();
+        self.has_changed = false;
+        self.visited = 0;
+        // An instance that was skipped last time may now appear with values that it counted earlier, so totals are
+        // incomparable, as if an instance were gone.
+        self.is_one_gone = std::mem::take(&mut self.has_nameless);
+    }
+
+    /// The key of the next instance: the cached key, or a new one that `make` creates from the instance's name. `None`
+    /// if the name cannot be read now; the next traversal will try again.
+    #[inline]
+    pub(super) fn next(
+        &mut self,
+        instance: &Instance<'_>,
+        make: impl FnOnce(&str) -> InstanceKey,
+    ) -> Option<&Arc<InstanceKey>> {
+        let is_it = |known: &Known| known.slot == instance.slot() && known.number == instance.serial();
+        if self.has_changed || !self.before.get(self.visited).is_some_and(is_it) {
+            return self.next_changed(instance, make);
+        }
+        let known = &self.before[self.visited];
+        self.visited += 1;
+        known.key.as_ref()
+    }
+
+    #[inline(never)]
+    fn next_changed(
+        &mut self,
+        instance: &Instance<'_>,
+        make: impl FnOnce(&str) -> InstanceKey,
+    ) -> Option<&Arc<InstanceKey>> {
+        self.change();
+        let (slot, number) = (instance.slot(), instance.serial());
+        // Slots are visited in order, so instances with lower slots that were not visited are gone.
+        while let Some(known) = self.before.get(self.visited)
+            && known.slot < slot
+        {
+            self.visited += 1;
+            self.is_one_gone = true;
+        }
+        let key = match self.before.get_mut(self.visited) {
+            Some(known) if known.slot == slot => {
+                self.visited += 1;
+                let is_it = known.number == number;
+                self.is_one_gone |= !is_it;
+                if is_it { known.key.take() } else { None }
+            }
+            _ => None,
+        };
+        let key = match key {
+            Some(key) => key,
+            None if instance.read_name(&mut self.name) => {
+                clean_in_place(&mut self.name);
+                Arc::new(make(&self.name))
+            }
+            None => {
+                self.has_nameless = true;
+                return None;
+            }
+        };
+        let index = self.now.len();
+        self.now.push(Known { number, slot, key: None });
+        Some(self.now[index].key.insert(key))
+    }
+
+    /// Switches to `now`, because the instances differ from `before` from here on.
+    fn change(&mut self) {
+        if !self.has_changed {
+            self.has_changed = true;
+            self.now.extend(self.before.drain(..self.visited));
+            self.visited = 0;
+        }
+    }
+
+    /// Removes the last instance, because it ended while it was being read.
+    pub(super) fn pop(&mut self) {
+        self.change();
+        self.is_one_gone |= self.now.pop().is_some();
+    }
+
+    /// Ends the traversal. Returns whether an instance of the previous collection is gone.
+    pub(super) fn end(&mut self) -> bool {
+        self.is_one_gone |= self.visited < self.before.len();
+        if self.has_changed {
+            std::mem::swap(&mut self.before, &mut self.now);
+            self.visited = self.before.len();
+            self.has_changed = false;
+        }
+        self.before.truncate(self.visited);
+        self.is_one_gone
+    }
+
+    /// The number of instances traversed so far.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        if self.has_changed { self.now.len() } else { self.visited }
+    }
+}
+
+/// The identity of an instance, computed from the random number of its file and the instance's serial number in the
+/// file. It is never 0 and never reused.
+pub(super) fn identity(unique: u64, number: u64) -> u64 {
+    // The finalizer of MurmurHash3 is invertible, so two instances of a file never have the same identity.
+    let mut mixed = unique ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for factor in [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53_u64] {
+        mixed = (mixed ^ mixed >> 33).wrapping_mul(factor);
+    }
+    mixed ^= mixed >> 33;
+    mixed.max(1)
+}

@@ -1,0 +1,299 @@
+//! Publishing programs that start, exit and are killed.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use tachograph_perflib::Guid;
+use tachograph_perflib::published::Published;
+
+use crate::fixtures::{
+    Consumer, SHOP, child, files, publish, publish_single, published, registry, rows, set, shop,
+};
+use crate::trust::wait_for_shop;
+use tachograph_shm::InstanceKind;
+
+#[test]
+fn a_killed_program_is_gone_at_the_next_collection() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let mut child = child(folder.path(), "single");
+    let mut consumer = wait_for_shop(folder.path());
+    assert_eq!(consumer.collect().len(), 1);
+    assert_eq!(files(folder.path()).len(), 1);
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    assert_eq!(consumer.collect(), []);
+    assert_eq!(files(folder.path()), [""; 0], "no file is left");
+    let guid = Guid::from_bytes(SHOP.to_bytes());
+    assert_eq!(consumer.registry.publishers(guid), []);
+}
+
+/// Any process that can read the file can take a shared lock.
+#[test]
+fn a_lock_of_a_reader_does_not_keep_a_dead_set() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let mut child = child(folder.path(), "single");
+    let mut consumer = wait_for_shop(folder.path());
+    let [name] = files(folder.path()).try_into().expect("one file");
+    let (path, lock) = (folder.path().join(name), rustix::fs::FlockOperation::LockExclusive);
+    let hostile = std::fs::File::open(&path).expect("the file");
+    rustix::fs::flock(&hostile, lock).expect("lock");
+    assert_eq!(consumer.collect().len(), 1);
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    assert_eq!(consumer.collect(), []);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_restarted_program_is_a_new_instance() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let (file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
+    set(&slot, 0, 1_000);
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let first = consumer.collect();
+    let identity = consumer.identities();
+    drop((file, slot));
+    // It replaces the other within one interval, so it does not have its name yet.
+    let (_file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
+    set(&slot, 0, 7);
+    let second = consumer.collect();
+    assert_eq!(second[0].0, format!("{}#1", first[0].0));
+    assert_ne!(consumer.identities(), identity);
+    assert_eq!(consumer.collect()[0].0, first[0].0);
+}
+
+#[test]
+fn a_closed_set_is_gone_while_its_program_runs() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let (file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    assert_eq!(consumer.collect().len(), 1);
+    file.stop();
+    set(&slot, 0, 9);
+    assert_eq!(consumer.collect(), []);
+    assert_eq!(registry(&published(folder.path()), None).counter_sets().count(), 0);
+}
+
+#[test]
+fn a_scan_removes_files_of_killed_programs() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let mut child = child(folder.path(), "multiple");
+    wait_for_shop(folder.path());
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    assert_eq!(files(folder.path()).len(), 1);
+    assert_eq!(registry(&published(folder.path()), None).counter_sets().count(), 0);
+    assert_eq!(files(folder.path()), [""; 0]);
+}
+
+/// Renaming never happened, so the folder's version does not change any more.
+#[test]
+fn a_scan_removes_unfinished_files_of_killed_programs() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let _shop = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let mut child = child(folder.path(), "unready");
+    let is_locked = || {
+        let names = files(folder.path());
+        let unready = names.iter().find(|name| name.ends_with(".new"));
+        // The writer locks the file before it writes the description.
+        unready.is_some_and(|name| folder.path().join(name).metadata().is_ok_and(|file| file.len() >= 4096))
+    };
+    wait_until(is_locked);
+    // Until the folder's version is stable.
+    std::thread::sleep(Duration::from_millis(100));
+    for _ in 0..2 {
+        assert_eq!(consumer.collect().len(), 1);
+        assert_eq!(files(folder.path()).len(), 2, "the program lives");
+    }
+    child.kill().expect("kill");
+    child.wait().expect("wait");
+    assert_eq!(consumer.collect().len(), 1);
+    assert_eq!(files(folder.path()).len(), 1);
+}
+
+fn wait_until(is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "timeout");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Only a reader that knows its version can check whether the writer is alive.
+#[test]
+fn a_file_of_another_version_is_kept_and_reported() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let (file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut bytes = std::fs::read(file.path().expect("a file")).expect("its bytes");
+    drop((file, slot));
+    bytes[8] += 1;
+    let name = format!("{:032x}-1-{:016x}.tacho", SHOP.to_u128(), 5);
+    std::fs::write(folder.path().join(&name), bytes).expect("a file");
+    let published = published(folder.path());
+    for _ in 0..2 {
+        let registry = registry(&published, None);
+        assert_eq!(registry.counter_sets().count(), 0);
+        let [notice] = registry.notices() else { panic!("{:?}", registry.notices()) };
+        let text = notice.to_string();
+        assert!(text.contains(&name) && text.contains("found version 3 of the layout"), "{text}");
+    }
+    assert_eq!(files(folder.path()), [name]);
+}
+
+/// A long-running consumer keeps no files of sets that came and went.
+#[test]
+fn files_of_idle_sets_are_closed() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let _shop = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let mut collect = || assert_eq!(consumer.collect().len(), 1);
+    collect();
+    let before = open_files(folder.path());
+    for number in 1..=20 {
+        let mut other = shop(InstanceKind::Single);
+        other.guid = tachograph_shm::Guid::from_u128(number);
+        let other = publish(folder.path(), other);
+        collect();
+        assert!(open_files(folder.path()) > before, "{number}");
+        drop(other);
+        collect();
+        assert_eq!(open_files(folder.path()), before, "{number}");
+    }
+}
+
+/// The number of files of a folder that this process has open.
+fn open_files(folder: &Path) -> usize {
+    let entries = std::fs::read_dir("/proc/self/fd").expect("the descriptors");
+    let paths = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    paths.filter(|path| path.starts_with(folder)).count()
+}
+
+#[test]
+fn a_file_with_two_paths_is_read_once() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let file = publish(folder.path(), shop(InstanceKind::Multiple));
+    let slot = file.create_instance("a", 0).expect("create instance");
+    set(&slot, 0, 3);
+    let again = folder.path().join("../").join(folder.path().file_name().expect("rename file"));
+    let published = Published::in_folders(vec![folder.path().to_owned(), again]);
+    let mut consumer = Consumer::of(registry(&published, None), &[r"\Shop(*)\Requests/sec"]);
+    assert_eq!(consumer.collect(), rows([("a", [3])]));
+    let path = file.path().expect("a file");
+    let name = format!("{:032x}-{}-{:016x}.tacho", 1, std::process::id(), 2);
+    std::fs::rename(path, folder.path().join(name)).expect("another name");
+    assert_eq!(consumer.collect(), rows([("a", [3])]));
+    drop((file, slot));
+    assert_eq!(consumer.collect(), rows::<1, 0>([]));
+}
+
+#[test]
+fn programs_are_killed_while_a_consumer_collects() {
+    kill_in_a_loop(Duration::from_secs(3));
+}
+
+/// Some before they create the file, some while they write it, some after renaming it.
+#[test]
+fn programs_are_killed_while_they_start() {
+    let folder = tempfile::tempdir().expect("create folder");
+    let _shop = publish_single(folder.path(), shop(InstanceKind::Single));
+    let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
+    let mut first = None;
+    for number in 0..100_u64 {
+        let mut child = child(folder.path(), "single");
+        // Every other one after 0 to 20 ms, the others as soon as there is a file.
+        let begin = Instant::now();
+        let wait = Duration::from_micros(number * 200);
+        let has_file = || number % 2 == 1 && files(folder.path()).len() > 1;
+        while begin.elapsed() < wait.max(Duration::from_millis(20 * (number % 2))) && !has_file() {
+            std::hint::spin_loop();
+        }
+        child.kill().expect("kill");
+        child.wait().expect("wait");
+        let left = files(folder.path());
+        first = first.or_else(|| left.iter().find(|name| name.ends_with(".new")).cloned());
+        assert_eq!(consumer.collect().len(), 1);
+        let left: Vec<_> =
+            files(folder.path()).into_iter().filter(|name| !is_empty(folder.path(), name)).collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+    println!("left on the way at first: {first:?}");
+}
+
+/// Whether the writer was killed before it locked the file; such a file is removed by age.
+fn is_empty(folder: &Path, name: &str) -> bool {
+    folder.join(name).metadata().is_ok_and(|file| file.len() == 0)
+}
+
+/// Runs for a minute, only with ./test --long.
+#[test]
+fn programs_are_killed_for_a_minute() {
+    if std::env::var_os("TACHO_LONG").is_some() {
+        kill_in_a_loop(Duration::from_secs(60));
+    }
+}
+
+/// Starts and kills programs, and collects every 10 ms. Dead programs are not shown, and counters of live ones increase.
+fn kill_in_a_loop(duration: Duration) {
+    let folder = tempfile::tempdir().expect("create folder");
+    let dead = Mutex::new(HashSet::new());
+    let dead_now = || dead.lock().expect("no panic").clone();
+    let (mut last, mut seen, mut samples) = (HashMap::new(), HashSet::new(), 0);
+    let killed = std::thread::scope(|scope| {
+        let killer = scope.spawn(|| kill_until(folder.path(), Instant::now() + duration, &dead));
+        let mut consumer = wait_for_shop(folder.path());
+        while !killer.is_finished() {
+            let moment = Instant::now();
+            let dead_before: HashSet<u32> = dead_now();
+            consumer.query.collect();
+            let queried = &consumer.query.sets()[0];
+            queried.outcome().expect("a collection");
+            let rows = queried.rows();
+            let mut now = HashMap::new();
+            for (row, instance) in rows.instances().iter().enumerate() {
+                let value = rows.values(row)[0].first;
+                assert!(!dead_before.contains(&instance.id()), "process {} is dead", instance.id());
+                let known: Option<&(u32, i64)> = last.get(&instance.identity());
+                let goes_on = known.is_none_or(|(id, before)| *id == instance.id() && *before <= value);
+                assert!(goes_on, "{value} after {known:?}");
+                seen.insert(instance.identity());
+                now.insert(instance.identity(), (instance.id(), value));
+            }
+            last = now;
+            samples += 1;
+            std::thread::sleep(Duration::from_millis(10).saturating_sub(moment.elapsed()));
+        }
+        let killed = killer.join().expect("no panic");
+        consumer.query.collect();
+        assert_eq!(consumer.query.sets()[0].rows().instances(), []);
+        killed
+    });
+    assert_eq!(files(folder.path()), [""; 0], "after {killed} were killed");
+    assert!(killed > 4 && seen.len() > 2, "{killed} killed, {} seen, {samples} samples", seen.len());
+    println!("{killed} programs killed, {} of them seen, {samples} samples", seen.len());
+}
+
+/// Starts and kills programs, two at a time, and records the dead ones; returns their number.
+fn kill_until(folder: &Path, end: Instant, dead: &Mutex<HashSet<u32>>) -> u64 {
+    let mut killed = 0;
+    let mut kill = |mut child: std::process::Child| {
+        child.kill().expect("kill");
+        child.wait().expect("wait");
+        dead.lock().expect("no panic").insert(child.id());
+        killed += 1;
+        killed
+    };
+    let (mut before, mut count) = (None, 0);
+    while Instant::now() < end {
+        let next = child(folder, "single");
+        // The kernel can reuse a process id.
+        dead.lock().expect("no panic").remove(&next.id());
+        std::thread::sleep(Duration::from_millis(20 + count * 7 % 60));
+        if let Some(child) = before.replace(next) {
+            count = kill(child);
+        }
+    }
+    before.map_or(count, kill)
+}

@@ -1,0 +1,57 @@
+//! Actions that the screen requests.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_monitor::View;
+
+/// An action that the screen requests.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// End the program.
+    Quit,
+    /// Suspend the process, like Ctrl-Z in a shell.
+    Suspend,
+    /// Clear the terminal and redraw.
+    Redraw,
+    /// Sample these paths from now on.
+    Paths(Vec<PathPattern>),
+    /// Reduce the samples to the [required](super::App::required_figures) time range and columns.
+    Figures,
+    /// List the available counter sets.
+    Sets,
+    /// List the instances of a set.
+    Instances(String),
+    /// Count the lines that these paths would add to the legend.
+    Count(Vec<PathPattern>),
+    /// Change the sample interval.
+    Interval(Duration),
+    /// Change the number of intervals that are kept.
+    Points(usize),
+    /// Take a sample now.
+    Collect,
+    /// Keep the samples up to this time, and ignore later ones in figures. `None` undoes this.
+    Hold(Option<FileTime>),
+    /// Start to record.
+    Record {
+        /// The log.
+        path: PathBuf,
+        /// Whether to replace an existing file.
+        is_overwritten: bool,
+    },
+    /// Finish the recording.
+    StopRecording,
+    /// Save the view.
+    Save {
+        /// The file.
+        path: PathBuf,
+        /// Whether to replace an existing file.
+        is_overwritten: bool,
+        /// The view.
+        view: Box<View>,
+    },
+    /// Cancel reading the logs.
+    CancelReading,
+}

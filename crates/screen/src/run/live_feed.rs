@@ -1,0 +1,198 @@
+//! Taking samples of this machine.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::{Cadence, FlowError, Selection};
+use tachograph_monitor::{Board as _, Catalogue as _, LiveBoard, MachineCatalogue, Reduced, Span};
+
+use super::recording::ActiveRecording;
+use crate::app::{Existing, Input};
+
+/// This machine as the source of the screen.
+pub struct Live {
+    /// The board, with the paths that are shown first. Users can choose from the counters that the board
+    /// [follows](LiveBoard::follow).
+    pub board: LiveBoard,
+    /// Returns messages about paths that select nothing.
+    pub unmatched: fn(&Selection) -> Vec<String>,
+    /// The machine's name.
+    pub name: String,
+    /// The time zone of displayed and recorded times.
+    pub zone: TimeZone,
+    /// Ticks per second of the performance counter.
+    pub frequency: i64,
+}
+
+pub(super) fn not_complete(error: &FlowError) -> String {
+    format!("the recording is incomplete: {error}")
+}
+
+/// Takes samples on schedule.
+pub(super) struct LiveFeed {
+    live: Live,
+    paths: Vec<PathPattern>,
+    interval: Duration,
+    cadence: Cadence,
+    last: Instant,
+    recording: Option<ActiveRecording>,
+}
+
+impl LiveFeed {
+    pub(super) fn new(live: Live, paths: Vec<PathPattern>, interval: Duration) -> Self {
+        let now = Instant::now();
+        Self { live, paths, interval, cadence: Cadence::new(now, interval), last: now, recording: None }
+    }
+
+    /// The time until the next sample.
+    pub(super) fn wait(&self) -> Duration {
+        self.cadence.due().saturating_duration_since(Instant::now())
+    }
+
+    /// Takes a sample if one is due.
+    pub(super) fn collect_if_due(&mut self) -> Vec<Input> {
+        if !self.wait().is_zero() {
+            return Vec::new();
+        }
+        self.cadence.advance(Instant::now());
+        self.collect()
+    }
+
+    /// Takes a sample now.
+    pub(super) fn collect(&mut self) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        self.last = Instant::now();
+        let known = Arc::clone(self.live.board.registry());
+        let sample = self.live.board.collect();
+        let at = sample.at.utc;
+        if let Some(recording) = &mut self.recording {
+            match recording.push(sample) {
+                Ok(notice) => inputs.extend(notice.map(Input::Problem)),
+                Err(error) => {
+                    self.recording = None;
+                    inputs.push(Input::Problem(format!("recording stopped: {error}")));
+                }
+            }
+            inputs.push(Input::Recording(self.recording.as_ref().map(ActiveRecording::state)));
+        }
+        for problem in self.live.board.report().new_errors() {
+            let others = match problem.counters.len().saturating_sub(1) {
+                0 => String::new(),
+                1 => " and 1 other counter".to_owned(),
+                others => format!(" and {others} other counters"),
+            };
+            inputs.push(Input::Problem(format!("{}{others}: {}", problem.path, problem.reason)));
+        }
+        if !Arc::ptr_eq(self.live.board.registry(), &known) {
+            inputs.push(self.sets());
+        }
+        inputs.push(Input::Collected(at));
+        inputs
+    }
+
+    fn sets(&self) -> Input {
+        Input::Sets(self.catalogue().sets().into())
+    }
+
+    pub(super) fn catalogue(&self) -> MachineCatalogue {
+        MachineCatalogue(Arc::clone(self.live.board.registry()))
+    }
+
+    /// Samples these paths from now on. Takes the first sample at once, as the baseline of new counters.
+    pub(super) fn set_paths(&mut self, paths: Vec<PathPattern>) -> Vec<Input> {
+        self.paths = paths;
+        let selection = self.live.board.set_paths(&self.sampled_paths());
+        let mut inputs: Vec<_> = (self.live.unmatched)(&selection).into_iter().map(Input::Notice).collect();
+        inputs.extend(self.collect());
+        inputs
+    }
+
+    /// The recorded paths, then the other paths of the legend.
+    fn sampled_paths(&self) -> Vec<PathPattern> {
+        let recorded = self.recording.iter().flat_map(ActiveRecording::paths);
+        let mut paths: Vec<_> = recorded.cloned().collect();
+        paths.extend(self.paths.iter().filter(|path| !paths.contains(path)).cloned().collect::<Vec<_>>());
+        paths
+    }
+
+    pub(super) fn set_interval(&mut self, interval: Duration) {
+        self.interval = interval;
+        self.cadence = Cadence::new(self.last, interval);
+        self.cadence.advance(self.last);
+    }
+
+    pub(super) fn set_points(&mut self, points: usize) {
+        self.live.board.set_points(points);
+    }
+
+    pub(super) fn hold(&mut self, until: Option<FileTime>) {
+        self.live.board.hold(until);
+    }
+
+    pub(super) fn reduce(&mut self, span: Span, columns: usize) -> Result<Reduced, FlowError> {
+        if self.paths.is_empty() {
+            return Ok(Reduced { span, columns, series: Vec::new() });
+        }
+        self.live.board.reduce(span, columns, &self.paths)
+    }
+
+    /// Starts a recording. Its first sample is the latest one on the board.
+    pub(super) fn record(&mut self, path: &Path, is_overwritten: bool) -> Vec<Input> {
+        let mut inputs = self.stop_recording();
+        let Live { zone, frequency, .. } = &self.live;
+        let begun =
+            ActiveRecording::begin(path, is_overwritten, self.interval, zone, *frequency, &self.paths);
+        let written = begun.and_then(|mut recording| {
+            let notice = match self.live.board.samples().next_back() {
+                Some(sample) => recording.push(sample)?,
+                None => None,
+            };
+            Ok((recording, notice))
+        });
+        match written {
+            Ok((recording, notice)) => {
+                inputs.push(Input::Recording(Some(recording.state())));
+                inputs.extend(notice.map(Input::Problem));
+                self.recording = Some(recording);
+            }
+            Err(FlowError::Log(error))
+                if error.io_error().is_some_and(|io| io.kind() == std::io::ErrorKind::AlreadyExists) =>
+            {
+                inputs.push(Input::Exists(Existing::Recording(path.to_path_buf())));
+            }
+            Err(error) => inputs.push(Input::Notice(format!("cannot record: {error}"))),
+        }
+        inputs
+    }
+
+    pub(super) fn stop_recording(&mut self) -> Vec<Input> {
+        let sampled = self.sampled_paths();
+        let Some(recording) = self.recording.take() else { return Vec::new() };
+        let message = match recording.finish() {
+            Ok(message) => Input::Notice(message),
+            Err(error) => Input::Problem(not_complete(&error)),
+        };
+        let mut inputs = Vec::new();
+        if sampled != self.paths {
+            // Paths that were sampled only for the recording are dropped. A sample is taken at once, since the next recording
+            // begins with the last one, which must not have their counters.
+            self.live.board.set_paths(&self.paths);
+            inputs = self.collect();
+        }
+        inputs.extend([Input::Recording(None), message]);
+        inputs
+    }
+
+    /// Finishes the recording, if any, when the screen ends; returns a message.
+    ///
+    /// # Errors
+    ///
+    /// If the log cannot be written.
+    pub(super) fn finish(mut self) -> Result<Option<String>, FlowError> {
+        self.recording.take().map(ActiveRecording::finish).transpose()
+    }
+}

@@ -1,0 +1,99 @@
+//! A sum and a count packed in one word, and words for their overflows.
+
+use super::Sum;
+use crate::sync::{AtomicU64, Ordering};
+
+/// The widths of count and sum in the packed word, in bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Widths {
+    pub(super) count: u32,
+    pub(super) sum: u32,
+    /// The number of highest bits of the packed sum from which the lag of the overflow word is computed.
+    highest: u32,
+}
+
+impl Widths {
+    pub(super) const fn new(count: u32, sum: u32) -> Self {
+        Self { count, sum, highest: if sum < 16 { 3 } else { 8 } }
+    }
+
+    /// The fields are at the upper end of the word, so that they wrap as it does.
+    #[inline(always)]
+    const fn shift(self) -> u32 {
+        64 - self.count - self.sum
+    }
+
+    /// Width of the sum without its highest bits.
+    #[inline(always)]
+    const fn low(self) -> u32 {
+        self.sum - self.highest
+    }
+}
+
+/// Three words: a packed sum and count, which one addition changes; then the whole count, and how often the sum passed a
+/// multiple of the range of its lower bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packed<'a> {
+    pub(super) words: &'a [AtomicU64],
+    pub(super) first: usize,
+    pub(super) widths: Widths,
+}
+
+impl Packed<'_> {
+    /// Maximum number of attempts of a reader.
+    const TRIES: usize = 1000;
+
+    /// Adds to the sum and to the count. Both values must be less than the range of their field.
+    #[inline(always)]
+    pub(super) fn add(self, value: u64, count: u64) {
+        let Self { words, first, widths } = self;
+        let added = (value << widths.count | count) << widths.shift();
+        let before = words[first].fetch_add(added, Ordering::Release);
+        // Computed as if the word had 65 bits, so that its overflow is counted.
+        let highest = |word: u128| (word >> (64 - widths.highest)) as u64;
+        let passed = highest(u128::from(before) + u128::from(added)) - highest(u128::from(before));
+        if passed != 0 {
+            words[first + 2].fetch_add(passed, Ordering::Release);
+        }
+        words[first + 1].fetch_add(count, Ordering::Release);
+    }
+
+    /// Whether nothing was added yet.
+    #[inline(always)]
+    pub(super) fn is_untouched(self) -> bool {
+        let Self { words, first, .. } = self;
+        words[first + 1].load(Ordering::Acquire) == 0 && words[first].load(Ordering::Acquire) == 0
+    }
+
+    /// Reads the sum and the count, which belong together; `None` as for [`Pair::read`](super::Pair::read).
+    pub(super) fn read(self) -> Option<Sum> {
+        (0..Self::TRIES).find_map(|_| self.read_once())
+    }
+
+    /// One attempt to read; `None` if it was too slow.
+    #[inline(always)]
+    pub(super) fn read_once(self) -> Option<Sum> {
+        let Self { words, first, widths } = self;
+        let quarter = 1_u64 << (widths.count - 2);
+        // In this order, so that the packed word includes whatever was added to the other two.
+        let count = words[first + 1].load(Ordering::Acquire);
+        let passed = words[first + 2].load(Ordering::Acquire);
+        let packed = words[first].load(Ordering::Acquire) >> widths.shift();
+        let count_after = words[first + 1].load(Ordering::Acquire);
+        let passed_after = words[first + 2].load(Ordering::Acquire);
+        // A reader that was stopped in between would mistake later additions for the lag.
+        let is_slow = count_after.wrapping_sub(count) > quarter
+            || passed_after.wrapping_sub(passed) > 1 << (widths.highest - 2);
+        if is_slow {
+            return None;
+        }
+        let lag = packed.wrapping_sub(count) & ((1 << widths.count) - 1);
+        let count = count.wrapping_add(lag);
+        let field = packed >> widths.count;
+        let late = (field >> widths.low()).wrapping_sub(passed) & ((1 << widths.highest) - 1);
+        let low = field & ((1 << widths.low()) - 1);
+        let carried = (passed.wrapping_add(late) << widths.low()).wrapping_add(low);
+        // Each overflow of the count carried one into the sum.
+        Some(Sum { sum: carried.wrapping_sub(count >> widths.count), count })
+    }
+}

@@ -1,0 +1,35 @@
+//! Texts of system errors.
+
+use std::fmt::Display;
+use std::io;
+use std::sync::Arc;
+
+use tachograph_perflib::{ErrorCode, Failure};
+
+/// The error texts of one source, kept so that a repeated error allocates nothing.
+#[derive(Debug, Default)]
+pub(crate) struct ErrorTexts(Vec<(i32, Arc<str>)>);
+
+impl ErrorTexts {
+    /// The text of an error while reading `what`, a path or file name.
+    pub(crate) fn of(&mut self, error: &io::Error, what: impl Display) -> Arc<str> {
+        let code = error.raw_os_error().unwrap_or_default();
+        if let Some((_, text)) = self.0.iter().find(|(known, _)| *known == code) {
+            return Arc::clone(text);
+        }
+        let text: Arc<str> = error_text(what, error).into();
+        self.0.push((code, Arc::clone(&text)));
+        text
+    }
+}
+
+/// `what` and the text of an error, without the error number.
+pub(crate) fn error_text(what: impl Display, error: &io::Error) -> String {
+    let text = error.to_string();
+    format!("{what}: {}", text.split(" (os error").next().unwrap_or_default())
+}
+
+/// The failure of a counter set whose source cannot be read.
+pub(crate) fn unreadable(what: impl Display, error: &io::Error) -> Failure {
+    Failure::new(ErrorCode::NO_DATA, error_text(what, error))
+}

@@ -1,0 +1,201 @@
+//! The processes of this machine.
+
+use super::*;
+
+fn sleeper() -> Child {
+    let child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("sleep runs");
+    let name = format!("/proc/{}/comm", child.id());
+    while fs::read_to_string(&name).is_ok_and(|name| name != "sleep\n") {
+        std::thread::yield_now();
+    }
+    child
+}
+
+fn end(mut child: Child) {
+    child.kill().expect("killed");
+    child.wait().expect("waited for");
+}
+
+/// Collects all counters now.
+fn now(set: &mut dyn Provider) -> Rows {
+    collect(set, Clock::of_this_machine().now())
+}
+
+fn row_of(rows: &Rows, pid: u32) -> Option<usize> {
+    rows.instances().iter().position(|key| key.id() == pid)
+}
+
+fn of(rows: &Rows, pid: u32, id: u32) -> i64 {
+    let raw = rows.values(row_of(rows, pid).expect("a row"))[rows.column(id).expect("a column")];
+    assert!(raw.status.is_good(), "{pid} {id}");
+    raw.first
+}
+
+#[test]
+fn values_equal_those_of_a_naive_read() {
+    let child = sleeper();
+    let pid = child.id();
+    let mut set = provider(&Roots::of_this_machine(), "Process");
+    let rows = now(&mut *set);
+    let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).expect("read");
+    let stat = read("stat");
+    let fields: Vec<&str> = stat.rsplit_once(") ").expect("a name").1.split(' ').collect();
+    let number = |field: usize| fields[field - 3].parse::<i64>().expect("a number");
+    let status = |label: &str| {
+        let text = read("status");
+        let line = text.lines().find_map(|line| line.strip_prefix(label)).expect("the line");
+        line.trim_end_matches("kB").trim().parse::<i64>().expect("a number") * 1024
+    };
+    let io = |label: &str| {
+        let text = read("io");
+        text.lines()
+            .find_map(|line| line.strip_prefix(label))
+            .expect("the line")
+            .trim()
+            .parse::<i64>()
+            .expect("a number")
+    };
+    assert_eq!(of(&rows, pid, CREATING_PROCESS_ID), std::process::id().into());
+    assert_eq!(of(&rows, pid, PAGE_FAULTS), number(10) + number(12));
+    assert_eq!(of(&rows, pid, THREAD_COUNT), number(20));
+    assert_eq!(of(&rows, pid, VIRTUAL_BYTES), number(23));
+    assert_eq!(of(&rows, pid, WORKING_SET_PEAK), status("VmHWM:"));
+    assert_eq!(of(&rows, pid, WORKING_SET), status("VmRSS:"));
+    assert_eq!(of(&rows, pid, PRIVATE_BYTES), status("RssAnon:") + status("VmSwap:"));
+    assert_eq!(of(&rows, pid, IO_READ_BYTES), io("rchar:"));
+    assert_eq!(of(&rows, pid, IO_WRITE_OPERATIONS), io("syscw:"));
+    let handles = fs::read_dir(format!("/proc/{pid}/fd")).expect("read").count();
+    assert_eq!(of(&rows, pid, HANDLE_COUNT), handles as i64);
+    // Both sources of memory agree.
+    let cheap = query(&mut *set, 1, &[WORKING_SET, WORKING_SET_PRIVATE], "sleep");
+    for id in [WORKING_SET, WORKING_SET_PRIVATE] {
+        assert_eq!(of(&cheap, pid, id), of(&rows, pid, id));
+    }
+    end(child);
+}
+
+#[test]
+fn a_process_that_ended_has_no_row() {
+    let child = sleeper();
+    let pid = child.id();
+    let mut set = provider(&Roots::of_this_machine(), "Process");
+    assert!(row_of(&now(&mut *set), pid).is_some());
+    end(child);
+    assert!(row_of(&now(&mut *set), pid).is_none());
+}
+
+#[test]
+fn a_zombie_has_no_memory() {
+    let mut child = sleeper();
+    let pid = child.id();
+    let mut set = provider(&Roots::of_this_machine(), "Process");
+    child.kill().expect("killed");
+    let stat = format!("/proc/{pid}/stat");
+    while !fs::read_to_string(&stat).expect("a zombie").contains(") Z ") {
+        std::thread::yield_now();
+    }
+    let rows = now(&mut *set);
+    assert_eq!(of(&rows, pid, WORKING_SET), 0);
+    assert_eq!(of(&rows, pid, VIRTUAL_BYTES_PEAK), 0);
+    assert_eq!(of(&rows, pid, HANDLE_COUNT), 0);
+    child.wait().expect("waited for");
+}
+
+#[test]
+fn own_threads_are_listed() {
+    let mut set = provider(&Roots::of_this_machine(), "Thread");
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || receiver.recv());
+    let rows = now(&mut *set);
+    let own = std::process::id();
+    let process = rows.column(thread::ID_PROCESS).expect("wanted");
+    let found = (0..rows.instances().len()).filter(|&row| rows.values(row)[process].first == i64::from(own));
+    // Other tests start and end threads.
+    assert!(found.count() >= 2);
+    let main = rows.values(row_of(&rows, own).expect("the main thread"));
+    let switches = main[rows.column(thread::CONTEXT_SWITCHES).expect("wanted")];
+    assert!(switches.status.is_good() && switches.first > 0);
+    drop(sender);
+    let _ = thread.join();
+}
+
+/// Runs one test of this program again, in its own process.
+fn again(test: &str, prepare: impl FnOnce(&mut Command)) -> String {
+    // The program's own folder may be inaccessible to the other user.
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("again");
+    // cp writes the copy: a file that this process has open for writing could not be executed if a child inherits it.
+    let own = std::env::current_exe().expect("a path");
+    assert!(Command::new("cp").args([&own, &program]).status().expect("cp runs").success());
+    for path in [folder.path(), &program] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("set");
+    }
+    let mut command = Command::new(&program);
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env("TACHO_TEST_AGAIN", "1");
+    command.current_dir("/");
+    prepare(&mut command);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("started");
+    let mut text = String::new();
+    child.stdout.take().expect("piped").read_to_string(&mut text).expect("read");
+    assert!(child.wait().expect("waited for").success(), "{text}");
+    text
+}
+
+fn is_again() -> bool {
+    std::env::var_os("TACHO_TEST_AGAIN").is_some()
+}
+
+#[test]
+fn files_of_another_user_are_errors_with_a_reason() {
+    if !is_again() {
+        // Only root can read process 1, so the test runs as nobody or any other user.
+        again("process::tests::this_machine::files_of_another_user_are_errors_with_a_reason", |command| {
+            if rustix::process::geteuid().is_root() {
+                command.gid(65_534).uid(65_534);
+            }
+        });
+        return;
+    }
+    let mut set = provider(&Roots::of_this_machine(), "Process");
+    for _ in 0..3 {
+        let rows = now(&mut *set);
+        let Some(row) = row_of(&rows, 1) else { return };
+        let good = |id| rows.values(row)[rows.column(id).expect("wanted")].status.is_good();
+        assert!(good(PROCESSOR_TIME) && good(WORKING_SET_PEAK));
+        assert!(!good(IO_READ_BYTES));
+        let problem = rows.errors().iter().find(|problem| problem.counter_id == IO_READ_BYTES);
+        assert!(problem.expect("a problem").reason.starts_with("/proc/PID/io: "));
+        // The test's own process is readable.
+        of(&rows, std::process::id(), IO_READ_BYTES);
+        of(&rows, std::process::id(), HANDLE_COUNT);
+        first_value(&rows, "_Total", IO_READ_BYTES);
+    }
+}
+
+#[test]
+fn a_low_limit_of_open_files_is_enough() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+
+    if !is_again() {
+        again("process::tests::this_machine::a_low_limit_of_open_files_is_enough", |_| {});
+        return;
+    }
+    let limit = Rlimit { current: Some(64), maximum: Some(64) };
+    setrlimit(Resource::Nofile, limit).expect("set");
+    let sleepers: Vec<Child> = (0..40).map(|_| sleeper()).collect();
+    let mut sets = providers(&Roots::of_this_machine());
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        for set in &mut sets {
+            let rows = now(&mut **set);
+            for child in &sleepers {
+                assert!(row_of(&rows, child.id()).is_some());
+            }
+        }
+        // The rest of the process uses its reserve and more.
+        held.extend(std::iter::from_fn(|| fs::File::open("/proc/self/stat").ok()).take(1000));
+        held.pop();
+    }
+    sleepers.into_iter().for_each(end);
+    let _ = std::io::stdout().flush();
+}

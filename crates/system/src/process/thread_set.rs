@@ -1,0 +1,408 @@
+//! The set `Thread`.
+
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use tachograph_perflib::registration::CounterSetInfo;
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+
+use super::cursor::Cursor;
+use super::missing_reason::{MissingReason, Reasons};
+use super::process::{TaskStat, TooManyOpenFiles, parsed};
+use super::process_set::boot_time;
+use super::reader::{FileSlot, Reader, Task, is_gone, is_too_many_files};
+use super::stat;
+use super::sums::{Last, Sums};
+use super::table::thread as id;
+use super::task_identity::{TaskIdentity, follow, readable};
+use super::ticks::Ticks;
+use crate::error_texts::unreadable;
+
+const USER: usize = 0;
+const SYSTEM: usize = 1;
+const SWITCHES: usize = 2;
+
+/// The provider of `Thread`.
+#[derive(Debug)]
+pub(super) struct ThreadSet {
+    info: Arc<CounterSetInfo>,
+    reader: Reader,
+    listed: Vec<u32>,
+    ids: Vec<u32>,
+    known: Vec<ThreadGroup>,
+    spare: Vec<ThreadGroup>,
+    spare_threads: Vec<Thread>,
+    ticks: Ticks,
+    switches: Option<SwitchSource>,
+    sums: Sums<3>,
+    total_key: Arc<InstanceKey>,
+    of_stat: Reasons,
+    of_switches: Reasons,
+}
+
+/// The file that provides the number of context switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SwitchSource {
+    /// `schedstat`: the same number as `status` at a tenth of the cost.
+    Schedstat,
+    /// `status`: for kernels without `schedstat`.
+    Status,
+}
+
+/// The threads of a process.
+#[derive(Debug)]
+struct ThreadGroup {
+    pid: u32,
+    folder: FileSlot,
+    /// The kernel's name for the process.
+    name: Vec<u8>,
+    threads: Vec<Thread>,
+}
+
+#[derive(Debug)]
+struct Thread {
+    pid: u32,
+    /// The thread's id minus the process's, wrapping: the main thread comes first, and ids that wrapped around come
+    /// last.
+    order: u32,
+    /// The thread's index in the process, which is its instance name.
+    index: u32,
+    /// The thread's instance, with the name of its process.
+    task: TaskIdentity,
+    last: Last<3>,
+    /// The priority without priority inheritance.
+    base: Option<u64>,
+    stat: FileSlot,
+    switches: FileSlot,
+}
+
+impl ThreadSet {
+    pub(super) fn new(
+        info: Arc<CounterSetInfo>,
+        reader: Reader,
+        ticks: Ticks,
+        switches: Option<SwitchSource>,
+    ) -> Self {
+        Self {
+            info,
+            reader,
+            listed: Vec::new(),
+            ids: Vec::new(),
+            known: Vec::new(),
+            spare: Vec::new(),
+            spare_threads: Vec::new(),
+            ticks,
+            switches,
+            sums: Sums::default(),
+            total_key: Arc::new(InstanceKey::with_parent("_Total", "_Total", 0, 0).reserved()),
+            of_stat: Reasons::new("/proc/PID/task/TID/stat"),
+            of_switches: Reasons::new(match switches {
+                Some(SwitchSource::Schedstat) => "/proc/PID/task/TID/schedstat",
+                _ => "/proc/PID/task/TID/status",
+            }),
+        }
+    }
+
+    /// Lists the threads of a process; `false` if they cannot be listed, usually because the process has ended.
+    fn list(&mut self, group: usize) -> Result<bool, TooManyOpenFiles> {
+        let group = &mut self.known[group];
+        let was_open = group.folder.is_open();
+        let mut listed = self.reader.threads(&mut group.folder, group.pid, &mut self.ids);
+        if was_open && listed.is_err_and(is_gone) {
+            // The process of the open folder has ended; its id may have been reused.
+            *group = ThreadGroup::new(group.pid);
+            listed = self.reader.threads(&mut group.folder, group.pid, &mut self.ids);
+        }
+        match listed {
+            Ok(()) => {}
+            Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
+            Err(_) => return Ok(false),
+        }
+        let pid = group.pid;
+        self.ids.iter_mut().for_each(|id| *id = id.wrapping_sub(pid));
+        if !self.ids.is_sorted() {
+            self.ids.sort_unstable();
+        }
+        // The kernel can list a thread twice when another one ends in the meantime.
+        self.ids.dedup();
+        let order = |thread: &Thread| thread.order;
+        follow(&mut group.threads, &mut self.spare_threads, &self.ids, order, |order| {
+            Thread::new(pid, order)
+        });
+        Ok(true)
+    }
+
+    fn thread(
+        &mut self,
+        group: usize,
+        index: usize,
+        rows: &mut Rows,
+        in_total: bool,
+    ) -> Result<(), TooManyOpenFiles> {
+        let group = &mut self.known[group];
+        let thread = &mut group.threads[index];
+        let takes =
+            |key: &InstanceKey| rows.wants_all_instances() || rows.wants_instance(key.full_name(), key.id());
+        // The main thread is always read, because it provides the name of the process.
+        if index > 0
+            && !in_total
+            && thread.is_named(&group.name, index)
+            && let Some(key) = thread.task.key()
+            && !takes(key)
+        {
+            return Ok(());
+        }
+        let stat_read = thread.read_stat(&mut self.reader, &mut group.name, index)?;
+        let (TaskStat::Read(_) | TaskStat::Malformed, Some(key)) = (stat_read, thread.task.key()) else {
+            return Ok(());
+        };
+        let key = Arc::clone(key);
+        let is_wanted = takes(&key);
+        if !is_wanted && !in_total {
+            return Ok(());
+        }
+        let switches = match self.switches.filter(|_| rows.wants(id::CONTEXT_SWITCHES)) {
+            None => Ok(0),
+            Some(source) => match thread.switches(&mut self.reader, source) {
+                Ok(Ok(count)) => Ok(self.sums.add(&mut thread.last, SWITCHES, count)),
+                Ok(Err(reason)) => Err(reason),
+                Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
+                Err(_) => return Ok(()),
+            },
+        };
+        let times = match stat_read {
+            TaskStat::Read(stat) => {
+                let user = self.sums.add(&mut thread.last, USER, stat.user);
+                let system = self.sums.add(&mut thread.last, SYSTEM, stat.system);
+                Some((stat, user, system))
+            }
+            _ => None,
+        };
+        if !is_wanted {
+            return Ok(());
+        }
+        let at = rows.timestamps();
+        let mut row = rows.push(&key);
+        match times {
+            Some((stat, user, system)) => {
+                row.set(id::PROCESSOR_TIME, self.ticks.hundred_ns(user + system));
+                row.set(id::USER_TIME, self.ticks.hundred_ns(user));
+                row.set(id::PRIVILEGED_TIME, self.ticks.hundred_ns(system));
+                // A thread that started during the collection is 0 s old.
+                let started = boot_time(at).wrapping_add(self.ticks.hundred_ns(stat.start));
+                row.set(id::ELAPSED_TIME, started.min(at.system_time.0 as u64));
+                row.set(id::PRIORITY_CURRENT, stat.priority_current());
+                match thread.base {
+                    Some(base) => row.set(id::PRIORITY_BASE, base),
+                    None => row.fail(id::PRIORITY_BASE, self.of_stat.of(MissingReason::Malformed)),
+                }
+                row.set(id::THREAD_STATE, windows_state(stat.state));
+            }
+            None => row.fail_all(id::OF_STAT, self.of_stat.of(MissingReason::Malformed)),
+        }
+        row.set(id::ID_PROCESS, thread.pid.into());
+        row.set(id::ID_THREAD, key.id().into());
+        match switches {
+            Ok(count) => row.set(id::CONTEXT_SWITCHES, count),
+            Err(reason) => row.fail(id::CONTEXT_SWITCHES, self.of_switches.of(reason)),
+        }
+        Ok(())
+    }
+
+    fn process(
+        &mut self,
+        group: usize,
+        done: &mut usize,
+        rows: &mut Rows,
+        in_total: bool,
+    ) -> Result<(), TooManyOpenFiles> {
+        if *done == 0 && !self.list(group)? {
+            self.known[group].threads.clear();
+        }
+        while *done < self.known[group].threads.len() {
+            self.thread(group, *done, rows, in_total)?;
+            *done += 1;
+        }
+        Ok(())
+    }
+}
+
+impl ThreadGroup {
+    /// Closes all files; returns how many.
+    fn close_all(&mut self) -> usize {
+        let threads = self.threads.iter_mut().map(|thread| thread.stat.close() + thread.switches.close());
+        threads.sum::<usize>() + self.folder.close()
+    }
+}
+
+impl Provider for ThreadSet {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let listed = self.reader.processes(&mut self.listed);
+        listed.map_err(|error| unreadable("/proc", &error.into()))?;
+        follow(&mut self.known, &mut self.spare, &self.listed, |group| group.pid, ThreadGroup::new);
+        let in_total = rows.wants_instance(self.total_key.full_name(), 0);
+        for group in 0..self.known.len() {
+            let mut done = 0;
+            if self.process(group, &mut done, rows, in_total).is_err() {
+                self.reader.make_room(&mut self.known, ThreadGroup::close_all);
+                self.process(group, &mut done, rows, in_total)?;
+            }
+        }
+        if in_total {
+            let at = rows.timestamps();
+            let (user, system) = (self.sums.get(USER), self.sums.get(SYSTEM));
+            let mut row = rows.push(&self.total_key);
+            for id in id::OF_STAT.into_iter().chain([id::ID_PROCESS, id::ID_THREAD]) {
+                row.set(id, 0);
+            }
+            row.set(id::PROCESSOR_TIME, self.ticks.hundred_ns(user + system));
+            row.set(id::USER_TIME, self.ticks.hundred_ns(user));
+            row.set(id::PRIVILEGED_TIME, self.ticks.hundred_ns(system));
+            row.set(id::CONTEXT_SWITCHES, self.sums.get(SWITCHES));
+            row.set(id::ELAPSED_TIME, boot_time(at));
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self) {
+        (self.spare, self.spare_threads) = (Vec::new(), Vec::new());
+        for group in &mut self.known {
+            group.close_all();
+        }
+    }
+}
+
+impl ThreadGroup {
+    fn new(pid: u32) -> Self {
+        Self { pid, folder: FileSlot::default(), name: Vec::new(), threads: Vec::new() }
+    }
+}
+
+impl Thread {
+    fn new(pid: u32, order: u32) -> Self {
+        Self {
+            pid,
+            order,
+            index: 0,
+            task: TaskIdentity::default(),
+            last: Last::default(),
+            base: None,
+            stat: FileSlot::default(),
+            switches: FileSlot::default(),
+        }
+    }
+
+    fn tid(&self) -> u32 {
+        self.pid.wrapping_add(self.order)
+    }
+
+    /// Whether the thread's instance already has this process name and index.
+    fn is_named(&self, process: &[u8], index: usize) -> bool {
+        self.index as usize == index && self.task.name() == process
+    }
+
+    /// Reads the stat file and updates the name and identity. For the main thread, which is at index 0, also updates
+    /// the name of the process.
+    fn read_stat(
+        &mut self,
+        reader: &mut Reader,
+        process: &mut Vec<u8>,
+        index: usize,
+    ) -> Result<TaskStat, TooManyOpenFiles> {
+        let was_open = self.stat.is_open();
+        let tid = self.tid();
+        let text = match reader.read(&mut self.stat, Task::Thread(self.pid, tid), "stat") {
+            Ok(text) => text,
+            Err(error) if is_gone(error) && was_open => {
+                *self = Self::new(self.pid, self.order);
+                return self.read_stat(reader, process, index);
+            }
+            Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
+            Err(error) => {
+                if is_gone(error) {
+                    *self = Self::new(self.pid, self.order);
+                }
+                return Ok(TaskStat::Gone);
+            }
+        };
+        let Some(line) = stat::parse(text) else {
+            if self.task.key().is_none() {
+                self.set_instance(process, index, tid.into());
+            }
+            return Ok(TaskStat::Malformed);
+        };
+        if index == 0 && *process != line.name {
+            process.clear();
+            process.extend_from_slice(line.name);
+        }
+        self.base = line.priority_base();
+        let stat = line.stat;
+        let identity = stat.identity(tid);
+        if !self.task.is_same(identity) {
+            self.last = Last::default();
+            self.switches.close();
+        }
+        if !self.task.is(process, identity) || self.index as usize != index {
+            self.set_instance(process, index, identity);
+        }
+        Ok(TaskStat::Read(stat))
+    }
+
+    #[cold]
+    fn set_instance(&mut self, process: &[u8], index: usize, identity: u64) {
+        self.index = index as u32;
+        let key = InstanceKey::with_parent(&readable(process), &index.to_string(), self.tid(), identity);
+        self.task.set(process, key);
+    }
+
+    /// The thread's context switches. For the outer error, see [`parsed`].
+    fn switches(
+        &mut self,
+        reader: &mut Reader,
+        source: SwitchSource,
+    ) -> Result<Result<u64, MissingReason>, Errno> {
+        let task = Task::Thread(self.pid, self.tid());
+        parsed(reader.read(&mut self.switches, task, source.file_name()), |text| source.parse(text))
+    }
+}
+
+impl SwitchSource {
+    pub(super) fn parse(self, text: &[u8]) -> Option<u64> {
+        match self {
+            Self::Schedstat => {
+                let mut fields = Cursor(text);
+                fields.number()?;
+                fields.number()?;
+                fields.number()
+            }
+            Self::Status => {
+                let field = |label: &[u8]| {
+                    let line = text.split(|&byte| byte == b'\n').find(|line| line.starts_with(label))?;
+                    crate::scan::number(line[label.len()..].trim_ascii())
+                };
+                Some(field(b"voluntary_ctxt_switches:")?.wrapping_add(field(b"nonvoluntary_ctxt_switches:")?))
+            }
+        }
+    }
+
+    pub(super) fn file_name(self) -> &'static str {
+        match self {
+            Self::Schedstat => "schedstat",
+            Self::Status => "status",
+        }
+    }
+}
+
+/// Converts the kernel's state letter to the number that Windows uses.
+fn windows_state(letter: u8) -> u64 {
+    match letter {
+        b'R' => 2,
+        b'Z' | b'X' | b'x' => 4,
+        b'S' | b'D' | b'T' | b't' | b'I' | b'P' | b'K' | b'W' => 5,
+        _ => 7,
+    }
+}

@@ -1,0 +1,54 @@
+//! Formats and destinations of command output.
+
+use std::path::Path;
+
+use tachograph_logs::Format;
+
+use crate::failure::Failure;
+
+/// The format for a file name's extension.
+pub(crate) fn format_of_path(path: &Path) -> Option<Format> {
+    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "blg" => Some(Format::Blg),
+        "csv" => Some(Format::Csv),
+        "tsv" => Some(Format::Tsv),
+        "json" | "jsonl" | "ndjson" => Some(Format::Json),
+        _ => None,
+    }
+}
+
+/// The output format if `-f` is not used: by the extension; CSV for standard output; `default` for a file without an
+/// extension. An unknown extension is an error.
+pub(crate) fn format_of_output(output: &Path, default: Format) -> Result<Format, Failure> {
+    match format_of_path(output) {
+        Some(format) => Ok(format),
+        None if is_standard_output(output) => Ok(Format::Csv),
+        None if output.extension().is_none() => Ok(default),
+        None => Err(Failure::usage(format!(
+            "{}: unknown format: use -f bin, csv, tsv or json, or a name that ends in .blg, .csv, .tsv or .json",
+            output.display()
+        ))),
+    }
+}
+
+/// Whether a format is CSV or TSV.
+pub(crate) fn is_text(format: Format) -> bool {
+    matches!(format, Format::Csv | Format::Tsv)
+}
+
+/// Whether the name of an output is `-`.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The file named by `-o`; `None` for standard output.
+pub(crate) fn output_file(output: Option<&Path>) -> Option<&Path> {
+    output.filter(|output| !is_standard_output(output))
+}
+
+/// The error for a BLG on standard output.
+pub(crate) fn blg_on_standard_output() -> Failure {
+    Failure::usage(
+        "cannot write a BLG to standard output (its header is completed at the end): use -o FILE, or -f csv",
+    )
+}

@@ -1,0 +1,240 @@
+//! A human-readable table: one line per sample if all counters fit side by side, otherwise a block of lines per sample.
+
+use std::io::Write;
+
+use tachograph_counters::CounterType;
+use tachograph_counters::civil::Moment;
+use tachograph_counters::sample::Sample;
+use tachograph_flow::sinks::LiveValues;
+use tachograph_flow::{FlowError, Sink};
+use unicode_width::UnicodeWidthStr;
+
+use crate::table::{push_padded, terminal_width, value, visible};
+
+/// The width if there is no terminal.
+const DEFAULT_WIDTH: usize = 120;
+
+/// Headings are repeated after this number of lines.
+const LINES_PER_HEADING: usize = 20;
+
+/// The minimum width of a column, so that growing values rarely change it.
+const MIN_WIDTH: usize = 10;
+
+/// The width of a time such as `20:01:05.123`.
+const TIME_WIDTH: usize = 12;
+
+/// The width of the terminal.
+pub(crate) fn screen_width() -> usize {
+    terminal_width().unwrap_or(DEFAULT_WIDTH)
+}
+
+/// Writes each sample as human-readable text. Instances can appear and disappear.
+pub(crate) struct TableSink<W> {
+    out: W,
+    screen_width: usize,
+    values: LiveValues,
+    /// Whether `columns` must be rebuilt, because the instances have changed.
+    is_stale: bool,
+    machine: String,
+    columns: Vec<Column>,
+    /// Whether all columns fit side by side.
+    is_wide: bool,
+    /// Lines since the last headings; `None` if the next line needs new headings.
+    lines: Option<usize>,
+    /// The date in the last headings or block; empty before the first.
+    day: String,
+    cells: Vec<String>,
+    text: String,
+}
+
+/// One counter of one instance.
+struct Column {
+    /// `\set(instance)`.
+    set: String,
+    /// `\counter`.
+    counter: String,
+    unit: String,
+    counter_type: CounterType,
+    width: usize,
+}
+
+impl<W: Write> TableSink<W> {
+    /// Creates a sink for a screen of this width.
+    pub(crate) fn new(out: W, screen_width: usize) -> Self {
+        Self {
+            out,
+            screen_width,
+            values: LiveValues::default(),
+            is_stale: true,
+            machine: String::new(),
+            columns: Vec::new(),
+            is_wide: false,
+            lines: None,
+            day: String::new(),
+            cells: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    /// Rebuilds the columns from the current instances.
+    fn rebuild_columns(&mut self) {
+        self.is_stale = false;
+        self.columns.clear();
+        self.lines = None;
+        for group in self.values.groups() {
+            let set = group.set();
+            self.machine = visible(&format!(r"\\{}", set.machine)).into_owned();
+            for (row, column) in group.cells() {
+                let (instance, counter) = (&group.instances()[row], &set.counters[column]);
+                let of_set = match set.has_instances {
+                    true => format!(r"\{}({})", set.name, instance.label()),
+                    false => format!(r"\{}", set.name),
+                };
+                let of_set = visible(&of_set).into_owned();
+                let name = visible(&format!(r"\{}", counter.name)).into_owned();
+                let unit = counter.unit().into_owned();
+                let width = [&*of_set, &name, &unit].map(UnicodeWidthStr::width).into_iter().max();
+                self.columns.push(Column {
+                    set: of_set,
+                    counter: name,
+                    unit,
+                    counter_type: counter.counter_type,
+                    width: width.unwrap_or_default().max(MIN_WIDTH),
+                });
+            }
+        }
+    }
+
+    /// Formats the cells of the last sample, and widens columns where necessary.
+    fn format_cells(&mut self) {
+        self.cells.clear();
+        let values =
+            self.values.groups().iter().flat_map(|group| group.cells().map(move |cell| group.value(cell)));
+        for (column, figure) in self.columns.iter_mut().zip(values) {
+            let cell = value(column.counter_type, figure);
+            if cell.len() > column.width {
+                column.width = cell.len();
+                self.lines = None;
+            }
+            self.cells.push(cell);
+        }
+        self.is_wide = self.side_by_side() <= self.screen_width;
+    }
+
+    fn side_by_side(&self) -> usize {
+        self.time_width() + self.columns.iter().map(|column| column.width + 2).sum::<usize>()
+    }
+
+    fn time_width(&self) -> usize {
+        self.machine.width().max(TIME_WIDTH)
+    }
+
+    /// Adds the headings: two lines for the path, one for the unit.
+    fn push_headings(&mut self, at: &LocalTime) {
+        if !self.day.is_empty() {
+            self.text.push('\n');
+        }
+        self.day.clone_from(&at.day);
+        let machine = self.machine.clone();
+        self.push_heading(&machine, |column| &column.set);
+        self.push_heading(&at.day, |column| &column.counter);
+        self.push_heading(&at.offset, |column| &column.unit);
+    }
+
+    fn push_heading(&mut self, first: &str, part: impl Fn(&Column) -> &str) {
+        let time_width = self.time_width();
+        push_padded(&mut self.text, first, time_width, false);
+        for column in &self.columns {
+            self.text.push_str("  ");
+            push_padded(&mut self.text, part(column), column.width, true);
+        }
+        end_line(&mut self.text);
+    }
+
+    fn push_line(&mut self, at: &LocalTime) {
+        let is_due = self.lines.is_none_or(|lines| lines >= LINES_PER_HEADING) || self.day != at.day;
+        if is_due {
+            self.push_headings(at);
+            self.lines = Some(0);
+        }
+        self.lines = self.lines.map(|lines| lines + 1);
+        let time_width = self.time_width();
+        push_padded(&mut self.text, &at.time, time_width, false);
+        for (column, cell) in self.columns.iter().zip(&self.cells) {
+            self.text.push_str("  ");
+            push_padded(&mut self.text, cell, column.width, true);
+        }
+        end_line(&mut self.text);
+    }
+
+    fn push_block(&mut self, at: &LocalTime) {
+        if !self.day.is_empty() {
+            self.text.push('\n');
+        }
+        self.day.clone_from(&at.day);
+        self.lines = None;
+        self.text += &format!("{} {} {}\n", at.day, at.time, at.offset);
+        let machine = self.machine.width();
+        let width = |column: &Column| machine + column.set.width() + column.counter.width();
+        let widest = self.columns.iter().map(width).max().unwrap_or_default();
+        let widest_cell = self.cells.iter().map(|cell| cell.len()).max().unwrap_or_default().max(MIN_WIDTH);
+        let mut path = String::new();
+        for (column, cell) in self.columns.iter().zip(&self.cells) {
+            path.clear();
+            path.extend([&*self.machine, &column.set, &column.counter]);
+            push_padded(&mut self.text, &path, widest, false);
+            self.text.push_str("  ");
+            push_padded(&mut self.text, cell, widest_cell, true);
+            self.text.push_str("  ");
+            self.text.push_str(&column.unit);
+            end_line(&mut self.text);
+        }
+    }
+}
+
+/// Removes trailing spaces and ends the line.
+fn end_line(text: &mut String) {
+    text.truncate(text.trim_end_matches(' ').len());
+    text.push('\n');
+}
+
+/// The displayed parts of a time.
+struct LocalTime {
+    day: String,
+    time: String,
+    offset: String,
+}
+
+impl LocalTime {
+    fn of(at: Moment) -> Self {
+        let text = at.rfc3339();
+        let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default().to_owned();
+        let offset = match text.get(23..) {
+            Some("Z") | None => "+00:00",
+            Some(offset) => offset,
+        };
+        Self { day: part(0, 10), time: part(11, 23), offset: format!("UTC{offset}") }
+    }
+}
+
+impl<W: Write> Sink for TableSink<W> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        self.values.push(sample);
+        self.is_stale |= self.values.has_changed();
+        if sample.is_baseline {
+            return Ok(());
+        }
+        if self.is_stale {
+            self.rebuild_columns();
+        }
+        self.format_cells();
+        self.text.clear();
+        let at = LocalTime::of(sample.at);
+        if self.is_wide {
+            self.push_line(&at)
+        } else {
+            self.push_block(&at)
+        }
+        self.out.write_all(self.text.as_bytes()).and_then(|()| self.out.flush()).map_err(FlowError::Output)
+    }
+}

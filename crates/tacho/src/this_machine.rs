@@ -1,0 +1,297 @@
+//! Live counters of this machine: parses counter paths, opens sources, and reports their problems.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Zoned;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_flow::Selection;
+use tachograph_flow::live::{CollectionError, LiveOptions, LiveReport, LiveSource, Schedule, TimedSource};
+use tachograph_monitor::first_paths;
+use tachograph_perflib::Registry;
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
+use tachograph_system::Roots;
+
+use crate::failure::{Failure, notify};
+use crate::path_file;
+use crate::table::counted;
+
+/// The environment variable with the first folder that is searched for published sets.
+const RUNTIME_FOLDER: &str = "TACHO_RUNTIME_DIR";
+
+/// The default counters that this machine has.
+pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
+    let paths = first_paths(|path| has_counter(registry, path));
+    match paths.is_empty() {
+        true => Err(Failure::runtime(
+            "this machine has none of the default counters; 'tacho list' lists its counters",
+        )),
+        false => Ok(paths),
+    }
+}
+
+fn has_counter(registry: &Registry, path: &PathPattern) -> bool {
+    let is_match = |counter: &CounterInfo| counter.is_displayable() && path.matches_counter(&counter.name);
+    registry
+        .counter_sets()
+        .any(|set| path.matches_set(&set.name, set.has_instances()) && set.counters.iter().any(is_match))
+}
+
+/// Whether a name refers to this machine.
+fn is_this_machine(registry: &Registry, machine: &str) -> bool {
+    let name = machine.trim_start_matches(['\\', '/']);
+    [registry.machine(), ".", "localhost"].iter().any(|here| eq_ignore_case(name, here))
+}
+
+/// Fails for the name of another machine.
+pub(crate) fn check_machine(registry: &Registry, machine: &str) -> Result<(), Failure> {
+    if is_this_machine(registry, machine) {
+        return Ok(());
+    }
+    let here = registry.machine();
+    Err(Failure::usage(format!(r"'{machine}' is another machine: only this machine, \\{here}, is supported")))
+}
+
+/// Parses the paths on the command line and in files (`-cf`).
+pub(crate) fn parse_paths<'a>(
+    registry: &Registry,
+    texts: impl IntoIterator<Item = &'a String>,
+    files: &[PathBuf],
+) -> Result<Vec<PathPattern>, Failure> {
+    let mut paths = Vec::new();
+    for text in texts {
+        paths.push(parse_path(registry, text)?);
+    }
+    for file in files {
+        for path in path_file::read(file)? {
+            paths.push(local_path(registry, path)?);
+        }
+    }
+    Ok(paths)
+}
+
+/// Parses a counter path, which must be on this machine.
+pub(crate) fn parse_path(registry: &Registry, text: &str) -> Result<PathPattern, Failure> {
+    let path = PathPattern::parse(text).map_err(|error| {
+        let name = text.trim_start_matches(['\\', '/']);
+        Failure::usage(match registry.counter_sets().find(|set| eq_ignore_case(&set.name, name)) {
+            Some(set) => set_in_place_of_path(text, set),
+            None => format!("'{text}': {error}"),
+        })
+    })?;
+    local_path(registry, path)
+}
+
+/// The message if the name of a counter set is used in place of a path.
+pub(crate) fn set_in_place_of_path(name: &str, set: &CounterSetInfo) -> String {
+    format!("'{name}' is a counter set: write '{}' for its counters", all_counters(set))
+}
+
+/// A path that selects all counters of a set.
+pub(crate) fn all_counters(set: &CounterSetInfo) -> String {
+    format!(r"\{}{}\*", set.name, if set.has_instances() { "(*)" } else { "" })
+}
+
+/// Removes the name of this machine from a path; fails for other machines.
+pub(crate) fn local_path(registry: &Registry, path: PathPattern) -> Result<PathPattern, Failure> {
+    let Some(machine) = &path.path().machine else { return Ok(registry.resolve_path(&path)) };
+    check_machine(registry, &format!(r"\\{machine}"))?;
+    Ok(registry.resolve_path(&CounterPath { machine: None, ..path.path().clone() }.into()))
+}
+
+/// A live source with its report and time zone.
+pub(crate) struct Live {
+    pub(crate) source: TimedSource,
+    pub(crate) report: LiveReport,
+    /// The time zone of this machine, fixed at the UTC offset in force when the source was opened.
+    pub(crate) zone: TimeZone,
+}
+
+/// All counter sets of this machine.
+pub(crate) fn registry() -> Result<Arc<Registry>, Failure> {
+    tachograph_machine::registry().map(Arc::new).map_err(Failure::runtime)
+}
+
+/// Opens the counters that the paths select. Reports paths that match nothing; fails if no path matches.
+pub(crate) fn open(
+    registry: &Arc<Registry>,
+    paths: &[PathPattern],
+    mut options: LiveOptions,
+    schedule: Schedule,
+) -> Result<Live, Failure> {
+    let zone = current_zone();
+    options.bias_minutes = zone.bias_minutes;
+    options.boot_time = boot_time();
+    let (source, selection) = LiveSource::open(registry, paths, options).map_err(Failure::runtime)?;
+    let lines = notify_about_paths(registry, paths, &selection);
+    if !paths.is_empty() && lines.len() == paths.len() {
+        return Err(Failure::usage_messages(lines));
+    }
+    lines.iter().for_each(notify);
+    Ok(Live { report: source.report(), source: TimedSource::new(source, schedule), zone })
+}
+
+/// Prints notices about the sets that these paths select; returns messages for paths that match nothing.
+fn notify_about_paths(registry: &Registry, paths: &[PathPattern], selection: &Selection) -> Vec<String> {
+    let lines = unmatched_here(selection);
+    // A counter may be missing because a folder or file is unreadable, so in that case all notices are printed.
+    let is_of_paths = |set: &str| paths.iter().any(|path| path.matches_set_name(set));
+    notify_of_sets(registry, |set| !lines.is_empty() || set.is_some_and(is_of_paths));
+    notify_unpublished(registry, paths);
+    lines
+}
+
+/// Reports the paths that do not match anything on this machine yet.
+#[cfg(feature = "web")]
+pub(crate) fn notify_missing_paths(registry: &Arc<Registry>, paths: &[PathPattern]) -> Result<(), Failure> {
+    let (_, selection) =
+        LiveSource::open(registry, paths, LiveOptions::default()).map_err(Failure::runtime)?;
+    notify_about_paths(registry, paths, &selection).iter().for_each(notify);
+    Ok(())
+}
+
+/// Prints notices about published sets. `is_wanted` selects notices by set name; `None` stands for a folder or file.
+pub(crate) fn notify_of_sets(registry: &Registry, is_wanted: impl Fn(Option<&str>) -> bool) {
+    let notices: Vec<_> = registry.notices().iter().filter(|notice| is_wanted(notice.set())).collect();
+    let others =
+        "other notices about published counter sets, MMV files and registrations ('tacho list -v' shows all)";
+    notify_first(&notices, others, ToString::to_string);
+    if is_wanted(None) {
+        notify_missing_folder();
+    }
+}
+
+/// Prints all notices about published sets.
+pub(crate) fn notify_of_all_sets(registry: &Registry) {
+    registry.notices().iter().for_each(notify);
+    notify_missing_folder();
+}
+
+/// Reports if the folder set by `TACHO_RUNTIME_DIR` does not exist, because that may be a typo.
+fn notify_missing_folder() {
+    let Some(folder) = std::env::var_os(RUNTIME_FOLDER).filter(|folder| !folder.is_empty()) else { return };
+    let found = std::fs::symlink_metadata(&folder);
+    if found.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        let folder = Path::new(&folder).display();
+        notify(format_args!(
+            "{folder}: no such folder (set by {RUNTIME_FOLDER}): no program publishes there"
+        ));
+    }
+}
+
+/// Reports sets that these paths name but that no program publishes.
+fn notify_unpublished(registry: &Registry, paths: &[PathPattern]) {
+    for info in registry.counter_sets() {
+        if registry.is_published(info.guid)
+            && paths
+                .iter()
+                .any(|path| path.matches_set(&info.name, info.has_instances()) && path.set().is_literal())
+            && registry.publishers(info.guid).is_empty()
+        {
+            let name = &info.name;
+            notify(format_args!("no program publishes '{name}' now; values appear as soon as one does"));
+        }
+    }
+}
+
+/// A message for each path that matches nothing on this machine.
+pub(crate) fn unmatched_here(selection: &Selection) -> Vec<String> {
+    let message = |(path, advice): (String, Option<String>)| {
+        if let Some(why) = missing_reason(&path) {
+            return format!("'{path}': {why}");
+        }
+        match advice {
+            Some(advice) => format!("'{path}' is not on this machine: {advice}"),
+            None => format!("'{path}' is not on this machine; 'tacho list' lists its counters"),
+        }
+    };
+    selection.unmatched().into_iter().map(message).collect()
+}
+
+/// The reason why this machine lacks a known counter: the error, or the missing source.
+fn missing_reason(path: &str) -> Option<String> {
+    let path = PathPattern::parse(path).ok()?;
+    if known_counter(&path, tachograph_cpi::counters::known_sets()).is_some() {
+        let cause = tachograph_cpi::counters::provider(&Roots::of_this_machine()).err()?;
+        return Some(cause.to_string());
+    }
+    known_counter(&path, tachograph_system::known_sets())
+        .map(|source| format!("not available on this machine (source: {source})"))
+}
+
+/// The source of a counter, if `sets` contain the counter.
+fn known_counter(
+    path: &PathPattern,
+    mut sets: impl Iterator<Item = Arc<CounterSetInfo>>,
+) -> Option<Arc<str>> {
+    let set = sets.find(|set| path.matches_set(&set.name, set.has_instances()))?;
+    let counter = set.counters.iter().find(|counter| path.matches_counter(&counter.name));
+    counter.filter(|counter| counter.is_displayable()).map(|counter| Arc::from(&*counter.source))
+}
+
+/// When this machine was started.
+pub(crate) fn boot_time() -> FileTime {
+    tachograph_system::boot_time(&Roots::of_this_machine()).unwrap_or_default()
+}
+
+/// The time zone of this machine, fixed at its current UTC offset. Without daylight saving time, the local times of a
+/// recording never go backwards.
+pub(crate) fn current_zone() -> TimeZone {
+    let now = Zoned::now();
+    let name = now.time_zone().iana_name().unwrap_or("local time");
+    TimeZone::fixed(name, -(now.offset().seconds() / 60))
+}
+
+/// Reports problems that are new since the last call: each cause once, with the first affected counter.
+pub(crate) fn notify_new_problems(report: &LiveReport) {
+    for error in report.new_errors() {
+        notify(format_args!("{}: {}", counters_of(&error), error.reason));
+    }
+}
+
+/// The first affected counter, and the number of others.
+fn counters_of(error: &CollectionError) -> String {
+    match error.counters.len().saturating_sub(1) {
+        0 => error.path.clone(),
+        others => {
+            format!("{} and {}", error.path, counted(others as u64, "other counter", "other counters"))
+        }
+    }
+}
+
+/// The maximum number of lines that [`notify_first`] prints.
+const MAX_LINES: usize = 10;
+
+/// Reports, at the end, how often repeated problems occurred, how many samples were missed, and clock changes.
+pub(crate) fn notify_problem_totals(report: &LiveReport) {
+    let mut errors = report.errors();
+    errors.retain(|error| error.count > 1);
+    notify_first(&errors, "other causes", |error| {
+        let values = counted(error.count, "value", "values");
+        format!("{}: {values} in total could not be read: {}", counters_of(error), error.reason)
+    });
+    let missed = report.missed();
+    if missed > 0 {
+        let samples = counted(missed, "sample was", "samples were");
+        notify(format_args!("{samples} missed because the previous one took too long"));
+    }
+    let steps = report.clock_steps();
+    if steps > 0 {
+        let samples = counted(steps, "sample", "samples");
+        notify(format_args!(
+            "the clock was set back: the time of {samples} is 1 ms after that of the previous one"
+        ));
+    }
+}
+
+/// Prints a line for each of the first items, and the number of the others.
+pub(crate) fn notify_first<T>(items: &[T], others: &str, line: impl Fn(&T) -> String) {
+    items.iter().take(MAX_LINES).for_each(|item| notify(line(item)));
+    if items.len() > MAX_LINES {
+        notify(format_args!("... and {} {others}", items.len() - MAX_LINES));
+    }
+}
