@@ -1,12 +1,13 @@
 //! A fake machine for tests of this crate and its users. Its counters, processor times and clock follow formulas.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::read_link;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
-use std::sync::atomic::AtomicU8;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use tachograph_counters::IgnorePoison;
 
@@ -16,6 +17,9 @@ use crate::user_read::UserPage;
 
 /// The id of every thread.
 const THREAD: u32 = 4242;
+
+/// The number of the last file of a counter, over all fake machines of the process.
+static LAST_FILE: AtomicU64 = AtomicU64::new(0);
 
 /// A fake machine.
 #[derive(Debug)]
@@ -60,6 +64,8 @@ pub(crate) struct State {
 struct Counter {
     event: Event,
     target: Target,
+    /// The number in the name of its file.
+    file: u64,
     leader: Option<RawFd>,
     /// Order of opening.
     order: u64,
@@ -68,6 +74,14 @@ struct Counter {
     /// Number of steps for which the counter was enabled, and of quarters of steps for which it ran.
     steps: u64,
     quarters: u64,
+}
+
+impl Counter {
+    /// Whether `descriptor` is still the file of this counter. Another test may have reused the number of a closed one.
+    fn is_open(&self, descriptor: RawFd) -> bool {
+        let target = format!("/memfd:counter-{} (deleted)", self.file);
+        read_link(format!("/proc/self/fd/{descriptor}")).is_ok_and(|link| link.as_os_str() == target.as_str())
+    }
 }
 
 impl FakeMachine {
@@ -199,17 +213,17 @@ impl Kernel for FakeMachine {
         if state.cannot_exclude && event.excluded != crate::event::Excluded::Nothing {
             return Err(Errno::OPNOTSUPP);
         }
-        let opened = OwnedFd::from(File::open("/dev/null").map_err(|_| Errno::IO)?);
-        // If a descriptor number is reused, the earlier counter was closed.
-        state.counters.remove(&opened.as_raw_fd());
-        let limit = state.file_limit;
-        if state.counters.len() as u64 >= limit {
+        state.counters.retain(|descriptor, counter| counter.is_open(*descriptor));
+        if state.counters.len() as u64 >= state.file_limit {
             return Err(Errno::MFILE);
         }
+        let file = LAST_FILE.fetch_add(1, Ordering::Relaxed) + 1;
+        let opened = memfd_create(format!("counter-{file}"), MemfdFlags::CLOEXEC)?;
         state.order += 1;
         let counter = Counter {
             event: *event,
             target,
+            file,
             leader: leader.map(|leader| leader.as_raw_fd()),
             order: state.order,
             is_on: leader.is_some(),
