@@ -1,5 +1,5 @@
-//! Collecting published sets: 100 sets with 100 instances and 10 counters each, from 10 processes. For comparison: a loop
-//! over the same number of consecutive cells, and one that converts the cells of these files to raw values.
+//! Collecting published sets: 100 sets with 100 instances and 10 counters each, from 10 processes. For comparison: a
+//! loop over the same number of consecutive cells, and one that converts the cells of these files to raw values.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -23,11 +23,11 @@ const INSTANCES: u32 = 100;
 const COUNTERS: u32 = 10;
 const VALUES: u64 = (PROCESSES * SETS_OF_A_PROCESS * INSTANCES * COUNTERS) as u64;
 
-/// The environment variables of a child process.
-const NUMBER: &str = "TACHO_BENCH_PROCESS";
+/// The environment variables of a child process: its index, and the kind of its counters.
+const PROCESS_INDEX: &str = "TACHO_BENCH_PROCESS";
 const KIND: &str = "TACHO_BENCH_KIND";
 
-/// All sets of a publishing process, with their instances.
+/// Publishes all sets of a process, with their instances.
 fn publish(folder: &Path, process: u32, kind: &str) -> Vec<(SetFile, Vec<Slot>)> {
     let of_set = |number: u32| {
         let description = describe(process, number, kind);
@@ -76,7 +76,7 @@ fn describe(process: u32, number: u32, kind: &str) -> Description {
 fn child(folder: &Path, process: u32, kind: &str) -> Child {
     Command::new(std::env::current_exe().expect("this program"))
         .env("TACHO_RUNTIME_DIR", folder)
-        .env(NUMBER, process.to_string())
+        .env(PROCESS_INDEX, process.to_string())
         .env(KIND, kind)
         .stdin(Stdio::piped())
         .spawn()
@@ -111,7 +111,7 @@ fn query_of(folder: &Path) -> Query {
 }
 
 /// Reads the first words of the same number of consecutive cache lines.
-fn bare_loop() -> impl FnMut() {
+fn loop_over_memory() -> impl FnMut() {
     let lines = u64::from(PROCESSES * SETS_OF_A_PROCESS * INSTANCES) * u64::from(COUNTERS + 1);
     let memory: Vec<[AtomicU64; 8]> =
         (0..lines).map(|line| std::array::from_fn(|_| AtomicU64::new(line))).collect();
@@ -124,7 +124,7 @@ fn bare_loop() -> impl FnMut() {
 }
 
 /// Reads the cells of the files by their writers, into raw values.
-fn bare_loop_over_files(sets: &[(SetFile, Vec<Slot>)]) -> impl FnMut() {
+fn loop_over_files(sets: &[(SetFile, Vec<Slot>)]) -> impl FnMut() {
     let lines = |slots: &[Slot]| {
         let of_slot =
             |slot: &Slot| (0..COUNTERS as usize).filter_map(|index| slot.line(index)).collect::<Vec<_>>();
@@ -142,16 +142,16 @@ fn bare_loop_over_files(sets: &[(SetFile, Vec<Slot>)]) -> impl FnMut() {
 }
 
 fn main() {
-    if let Ok(number) = std::env::var(NUMBER) {
+    if let Ok(number) = std::env::var(PROCESS_INDEX) {
         return as_child(&number);
     }
     let mut criterion = Criterion::default().configure_from_args();
     let mut group = criterion.benchmark_group("collect 100 published sets");
     group.throughput(Throughput::Elements(VALUES));
-    group.bench_function("a bare loop", |bencher| bencher.iter(bare_loop()));
+    group.bench_function("a bare loop", |bencher| bencher.iter(loop_over_memory()));
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
     let sets: Vec<_> = (0..PROCESSES).flat_map(|process| publish(folder.path(), process, "plain")).collect();
-    group.bench_function("a bare loop over files", |bencher| bencher.iter(bare_loop_over_files(&sets)));
+    group.bench_function("a bare loop over files", |bencher| bencher.iter(loop_over_files(&sets)));
     drop((sets, folder));
     for kind in ["plain", "timers"] {
         let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
@@ -166,7 +166,7 @@ fn main() {
         });
         for child in &mut children {
             drop(child.stdin.take());
-            child.wait().expect("it ends");
+            child.wait().expect("the child exits");
         }
     }
     group.finish();

@@ -34,9 +34,9 @@ impl Clock {
     /// The clocks of this machine: `CLOCK_BOOTTIME` and `CLOCK_REALTIME`.
     pub fn of_this_machine() -> Self {
         Self::new(|| {
-            let ticks = units(clock_gettime(ClockId::Boottime));
+            let ticks = to_ticks(clock_gettime(ClockId::Boottime));
             let wall =
-                FileTime(FileTime::UNIX_EPOCH.0.saturating_add(units(clock_gettime(ClockId::Realtime))));
+                FileTime(FileTime::UNIX_EPOCH.0.saturating_add(to_ticks(clock_gettime(ClockId::Realtime))));
             (ticks, wall)
         })
     }
@@ -59,7 +59,8 @@ impl Clock {
     }
 }
 
-fn units(time: Timespec) -> i64 {
+/// Converts a time to ticks of 100 ns.
+fn to_ticks(time: Timespec) -> i64 {
     time.tv_sec.saturating_mul(FREQUENCY).saturating_add(time.tv_nsec / 100)
 }
 

@@ -27,7 +27,7 @@ named_codes! { ErrorCode:
     NOT_SUPPORTED = 50 "ERROR_NOT_SUPPORTED" "not supported";
     BAD_NETWORK_PATH = 53 "ERROR_BAD_NETPATH" "cannot reach the machine";
     INVALID_PARAMETER = 87 "ERROR_INVALID_PARAMETER" "the identifier is not valid for its counter set";
-    ALREADY_EXISTS = 183 "ERROR_ALREADY_EXISTS" "it was already added";
+    ALREADY_EXISTS = 183 "ERROR_ALREADY_EXISTS" "already added or registered";
     NO_DATA = 232 "ERROR_NO_DATA" "no data";
     NOT_FOUND = 1168 "ERROR_NOT_FOUND" "no such item";
     NO_SUCH_GROUP = 1319 "ERROR_NO_SUCH_GROUP" "no such group";

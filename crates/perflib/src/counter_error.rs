@@ -18,7 +18,7 @@ pub struct CounterError {
 }
 
 impl CounterError {
-    /// The first occurrence.
+    /// An error that has occurred once.
     pub(crate) fn new(counter_id: u32, instance: &Arc<InstanceKey>, reason: &Arc<str>) -> Self {
         Self { counter_id, instance: Arc::clone(instance), reason: Arc::clone(reason), count: 1 }
     }

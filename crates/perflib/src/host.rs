@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use crate::provider::{CollectionId, TIME_TO_PREPARE};
+use crate::provider::{CollectionId, MAX_PREPARE_TIME};
 use crate::{ErrorCode, Failure, Provider, Rows};
 
 /// A provider and where it runs.
@@ -39,17 +39,17 @@ impl Host {
     /// A provider that runs in its own thread.
     pub(crate) fn on_worker(mut provider: Box<dyn Provider>, deadline: Duration) -> std::io::Result<Self> {
         let (requests, receiver) = sync_channel::<Rows>(1);
-        let (done, answers) = sync_channel(1);
+        let (answer_sender, answers) = sync_channel(1);
         let name = provider.info().name.chars().take(15).collect();
         std::thread::Builder::new().name(name).spawn(move || {
             while let Ok(mut rows) = receiver.recv() {
-                let outcome = caught(|| {
+                let outcome = catch_panic(|| {
                     let collection = CollectionId::next();
                     provider.request(&rows, collection);
-                    provider.prepare(&rows, collection, Instant::now() + TIME_TO_PREPARE);
+                    provider.prepare(&rows, collection, Instant::now() + MAX_PREPARE_TIME);
                     provider.collect(&mut rows)
                 });
-                if done.send((rows, outcome)).is_err() {
+                if answer_sender.send((rows, outcome)).is_err() {
                     break;
                 }
             }
@@ -75,7 +75,7 @@ impl Host {
     /// Calls a method of the provider if it runs in this thread.
     fn call(&mut self, method: impl FnOnce(&mut dyn Provider)) {
         if let Self::Inline(provider) = self
-            && let Outcome::Panicked(failure) = caught(|| {
+            && let Outcome::Panicked(failure) = catch_panic(|| {
                 method(&mut **provider);
                 Ok(())
             })
@@ -87,7 +87,7 @@ impl Host {
     /// Collects into `rows`, in which the caller has set the selection and the time. After a failure, `rows` is empty.
     pub(crate) fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let outcome = match self {
-            Self::Inline(provider) => caught(|| provider.collect(rows)),
+            Self::Inline(provider) => catch_panic(|| provider.collect(rows)),
             Self::Worker(worker) => worker.collect(rows),
             Self::Failed(failure) => Outcome::Answered(Err(failure.clone())),
         };
@@ -118,12 +118,12 @@ impl Worker {
             }
         }
         let mut other = self.spare.take().unwrap_or_else(|| rows.without_values());
-        other.select_as(rows);
+        other.copy_selection_from(rows);
         let request = std::mem::replace(rows, other);
-        let has_ended =
+        let thread_exited =
             || Outcome::Panicked(Failure::new(ErrorCode::INTERNAL_ERROR, "the provider's thread has exited"));
         if self.requests.send(request).is_err() {
-            return has_ended();
+            return thread_exited();
         }
         match self.answers.recv_timeout(self.deadline) {
             Ok((answer, outcome)) => {
@@ -134,7 +134,7 @@ impl Worker {
                 self.is_late = true;
                 Outcome::Answered(Err(self.timeout()))
             }
-            Err(RecvTimeoutError::Disconnected) => has_ended(),
+            Err(RecvTimeoutError::Disconnected) => thread_exited(),
         }
     }
 
@@ -147,21 +147,21 @@ impl Worker {
 }
 
 /// Calls a provider and catches a panic.
-fn caught(call: impl FnOnce() -> Result<(), Failure>) -> Outcome {
+fn catch_panic(call: impl FnOnce() -> Result<(), Failure>) -> Outcome {
     // After a panic, the provider is not called again and the rows are discarded.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => Outcome::Answered(outcome),
         Err(panic) => {
-            let reason = format!("the provider panicked: {}", text_of(&*panic));
+            let reason = format!("the provider panicked: {}", panic_message(&*panic));
             Outcome::Panicked(Failure::new(ErrorCode::INTERNAL_ERROR, reason))
         }
     }
 }
 
-fn text_of(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => text,
         (_, Some(text)) => text,
-        _ => "without a message",
+        _ => "no message",
     }
 }

@@ -109,13 +109,7 @@ fn parse_into(file: &Path, bytes: &[u8], violations: &mut Violations) -> Option<
     // The registrations of the counter sets must be valid too.
     for (set, info) in manifest.provider.counter_sets.iter().zip(manifest.counter_sets()) {
         if let Err(error) = info.check() {
-            violations.push(
-                Severity::Error,
-                set.at,
-                "counterSet",
-                error.to_string(),
-                "what can be registered",
-            );
+            violations.push(Severity::Error, set.at, "counterSet", error.to_string(), "a valid registration");
         }
     }
     Some(manifest)

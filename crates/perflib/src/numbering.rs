@@ -45,6 +45,7 @@ pub struct Numbering {
     generation: u64,
     /// Whether an instance waits for an index that becomes free in the next sample.
     has_waiting: bool,
+    /// A reused buffer for the instances of the sample.
     building: Vec<Arc<Instance>>,
     /// Whether any name so far contained a `#`.
     has_hash: bool,
@@ -85,7 +86,7 @@ impl Numbering {
     }
 
     fn renumber(&mut self, keys: &[Arc<InstanceKey>]) {
-        // Starts at 2, so that an unused slot (0) is free in the first sample.
+        // Starts at 2, so that an unused slot (`last_seen` 0) is free in the first sample.
         self.generation = self.generation.max(1) + 1;
         self.has_waiting = false;
         let generation = self.generation;
@@ -100,12 +101,12 @@ impl Numbering {
         let mut indexes = vec![usize::MAX; keys.len()];
         for (key, index) in keys.iter().zip(&mut indexes) {
             let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
-            let is_it = |slot: &Slot| {
+            let matches = |slot: &Slot| {
                 slot.last_seen != generation && (Arc::ptr_eq(&slot.key, key) || slot.key == *key)
             };
             // Skip the plain name if it became reserved after this instance got it.
             let first = first_index(&self.reserved, key);
-            let Some(known) = slots.iter().skip(first).position(is_it).map(|index| first + index) else {
+            let Some(known) = slots.iter().skip(first).position(matches).map(|index| first + index) else {
                 continue;
             };
             *index = match slots[known].waits_for.take() {
@@ -151,7 +152,9 @@ impl Numbering {
         let is_free = |index: &usize| {
             let is_available = |slot: &Slot| {
                 slot.is_free(self.generation)
-                    || self.is_for_identities && slot.last_seen < self.generation && slot.is_another(key)
+                    || self.is_for_identities
+                        && slot.last_seen < self.generation
+                        && slot.has_other_identity(key)
             };
             slots.get(*index).is_none_or(is_available) && !self.is_label_of_another(name, *index)
         };
@@ -231,7 +234,7 @@ impl Slot {
     }
 
     /// Whether the slot's instance is known to have another identity than `key`. Identity 0 is unknown.
-    fn is_another(&self, key: &InstanceKey) -> bool {
+    fn has_other_identity(&self, key: &InstanceKey) -> bool {
         let (known, other) = (self.key.identity(), key.identity());
         known != 0 && other != 0 && known != other
     }

@@ -89,13 +89,13 @@ pub struct CollectionId(u64);
 impl CollectionId {
     /// The id of a new collection.
     pub(crate) fn next() -> Self {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        Self(LAST.fetch_add(1, Ordering::Relaxed))
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// The time limit for the [`Provider::prepare`] calls of a collection, all together.
-pub(crate) const TIME_TO_PREPARE: Duration = Duration::from_secs(1);
+/// Maximum total time of the [`Provider::prepare`] calls of a collection.
+pub(crate) const MAX_PREPARE_TIME: Duration = Duration::from_secs(1);
 
 /// The reason that a counter set could not be collected.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Providers for counter sets that applications publish in shared memory.
 //!
 //! ```text
-//! folders -> Catalog: files, by set and owner -> Group -> PublishedSet (a Provider) -> Rows
+//! folders -> Catalog (all files) -> MemberGroup (the files of one set and owner) -> PublishedSet (a Provider) -> Rows
 //! ```
 //!
-//! - All files with the same set and owner form one set, which contains the instances of all these processes, ordered by
-//!   start time. Sets of other users are separate: the owner's uid is appended to the name (`Shop [uid 1000]`), and the
-//!   GUID is derived from the set's GUID and the uid.
+//! - All files with the same set and owner form one set, which contains the instances of all these processes, ordered
+//!   by start time. Sets of other users are separate: the owner's uid is appended to the name (`Shop [uid 1000]`), and
+//!   the GUID is derived from the set's GUID and the uid.
 //! - Each collection detects new and dead processes. An instance is identified by the random number in its file and its
 //!   serial number within the file, so a restarted program is never confused with its predecessor.
 //! - A set is omitted, with a [`Notice`], if its name or GUID belongs to a set of this machine, or if counter paths
@@ -44,7 +44,7 @@ use tachograph_shm::folder::runtime_folders;
 use crate::registration::CounterSetInfo;
 use crate::{Guid, Registry};
 use catalog::Catalog;
-use group::Group;
+use group::MemberGroup;
 use member::{GroupKey, Member};
 use set::PublishedSet;
 
@@ -185,9 +185,9 @@ impl Published {
 
     /// Whether the name or GUID is reserved or belongs to one of the machine's own sets.
     fn is_reserved(&self, registry: &Registry, name: &str, guid: Guid) -> bool {
-        let is_it = |known: &str, known_guid: Guid| known_guid == guid || eq_ignore_case(known, name);
-        self.reserved.iter().any(|(known, known_guid)| is_it(known, *known_guid))
-            || registry.of_machine().any(|info| is_it(&info.name, info.guid))
+        let matches = |known: &str, known_guid: Guid| known_guid == guid || eq_ignore_case(known, name);
+        self.reserved.iter().any(|(known, known_guid)| matches(known, *known_guid))
+            || registry.of_machine().any(|info| matches(&info.name, info.guid))
     }
 
     fn add(
@@ -195,7 +195,7 @@ impl Published {
         registry: &mut Registry,
         previous: Option<&Registry>,
         info: CounterSetInfo,
-        group: &Arc<Group>,
+        group: &Arc<MemberGroup>,
     ) {
         let other = registry.counter_sets().find(|known| eq_ignore_case(&known.name, &info.name));
         if let Some(other) = other {

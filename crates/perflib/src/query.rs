@@ -11,7 +11,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
 
 use crate::block::{Identifier, WILDCARD_ID};
-use crate::provider::{CollectionId, TIME_TO_PREPARE};
+use crate::provider::{CollectionId, MAX_PREPARE_TIME};
 use crate::registry::{Entry, Registry};
 use crate::{ErrorCode, InstanceFilter, Timestamps};
 use added::Added;
@@ -122,7 +122,8 @@ impl Query {
     #[doc(alias = "PerfDeleteCounters")]
     pub fn delete(&mut self, identifiers: &mut [Identifier]) {
         for identifier in identifiers.iter_mut() {
-            identifier.status = match self.added.iter().position(|added| added.is(identifier)) {
+            identifier.status = match self.added.iter().position(|added| added.matches_identifier(identifier))
+            {
                 Some(index) => {
                     self.added.remove(index);
                     0
@@ -155,8 +156,8 @@ impl Query {
     }
 
     /// Removes everything that was added, and adds these paths instead. Returns the same as
-    /// [`add_paths`](Self::add_paths). Sets keep their indexes while the registry has them, and a set that stays selected
-    /// is not released in between.
+    /// [`add_paths`](Self::add_paths). Sets keep their indexes while the registry has them, and a set that stays
+    /// selected is not released in between.
     pub fn set_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
         self.added.clear();
         self.add_paths(paths)
@@ -221,8 +222,8 @@ impl Query {
     /// Whether a set has been removed from the registry, and none of its counters are selected.
     fn is_gone(&self, index: usize) -> bool {
         let entry = &self.sets[index].entry;
-        let is_here = self.registry.entry(entry.info.guid).is_ok_and(|here| Arc::ptr_eq(here, entry));
-        !is_here && self.added.iter().all(|added| added.set != index)
+        let is_registered = self.registry.entry(entry.info.guid).is_ok_and(|known| Arc::ptr_eq(known, entry));
+        !is_registered && self.added.iter().all(|added| added.set != index)
     }
 
     /// Updates the selection of each set after additions or removals.
@@ -239,8 +240,8 @@ impl Query {
             if set.rows.select(ids, filters) {
                 set.outcome = Err(not_collected());
             }
-            let has_all = of_set().any(|added| added.counter_id.is_none());
-            set.notify(if has_all { vec![WILDCARD_ID] } else { set.selected_ids() });
+            let wants_all = of_set().any(|added| added.counter_id.is_none());
+            set.notify(if wants_all { vec![WILDCARD_ID] } else { set.selected_ids() });
             set.set_in_use(of_set().next().is_some());
         }
     }
@@ -255,7 +256,7 @@ impl Query {
         // Send all requests before waiting for any answer, so that the providers work at the same time.
         in_use().for_each(|set| set.entry.host().request(&set.rows, collection));
         // The deadline starts only now, because a request blocks while another query waits for the same set.
-        let until = Instant::now() + TIME_TO_PREPARE;
+        let until = Instant::now() + MAX_PREPARE_TIME;
         in_use().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
         // Read the time after all waits, so that no prepared value is newer.
         self.timestamps = self.registry.clock().now();

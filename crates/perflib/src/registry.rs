@@ -13,7 +13,7 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use crate::block::push_instance;
 use crate::clock::Clock;
 use crate::host::Host;
-use crate::published::group::Group;
+use crate::published::group::MemberGroup;
 use crate::published::notice::Notice;
 use crate::registration::{CounterSetInfo, Request};
 use crate::{ErrorCode, Failure, Guid, InstanceKey, Provider};
@@ -125,7 +125,7 @@ impl Registry {
         &mut self,
         info: Arc<CounterSetInfo>,
         host: Host,
-        published: Option<Arc<Group>>,
+        published: Option<Arc<MemberGroup>>,
     ) -> Result<(), ErrorCode> {
         info.check()?;
         if self.has_guid_or_name_of(&info) {

@@ -15,7 +15,7 @@ use crate::{CounterError, InstanceKey};
 use selection::Selection;
 
 pub use row::Row;
-pub(crate) use selection::SecondNumber;
+pub(crate) use selection::SecondNumberKind;
 
 /// The instances of a counter set and the raw values of the selected counters, in one collection.
 ///
@@ -79,7 +79,7 @@ impl Rows {
     }
 
     /// Removes all rows and copies the selection and time of `other`. Allocates nothing if the selections are equal.
-    pub(crate) fn select_as(&mut self, other: &Self) {
+    pub(crate) fn copy_selection_from(&mut self, other: &Self) {
         if !self.selection.is_same(&other.selection) {
             *self = other.without_values();
         }

@@ -12,16 +12,16 @@ use tachograph_shm::{CounterDescription, Description, Guid, InstanceKind, Option
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// The peak memory while `work` ran, less the memory in use before.
-fn bytes_beyond(work: impl FnOnce()) -> usize {
+/// The peak memory while `action` runs, minus the memory in use before.
+fn peak_bytes_of(action: impl FnOnce()) -> usize {
     ALLOCATED.reset_peak_usage();
     let before = ALLOCATED.current_usage();
-    work();
+    action();
     ALLOCATED.peak_usage().saturating_sub(before)
 }
 
 #[test]
-fn the_steady_state_allocates_nothing() {
+fn collecting_published_sets_does_not_allocate() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { folder: Some(folder.path().to_owned()), ..Options::default() };
     let mut kept = Vec::new();
@@ -48,25 +48,25 @@ fn the_steady_state_allocates_nothing() {
     for path in [r"\Shop*(*)\*", r"\Shop 3\*"] {
         assert!(!query.add_path(&PathPattern::parse(path).expect("a path")).is_empty(), "{path}");
     }
-    // A recently changed folder is read again.
+    // Wait, because a folder that changed recently is listed again by each collection, which allocates.
     std::thread::sleep(std::time::Duration::from_millis(100));
     for _ in 0..3 {
         query.collect();
     }
-    let mut beyond = [0; 20];
-    for bytes in &mut beyond {
-        *bytes = bytes_beyond(|| {
+    let mut allocated_bytes = [0; 20];
+    for bytes in &mut allocated_bytes {
+        *bytes = peak_bytes_of(|| {
             for _ in 0..50 {
                 query.collect();
             }
         });
     }
     // The thread of the test harness can allocate too.
-    let without = beyond.iter().filter(|&&bytes| bytes == 0).count();
-    assert!(without >= 18, "{beyond:?}");
+    let without_allocation = allocated_bytes.iter().filter(|&&bytes| bytes == 0).count();
+    assert!(without_allocation >= 18, "{allocated_bytes:?}");
     let rows: usize = query.sets().iter().map(|set| set.rows().instances().len()).sum();
     assert_eq!(rows, 50 + 51 + 1);
-    // Ten thousand instances come and go.
+    // Ten thousand instances are created and dropped.
     let before = ALLOCATED.current_usage();
     for id in 0..10_000 {
         let slot = kept[0].0.create_instance("passing", id).expect("an instance");

@@ -52,7 +52,7 @@ pub fn grow_and_retry(
             Ok(written) => return buffer.get(..written).ok_or(ErrorCode::INVALID_DATA),
             Err(CallError::Failed(code)) => return Err(code),
             Err(CallError::TooSmall(bytes)) if bytes <= MAX_BLOCK_BYTES => {
-                // A size that already fits can only mean that the data has shrunk since: call again.
+                // If the buffer already has this size, the data has shrunk in the meantime: call again.
                 let more = bytes.saturating_sub(buffer.len());
                 buffer.try_reserve(more).map_err(|_| ErrorCode::OUT_OF_MEMORY)?;
                 buffer.resize(buffer.len() + more, 0);

@@ -12,7 +12,7 @@ macro_rules! rules {
         ///
         /// The letter says what the rule is about. In raw data blocks: `D` the block, `H` the header of a result, `M`
         /// counter ids (multiple counters), `I` instances, `N` the name of an instance, `C` a value (counter data).
-        /// Elsewhere: `Q` identifiers (queries), `R` registrations, `S` string blocks, `T` single texts, `G` GUIDs.
+        /// Elsewhere: `Q` identifiers (queries), `R` registrations, `S` string blocks, `T` single strings, `G` GUIDs.
         ///
         /// Source: "Using the PerfLib Functions to Consume Counter Data", whose sample code checks some of these rules.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,9 +116,9 @@ rules! {
     S4 INVALID_DATA "a string's offset is odd";
     S5 INVALID_DATA "a string's offset is outside the strings";
     S6 INVALID_DATA "a string is not terminated";
-    T1 INVALID_DATA "a text's length is odd";
-    T2 INVALID_DATA "a text is not terminated";
-    T3 INVALID_DATA "a NUL inside a text";
+    T1 INVALID_DATA "the string's length is odd";
+    T2 INVALID_DATA "the string is not terminated";
+    T3 INVALID_DATA "a NUL before the end of the string";
     G1 INVALID_DATA "a GUID is not 16 bytes long";
 }
 
@@ -216,18 +216,18 @@ impl BlockError {
         self.rule.code()
     }
 
-    /// A violated rule about a number.
+    /// The error for a field whose number violates a rule.
     pub(crate) fn number(rule: Rule, offset: usize, found: impl Into<i64>, expected: Expected) -> Self {
         Self { rule, offset, found: Found::Number(found.into()), expected }
     }
 
-    /// A violated rule about a count of bytes or items.
+    /// The error for a number of bytes or items that violates a rule.
     pub(crate) fn count(rule: Rule, offset: usize, found: usize, expected: Expected) -> Self {
         Self::number(rule, offset, count(found), expected)
     }
 }
 
-/// Converts a number of bytes or items for an error. Nothing in memory exceeds the range of `i64`.
+/// Converts a number of bytes or items in memory, which always fits in an `i64`, to the type that errors use.
 pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

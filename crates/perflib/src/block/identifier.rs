@@ -12,9 +12,9 @@ use super::text::{MAX_NAME_UNITS, Text, name_bytes_bound, push_text};
 use super::write::WriteError;
 use crate::Guid;
 
-const HEADER: usize = size_of::<CounterIdentifier>();
-const SIZE: SizeRules =
-    SizeRules { field: 20, least: (Rule::Q2, HEADER), most: Rule::Q3, multiple: (Rule::Q4, 8) };
+const HEADER_BYTES: usize = size_of::<CounterIdentifier>();
+const SIZE_RULES: SizeRules =
+    SizeRules { field: 20, min: (Rule::Q2, HEADER_BYTES), max: Rule::Q3, alignment: (Rule::Q4, 8) };
 
 /// An entry of a query: selects counters and instances of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -49,8 +49,8 @@ impl Identifier {
     /// unchanged.
     pub fn push(&self, out: &mut Vec<u8>) -> Result<(), WriteError> {
         let begin = out.len();
-        out.try_reserve(HEADER + name_bytes_bound(&self.name)).map_err(|_| WriteError::TooLarge)?;
-        out.extend_from_slice(&[0; HEADER]);
+        out.try_reserve(HEADER_BYTES + name_bytes_bound(&self.name)).map_err(|_| WriteError::TooLarge)?;
+        out.extend_from_slice(&[0; HEADER_BYTES]);
         if !self.name.is_empty() {
             push_text(out, &self.name, MAX_NAME_UNITS);
         }
@@ -69,7 +69,7 @@ impl Identifier {
             index: self.index.into(),
             reserved: U32::ZERO,
         };
-        out[begin..begin + HEADER].copy_from_slice(header.as_bytes());
+        out[begin..begin + HEADER_BYTES].copy_from_slice(header.as_bytes());
         Ok(())
     }
 }
@@ -103,8 +103,8 @@ pub fn decode_identifiers(bytes: &[u8]) -> Result<Identifiers<'_>, BlockError> {
 
 /// Splits off the first identifier without checking its name.
 fn split_off<'a>(rest: &mut Section<'a>) -> Result<(&'a CounterIdentifier, Section<'a>), BlockError> {
-    let header: &CounterIdentifier = rest.head(Rule::Q1)?;
-    Ok((header, rest.split_off(header.bytes.get(), &SIZE)?.after(HEADER)))
+    let header: &CounterIdentifier = rest.peek(Rule::Q1)?;
+    Ok((header, rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES)))
 }
 
 impl Iterator for Identifiers<'_> {

@@ -9,10 +9,10 @@ use super::section::{Section, SizeRules};
 use super::text::{MAX_NAME_UNITS, Text, name_bytes_bound, push_text};
 use super::write::WriteError;
 
-const HEADER: usize = size_of::<InstanceHeader>();
+const HEADER_BYTES: usize = size_of::<InstanceHeader>();
 /// The smallest instance has a header, a NUL and padding.
-const SIZE: SizeRules =
-    SizeRules { field: 0, least: (Rule::N2, HEADER + 8), most: Rule::N3, multiple: (Rule::N4, 8) };
+const SIZE_RULES: SizeRules =
+    SizeRules { field: 0, min: (Rule::N2, HEADER_BYTES + 8), max: Rule::N3, alignment: (Rule::N4, 8) };
 
 /// The name and id of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub struct ListedInstance<'a> {
 impl<'a> ListedInstance<'a> {
     /// Splits off the first instance.
     pub(super) fn split_off(rest: &mut Section<'a>) -> Result<Self, BlockError> {
-        let header: &InstanceHeader = rest.head(Rule::N1)?;
-        let text = rest.split_off(header.bytes.get(), &SIZE)?.after(HEADER);
+        let header: &InstanceHeader = rest.peek(Rule::N1)?;
+        let text = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
         let Some(name) = Text::until_nul(text.bytes) else {
             let expected = Expected::Words("a NUL within these bytes");
             return Err(BlockError::count(Rule::N5, text.offset, text.bytes.len(), expected));
@@ -48,8 +48,8 @@ impl<'a> ListedInstance<'a> {
 /// unchanged.
 pub fn push_instance(out: &mut Vec<u8>, name: &str, id: u32) -> Result<(), WriteError> {
     let begin = out.len();
-    out.try_reserve(HEADER + name_bytes_bound(name)).map_err(|_| WriteError::TooLarge)?;
-    out.extend_from_slice(&[0; HEADER]);
+    out.try_reserve(HEADER_BYTES + name_bytes_bound(name)).map_err(|_| WriteError::TooLarge)?;
+    out.extend_from_slice(&[0; HEADER_BYTES]);
     push_text(out, name, MAX_NAME_UNITS);
     out.resize(begin + round_up_8(out.len() - begin), 0);
     if out.len() > MAX_BLOCK_BYTES {
@@ -58,7 +58,7 @@ pub fn push_instance(out: &mut Vec<u8>, name: &str, id: u32) -> Result<(), Write
     }
     // At most 2056 bytes.
     let header = InstanceHeader { bytes: ((out.len() - begin) as u32).into(), id: id.into() };
-    out[begin..begin + HEADER].copy_from_slice(header.as_bytes());
+    out[begin..begin + HEADER_BYTES].copy_from_slice(header.as_bytes());
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The kind of a result.
 
-/// The kind of a result in a raw data block (`PERF_COUNTER_HEADER::dwType`). Flag 2 means several counters, flag 4
-/// several instances.
+/// The kind of a result in a raw data block (`PERF_COUNTER_HEADER::dwType`): bit 1 is set for several counters, bit 2
+/// for several instances.
 ///
 /// Source: perflib.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind with this number.
+    /// The kind with this numeric value (`dwType`).
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::Error,
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// The number.
+    /// The numeric value (`dwType`).
     pub const fn number(self) -> u32 {
         self as u32
     }

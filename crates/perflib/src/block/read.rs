@@ -32,9 +32,9 @@ impl DecodeOptions {
     pub const CONSUMER: Self = Self { allow_missing_values: true, allow_failed_data: true };
 }
 
-const HEADER: usize = size_of::<DataHeader>();
-const SIZE: SizeRules =
-    SizeRules { field: 0, least: (Rule::D2, HEADER), most: Rule::D3, multiple: (Rule::D4, 8) };
+const HEADER_BYTES: usize = size_of::<DataHeader>();
+const SIZE_RULES: SizeRules =
+    SizeRules { field: 0, min: (Rule::D2, HEADER_BYTES), max: Rule::D3, alignment: (Rule::D4, 8) };
 
 /// A completely checked raw data block.
 ///
@@ -69,22 +69,22 @@ pub fn decode(bytes: &[u8]) -> Result<Block<'_>, BlockError> {
 /// Same as [`decode`].
 pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, BlockError> {
     let mut rest = Section::all(bytes);
-    let header: &DataHeader = rest.head(Rule::D1)?;
-    let section = rest.split_off(header.total_bytes.get(), &SIZE)?.after(HEADER);
+    let header: &DataHeader = rest.peek(Rule::D1)?;
+    let section = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
 
     let results = header.result_count.get();
-    let most = section.bytes.len() / size_of::<ResultHeader>();
-    if usize::try_from(results).map_or(true, |results| results > most) {
-        return Err(BlockError::number(Rule::D5, 4, results, Expected::AtMost(count(most))));
+    let max = section.bytes.len() / size_of::<ResultHeader>();
+    if usize::try_from(results).map_or(true, |results| results > max) {
+        return Err(BlockError::number(Rule::D5, 4, results, Expected::AtMost(count(max))));
     }
     if header.frequency.get() <= 0 {
         return Err(BlockError::number(Rule::D6, 24, header.frequency, Expected::AtLeast(1)));
     }
-    let mut left = section;
+    let mut rest = section;
     for _ in 0..results {
-        QueryResult::check(&mut left, options)?;
+        QueryResult::check(&mut rest, options)?;
     }
-    left.end(Rule::D7)?;
+    rest.expect_end(Rule::D7)?;
     Ok(Block { header, section, options })
 }
 
@@ -101,24 +101,24 @@ impl<'a> Block<'a> {
 
     /// The size of the block, without any bytes after it in the buffer.
     pub fn total_bytes(&self) -> usize {
-        HEADER + self.section.bytes.len()
+        HEADER_BYTES + self.section.bytes.len()
     }
 
     /// The results, in the order of the identifiers' indexes.
     pub fn results(&self) -> Results<'a> {
-        Results { left: self.header.result_count.get(), rest: self.section, options: self.options }
+        Results { remaining: self.header.result_count.get(), rest: self.section, options: self.options }
     }
 
     /// Checks that the block has one result per identifier.
     ///
     /// # Errors
     ///
-    /// [`Rule::D5`].
-    pub fn expect_results(&self, queries: usize) -> Result<(), BlockError> {
+    /// [`Rule::D5`] if the numbers of results and identifiers differ.
+    pub fn expect_results(&self, identifiers: usize) -> Result<(), BlockError> {
         let results = self.header.result_count.get();
         match usize::try_from(results) {
-            Ok(results) if results == queries => Ok(()),
-            _ => Err(BlockError::number(Rule::D5, 4, results, Expected::Exactly(count(queries)))),
+            Ok(results) if results == identifiers => Ok(()),
+            _ => Err(BlockError::number(Rule::D5, 4, results, Expected::Exactly(count(identifiers)))),
         }
     }
 }

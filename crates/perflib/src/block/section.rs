@@ -4,7 +4,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 use super::error::{BlockError, Expected, Rule, count};
 
-/// The bytes of a block that remain to be decoded, or a part of them, and their offset in the block.
+/// Consecutive bytes of a block that have not been decoded yet, and their offset in the block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section<'a> {
     pub(crate) bytes: &'a [u8],
@@ -16,11 +16,11 @@ pub(crate) struct SizeRules {
     /// Offset of the size field in the structure.
     pub(crate) field: usize,
     /// The rule for the minimum size, and this size.
-    pub(crate) least: (Rule, usize),
+    pub(crate) min: (Rule, usize),
     /// The rule that the size is within the remaining bytes.
-    pub(crate) most: Rule,
+    pub(crate) max: Rule,
     /// The rule for the alignment of the size, and this alignment.
-    pub(crate) multiple: (Rule, u32),
+    pub(crate) alignment: (Rule, u32),
 }
 
 impl<'a> Section<'a> {
@@ -30,12 +30,12 @@ impl<'a> Section<'a> {
     }
 
     /// The first structure, without splitting it off.
-    pub(crate) fn head<T>(&self, rule: Rule) -> Result<&'a T, BlockError>
+    pub(crate) fn peek<T>(&self, rule: Rule) -> Result<&'a T, BlockError>
     where
         T: FromBytes + KnownLayout + Immutable + Unaligned,
     {
         match T::ref_from_prefix(self.bytes) {
-            Ok((head, _)) => Ok(head),
+            Ok((structure, _)) => Ok(structure),
             Err(_) => {
                 let expected = Expected::AtLeast(count(size_of::<T>()));
                 Err(BlockError::count(rule, self.offset, self.bytes.len(), expected))
@@ -45,18 +45,18 @@ impl<'a> Section<'a> {
 
     /// Splits off the first structure, whose size field is `size`.
     pub(crate) fn split_off(&mut self, size: u32, rules: &SizeRules) -> Result<Self, BlockError> {
-        let broken =
+        let violation =
             |rule, expected| Err(BlockError::number(rule, self.offset + rules.field, size, expected));
         // A size beyond `usize` is beyond the remaining bytes too.
         let bytes = usize::try_from(size).unwrap_or(usize::MAX);
-        if bytes < rules.least.1 {
-            return broken(rules.least.0, Expected::AtLeast(count(rules.least.1)));
+        if bytes < rules.min.1 {
+            return violation(rules.min.0, Expected::AtLeast(count(rules.min.1)));
         }
         if bytes > self.bytes.len() {
-            return broken(rules.most, Expected::AtMost(count(self.bytes.len())));
+            return violation(rules.max, Expected::AtMost(count(self.bytes.len())));
         }
-        if !size.is_multiple_of(rules.multiple.1) {
-            return broken(rules.multiple.0, Expected::MultipleOf(rules.multiple.1.into()));
+        if !size.is_multiple_of(rules.alignment.1) {
+            return violation(rules.alignment.0, Expected::MultipleOf(rules.alignment.1.into()));
         }
         let first = Self { bytes: &self.bytes[..bytes], offset: self.offset };
         self.skip(bytes);
@@ -70,14 +70,14 @@ impl<'a> Section<'a> {
         self.offset += bytes;
     }
 
-    /// The section without its first `bytes` bytes.
+    /// The section without its first `bytes` bytes; empty if it has fewer.
     pub(crate) fn after(mut self, bytes: usize) -> Self {
         self.skip(bytes);
         self
     }
 
     /// Checks that no bytes remain.
-    pub(crate) fn end(&self, rule: Rule) -> Result<(), BlockError> {
+    pub(crate) fn expect_end(&self, rule: Rule) -> Result<(), BlockError> {
         match self.bytes.len() {
             0 => Ok(()),
             left => Err(BlockError::count(rule, self.offset, left, Expected::Exactly(0))),

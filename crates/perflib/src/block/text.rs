@@ -1,4 +1,4 @@
-//! Texts in blocks: UTF-16LE, terminated by a NUL.
+//! Strings in blocks: UTF-16LE, terminated by a NUL.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[doc(alias = "PERF_MAX_INSTANCE_NAME")]
 pub const MAX_NAME_UNITS: usize = tachograph_schema::CounterSetInfo::MAX_NAME;
 
-/// A text in UTF-16LE, borrowed from a block, without its terminating NUL.
+/// A UTF-16LE string, borrowed from a block, without its terminating NUL.
 ///
 /// Invalid UTF-16 is replaced by U+FFFD when the text is displayed or compared with a `str`. Control characters are
 /// kept: callers that write to a terminal must escape them.
@@ -76,13 +76,13 @@ impl PartialEq<&str> for Text<'_> {
     }
 }
 
-/// Appends a text and a terminating NUL. The text is truncated at a character boundary to at most `most_units` units.
-/// NULs inside the text are skipped.
-pub(crate) fn push_text(out: &mut Vec<u8>, text: &str, most_units: usize) {
+/// Appends a string in UTF-16LE and a terminating NUL. The string is truncated at a character boundary to at most
+/// `max_units` units. NULs inside the string are skipped.
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &str, max_units: usize) {
     let mut units = 0;
     for c in text.chars().filter(|&c| c != '\0') {
         units += c.len_utf16();
-        if units > most_units {
+        if units > max_units {
             break;
         }
         for unit in c.encode_utf16(&mut [0; 2]) {

@@ -1,17 +1,20 @@
 //! Finds duplicate ids.
 
-/// Up to this number of ids, all pairs are compared. Beyond it, a copy of the ids is sorted.
-const FEW: usize = 64;
+/// Maximum number of ids of which all pairs are compared. More ids are copied and sorted.
+const MAX_PAIRWISE: usize = 64;
 
 /// The index of the first id that already occurred; `None` if all ids differ.
 ///
 /// Takes O(n log n) time and at most 8 bytes of memory per id, even for a malicious block. Sorted ids need no memory.
-pub(crate) fn repeated(ids: impl ExactSizeIterator<Item = u32> + Clone) -> Option<usize> {
+pub(crate) fn first_duplicate(ids: impl ExactSizeIterator<Item = u32> + Clone) -> Option<usize> {
     if ids.clone().zip(ids.clone().skip(1)).all(|(id, next)| id < next) {
         return None;
     }
-    if ids.len() <= FEW {
-        return ids.clone().enumerate().position(|(at, id)| ids.clone().take(at).any(|other| other == id));
+    if ids.len() <= MAX_PAIRWISE {
+        return ids
+            .clone()
+            .enumerate()
+            .position(|(index, id)| ids.clone().take(index).any(|other| other == id));
     }
     let mut sorted: Vec<(u32, u32)> = ids.zip(0..).collect();
     sorted.sort_unstable();
@@ -20,24 +23,24 @@ pub(crate) fn repeated(ids: impl ExactSizeIterator<Item = u32> + Clone) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use super::repeated;
+    use super::first_duplicate;
 
     #[test]
-    fn few_and_many() {
+    fn finds_the_first_duplicate() {
         for length in [3u32, 63, 64, 65, 1000] {
             let rising: Vec<u32> = (0..length).collect();
             let falling: Vec<u32> = (0..length).rev().collect();
             for ids in [rising, falling] {
-                assert_eq!(repeated(ids.iter().copied()), None, "{length}");
+                assert_eq!(first_duplicate(ids.iter().copied()), None, "{length}");
                 let mut ids = ids;
                 let last = ids.len() - 1;
                 ids[last] = ids[0];
-                assert_eq!(repeated(ids.iter().copied()), Some(last), "{length}");
+                assert_eq!(first_duplicate(ids.iter().copied()), Some(last), "{length}");
                 ids[1] = ids[0];
-                assert_eq!(repeated(ids.iter().copied()), Some(1), "{length}");
+                assert_eq!(first_duplicate(ids.iter().copied()), Some(1), "{length}");
             }
         }
-        assert_eq!(repeated([].into_iter()), None);
-        assert_eq!(repeated([7].into_iter()), None);
+        assert_eq!(first_duplicate([].into_iter()), None);
+        assert_eq!(first_duplicate([7].into_iter()), None);
     }
 }

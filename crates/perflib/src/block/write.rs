@@ -16,7 +16,7 @@ use super::stamp::Stamp;
 use super::{MAX_COUNTERS, WILDCARD_ID};
 use crate::ErrorCode;
 
-const HEADER: usize = size_of::<DataHeader>();
+const HEADER_BYTES: usize = size_of::<DataHeader>();
 
 /// Writes a raw data block into a reused buffer, result by result, in the order of the identifiers.
 ///
@@ -30,10 +30,11 @@ const HEADER: usize = size_of::<DataHeader>();
 #[derive(Debug)]
 pub struct BlockWriter<'v> {
     out: &'v mut Vec<u8>,
-    /// The end of the last finished result.
-    whole: usize,
+    /// The length of the header and the finished results, in bytes.
+    finished_bytes: usize,
     results: u32,
-    most_bytes: usize,
+    /// Maximum length of the block, in bytes.
+    max_bytes: usize,
 }
 
 impl<'v> BlockWriter<'v> {
@@ -41,7 +42,7 @@ impl<'v> BlockWriter<'v> {
     pub fn begin(out: &'v mut Vec<u8>, stamp: &Stamp) -> Self {
         out.clear();
         out.extend_from_slice(stamp.header().as_bytes());
-        Self { out, whole: HEADER, results: 0, most_bytes: MAX_BLOCK_BYTES }
+        Self { out, finished_bytes: HEADER_BYTES, results: 0, max_bytes: MAX_BLOCK_BYTES }
     }
 
     /// The number of finished results, which is the index of the next one.
@@ -58,8 +59,8 @@ impl<'v> BlockWriter<'v> {
         if code.0 == 0 {
             return Err(WriteError::NoErrorCode);
         }
-        self.open(Kind::Error, code.0)?;
-        self.close()
+        self.start_result(Kind::Error, code.0)?;
+        self.finish_result()
     }
 
     /// Writes one counter of one instance (`PERF_SINGLE_COUNTER`).
@@ -68,9 +69,9 @@ impl<'v> BlockWriter<'v> {
     ///
     /// [`WriteError::TooLarge`].
     pub fn single_counter(&mut self, value: Option<u64>) -> Result<(), WriteError> {
-        self.open(Kind::SingleCounter, 0)?;
-        self.value(value)?;
-        self.close()
+        self.start_result(Kind::SingleCounter, 0)?;
+        self.put_value(value)?;
+        self.finish_result()
     }
 
     /// Writes several counters of one instance (`PERF_MULTIPLE_COUNTERS`): one value per id.
@@ -85,10 +86,10 @@ impl<'v> BlockWriter<'v> {
         if ids.len() != values.len() {
             return Err(WriteError::Values { found: values.len(), expected: ids.len() });
         }
-        self.open(Kind::MultipleCounters, 0)?;
-        self.ids(ids)?;
-        values.iter().try_for_each(|&value| self.value(value))?;
-        self.close()
+        self.start_result(Kind::MultipleCounters, 0)?;
+        self.put_ids(ids)?;
+        values.iter().try_for_each(|&value| self.put_value(value))?;
+        self.finish_result()
     }
 
     /// Starts a result with one counter of several instances (`PERF_MULTIPLE_INSTANCES`): one value per instance.
@@ -97,7 +98,7 @@ impl<'v> BlockWriter<'v> {
     ///
     /// [`WriteError::TooLarge`].
     pub fn multiple_instances(&mut self) -> Result<InstancesWriter<'_, 'v>, WriteError> {
-        self.open(Kind::MultipleInstances, 0)?;
+        self.start_result(Kind::MultipleInstances, 0)?;
         InstancesWriter::open(self, 1)
     }
 
@@ -109,8 +110,8 @@ impl<'v> BlockWriter<'v> {
     ///
     /// [`WriteError::Ids`] for no ids, more than [`MAX_COUNTERS`] or the wildcard, [`WriteError::TooLarge`].
     pub fn counterset(&mut self, ids: &[u32]) -> Result<InstancesWriter<'_, 'v>, WriteError> {
-        self.open(Kind::CounterSet, 0)?;
-        self.ids(ids)?;
+        self.start_result(Kind::CounterSet, 0)?;
+        self.put_ids(ids)?;
         InstancesWriter::open(self, ids.len())
     }
 
@@ -120,8 +121,8 @@ impl<'v> BlockWriter<'v> {
     ///
     /// [`WriteError::NoFrequency`] if the frequency is not positive: consumers would reject the block.
     pub fn finish(self) -> Result<(), WriteError> {
-        self.out.truncate(self.whole);
-        let total = number(self.whole)?;
+        self.out.truncate(self.finished_bytes);
+        let total = to_u32(self.finished_bytes)?;
         // `begin` wrote the header.
         let Ok((header, _)) = DataHeader::mut_from_prefix(self.out) else { return Ok(()) };
         if header.frequency.get() <= 0 {
@@ -133,37 +134,37 @@ impl<'v> BlockWriter<'v> {
     }
 
     /// Starts a result, discarding an unfinished one.
-    fn open(&mut self, kind: Kind, status: u32) -> Result<(), WriteError> {
-        self.out.truncate(self.whole);
+    fn start_result(&mut self, kind: Kind, status: u32) -> Result<(), WriteError> {
+        self.out.truncate(self.finished_bytes);
         let header =
             ResultHeader { status: status.into(), kind: kind.number().into(), ..ResultHeader::default() };
         self.put(header.as_bytes())
     }
 
     /// Finishes a result.
-    fn close(&mut self) -> Result<(), WriteError> {
-        let bytes = number(self.out.len() - self.whole)?;
+    fn finish_result(&mut self) -> Result<(), WriteError> {
+        let bytes = to_u32(self.out.len() - self.finished_bytes)?;
         self.results = self.results.checked_add(1).ok_or(WriteError::TooLarge)?;
-        self.patch(self.whole + 8, bytes);
-        self.whole = self.out.len();
+        self.patch(self.finished_bytes + 8, bytes);
+        self.finished_bytes = self.out.len();
         Ok(())
     }
 
     /// Writes counter ids, padded to a multiple of 8.
-    fn ids(&mut self, ids: &[u32]) -> Result<(), WriteError> {
+    fn put_ids(&mut self, ids: &[u32]) -> Result<(), WriteError> {
         if ids.is_empty() || ids.len() > MAX_COUNTERS || ids.contains(&WILDCARD_ID) {
             return Err(WriteError::Ids);
         }
         let bytes = size_of::<MultiCounters>() + size_of_val(ids);
         let padded = round_up_8(bytes);
-        let header = MultiCounters { bytes: number(padded)?, counter_count: number(ids.len())? };
+        let header = MultiCounters { bytes: to_u32(padded)?, counter_count: to_u32(ids.len())? };
         self.put(header.as_bytes())?;
         ids.iter().try_for_each(|id| self.put(&id.to_le_bytes()))?;
         self.put(&[0; 8][..padded - bytes])
     }
 
-    /// Writes a value of 8 bytes, or a missing one.
-    fn value(&mut self, value: Option<u64>) -> Result<(), WriteError> {
+    /// Writes a value of 8 bytes; `None` has data size 0.
+    fn put_value(&mut self, value: Option<u64>) -> Result<(), WriteError> {
         let data_bytes = if value.is_some() { 8 } else { 0 };
         let header = CounterData { data_bytes: U32::new(data_bytes), bytes: U32::new(16) };
         let mut bytes = [0; 16];
@@ -172,28 +173,29 @@ impl<'v> BlockWriter<'v> {
         self.put(&bytes)
     }
 
+    /// Appends bytes.
     fn put(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         self.reserve(bytes.len())?;
         self.out.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// Reserves memory. Fails if the block would exceed `most_bytes`.
+    /// Reserves memory. Fails if the block would exceed `max_bytes`.
     fn reserve(&mut self, bytes: usize) -> Result<(), WriteError> {
-        if bytes > self.most_bytes.saturating_sub(self.out.len()) {
+        if bytes > self.max_bytes.saturating_sub(self.out.len()) {
             return Err(WriteError::TooLarge);
         }
         self.out.try_reserve(bytes).map_err(|_| WriteError::TooLarge)
     }
 
-    /// Overwrites the placeholder at offset `at` with the actual number.
-    fn patch(&mut self, at: usize, number: U32) {
-        self.out[at..at + size_of::<U32>()].copy_from_slice(number.as_bytes());
+    /// Overwrites the field at an offset, which was written as 0, with the number that is now known.
+    fn patch(&mut self, offset: usize, number: U32) {
+        self.out[offset..offset + size_of::<U32>()].copy_from_slice(number.as_bytes());
     }
 }
 
 /// Converts a size or count to a 32-bit field of a block.
-fn number(number: usize) -> Result<U32, WriteError> {
+fn to_u32(number: usize) -> Result<U32, WriteError> {
     u32::try_from(number).map(U32::new).map_err(|_| WriteError::TooLarge)
 }
 

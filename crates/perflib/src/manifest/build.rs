@@ -62,10 +62,10 @@ pub fn rust(manifest: impl AsRef<Path>) -> Result<(), BuildError> {
 ///
 /// Same as [`rust`].
 pub fn rust_into(manifest: &Path, folder: &Path, cargo: &mut impl Write) -> Result<(), BuildError> {
-    let shown = manifest.display();
+    let path = manifest.display();
     let mut instruct = |line: &dyn fmt::Display| writeln!(cargo, "cargo::{line}").map_err(BuildError::new);
-    instruct(&format_args!("rerun-if-changed={shown}"))?;
-    let checked = read(manifest).map_err(|error| BuildError::new(format_args!("{shown}: {error}")))?;
+    instruct(&format_args!("rerun-if-changed={path}"))?;
+    let checked = read(manifest).map_err(|error| BuildError::new(format_args!("{path}: {error}")))?;
     for violation in checked.violations.list() {
         let key = match violation.severity {
             Severity::Warning => "warning",
@@ -73,16 +73,15 @@ pub fn rust_into(manifest: &Path, folder: &Path, cargo: &mut impl Write) -> Resu
         };
         instruct(&format_args!("{key}={}", violation.of_file(manifest)))?;
     }
-    let Some(manifest_read) = checked.manifest else {
+    let Some(parsed) = checked.manifest else {
         let list = checked.violations.list().iter().filter(|violation| violation.severity == Severity::Error);
         let mut lines: Vec<_> = list.map(|violation| violation.of_file(manifest).to_string()).collect();
         if checked.violations.unlisted() > 0 {
-            lines.push(format!("{shown}: and {} more", checked.violations.unlisted()));
+            lines.push(format!("{path}: and {} more", checked.violations.unlisted()));
         }
         return Err(BuildError { lines });
     };
-    let code =
-        generate::rust(&manifest_read).map_err(|error| BuildError::new(format_args!("{shown}: {error}")))?;
+    let code = generate::rust(&parsed).map_err(|error| BuildError::new(format_args!("{path}: {error}")))?;
     let mut name = manifest.file_stem().unwrap_or_default().to_os_string();
     name.push(".rs");
     let file = folder.join(name);

@@ -44,7 +44,7 @@ pub(super) struct SetDraft {
     /// Only the attributes in `SET_ATTRIBUTES` are set; `finish` sets the others.
     pub(super) info: CounterSetInfo,
     /// Whether the attributes in `SET_ATTRIBUTES` are valid, and the required ones are present.
-    pub(super) is_whole: bool,
+    pub(super) is_valid: bool,
     pub(super) name_id: AttributeValue<u32>,
     pub(super) description_id: AttributeValue<u32>,
     pub(super) structs: Vec<StructDraft>,
@@ -66,7 +66,7 @@ pub(super) struct CounterDraft {
     /// Only the attributes in `COUNTER_ATTRIBUTES` are set; `finish` sets the others.
     pub(super) info: CounterInfo,
     /// Whether the attributes in `COUNTER_ATTRIBUTES` are valid, and the required ones are present.
-    pub(super) is_whole: bool,
+    pub(super) is_valid: bool,
     pub(super) name: AttributeValue<Arc<str>>,
     pub(super) has_description: bool,
     pub(super) name_id: AttributeValue<u32>,
@@ -75,7 +75,7 @@ pub(super) struct CounterDraft {
     /// For each role, the id of the companion.
     pub(super) companions: Companions<AttributeValue<u32>>,
     /// For each role, whether the attribute is present, even if it is invalid.
-    pub(super) names_companion: Companions<bool>,
+    pub(super) has_companion_attribute: Companions<bool>,
     pub(super) structure: AttributeValue<Arc<str>>,
     pub(super) field: AttributeValue<Arc<str>>,
 }
@@ -113,7 +113,7 @@ impl SetDraft {
         let guid = self.guid?;
         let mut info = self.info;
         (info.guid, info.name) = (guid.value, self.name?.value.to_string().into());
-        self.is_whole.then_some(())?;
+        self.is_valid.then_some(())?;
         Some(CounterSet {
             info,
             at: guid.at,
@@ -133,7 +133,7 @@ impl CounterDraft {
         (info.id, info.counter_type) = (value(self.id)?, value(self.counter_type)?);
         info.name = value(self.name).map_or_else(Text::default, |name| name.to_string().into());
         info.set_companion_ids(self.companions.map(value));
-        self.is_whole.then_some(())?;
+        self.is_valid.then_some(())?;
         Some(Counter {
             info,
             uri: value(self.uri)?,

@@ -7,7 +7,7 @@ use tachograph_schema::words::{Attribute as TextAttribute, Notation};
 
 use super::text::Lines;
 use super::values::Value;
-use super::violation::{Located, Position, Severity, Violations, shown};
+use super::violation::{Located, Position, Severity, Violations, quoted};
 
 /// Attributes in these namespaces are ignored.
 const OTHER_NAMESPACES: [&str; 2] =
@@ -61,7 +61,7 @@ impl Reader<'_> {
             Ok(value) => Some(Located { value, at }),
             Err(expected) => {
                 let subject = format!("{}, {name}", label(node));
-                self.error(at, subject, shown(attribute.value()), expected);
+                self.error(at, subject, quoted(attribute.value()), expected);
                 None
             }
         }
@@ -81,32 +81,37 @@ impl Reader<'_> {
         self.optional(node, name, parse)
     }
 
-    /// Reads the attributes that a table lists, and sets them in `of`. Returns whether all are valid, and all
+    /// Reads the attributes that a table lists, and sets them in `target`. Returns whether all are valid, and all
     /// `required` ones are present.
     pub(super) fn read_into<T>(
         &mut self,
         node: Node<'_, '_>,
         attributes: &[TextAttribute<T>],
-        of: &mut T,
+        target: &mut T,
         required: &[&str],
     ) -> bool {
-        let mut is_whole = true;
+        let mut is_valid = true;
         for attribute in attributes {
             let Some(name) = attribute.name(Notation::Manifest) else { continue };
-            let Some(written) = node.attribute_node(name) else {
+            let Some(node_attribute) = node.attribute_node(name) else {
                 if required.contains(&name) {
                     self.missing(node, name);
-                    is_whole = false;
+                    is_valid = false;
                 }
                 continue;
             };
-            if let Err(expected) = attribute.parse(of, written.value(), Notation::Manifest) {
+            if let Err(expected) = attribute.parse(target, node_attribute.value(), Notation::Manifest) {
                 let subject = format!("{}, {name}", label(node));
-                self.error(self.at_attribute(&written), subject, shown(written.value()), expected);
-                is_whole = false;
+                self.error(
+                    self.at_attribute(&node_attribute),
+                    subject,
+                    quoted(node_attribute.value()),
+                    expected,
+                );
+                is_valid = false;
             }
         }
-        is_whole
+        is_valid
     }
 
     fn missing(&mut self, node: Node<'_, '_>, name: &str) {
@@ -126,7 +131,7 @@ impl Reader<'_> {
                     [] => "no attribute".to_owned(),
                     known => format!("one of {}", known.join(", ")),
                 };
-                self.error(at, label(node), format!("the attribute {}", shown(attribute.name())), expected);
+                self.error(at, label(node), format!("the attribute {}", quoted(attribute.name())), expected);
             }
         }
     }
@@ -144,17 +149,17 @@ impl Reader<'_> {
                 if !text.is_empty() {
                     let start = child.range().start + leading_space(child.text().unwrap_or_default());
                     let at = self.lines.position(start);
-                    self.error(at, label(node), format!("the text {}", shown(text)), expected());
+                    self.error(at, label(node), format!("the text {}", quoted(text)), expected());
                 }
             } else if child.is_element() {
                 let name = child.tag_name();
-                let is_ours = name.namespace() == node.tag_name().namespace();
-                if is_ours && known.contains(&name.name()) {
+                let is_same_namespace = name.namespace() == node.tag_name().namespace();
+                if is_same_namespace && known.contains(&name.name()) {
                     children.push(child);
                 } else {
-                    let mut found = format!("the element {}", shown(name.name()));
-                    if !is_ours {
-                        found += &format!(" of namespace {}", shown(name.namespace().unwrap_or_default()));
+                    let mut found = format!("the element {}", quoted(name.name()));
+                    if !is_same_namespace {
+                        found += &format!(" of namespace {}", quoted(name.namespace().unwrap_or_default()));
                     }
                     self.error(self.at(child), label(node), found, expected());
                 }
@@ -166,7 +171,7 @@ impl Reader<'_> {
     /// The first child with this name. Reports any others.
     pub(super) fn at_most_one<'n, 'i>(
         &mut self,
-        of: Node<'_, '_>,
+        parent: Node<'_, '_>,
         children: &[Node<'n, 'i>],
         name: &str,
     ) -> Option<Node<'n, 'i>> {
@@ -174,7 +179,7 @@ impl Reader<'_> {
         let first = named.next().copied();
         for other in named {
             let at = self.at(*other);
-            self.error(at, label(of), format!("another {name}"), format!("one {name}"));
+            self.error(at, label(parent), format!("another {name}"), format!("one {name}"));
         }
         first
     }
@@ -189,7 +194,7 @@ pub(super) fn label(node: Node<'_, '_>) -> String {
     let kind = node.tag_name().name();
     let named = ["name", "id", "symbol", "providerName"].iter().find_map(|name| node.attribute(*name));
     match named {
-        Some(name) => format!("{kind} {}", shown(name)),
+        Some(name) => format!("{kind} {}", quoted(name)),
         None => kind.to_owned(),
     }
 }

@@ -25,10 +25,10 @@ impl Folders {
     /// is `TACHO_MANIFEST_DIR`, `/etc/tachograph/manifests`, `/usr/share/tachograph/manifests` and, for users other
     /// than root, the user's own folder.
     pub fn from_environment() -> Self {
-        Self::of(|name| std::env::var_os(name), rustix::process::geteuid().is_root())
+        Self::from_variables(|name| std::env::var_os(name), rustix::process::geteuid().is_root())
     }
 
-    fn of(variable: impl Fn(&str) -> Option<OsString>, is_root: bool) -> Self {
+    fn from_variables(variable: impl Fn(&str) -> Option<OsString>, is_root: bool) -> Self {
         let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         // The XDG Base Directory Specification requires relative paths to be ignored.
         let absolute = |name: &str| folder(name).filter(|path| path.is_absolute());
@@ -65,13 +65,13 @@ mod tests {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
         };
-        let folders = Folders::of(variable, is_root);
+        let folders = Folders::from_variables(variable, is_root);
         assert_eq!(folders.target, target.map(PathBuf::from));
         assert_eq!(folders.search, search.iter().map(PathBuf::from).collect::<Vec<_>>());
     }
 
     #[test]
-    fn the_environment_says_where() {
+    fn folders_from_the_environment() {
         let home = ("HOME", "/home/ann");
         let own = "/home/ann/.local/share/tachograph/manifests";
         folders(&[home], true, Some(SYSTEM_DIR), &[SYSTEM_DIR, PACKAGE_DIR]);

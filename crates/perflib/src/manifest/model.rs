@@ -28,7 +28,7 @@ pub enum ProviderType {
     KernelMode,
 }
 
-/// What handles the requests of consumers.
+/// The handler of requests from consumers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Callback {
     /// The library alone.
@@ -62,7 +62,7 @@ pub struct Provider {
     pub application_identity: Arc<str>,
     /// The C identifier of the provider's handle. Required for user mode providers.
     pub symbol: Option<Located<Arc<str>>>,
-    /// What handles the requests of consumers.
+    /// The handler of requests from consumers.
     pub callback: Callback,
     /// Where the provider runs.
     pub provider_type: ProviderType,
@@ -79,7 +79,7 @@ pub struct CounterSet {
     pub info: CounterSetInfo,
     /// The position of the GUID.
     pub at: Position,
-    /// A unique and stable name in any form.
+    /// A unique and stable identifier, in any syntax.
     pub uri: Arc<str>,
     /// The C identifier that generated names start with.
     pub symbol: Arc<str>,
@@ -108,7 +108,7 @@ pub struct Counter {
     /// The description, without unit and source, which [`Manifest::counter_sets`] adds. Counters that are not displayed
     /// need no name.
     pub info: CounterInfo,
-    /// A unique and stable name in any form.
+    /// A unique and stable identifier, in any syntax.
     pub uri: Arc<str>,
     /// String id of the name, since version 2.0.
     pub name_id: Option<u32>,
@@ -126,12 +126,12 @@ impl Manifest {
     /// The complete descriptions of the counter sets, for consumers: with provider, counters, sources, and units, which
     /// are derived from types and names.
     pub fn counter_sets(&self) -> impl Iterator<Item = CounterSetInfo> {
-        self.provider.counter_sets.iter().map(|set| self.provider.described(set))
+        self.provider.counter_sets.iter().map(|set| self.provider.complete_info(set))
     }
 }
 
 impl Provider {
-    fn described(&self, set: &CounterSet) -> CounterSetInfo {
+    fn complete_info(&self, set: &CounterSet) -> CounterSetInfo {
         let mut info = set.info.clone();
         info.provider_guid = self.guid.value;
         info.provider_name = self.name.to_string().into();

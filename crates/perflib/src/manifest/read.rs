@@ -9,7 +9,7 @@ use super::element::{Reader, label};
 use super::model::{ProviderType, SchemaVersion};
 use super::types::ROLES;
 use super::values;
-use super::violation::{Position, shown};
+use super::violation::{Position, quoted};
 
 const NAMESPACE: &str = "http://schemas.microsoft.com/win/2005/12/counters";
 
@@ -19,7 +19,7 @@ pub(super) fn read(document: &Document<'_>, reader: &mut Reader<'_>) -> Option<D
     let namespace = counters.tag_name().namespace().unwrap_or_default();
     if namespace != NAMESPACE {
         let at = reader.at(counters);
-        reader.error(at, "counters", format!("the namespace {}", shown(namespace)), shown(NAMESPACE));
+        reader.error(at, "counters", format!("the namespace {}", quoted(namespace)), quoted(NAMESPACE));
     }
     reader.check_attributes(counters, &["schemaVersion"]);
     let schema_version = reader.required(counters, "schemaVersion", values::schema_version);
@@ -36,7 +36,7 @@ pub(super) fn read(document: &Document<'_>, reader: &mut Reader<'_>) -> Option<D
 /// The element `instrumentationManifest/instrumentation/counters`. Other kinds of elements next to it are ignored.
 fn find_counters<'n, 'i>(root: Node<'n, 'i>, reader: &mut Reader<'_>) -> Option<Node<'n, 'i>> {
     if root.tag_name().name() != "instrumentationManifest" {
-        let found = format!("the element {}", shown(root.tag_name().name()));
+        let found = format!("the element {}", quoted(root.tag_name().name()));
         reader.error(reader.at(root), "document", found, "instrumentationManifest");
         return None;
     }
@@ -89,7 +89,7 @@ fn read_provider(
             at,
             label(node),
             "resourceBase",
-            "none: in version 2.0 nameID and descriptionID take its place",
+            "no resourceBase: version 2.0 uses nameID and descriptionID instead",
         );
     }
     let callback = reader.optional(node, "callback", values::callback);
@@ -110,9 +110,9 @@ fn read_provider(
 
 fn read_set(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Reader<'_>) -> SetDraft {
     let known = ["guid", "uri", "symbol", "name", "nameID", "descriptionID"];
-    reader.check_attributes(node, &with_texts(&known, SET_ATTRIBUTES));
+    reader.check_attributes(node, &known_attributes(&known, SET_ATTRIBUTES));
     let mut info = CounterSetInfo::new("", Guid::default(), InstanceType::Single);
-    let is_whole = reader.read_into(node, SET_ATTRIBUTES, &mut info, &["description"]);
+    let is_valid = reader.read_into(node, SET_ATTRIBUTES, &mut info, &["description"]);
     let [name_id, description_id] = ["nameID", "descriptionID"].map(|attribute| {
         check_string_id(node, attribute, version, true, reader);
         reader.optional(node, attribute, values::integer)
@@ -136,11 +136,11 @@ fn read_set(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Rea
         at: reader.at(node),
         label: label(node),
         guid: reader.required(node, "guid", values::guid),
-        uri: reader.required(node, "uri", values::some_text),
-        symbol: reader.required(node, "symbol", values::some_symbol),
+        uri: reader.required(node, "uri", values::non_empty),
+        symbol: reader.required(node, "symbol", values::required_symbol),
         name: reader.required(node, "name", values::name),
         info,
-        is_whole,
+        is_valid,
         name_id,
         description_id,
         structs,
@@ -153,16 +153,16 @@ fn read_struct(node: Node<'_, '_>, reader: &mut Reader<'_>) -> StructDraft {
     reader.children(node, &[]);
     StructDraft {
         at: reader.at(node),
-        name: reader.required(node, "name", values::some_text),
-        c_type: reader.required(node, "type", values::some_text),
+        name: reader.required(node, "name", values::non_empty),
+        c_type: reader.required(node, "type", values::non_empty),
     }
 }
 
 fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Reader<'_>) -> CounterDraft {
     let known = ["id", "uri", "type", "name", "nameID", "descriptionID", "symbol", "struct", "field"];
-    reader.check_attributes(node, &with_texts(&[&known, &ROLES[..]].concat(), COUNTER_ATTRIBUTES));
+    reader.check_attributes(node, &known_attributes(&[&known, &ROLES[..]].concat(), COUNTER_ATTRIBUTES));
     let mut info = CounterInfo::new(0, "", CounterType::RAWCOUNT);
-    let is_whole = reader.read_into(node, COUNTER_ATTRIBUTES, &mut info, &["detailLevel"]);
+    let is_valid = reader.read_into(node, COUNTER_ATTRIBUTES, &mut info, &["detailLevel"]);
     let children = reader.children(node, &["counterAttributes"]);
     if let Some(all) = reader.at_most_one(node, &children, "counterAttributes") {
         info.attributes = read_counter_attributes(node, all, reader);
@@ -183,24 +183,24 @@ fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut
         at: reader.at(node),
         label: label(node),
         id: reader.required(node, "id", values::counter_id),
-        uri: reader.required(node, "uri", values::some_text),
+        uri: reader.required(node, "uri", values::non_empty),
         counter_type: reader.required(node, "type", values::counter_type),
         info,
-        is_whole,
+        is_valid,
         name: reader.optional(node, "name", values::name),
         has_description: node.has_attribute("description"),
         name_id,
         description_id,
         symbol: reader.optional(node, "symbol", values::symbol),
         companions: ROLES.map(|role| reader.optional(node, role, values::integer)),
-        names_companion: ROLES.map(|role| node.has_attribute(role)),
-        structure: reader.optional(node, "struct", values::some_text),
-        field: reader.optional(node, "field", values::some_text),
+        has_companion_attribute: ROLES.map(|role| node.has_attribute(role)),
+        structure: reader.optional(node, "struct", values::non_empty),
+        field: reader.optional(node, "field", values::non_empty),
     }
 }
 
 /// The names of all attributes that an element can have: `names` and the attributes that a table lists.
-fn with_texts<T>(names: &[&'static str], attributes: &[TextAttribute<T>]) -> Vec<&'static str> {
+fn known_attributes<T>(names: &[&'static str], attributes: &[TextAttribute<T>]) -> Vec<&'static str> {
     let texts = attributes.iter().filter_map(|attribute| attribute.name(Notation::Manifest));
     names.iter().copied().chain(texts).collect()
 }
@@ -209,7 +209,7 @@ fn with_texts<T>(names: &[&'static str], attributes: &[TextAttribute<T>]) -> Vec
 fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mut Reader<'_>) -> Attributes {
     reader.check_attributes(all, &[]);
     let mut attributes = Attributes::default();
-    let mut indexes: Vec<(Attributes, Position)> = Vec::new();
+    let mut positions: Vec<(Attributes, Position)> = Vec::new();
     let children = reader.children(all, &["counterAttribute"]);
     if children.is_empty() {
         let at = reader.at(all);
@@ -220,18 +220,18 @@ fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mu
         reader.children(child, &[]);
         let Some(attribute) = reader.required(child, "name", values::counter_attribute) else { continue };
         if attributes.has(attribute.value) {
-            let first = indexes.iter().find(|(known, _)| *known == attribute.value).map(|(_, at)| at.line);
-            let expected = format!("each attribute once: line {} has it", first.unwrap_or_default());
+            let first = positions.iter().find(|(known, _)| *known == attribute.value).map(|(_, at)| at.line);
+            let expected = format!("each attribute once: line {} already has it", first.unwrap_or_default());
             let found = child.attribute("name").unwrap_or_default();
             reader.error(
                 attribute.at,
                 format!("{}, counterAttribute", label(counter)),
-                shown(found),
+                quoted(found),
                 expected,
             );
         }
         attributes = attributes.with(attribute.value);
-        indexes.push((attribute.value, attribute.at));
+        positions.push((attribute.value, attribute.at));
     }
     attributes
 }

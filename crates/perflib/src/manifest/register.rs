@@ -65,23 +65,23 @@ pub struct Registration {
     pub file: PathBuf,
     /// The manifest.
     pub manifest: Manifest,
-    /// Its warnings.
+    /// The warnings about the manifest.
     pub violations: Violations,
 }
 
-fn at(file: &Path) -> impl Fn(io::Error) -> RegisterError + '_ {
+fn io_error(file: &Path) -> impl Fn(io::Error) -> RegisterError + '_ {
     move |error| RegisterError::Io { file: file.to_path_buf(), error }
 }
 
-/// Checks a manifest and copies it to the target folder, under the provider's GUID. The copy is atomic and never replaces a
-/// file. A missing target folder is created.
+/// Checks a manifest and copies it to the target folder, under the provider's GUID. The copy is atomic and never
+/// replaces a file. A missing target folder is created.
 ///
 /// `is_taken` returns whether a name or GUID belongs to a built-in set of this machine, which cannot be registered.
 ///
 /// # Errors
 ///
-/// [`RegisterError::Invalid`] for a manifest with errors; [`RegisterError::Taken`] if the provider, or the GUID or name of a
-/// set, is already registered or belongs to this machine; or an error of the file system.
+/// [`RegisterError::Invalid`] for a manifest with errors; [`RegisterError::Taken`] if the provider, or the GUID or name
+/// of a set, is already registered or belongs to this machine; or an error of the file system.
 pub fn register(
     file: &Path,
     folders: &Folders,
@@ -90,19 +90,19 @@ pub fn register(
     let target = folders.target.as_deref().ok_or(RegisterError::NoFolder)?;
     // The checked bytes are copied, even if the file changes in the meantime.
     let mut bytes = Vec::new();
-    let mut source = io::Read::take(File::open(file).map_err(at(file))?, MAX_BYTES as u64 + 1);
-    io::Read::read_to_end(&mut source, &mut bytes).map_err(at(file))?;
+    let mut source = io::Read::take(File::open(file).map_err(io_error(file))?, MAX_BYTES as u64 + 1);
+    io::Read::read_to_end(&mut source, &mut bytes).map_err(io_error(file))?;
     let checked = parse(file, &bytes);
     let Some(manifest) = checked.manifest else {
         return Err(RegisterError::Invalid(Box::new(checked.violations)));
     };
-    create_folder(target).map_err(at(target))?;
+    create_folder(target).map_err(io_error(target))?;
     // Locked, because two registrations at once could both find their GUIDs free.
     let folder = lock(target)?;
     check_free(&manifest, folders, is_taken)?;
     let copy = target.join(file_name(manifest.provider.guid.value));
     write_new(&copy, &bytes, target)?;
-    folder.sync_all().map_err(at(target))?;
+    folder.sync_all().map_err(io_error(target))?;
     Ok(Registration { file: copy, manifest, violations: checked.violations })
 }
 
@@ -112,8 +112,9 @@ fn file_name(provider: Guid) -> String {
 }
 
 fn lock(folder: &Path) -> Result<File, RegisterError> {
-    let handle = File::open(folder).map_err(at(folder))?;
-    rustix::fs::flock(&handle, FlockOperation::LockExclusive).map_err(|error| at(folder)(error.into()))?;
+    let handle = File::open(folder).map_err(io_error(folder))?;
+    rustix::fs::flock(&handle, FlockOperation::LockExclusive)
+        .map_err(|error| io_error(folder)(error.into()))?;
     Ok(handle)
 }
 
@@ -162,10 +163,10 @@ fn write_new(file: &Path, bytes: &[u8], folder: &Path) -> Result<(), RegisterErr
     // The folder is locked, so an existing temporary file was left by a crash.
     let partial = folder.join(".registration.partial");
     match std::fs::remove_file(&partial) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&partial)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&partial)(error)),
         _ => {}
     }
-    let written = write_partial(&partial, bytes).map_err(at(&partial)).and_then(|()| {
+    let written = write_partial(&partial, bytes).map_err(io_error(&partial)).and_then(|()| {
         match rustix::fs::renameat_with(
             rustix::fs::CWD,
             &partial,
@@ -181,7 +182,7 @@ fn write_new(file: &Path, bytes: &[u8], folder: &Path) -> Result<(), RegisterErr
         }
         .map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => taken(),
-            _ => at(file)(error),
+            _ => io_error(file)(error),
         })
     });
     if written.is_err() {
@@ -191,8 +192,8 @@ fn write_new(file: &Path, bytes: &[u8], folder: &Path) -> Result<(), RegisterErr
     written
 }
 
-/// Creates the folder of registrations and its missing parents. Overrides the umask: consumers of other users must be able to
-/// reach the registrations.
+/// Creates the folder of registrations and its missing parents. Overrides the umask: consumers of other users must be
+/// able to reach the registrations.
 fn create_folder(folder: &Path) -> io::Result<()> {
     let missing: Vec<_> =
         folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
@@ -203,7 +204,7 @@ fn create_folder(folder: &Path) -> io::Result<()> {
 }
 
 fn write_partial(partial: &Path, bytes: &[u8]) -> io::Result<()> {
-    // An existing link is an error.
+    // `create_new` fails if the name exists, even as a link.
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(partial)?;
     // Overrides the umask: consumers of other users must be able to read registrations.
     file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
@@ -224,13 +225,13 @@ pub enum Unregister<'a> {
 ///
 /// # Errors
 ///
-/// [`RegisterError::NotRegistered`] for an unknown provider, or if the GUID belongs to one of several sets of a provider;
-/// [`RegisterError::Invalid`] for a manifest with errors; or an error of the file system.
+/// [`RegisterError::NotRegistered`] for an unknown provider, or if the GUID belongs to one of several sets of a
+/// provider; [`RegisterError::Invalid`] for a manifest with errors; or an error of the file system.
 pub fn unregister(what: Unregister<'_>, folders: &Folders) -> Result<PathBuf, RegisterError> {
     let guid = match what {
         Unregister::Guid(guid) => guid,
         Unregister::Manifest(file) => {
-            let checked = super::read(file).map_err(at(file))?;
+            let checked = super::read(file).map_err(io_error(file))?;
             match checked.manifest {
                 Some(manifest) => manifest.provider.guid.value,
                 None => return Err(RegisterError::Invalid(Box::new(checked.violations))),
@@ -239,16 +240,16 @@ pub fn unregister(what: Unregister<'_>, folders: &Folders) -> Result<PathBuf, Re
     };
     let file = find(guid, folders, matches!(what, Unregister::Guid(_)))?;
     let folder = file.parent().map(lock).transpose()?;
-    std::fs::remove_file(&file).map_err(at(&file))?;
+    std::fs::remove_file(&file).map_err(io_error(&file))?;
     if let Some(folder) = folder {
-        folder.sync_all().map_err(at(&file))?;
+        folder.sync_all().map_err(io_error(&file))?;
     }
     Ok(file)
 }
 
-/// The file of a provider, or of the provider of a set.
+/// The registered file of a provider. If `may_be_set`, the GUID can also be that of the only set of the provider.
 fn find(guid: Guid, folders: &Folders, may_be_set: bool) -> Result<PathBuf, RegisterError> {
-    // By file name, so that a damaged manifest can be unregistered too.
+    // Search by file name first, so that a damaged manifest can be unregistered too.
     let named = folders.search.iter().map(|folder| folder.join(file_name(guid)));
     if let Some(file) = named.into_iter().find(|file| file.symlink_metadata().is_ok()) {
         return Ok(file);
@@ -267,7 +268,7 @@ fn find(guid: Guid, folders: &Folders, may_be_set: bool) -> Result<PathBuf, Regi
     match count {
         1 => Ok(set.file.to_path_buf()),
         _ => Err(not_registered(format!(
-            "{guid} is one of {count} counter sets that stay together: unregister their provider, {}",
+            "{guid} is one of {count} counter sets of a provider: unregister the provider, {}",
             set.info.provider_guid
         ))),
     }

@@ -189,8 +189,8 @@ pub(super) fn read_regular(file: &Path, limit: usize) -> Result<Vec<u8>, String>
         Err(rustix::io::Errno::LOOP) => return Err("it is a link; only regular files are read".into()),
         Err(error) => return Err(io::Error::from(error).to_string()),
     };
-    let facts = rustix::fs::fstat(&handle).map_err(|error| io::Error::from(error).to_string())?;
-    if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
+    let metadata = rustix::fs::fstat(&handle).map_err(|error| io::Error::from(error).to_string())?;
+    if FileType::from_raw_mode(metadata.st_mode) != FileType::RegularFile {
         return Err("it is not a regular file".into());
     }
     let mut bytes = Vec::new();

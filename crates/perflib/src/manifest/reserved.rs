@@ -21,11 +21,13 @@ pub(super) fn owner_of(name: &str) -> Option<&'static str> {
         rest.starts_with('_') || rest.starts_with(|letter: char| letter.is_ascii_uppercase())
     });
     if is_of_compilers {
-        return Some("C compilers keep names that begin with two underscores, or one and a capital");
+        return Some(
+            "C compilers reserve names that start with two underscores, or with one and a capital letter",
+        );
     }
     let is_of_headers = NAMES_OF_HEADERS.lines().any(|known| known == name);
     if is_of_headers {
-        return Some("perflib.h, or what it includes, has it");
+        return Some("perflib.h or a header that it includes defines this name");
     }
-    NAMES_OF_C.split_ascii_whitespace().any(|known| known == name).then_some("C has it")
+    NAMES_OF_C.split_ascii_whitespace().any(|known| known == name).then_some("C defines this name")
 }

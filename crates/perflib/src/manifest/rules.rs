@@ -13,7 +13,7 @@ use super::element::Reader;
 use super::model::ProviderType;
 use super::reserved;
 use super::types::{ROLES, takes_base, word_of};
-use super::violation::{Located, Position, shown};
+use super::violation::{Located, Position, quoted};
 use crate::block::MAX_COUNTERS;
 use crate::registration::Attributes;
 
@@ -30,11 +30,11 @@ pub(super) fn check(draft: &Draft, reader: &mut Reader<'_>) {
         names.check(
             set.name.as_ref(),
             |name| fold_case(name),
-            |name| shown(name),
+            |name| quoted(name),
             (&set.label, "name"),
             reader,
         );
-        uris.check(set.uri.as_ref(), Arc::clone, |uri| shown(uri), (&set.label, "uri"), reader);
+        uris.check(set.uri.as_ref(), Arc::clone, |uri| quoted(uri), (&set.label, "uri"), reader);
     }
     let mut counter_uris = Unique::default();
     let is_kernel = provider.provider_type.is_some_and(|found| found.value == ProviderType::KernelMode);
@@ -43,7 +43,7 @@ pub(super) fn check(draft: &Draft, reader: &mut Reader<'_>) {
         check_set(set, is_kernel, reader);
         for counter in &set.counters {
             let subject = (counter.label.as_str(), "uri");
-            counter_uris.check(counter.uri.as_ref(), Arc::clone, |uri| shown(uri), subject, reader);
+            counter_uris.check(counter.uri.as_ref(), Arc::clone, |uri| quoted(uri), subject, reader);
         }
     }
 }
@@ -54,7 +54,7 @@ fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
         && let Some(fault) = fault_of_set_name(&name.value)
     {
         let expected = format!("another: the name of a set {fault}");
-        reader.warning(name.at, format_args!("{}, name", set.label), shown(&name.value), expected);
+        reader.warning(name.at, format_args!("{}, name", set.label), quoted(&name.value), expected);
     }
     for counter in
         set.counters.iter().filter(|counter| !counter.info.attributes.has(Attributes::NO_DISPLAYABLE))
@@ -63,7 +63,7 @@ fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
             && let Some(fault) = fault_of_counter_name(&name.value)
         {
             let expected = format!("another: the name of a counter {fault}");
-            reader.warning(name.at, format_args!("{}, name", counter.label), shown(&name.value), expected);
+            reader.warning(name.at, format_args!("{}, name", counter.label), quoted(&name.value), expected);
         }
     }
 }
@@ -113,14 +113,14 @@ fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
         let owner = own.into_iter().chain(guid.as_deref()).find_map(|name| owner_of(name, kind));
         if let Some(owner) = owner {
             let expected = format!("another symbol: {owner}");
-            reader.error(at, format_args!("{label}, symbol"), shown(symbol), expected);
+            reader.error(at, format_args!("{label}, symbol"), quoted(symbol), expected);
             return;
         }
         for name in [Some(symbol.to_string()), guid].into_iter().flatten() {
             let first = *names.entry(name.clone()).or_insert(at);
             if first != at {
                 let expected = format!("another symbol: line {} also creates the name {name}", first.line);
-                reader.error(at, format_args!("{label}, symbol"), shown(symbol), expected);
+                reader.error(at, format_args!("{label}, symbol"), quoted(symbol), expected);
                 return;
             }
         }
@@ -143,10 +143,10 @@ fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
 /// Why a name is reserved in a generated header without a prefix; `None` if it is not reserved.
 fn owner_of(name: &str, kind: SymbolOwner) -> Option<&'static str> {
     if reserved::FUNCTIONS.contains(&name) {
-        return Some("a function of the generated header has it");
+        return Some("a function of the generated header has this name");
     }
     if kind == SymbolOwner::Provider && reserved::LOCALS.contains(&name) {
-        return Some("it is a local variable of the generated header");
+        return Some("a local variable of the generated header has this name");
     }
     reserved::owner_of(name)
 }
@@ -161,7 +161,7 @@ fn check_strings(sets: &[SetDraft], reader: &mut Reader<'_>) {
         // A missing or invalid description has already been reported.
         let of_set = [
             (&set.label, "nameID", &set.name_id, text(&set.name)),
-            (&set.label, "descriptionID", &set.description_id, set.is_whole.then_some(&*set.info.help)),
+            (&set.label, "descriptionID", &set.description_id, set.is_valid.then_some(&*set.info.help)),
         ];
         let of_counters = set.counters.iter().flat_map(|counter| {
             let description = counter.has_description.then_some(&*counter.info.help);
@@ -174,7 +174,7 @@ fn check_strings(sets: &[SetDraft], reader: &mut Reader<'_>) {
             let (Some(id), Some(text)) = (id, text) else { continue };
             let (known, at) = *texts.entry(id.value).or_insert((text, id.at));
             if known != text {
-                let expected = format!("another id: in line {} it stands for {}", at.line, shown(known));
+                let expected = format!("another id: in line {} it stands for {}", at.line, quoted(known));
                 reader.error(id.at, format_args!("{label}, {attribute}"), id.value.to_string(), expected);
             }
         }
@@ -190,7 +190,7 @@ fn check_set(set: &SetDraft, is_kernel: bool, reader: &mut Reader<'_>) {
     let mut structs = Unique::default();
     for structure in &set.structs {
         let subject = (set.label.as_str(), "struct");
-        structs.check(structure.name.as_ref(), Arc::clone, |name| shown(name), subject, reader);
+        structs.check(structure.name.as_ref(), Arc::clone, |name| quoted(name), subject, reader);
     }
     if !is_kernel && let Some(structure) = set.structs.first() {
         let expected = "none: structures are for kernel mode providers";
@@ -210,7 +210,7 @@ fn check_set(set: &SetDraft, is_kernel: bool, reader: &mut Reader<'_>) {
         names.check(
             counter.name.as_ref(),
             |name| fold_case(name),
-            |name| shown(name),
+            |name| quoted(name),
             (label, "name"),
             reader,
         );
@@ -246,7 +246,7 @@ fn check_structure(counter: &CounterDraft, set: &SetDraft, is_kernel: bool, read
                 reader.error(
                     structure.at,
                     subject,
-                    shown(&structure.value),
+                    quoted(&structure.value),
                     "the name of a struct of the set",
                 );
             }
@@ -264,17 +264,18 @@ fn check_structure(counter: &CounterDraft, set: &SetDraft, is_kernel: bool, read
 /// Warns about display attributes that exclude each other. perflib.h forbids such combinations, but the schema's own
 /// sample contains them.
 fn check_attributes(counter: &CounterDraft, reader: &mut Reader<'_>) {
-    const HIDDEN: [(Attributes, &str, Attributes, &str); 5] = [
+    /// The effective attribute and the one without effect, each with its word.
+    const CONFLICTS: [(Attributes, &str, Attributes, &str); 5] = [
         (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::NO_GROUP_SEPARATOR, "noDigitGrouping"),
         (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::DISPLAY_AS_REAL, "displayAsReal"),
         (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::DISPLAY_AS_HEX, "displayAsHex"),
         (Attributes::NO_GROUP_SEPARATOR, "noDigitGrouping", Attributes::DISPLAY_AS_HEX, "displayAsHex"),
         (Attributes::DISPLAY_AS_REAL, "displayAsReal", Attributes::DISPLAY_AS_HEX, "displayAsHex"),
     ];
-    for (holds, holds_word, hidden, hidden_word) in HIDDEN {
-        if counter.info.attributes.has(holds) && counter.info.attributes.has(hidden) {
-            let found = format!("{hidden_word} beside {holds_word}");
-            let expected = format!("one of them: {holds_word} alone has an effect");
+    for (effective, effective_word, ignored, ignored_word) in CONFLICTS {
+        if counter.info.attributes.has(effective) && counter.info.attributes.has(ignored) {
+            let found = format!("{ignored_word} beside {effective_word}");
+            let expected = format!("one of them: {effective_word} alone has an effect");
             reader.warning(counter.at, format_args!("{}, counterAttributes", counter.label), found, expected);
         }
     }
@@ -285,7 +286,7 @@ fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, rea
     let label = &counter.label;
     let counter_type = counter.counter_type.map(|found| found.value);
     let needs = counter_type.map(T::companions).unwrap_or_default();
-    let roles = ROLES.into_iter().zip(counter.names_companion);
+    let roles = ROLES.into_iter().zip(counter.has_companion_attribute);
     for (((role, is_named), named), needed) in roles.zip(&counter.companions).zip(needs) {
         let needs = |needed: T| {
             let word = counter_type.map(word_of).unwrap_or_default();
@@ -334,9 +335,10 @@ fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, rea
 /// Warns if `perf_counter_multi_timer_inv` has no base. The schema's documentation requires one, but \[MS-PCQ\] does
 /// not.
 fn check_multi_base(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
-    let expected = "the id of a counter of type perf_counter_multi_base, as the schema's page says";
+    let expected =
+        "the id of a counter of type perf_counter_multi_base, which the schema's documentation requires";
     match &counter.companions[0] {
-        None if counter.names_companion[0] => {}
+        None if counter.has_companion_attribute[0] => {}
         None => reader.warning(counter.at, &counter.label, "no baseID", expected),
         Some(base) => {
             if let Some(Some(found)) = types.get(&base.value)

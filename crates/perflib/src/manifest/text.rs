@@ -1,27 +1,27 @@
 //! Decodes the text of a manifest: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
-use super::violation::{Position, Severity, Violations, shown};
+use super::violation::{Position, Severity, Violations, quoted};
 
 /// Converts byte offsets to lines and columns.
 pub(super) struct Lines<'a> {
     text: &'a str,
-    /// The offset and position of the first character at or after every `STEP`-th byte.
+    /// The offset and position of the first character at or after every `MARK_INTERVAL`-th byte.
     marks: Vec<(usize, Position)>,
 }
 
 /// The distance of marks in bytes: large enough for a small table, and small enough to find positions quickly even if
 /// the manifest is a single line.
-const STEP: usize = 512;
+const MARK_INTERVAL: usize = 512;
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let mut marks = vec![(0, Position::START)];
         let mut at = Position::START;
         for (offset, c) in text.char_indices() {
-            if offset >= marks.len() * STEP {
+            if offset >= marks.len() * MARK_INTERVAL {
                 marks.push((offset, at));
             }
-            at = after(at, c);
+            at = advance(at, c);
         }
         Self { text, marks }
     }
@@ -34,21 +34,21 @@ impl<'a> Lines<'a> {
             if start + index >= offset {
                 break;
             }
-            at = after(at, c);
+            at = advance(at, c);
         }
         at
     }
 }
 
-fn after(at: Position, c: char) -> Position {
+fn advance(at: Position, c: char) -> Position {
     match c {
         '\n' => Position { line: at.line.saturating_add(1), column: 1 },
         _ => Position { line: at.line, column: at.column.saturating_add(1) },
     }
 }
 
-fn end_of(text: &str) -> Position {
-    text.chars().fold(Position::START, after)
+fn end_position(text: &str) -> Position {
+    text.chars().fold(Position::START, advance)
 }
 
 /// Decodes the text of a file. If it is invalid, reports a violation and returns `None`.
@@ -57,7 +57,7 @@ pub(super) fn decode(bytes: &[u8], violations: &mut Violations) -> Option<String
         [0xFF, 0xFE, rest @ ..] => ("UTF-16", utf16(rest, u16::from_le_bytes)),
         [0xFE, 0xFF, rest @ ..] => ("UTF-16", utf16(rest, u16::from_be_bytes)),
         [b'<', 0, ..] | [0, b'<', ..] => {
-            ("UTF-16", Err(bad(Position::START, "UTF-16 without a byte order mark")))
+            ("UTF-16", Err(decode_error(Position::START, "UTF-16 without a byte order mark")))
         }
         [0xEF, 0xBB, 0xBF, rest @ ..] => ("UTF-8", utf8(rest)),
         _ => ("UTF-8", utf8(bytes)),
@@ -75,35 +75,36 @@ pub(super) fn decode(bytes: &[u8], violations: &mut Violations) -> Option<String
     }
 }
 
-type Bad = (Position, String);
+/// A position, and a description of what was found there.
+type DecodeError = (Position, String);
 
-fn bad(at: Position, found: impl Into<String>) -> Bad {
+fn decode_error(at: Position, found: impl Into<String>) -> DecodeError {
     (at, found.into())
 }
 
-fn utf8(bytes: &[u8]) -> Result<String, Bad> {
+fn utf8(bytes: &[u8]) -> Result<String, DecodeError> {
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
-        bad(end_of(&String::from_utf8_lossy(before)), format!("the byte {byte:#04x}"))
+        decode_error(end_position(&String::from_utf8_lossy(before)), format!("the byte {byte:#04x}"))
     })
 }
 
-fn utf16(bytes: &[u8], unit_of: fn([u8; 2]) -> u16) -> Result<String, Bad> {
+fn utf16(bytes: &[u8], unit_of: fn([u8; 2]) -> u16) -> Result<String, DecodeError> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let mut text = String::with_capacity(bytes.len());
     for c in char::decode_utf16(pairs.iter().map(|pair| unit_of(*pair))) {
         match c {
             Ok(c) => text.push(c),
             Err(error) => {
-                let found = format!("half of a surrogate pair, {:#06x}", error.unpaired_surrogate());
-                return Err(bad(end_of(&text), found));
+                let found = format!("an unpaired surrogate, {:#06x}", error.unpaired_surrogate());
+                return Err(decode_error(end_position(&text), found));
             }
         }
     }
     match rest {
         [] => Ok(text),
-        [..] => Err(bad(end_of(&text), "half of a UTF-16 unit at the end")),
+        [..] => Err(decode_error(end_position(&text), "half of a UTF-16 unit at the end")),
     }
 }
 
@@ -123,12 +124,12 @@ fn check_declaration(text: &str, encoding: &str, violations: &mut Violations) {
         return;
     }
     let severity = if is_ascii { Severity::Warning } else { Severity::Error };
-    let at = end_of(&text[..("<?xml".len() + before.len()).min(text.len())]);
+    let at = end_position(&text[..("<?xml".len() + before.len()).min(text.len())]);
     violations.push(
         severity,
         at,
         "XML declaration, encoding",
-        shown(declared),
-        format!("{encoding}, which the file is"),
+        quoted(declared),
+        format!("{encoding}, the encoding of the file"),
     );
 }

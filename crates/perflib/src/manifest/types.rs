@@ -69,13 +69,13 @@ mod tests {
         for word in words().filter(|word| *word != COMPOSITE) {
             let counter_type = type_of(word).expect(word);
             let needed = counter_type.companions();
-            for left_out in std::iter::once(None).chain((0..4).map(Some)) {
+            for omitted in std::iter::once(None).chain((0..4).map(Some)) {
                 let mut set = CounterSetInfo::new("Set", Guid::from_u128(1), InstanceType::Single);
                 let mut counter = CounterInfo::new(9, "Counter", counter_type);
                 let mut named = [None; 4];
                 for (role, needed) in needed.iter().enumerate() {
                     if let Some(companion) = needed
-                        && Some(role) != left_out
+                        && Some(role) != omitted
                     {
                         set.counters.push(CounterInfo::new(role as u32, role.to_string(), *companion));
                         named[role] = Some(role as u32);
@@ -83,8 +83,8 @@ mod tests {
                 }
                 [counter.base_id, counter.time_id, counter.frequency_id, counter.multiplier_id] = named;
                 set.counters.push(counter);
-                let is_missing = left_out.is_some_and(|role| needed[role].is_some());
-                assert_eq!(set.check().is_err(), is_missing, "{word} without {left_out:?}");
+                let is_missing = omitted.is_some_and(|role| needed[role].is_some());
+                assert_eq!(set.check().is_err(), is_missing, "{word} without {omitted:?}");
             }
         }
     }

@@ -12,9 +12,9 @@ use crate::registration::Attributes;
 
 pub(super) type Value<T> = Result<T, String>;
 
-/// A non-empty text.
-pub(super) fn some_text(text: &str) -> Value<Arc<str>> {
-    if text.is_empty() { Err("a text".into()) } else { Ok(text.into()) }
+/// A string that is not empty.
+pub(super) fn non_empty(text: &str) -> Value<Arc<str>> {
+    if text.is_empty() { Err("a string that is not empty".into()) } else { Ok(text.into()) }
 }
 
 /// The name of a provider, set or counter.
@@ -23,7 +23,7 @@ pub(super) fn name(text: &str) -> Value<Arc<str>> {
         return Err(format!("1 to {MAX_NAME_UNITS} characters"));
     }
     if text.chars().any(char::is_control) {
-        return Err("a text of one line, without control characters".into());
+        return Err("a single line without control characters".into());
     }
     Ok(text.into())
 }
@@ -74,19 +74,19 @@ pub(super) fn symbol(text: &str) -> Value<Option<Arc<str>>> {
     if !is_identifier {
         return Err("a C identifier".into());
     }
-    if C_WORDS.split_ascii_whitespace().any(|word| word == text) {
+    if C_KEYWORDS.split_ascii_whitespace().any(|word| word == text) {
         return Err("a C identifier that is not a keyword of C or C++".into());
     }
     Ok(Some(text.into()))
 }
 
 /// A C identifier.
-pub(super) fn some_symbol(text: &str) -> Value<Arc<str>> {
+pub(super) fn required_symbol(text: &str) -> Value<Arc<str>> {
     symbol(text)?.ok_or_else(|| "a C identifier".into())
 }
 
 /// Keywords of C and C++.
-const C_WORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t \
+const C_KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t \
     class compl const const_cast constexpr continue decltype default delete do double dynamic_cast else enum explicit \
     export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr \
     operator or or_eq private protected public register reinterpret_cast restrict return short signed sizeof static \

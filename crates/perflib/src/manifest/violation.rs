@@ -147,16 +147,16 @@ impl Violations {
     }
 }
 
-/// Quotes a text for use in messages: at most a hundred characters, with control characters escaped.
-pub(super) fn shown(text: &str) -> String {
-    const SHOWN: usize = 100;
-    let mut shown = String::from("'");
-    for c in text.chars().take(SHOWN) {
+/// Quotes a string for use in messages: at most a hundred characters, with control characters escaped.
+pub(super) fn quoted(text: &str) -> String {
+    const MAX_CHARS: usize = 100;
+    let mut quoted = String::from("'");
+    for c in text.chars().take(MAX_CHARS) {
         match c {
-            '\'' | '"' | '\\' => shown.push(c),
-            c => shown.extend(c.escape_debug()),
+            '\'' | '"' | '\\' => quoted.push(c),
+            c => quoted.extend(c.escape_debug()),
         }
     }
-    shown.push_str(if text.chars().nth(SHOWN).is_some() { "...'" } else { "'" });
-    shown
+    quoted.push_str(if text.chars().nth(MAX_CHARS).is_some() { "...'" } else { "'" });
+    quoted
 }

@@ -22,11 +22,11 @@ pub(super) fn parse<'a>(
     lines: &Lines<'_>,
     violations: &mut Violations,
 ) -> Option<Document<'a>> {
-    let wrong = |at: Position, found: String, expected: String, violations: &mut Violations| {
+    let reject = |at: Position, found: String, expected: String, violations: &mut Violations| {
         violations.push(Severity::Error, at, "XML", found, expected);
     };
-    if let Err((offset, found, expected)) = check_bounds(text) {
-        wrong(lines.position(offset), found, expected, violations);
+    if let Err((offset, found, expected)) = check_limits(text) {
+        reject(lines.position(offset), found, expected, violations);
         return None;
     }
     // Document types are not allowed, because their entities can expand without bound and manifests do not need them.
@@ -44,7 +44,7 @@ pub(super) fn parse<'a>(
             let words = words.replace(&format!(" at {}", error.pos()), "");
             // The message can contain names from the file.
             let words = words.replace(char::is_control, "?");
-            wrong(
+            reject(
                 at,
                 format!("broken XML ({words})"),
                 "well-formed XML without a document type".to_owned(),
@@ -55,9 +55,10 @@ pub(super) fn parse<'a>(
     }
 }
 
-type TooMuch = (usize, String, String);
+/// The offset of the violation, and descriptions of what was found and what was expected.
+type LimitExceeded = (usize, String, String);
 
-fn check_bounds(text: &str) -> Result<(), TooMuch> {
+fn check_limits(text: &str) -> Result<(), LimitExceeded> {
     for (byte, what) in [(b'<', "tags"), (b'=', "equals signs")] {
         let mut indexes = text.bytes().enumerate().filter(|(_, found)| *found == byte);
         if let Some((offset, _)) = indexes.nth(MAX_MARKUP) {
@@ -82,7 +83,7 @@ fn check_bounds(text: &str) -> Result<(), TooMuch> {
 }
 
 /// Checks the number of attributes of a tag, and returns the tag's length.
-fn check_tag(rest: &str, offset: usize, namespaces: &mut usize) -> Result<usize, TooMuch> {
+fn check_tag(rest: &str, offset: usize, namespaces: &mut usize) -> Result<usize, LimitExceeded> {
     let mut quote = None;
     let (mut attributes, mut name_start) = (0, 1);
     for (index, byte) in rest.bytes().enumerate().skip(1) {

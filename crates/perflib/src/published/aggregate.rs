@@ -29,7 +29,7 @@ pub(super) struct Functions {
 #[derive(Clone, Copy, Debug)]
 struct Function {
     /// Whether the counter's formula compares two samples, so that a new instance can affect the result.
-    is_difference: bool,
+    needs_two_samples: bool,
     value: Option<Aggregate>,
     base: Aggregate,
     is_double: bool,
@@ -46,10 +46,11 @@ pub(super) struct Accumulator {
     second: i128,
     multi_count: u32,
     /// The timestamp, if the second number is not a base.
-    stamp: Option<i64>,
+    timestamp: Option<i64>,
     /// Whether any value is 64 bits wide.
     is_wide: bool,
-    failed: Option<Status>,
+    /// The status of a value that could not be read.
+    error: Option<Status>,
 }
 
 impl Functions {
@@ -64,7 +65,7 @@ impl Functions {
     pub(super) fn are_reset_by_new_instances(&self) -> bool {
         let is_sum = |function: &Function| {
             let is_total = function.value.is_none_or(|value| value == Aggregate::Total);
-            !function.is_difference || is_total && function.base == Aggregate::Total
+            !function.needs_two_samples || is_total && function.base == Aggregate::Total
         };
         !self.by_position.iter().all(is_sum)
     }
@@ -72,7 +73,7 @@ impl Functions {
     /// Adds the value of an instance, or the combined value of `history` ended instances.
     pub(super) fn push(
         &self,
-        to: &mut Accumulator,
+        accumulator: &mut Accumulator,
         position: usize,
         source: &Source,
         raw: RawValue,
@@ -85,52 +86,61 @@ impl Functions {
             // The value was never set.
             Status::NO_DATA => return,
             status => {
-                to.failed = Some(status);
+                accumulator.error = Some(status);
                 return;
             }
         }
-        let of_extremes = matches!(value, Aggregate::Minimum | Aggregate::Maximum);
-        if history.is_some() && of_extremes && source.keeps_sums {
+        let is_extreme = matches!(value, Aggregate::Minimum | Aggregate::Maximum);
+        if history.is_some() && is_extreme && source.is_history_sum {
             return;
         }
-        to.is_wide |= source.is_wide();
-        let is_first = to.count == 0;
-        to.count += i128::from(history.unwrap_or(1));
+        accumulator.is_wide |= source.is_wide();
+        let is_first = accumulator.count == 0;
+        accumulator.count += i128::from(history.unwrap_or(1));
         if function.is_double {
-            to.double = if is_first { raw.as_double() } else { function.double(to.double, raw.as_double()) };
+            accumulator.double = if is_first {
+                raw.as_double()
+            } else {
+                function.combine_doubles(accumulator.double, raw.as_double())
+            };
         } else {
-            to.first = combine(value, is_first, to.first, raw.first.into());
+            accumulator.first = combine(value, is_first, accumulator.first, raw.first.into());
         }
-        if source.stamp().is_some() {
-            to.stamp = Some(raw.second);
+        if source.stamp_index().is_some() {
+            accumulator.timestamp = Some(raw.second);
         } else {
-            to.second = combine(function.base, is_first, to.second, raw.second.into());
+            accumulator.second = combine(function.base, is_first, accumulator.second, raw.second.into());
         }
-        to.multi_count =
-            if is_first { raw.multi_count } else { to.multi_count.wrapping_add(raw.multi_count) };
+        accumulator.multi_count =
+            if is_first { raw.multi_count } else { accumulator.multi_count.wrapping_add(raw.multi_count) };
     }
 
     /// The aggregate of the values that were added.
-    pub(super) fn value(&self, of: &Accumulator, position: usize) -> RawValue {
+    pub(super) fn value(&self, accumulator: &Accumulator, position: usize) -> RawValue {
         let Some(function) = self.by_position.get(position) else { return RawValue::error(Status::NO_DATA) };
         let Some(value) = function.value else { return RawValue::error(Status::NO_INSTANCE) };
-        if let Some(status) = of.failed {
+        if let Some(status) = accumulator.error {
             return RawValue::error(status);
         }
-        if of.count == 0 {
+        if accumulator.count == 0 {
             return RawValue::error(Status::NO_DATA);
         }
-        let mean = |function, sum: i128| if function == Aggregate::Average { sum / of.count } else { sum };
-        let (first, second) = (mean(value, of.first), mean(function.base, of.second));
-        let mut raw = RawValue::new(first as i64, of.stamp.unwrap_or(second as i64));
-        if function.is_dword && !of.is_wide {
+        let mean =
+            |function, sum: i128| if function == Aggregate::Average { sum / accumulator.count } else { sum };
+        let (first, second) = (mean(value, accumulator.first), mean(function.base, accumulator.second));
+        let mut raw = RawValue::new(first as i64, accumulator.timestamp.unwrap_or(second as i64));
+        if function.is_dword && !accumulator.is_wide {
             raw.first &= i64::from(u32::MAX);
         }
         if function.is_double {
-            let double = if value == Aggregate::Average { of.double / of.count as f64 } else { of.double };
+            let double = if value == Aggregate::Average {
+                accumulator.double / accumulator.count as f64
+            } else {
+                accumulator.double
+            };
             raw.first = double.to_bits() as i64;
         }
-        raw.multi_count = of.multi_count;
+        raw.multi_count = accumulator.multi_count;
         raw
     }
 }
@@ -150,7 +160,7 @@ impl Function {
             Some(defined) => *defined,
         };
         Self {
-            is_difference: counter.counter_type.needs_two_samples(),
+            needs_two_samples: counter.counter_type.needs_two_samples(),
             value,
             base,
             is_double: counter.counter_type.formula() == Some(Formula::Double),
@@ -158,7 +168,7 @@ impl Function {
         }
     }
 
-    fn double(&self, before: f64, value: f64) -> f64 {
+    fn combine_doubles(&self, before: f64, value: f64) -> f64 {
         match self.value {
             Some(Aggregate::Minimum) => before.min(value),
             Some(Aggregate::Maximum) => before.max(value),
@@ -257,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_history_counts_as_instances() {
+    fn the_history_of_ended_instances_is_aggregated() {
         let history = Some((2, (60, 6)));
         let of = |kind, function, cell| {
             let raw = aggregate(kind, function, cell, &[(30, 3)], history);
@@ -270,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_is_not_zero() {
+    fn an_aggregate_of_no_values_is_an_error() {
         let none = aggregate(T::LARGE_RAWCOUNT, Aggregate::Total, CellKind::Plain, &[], None);
         assert_eq!(none.status, Status::NO_DATA);
         let elapsed = aggregate(T::ELAPSED_TIME, Aggregate::Total, CellKind::Plain, &[(1, 2)], None);

@@ -9,7 +9,7 @@ use tachograph_schema::IgnorePoison;
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{OpenError, SetReader};
 
-use super::group::Group;
+use super::group::MemberGroup;
 use super::member::{GroupKey, Member};
 use crate::provider::CollectionId;
 
@@ -25,7 +25,7 @@ pub(crate) struct Catalog {
 #[derive(Debug, Default)]
 struct State {
     folders: Vec<WatchedFolder>,
-    groups: HashMap<GroupKey, Arc<Group>>,
+    groups: HashMap<GroupKey, Arc<MemberGroup>>,
     /// The collection of the last scan, so that folders are scanned only once per collection.
     scanned_for: Option<CollectionId>,
     /// The open files, by device and inode.
@@ -41,7 +41,7 @@ struct WatchedFolder {
     version: u64,
     files: BTreeMap<String, FileState>,
     /// Whether the last scan found unfinished files, which may belong to a dead writer.
-    has_unready: bool,
+    has_unfinished: bool,
     /// The reason that the folder, or some of its files, cannot be read.
     error: Option<Arc<str>>,
 }
@@ -53,7 +53,7 @@ enum FileState {
     /// Complete, but no longer published: either a leftover file that cannot be removed, or one that is about to be
     /// closed.
     Unpublished,
-    /// Already open, through another path to the folder or another name of the file.
+    /// Already open, through another path to the folder or another hard link to the file.
     Duplicate,
     /// A file of another user that cannot be read for lack of permission.
     Hidden,
@@ -81,7 +81,7 @@ impl Catalog {
             }
             state.scan()
         };
-        // Sets that no query collects are not retired anywhere else.
+        // This is the only place that retires the files of sets that no query collects.
         if has_changed {
             self.retire_dead();
         }
@@ -101,19 +101,20 @@ impl Catalog {
     fn retire_dead(&self) {
         let members: Vec<_> = self.state().groups.values().flat_map(|group| group.members()).collect();
         members.iter().filter(|member| !member.is_alive()).for_each(|member| self.retire(member));
-        let is_needed = |group: &Arc<Group>| Arc::strong_count(group) > 1 || !group.members().is_empty();
+        let is_needed =
+            |group: &Arc<MemberGroup>| Arc::strong_count(group) > 1 || !group.members().is_empty();
         self.state().groups.retain(|_, group| is_needed(group));
     }
 
     /// The groups that have at least one file, in arbitrary order.
-    pub(crate) fn groups(&self) -> Vec<Arc<Group>> {
+    pub(crate) fn groups(&self) -> Vec<Arc<MemberGroup>> {
         self.state().groups.values().filter(|group| !group.members().is_empty()).cloned().collect()
     }
 
     /// The group for a set and owner, which can be empty.
-    pub(crate) fn group(&self, key: GroupKey) -> Arc<Group> {
+    pub(crate) fn group(&self, key: GroupKey) -> Arc<MemberGroup> {
         let mut state = self.state();
-        Arc::clone(state.groups.entry(key).or_insert_with(|| Arc::new(Group::new(key))))
+        Arc::clone(state.groups.entry(key).or_insert_with(|| Arc::new(MemberGroup::new(key))))
     }
 
     /// Closes a file whose writer is dead, and deletes the file if permitted.
@@ -125,9 +126,9 @@ impl Catalog {
         }
         member.folder.remove_if_abandoned(&member.file_name);
         for watched in &mut state.folders {
-            let is_it =
+            let is_member =
                 |found: &FileState| matches!(found, FileState::Member(known) if Arc::ptr_eq(known, member));
-            if watched.files.get(&*member.file_name).is_some_and(is_it) {
+            if watched.files.get(&*member.file_name).is_some_and(is_member) {
                 watched.files.remove(&*member.file_name);
                 // Scan again, because another file may have the name now.
                 watched.version = 0;
@@ -173,8 +174,8 @@ impl State {
             };
             let watched = &mut self.folders[index];
             let is_unchanged = version != 0 && version == watched.version;
-            if !is_unchanged || watched.has_unready {
-                watched.has_unready = folder.remove_unfinished();
+            if !is_unchanged || watched.has_unfinished {
+                watched.has_unfinished = folder.remove_unfinished();
             }
             if is_unchanged {
                 continue;
@@ -219,7 +220,7 @@ impl State {
             if let FileState::Member(member) = &found {
                 if self.open_files.insert(member.file_id) {
                     let key = member.key;
-                    let group = self.groups.entry(key).or_insert_with(|| Arc::new(Group::new(key)));
+                    let group = self.groups.entry(key).or_insert_with(|| Arc::new(MemberGroup::new(key)));
                     group.add(Arc::clone(member));
                 } else {
                     found = FileState::Duplicate;

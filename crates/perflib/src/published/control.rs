@@ -20,7 +20,7 @@ use tachograph_shm::control::{Kind, Request};
 use super::member::Member;
 use super::requested_counters::RequestedCounters;
 use crate::block::WILDCARD_ID;
-use crate::provider::{CollectionId, TIME_TO_PREPARE};
+use crate::provider::{CollectionId, MAX_PREPARE_TIME};
 use crate::{ErrorCode, Failure};
 use wire::Wire;
 
@@ -309,7 +309,7 @@ fn timeout(member: &Member) -> Failure {
     let reason = format!(
         "{} did not answer in time ({} ms for all providers of a collection)",
         describe(member),
-        TIME_TO_PREPARE.as_millis()
+        MAX_PREPARE_TIME.as_millis()
     );
     Failure::new(ErrorCode::TIMEOUT, Arc::<str>::from(reason))
 }

@@ -10,7 +10,7 @@ use super::requested_counters::RequestedCounters;
 
 /// The processes of one user that publish a set. The catalog adds and removes members.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct MemberGroup {
     key: GroupKey,
     members: Mutex<Vec<Arc<Member>>>,
     /// Increases when a member is added or removed.
@@ -18,7 +18,7 @@ pub(crate) struct Group {
     requested: RequestedCounters,
 }
 
-impl Group {
+impl MemberGroup {
     pub(super) fn new(key: GroupKey) -> Self {
         Self {
             key,

@@ -9,8 +9,8 @@ use crate::InstanceKey;
 
 /// The keys of a file's instances, in the order of their slots.
 ///
-/// While the instances are the same as in the previous collection, `before` is only traversed. From the first
-/// difference on, the keys are moved to `now`.
+/// While the instances are the same as in the previous collection, `before` is only traversed. At the first
+/// difference, the keys visited so far are moved to `now`, where the remaining keys are added.
 #[derive(Debug, Default)]
 pub(super) struct InstanceKeys {
     before: Vec<Known>,
@@ -20,14 +20,14 @@ pub(super) struct InstanceKeys {
     /// The number of keys in `before` that were visited.
     visited: usize,
     name: String,
-    is_one_gone: bool,
+    is_any_gone: bool,
     /// Whether an instance was skipped because its name could not be read.
     has_nameless: bool,
 }
 
 #[derive(Debug)]
 struct Known {
-    number: u64,
+    serial: u64,
     slot: usize,
     /// `None` after the key was moved to `now`.
     key: Option<Arc<InstanceKey>>,
@@ -41,20 +41,20 @@ impl InstanceKeys {
         self.visited = 0;
         // An instance that was skipped last time may now appear with values that it counted earlier, so totals are
         // incomparable, as if an instance were gone.
-        self.is_one_gone = std::mem::take(&mut self.has_nameless);
+        self.is_any_gone = std::mem::take(&mut self.has_nameless);
     }
 
-    /// The key of the next instance: the cached key, or a new one that `make` creates from the instance's name. `None`
-    /// if the name cannot be read now; the next traversal will try again.
+    /// The key of the next instance: the cached key, or a new one that `make_key` creates from the instance's name.
+    /// `None` if the name cannot be read now; the next traversal will try again.
     #[inline]
     pub(super) fn next(
         &mut self,
         instance: &Instance<'_>,
-        make: impl FnOnce(&str) -> InstanceKey,
+        make_key: impl FnOnce(&str) -> InstanceKey,
     ) -> Option<&Arc<InstanceKey>> {
-        let is_it = |known: &Known| known.slot == instance.slot() && known.number == instance.serial();
-        if self.has_changed || !self.before.get(self.visited).is_some_and(is_it) {
-            return self.next_changed(instance, make);
+        let matches = |known: &Known| known.slot == instance.slot() && known.serial == instance.serial();
+        if self.has_changed || !self.before.get(self.visited).is_some_and(matches) {
+            return self.next_changed(instance, make_key);
         }
         let known = &self.before[self.visited];
         self.visited += 1;
@@ -65,23 +65,23 @@ impl InstanceKeys {
     fn next_changed(
         &mut self,
         instance: &Instance<'_>,
-        make: impl FnOnce(&str) -> InstanceKey,
+        make_key: impl FnOnce(&str) -> InstanceKey,
     ) -> Option<&Arc<InstanceKey>> {
         self.change();
-        let (slot, number) = (instance.slot(), instance.serial());
+        let (slot, serial) = (instance.slot(), instance.serial());
         // Slots are visited in order, so instances with lower slots that were not visited are gone.
         while let Some(known) = self.before.get(self.visited)
             && known.slot < slot
         {
             self.visited += 1;
-            self.is_one_gone = true;
+            self.is_any_gone = true;
         }
         let key = match self.before.get_mut(self.visited) {
             Some(known) if known.slot == slot => {
                 self.visited += 1;
-                let is_it = known.number == number;
-                self.is_one_gone |= !is_it;
-                if is_it { known.key.take() } else { None }
+                let matches = known.serial == serial;
+                self.is_any_gone |= !matches;
+                if matches { known.key.take() } else { None }
             }
             _ => None,
         };
@@ -89,7 +89,7 @@ impl InstanceKeys {
             Some(key) => key,
             None if instance.read_name(&mut self.name) => {
                 clean_in_place(&mut self.name);
-                Arc::new(make(&self.name))
+                Arc::new(make_key(&self.name))
             }
             None => {
                 self.has_nameless = true;
@@ -97,11 +97,11 @@ impl InstanceKeys {
             }
         };
         let index = self.now.len();
-        self.now.push(Known { number, slot, key: None });
+        self.now.push(Known { serial, slot, key: None });
         Some(self.now[index].key.insert(key))
     }
 
-    /// Switches to `now`, because the instances differ from `before` from here on.
+    /// Switches to `now`, because the next instance differs from `before`.
     fn change(&mut self) {
         if !self.has_changed {
             self.has_changed = true;
@@ -113,19 +113,19 @@ impl InstanceKeys {
     /// Removes the last instance, because it ended while it was being read.
     pub(super) fn pop(&mut self) {
         self.change();
-        self.is_one_gone |= self.now.pop().is_some();
+        self.is_any_gone |= self.now.pop().is_some();
     }
 
     /// Ends the traversal. Returns whether an instance of the previous collection is gone.
     pub(super) fn end(&mut self) -> bool {
-        self.is_one_gone |= self.visited < self.before.len();
+        self.is_any_gone |= self.visited < self.before.len();
         if self.has_changed {
             std::mem::swap(&mut self.before, &mut self.now);
             self.visited = self.before.len();
             self.has_changed = false;
         }
         self.before.truncate(self.visited);
-        self.is_one_gone
+        self.is_any_gone
     }
 
     /// The number of instances traversed so far.
@@ -137,9 +137,9 @@ impl InstanceKeys {
 
 /// The identity of an instance, computed from the random number of its file and the instance's serial number in the
 /// file. It is never 0 and never reused.
-pub(super) fn identity(unique: u64, number: u64) -> u64 {
+pub(super) fn identity(unique: u64, serial: u64) -> u64 {
     // The finalizer of MurmurHash3 is invertible, so two instances of a file never have the same identity.
-    let mut mixed = unique ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut mixed = unique ^ serial.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     for factor in [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53_u64] {
         mixed = (mixed ^ mixed >> 33).wrapping_mul(factor);
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::group::Group;
+use super::group::MemberGroup;
 use super::member::Member;
 use super::names::cleaned;
 use super::process_reader::count_instances;
@@ -70,7 +70,7 @@ pub struct Publisher {
 }
 
 /// The processes of a group that are alive.
-pub(crate) fn publishers_of(group: &Group) -> Vec<Publisher> {
+pub(crate) fn publishers_of(group: &MemberGroup) -> Vec<Publisher> {
     let members = group.members();
     let living = members.iter().filter(|member| member.is_alive());
     let publisher = |member: &Arc<Member>| Publisher {

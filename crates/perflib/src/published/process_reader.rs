@@ -93,8 +93,8 @@ impl ProcessReader {
     }
 
     /// Records whether this collection has read the process. If this differs from the last collection, the total is
-    /// reset, so that values counted while the process was omitted do not appear as growth. For a new process, the total
-    /// is reset only if new instances make it incomparable.
+    /// reset, so that values counted while the process was omitted do not appear as growth. For a new process, the
+    /// total is reset only if new instances make it incomparable.
     pub(super) fn set_was_read(&mut self, is_read: bool, total: &mut TotalRow) {
         let is_reset = match self.was_read.replace(is_read) {
             Some(was_read) => was_read != is_read,
@@ -166,7 +166,7 @@ impl ProcessReader {
         let (unique, process) = (member.unique, member.process as u32);
         let is_single = info.instance_type == InstanceType::Single;
         let is_aggregate = requested.total;
-        let mut is_too_much = false;
+        let mut exceeds_limits = false;
         let mut has_history = false;
         let count_before = keys.len();
         keys.begin();
@@ -178,10 +178,10 @@ impl ProcessReader {
                 }
                 return;
             }
-            if is_single && keys.len() > 0 || is_too_much {
+            if is_single && keys.len() > 0 || exceeds_limits {
                 return;
             }
-            is_too_much = keys.len() >= max_instances || rows.all_values().len() >= MAX_VALUES;
+            exceeds_limits = keys.len() >= max_instances || rows.all_values().len() >= MAX_VALUES;
             let Some(key) = keys.next(instance, |name| match is_single {
                 true => {
                     InstanceKey::new(process_key.full_name(), process, identity(unique, instance.serial()))
@@ -191,10 +191,10 @@ impl ProcessReader {
                 return;
             };
             // An instance with an empty name has no row, because paths and identifiers cannot select it.
-            let is_row = requested.instances
+            let has_row = requested.instances
                 && !key.full_name().is_empty()
                 && (requested.all_names || rows.wants_instance(key.full_name(), key.id()));
-            if !is_row && !is_aggregate {
+            if !has_row && !is_aggregate {
                 return;
             }
             rows.push_with(key, |values| plan.read(sources, instance, &stamps, values));
@@ -207,17 +207,17 @@ impl ProcessReader {
             if is_aggregate {
                 total.push(sources, rows.values(row));
             }
-            if !is_row {
+            if !has_row {
                 rows.truncate(row);
             }
         });
-        let is_one_gone = keys.end();
-        let is_one_new = keys.len() > count_before || is_one_gone;
-        let is_reset = is_one_gone && info.instance_type != InstanceType::SingleAggregateHistory;
-        if is_reset || is_one_new && count_before > 0 && total.is_reset_by_new_instances(sources) {
+        let is_any_gone = keys.end();
+        let is_any_new = keys.len() > count_before || is_any_gone;
+        let is_reset = is_any_gone && info.instance_type != InstanceType::SingleAggregateHistory;
+        if is_reset || is_any_new && count_before > 0 && total.is_reset_by_new_instances(sources) {
             total.epoch += 1;
         }
-        if is_too_much {
+        if exceeds_limits {
             let reason = format!("more than {MAX_INSTANCES} instances or {MAX_VALUES} values");
             return Err(Failure::new(ErrorCode::NO_SYSTEM_RESOURCES, reason));
         }

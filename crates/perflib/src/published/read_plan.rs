@@ -22,15 +22,15 @@ struct Step {
     position: usize,
 }
 
-/// Where the second number of a raw value comes from.
+/// How to read a raw value.
 #[derive(Clone, Copy, Debug)]
 enum Method {
-    /// The timestamp with this index in [`Stamps`].
-    Stamped(u8),
-    /// The base in the same cell.
-    WithBase,
-    /// Another place, which [`Source::read`] knows.
-    BySource,
+    /// The second number is the item with this index in [`Stamps`].
+    WithStamp(u8),
+    /// The second number is the base in the same cell.
+    BaseInCell,
+    /// The raw value has several cells, which [`Source::read`] reads.
+    SeveralCells,
     /// The file does not have the counter.
     Missing,
 }
@@ -77,9 +77,9 @@ impl Step {
     #[inline(always)]
     fn read(&self, instance: &Instance<'_>, stamps: &Stamps, value: &mut RawValue) -> bool {
         let stamp = match self.method {
-            Method::Stamped(stamp) => Some(stamps.get(stamp)),
-            Method::WithBase => None,
-            Method::BySource | Method::Missing => return false,
+            Method::WithStamp(stamp) => Some(stamps.get(stamp)),
+            Method::BaseInCell => None,
+            Method::SeveralCells | Method::Missing => return false,
         };
         let Some(reading) = instance.value_at(&self.cell) else { return false };
         value.first = (reading.value & self.mask) as i64;
@@ -99,11 +99,11 @@ impl Step {
 
 impl Method {
     fn of(source: &Source) -> Self {
-        match source.stamp() {
-            _ if source.has_companions() => Self::BySource,
-            Some(stamp) => Self::Stamped(stamp),
-            None if source.is_with_base() => Self::WithBase,
-            None => Self::BySource,
+        match source.stamp_index() {
+            _ if source.has_companions() => Self::SeveralCells,
+            Some(stamp) => Self::WithStamp(stamp),
+            None if source.has_base_in_cell() => Self::BaseInCell,
+            None => Self::SeveralCells,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tachograph_shm::control::Kind;
 
 use super::catalog::Catalog;
-use super::group::Group;
+use super::group::MemberGroup;
 use super::process_reader::{MAX_INSTANCES, ProcessReader, RequestedRows};
 use super::total_row::TotalRow;
 use crate::registration::CounterSetInfo;
@@ -17,7 +17,7 @@ use crate::{CollectionId, ErrorCode, Failure, Provider, Rows};
 pub(super) struct PublishedSet {
     info: Arc<CounterSetInfo>,
     catalog: Arc<Catalog>,
-    group: Arc<Group>,
+    group: Arc<MemberGroup>,
     /// The group's generation when `processes` was last updated.
     generation: u64,
     processes: Vec<ProcessReader>,
@@ -25,7 +25,7 @@ pub(super) struct PublishedSet {
 }
 
 impl PublishedSet {
-    pub(super) fn new(info: Arc<CounterSetInfo>, catalog: Arc<Catalog>, group: Arc<Group>) -> Self {
+    pub(super) fn new(info: Arc<CounterSetInfo>, catalog: Arc<Catalog>, group: Arc<MemberGroup>) -> Self {
         let total = TotalRow::new(&info);
         Self { info, catalog, group, generation: 0, processes: Vec::new(), total }
     }

@@ -6,31 +6,32 @@ use std::sync::Arc;
 use tachograph_counters::{CounterType, Formula, RawValue, Size, Status, TimeBase};
 use tachograph_shm::{Attributes, CellKind, CellLocation, CounterInfo, CounterSetInfo, Instance};
 
-use crate::rows::SecondNumber;
+use crate::rows::SecondNumberKind;
 use crate::{FREQUENCY, Timestamps};
 
 /// Where the second number of a raw value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Second {
+enum SecondLocation {
+    /// Always 0.
     Zero,
+    /// The performance clock at the time of the collection.
     Ticks,
+    /// The system time of the collection.
     SystemTime,
-    /// The base in the same cell.
-    Base,
-    /// Another cell, which contains a base or an object clock.
-    Cell {
-        cell: CellLocation,
-        mask: u64,
-    },
+    /// The base in the cell of the value.
+    SameCell,
+    /// Another cell, which contains a base, or a clock that the provider itself supplies.
+    OtherCell { cell: CellLocation, mask: u64 },
 }
 
-/// The timestamps of a collection, indexed by [`Source::stamp`].
+/// The second numbers that do not depend on the instance: 0 and the timestamps of the collection. Indexed by
+/// [`Source::stamp_index`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamps([i64; 3]);
 
-const NO_STAMP: u8 = 0;
-const TICKS: u8 = 1;
-const SYSTEM_TIME: u8 = 2;
+const ZERO_INDEX: u8 = 0;
+const TICKS_INDEX: u8 = 1;
+const SYSTEM_TIME_INDEX: u8 = 2;
 
 impl Stamps {
     pub(super) fn of(at: &Timestamps) -> Self {
@@ -38,8 +39,8 @@ impl Stamps {
     }
 
     #[inline]
-    pub(super) fn get(&self, stamp: u8) -> i64 {
-        self.0.get(usize::from(stamp)).copied().unwrap_or_default()
+    pub(super) fn get(&self, index: u8) -> i64 {
+        self.0.get(usize::from(index)).copied().unwrap_or_default()
     }
 }
 
@@ -50,15 +51,15 @@ pub(super) struct Source {
     pub(super) cell: CellLocation,
     /// The bits of the cell that belong to the value.
     pub(super) mask: u64,
-    second: Second,
+    second: SecondLocation,
     multiplier: Option<CellLocation>,
-    /// The cell with the frequency of the clock that measures the value and the time.
+    /// The cell with the frequency of the clock that the provider supplies, in ticks per second.
     frequency: Option<CellLocation>,
     /// Whether this is a counter by reference, whose value is missing until the provider sets it.
     is_by_reference: bool,
     /// Whether the counter's history of ended instances is a sum.
-    pub(super) keeps_sums: bool,
-    is_difference: bool,
+    pub(super) is_history_sum: bool,
+    needs_two_samples: bool,
 }
 
 /// The sources of a set's counters in one file, in the order of registration.
@@ -73,16 +74,16 @@ impl Sources {
     /// Locates the counters of a registration in a file with this description. A counter has no source if the file does
     /// not have it, or has it with another type or other companions.
     pub(super) fn new(info: &CounterSetInfo, description: &CounterSetInfo) -> Self {
-        let is_other_set = description.instance_type != info.instance_type;
-        // Reversed, so that the first of several counters with equal ids is found.
+        let has_other_instance_type = description.instance_type != info.instance_type;
+        // Reversed, so that if several counters have the same id, the first one is found.
         let indexes = description.counters.iter().enumerate().rev();
         let indexes: HashMap<u32, usize> = indexes.map(|(index, counter)| (counter.id, index)).collect();
         let cells = CellLocation::of_all(description);
         let source = |counter: &CounterInfo| {
             let index = *indexes.get(&counter.id)?;
             let described = &description.counters[index];
-            let is_it = !is_other_set && is_same(counter, described);
-            is_it.then(|| Source::new(described, cells[index], description, &indexes, &cells))
+            let is_compatible = !has_other_instance_type && is_same(counter, described);
+            is_compatible.then(|| Source::new(described, cells[index], description, &indexes, &cells))
         };
         let by_position: Vec<_> = info.counters.iter().map(source).collect();
         let differs = by_position.contains(&None) || description.counters.len() != info.counters.len();
@@ -94,7 +95,8 @@ impl Sources {
         self.by_position.get(position)?.as_ref()
     }
 
-    /// Whether any counter's formula uses the difference of a base or time that is stored in another cell.
+    /// Whether any counter's formula uses the change, between two samples, of a base or time that is stored in another
+    /// cell.
     pub(super) fn has_separate_bases(&self) -> bool {
         self.by_position.iter().flatten().any(Source::has_separate_base)
     }
@@ -119,7 +121,7 @@ impl Source {
         cells: &[CellLocation],
     ) -> Self {
         let counter_type = counter.counter_type;
-        let with_cell = |id: Option<u32>| {
+        let cell_of = |id: Option<u32>| {
             let index = *indexes.get(&id?)?;
             (description.counters[index].cell != CellKind::None).then_some(cells[index])
         };
@@ -127,25 +129,25 @@ impl Source {
             let base = id.and_then(|id| indexes.get(&id));
             base.map_or(u64::MAX, |&index| mask(description.counters[index].counter_type))
         };
-        let time = with_cell(counter.time_id);
-        let second = match SecondNumber::of(counter) {
-            SecondNumber::None => Second::Zero,
-            SecondNumber::Base if counter.cell.has_base() => Second::Base,
-            SecondNumber::Base => match with_cell(counter.base_id) {
-                Some(cell) => Second::Cell { cell, mask: mask_of(counter.base_id) },
-                None => Second::Zero,
+        let time = cell_of(counter.time_id);
+        let second = match SecondNumberKind::of(counter) {
+            SecondNumberKind::None => SecondLocation::Zero,
+            SecondNumberKind::Base if counter.cell.has_base() => SecondLocation::SameCell,
+            SecondNumberKind::Base => match cell_of(counter.base_id) {
+                Some(cell) => SecondLocation::OtherCell { cell, mask: mask_of(counter.base_id) },
+                None => SecondLocation::Zero,
             },
             stamp => match time.filter(|_| counter_type.time_base() == TimeBase::Object) {
-                Some(cell) => Second::Cell { cell, mask: u64::MAX },
-                None if stamp == SecondNumber::Ticks => Second::Ticks,
-                None => Second::SystemTime,
+                Some(cell) => SecondLocation::OtherCell { cell, mask: u64::MAX },
+                None if stamp == SecondNumberKind::Ticks => SecondLocation::Ticks,
+                None => SecondLocation::SystemTime,
             },
         };
-        // Only an elapsed time needs the frequency of the object clock. Other counters are fractions of the clock's
-        // time.
+        // Only an elapsed time is converted to seconds. The other formulas divide by the change of the provider's
+        // clock, so its frequency cancels out.
         let has_frequency = counter_type.formula() == Some(Formula::Elapsed) && time.is_some();
-        let multiplier = with_cell(counter.multiplier_id);
-        let frequency = with_cell(counter.frequency_id).filter(|_| has_frequency);
+        let multiplier = cell_of(counter.multiplier_id);
+        let frequency = cell_of(counter.frequency_id).filter(|_| has_frequency);
         Self {
             cell,
             // A value that is stored together with its base is 64 bits wide even if the counter type has 32 bits.
@@ -154,24 +156,24 @@ impl Source {
             multiplier,
             frequency,
             is_by_reference: counter.attributes.has(Attributes::BY_REFERENCE),
-            is_difference: counter_type.needs_two_samples(),
-            keeps_sums: counter.cell != CellKind::Plain || counter.stripes > 0,
+            needs_two_samples: counter_type.needs_two_samples(),
+            is_history_sum: counter.cell != CellKind::Plain || counter.stripes > 0,
         }
     }
 
     /// The index of the second number in [`Stamps`]; `None` if the second number is stored in a cell.
-    pub(super) fn stamp(&self) -> Option<u8> {
+    pub(super) fn stamp_index(&self) -> Option<u8> {
         match self.second {
-            Second::Zero => Some(NO_STAMP),
-            Second::Ticks => Some(TICKS),
-            Second::SystemTime => Some(SYSTEM_TIME),
-            Second::Base | Second::Cell { .. } => None,
+            SecondLocation::Zero => Some(ZERO_INDEX),
+            SecondLocation::Ticks => Some(TICKS_INDEX),
+            SecondLocation::SystemTime => Some(SYSTEM_TIME_INDEX),
+            SecondLocation::SameCell | SecondLocation::OtherCell { .. } => None,
         }
     }
 
     /// Whether the second number is the base in the same cell.
-    pub(super) fn is_with_base(&self) -> bool {
-        self.second == Second::Base
+    pub(super) fn has_base_in_cell(&self) -> bool {
+        self.second == SecondLocation::SameCell
     }
 
     /// Whether the counter has a multiplier, or a clock with its own frequency.
@@ -184,17 +186,18 @@ impl Source {
         self.mask == u64::MAX
     }
 
-    /// Whether the formula uses the difference of a number in another cell, which may not be 0 for a new instance.
+    /// Whether the formula uses the change of a number in another cell between two samples. In a new instance, this
+    /// number can start above 0.
     fn has_separate_base(&self) -> bool {
-        self.is_difference && matches!(self.second, Second::Cell { .. })
+        self.needs_two_samples && matches!(self.second, SecondLocation::OtherCell { .. })
     }
 
     /// The current raw value.
     pub(super) fn read(&self, instance: &Instance<'_>, stamps: &Stamps) -> RawValue {
         let Some(reading) = instance.value_at(&self.cell) else { return self.missing() };
-        let second = match (self.stamp(), self.second) {
-            (Some(stamp), _) => stamps.get(stamp),
-            (None, Second::Cell { cell, mask }) => match instance.value_at(&cell) {
+        let second = match (self.stamp_index(), self.second) {
+            (Some(index), _) => stamps.get(index),
+            (None, SecondLocation::OtherCell { cell, mask }) => match instance.value_at(&cell) {
                 Some(base) => (base.value & mask) as i64,
                 None => return self.missing(),
             },
@@ -216,7 +219,7 @@ impl Source {
             raw.multi_count = multiplier as u32;
         }
         if let Some(cell) = self.frequency {
-            // Convert from the frequency of the object clock to `FREQUENCY`.
+            // Convert from ticks of the provider's clock to ticks at `FREQUENCY`.
             let Some(frequency) = value(cell).filter(|&frequency| frequency > 0) else {
                 return self.missing();
             };

@@ -82,13 +82,13 @@ impl Added {
     /// index `n`, counted from 0. An instance for which the name is reserved comes first.
     pub(super) fn row(&self, instances: &[Arc<InstanceKey>]) -> Option<usize> {
         let nth = |name: &str, index: u32| {
-            let is_it = |instance: &Arc<InstanceKey>| {
+            let matches = |instance: &Arc<InstanceKey>| {
                 eq_ignore_case(instance.full_name(), name)
                     && self.instance_id.is_none_or(|id| id == instance.id())
             };
             let rows = |is_reserved: bool| {
                 let rows = instances.iter().enumerate();
-                rows.filter(move |(_, instance)| instance.is_reserved() == is_reserved && is_it(instance))
+                rows.filter(move |(_, instance)| instance.is_reserved() == is_reserved && matches(instance))
             };
             rows(true).chain(rows(false)).map(|(row, _)| row).nth(index as usize)
         };
@@ -102,7 +102,7 @@ impl Added {
     }
 
     /// Whether the identifier is the one that was added.
-    pub(super) fn is(&self, identifier: &Identifier) -> bool {
+    pub(super) fn matches_identifier(&self, identifier: &Identifier) -> bool {
         (self.guid, &*self.name, self.instance_id, self.counter_id)
             == (identifier.set, identifier.name.as_str(), identifier.instance_id, identifier.counter_id)
     }

@@ -70,10 +70,10 @@ impl QueriedSet {
         if !self.entry.has_listener() {
             return;
         }
-        let missing = |from: &[u32], other: &[u32]| -> Vec<u32> {
+        let difference = |from: &[u32], other: &[u32]| -> Vec<u32> {
             from.iter().filter(|id| !other.contains(id)).copied().collect()
         };
-        self.entry.update_requested(&missing(&ids, &self.notified), &missing(&self.notified, &ids));
+        self.entry.update_requested(&difference(&ids, &self.notified), &difference(&self.notified, &ids));
         self.notified = ids;
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn encode(query: &Query, out: &mut Vec<u8>) -> Result<(), ErrorCode> 
     for added in &query.added {
         let set = &query.sets[added.set];
         match set.outcome() {
-            Ok(()) => write(added, set.rows(), &mut block),
+            Ok(()) => write_result(added, set.rows(), &mut block),
             Err(failure) => block.error(failure.code),
         }
         .map_err(|error| error.code())?;
@@ -35,7 +35,7 @@ fn row_of(added: &Added, rows: &Rows) -> Result<usize, ErrorCode> {
 
 /// Writes one result. A name with wildcards always produces a result for several instances, even if it matches one or
 /// none.
-fn write(added: &Added, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), WriteError> {
+fn write_result(added: &Added, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), WriteError> {
     let ids = &*added.ids;
     if !added.has_wildcard {
         let row = match row_of(added, rows) {

@@ -8,8 +8,8 @@ use tachograph_schema::IgnorePoison;
 
 use crate::clock::Clock;
 use crate::host::Host;
-use crate::provider::{CollectionId, TIME_TO_PREPARE};
-use crate::published::group::Group;
+use crate::provider::{CollectionId, MAX_PREPARE_TIME};
+use crate::published::group::MemberGroup;
 use crate::registration::CounterSetInfo;
 use crate::{Failure, InstanceFilter, InstanceKey, Rows};
 
@@ -20,11 +20,11 @@ pub(crate) struct Entry {
     /// The number of queries that use the set.
     users: AtomicUsize,
     /// The processes that publish the set; `None` if it is not a published set.
-    pub(super) published: Option<Arc<Group>>,
+    pub(super) published: Option<Arc<MemberGroup>>,
 }
 
 impl Entry {
-    pub(super) fn new(info: Arc<CounterSetInfo>, host: Host, published: Option<Arc<Group>>) -> Self {
+    pub(super) fn new(info: Arc<CounterSetInfo>, host: Host, published: Option<Arc<MemberGroup>>) -> Self {
         Self { info, host: Mutex::new(host), users: AtomicUsize::new(0), published }
     }
 
@@ -32,7 +32,7 @@ impl Entry {
         self.host.lock().ignore_poison()
     }
 
-    /// Adds a user of the set. Each call must be matched by a call of [`release`](Self::release).
+    /// Adds a user of the set. Each call must be matched by a call to [`release`](Self::release).
     pub(crate) fn acquire(&self) {
         self.users.fetch_add(1, Ordering::AcqRel);
     }
@@ -66,7 +66,7 @@ impl Entry {
         self.acquire();
         let collection = CollectionId::next();
         self.host().request(&rows, collection);
-        self.host().prepare(&rows, collection, Instant::now() + TIME_TO_PREPARE);
+        self.host().prepare(&rows, collection, Instant::now() + MAX_PREPARE_TIME);
         rows.clear(clock.now());
         let outcome = self.host().collect(&mut rows);
         self.release();

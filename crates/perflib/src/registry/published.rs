@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Registry;
 use crate::host::Host;
-use crate::published::group::Group;
+use crate::published::group::MemberGroup;
 use crate::published::notice::{Notice, Publisher, publishers_of};
 use crate::registration::CounterSetInfo;
 use crate::{ErrorCode, Guid, Provider};
@@ -14,7 +14,7 @@ impl Registry {
     pub(crate) fn register_published(
         &mut self,
         set: Box<dyn Provider>,
-        group: Arc<Group>,
+        group: Arc<MemberGroup>,
     ) -> Result<(), ErrorCode> {
         let info = Arc::clone(set.info());
         self.add(info, Host::Inline(set), Some(group))
@@ -26,9 +26,9 @@ impl Registry {
         &mut self,
         other: &Self,
         info: &CounterSetInfo,
-        group: &Arc<Group>,
+        group: &Arc<MemberGroup>,
     ) -> bool {
-        let has_group = |known: &Arc<Group>| Arc::ptr_eq(known, group);
+        let has_group = |known: &Arc<MemberGroup>| Arc::ptr_eq(known, group);
         self.share_entry(other, |entry| {
             *entry.info == *info && entry.published.as_ref().is_some_and(has_group)
         })

@@ -14,18 +14,18 @@ impl Rows {
     /// The value of a counter in a raw data block; `None` if it cannot be read now. The value of a companion is taken
     /// from the raw value of the counter that it belongs to.
     pub fn block_value(&self, row: usize, id: u32) -> Option<u64> {
-        let good = |column: usize| {
+        let valid_value = |column: usize| {
             let raw = self.values(row)[column];
             raw.status.is_good().then_some(raw)
         };
-        // The value of a counter that is also a companion is taken from the owner's raw value, so that the two are
-        // consistent.
-        if let Some(column) = self.column(id).filter(|_| !self.selection.is_shared(id)) {
-            return good(column).map(|raw| raw.first as u64);
+        // If another selected counter has this counter as a companion, both values in the block are taken from that
+        // counter's raw value, so that they are consistent.
+        if let Some(column) = self.column(id).filter(|_| !self.selection.is_selected_companion(id)) {
+            return valid_value(column).map(|raw| raw.first as u64);
         }
         (0..self.width()).find_map(|column| {
             let owner = self.counter(column);
-            let part: fn(RawValue) -> u64 = if owner.base_id == Some(id) || owner.time_id == Some(id) {
+            let number: fn(RawValue) -> u64 = if owner.base_id == Some(id) || owner.time_id == Some(id) {
                 |raw| raw.second as u64
             } else if owner.frequency_id == Some(id) {
                 |_| FREQUENCY as u64
@@ -34,7 +34,7 @@ impl Rows {
             } else {
                 return None;
             };
-            good(column).map(part)
+            valid_value(column).map(number)
         })
     }
 }

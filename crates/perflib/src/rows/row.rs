@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tachograph_counters::{RawValue, Status};
 
 use super::Rows;
-use super::selection::SecondNumber;
+use super::selection::SecondNumberKind;
 use crate::{CounterError, InstanceKey};
 
 /// The row of one instance, whose values can be set.
@@ -42,10 +42,10 @@ impl Row<'_> {
     pub fn set(&mut self, id: u32, value: u64) {
         if let Some(column) = self.rows.column(id) {
             let at = &self.rows.timestamps;
-            let second = match self.rows.selection.second_numbers[column] {
-                SecondNumber::None | SecondNumber::Base => 0,
-                SecondNumber::Ticks => at.ticks,
-                SecondNumber::SystemTime => at.system_time.0,
+            let second = match self.rows.selection.second_number_kinds[column] {
+                SecondNumberKind::None | SecondNumberKind::Base => 0,
+                SecondNumberKind::Ticks => at.ticks,
+                SecondNumberKind::SystemTime => at.system_time.0,
             };
             self.rows.values[self.start + column] = RawValue::new(value as i64, second);
         }

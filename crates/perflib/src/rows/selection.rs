@@ -20,18 +20,18 @@ pub(super) struct Selection {
     columns: Vec<u32>,
     /// The other ids with their columns, sorted.
     sparse_columns: Vec<(u32, u32)>,
-    /// For each column, the second number of its values.
-    pub(super) second_numbers: Vec<SecondNumber>,
+    /// For each column, the meaning of the second number of its values.
+    pub(super) second_number_kinds: Vec<SecondNumberKind>,
     /// For each column, the index of its counter in the registration.
     pub(super) positions: Vec<usize>,
     /// The ids of the selected counters that are also companions of selected counters, sorted.
-    shared: Vec<u32>,
+    selected_companions: Vec<u32>,
     pub(super) filters: Vec<InstanceFilter>,
 }
 
 /// The meaning of the second number of a raw value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SecondNumber {
+pub(crate) enum SecondNumberKind {
     /// Unused: the counter is a plain number.
     None,
     Ticks,
@@ -42,14 +42,14 @@ pub(crate) enum SecondNumber {
 
 impl Selection {
     pub(super) fn new(info: &CounterSetInfo) -> Self {
-        let ids = info.counters.iter().map(|counter| counter.id as usize + 1);
-        let dense = ids.filter(|&count| count <= DENSE_IDS).max().unwrap_or_default();
+        let table_lengths = info.counters.iter().map(|counter| counter.id as usize + 1);
+        let dense_length = table_lengths.filter(|&length| length <= DENSE_IDS).max().unwrap_or_default();
         Self {
-            columns: vec![NO_COLUMN; dense],
+            columns: vec![NO_COLUMN; dense_length],
             sparse_columns: Vec::new(),
-            second_numbers: Vec::new(),
+            second_number_kinds: Vec::new(),
             positions: Vec::new(),
-            shared: Vec::new(),
+            selected_companions: Vec::new(),
             filters: Vec::new(),
         }
     }
@@ -76,19 +76,19 @@ impl Selection {
         }
         self.columns.fill(NO_COLUMN);
         self.sparse_columns.clear();
-        self.second_numbers.clear();
+        self.second_number_kinds.clear();
         for (column, &position) in (0..).zip(&positions) {
             let counter = &info.counters[position];
             match self.columns.get_mut(counter.id as usize) {
                 Some(dense) => *dense = column,
                 None => self.sparse_columns.push((counter.id, column)),
             }
-            self.second_numbers.push(SecondNumber::of(counter));
+            self.second_number_kinds.push(SecondNumberKind::of(counter));
         }
         self.sparse_columns.sort_unstable();
         let companions = positions.iter().flat_map(|&position| info.counters[position].companions());
-        self.shared = companions.filter(|&id| self.column(id).is_some()).collect();
-        self.shared.sort_unstable();
+        self.selected_companions = companions.filter(|&id| self.column(id).is_some()).collect();
+        self.selected_companions.sort_unstable();
         self.positions = positions;
         self.filters = filters;
         true
@@ -110,19 +110,19 @@ impl Selection {
         }
     }
 
-    /// Whether a selected counter is also a companion of a selected counter.
-    pub(super) fn is_shared(&self, id: u32) -> bool {
-        self.shared.binary_search(&id).is_ok()
+    /// Whether the counter is selected and also a companion of a selected counter.
+    pub(super) fn is_selected_companion(&self, id: u32) -> bool {
+        self.selected_companions.binary_search(&id).is_ok()
     }
 }
 
-impl SecondNumber {
+impl SecondNumberKind {
     pub(crate) fn of(counter: &CounterInfo) -> Self {
         let counter_type = counter.counter_type;
         match (counter_type.formula(), counter_type.subtype()) {
             (None | Some(Formula::Value | Formula::Double), _) => Self::None,
             (_, Subtype::Fraction | Subtype::Precision | Subtype::Base) => Self::Base,
-            // Elapsed times are measured by the object's own clock, which for all sets here is the system time.
+            // An elapsed time is measured by a clock of the provider, or else by the system time.
             (Some(Formula::Elapsed), _) => Self::SystemTime,
             _ if counter_type.time_base() == TimeBase::Tick => Self::Ticks,
             _ => Self::SystemTime,

@@ -1,4 +1,5 @@
-//! The blocks of the reference, built from raw structures and by the writers, and decoded.
+//! Encodes and decodes the example blocks of the reference (`blocks_vectors.rs`), with the writers and from raw
+//! structures.
 
 use crate::blocks_vectors;
 use crate::checks;
@@ -68,7 +69,7 @@ fn blocks_of_the_reference_are_decoded() {
     }
 }
 
-/// Tachograph writes 8-byte values: blocks with only those are reproduced byte for byte.
+/// The writer writes every value with 8 bytes, so examples with values of 4 bytes are adjusted.
 #[test]
 fn blocks_of_the_reference_are_encoded() {
     let mut out = Vec::new();
@@ -93,7 +94,7 @@ fn blocks_of_the_reference_are_encoded() {
 
 /// Block E, built from structures.
 #[test]
-fn the_raw_structures() {
+fn raw_structures_match_the_reference() {
     let header = DataHeader {
         total_bytes: 200.into(),
         result_count: 1.into(),
@@ -128,7 +129,7 @@ fn the_raw_structures() {
 }
 
 #[test]
-fn the_provider_structures() {
+fn provider_structures_match_the_reference() {
     let bytes = vectors::bytes(vectors::K);
     let (set, rest) = CounterSetTemplate::ref_from_prefix(&bytes).unwrap();
     assert_eq!(Guid::from_bytes(set.set), SET);
@@ -151,7 +152,7 @@ fn the_provider_structures() {
 }
 
 #[test]
-fn the_list_of_instances() {
+fn instance_lists_match_the_reference() {
     let mut out = Vec::new();
     push_instance(&mut out, "_Total", 0).unwrap();
     push_instance(&mut out, "C:", 1).unwrap();
@@ -162,7 +163,7 @@ fn the_list_of_instances() {
 }
 
 #[test]
-fn the_identifiers() {
+fn identifiers_match_the_reference() {
     let processor: Guid = "{b4fc721a-0378-476f-89ba-a5a79f810b36}".parse().unwrap();
     let all = Identifier::new(processor, "*");
     let seven = Identifier { counter_id: Some(7), ..Identifier::new(SET, "") };
@@ -209,7 +210,7 @@ fn missing_values_need_the_option() {
     assert_eq!(decode(&out).unwrap_err().rule, Rule::C5);
     let options = DecodeOptions { allow_missing_values: true, ..DecodeOptions::default() };
     assert_eq!(owned(&decode_with(&out, options).unwrap()), results);
-    // Of 16 bytes only.
+    // A missing value must be 16 bytes long.
     let mut wide = vectors::bytes(vectors::B);
     wide.extend([0; 8]);
     for (at, value) in [(0x00, 88), (0x38, 40), (0x40, 0), (0x44, 24)] {
@@ -256,16 +257,16 @@ fn results_must_match_the_query() {
     assert!([3, 5, 7, 8, u32::MAX].into_iter().all(|kind| Kind::from_number(kind).is_none()));
 }
 
-/// The padding of an odd number of ids can be inside or outside of its size.
+/// The size of the ids can include or exclude the padding of an odd number of ids.
 #[test]
-fn padding_of_ids() {
+fn ids_with_and_without_padding_in_their_size_are_decoded() {
     let mut bytes = vectors::bytes(vectors::C);
     bytes[0x40] = 20;
     assert_eq!(owned(&decode(&bytes).unwrap()), reference_contents()[2].1);
 }
 
 #[test]
-fn names() {
+fn names_are_truncated_without_nuls() {
     let mut out = Vec::new();
     let astral = "😀".repeat(600);
     for (name, read) in [
@@ -332,9 +333,8 @@ fn wrong_calls_of_the_writer_are_errors() {
     assert_eq!(BlockWriter::begin(&mut out, &still).finish(), Err(WriteError::NoFrequency));
 }
 
-/// A large enough buffer is not reallocated.
 #[test]
-fn the_buffer_is_reused() {
+fn a_large_enough_buffer_is_not_reallocated() {
     let results = reference_contents().map(|(_, results)| results).concat();
     let mut out = Vec::new();
     write(&STAMP, &results, &mut out).unwrap();
@@ -357,7 +357,7 @@ fn trailing_bytes_are_ignored() {
 }
 
 #[test]
-fn the_size_protocol() {
+fn grow_and_retry_grows_the_buffer() {
     let mut buffer = Vec::new();
     let mut sizes = vec![];
     let written = grow_and_retry(&mut buffer, |room| {

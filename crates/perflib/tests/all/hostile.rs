@@ -29,7 +29,7 @@ fn changed(block: &str, changes: &[Change]) -> Vec<u8> {
         match change {
             Cut(length) => bytes.truncate(length),
             Put(at, number) => {
-                assert_ne!(bytes[at..at + 4], number.to_le_bytes(), "this changes nothing");
+                assert_ne!(bytes[at..at + 4], number.to_le_bytes(), "the change has no effect");
                 bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
             }
         }
@@ -40,9 +40,9 @@ fn changed(block: &str, changes: &[Change]) -> Vec<u8> {
 /// Block, changes, violated rule (`None`: accepted), offset, value found.
 type Case = (&'static str, &'static [Change], Option<Rule>, usize, i64);
 
-/// Table 6.1 of the reference.
+/// The cases of table 6.1 of the reference.
 #[rustfmt::skip]
-const VECTORS: [Case; 40] = [
+const REFERENCE_CASES: [Case; 40] = [
     (vectors::E, &[Cut(47)], Some(Rule::D1), 0x00, 47),
     (vectors::E, &[Cut(199)], Some(Rule::D3), 0x00, 200),
     (vectors::E, &[Put(0x00, 0x2F)], Some(Rule::D2), 0x00, 47),
@@ -85,9 +85,9 @@ const VECTORS: [Case; 40] = [
     (vectors::C, &[Put(0x44, 2)], Some(Rule::H8), 0x78, 16),
 ];
 
-/// Rules without a case in the table.
+/// Cases for rules without a case in the table.
 #[rustfmt::skip]
-const OTHERS: [Case; 14] = [
+const OTHER_CASES: [Case; 14] = [
     (vectors::B, &[Put(0x00, 0x40), Put(0x38, 0x10)], Some(Rule::C1), 0x40, 0),
     (vectors::E, &[Put(0x1C, 0x8000_0000)], Some(Rule::D6), 0x18, -9_223_372_036_852_145_175),
     (vectors::E, &[Put(0x38, 0x94)], Some(Rule::H4), 0x38, 148),
@@ -124,13 +124,13 @@ fn check(cases: &[Case]) {
 }
 
 #[test]
-fn the_vectors_of_the_reference() {
-    check(&VECTORS);
+fn changed_blocks_of_the_reference_violate_rules() {
+    check(&REFERENCE_CASES);
 }
 
 #[test]
-fn rules_without_a_vector() {
-    check(&OTHERS);
+fn other_changed_blocks_violate_rules() {
+    check(&OTHER_CASES);
 }
 
 #[test]
@@ -157,22 +157,22 @@ fn with_ids(ids: &[u32]) -> Vec<u8> {
 }
 
 #[test]
-fn many_ids() {
-    let most: Vec<u32> = (0..65_536).collect();
-    decode(&with_ids(&most)).unwrap();
+fn duplicates_among_many_ids_are_found() {
+    let max_ids: Vec<u32> = (0..65_536).collect();
+    decode(&with_ids(&max_ids)).unwrap();
     let falling: Vec<u32> = (0..65_536).rev().collect();
     decode(&with_ids(&falling)).unwrap();
     let error = decode(&with_ids(&(0..65_537).collect::<Vec<_>>())).unwrap_err();
     assert_eq!((error.rule, error.found), (Rule::M7, Found::Number(65_537)));
-    let mut twice = falling;
-    twice[40_000] = twice[7];
-    let error = decode(&with_ids(&twice)).unwrap_err();
+    let mut with_duplicate = falling;
+    with_duplicate[40_000] = with_duplicate[7];
+    let error = decode(&with_ids(&with_duplicate)).unwrap_err();
     assert_eq!((error.rule, error.offset), (Rule::M8, 0x48 + 4 * 40_000));
 }
 
-/// Rules of identifiers: changes of blocks F and G together, and the rule violated by all or one.
+/// Changes identifiers F and G, concatenated, and checks the rule that all of them or one of them violates.
 #[test]
-fn identifiers() {
+fn invalid_identifiers_are_rejected() {
     let both = [vectors::F, vectors::G].concat();
     let decode_all = |bytes: &[u8]| -> Result<Vec<Option<Rule>>, BlockError> {
         Ok(decode_identifiers(bytes)?.map(|item| item.err().map(|error| error.rule)).collect())
@@ -206,7 +206,7 @@ fn identifiers() {
 }
 
 #[test]
-fn lists_of_instances() {
+fn invalid_instance_lists_are_rejected() {
     #[rustfmt::skip]
     let cases: [(&[Change], Rule, usize); 8] = [
         (&[Cut(0x18 + 7)], Rule::N1, 0x18),
@@ -236,14 +236,14 @@ fn lists_of_instances() {
     assert_eq!(decode_instances(&long).unwrap().next().unwrap().name.len(), 1023);
 }
 
-/// Runs all decoders with the checks of the fuzz targets.
+/// Runs all decoders with the checks that the fuzz targets use.
 fn run(bytes: &[u8]) {
     checks::perflib_block(bytes);
     checks::perflib_registration(bytes);
 }
 
 #[test]
-fn cut_at_every_length() {
+fn truncated_data_is_rejected() {
     for (name, block) in vectors::ALL {
         let bytes = vectors::bytes(block);
         for length in 0..bytes.len() {
@@ -255,7 +255,7 @@ fn cut_at_every_length() {
 }
 
 #[test]
-fn every_number_changed() {
+fn changed_numbers_cause_no_panic() {
     for (_, block) in vectors::ALL {
         let bytes = vectors::bytes(block);
         for at in (0..bytes.len()).step_by(4) {
@@ -272,7 +272,7 @@ fn every_number_changed() {
 }
 
 #[test]
-fn every_bit_flipped() {
+fn flipped_bits_cause_no_panic() {
     for (_, block) in vectors::ALL {
         let mut bytes = vectors::bytes(block);
         for bit in 0..8 * bytes.len() {
@@ -285,26 +285,26 @@ fn every_bit_flipped() {
 
 /// Bytes at any address are accepted: no structure needs alignment.
 #[test]
-fn at_odd_addresses() {
+fn blocks_at_odd_addresses_are_decoded() {
     for (_, block) in vectors::DATA {
         let bytes = vectors::bytes(block);
         for shift in 1..8 {
             let mut shifted = vec![0; shift];
             shifted.extend(&bytes);
-            let there = decode(&shifted[shift..]).unwrap();
-            assert_eq!(checks::owned(&there), checks::owned(&decode(&bytes).unwrap()));
+            let shifted_block = decode(&shifted[shift..]).unwrap();
+            assert_eq!(checks::owned(&shifted_block), checks::owned(&decode(&bytes).unwrap()));
         }
     }
 }
 
 proptest! {
     #[test]
-    fn any_bytes(bytes in vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_cause_no_panic(bytes in vec(any::<u8>(), 0..300)) {
         run(&bytes);
     }
 
     #[test]
-    fn any_numbers_in_a_block(
+    fn arbitrary_numbers_in_a_block_cause_no_panic(
         block in 0..vectors::ALL.len(),
         changes in vec((0usize..50, prop_oneof![0u32..300, any::<u32>()]), 1..4),
     ) {
@@ -314,7 +314,7 @@ proptest! {
             bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
         }
         run(&bytes);
-        // The consumer's options accept more, never less.
+        // The options of consumers accept everything that the default options accept.
         prop_assert!(decode(&bytes).is_err() || decode_with(&bytes, DecodeOptions::CONSUMER).is_ok());
     }
 }

@@ -42,7 +42,7 @@ fn disk_info() -> Arc<CounterSetInfo> {
     Arc::new(info)
 }
 
-/// Three disks, two of equal name. Sends which counters were selected in each collection.
+/// Three disks, two of which have the same name. Sends, for each collection, whether `READS` and `BYTES_PER_READ` are selected.
 struct Disks {
     info: Arc<CounterSetInfo>,
     disks: Vec<Arc<InstanceKey>>,
@@ -309,7 +309,7 @@ fn a_stalled_provider_is_skipped_after_its_first_timeout() {
     }
     is_broken.store(false, Ordering::SeqCst);
     drop(release);
-    // It is collected again after its thread has finished.
+    // The provider is collected again after its thread has finished.
     let has_recovered = (0..100_000).any(|_| {
         std::thread::yield_now();
         query.collect();
@@ -338,7 +338,7 @@ fn a_guid_or_name_is_registered_once() {
     assert_eq!(registry.register(Box::new(same_name)), Err(ErrorCode::ALREADY_EXISTS));
 }
 
-/// Counts the calls of `idle`.
+/// Counts the calls to `idle`.
 struct IdleCounter {
     info: Arc<CounterSetInfo>,
     count: Arc<AtomicI64>,

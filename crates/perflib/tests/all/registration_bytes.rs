@@ -54,7 +54,7 @@ fn registered_set(info: &CounterSetInfo) -> RegisteredSet {
 }
 
 #[test]
-fn the_set() {
+fn sets_match_the_reference() {
     let bytes = encoded(&disk(), Request::CounterSet);
     assert_eq!(bytes, vectors::bytes(vectors::I));
     let set = decode_set(&bytes).unwrap();
@@ -66,7 +66,7 @@ fn the_set() {
 }
 
 #[test]
-fn the_names() {
+fn names_match_the_reference() {
     for request in [Request::CounterNames(0), Request::CounterNames(0x409), Request::EnglishCounterNames] {
         assert_eq!(encoded(&disk(), request), vectors::bytes(vectors::J));
     }
@@ -83,7 +83,7 @@ fn the_names() {
 }
 
 #[test]
-fn single_texts_and_guids() {
+fn names_help_texts_and_guids_are_encoded() {
     for (request, text) in [
         (Request::CounterSetName(0), "Disk ä😀"),
         (Request::EnglishCounterSetName, "Disk ä😀"),
@@ -125,7 +125,7 @@ fn requests() {
 fn with(block: &str, changes: &[(usize, u32)]) -> Vec<u8> {
     let mut bytes = vectors::bytes(block);
     for &(at, number) in changes {
-        assert_ne!(bytes[at..at + 4], number.to_le_bytes(), "this changes nothing");
+        assert_ne!(bytes[at..at + 4], number.to_le_bytes(), "the change has no effect");
         bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
     }
     bytes
@@ -141,7 +141,7 @@ fn rejected<V: std::fmt::Debug>(result: Result<V, BlockError>, rule: Rule, offse
 }
 
 #[test]
-fn sets_that_break_a_rule() {
+fn invalid_sets_are_rejected() {
     let none = u32::MAX;
     let set = vectors::bytes(vectors::I);
     rejected(decode_set(&set[..31]), Rule::R1, 0, Found::Number(31));
@@ -212,7 +212,7 @@ fn both_frequencies_are_accepted() {
 }
 
 #[test]
-fn strings_that_break_a_rule() {
+fn invalid_string_blocks_are_rejected() {
     let bytes = vectors::bytes(vectors::J);
     rejected(decode_strings(&bytes[..7]), Rule::S1, 0, Found::Number(7));
     rejected(decode_strings(&bytes[..79]), Rule::S2, 0, Found::Number(80));
@@ -247,7 +247,7 @@ fn strings_that_break_a_rule() {
 
 /// The offsets of \[MS-PCQ\], relative to the end of the headers.
 #[test]
-fn offsets_from_the_end_of_the_headers() {
+fn offsets_relative_to_the_end_of_the_headers_are_accepted() {
     let bytes = with(vectors::J, &[(0x0C, 0), (0x14, 0x14)]);
     let names = decode_strings(&bytes).unwrap();
     assert!(names.get(1).is_some_and(|name| name == "Reads/sec"));
@@ -255,7 +255,7 @@ fn offsets_from_the_end_of_the_headers() {
 }
 
 #[test]
-fn texts_that_break_a_rule() {
+fn invalid_strings_are_rejected() {
     rejected(decode_text(&[]), Rule::T2, 0, Found::Number(0));
     rejected(decode_text(&[0]), Rule::T1, 0, Found::Number(1));
     rejected(decode_text(&[65, 0]), Rule::T2, 0, Found::Number(2));

@@ -7,9 +7,9 @@ use tachograph_perflib::manifest::{MAX_BYTES, MAX_LISTED, Position, parse};
 
 use crate::{KERNEL, SHOP, check, lines};
 
-/// Only whitespace at the end, and content before the root, can be removed.
+/// A manifest without its trailing white space is complete; every shorter part of it is rejected.
 #[test]
-fn cut_at_every_byte() {
+fn truncated_manifests_are_rejected() {
     for text in [SHOP, KERNEL] {
         let end = text.trim_end().len();
         for cut in 0..end {
@@ -20,30 +20,30 @@ fn cut_at_every_byte() {
 }
 
 #[test]
-fn every_bit_flipped() {
+fn flipped_bits_cause_no_panic() {
     flip(KERNEL, |_| 0..8);
-    // One bit per byte takes a fifth of the time, and still flips each bit of each word somewhere.
+    // Flip only two bits per byte, which saves time and still flips each bit of each word somewhere.
     flip(SHOP, |index| index as u32 % 7..index as u32 % 7 + 2);
 }
 
 fn flip(text: &str, bits: fn(usize) -> std::ops::Range<u32>) {
     let mut bytes = text.as_bytes().to_vec();
-    let (mut refused, mut count) = (0, 0);
+    let (mut rejected, mut count) = (0, 0);
     for index in 0..bytes.len() {
         for bit in bits(index) {
             count += 1;
             bytes[index] ^= 1 << bit;
             let checked = parse(Path::new("x.man"), &bytes);
             assert_eq!(checked.manifest.is_none(), checked.violations.errors() > 0, "{index}, bit {bit}");
-            refused += usize::from(checked.manifest.is_none());
+            rejected += usize::from(checked.manifest.is_none());
             if let Some(manifest) = checked.manifest {
                 manifest.counter_sets().for_each(|set| set.check().expect("valid set"));
             }
             bytes[index] ^= 1 << bit;
         }
     }
-    // Most of a manifest is names of elements and attributes.
-    assert!(refused * 2 > count, "{refused} of {count}");
+    // Most bytes of a manifest belong to names of elements and attributes, where a flipped bit is an error.
+    assert!(rejected * 2 > count, "{rejected} of {count}");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn entities_are_rejected() {
 
 /// Documents for which the parser would need more than linear time or memory.
 #[test]
-fn markup_is_bounded() {
+fn documents_with_too_much_markup_are_rejected() {
     let wrap = |inside: String| {
         format!(
             "<instrumentationManifest><instrumentation>{inside}</instrumentation></instrumentationManifest>"

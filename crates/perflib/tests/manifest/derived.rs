@@ -44,7 +44,7 @@ fn same<S: CounterSet>(manifest: &Manifest, index: usize) {
 }
 
 #[test]
-fn the_same_sets() {
+fn derived_sets_equal_those_of_the_manifest() {
     let manifest = crate::good(crate::SHOP);
     same::<shop::Shop>(&manifest, 0);
     same::<shop::Carts>(&manifest, 1);

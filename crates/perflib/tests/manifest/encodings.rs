@@ -43,7 +43,7 @@ fn invalid_text_is_rejected() {
     odd.push(0);
     rejected(&odd, &format!("2:1: error: characters: found half of a UTF-16 unit at the end, {expected}"));
     let lone = [&[0xFE, 0xFF, 0, b'<'][..], &[0xD8, 0x00, 0, b'a']].concat();
-    rejected(&lone, &format!("1:2: error: characters: found half of a surrogate pair, 0xd800, {expected}"));
+    rejected(&lone, &format!("1:2: error: characters: found an unpaired surrogate, 0xd800, {expected}"));
     let unmarked: Vec<u8> = SHOP.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let line = format!("1:1: error: characters: found UTF-16 without a byte order mark, {expected}");
     rejected(&unmarked, &line);
@@ -53,7 +53,8 @@ fn invalid_text_is_rejected() {
 fn a_wrong_declared_encoding_is_rejected() {
     let with_encoding = |word: &str| SHOP.replace("\"UTF-8\"", word);
     let checked = crate::check(&with_encoding("'UTF-16'"));
-    let line = "1:21: warning: XML declaration, encoding: found 'UTF-16', expected UTF-8, which the file is";
+    let line =
+        "1:21: warning: XML declaration, encoding: found 'UTF-16', expected UTF-8, the encoding of the file";
     assert_eq!(lines(&checked), [line]);
     assert!(checked.manifest.is_some());
     let checked = crate::check(

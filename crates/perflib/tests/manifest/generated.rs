@@ -29,7 +29,7 @@ fn golden(name: &str, text: &str) {
 }
 
 #[test]
-fn texts_of_the_sample() {
+fn generated_code_of_the_sample() {
     let shop = shop();
     golden("shop.rs", &rust(&shop).expect("no text"));
     golden("shop_provider.h", &provider_header(&shop, "").expect("user mode"));
@@ -92,7 +92,7 @@ fn every_type() -> String {
         ("perf_precision_object_timer", &clock),
     ];
     types.iter().zip(100..).for_each(|((counter_type, more), id)| add(id, counter_type, more));
-    assert_eq!(bases.len() + types.len(), 36, "all of the schema but the text and the composite");
+    assert_eq!(bases.len() + types.len(), 36, "all types of the schema except the text and composite types");
     format!(
         "<instrumentationManifest><instrumentation>\
          <counters xmlns='http://schemas.microsoft.com/win/2005/12/counters' schemaVersion='1.1'>\
@@ -113,11 +113,11 @@ fn every_type_can_be_generated() {
 }
 
 #[test]
-fn errors_of_generators() {
+fn generators_report_errors() {
     let text = SHOP.replace("\"perf_counter_bulk_count\"", "\"perf_counter_text\"");
     let manifest = crate::check(&text).manifest.expect("a warning only");
     let error = rust(&manifest).expect_err("a text").to_string();
-    assert_eq!(error, "counter 'Requests/sec' is a text: fields hold numbers");
+    assert_eq!(error, "counter 'Requests/sec' has a text type, but fields hold numbers");
     let error = provider_header(&good(KERNEL), "").expect_err("kernel").to_string();
     assert_eq!(error, "the provider runs in the kernel: code can be generated only for user mode");
     let error = provider_header(&shop(), "my-").expect_err("no identifier").to_string();
@@ -142,23 +142,23 @@ fn errors_of_generators() {
     }
 }
 
-/// Names that the compiler finds in the included headers are not allowed as symbols. Headers of the C library differ between
-/// versions, so only our headers are checked completely.
+/// Names that the compiler finds in the included headers are not allowed as symbols. Headers of the C library differ
+/// between versions, so only our headers are checked completely.
 #[test]
 fn names_in_the_headers_are_reserved() {
     let refused = |symbol: &str| {
         let text = SHOP.replace("symbol=\"ShopRequests\"", &format!("symbol=\"{symbol}\""));
         crate::check(&text).manifest.is_none()
     };
-    let text = own_lines("#include <perflib.h>\n#include <winperf.h>\n");
+    let text = lines_of_our_headers("#include <perflib.h>\n#include <winperf.h>\n");
     let is_letter = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
     let (directives, code): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('#'));
     let macros = directives
         .iter()
         .filter_map(|line| line.strip_prefix("#define ")?.split(|letter| !is_letter(letter)).next());
-    // A type's name is after its definition, a function's name before its parameters.
+    // The name of a type follows its definition; the name of a function precedes its parameters.
     let code = code.join("\n");
-    // Members and parameters do not count.
+    // The names of members and parameters are skipped.
     let is_type = |part: &&str| {
         !part.contains('{')
             && !part.ends_with(')')
@@ -174,11 +174,11 @@ fn names_in_the_headers_are_reserved() {
     let known = ["PERF_COUNTER_COUNTER", "ERROR_SUCCESS", "GUID", "PerfStartProvider"];
     assert!(known.iter().all(|name| names.contains(name)), "{names:?}");
     let missing: Vec<_> = names.into_iter().chain(["NULL", "EOF"]).filter(|name| !refused(name)).collect();
-    assert_eq!(missing, [""; 0], "names that reserved.txt lacks");
+    assert_eq!(missing, [""; 0], "names that are missing in reserved.txt");
 }
 
 /// The lines of a program that come from our headers, with their definitions.
-fn own_lines(program: &str) -> String {
+fn lines_of_our_headers(program: &str) -> String {
     let temporary = TempDir::new().expect("a temporary folder");
     let (file, headers) = (temporary.path().join("x.c"), folder("../capi/include"));
     std::fs::write(&file, program).expect("writable");
@@ -207,7 +207,7 @@ fn compiles(headers: &[(&str, String)], language: &str, body: &str) {
     let mut source = String::new();
     for (name, text) in headers {
         std::fs::write(temporary.path().join(name), text).expect("writable");
-        // Twice, to test the include guard.
+        // Include each header twice, to test the include guard.
         source += &format!("#include \"{name}\"\n#include \"{name}\"\n");
     }
     let is_cpp = language == "c++";
@@ -250,7 +250,7 @@ fn headers_compile_as_c_and_cpp() {
 
 /// Sets without symbols: symbols are derived from names, and unique.
 #[test]
-fn a_header_of_any_sets() {
+fn a_header_of_sets_without_symbols() {
     let mut processor =
         CounterSetInfo::new("Processor Information", Guid::from_u128(1), InstanceType::Multiple);
     processor.help = "Of */ processors.".into();
@@ -295,7 +295,7 @@ static const GUID ProcessorInformation_2Guid = { 0x00000000, 0x0000, 0x0000, { 0
 
 /// The output of the function for build scripts.
 #[test]
-fn build_scripts() {
+fn build_scripts_get_code_and_instructions() {
     let temporary = TempDir::new().expect("a temporary folder");
     let file = temporary.path().join("my.shop.man");
     let run = |text: &str| {

@@ -103,7 +103,7 @@ fn registered_sets_are_valid() {
 
 /// A set of each instance type, and a counter of each attribute.
 #[test]
-fn every_word_of_instances_and_attributes() {
+fn every_instance_type_and_attribute_is_read() {
     for (word, instances) in [
         ("single", InstanceType::Single),
         ("multiple", InstanceType::Multiple),

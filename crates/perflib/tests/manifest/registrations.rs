@@ -125,7 +125,7 @@ fn registered_names_and_guids_cannot_be_registered_again() {
     assert_eq!(fixture.files(), [SHOP_FILE]);
     register(&file, &fixture.folders, |_| false).expect("free");
     assert_eq!(fixture.names(), ["Shop", "Shop Carts", "New", "New Carts"]);
-    // Registered before this machine got a set of the name.
+    // The manifest was registered before the machine had a set with this name.
     let left = fixture.registered().without(of_machine);
     assert_eq!(names(&left), ["Shop", "Shop Carts", "New"]);
     assert!(problems(&left)[0].contains("'New Carts'"), "{left:?}");
@@ -179,9 +179,7 @@ fn unknown_registrations_are_errors() {
     let one_of_two = "{6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a41}";
     assert_eq!(
         not(Unregister::Guid(guid(one_of_two))),
-        format!(
-            "{one_of_two} is one of 2 counter sets that stay together: unregister their provider, {shop}"
-        )
+        format!("{one_of_two} is one of 2 counter sets of a provider: unregister the provider, {shop}")
     );
     // The only set of its provider.
     fixture.register(KERNEL).expect("free");
@@ -191,7 +189,7 @@ fn unknown_registrations_are_errors() {
 }
 
 #[test]
-fn hostile_folders() {
+fn files_that_are_not_valid_manifests_are_reported() {
     let fixture = Fixture::new();
     fixture.register(SHOP).expect("free");
     let secret = fixture.write("secret", KERNEL);
@@ -235,7 +233,7 @@ fn rustix_mkfifo(path: &Path) -> bool {
     std::process::Command::new("mkfifo").arg(path).status().is_ok_and(|status| status.success())
 }
 
-/// Of concurrent registrations of one GUID, one succeeds, and its file is complete.
+/// If a GUID is registered concurrently, one registration succeeds, and its file is complete.
 #[test]
 fn concurrent_registrations() {
     let fixture = Fixture::new();

@@ -31,7 +31,7 @@ fn case(block: &'static str) -> Case<'static> {
 }
 
 #[test]
-fn every_rule() {
+fn manifests_that_violate_a_rule_are_rejected() {
     if std::env::var_os("TACHO_UPDATE").is_some() {
         return update();
     }

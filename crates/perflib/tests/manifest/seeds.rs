@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::{KERNEL, SHOP};
 
 #[test]
-fn every_seed() {
+fn seeds_of_the_fuzz_target() {
     let utf16: Vec<u8> =
         "\u{feff}".encode_utf16().chain(KERNEL.encode_utf16()).flat_map(u16::to_be_bytes).collect();
     let seeds = [("shop", SHOP.as_bytes()), ("kernel", KERNEL.as_bytes()), ("utf16", &utf16)];

@@ -23,7 +23,7 @@ fn with_maximum(kind: InstanceKind) -> Description {
 }
 
 #[test]
-fn consumers_get_one_row_of_a_single_aggregate() {
+fn a_single_aggregate_has_one_row() {
     let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), with_maximum(InstanceKind::SingleAggregate));
     let first = instance(&file, "a", [1, 9]);
@@ -35,13 +35,13 @@ fn consumers_get_one_row_of_a_single_aggregate() {
     assert_eq!(consumer.collect(), rows([("", [111, 9])]));
     let before = consumer.identities();
     first.end();
-    // The previous sample had this name for another instance.
+    // In the previous sample, another instance had this name.
     assert_eq!(consumer.collect(), rows([("#1", [110, 7])]));
-    assert_ne!(consumer.identities(), before, "what is left is not what there was with less");
+    assert_ne!(consumer.identities(), before, "the total without an instance has another identity");
 }
 
 #[test]
-fn a_total_is_next_to_the_instances() {
+fn a_multiple_aggregate_has_the_instances_and_the_total() {
     let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), shop(InstanceKind::MultipleAggregate));
     let _slots = [instance(&file, "a", [1, 2]), instance(&file, "b", [3, 4])];

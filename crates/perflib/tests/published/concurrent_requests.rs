@@ -13,7 +13,7 @@ use tachograph_shm::control::{Kind, Request};
 use tachograph_shm::{Description, InstanceKind, Options, SetFile};
 
 use crate::fixtures::{Consumer, child, files, rows, shop};
-use crate::requests::{Answer, TestProvider, always, provider, provider_of};
+use crate::requests::{Answer, TestProvider, answer_always, provider, provider_of};
 use crate::trust::wait_for_shop;
 
 /// One of several sets.
@@ -178,7 +178,7 @@ fn a_provider_that_closes_connections_is_an_error() {
     assert!(failure.reason.contains("cannot query"), "{failure}");
     assert!(connections.try_iter().count() <= 4, "the number of reconnections is bounded");
     // Other providers of the set are not affected.
-    let _good = provider(folder.path(), "good", always(0));
+    let _good = provider(folder.path(), "good", answer_always(0));
     assert_eq!(consumer.collect(), rows([("good", [0])]));
     assert_eq!(consumer.errors().len(), 1);
 }

@@ -171,7 +171,7 @@ fn a_child_publishes() {
         crate::concurrent_requests::exit_on_request(Path::new(&folder));
     }
     let kind = match task.as_str() {
-        "unready" => return stay_unready(Path::new(&folder)),
+        "unready" => return create_unfinished_file(Path::new(&folder)),
         "single" => InstanceKind::Single,
         "multiple" => InstanceKind::Multiple,
         other => panic!("{other}"),
@@ -191,16 +191,16 @@ fn a_child_publishes() {
 }
 
 /// Creates the file of a set without renaming it.
-fn stay_unready(folder: &Path) {
+fn create_unfinished_file(folder: &Path) {
     let options = Options { folder: Some(folder.to_owned()), ..Options::default() };
     let _set = SetFile::create(shop(InstanceKind::Single), &options).expect("create set");
     while_the_test_runs(|| std::thread::sleep(std::time::Duration::from_millis(5)));
 }
 
-/// Until the parent exits, which changes the parent process id.
-fn while_the_test_runs(mut work: impl FnMut()) {
+/// Repeats an action until the parent process exits, which changes the parent process id.
+fn while_the_test_runs(mut action: impl FnMut()) {
     let parent = std::os::unix::process::parent_id();
     while std::os::unix::process::parent_id() == parent {
-        work();
+        action();
     }
 }

@@ -48,7 +48,7 @@ fn a_truncated_file_does_not_affect_others() {
 }
 
 #[test]
-fn a_reader_survives_any_changed_byte() {
+fn files_that_change_while_they_are_read_do_not_harm_the_reader() {
     for kind in [
         InstanceKind::Multiple,
         InstanceKind::Single,

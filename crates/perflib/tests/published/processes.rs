@@ -55,7 +55,7 @@ fn a_restarted_program_is_a_new_instance() {
     let first = consumer.collect();
     let identity = consumer.identities();
     drop((file, slot));
-    // It replaces the other within one interval, so it does not have its name yet.
+    // The new instance replaces the old one within one interval, so it does not have the plain name yet.
     let (_file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 7);
     let second = consumer.collect();
@@ -88,7 +88,7 @@ fn a_scan_removes_files_of_killed_programs() {
     assert_eq!(files(folder.path()), [""; 0]);
 }
 
-/// Renaming never happened, so the folder's version does not change any more.
+/// The files are never renamed, so the folder's version does not change when their writers are killed.
 #[test]
 fn a_scan_removes_unfinished_files_of_killed_programs() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -102,11 +102,11 @@ fn a_scan_removes_unfinished_files_of_killed_programs() {
         unready.is_some_and(|name| folder.path().join(name).metadata().is_ok_and(|file| file.len() >= 4096))
     };
     wait_until(is_locked);
-    // Until the folder's version is stable.
+    // Scan until the folder's version is stable.
     std::thread::sleep(Duration::from_millis(100));
     for _ in 0..2 {
         assert_eq!(consumer.collect().len(), 1);
-        assert_eq!(files(folder.path()).len(), 2, "the program lives");
+        assert_eq!(files(folder.path()).len(), 2, "the file of the live program is kept");
     }
     child.kill().expect("kill");
     child.wait().expect("wait");
@@ -114,15 +114,15 @@ fn a_scan_removes_unfinished_files_of_killed_programs() {
     assert_eq!(files(folder.path()).len(), 1);
 }
 
-fn wait_until(is_so: impl Fn() -> bool) {
+fn wait_until(condition: impl Fn() -> bool) {
     let begin = Instant::now();
-    while !is_so() {
+    while !condition() {
         assert!(begin.elapsed() < Duration::from_secs(20), "timeout");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// Only a reader that knows its version can check whether the writer is alive.
+/// Only a reader that knows the version of a file can check whether its writer is alive.
 #[test]
 fn a_file_of_another_version_is_kept_and_reported() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -194,7 +194,7 @@ fn programs_are_killed_while_a_consumer_collects() {
     kill_in_a_loop(Duration::from_secs(3));
 }
 
-/// Some before they create the file, some while they write it, some after renaming it.
+/// Some programs are killed before they create the file, some while they write it, some after renaming it.
 #[test]
 fn programs_are_killed_while_they_start() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -203,7 +203,7 @@ fn programs_are_killed_while_they_start() {
     let mut first = None;
     for number in 0..100_u64 {
         let mut child = child(folder.path(), "single");
-        // Every other one after 0 to 20 ms, the others as soon as there is a file.
+        // Kill every other program after 0 to 20 ms, and the rest as soon as their file exists.
         let begin = Instant::now();
         let wait = Duration::from_micros(number * 200);
         let has_file = || number % 2 == 1 && files(folder.path()).len() > 1;
@@ -235,7 +235,8 @@ fn programs_are_killed_for_a_minute() {
     }
 }
 
-/// Starts and kills programs, and collects every 10 ms. Dead programs are not shown, and counters of live ones increase.
+/// Starts and kills programs, and collects every 10 ms. Dead programs are not shown, and counters of live ones
+/// increase.
 fn kill_in_a_loop(duration: Duration) {
     let folder = tempfile::tempdir().expect("create folder");
     let dead = Mutex::new(HashSet::new());
@@ -270,7 +271,7 @@ fn kill_in_a_loop(duration: Duration) {
         assert_eq!(consumer.query.sets()[0].rows().instances(), []);
         killed
     });
-    assert_eq!(files(folder.path()), [""; 0], "after {killed} were killed");
+    assert_eq!(files(folder.path()), [""; 0], "files left by {killed} killed programs");
     assert!(killed > 4 && seen.len() > 2, "{killed} killed, {} seen, {samples} samples", seen.len());
     println!("{killed} programs killed, {} of them seen, {samples} samples", seen.len());
 }

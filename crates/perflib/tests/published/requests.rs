@@ -65,14 +65,14 @@ fn requests(bytes: &mut Vec<u8>, requests_seen: &Sender<(Kind, u32)>, answer: &A
     answers
 }
 
-pub(crate) fn always(code: u32) -> Answer {
+pub(crate) fn answer_always(code: u32) -> Answer {
     Box::new(move |_| Some(code))
 }
 
 #[test]
 fn a_provider_gets_requests_before_it_is_read() {
     let folder = tempfile::tempdir().expect("create folder");
-    let (_file, slot, requests_seen) = provider(folder.path(), "a", always(0));
+    let (_file, slot, requests_seen) = provider(folder.path(), "a", answer_always(0));
     set(&slot, 0, 4);
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     assert_eq!(consumer.collect(), rows([("a", [4])]));
@@ -91,7 +91,7 @@ fn a_provider_gets_requests_before_it_is_read() {
     let guid = consumer.registry.find("Shop").expect("the set").guid;
     assert_eq!(consumer.registry.instances(guid).map(|instances| instances.len()), Ok(1));
     assert_eq!(next(), (Kind::EnumInstances, all));
-    // Another query wants more, and ends.
+    // Another query requests more counters and is dropped.
     let mut other = Consumer::on(Arc::clone(&consumer.registry), &[r"\Shop(*)\*"]);
     other.collect();
     assert_eq!(next(), (Kind::AddCounter, 2));
@@ -109,7 +109,7 @@ fn a_provider_gets_requests_before_it_is_read() {
 #[test]
 fn all_counters_are_requested_by_the_wildcard() {
     let folder = tempfile::tempdir().expect("create folder");
-    let (_file, _slot, requests_seen) = provider(folder.path(), "a", always(0));
+    let (_file, _slot, requests_seen) = provider(folder.path(), "a", answer_always(0));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     let set = consumer.registry.find("Shop").expect("the set").guid;
     let name = "*".to_owned();
@@ -161,7 +161,7 @@ fn an_error_code_fails_the_set() {
 #[test]
 fn a_late_provider_does_not_delay_others() {
     let folder = tempfile::tempdir().expect("create folder");
-    let (_good, slot, _asked) = provider(folder.path(), "good", always(0));
+    let (_good, slot, _asked) = provider(folder.path(), "good", answer_always(0));
     set(&slot, 0, 8);
     let (_bad, _slot, _asked_bad) = provider(folder.path(), "bad", Box::new(|_| None));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
@@ -195,7 +195,7 @@ fn sets_share_one_deadline() {
     let _bad: Vec<_> = (1..=10)
         .map(|number| provider_of(folder.path(), description(number), "bad", Box::new(|_| None)))
         .collect();
-    let (_good, _slot, _asked) = provider_of(folder.path(), description(11), "good", always(0));
+    let (_good, _slot, _asked) = provider_of(folder.path(), description(11), "good", answer_always(0));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop*(*)\Requests/sec"]);
     let begin = Instant::now();
     consumer.query.collect();
@@ -237,7 +237,7 @@ fn the_time_stamp_is_after_all_answers() {
     }
 }
 
-/// Values that a provider counted while it failed are no growth of the total.
+/// Values that a provider counted while it failed do not appear as growth of the total.
 #[test]
 fn a_total_without_a_failed_process_has_another_identity() {
     let folder = tempfile::tempdir().expect("create folder");

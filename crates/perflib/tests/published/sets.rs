@@ -38,7 +38,7 @@ fn a_process_is_the_instance_of_a_single_instance_set() {
 }
 
 #[test]
-fn processes_are_side_by_side_in_the_order_of_their_start() {
+fn processes_are_instances_ordered_by_start_time() {
     let folder = tempfile::tempdir().expect("create folder");
     let (first, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 1);
@@ -70,14 +70,14 @@ fn instances_of_several_processes_are_one_set() {
     set(&slot, 0, 3);
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     assert_eq!(consumer.collect(), rows([("a", [1]), ("b", [2]), ("a#1", [3])]));
-    // A new instance in the same slot is not the old one.
+    // A new instance in the same slot is distinguished from the old one.
     let before = consumer.identities();
     slots[0].end();
     drop(slots);
     let again = one.create_instance("a", 7).expect("create instance");
     let mut names: Vec<_> = consumer.collect().into_iter().map(|(name, _)| name).collect();
     names.sort();
-    assert_eq!(names, ["a#1", "a#2"], "the name of one that was just there is not another's");
+    assert_eq!(names, ["a#1", "a#2"], "a name that was used in the previous sample is not reused");
     assert!(consumer.identities().iter().all(|now| before[..2].iter().all(|then| then != now)));
     drop(again);
     let mut filtered = Consumer::new(folder.path(), &[r"\Shop(b)\Requests/sec"]);
@@ -155,11 +155,11 @@ fn cells_become_raw_values() {
     let at = consumer.query.timestamps();
     assert_eq!((of(27).first, of(27).multi_count), (77, 4));
     assert_eq!(of(27).second, at.system_time.0);
-    assert_eq!(of(29).first, 9, "a type of 32 bits");
+    assert_eq!(of(29).first, 9, "a 32-bit type");
     assert_eq!(numbers(30), (u32::MAX.into(), at.ticks));
-    assert_eq!(of(31).status, Status::NO_DATA, "by reference, and never set");
+    assert_eq!(of(31).status, Status::NO_DATA, "a counter by reference that was never set");
     assert_eq!(of(25).first, 9_000, "a companion that is shown has a value of its own");
-    // As bytes.
+    // The same values in a raw data block.
     let guid = consumer.registry.find("Shop").expect("the set").guid;
     let mut query = Query::open(&consumer.registry, None).expect("a query");
     let identifier = |counter_id| Identifier {

@@ -18,7 +18,7 @@ fn notices(registry: &Registry) -> Vec<String> {
 }
 
 /// Published sets as another user sees them.
-fn stranger(folder: &Path) -> Published {
+fn published_for_another_user(folder: &Path) -> Published {
     published(folder).for_user(4_294_900_000)
 }
 
@@ -28,7 +28,7 @@ fn a_set_of_another_user_has_the_uid_in_its_name() {
     let (_file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 3);
     let own = registry(&published(folder.path()), None);
-    let strange = registry(&stranger(folder.path()), None);
+    let strange = registry(&published_for_another_user(folder.path()), None);
     let user = own.publishers(Guid::from_bytes(SHOP.to_bytes()))[0].user;
     let name = format!("Shop [uid {user}]");
     let guid = strange.find(&name).expect("the marked set").guid;
@@ -60,7 +60,7 @@ fn sets_of_two_users_are_separate() {
     let mut other = Consumer::new(folder.path(), &[r"\Shop [uid 12345]\Requests/sec"]);
     let rows = other.collect();
     assert_eq!(rows[0].1, [2]);
-    assert_eq!(rows[0].0, "process", "a process of another owner is not the one that the file names");
+    assert_eq!(rows[0].0, "process", "the name of a process with another owner is not used");
 }
 
 /// A provider of the machine.
@@ -93,7 +93,7 @@ fn sets_of_the_machine_cannot_be_published() {
     ];
     let mut info = CounterSetInfo::new("Memory", guid, InstanceType::Single);
     info.counters.push(CounterInfo::new(1, "Available Bytes", T::LARGE_RAWCOUNT));
-    for mut published in [published(folder.path()), stranger(folder.path())] {
+    for mut published in [published(folder.path()), published_for_another_user(folder.path())] {
         let mut registry = Registry::new("HERE", Clock::of_this_machine());
         registry.register(Box::new(Memory(std::sync::Arc::new(info.clone())))).expect("the set");
         published.reserve("KEPT", Guid::from_u128(99));
@@ -111,7 +111,7 @@ fn sets_of_the_machine_cannot_be_published() {
 }
 
 #[test]
-fn the_first_keeps_the_name() {
+fn the_set_that_was_started_first_keeps_the_name() {
     let folder = tempfile::tempdir().expect("create folder");
     let (first, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     let second = Description { guid: tachograph_shm::Guid::from_u128(5), ..shop(InstanceKind::Single) };
@@ -232,7 +232,7 @@ fn planted_files_are_rejected() {
     for name in ["link", "folder", "twin", "zero"] {
         assert!(reported.contains(&format!("{name}.tacho: ")), "{name}: {reported}");
     }
-    assert!(files(elsewhere.path()).len() == 1, "what links lead to stays");
+    assert!(files(elsewhere.path()).len() == 1, "the targets of symbolic links are not deleted");
 }
 
 #[test]

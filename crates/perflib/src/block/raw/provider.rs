@@ -33,13 +33,14 @@ pub struct CounterTemplate {
     pub counter_type: U32,
     /// Attributes.
     pub attributes: U64,
-    /// Size of the value, 4 or 8; ignored on input, because some providers write the size of this structure.
+    /// Size of the value in bytes, 4 or 8. The library ignores it, because some providers set the size of this
+    /// structure.
     pub data_bytes: U32,
     /// The detail level, 100 or 200.
     pub detail_level: U32,
     /// Charts multiply the value by this power of ten; -10 to 10.
     pub scale: I32,
-    /// Offset of the value from the start of the instance; ignored on input.
+    /// Offset of the value from the start of a [`CounterSetInstance`], in bytes. The library ignores it.
     pub offset: U32,
 }
 
@@ -71,7 +72,7 @@ pub struct CounterSetInstance {
 pub struct CounterIdentity {
     /// GUID of the set.
     pub set: [u8; 16],
-    /// Size of this structure and the names that follow.
+    /// Size of this structure and the names that follow, in bytes.
     pub buffer_bytes: U32,
     /// Id of the counter, 0xFFFFFFFF for all.
     pub counter_id: U32,

@@ -48,7 +48,7 @@ pub struct CounterRegistration {
 }
 
 /// Header of a string block, which holds the names or help texts of a set's counters, 8 bytes; one [`StringHeader`] per
-/// counter and the texts follow.
+/// counter and the strings follow.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -61,7 +61,7 @@ pub struct StringBuffer {
     pub counter_count: U32,
 }
 
-/// The location of one counter's text, 8 bytes.
+/// The location of one counter's string, 8 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -70,7 +70,7 @@ pub struct StringBuffer {
 pub struct StringHeader {
     /// Id of the counter.
     pub counter_id: U32,
-    /// Offset of the counter's text from the start of the string block; 0xFFFFFFFF for no text.
+    /// Offset of the counter's string from the start of the string block; 0xFFFFFFFF for no string.
     pub offset: U32,
 }
 

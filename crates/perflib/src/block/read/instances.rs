@@ -7,20 +7,20 @@ use crate::block::raw::{CounterData, InstanceHeader, MultiInstances};
 use crate::block::section::{Section, SizeRules};
 use crate::block::text::Text;
 
-const HEADER: usize = size_of::<MultiInstances>();
-const SIZE: SizeRules =
-    SizeRules { field: 0, least: (Rule::I2, HEADER), most: Rule::I3, multiple: (Rule::I4, 8) };
+const HEADER_BYTES: usize = size_of::<MultiInstances>();
+const SIZE_RULES: SizeRules =
+    SizeRules { field: 0, min: (Rule::I2, HEADER_BYTES), max: Rule::I3, alignment: (Rule::I4, 8) };
 /// Minimum size of an instance's header and name.
-const LEAST: usize = size_of::<InstanceHeader>() + 8;
+const MIN_BYTES: usize = size_of::<InstanceHeader>() + 8;
 /// Minimum size of a value with its header.
-const LEAST_VALUE: usize = size_of::<CounterData>() + 8;
+const MIN_VALUE_BYTES: usize = size_of::<CounterData>() + 8;
 
 /// The instances of a result, in order.
 ///
 /// Names and ids need not be unique. Readers that match instances across samples number the ones with equal names.
 #[derive(Clone, Debug)]
 pub struct Instances<'a> {
-    left: usize,
+    remaining: usize,
     rest: Section<'a>,
     ids: Option<Ids<'a>>,
     options: DecodeOptions,
@@ -41,22 +41,22 @@ impl<'a> Instances<'a> {
         options: DecodeOptions,
     ) -> Result<Self, BlockError> {
         let offset = rest.offset;
-        let header: &MultiInstances = rest.head(Rule::I1)?;
-        let rest = rest.split_off(header.total_bytes.get(), &SIZE)?.after(HEADER);
+        let header: &MultiInstances = rest.peek(Rule::I1)?;
+        let rest = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
         let number = header.instance_count.get();
-        let most = rest.bytes.len() / (LEAST + LEAST_VALUE * ids.map_or(1, Ids::len));
+        let max = rest.bytes.len() / (MIN_BYTES + MIN_VALUE_BYTES * ids.map_or(1, Ids::len));
         match usize::try_from(number) {
-            Ok(left) if left <= most => Ok(Self { left, rest, ids, options }),
-            _ => Err(BlockError::number(Rule::I5, offset + 4, number, Expected::AtMost(count(most)))),
+            Ok(remaining) if remaining <= max => Ok(Self { remaining, rest, ids, options }),
+            _ => Err(BlockError::number(Rule::I5, offset + 4, number, Expected::AtMost(count(max)))),
         }
     }
 
     /// Checks all instances.
     pub(super) fn check(mut self) -> Result<(), BlockError> {
-        for _ in 0..self.left {
+        for _ in 0..self.remaining {
             self.instance()?;
         }
-        self.rest.end(Rule::I6)
+        self.rest.expect_end(Rule::I6)
     }
 
     /// Splits off the first instance.
@@ -78,13 +78,13 @@ impl<'a> Iterator for Instances<'a> {
     type Item = Instance<'a>;
 
     fn next(&mut self) -> Option<Instance<'a>> {
-        self.left = self.left.checked_sub(1)?;
+        self.remaining = self.remaining.checked_sub(1)?;
         // The block was checked up front, so this does not fail.
         self.instance().ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (self.remaining, Some(self.remaining))
     }
 }
 

@@ -7,9 +7,9 @@ use crate::block::kind::Kind;
 use crate::block::raw::ResultHeader;
 use crate::block::section::{Section, SizeRules};
 
-const HEADER: usize = size_of::<ResultHeader>();
-const SIZE: SizeRules =
-    SizeRules { field: 8, least: (Rule::H2, HEADER), most: Rule::H3, multiple: (Rule::H4, 8) };
+const HEADER_BYTES: usize = size_of::<ResultHeader>();
+const SIZE_RULES: SizeRules =
+    SizeRules { field: 8, min: (Rule::H2, HEADER_BYTES), max: Rule::H3, alignment: (Rule::H4, 8) };
 
 /// The result of one identifier.
 #[derive(Clone, Debug)]
@@ -45,20 +45,21 @@ impl<'a> QueryResult<'a> {
             _ => None,
         };
         if let Some(ids) = ids {
-            ids.check(result.offset + HEADER + ids::HEADER)?;
+            ids.check(result.offset + HEADER_BYTES + ids::HEADER_BYTES)?;
         }
         match result.content {
             Content::Error(_) | Content::SingleCounter(_) => Ok(()),
-            Content::MultipleCounters(_, values) => values.check()?.end(Rule::H8),
+            Content::MultipleCounters(_, values) => values.check()?.expect_end(Rule::H8),
             Content::MultipleInstances(instances) | Content::CounterSet(instances) => instances.check(),
         }
     }
 
-    /// Splits off the first result. Does not check ids, nor the values of several counters or instances.
+    /// Splits off the first result and checks its header. Counter ids are not checked, nor values of a result that has
+    /// several counters or instances.
     fn split_off(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Self, BlockError> {
         let offset = rest.offset;
-        let header: &ResultHeader = rest.head(Rule::H1)?;
-        let mut body = rest.split_off(header.bytes.get(), &SIZE)?.after(HEADER);
+        let header: &ResultHeader = rest.peek(Rule::H1)?;
+        let mut body = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
         let number = header.kind.get();
         let Some(kind) = Kind::from_number(number) else {
             return Err(BlockError::number(Rule::H5, offset + 4, number, Expected::Words("0, 1, 2, 4 or 6")));
@@ -78,7 +79,7 @@ impl<'a> QueryResult<'a> {
             Kind::SingleCounter => Content::SingleCounter(Values::value(&mut body, options)?),
             Kind::MultipleCounters => {
                 let ids = Ids::split_off(&mut body)?;
-                // Where the values end is known only once they have been checked.
+                // The end of the values is unknown until they are checked, so trailing bytes are not detected here.
                 let values = Values::new(ids.len(), body, options);
                 return Ok(Self { offset, kind, content: Content::MultipleCounters(ids, values) });
             }
@@ -90,7 +91,7 @@ impl<'a> QueryResult<'a> {
                 Content::CounterSet(Instances::split_off(&mut body, Some(ids), options)?)
             }
         };
-        body.end(Rule::H8)?;
+        body.expect_end(Rule::H8)?;
         Ok(Self { offset, kind, content })
     }
 
@@ -113,7 +114,7 @@ impl<'a> QueryResult<'a> {
     ///
     /// # Errors
     ///
-    /// [`Rule::H5`].
+    /// [`Rule::H5`] if it has another kind.
     pub fn expect_kind(&self, kind: Kind) -> Result<(), BlockError> {
         if self.kind == kind || self.kind == Kind::Error {
             return Ok(());
@@ -126,7 +127,7 @@ impl<'a> QueryResult<'a> {
 /// The results of a block, in order.
 #[derive(Clone, Debug)]
 pub struct Results<'a> {
-    pub(super) left: u32,
+    pub(super) remaining: u32,
     pub(super) rest: Section<'a>,
     pub(super) options: DecodeOptions,
 }
@@ -135,13 +136,13 @@ impl<'a> Iterator for Results<'a> {
     type Item = QueryResult<'a>;
 
     fn next(&mut self) -> Option<QueryResult<'a>> {
-        self.left = self.left.checked_sub(1)?;
+        self.remaining = self.remaining.checked_sub(1)?;
         // The block was checked up front, so this does not fail.
         QueryResult::split_off(&mut self.rest, self.options).ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left as usize, Some(self.left as usize))
+        (self.remaining as usize, Some(self.remaining as usize))
     }
 }
 

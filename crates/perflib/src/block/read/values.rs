@@ -8,30 +8,30 @@ use crate::block::error::{BlockError, Expected, Rule};
 use crate::block::raw::CounterData;
 use crate::block::section::{Section, SizeRules};
 
-const HEADER: usize = size_of::<CounterData>();
+const HEADER_BYTES: usize = size_of::<CounterData>();
 /// Minimum size of a value: the header and 4 or 8 bytes, padded to a multiple of 8.
-const LEAST: usize = HEADER + 8;
-const SIZE: SizeRules =
-    SizeRules { field: 4, least: (Rule::C2, LEAST), most: Rule::C3, multiple: (Rule::C4, 8) };
+const MIN_BYTES: usize = HEADER_BYTES + 8;
+const SIZE_RULES: SizeRules =
+    SizeRules { field: 4, min: (Rule::C2, MIN_BYTES), max: Rule::C3, alignment: (Rule::C4, 8) };
 
 /// The values of an instance, in the order of the result's counter ids.
 ///
 /// Values of 4 bytes are zero-extended, regardless of the counter type. `None` is a value that cannot be read now.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
-    left: usize,
+    remaining: usize,
     rest: Section<'a>,
     options: DecodeOptions,
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn new(left: usize, rest: Section<'a>, options: DecodeOptions) -> Self {
-        Self { left, rest, options }
+    pub(super) fn new(remaining: usize, rest: Section<'a>, options: DecodeOptions) -> Self {
+        Self { remaining, rest, options }
     }
 
     /// Checks all values; returns the remaining bytes.
     pub(super) fn check(mut self) -> Result<Section<'a>, BlockError> {
-        for _ in 0..self.left {
+        for _ in 0..self.remaining {
             Self::value(&mut self.rest, self.options)?;
         }
         Ok(self.rest)
@@ -40,14 +40,14 @@ impl<'a> Values<'a> {
     /// Splits off the first value.
     pub(super) fn value(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Option<u64>, BlockError> {
         let offset = rest.offset;
-        let header: &CounterData = rest.head(Rule::C1)?;
-        let data = rest.split_off(header.bytes.get(), &SIZE)?.after(HEADER).bytes;
+        let header: &CounterData = rest.peek(Rule::C1)?;
+        let data = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES).bytes;
         let width = header.data_bytes.get();
         match width {
-            // C2 guarantees at least 8 bytes of data, so neither read fails, and C6 holds for both widths.
+            // C2 guarantees at least 8 bytes of data, so neither read can fail, and rule C6 cannot be violated.
             4 => Ok(U32::read_from_prefix(data).ok().map(|(value, _)| value.get().into())),
             8 => Ok(U64::read_from_prefix(data).ok().map(|(value, _)| value.get())),
-            0 if options.allow_missing_values && data.len() == LEAST - HEADER => Ok(None),
+            0 if options.allow_missing_values && data.len() == MIN_BYTES - HEADER_BYTES => Ok(None),
             _ => Err(BlockError::number(Rule::C5, offset, width, Expected::Words("4 or 8"))),
         }
     }
@@ -57,13 +57,13 @@ impl Iterator for Values<'_> {
     type Item = Option<u64>;
 
     fn next(&mut self) -> Option<Option<u64>> {
-        self.left = self.left.checked_sub(1)?;
+        self.remaining = self.remaining.checked_sub(1)?;
         // The block was checked up front, so this does not fail.
         Self::value(&mut self.rest, self.options).ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (self.remaining, Some(self.remaining))
     }
 }
 

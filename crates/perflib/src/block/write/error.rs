@@ -38,12 +38,14 @@ impl WriteError {
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLarge => write!(f, "more than {MAX_BLOCK_BYTES} bytes, or out of memory"),
+            Self::TooLarge => write!(f, "the data exceeds {MAX_BLOCK_BYTES} bytes, or memory is exhausted"),
             Self::Ids => {
                 write!(f, "a result needs 1 to {MAX_COUNTERS} counter ids, none of them the wildcard")
             }
-            Self::Values { found, expected } => write!(f, "{found} values, expected {expected}"),
-            Self::NoErrorCode => f.write_str("an error result with code 0"),
+            Self::Values { found, expected } => {
+                write!(f, "an instance has {found} values, expected {expected}")
+            }
+            Self::NoErrorCode => f.write_str("an error result needs a code other than 0"),
             Self::NoFrequency => f.write_str("the frequency of the performance counter is not positive"),
         }
     }

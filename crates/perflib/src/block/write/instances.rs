@@ -1,19 +1,18 @@
 //! Writes the instances of a result.
 
-use super::{BlockWriter, WriteError, number};
+use super::{BlockWriter, WriteError, to_u32};
 use crate::block::instance_list::push_instance;
 use crate::block::raw::MultiInstances;
 
-/// The size of a value.
-const VALUE: usize = 16;
+/// Size of a value with its header.
+const VALUE_BYTES: usize = 16;
 
 /// Writes the instances of a result: for each, call [`instance`](Self::instance) and then [`value`](Self::value) once
 /// per counter id; at the end, call [`close`](Self::close). Without `close`, the result is discarded.
 #[derive(Debug)]
 pub struct InstancesWriter<'w, 'v> {
     block: &'w mut BlockWriter<'v>,
-    /// The offset of the instances' header.
-    at: usize,
+    header_offset: usize,
     count: usize,
     values_per_instance: usize,
     /// The number of values of the last instance that are still to be written.
@@ -25,9 +24,9 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
         block: &'w mut BlockWriter<'v>,
         values_per_instance: usize,
     ) -> Result<Self, WriteError> {
-        let at = block.out.len();
+        let header_offset = block.out.len();
         block.put(&[0; size_of::<MultiInstances>()])?;
-        Ok(Self { block, at, count: 0, values_per_instance, missing: 0 })
+        Ok(Self { block, header_offset, count: 0, values_per_instance, missing: 0 })
     }
 
     /// Starts an instance; a name longer than [`MAX_NAME_UNITS`](crate::block::MAX_NAME_UNITS) is truncated at a
@@ -38,11 +37,11 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
     /// [`WriteError::Values`] if values of the previous instance are missing, [`WriteError::TooLarge`] if the instance
     /// and all its values do not fit. In both cases nothing is written.
     pub fn instance(&mut self, name: &str, id: u32) -> Result<(), WriteError> {
-        self.expect_whole()?;
+        self.expect_all_values()?;
         let begin = self.block.out.len();
         push_instance(self.block.out, name, id)?;
         // Reserves space for all values, because a partial instance would invalidate the result.
-        if let Err(error) = self.block.reserve(VALUE * self.values_per_instance) {
+        if let Err(error) = self.block.reserve(VALUE_BYTES * self.values_per_instance) {
             self.block.out.truncate(begin);
             return Err(error);
         }
@@ -62,7 +61,7 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
             let expected = if self.count == 0 { 0 } else { self.values_per_instance };
             return Err(WriteError::Values { found: expected + 1, expected });
         };
-        self.block.value(value)?;
+        self.block.put_value(value)?;
         self.missing = missing;
         Ok(())
     }
@@ -73,15 +72,16 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
     ///
     /// [`WriteError::Values`] if values of the last instance are missing. The result is then discarded.
     pub fn close(self) -> Result<(), WriteError> {
-        self.expect_whole()?;
-        let bytes = number(self.block.out.len() - self.at)?;
-        let count = number(self.count)?;
-        self.block.patch(self.at, bytes);
-        self.block.patch(self.at + 4, count);
-        self.block.close()
+        self.expect_all_values()?;
+        let bytes = to_u32(self.block.out.len() - self.header_offset)?;
+        let count = to_u32(self.count)?;
+        self.block.patch(self.header_offset, bytes);
+        self.block.patch(self.header_offset + 4, count);
+        self.block.finish_result()
     }
 
-    fn expect_whole(&self) -> Result<(), WriteError> {
+    /// Checks that the last instance has all its values.
+    fn expect_all_values(&self) -> Result<(), WriteError> {
         let expected = self.values_per_instance;
         match self.missing {
             0 => Ok(()),

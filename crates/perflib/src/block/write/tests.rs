@@ -8,10 +8,10 @@ use crate::block::{Content, DecodeOptions, decode};
 const STAMP: Stamp = Stamp { ticks: 0, frequency: 1, system_time: FileTime::UNIX_EPOCH };
 
 #[test]
-fn nothing_beyond_the_bound() {
+fn results_beyond_the_size_limit_are_rejected() {
     let mut out = Vec::new();
     let mut block = BlockWriter::begin(&mut out, &STAMP);
-    block.most_bytes = 48 + 32 + 16;
+    block.max_bytes = 48 + 32 + 16;
     block.single_counter(Some(1)).unwrap();
     assert_eq!(block.single_counter(Some(2)), Err(WriteError::TooLarge));
     assert_eq!(block.multiple_counters(&[1], &[None]), Err(WriteError::TooLarge));
@@ -26,10 +26,10 @@ fn nothing_beyond_the_bound() {
 }
 
 #[test]
-fn instances_before_the_bound_stay() {
+fn instances_within_the_size_limit_are_kept() {
     let mut out = Vec::new();
     let mut block = BlockWriter::begin(&mut out, &STAMP);
-    block.most_bytes = 48 + 16 + 8 + 2 * 32 - 8;
+    block.max_bytes = 48 + 16 + 8 + 2 * 32 - 8;
     let mut instances = block.multiple_instances().unwrap();
     instances.instance("abc", 1).unwrap();
     instances.value(None).unwrap();

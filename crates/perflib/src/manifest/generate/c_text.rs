@@ -1,4 +1,4 @@
-//! Writes texts, GUIDs and comments in C.
+//! Writes strings, GUIDs and comments in C.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub(super) fn guid(guid: Guid) -> String {
     )
 }
 
-/// The contents of a string literal for a text, in ASCII.
+/// The contents of a C string literal for a string, in ASCII.
 pub(super) fn literal(text: &str) -> String {
     let mut literal = String::new();
     for c in text.chars() {
@@ -36,27 +36,27 @@ pub(super) fn literal(text: &str) -> String {
     literal
 }
 
-/// A text in a form that is safe in a C comment: one line, without comment delimiters and invisible characters.
+/// A string in a form that is safe in a C comment: one line, without comment delimiters and invisible characters.
 pub(super) fn comment(text: &str) -> String {
-    let is_seen = |c: char| c.escape_debug().len() == 1 || matches!(c, '\'' | '"' | '\\');
-    let seen: String = text
+    let is_visible = |c: char| c.escape_debug().len() == 1 || matches!(c, '\'' | '"' | '\\');
+    let visible: String = text
         .chars()
         .map(|c| {
             if c.is_whitespace() {
                 ' '
-            } else if is_seen(c) {
+            } else if is_visible(c) {
                 c
             } else {
                 '?'
             }
         })
         .collect();
-    let words: Vec<_> = seen.split_ascii_whitespace().collect();
+    let words: Vec<_> = visible.split_ascii_whitespace().collect();
     words.join(" ").replace("*/", "* /").replace("/*", "/ *")
 }
 
 /// The name of the include guard for a file.
-pub(super) fn guard(name: &str) -> String {
+pub(super) fn include_guard(name: &str) -> String {
     let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
     format!("TACHO_MANIFEST_{}_H", letters.collect::<String>())
 }
@@ -66,14 +66,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_gets_out() {
+    fn literals_and_comments_are_escaped() {
         assert_eq!(
             literal("\"a\\??/\n\u{85}é€🛒"),
             r#"\"a\\\?\?/\012\205\u00e9\u20ac\U0001f6cd"#.replace("cd", "d2")
         );
         assert_eq!(comment("a */ b /* c\n\t\u{202e}d 'x' \\ é"), "a * / b / * c ?d 'x' \\ é");
         assert_eq!(comment("*//*/"), "* // * /");
-        assert_eq!(guard("a-b.man"), "TACHO_MANIFEST_A_B_MAN_H");
+        assert_eq!(include_guard("a-b.man"), "TACHO_MANIFEST_A_B_MAN_H");
         let literal = guid(Guid::from_u128(0x6a1f5d0c_3b2e_4c57_9d3a_0f2c8d1e7a40));
         assert_eq!(
             literal,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::model::Manifest;
-use super::c_text::{comment, guard, guid, literal};
+use super::c_text::{comment, guid, include_guard, literal};
 use super::names::{Names, camel};
 use crate::registration::CounterSetInfo;
 
@@ -38,7 +38,7 @@ pub fn consumer_header_of<'a>(title: &str, sets: impl IntoIterator<Item = &'a Co
 type Symbols = (String, Vec<Option<String>>);
 
 fn header<'a>(title: &str, sets: impl Iterator<Item = (&'a CounterSetInfo, Symbols)>) -> String {
-    let guard = guard(title);
+    let guard = include_guard(title);
     let mut out = format!(
         "/*\n * Names, GUIDs and ids of counter sets, for consumers: {}.\n * Generated: changes are lost.\n */\n\
          #ifndef {guard}\n#define {guard}\n\n#include <tachograph/types.h>\n",
@@ -70,7 +70,7 @@ fn header<'a>(title: &str, sets: impl Iterator<Item = (&'a CounterSetInfo, Symbo
                 names.unique(&format!("{symbol}_{name}"))
             });
             let what = comment(&format!("{} ({})", counter.name, counter.counter_type));
-            let _ = writeln!(out, "#define {name} {} /* {what} */", id(counter.id));
+            let _ = writeln!(out, "#define {name} {} /* {what} */", id_literal(counter.id));
         }
     }
     let _ = write!(out, "\n#endif\n");
@@ -78,6 +78,6 @@ fn header<'a>(title: &str, sets: impl Iterator<Item = (&'a CounterSetInfo, Symbo
 }
 
 /// An id as a C literal, with the suffix `u` if it does not fit in an `int`.
-pub(super) fn id(id: u32) -> String {
+pub(super) fn id_literal(id: u32) -> String {
     if i32::try_from(id).is_ok() { id.to_string() } else { format!("{id}u") }
 }

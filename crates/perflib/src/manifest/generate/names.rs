@@ -9,7 +9,7 @@ fn words(name: &str) -> Vec<String> {
     let mut previous = ' ';
     let mut chars = name.chars().peekable();
     while let Some(c) = chars.next() {
-        let begins = c.is_ascii_uppercase()
+        let starts_word = c.is_ascii_uppercase()
             && (previous.is_ascii_lowercase()
                 || previous.is_ascii_digit()
                 || (previous.is_ascii_uppercase() && chars.peek().is_some_and(char::is_ascii_lowercase)));
@@ -17,7 +17,7 @@ fn words(name: &str) -> Vec<String> {
             '%' => words.extend(["percent".to_owned(), String::new()]),
             '/' => words.extend(["per".to_owned(), String::new()]),
             c if c.is_ascii_alphanumeric() => {
-                if begins {
+                if starts_word {
                     words.push(String::new());
                 }
                 if let Some(word) = words.last_mut() {
@@ -43,15 +43,15 @@ pub(super) fn camel(name: &str) -> String {
         };
         word.get(..1).unwrap_or_default().to_uppercase() + &rest
     };
-    not_a_number(words(name).into_iter().map(capital).collect())
+    prefix_leading_digit(words(name).into_iter().map(capital).collect())
 }
 
 /// The name in snake case, such as `disk_reads_per_sec`.
 pub(super) fn snake(name: &str) -> String {
-    not_a_number(words(name).join("_").to_lowercase())
+    prefix_leading_digit(words(name).join("_").to_lowercase())
 }
 
-fn not_a_number(name: String) -> String {
+fn prefix_leading_digit(name: String) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) { format!("n{name}") } else { name }
 }
 
@@ -81,15 +81,15 @@ impl Names {
 }
 
 /// The keywords of Rust.
-const RUST_WORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern false \
+const RUST_KEYWORDS: &str = "abstract as async await become box break const continue crate do dyn else enum extern false \
     final fn for gen if impl in let loop macro match mod move mut override priv pub ref return self Self static struct \
     super trait true try type typeof unsafe unsized use virtual where while yield";
 
-/// Converts a name to a Rust identifier; returns `otherwise` if the name is empty.
-pub(super) fn rust_identifier(name: String, otherwise: &str) -> String {
+/// Converts a name to a Rust identifier; returns `default` if the name is empty.
+pub(super) fn rust_identifier(name: String, default: &str) -> String {
     match name {
-        name if name.is_empty() => otherwise.to_owned(),
-        name if RUST_WORDS.split_ascii_whitespace().any(|word| word == name) => name + "_",
+        name if name.is_empty() => default.to_owned(),
+        name if RUST_KEYWORDS.split_ascii_whitespace().any(|word| word == name) => name + "_",
         name => name,
     }
 }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_words() {
+    fn names_in_camel_and_snake_case() {
         for (name, in_camel, in_snake) in [
             ("% Disk Reads/sec", "PercentDiskReadsPerSec", "percent_disk_reads_per_sec"),
             ("ShopRequests", "ShopRequests", "shop_requests"),

@@ -10,8 +10,8 @@ use super::super::model::{Callback, CounterSet, Manifest, ProviderType};
 use super::super::reserved::{FUNCTIONS, LOCALS, owner_of};
 use super::super::values;
 use super::GenerateError;
-use super::c_text::{comment, guard, guid};
-use super::consumer::id;
+use super::c_text::{comment, guid, include_guard};
+use super::consumer::id_literal;
 use super::names::Names;
 use crate::registration::{CounterInfo, InstanceType};
 
@@ -47,7 +47,7 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     let file = manifest.file.file_name().unwrap_or_default().to_string_lossy();
     let handle = format!("{prefix}{}", symbol.value);
     check_names(manifest, prefix, &handle)?;
-    let mut out = head(&file);
+    let mut out = file_header(&file);
     let _ = write!(
         out,
         "/* Provider {} */\nstatic const GUID {handle}Guid = {};\n",
@@ -65,13 +65,13 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\nextern HANDLE {handle};\n\
          HANDLE {handle} __attribute__((weak)) = 0;\n#ifdef __cplusplus\n}}\n#endif\n"
     );
-    functions(&mut out, manifest, prefix, &handle);
+    write_functions(&mut out, manifest, prefix, &handle);
     // Macros come last, so that they do not replace names in the code above.
     out.push_str("\n/* Ids of the counters. */\n");
     for counter in sets.iter().flat_map(|set| &set.counters) {
         if let Some(symbol) = &counter.symbol {
             let name = comment(&counter.info.name);
-            let _ = writeln!(out, "#define {symbol} {} /* {name} */", id(counter.info.id));
+            let _ = writeln!(out, "#define {symbol} {} /* {name} */", id_literal(counter.info.id));
         }
     }
     let _ = write!(out, "\n#endif\n");
@@ -99,8 +99,8 @@ fn check_names(manifest: &Manifest, prefix: &str, handle: &str) -> Result<(), Ge
     Ok(())
 }
 
-fn head(file: &str) -> String {
-    let guard = guard(&format!("{file}_provider"));
+fn file_header(file: &str) -> String {
+    let guard = include_guard(&format!("{file}_provider"));
     format!(
         "/*\n * The provider of {}: ids, GUIDs, and functions that start and stop it.\n * Generated: changes are lost.\n \
          */\n#ifndef {guard}\n#define {guard}\n\n#include <perflib.h>\n#include <winperf.h>\n\n",
@@ -108,7 +108,7 @@ fn head(file: &str) -> String {
     )
 }
 
-fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) {
+fn write_functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) {
     let provider = &manifest.provider;
     let (parameters, start) = match provider.callback {
         Callback::Default => ("void", format!("PerfStartProvider(&provider, 0, &{handle})")),
@@ -133,7 +133,7 @@ fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) 
     let locals: Vec<_> =
         provider.counter_sets.iter().map(|set| names.unique(&format!("{}Template", set.symbol))).collect();
     for (set, local) in provider.counter_sets.iter().zip(&locals) {
-        template(out, set, local, manifest);
+        write_template(out, set, local, manifest);
     }
     let _ = writeln!(out, "    GUID provider = {handle}Guid;");
     // Without this check, a second call would overwrite the handle, and the first provider could not be stopped any
@@ -160,7 +160,7 @@ fn functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: &str) 
 }
 
 /// Writes the `PERF_COUNTERSET_INFO` of a set and the `PERF_COUNTER_INFO` of its counters.
-fn template(out: &mut String, set: &CounterSet, local: &str, manifest: &Manifest) {
+fn write_template(out: &mut String, set: &CounterSet, local: &str, manifest: &Manifest) {
     let count = set.counters.len();
     let instances = match set.info.instance_type {
         InstanceType::Single => "PERF_COUNTERSET_SINGLE_INSTANCE",
@@ -193,7 +193,7 @@ fn counter_info(counter: &CounterInfo, offset: usize) -> String {
     // winperf.h defines a constant for each type in the schema.
     format!(
         "{{ {}, {}, {:#x}, {bytes}, {}, {}, {offset} }}",
-        id(counter.id),
+        id_literal(counter.id),
         counter.counter_type,
         counter.attributes.0,
         counter.detail_level,

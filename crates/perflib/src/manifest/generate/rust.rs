@@ -35,12 +35,12 @@ pub fn rust(manifest: &Manifest) -> Result<String, GenerateError> {
     let mut names = Names::default();
     for set in &provider.counter_sets {
         let name = names.unique(&rust_identifier(camel(&set.symbol), "Counters"));
-        struct_of(&mut out, provider, set, &name)?;
+        write_struct(&mut out, provider, set, &name)?;
     }
     Ok(out)
 }
 
-fn struct_of(
+fn write_struct(
     out: &mut String,
     provider: &Provider,
     set: &CounterSet,
@@ -53,9 +53,9 @@ fn struct_of(
     keys.extend(SET_ATTRIBUTES.iter().filter_map(|attribute| key_of(attribute, &set.info)));
     // Writing to a string cannot fail.
     let _ = writeln!(out);
-    help(out, "", &set.info.help, &set.info.name, &mut keys);
+    write_help(out, "", &set.info.help, &set.info.name, &mut keys);
     let _ = writeln!(out, "#[derive(::tachograph_publish::CounterSet)]");
-    attribute(out, "", "counter_set", &keys);
+    write_attribute(out, "", "counter_set", &keys);
     let _ = writeln!(out, "pub struct {name} {{");
     let fields = Fields::of(set);
     for (index, counter) in set.counters.iter().enumerate() {
@@ -75,7 +75,7 @@ struct Fields<'a> {
     /// For each counter, the number of counters that it is a companion of.
     uses: Vec<u32>,
     /// For each counter, whether it is a base that shares the field of its counter.
-    is_part: Vec<bool>,
+    shares_field: Vec<bool>,
 }
 
 impl<'a> Fields<'a> {
@@ -87,29 +87,31 @@ impl<'a> Fields<'a> {
         for index in set.counters.iter().flat_map(companions).filter_map(|id| indexes.get(&id)) {
             uses[*index] += 1;
         }
-        let is_part = vec![false; set.counters.len()];
-        let mut fields = Self { set, names: names_of(set), indexes, uses, is_part };
-        for base in set.counters.iter().filter_map(|counter| fields.own_base(counter)).collect::<Vec<_>>() {
-            fields.is_part[base] = true;
+        let shares_field = vec![false; set.counters.len()];
+        let mut fields = Self { set, names: names_of(set), indexes, uses, shares_field };
+        for base in
+            set.counters.iter().filter_map(|counter| fields.base_in_field(counter)).collect::<Vec<_>>()
+        {
+            fields.shares_field[base] = true;
         }
         fields
     }
 
     /// The index of the base that shares a counter's field. `None` if another counter uses the base, or if the counter
     /// type has no field type for both.
-    fn own_base(&self, counter: &Counter) -> Option<usize> {
+    fn base_in_field(&self, counter: &Counter) -> Option<usize> {
         pair_field(counter.info.counter_type)?;
         let index = *self.indexes.get(&counter.info.base_id?)?;
         (self.uses[index] == 1).then_some(index)
     }
 
     fn field(&self, out: &mut String, index: usize, counter: &Counter) -> Result<(), GenerateError> {
-        if self.is_part[index] {
+        if self.shares_field[index] {
             return Ok(());
         }
         let (field, name) = &self.names[index];
         let mut keys = vec![text_key("name", name), format!("id = {}", counter.info.id)];
-        let field_type = match self.own_base(counter) {
+        let field_type = match self.base_in_field(counter) {
             Some(base) => {
                 keys.push(text_key("base", &self.names[base].1));
                 keys.push(format!("base_id = {}", self.set.counters[base].info.id));
@@ -117,9 +119,9 @@ impl<'a> Fields<'a> {
             }
             None => self.plain_field(counter, &mut keys)?,
         };
-        self.shown(counter, &mut keys);
-        help(out, "    ", &counter.info.help, name, &mut keys);
-        attribute(out, "    ", "counter", &keys);
+        self.push_display_keys(counter, &mut keys);
+        write_help(out, "    ", &counter.info.help, name, &mut keys);
+        write_attribute(out, "    ", "counter", &keys);
         let _ = writeln!(out, "    pub {field}: ::tachograph_publish::{field_type},");
         Ok(())
     }
@@ -129,7 +131,9 @@ impl<'a> Fields<'a> {
         let (field_type, default) = match counter.info.counter_type {
             T::TEXT => {
                 let name = &counter.info.name;
-                return Err(GenerateError::new(format!("counter '{name}' is a text: fields hold numbers")));
+                return Err(GenerateError::new(format!(
+                    "counter '{name}' has a text type, but fields hold numbers"
+                )));
             }
             T::RAWCOUNT
             | T::LARGE_RAWCOUNT
@@ -152,8 +156,8 @@ impl<'a> Fields<'a> {
             ("frequency", counter.info.frequency_id, frequency),
             ("multiplier", counter.info.multiplier_id, multiplier),
         ];
-        for (key, id, is_of_use) in roles {
-            if let Some(index) = id.filter(|_| is_of_use).and_then(|id| self.indexes.get(&id)) {
+        for (key, id, is_allowed) in roles {
+            if let Some(index) = id.filter(|_| is_allowed).and_then(|id| self.indexes.get(&id)) {
                 keys.push(format!("{key} = {}", self.names[*index].0));
             }
         }
@@ -161,7 +165,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Adds the keys for display and other attributes that differ from the defaults.
-    fn shown(&self, counter: &Counter, keys: &mut Vec<String>) {
+    fn push_display_keys(&self, counter: &Counter, keys: &mut Vec<String>) {
         let plain = CounterInfo::new(0, "", counter.info.counter_type);
         keys.extend(COUNTER_ATTRIBUTES.iter().filter_map(|attribute| {
             let key = key_of(attribute, &counter.info)?;
@@ -183,9 +187,9 @@ impl<'a> Fields<'a> {
 
 /// An attribute as a key with its value. `None` for help texts, which become doc comments, and for attributes that are
 /// not in both notations.
-fn key_of<T>(attribute: &Attribute<T>, of: &T) -> Option<String> {
+fn key_of<T>(attribute: &Attribute<T>, info: &T) -> Option<String> {
     attribute.name(Notation::Manifest)?;
-    let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(of));
+    let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(info));
     match key {
         "help" => None,
         _ if attribute.is_number => Some(format!("{key} = {text}")),
@@ -204,7 +208,7 @@ fn pair_field(counter_type: T) -> Option<&'static str> {
     }
 }
 
-/// The names of fields and counters. A counter without a name is named after the counter that it is the base of, or by
+/// The names of fields and counters. A counter without a name is named after the counter whose base it is, or after
 /// its id.
 fn names_of(set: &CounterSet) -> Vec<(String, String)> {
     let mut fields = Names::default();
@@ -218,16 +222,17 @@ fn names_of(set: &CounterSet) -> Vec<(String, String)> {
         let name = match (&*counter.info.name, bases.get(&counter.info.id)) {
             (name, _) if !name.is_empty() => name.to_owned(),
             (_, base_of) => {
-                let of_base = base_of.map(|of| format!("{of} Base"));
-                let of_id = std::iter::successors(Some(format!("Counter {}", counter.info.id)), |name| {
+                let from_base = base_of.map(|of| format!("{of} Base"));
+                let from_id = std::iter::successors(Some(format!("Counter {}", counter.info.id)), |name| {
                     Some(format!("{name}_"))
                 });
-                let mut free = of_base.into_iter().chain(of_id).filter(|name| used.insert(fold_case(name)));
-                free.next().unwrap_or_default()
+                let mut unused =
+                    from_base.into_iter().chain(from_id).filter(|name| used.insert(fold_case(name)));
+                unused.next().unwrap_or_default()
             }
         };
-        let of_symbol = counter.symbol.as_deref().map(|symbol| snake(without_set(symbol, &set.symbol)));
-        let field = of_symbol.filter(|field| !field.is_empty()).unwrap_or_else(|| snake(&name));
+        let from_symbol = counter.symbol.as_deref().map(|symbol| snake(without_set(symbol, &set.symbol)));
+        let field = from_symbol.filter(|field| !field.is_empty()).unwrap_or_else(|| snake(&name));
         let field = rust_identifier(field, &format!("counter_{}", counter.info.id));
         names.push((fields.unique(&field), name));
     }
@@ -250,7 +255,7 @@ fn text_key(key: &str, text: &str) -> String {
 
 /// Writes the help text as a doc comment. If a doc comment would change the text, adds it as a key instead, and writes
 /// the name as the doc comment.
-fn help(out: &mut String, indent: &str, text: &str, name: &str, keys: &mut Vec<String>) {
+fn write_help(out: &mut String, indent: &str, text: &str, name: &str, keys: &mut Vec<String>) {
     match plain(text) {
         Some(text) => {
             let _ = writeln!(out, "{indent}/// {text}");
@@ -263,7 +268,7 @@ fn help(out: &mut String, indent: &str, text: &str, name: &str, keys: &mut Vec<S
     }
 }
 
-/// The text, if a doc comment does not change it: one line, without invisible characters and markup.
+/// The string, if a doc comment would not change it: one line, without invisible characters and markup.
 fn plain(text: &str) -> Option<&str> {
     let is_plain =
         |c: char| (c.escape_debug().len() == 1 || c == '\'' || c == '"') && !"`<>[]*_\\#".contains(c);
@@ -272,7 +277,7 @@ fn plain(text: &str) -> Option<&str> {
 }
 
 /// Writes `#[name(key, key)]`, on one line if it fits.
-fn attribute(out: &mut String, indent: &str, name: &str, keys: &[String]) {
+fn write_attribute(out: &mut String, indent: &str, name: &str, keys: &[String]) {
     let line = format!("{indent}#[{name}({})]", keys.join(", "));
     if line.chars().count() <= MAX_LINE {
         let _ = writeln!(out, "{line}");

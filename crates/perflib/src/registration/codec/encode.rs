@@ -73,25 +73,25 @@ pub fn encode(info: &CounterSetInfo, request: Request, out: &mut Vec<u8>) -> Res
             Ok(())
         }
     };
-    let fits = written.and_then(|()| within_bound(out.len()));
-    if fits.is_err() {
+    let outcome = written.and_then(|()| check_size(out.len()));
+    if outcome.is_err() {
         out.clear();
     }
-    fits
+    outcome
 }
 
 fn push_set(info: &CounterSetInfo, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
-    let head = CounterSetRegistration {
+    let header = CounterSetRegistration {
         set: info.guid.to_bytes(),
         set_type: U32::ZERO,
         detail_level: info.detail_level.into(),
-        counter_count: number(info.counters.len())?,
+        counter_count: to_u32(info.counters.len())?,
         instance_type: (info.instance_type as u32).into(),
     };
-    out.extend_from_slice(head.as_bytes());
+    out.extend_from_slice(header.as_bytes());
     for counter in &info.counters {
         out.extend_from_slice(registration(counter).as_bytes());
-        within_bound(out.len())?;
+        check_size(out.len())?;
     }
     Ok(())
 }
@@ -114,33 +114,33 @@ fn push_strings<'a>(
     texts: impl ExactSizeIterator<Item = (u32, &'a str)>,
     out: &mut Vec<u8>,
 ) -> Result<(), ErrorCode> {
-    let (head_bytes, header_bytes) = (size_of::<StringBuffer>(), size_of::<StringHeader>());
-    let counter_count = number(texts.len())?;
-    let strings = head_bytes + texts.len() * header_bytes;
-    within_bound(strings)?;
+    let (block_header_bytes, header_bytes) = (size_of::<StringBuffer>(), size_of::<StringHeader>());
+    let counter_count = to_u32(texts.len())?;
+    let strings = block_header_bytes + texts.len() * header_bytes;
+    check_size(strings)?;
     out.resize(strings, 0);
     for (index, (id, text)) in texts.enumerate() {
         let mut offset = WILDCARD_ID.into();
         if !text.is_empty() {
-            offset = number(out.len())?;
+            offset = to_u32(out.len())?;
             push_text(out, text, MAX_REGISTRATION_BYTES / 2);
-            within_bound(out.len())?;
+            check_size(out.len())?;
         }
         let header = StringHeader { counter_id: id.into(), offset };
-        let at = head_bytes + index * header_bytes;
+        let at = block_header_bytes + index * header_bytes;
         out[at..at + header_bytes].copy_from_slice(header.as_bytes());
     }
     out.resize(round_up_8(out.len()), 0);
-    let head = StringBuffer { bytes: number(out.len())?, counter_count };
-    out[..head_bytes].copy_from_slice(head.as_bytes());
+    let header = StringBuffer { bytes: to_u32(out.len())?, counter_count };
+    out[..block_header_bytes].copy_from_slice(header.as_bytes());
     Ok(())
 }
 
-fn within_bound(bytes: usize) -> Result<(), ErrorCode> {
+fn check_size(bytes: usize) -> Result<(), ErrorCode> {
     if bytes > MAX_REGISTRATION_BYTES { Err(ErrorCode::OUT_OF_MEMORY) } else { Ok(()) }
 }
 
 /// Converts a size or count to a 32-bit field of registration data.
-fn number(number: usize) -> Result<U32, ErrorCode> {
+fn to_u32(number: usize) -> Result<U32, ErrorCode> {
     u32::try_from(number).map(U32::new).map_err(|_| ErrorCode::OUT_OF_MEMORY)
 }

@@ -8,7 +8,7 @@ use zerocopy::FromBytes;
 
 use crate::block::raw::{CounterRegistration, CounterSetRegistration};
 use crate::block::section::Section;
-use crate::block::unique::repeated;
+use crate::block::unique::first_duplicate;
 use crate::block::{BlockError, Expected, Found, MAX_COUNTERS, Rule, WILDCARD_ID};
 
 /// A counter set decoded from registration data. Its texts are empty, because they have separate requests.
@@ -17,11 +17,11 @@ pub type RegisteredSet = CounterSetInfo;
 /// A counter decoded from registration data. Its texts are empty. An unknown aggregate is replaced by the default.
 pub type RegisteredCounter = CounterInfo;
 
-/// Checks that a decoded set is the one that was requested.
+/// Checks that a decoded set has the GUID that was requested.
 ///
 /// # Errors
 ///
-/// [`Rule::R13`].
+/// [`Rule::R13`] if the GUIDs differ.
 pub fn expect_guid(set: &CounterSetInfo, guid: Guid) -> Result<(), BlockError> {
     if set.guid == guid {
         return Ok(());
@@ -30,8 +30,8 @@ pub fn expect_guid(set: &CounterSetInfo, guid: Guid) -> Result<(), BlockError> {
     Err(BlockError { rule: Rule::R13, offset: 0, found, expected })
 }
 
-const HEADER: usize = size_of::<CounterSetRegistration>();
-const COUNTER: usize = size_of::<CounterRegistration>();
+const HEADER_BYTES: usize = size_of::<CounterSetRegistration>();
+const COUNTER_BYTES: usize = size_of::<CounterRegistration>();
 
 /// Decodes a set with its counters (request 1). Checks that companions exist, have the required types, and differ from
 /// the counter that they belong to.
@@ -42,32 +42,33 @@ const COUNTER: usize = size_of::<CounterRegistration>();
 /// [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
 pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
     let all = Section::all(bytes);
-    let header: &CounterSetRegistration = all.head(Rule::R1)?;
-    let broken = |rule, offset, found: u32, expected| Err(BlockError::number(rule, offset, found, expected));
+    let header: &CounterSetRegistration = all.peek(Rule::R1)?;
+    let violation =
+        |rule, offset, found: u32, expected| Err(BlockError::number(rule, offset, found, expected));
 
     let number = header.counter_count.get();
     if number == 0 || usize::try_from(number).map_or(true, |number| number > MAX_COUNTERS) {
-        return broken(Rule::R2, 24, number, Expected::Between(1, MAX_COUNTERS as i64));
+        return violation(Rule::R2, 24, number, Expected::Between(1, MAX_COUNTERS as i64));
     }
-    let expected = HEADER + COUNTER * number as usize;
+    let expected = HEADER_BYTES + COUNTER_BYTES * number as usize;
     let Ok(counters) =
-        <[CounterRegistration]>::ref_from_bytes_with_elems(all.after(HEADER).bytes, number as usize)
+        <[CounterRegistration]>::ref_from_bytes_with_elems(all.after(HEADER_BYTES).bytes, number as usize)
     else {
         let expected = Expected::Exactly(crate::block::count(expected));
         return Err(BlockError::count(Rule::R3, 0, bytes.len(), expected));
     };
     let Some(instance_type) = InstanceType::from_number(header.instance_type.get()) else {
         let expected = Expected::Words("0, 2, 4, 6, 12 or 22");
-        return broken(Rule::R4, 28, header.instance_type.get(), expected);
+        return violation(Rule::R4, 28, header.instance_type.get(), expected);
     };
     let detail_level = header.detail_level.get();
     if !is_detail_level(detail_level) {
-        return broken(Rule::R5, 20, detail_level, Expected::Words("100 or 200"));
+        return violation(Rule::R5, 20, detail_level, Expected::Words("100 or 200"));
     }
-    let at = |index: usize| HEADER + index * COUNTER;
-    if let Some(index) = repeated(counters.iter().map(|counter| counter.id.get())) {
+    let at = |index: usize| HEADER_BYTES + index * COUNTER_BYTES;
+    if let Some(index) = first_duplicate(counters.iter().map(|counter| counter.id.get())) {
         let expected = Expected::Words("an id that is not a duplicate");
-        return broken(Rule::R6, at(index), counters[index].id.get(), expected);
+        return violation(Rule::R6, at(index), counters[index].id.get(), expected);
     }
     let id_and_type =
         |counter: &CounterRegistration| (counter.id.get(), CounterType(counter.counter_type.get()));
@@ -91,8 +92,8 @@ pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
 /// code is [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
 pub fn decode_counter(bytes: &[u8]) -> Result<RegisteredCounter, BlockError> {
     let all = Section::all(bytes);
-    let counter: &CounterRegistration = all.head(Rule::R1)?;
-    all.after(COUNTER).end(Rule::R3)?;
+    let counter: &CounterRegistration = all.peek(Rule::R1)?;
+    all.after(COUNTER_BYTES).expect_end(Rule::R3)?;
     registered(counter, 0, None)
 }
 
@@ -105,7 +106,7 @@ fn registered(
     let id = counter.id.get();
     let counter_type = CounterType(counter.counter_type.get());
     if id == WILDCARD_ID {
-        return Err(BlockError::number(Rule::R7, offset, id, Expected::Words("one counter")));
+        return Err(BlockError::number(Rule::R7, offset, id, Expected::Words("the id of one counter")));
     }
     let detail_level = counter.detail_level.get();
     if !is_detail_level(detail_level) {
@@ -117,19 +118,20 @@ fn registered(
         let expected = Expected::Between((*SCALES.start()).into(), (*SCALES.end()).into());
         return Err(BlockError::number(Rule::R8, offset + 20, default_scale, expected));
     }
-    let named = counter.companions.map(|id| Some(id.get()).filter(|&id| id != WILDCARD_ID));
-    check_companions(id, counter_type, named, types).map_err(|fault| broken_companion(fault, id, offset))?;
+    let companion_ids = counter.companions.map(|id| Some(id.get()).filter(|&id| id != WILDCARD_ID));
+    check_companions(id, counter_type, companion_ids, types)
+        .map_err(|fault| companion_violation(fault, id, offset))?;
     let mut info = CounterInfo::new(id, "", counter_type);
     info.attributes = Attributes(counter.attributes.get());
     info.detail_level = detail_level;
     info.default_scale = default_scale;
-    info.set_companion_ids(named);
+    info.set_companion_ids(companion_ids);
     info.aggregate = Aggregate::from_number(counter.aggregate.get()).unwrap_or_default();
     Ok(info)
 }
 
 /// The error for an invalid companion. `offset` is the offset of the counter that it belongs to.
-fn broken_companion(fault: CompanionFault, id: u32, offset: usize) -> BlockError {
+fn companion_violation(fault: CompanionFault, id: u32, offset: usize) -> BlockError {
     let offset = offset + 24 + 4 * fault.role();
     match fault {
         CompanionFault::Missing(_, expected) => {

@@ -7,20 +7,20 @@ use crate::block::section::{Section, SizeRules};
 use crate::block::text::Text;
 use crate::block::{BlockError, Expected, Rule, WILDCARD_ID, count};
 
-const HEAD: usize = size_of::<StringBuffer>();
-const HEADER: usize = size_of::<StringHeader>();
-/// The size of a string block can be any number, so the last rule never applies.
-const SIZE: SizeRules =
-    SizeRules { field: 0, least: (Rule::S1, HEAD), most: Rule::S2, multiple: (Rule::S2, 1) };
+const BLOCK_HEADER_BYTES: usize = size_of::<StringBuffer>();
+const STRING_HEADER_BYTES: usize = size_of::<StringHeader>();
+/// A string block can have any size: a multiple of 1, so the rule for the alignment cannot be violated.
+const SIZE_RULES: SizeRules =
+    SizeRules { field: 0, min: (Rule::S1, BLOCK_HEADER_BYTES), max: Rule::S2, alignment: (Rule::S2, 1) };
 
 /// The names or help texts of a set's counters, borrowed from a checked string block.
 ///
-/// Texts can overlap, so their total length can be far larger than the block. Callers that copy texts must limit the
-/// total.
+/// Strings can overlap, so their total length can be far larger than the block. Callers that copy strings must limit
+/// the total.
 #[derive(Clone, Copy, Debug)]
 pub struct Strings<'a> {
     headers: &'a [StringHeader],
-    /// The bytes that offsets are relative to.
+    /// The string block, or its bytes after the headers. Offsets are relative to the start of this slice.
     bytes: &'a [u8],
 }
 
@@ -35,38 +35,45 @@ pub struct Strings<'a> {
 /// [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
 pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
     let mut rest = Section::all(bytes);
-    let head: &StringBuffer = rest.head(Rule::S1)?;
-    let block = rest.split_off(head.bytes.get(), &SIZE)?;
+    let head: &StringBuffer = rest.peek(Rule::S1)?;
+    let block = rest.split_off(head.bytes.get(), &SIZE_RULES)?;
     let number = head.counter_count.get();
-    let headers = usize::try_from(number)
-        .ok()
-        .and_then(|number| <[StringHeader]>::ref_from_prefix_with_elems(&block.bytes[HEAD..], number).ok());
+    let headers = usize::try_from(number).ok().and_then(|number| {
+        <[StringHeader]>::ref_from_prefix_with_elems(&block.bytes[BLOCK_HEADER_BYTES..], number).ok()
+    });
     let Some((headers, _)) = headers else {
-        let most = (block.bytes.len() - HEAD) / HEADER;
-        return Err(BlockError::number(Rule::S3, 4, number, Expected::AtMost(count(most))));
+        let max = (block.bytes.len() - BLOCK_HEADER_BYTES) / STRING_HEADER_BYTES;
+        return Err(BlockError::number(Rule::S3, 4, number, Expected::AtMost(count(max))));
     };
 
-    let area = HEAD + headers.len() * HEADER;
+    let headers_end = BLOCK_HEADER_BYTES + headers.len() * STRING_HEADER_BYTES;
     let offsets = || headers.iter().map(|header| header.offset.get()).enumerate();
-    let is_text = |offset: u32| offset != WILDCARD_ID;
-    let from_area = offsets().any(|(_, offset)| is_text(offset) && (offset as usize) < area);
-    let strings = Strings { headers, bytes: &block.bytes[if from_area { area } else { 0 }..] };
-    let first = if from_area { 0 } else { area };
-    // A text is terminated if and only if it starts at or before the last NUL.
-    let (units, _) = strings.bytes[first..].as_chunks::<2>();
-    let last_nul = units.iter().rposition(|unit| *unit == [0, 0]).map(|index| first + 2 * index);
-    for (index, offset) in offsets().filter(|(_, offset)| is_text(*offset)) {
-        let at = HEAD + index * HEADER + 4;
+    let has_string = |offset: u32| offset != WILDCARD_ID;
+    let is_relative_to_headers_end =
+        offsets().any(|(_, offset)| has_string(offset) && (offset as usize) < headers_end);
+    let strings =
+        Strings { headers, bytes: &block.bytes[if is_relative_to_headers_end { headers_end } else { 0 }..] };
+    let min_offset = if is_relative_to_headers_end { 0 } else { headers_end };
+    // A string is terminated if and only if it starts at or before the last NUL.
+    let (units, _) = strings.bytes[min_offset..].as_chunks::<2>();
+    let last_nul = units.iter().rposition(|unit| *unit == [0, 0]).map(|index| min_offset + 2 * index);
+    for (index, offset) in offsets().filter(|(_, offset)| has_string(*offset)) {
+        let field_offset = BLOCK_HEADER_BYTES + index * STRING_HEADER_BYTES + 4;
         if offset % 2 != 0 {
-            return Err(BlockError::number(Rule::S4, at, offset, Expected::MultipleOf(2)));
+            return Err(BlockError::number(Rule::S4, field_offset, offset, Expected::MultipleOf(2)));
         }
         let offset_bytes = usize::try_from(offset).unwrap_or(usize::MAX);
-        if offset_bytes < first || offset_bytes >= strings.bytes.len() {
-            let expected = Expected::Between(count(first), count(strings.bytes.len()) - 1);
-            return Err(BlockError::number(Rule::S5, at, offset, expected));
+        if offset_bytes < min_offset || offset_bytes >= strings.bytes.len() {
+            let expected = Expected::Between(count(min_offset), count(strings.bytes.len()) - 1);
+            return Err(BlockError::number(Rule::S5, field_offset, offset, expected));
         }
         if last_nul.is_none_or(|last_nul| offset_bytes > last_nul) {
-            return Err(BlockError::number(Rule::S6, at, offset, Expected::Words("a NUL after this offset")));
+            return Err(BlockError::number(
+                Rule::S6,
+                field_offset,
+                offset,
+                Expected::Words("a NUL after this offset"),
+            ));
         }
     }
     Ok(strings)

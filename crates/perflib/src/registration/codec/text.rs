@@ -1,4 +1,4 @@
-//! Decodes single texts and GUIDs.
+//! Decodes single strings and GUIDs.
 
 use crate::Guid;
 use crate::block::text::Text;
@@ -13,11 +13,11 @@ pub fn decode_text(bytes: &[u8]) -> Result<Text<'_>, BlockError> {
     if !bytes.len().is_multiple_of(2) {
         return Err(BlockError::count(Rule::T1, 0, bytes.len(), Expected::MultipleOf(2)));
     }
-    let no_end = || BlockError::count(Rule::T2, 0, bytes.len(), Expected::Words("a NUL at the end"));
+    let unterminated = || BlockError::count(Rule::T2, 0, bytes.len(), Expected::Words("a NUL at the end"));
     if !bytes.ends_with(&[0, 0]) {
-        return Err(no_end());
+        return Err(unterminated());
     }
-    let text = Text::until_nul(bytes).ok_or_else(no_end)?;
+    let text = Text::until_nul(bytes).ok_or_else(unterminated)?;
     let units = bytes.len() / 2 - 1;
     if text.len() != units {
         let expected = Expected::Exactly(crate::block::count(units));
