@@ -139,7 +139,7 @@ impl FileTime {
     pub fn write_log_time(self, out: &mut [u8; 23]) {
         let (first, last) = Self::FOUR_DIGIT_YEARS;
         let Fields { year, month, day, hour, minute, second, fraction } = Fields::of(self.clamp(first, last));
-        let year = small(year);
+        let year = to_u32(year);
         let [[m, n], [d, e], [w, x], [y, z]] = [month, day, year / 100, year % 100].map(two_digits);
         let [[h, i], [j, k], [s, t]] = [hour, minute, second].map(two_digits);
         let milliseconds = fraction / 10_000;
@@ -205,8 +205,8 @@ struct Fields {
 impl Fields {
     fn of(time: FileTime) -> Self {
         let (year, month, day) = date_from_days(time.0.div_euclid(FileTime::PER_DAY));
-        let of_day = time.0.rem_euclid(FileTime::PER_DAY);
-        let seconds = small(of_day / FileTime::PER_SECOND);
+        let since_midnight = time.0.rem_euclid(FileTime::PER_DAY);
+        let seconds = to_u32(since_midnight / FileTime::PER_SECOND);
         Self {
             year,
             month,
@@ -214,13 +214,13 @@ impl Fields {
             hour: seconds / 3600,
             minute: seconds / 60 % 60,
             second: seconds % 60,
-            fraction: small(of_day % FileTime::PER_SECOND),
+            fraction: to_u32(since_midnight % FileTime::PER_SECOND),
         }
     }
 }
 
-/// Converts a number that is known to fit, such as a part of a day or of a year.
-fn small(number: i64) -> u32 {
+/// Converts a number that is known to fit in a `u32`, such as a part of a day or of a year.
+fn to_u32(number: i64) -> u32 {
     u32::try_from(number).unwrap_or(0)
 }
 
@@ -231,7 +231,7 @@ fn small(number: i64) -> u32 {
 fn date_from_days(days: i64) -> (i64, u32, u32) {
     let since_march = days + DAYS_TO_1601;
     let era = since_march.div_euclid(DAYS_PER_400_YEARS);
-    let day_of_era = small(since_march.rem_euclid(DAYS_PER_400_YEARS));
+    let day_of_era = to_u32(since_march.rem_euclid(DAYS_PER_400_YEARS));
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
@@ -240,8 +240,8 @@ fn date_from_days(days: i64) -> (i64, u32, u32) {
     (era * 400 + i64::from(year_of_era) + i64::from(month <= 2), month, day)
 }
 
-/// The number of days from 1601-01-01 to a date. The month must be 1 to 12. A day past the end of the month is in the
-/// next one.
+/// The number of days from 1601-01-01 to a date. The month must be 1 to 12. A day after the end of the month is a day
+/// of the next month.
 pub(crate) fn days_from_date(year: i64, month: i64, day: i64) -> i64 {
     let year_from_march = year - i64::from(month <= 2);
     let era = year_from_march.div_euclid(400);
@@ -350,7 +350,7 @@ impl Moment {
     }
 }
 
-/// Converts a bias to 100 ns units. Cannot overflow.
+/// Converts a bias in minutes to 100 ns units. Cannot overflow.
 fn bias_units(bias_minutes: i32) -> i64 {
     i64::from(bias_minutes) * FileTime::PER_MINUTE
 }

@@ -51,7 +51,7 @@ pub(crate) struct Terms {
 }
 
 impl Calculator {
-    /// A calculator for a counter of this type, whose clock has `time_base` units per second.
+    /// A calculator for a counter of this type, with a clock of `time_base` units per second.
     pub fn new(counter_type: CounterType, time_base: i64) -> Self {
         Self { counter_type, formula: counter_type.formula(), time_base, data_is_32_bit: false }
     }
@@ -173,7 +173,7 @@ impl Calculator {
         if self.counter_type.is_known() { Status::INVALID_ARGUMENT } else { Status::FUNCTION_NOT_FOUND }
     }
 
-    /// The older sample, minus 2^32 if the counter has wrapped since.
+    /// The older raw value, minus 2^32 if the counter has wrapped between the two samples.
     fn unwrap(&self, older: &RawValue, newer: &RawValue) -> RawValue {
         let mut older = *older;
         if self.formula.is_some_and(Formula::needs_two_samples) && newer.first < older.first {
@@ -198,7 +198,8 @@ impl Calculator {
     }
 }
 
-/// Applies a two-sample formula to differences, or to sums of differences. Returns 0 if the denominator is 0.
+/// Applies a two-sample formula to the differences `n` of the first numbers and `d` of the second numbers, or to sums
+/// of such differences. Returns 0 if the formula uses `d` and `d` is 0.
 #[inline]
 pub(crate) fn evaluate(formula: Formula, n: f64, d: f64, time_base: f64, multi_count: u32) -> f64 {
     if d == 0.0 && formula.uses_second_difference() {
@@ -217,8 +218,8 @@ pub(crate) fn evaluate(formula: Formula, n: f64, d: f64, time_base: f64, multi_c
     }
 }
 
-/// Limits an inverse timer to 0. It would be negative if idle time increased slightly more than the clock, as it often
-/// does.
+/// Replaces the negative value of an inverse timer with 0. The value is often slightly negative, because idle time
+/// can increase slightly more than the clock.
 pub(crate) fn not_negative(percent: f64) -> f64 {
     if percent > 0.0 { percent } else { 0.0 }
 }

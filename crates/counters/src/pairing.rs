@@ -49,7 +49,8 @@ pub struct Pairer {
 }
 
 impl Pairer {
-    /// Sets the origin of the next raw values. Forgets the previous value if it has a different origin.
+    /// Sets the origin of the next raw values. If it differs from that of the previous value, the previous value is
+    /// forgotten.
     pub fn follow(&mut self, origin: Origin) {
         let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
         let before = std::mem::replace(&mut self.origin, origin);

@@ -165,7 +165,7 @@ impl fmt::Display for CounterPath {
 
 fn check_length(part: PathPart, name: &str) -> Result<(), PathError> {
     let limit = if part == PathPart::Path { MAX_PATH_LENGTH } else { MAX_NAME_LENGTH };
-    // A text never has fewer bytes in UTF-8 than units in UTF-16.
+    // A string never has fewer bytes in UTF-8 than units in UTF-16.
     if name.len() <= limit {
         return Ok(());
     }
@@ -186,8 +186,8 @@ fn read_machine(text: &str, leading: u8) -> Result<(Option<&str>, usize), PathEr
     if text.as_bytes().get(1) != Some(&leading) {
         return Ok((None, 1));
     }
-    let ends = |character| character == '\\' || (character == '/' && leading == b'/');
-    match text[2..].find(ends) {
+    let is_end = |character| character == '\\' || (character == '/' && leading == b'/');
+    match text[2..].find(is_end) {
         None => Err(missing_counter(text.len())),
         Some(0) => Err(PathError::EmptyName { part: PathPart::Machine, offset: 2 }),
         Some(length) => Ok((Some(&text[2..2 + length]), 2 + length + 1)),
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(offset) == Some(&self.separator)
     }
 
-    /// The parts of a path whose parentheses balance.
+    /// Splits a path whose parentheses balance.
     fn parts(&self, from: usize) -> Result<Parts<'a>, PathError> {
         let parts = self.set_and_instance(from)?;
         let (_, _, counter_from) = parts;
@@ -230,10 +230,9 @@ impl<'a> Reader<'a> {
         Ok(parts)
     }
 
-    /// The parts of a path whose instance has unbalanced parentheses.
-    ///
-    /// Only one `)\` can be the end of the instance: with an earlier one, the counter would have a `\` outside
-    /// parentheses.
+    /// Splits a path whose instance has unbalanced parentheses.
+    /// The instance ends at the last `)\` that is outside a group. With an earlier one, the counter would
+    /// contain a `\` outside parentheses.
     fn parts_from_both_ends(&self, from: usize, leading: u8) -> Option<Parts<'a>> {
         let open = from + self.text[from..].find('(')?;
         if self.text[from..open].contains([')', '\\']) {
@@ -246,8 +245,8 @@ impl<'a> Reader<'a> {
         Some((open, Some(&self.text[open + 1..counter_from - 2]), counter_from))
     }
 
-    /// Searches backwards from the end of the text, skipping groups in parentheses, for a `)` at or after `from` that
-    /// is followed by a separator. Returns the offset after the separator, where the counter starts.
+    /// Searches backwards from the end of the text, skipping groups in parentheses, for a `)` that is at or after
+    /// `from` and directly precedes a separator. Returns the offset after the separator, where the counter starts.
     fn counter_from_the_end(&self, from: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 0_usize;

@@ -15,7 +15,7 @@ pub struct Problem {
     pub found: Option<String>,
     /// The number or text that the format requires there.
     pub expected: Option<Cow<'static, str>>,
-    /// Whether no data is lost. Warnings are reported only when a file is checked.
+    /// Whether the problem is a warning: no data is lost. Warnings are reported only when a file is checked.
     pub is_warning: bool,
 }
 

@@ -11,12 +11,12 @@ const MAX_EXACT: usize = 128;
 /// Maximum number of nonzero values whose buckets are stored in a list, which usually takes less memory than a
 /// histogram.
 const MAX_LISTED: usize = 2048;
-/// Initial capacity for exact values.
+/// Initial capacity of the list of exact values.
 const FEW: usize = 8;
 
 /// A mergeable summary of values that returns any quantile: exact for up to 128 values that differ from zero, otherwise
-/// within 1 % of the value of the nearest rank. With more than 128 values, magnitudes below 2^-40 (about 1e-12) count as 0, and
-/// those above 2^90 (about 1e27) as 2^90.
+/// within 1 % of the value of the nearest rank. With more than 128 values, magnitudes below 2^-40 (about 1e-12) count
+/// as 0, and those above 2^90 (about 1e27) as 2^90.
 ///
 /// The quantiles depend only on the values, never on the order in which they were added or merged. Memory is bounded:
 /// usually less than 5 kB, at most 68 kB.
@@ -35,7 +35,8 @@ pub struct Quantiles {
     storage: Storage,
 }
 
-/// The nonzero values. A full state changes to the next one when another value is added.
+/// The nonzero values, in one of several states. When a value is added to a full state, the storage changes to the next
+/// state.
 #[derive(Clone)]
 enum Storage {
     /// Up to [`MAX_EXACT`] values.
@@ -61,7 +62,7 @@ impl std::fmt::Debug for Quantiles {
 }
 
 impl Quantiles {
-    /// A summary that discards all values, for states without quantiles.
+    /// A summary that discards all values, for statistics without quantiles.
     pub fn off() -> Self {
         Self { zeros: 0, storage: Storage::Off }
     }
@@ -139,8 +140,8 @@ impl Quantiles {
         self.at_ranks(ranks, histogram.count_negative(), |rank| histogram.at(rank))
     }
 
-    /// The values of these ranks, counted from 0. `others` returns the value of a rank among the nonzero values, of
-    /// which `negative` are below zero.
+    /// The values with these ranks, counted from 0 in ascending order. `others` returns the value with a rank
+    /// among the nonzero values, of which the first `negative` are below zero.
     fn at_ranks<const N: usize>(
         &self,
         ranks: [u64; N],
@@ -264,8 +265,8 @@ mod tests {
         assert_eq!((summary.count(), summary.at([0.5, 1.0])), (10_138, Some([0.0, 1.001])));
     }
 
-    /// The state depends only on the number of nonzero values, not on their order or on the size of the parts that are
-    /// added, merged or cloned.
+    /// The state of the storage depends only on the number of nonzero values, not on their order, nor on the sizes
+    /// of the parts in which they are added, merged or cloned.
     #[test]
     fn order_parts_and_clones_change_nothing() {
         for count in [1, MAX_EXACT, MAX_EXACT + 1, MAX_LISTED, MAX_LISTED + 1, 3 * MAX_LISTED] {

@@ -29,7 +29,7 @@ impl RawValue {
         Self { first, second, multi_count: 1, status: Status::VALID_DATA }
     }
 
-    /// A missing value. `status` is the reason.
+    /// A missing value, with the reason as its status.
     pub const fn error(status: Status) -> Self {
         Self { first: 0, second: 0, multi_count: 1, status }
     }

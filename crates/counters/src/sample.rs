@@ -20,7 +20,7 @@ pub struct Sample {
     /// Whether the sample precedes the requested window. It then opens the first interval, but is not counted in
     /// statistics.
     pub is_baseline: bool,
-    /// The id of the log, or of the part of a log, that contains the sample. For pairing, samples with different ids
+    /// The id of the log, or of the section of a log, that contains the sample. For pairing, samples with different ids
     /// are treated as being from different logs.
     pub log: u32,
     /// When the machine was started, in UTC; 0 if unknown. Values from before and after a start are never paired.
@@ -34,8 +34,8 @@ pub struct Group {
     pub set: Arc<CounterSet>,
     /// The instance of each row. A set without instances has a single row, whose instance has no name.
     pub instances: Instances,
-    /// The identity of each row's instance, such as a process id; empty if unknown. If the identity of a name changes,
-    /// it is a different instance.
+    /// The identity of each row's instance, such as a process id; empty if unknown. If the identity changes, the
+    /// name belongs to a different instance.
     pub identities: Vec<u64>,
     /// The values, row after row: `instances.len() * set.counters.len()` in total.
     pub values: Vec<RawValue>,
@@ -88,8 +88,8 @@ impl Group {
         self.clear_rows();
     }
 
-    /// Removes the values and their attributes, but keeps the list of instances, since the next sample usually has the
-    /// same one. Call [`set_rows`](Self::set_rows) or [`clear_rows`](Self::clear_rows) afterwards.
+    /// Removes the values and their attributes, but keeps the list of instances, since the next sample usually has
+    /// the same instances. Call [`set_rows`](Self::set_rows) or [`clear_rows`](Self::clear_rows) afterwards.
     pub fn clear_values(&mut self) {
         self.identities.clear();
         self.values.clear();
@@ -98,8 +98,8 @@ impl Group {
         self.boot_time = FileTime(0);
     }
 
-    /// Sets the instances of the rows. If the list is the same as before, the reference count is not touched, because
-    /// groups are passed between threads, which would contend for it.
+    /// Sets the instances of the rows. If the list is the same object as before, its reference count is not changed:
+    /// groups are passed between threads, which would contend for the count.
     pub fn set_rows(&mut self, instances: &Instances) {
         if !Arc::ptr_eq(&self.instances, instances) {
             self.instances = Arc::clone(instances);
@@ -113,8 +113,8 @@ impl Group {
         }
     }
 
-    /// Sets the description. Like [`set_rows`](Self::set_rows), does not touch the reference count if it is the same as
-    /// before.
+    /// Sets the description. Like [`set_rows`](Self::set_rows), does not change the reference count of the same
+    /// object.
     pub fn describe(&mut self, set: &Arc<CounterSet>) {
         if !Arc::ptr_eq(&self.set, set) {
             self.set = Arc::clone(set);

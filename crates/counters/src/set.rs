@@ -25,7 +25,8 @@ pub enum Extent {
     Table,
 }
 
-/// The indexes of a name and of its help text in Windows' older interface (V1). They do not depend on the language.
+/// The title indexes of a name and its help text in Windows' older interface (V1). They identify the two texts in any
+/// language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TitleIndexes {
     /// Index of the name.
@@ -81,25 +82,26 @@ impl Counter {
     /// English name.
     pub fn unit(&self) -> Cow<'static, str> {
         let name = self.english_name.as_deref().unwrap_or(&self.name);
-        let counted = counted_unit(name);
+        let unit = unit_in_name(name);
         match (self.counter_type.suffix(), self.counter_type.formula()) {
             (Suffix::Percent, _) => "%".into(),
             (Suffix::Seconds, _) => "seconds".into(),
-            (_, Some(Formula::Rate)) => match counted {
-                Some(counted) => format!("{counted}/s").into(),
+            (_, Some(Formula::Rate)) => match unit {
+                Some(unit) => format!("{unit}/s").into(),
                 None => "1/s".into(),
             },
             (_, Some(_)) if name.starts_with('%') => "%".into(),
-            (_, Some(_)) => counted.unwrap_or_default().into(),
+            (_, Some(_)) => unit.unwrap_or_default().into(),
             (_, None) => "".into(),
         }
     }
 }
 
-/// Counters in bytes whose names do not contain the unit.
+/// Counters in bytes whose names do not contain a unit.
 const IN_BYTES: [&str; 4] = ["Working Set", "Working Set Peak", "Working Set - Private", "Commit Limit"];
 
-fn counted_unit(name: &str) -> Option<&'static str> {
+/// The unit that a name contains as a word.
+fn unit_in_name(name: &str) -> Option<&'static str> {
     if IN_BYTES.iter().any(|known| name.eq_ignore_ascii_case(known)) {
         return Some("bytes");
     }
@@ -171,7 +173,7 @@ impl CounterSet {
         if self.counters.len() == 1 && index == 0 {
             return Arc::clone(self);
         }
-        // Not a clone, which would copy all counters.
+        // Not `clone`, which would copy all counters.
         Arc::new(Self {
             machine: Arc::clone(&self.machine),
             name: Arc::clone(&self.name),

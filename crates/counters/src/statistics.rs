@@ -19,7 +19,7 @@ pub use packed::{PackedStatistics, Packing};
 pub use series::Series;
 use sums::Sums;
 
-/// The intervals that count for the minimum, the maximum, quantiles and the number of values.
+/// The intervals from which the minimum, the maximum, the quantiles and the number of values are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Intervals {
     /// All intervals. An interval without activity counts as 0, as in Windows.
@@ -34,7 +34,7 @@ pub enum Intervals {
 /// [`summary`](Self::summary) computes the results.
 ///
 /// The average is computed by applying the counter's formula to the sums of the differences, which are exact integers.
-/// If the counter was never reset, the result is the same as applying the formula to the first and last raw values. The
+/// If the counter was never reset, the result equals the formula applied to the first and last raw values. The
 /// average of counts, changes, fractions and formatted values is arithmetic; the average of an elapsed time is its last
 /// value. An interval with an error only increments the number of errors.
 ///
@@ -184,7 +184,7 @@ impl Statistics {
             return None;
         }
         self.values += 1;
-        // If the numerator increased but the denominator did not, the value is 0, which is not meaningful.
+        // If the numerator increased but the denominator did not, the value is 0, but this measures nothing.
         if is_active || terms.numerator == 0 {
             // Values are never NaN, so plain comparisons are enough, and they are cheaper than `min` and `max`.
             if terms.formatted < self.minimum {
@@ -201,7 +201,7 @@ impl Statistics {
     /// Extends the time range to `at`, the time of a valid raw value.
     #[inline]
     pub fn extend_to(&mut self, at: Moment) {
-        // If UTC is equal, the bias decides, so that the order of merging does not matter.
+        // Moments with equal UTC are ordered by bias, so that the order of merging does not matter.
         if self.first_time.is_none_or(|first| at < first) {
             self.first_time = Some(at);
         }
@@ -232,7 +232,7 @@ impl Statistics {
         Ok(())
     }
 
-    /// Replaces the last value if this one is later. (It can be earlier if the clock was set back.) If the times are
+    /// Replaces the last value, unless this value is earlier because the clock was set back. If the times are
     /// equal, the larger value is kept, as in a merge.
     #[inline(always)]
     fn replace_own_last(&mut self, last: f64, at: i64) {

@@ -53,17 +53,17 @@ named_codes! { Status:
     NO_MACHINE = 0x8000_07D0 "PDH_CSTATUS_NO_MACHINE" "the machine was not reachable, or the sample could not be taken";
     NO_INSTANCE = 0x8000_07D1 "PDH_CSTATUS_NO_INSTANCE" "the instance is not present";
     MORE_DATA = 0x8000_07D2 "PDH_MORE_DATA" "the buffer is too small";
-    ITEM_NOT_VALIDATED = 0x8000_07D3 "PDH_CSTATUS_ITEM_NOT_VALIDATED" "added, not looked at yet";
+    ITEM_NOT_VALIDATED = 0x8000_07D3 "PDH_CSTATUS_ITEM_NOT_VALIDATED" "added, but not validated yet";
     RETRY = 0x8000_07D4 "PDH_RETRY" "retry";
-    NO_DATA = 0x8000_07D5 "PDH_NO_DATA" "the collection delivered nothing";
-    NEGATIVE_DENOMINATOR = 0x8000_07D6 "PDH_CALC_NEGATIVE_DENOMINATOR" "the base or the clock went back";
+    NO_DATA = 0x8000_07D5 "PDH_NO_DATA" "the collection returned no data";
+    NEGATIVE_DENOMINATOR = 0x8000_07D6 "PDH_CALC_NEGATIVE_DENOMINATOR" "the base or the clock decreased";
     NEGATIVE_TIMEBASE = 0x8000_07D7 "PDH_CALC_NEGATIVE_TIMEBASE" "the time base is not positive";
-    NEGATIVE_VALUE = 0x8000_07D8 "PDH_CALC_NEGATIVE_VALUE" "the counter went back";
+    NEGATIVE_VALUE = 0x8000_07D8 "PDH_CALC_NEGATIVE_VALUE" "the counter decreased";
     END_OF_LOG_FILE = 0x8000_07DA "PDH_END_OF_LOG_FILE" "end of the log";
     NO_OBJECT = 0xC000_0BB8 "PDH_CSTATUS_NO_OBJECT" "the counter set was not found";
     NO_COUNTER = 0xC000_0BB9 "PDH_CSTATUS_NO_COUNTER" "the counter was not found";
-    CSTATUS_INVALID_DATA = 0xC000_0BBA "PDH_CSTATUS_INVALID_DATA" "the counter was found, its data is not valid";
-    MEMORY_ALLOCATION_FAILURE = 0xC000_0BBB "PDH_MEMORY_ALLOCATION_FAILURE" "memory could not be had";
+    CSTATUS_INVALID_DATA = 0xC000_0BBA "PDH_CSTATUS_INVALID_DATA" "the counter was found, but its data is not valid";
+    MEMORY_ALLOCATION_FAILURE = 0xC000_0BBB "PDH_MEMORY_ALLOCATION_FAILURE" "out of memory";
     INVALID_HANDLE = 0xC000_0BBC "PDH_INVALID_HANDLE" "the handle is not valid";
     INVALID_ARGUMENT = 0xC000_0BBD "PDH_INVALID_ARGUMENT" "the type cannot be formatted, or an argument is out of range";
     FUNCTION_NOT_FOUND = 0xC000_0BBE "PDH_FUNCTION_NOT_FOUND" "there is no formula for the type";
@@ -72,7 +72,7 @@ named_codes! { Status:
     INVALID_PATH = 0xC000_0BC4 "PDH_INVALID_PATH" "the path is not valid";
     INVALID_INSTANCE = 0xC000_0BC5 "PDH_INVALID_INSTANCE" "the instance is not valid";
     INVALID_DATA = 0xC000_0BC6 "PDH_INVALID_DATA" "the counter has no valid data";
-    NO_MORE_DATA = 0xC000_0BCC "PDH_NO_MORE_DATA" "after the last record of the log";
+    NO_MORE_DATA = 0xC000_0BCC "PDH_NO_MORE_DATA" "no record follows in the log";
 }
 
 impl Status {

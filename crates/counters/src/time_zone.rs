@@ -4,8 +4,8 @@
 //! convert them to UTC. It has a bias, additional biases for standard and daylight time, and the dates on which these
 //! begin.
 //!
-//! Source: "TIME_ZONE_INFORMATION structure" (Windows SDK); reference: "The Windows Performance Monitor binary log", 3.3
-//! and 10.1.
+//! Source: "TIME_ZONE_INFORMATION structure" (Windows SDK); reference: "The Windows Performance Monitor binary log",
+//! 3.3 and 10.1.
 
 use crate::civil::{FileTime, Moment, TimeArgument, days_from_date};
 
@@ -67,13 +67,13 @@ impl TransitionDate {
 
     /// Whether the fields are a valid rule.
     fn is_rule(&self) -> bool {
-        let day_is_good = if self.year == 0 {
+        let is_day_valid = if self.year == 0 {
             self.day_of_week <= 6 && (1..=5).contains(&self.day)
         } else {
             self.day >= 1 && i64::from(self.day) <= days_in_month(self.year.into(), self.month.into())
         };
         (1..=12).contains(&self.month)
-            && day_is_good
+            && is_day_valid
             && self.hour <= 23
             && self.minute <= 59
             && self.second <= 59
@@ -89,9 +89,9 @@ impl TransitionDate {
         let day = if self.year == 0 { self.day_by_week(year) } else { i64::from(self.day) };
         let minutes = i64::from(self.hour) * 60 + i64::from(self.minute);
         let milliseconds = i64::from(self.second) * 1000 + i64::from(self.millisecond);
-        let of_day = minutes * FileTime::PER_MINUTE + milliseconds * FileTime::PER_MILLISECOND;
+        let since_midnight = minutes * FileTime::PER_MINUTE + milliseconds * FileTime::PER_MILLISECOND;
         let days = days_from_date(year, month, day);
-        Some(FileTime(days.saturating_mul(FileTime::PER_DAY)).saturating_add(of_day))
+        Some(FileTime(days.saturating_mul(FileTime::PER_DAY)).saturating_add(since_midnight))
     }
 
     /// The day of the month of the `day`-th (or last) `day_of_week`.
@@ -164,7 +164,7 @@ impl Default for TimeZone {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Season {
     Daylight,
-    // The larger variant, so that it takes precedence if both begin at the same time.
+    // Compares as greater than `Daylight`, so that it takes precedence if both begin at the same time.
     Standard,
 }
 
@@ -233,10 +233,10 @@ impl TimeZone {
         Moment { utc, bias_minutes }
     }
 
-    /// The first `most` moments between `begin` and `end` (both exclusive) at which the bias changes, in the order of
-    /// time.
+    /// The moments between `begin` and `end` (both exclusive) at which the bias changes, in the order of time; at most
+    /// `max`.
     #[must_use]
-    pub fn changes(&self, begin: FileTime, end: FileTime, most: usize) -> Vec<Moment> {
+    pub fn changes(&self, begin: FileTime, end: FileTime, max: usize) -> Vec<Moment> {
         let mut found = Vec::new();
         if !self.has_daylight_time() || begin >= end {
             return found;
@@ -247,12 +247,12 @@ impl TimeZone {
             in_year.sort_unstable();
             for at in in_year.into_iter().filter(|&at| begin < at && at < end) {
                 let moment = self.utc_to_moment(at);
-                if found.len() < most && moment.bias_minutes != bias_minutes {
+                if found.len() < max && moment.bias_minutes != bias_minutes {
                     bias_minutes = moment.bias_minutes;
                     found.push(moment);
                 }
             }
-            if found.len() >= most {
+            if found.len() >= max {
                 break;
             }
         }
@@ -268,7 +268,7 @@ impl TimeZone {
         }
     }
 
-    /// The name of standard or daylight time, whichever is in force at a moment of this zone.
+    /// The name of standard or daylight time, depending on which of the two is in force at a moment of this zone.
     ///
     /// Indirect strings are [resolved](resolve_name).
     #[must_use]
@@ -283,11 +283,11 @@ impl TimeZone {
 
     /// The bias of a season. The zone must have daylight time.
     fn bias_in(&self, season: Season) -> i32 {
-        let further = match season {
+        let additional_bias = match season {
             Season::Standard => self.standard_bias_minutes,
             Season::Daylight => self.daylight_bias_minutes,
         };
-        self.bias_minutes.saturating_add(further)
+        self.bias_minutes.saturating_add(additional_bias)
     }
 
     /// The moments in a year at which the seasons begin. The zone must have daylight time.
@@ -312,13 +312,14 @@ impl TimeZone {
         if let Some((_, season)) = near.filter(|&(begin, _)| begin <= utc).max() {
             return season;
         }
-        // A change more than a year away can only be from a rule with a year.
+        // If no change is within a year, only rules with a year can have changes.
         let years = [self.standard_date.year, self.daylight_date.year].map(i64::from);
-        let once = years.into_iter().filter(|&year| year != 0).flat_map(|year| self.changes_in(year));
-        if let Some((_, season)) = once.clone().filter(|&(begin, _)| begin <= utc).max() {
+        let unique_changes =
+            years.into_iter().filter(|&year| year != 0).flat_map(|year| self.changes_in(year));
+        if let Some((_, season)) = unique_changes.clone().filter(|&(begin, _)| begin <= utc).max() {
             return season;
         }
-        match once.min() {
+        match unique_changes.min() {
             Some((_, Season::Standard)) => Season::Daylight,
             _ => Season::Standard,
         }

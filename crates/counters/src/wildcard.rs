@@ -113,8 +113,8 @@ impl Pattern {
             Shape::Everything => true,
             Shape::Literal => eq_ignore_case(&self.folded, name),
             Shape::Ascii if name.is_ascii() => {
-                let lowered = name.bytes().map(|byte| byte.to_ascii_lowercase());
-                matches_parts(self.folded.bytes(), lowered, b'*', b'?')
+                let lower_case = name.bytes().map(|byte| byte.to_ascii_lowercase());
+                matches_parts(self.folded.bytes(), lower_case, b'*', b'?')
             }
             Shape::Ascii | Shape::Unicode => {
                 matches_parts(self.folded.chars(), name.chars().map(lower), '*', '?')
@@ -129,9 +129,10 @@ impl std::fmt::Display for Pattern {
     }
 }
 
-/// Matches from left to right. After a mismatch, extends the match of the latest `*` by one character. Extending an
-/// earlier `*` would not help, since the latest one can match the additional text. This bounds the number of steps.
-fn matches_parts<P, N, T>(mut pattern: P, mut name: N, any_text: T, any_one: T) -> bool
+/// Matches a pattern from left to right. After a mismatch, extends the match of the latest `*` by one character.
+/// Extending an earlier `*` would not help, since the latest one can match the additional text. This bounds the number
+/// of steps.
+fn matches_parts<P, N, T>(mut pattern: P, mut name: N, any_text: T, any_character: T) -> bool
 where
     P: Iterator<Item = T> + Clone,
     N: Iterator<Item = T> + Clone,
@@ -146,7 +147,7 @@ where
                 name = at_name.clone();
                 latest = Some((pattern.clone(), at_name));
             }
-            (Some(wanted), Some(found)) if wanted == any_one || wanted == found => {}
+            (Some(wanted), Some(found)) if wanted == any_character || wanted == found => {}
             (Some(_), None) => return false,
             (_, Some(_)) => {
                 let Some((after, from)) = latest.as_mut() else { return false };
@@ -178,17 +179,17 @@ pub fn closest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> O
     let mut limit = (wanted.len() / 3).max(1);
     let mut best = None;
     let mut rows = Rows::default();
-    let mut letters: Vec<char> = Vec::new();
+    let mut characters: Vec<char> = Vec::new();
     for candidate in candidates {
-        letters.clear();
+        characters.clear();
         // One more character than could match is enough to reject a candidate that is too long.
-        letters.extend(candidate.chars().map(lower).take(wanted.len() + limit + 1));
-        let Some(distance) = edit_distance(&wanted, &letters, limit, &mut rows) else { continue };
+        characters.extend(candidate.chars().map(lower).take(wanted.len() + limit + 1));
+        let Some(distance) = edit_distance(&wanted, &characters, limit, &mut rows) else { continue };
         best = Some(candidate);
         if distance == 0 {
             break;
         }
-        // Only a more similar candidate can replace this one.
+        // Only a more similar candidate replaces this one.
         limit = distance - 1;
     }
     best
@@ -215,18 +216,18 @@ fn edit_distance(a: &[char], b: &[char], limit: usize, rows: &mut Rows) -> Optio
     for (i, &from) in a.iter().enumerate() {
         current.clear();
         current.push(i + 1);
-        let mut least = i + 1;
+        let mut row_min = i + 1;
         for (j, &to) in b.iter().enumerate() {
             let replaced = last[j] + usize::from(from != to);
             let mut cost = replaced.min(last[j + 1] + 1).min(current[j] + 1);
             if i > 0 && j > 0 && from == b[j - 1] && a[i - 1] == to {
                 cost = cost.min(before_last[j - 1] + 1);
             }
-            least = least.min(cost);
+            row_min = row_min.min(cost);
             current.push(cost);
         }
         // The minimum never decreases from row to row, except that a swap refers to the row before the last one.
-        if least > limit && last.iter().all(|&cost| cost > limit) {
+        if row_min > limit && last.iter().all(|&cost| cost > limit) {
             return None;
         }
         std::mem::swap(before_last, last);

@@ -27,8 +27,8 @@ impl TimeArgument {
     ///
     /// * `M/D/YYYY` or `M/D/YY`, optionally followed by blanks and `HH:MM[:SS[.fff]]`, with or without `AM` or `PM`
     ///   (relog's form). This is a local time.
-    /// * `YYYY-MM-DD`, optionally followed by `T` or a blank and `HH:MM[:SS[.fff]]` (ISO 8601). This is a local time, or
-    ///   UTC if `Z`, `+hh:mm` or `-hh:mm` follows the time of day.
+    /// * `YYYY-MM-DD`, optionally followed by `T` or a blank and `HH:MM[:SS[.fff]]` (ISO 8601). This is a local time,
+    ///   or UTC if `Z`, `+hh:mm` or `-hh:mm` follows the time of day.
     ///
     /// A two-digit year means a year from 1950 to 2049, as in Windows. The default time of day is midnight. A fraction
     /// has one to nine digits and is truncated to 100 ns.
@@ -69,7 +69,7 @@ impl TimeArgument {
     /// [`TimeArgumentError`] if the time of day does not exist.
     pub fn parse_time_of_day(text: &str) -> Option<Result<i64, TimeArgumentError>> {
         let mut scan = Scan::new(text.trim_ascii().as_bytes());
-        let read = of_day(&mut scan)?;
+        let read = time_of_day(&mut scan)?;
         scan.is_at_end().then(|| read.and_then(Clock::check).map(Clock::units))
     }
 }
@@ -92,11 +92,11 @@ fn month_first(scan: &mut Scan<'_>) -> Parsed {
     scan.expect(b'/')?;
     let date = [scan.number(4, 4).or_else(|| Some(full_year(scan.number(2, 2)?)))?, month, day];
     if scan.is_at_end() {
-        return Some(together(date, Clock::default()).map(TimeArgument::Local));
+        return Some(combine(date, Clock::default()).map(TimeArgument::Local));
     }
     scan.expect(b' ')?;
-    scan.blanks();
-    Some(of_day(scan)?.and_then(|clock| together(date, clock)).map(TimeArgument::Local))
+    scan.skip_blanks();
+    Some(time_of_day(scan)?.and_then(|clock| combine(date, clock)).map(TimeArgument::Local))
 }
 
 /// The full year for a two-digit year, as in Windows.
@@ -105,9 +105,9 @@ fn full_year(two_digits: u32) -> u32 {
 }
 
 /// Parses `HH:MM[:SS[.fff]]` with or without `AM` or `PM`. Checks only that an hour before `AM` or `PM` is 1 to 12.
-fn of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> {
+fn time_of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> {
     let mut clock = clock(scan, 1)?;
-    scan.blanks();
+    scan.skip_blanks();
     let afternoon = scan.letter(b'P').is_some();
     if !afternoon && scan.letter(b'A').is_none() {
         return Some(Ok(clock));
@@ -123,11 +123,11 @@ fn of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> {
 fn iso(scan: &mut Scan<'_>) -> Parsed {
     let date = scan.date(b'-', [4, 2, 2], [4, 2, 2])?;
     if scan.is_at_end() {
-        return Some(together(date, Clock::default()).map(TimeArgument::Local));
+        return Some(combine(date, Clock::default()).map(TimeArgument::Local));
     }
     scan.letter(b'T').or_else(|| scan.expect(b' '))?;
     let clock = clock(scan, 2)?;
-    let time = match together(date, clock) {
+    let time = match combine(date, clock) {
         Ok(time) => time,
         Err(error) => return Some(Err(error)),
     };
@@ -177,8 +177,8 @@ impl Clock {
     }
 }
 
-fn clock(scan: &mut Scan<'_>, least_hour_digits: usize) -> Option<Clock> {
-    let mut clock = Clock { hour: scan.number(least_hour_digits, 2)?, ..Clock::default() };
+fn clock(scan: &mut Scan<'_>, min_hour_digits: usize) -> Option<Clock> {
+    let mut clock = Clock { hour: scan.number(min_hour_digits, 2)?, ..Clock::default() };
     scan.expect(b':')?;
     clock.minute = scan.number(2, 2)?;
     if scan.expect(b':').is_some() {
@@ -190,7 +190,8 @@ fn clock(scan: &mut Scan<'_>, least_hour_digits: usize) -> Option<Clock> {
     Some(clock)
 }
 
-fn together(date: [u32; 3], clock: Clock) -> Result<FileTime, TimeArgumentError> {
+/// The time on a date, or an error if the date or the time of day does not exist.
+fn combine(date: [u32; 3], clock: Clock) -> Result<FileTime, TimeArgumentError> {
     let [year, month, day] = date;
     let Clock { hour, minute, second, fraction } = clock.check()?;
     from_fields([year, month, day, hour, minute, second], fraction).ok_or(TimeArgumentError::Date {
@@ -266,7 +267,8 @@ impl fmt::Display for TimeArgumentError {
 
 impl std::error::Error for TimeArgumentError {}
 
-/// A text that is parsed from left to right. A function that fails stops at the first part that does not match.
+/// A string that is parsed from left to right. A function that returns `None` stops at the first byte that does not
+/// match.
 pub(super) struct Scan<'a> {
     text: &'a [u8],
     offset: usize,
@@ -285,43 +287,43 @@ impl<'a> Scan<'a> {
         self.text.get(self.offset..).unwrap_or_default()
     }
 
-    /// Parses `least` to `most` digits.
-    fn digits(&mut self, least: usize, most: usize) -> Option<&'a [u8]> {
+    /// Parses `min` to `max` digits.
+    fn digits(&mut self, min: usize, max: usize) -> Option<&'a [u8]> {
         let rest = self.rest();
-        let length = rest.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
-        if length < least {
+        let length = rest.iter().take(max).take_while(|byte| byte.is_ascii_digit()).count();
+        if length < min {
             return None;
         }
         self.offset += length;
         Some(&rest[..length])
     }
 
-    /// Parses a decimal number of `least` to `most` digits. `most` must not exceed 9.
-    pub(super) fn number(&mut self, least: usize, most: usize) -> Option<u32> {
-        let digits = self.digits(least, most)?;
+    /// Parses a decimal number of `min` to `max` digits. `max` must not exceed 9.
+    pub(super) fn number(&mut self, min: usize, max: usize) -> Option<u32> {
+        let digits = self.digits(min, max)?;
         Some(digits.iter().fold(0, |number, byte| number * 10 + u32::from(byte - b'0')))
     }
 
     /// Parses the digits after the decimal point of the seconds. Returns 100 ns units, truncated.
-    pub(super) fn fraction(&mut self, most_digits: usize) -> Option<u32> {
-        let digits = self.digits(1, most_digits)?;
+    pub(super) fn fraction(&mut self, max_digits: usize) -> Option<u32> {
+        let digits = self.digits(1, max_digits)?;
         let units = (0..7).map(|place| digits.get(place).map_or(0, |byte| u32::from(byte - b'0')));
         Some(units.fold(0, |number, digit| number * 10 + digit))
     }
 
-    /// Parses the three numbers of a date, in the order of the text. `least` and `most` are their minimum and maximum
+    /// Parses the three numbers of a date, in the order of the text. `min` and `max` are their minimum and maximum
     /// numbers of digits.
-    pub(super) fn date(&mut self, separator: u8, least: [usize; 3], most: [usize; 3]) -> Option<[u32; 3]> {
-        let first = self.number(least[0], most[0])?;
+    pub(super) fn date(&mut self, separator: u8, min: [usize; 3], max: [usize; 3]) -> Option<[u32; 3]> {
+        let first = self.number(min[0], max[0])?;
         self.expect(separator)?;
-        let second = self.number(least[1], most[1])?;
+        let second = self.number(min[1], max[1])?;
         self.expect(separator)?;
-        Some([first, second, self.number(least[2], most[2])?])
+        Some([first, second, self.number(min[2], max[2])?])
     }
 
     /// Parses a time of day with seconds and an optional fraction of up to seven digits. `date` is year, month and day.
-    pub(super) fn time_on(&mut self, date: [u32; 3], least_hour_digits: usize) -> Option<FileTime> {
-        let hour = self.number(least_hour_digits, 2)?;
+    pub(super) fn time_on(&mut self, date: [u32; 3], min_hour_digits: usize) -> Option<FileTime> {
+        let hour = self.number(min_hour_digits, 2)?;
         self.expect(b':')?;
         let minute = self.number(2, 2)?;
         self.expect(b':')?;
@@ -335,7 +337,7 @@ impl<'a> Scan<'a> {
         (self.rest().first() == Some(&byte)).then(|| self.offset += 1)
     }
 
-    fn blanks(&mut self) {
+    fn skip_blanks(&mut self) {
         while self.expect(b' ').is_some() {}
     }
 

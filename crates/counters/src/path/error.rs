@@ -114,25 +114,25 @@ fn guess(text: &str) -> Option<String> {
     let start = text.trim_start_matches(separators);
     let is_path = |candidate: &String| CounterPath::read(candidate).is_ok();
 
-    let led = format!(r"\{start}");
-    if !text.starts_with(separators) && is_path(&led) {
-        return Some(led);
+    let with_backslash = format!(r"\{start}");
+    if !text.starts_with(separators) && is_path(&with_backslash) {
+        return Some(with_backslash);
     }
     // Names with more than 8 groups are rare.
     for (close, _) in start.match_indices(')').take(8) {
         let (set, counter) = start.split_at(close + 1);
-        let parted = format!(r"\{set}\{}", counter.trim_start_matches(separators));
-        if is_path(&parted) {
-            return Some(parted);
+        let with_separator = format!(r"\{set}\{}", counter.trim_start_matches(separators));
+        if is_path(&with_separator) {
+            return Some(with_separator);
         }
     }
     let separator = if text.starts_with('/') && !start.contains('\\') { '/' } else { '\\' };
     let (set, counter) = start.rsplit_once(separator)?;
-    let closed = format!(r"\{set})\{counter}");
-    is_path(&closed).then_some(closed)
+    let with_parenthesis = format!(r"\{set})\{counter}");
+    is_path(&with_parenthesis).then_some(with_parenthesis)
 }
 
-/// Displays a text in single quotes for a shell. Control characters are replaced, so that they do not reach the
+/// Displays a string in single quotes for a shell. Control characters are replaced, so that they do not reach the
 /// terminal.
 struct Quoted<'a>(&'a str);
 
@@ -152,7 +152,7 @@ impl fmt::Display for Quoted<'_> {
 
 impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quote_it = |f: &mut fmt::Formatter<'_>, meant: &Option<String>| {
+        let write_advice = |f: &mut fmt::Formatter<'_>, meant: &Option<String>| {
             let meant = meant.as_deref().unwrap_or(r"\Set(Instance)\Counter");
             write!(f, "quote it: {}", Quoted(meant))
         };
@@ -165,7 +165,7 @@ impl fmt::Display for PathError {
                 f.write_str(
                     r"a counter path begins with '\'; a shell removes the backslashes of unquoted text; ",
                 )?;
-                quote_it(f, meant)
+                write_advice(f, meant)
             }
             Self::EmptyName { part, offset } => {
                 write!(
@@ -179,11 +179,11 @@ impl fmt::Display for PathError {
                     f,
                     r"the counter path ends at offset {offset} before a '\' and the counter's name; a shell removes the backslashes of unquoted text; "
                 )?;
-                quote_it(f, meant)
+                write_advice(f, meant)
             }
             Self::Unbalanced { offset, meant } => {
                 write!(f, "the parenthesis at offset {offset} is not matched; ")?;
-                quote_it(f, meant)
+                write_advice(f, meant)
             }
             Self::StrayBackslash { offset } => {
                 write!(

@@ -11,12 +11,13 @@ use crate::wildcard::{Pattern, eq_ignore_case};
 /// Case is ignored. The rules are:
 ///
 /// * The machine has no wildcards. A path without a machine selects every machine.
-/// * A path without an instance selects only sets without instances. A path with an instance selects sets with instances.
-///   If neither the set nor the instance has a wildcard, it also selects a set without instances whose name is
-///   `set(instance)`.
-/// * The instance is compared with the whole *displayed name* of a candidate, `parent/name#index`, in which an index of 0
-///   is omitted. `svchost` selects only the first instance, `svchost#2` the third one (or one whose name is `svchost#2`),
-///   `svchost*` all of them, and `*` every instance with any parent and index. `*` also matches `/` and `#`.
+/// * A path without an instance selects only sets without instances. A path with an instance selects sets with
+///   instances. If neither the set nor the instance has a wildcard, it also selects a set without instances whose name
+///   is `set(instance)`.
+/// * The instance is compared with the whole *displayed name* of a candidate, `parent/name#index`, in which an index of
+///   0 is omitted. `svchost` selects only the first instance, `svchost#2` the third one (or one whose name is
+///   `svchost#2`), `svchost*` all of them, and `*` every instance with any parent and index. `*` also matches `/` and
+///   `#`.
 /// * If a pattern ends in `#` and an index, or in `#` and wildcards, a candidate without an index
 ///   ([`split_index`](super::split_index)) is also treated as if it ended in `#0`: `svchost#*` selects `svchost` and
 ///   `svchost#1`, and `svchost#0` selects `svchost`.
@@ -43,25 +44,30 @@ pub struct PathPattern {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct InstancePattern {
+    /// Matches the whole displayed name.
     whole: Pattern,
-    /// The text before the last `#`, if the text after it matches index 0.
-    first_of: Option<Pattern>,
+    /// The text before the last `#`, if the text after it can match index 0. A displayed name without an index that
+    /// matches it is selected too.
+    without_index: Option<Pattern>,
 }
 
 impl InstancePattern {
     fn new(text: &str) -> Self {
-        let first_of = text.rsplit_once('#').and_then(|(name, index)| {
+        let without_index = text.rsplit_once('#').and_then(|(name, index)| {
             let can_be_index = !name.is_empty()
                 && !index.is_empty()
                 && index.bytes().all(|byte| byte.is_ascii_digit() || byte == b'*' || byte == b'?');
             (can_be_index && Pattern::new(index).matches("0")).then(|| Pattern::new(name))
         });
-        Self { whole: Pattern::new(text), first_of }
+        Self { whole: Pattern::new(text), without_index }
     }
 
     fn matches(&self, display: &str) -> bool {
         self.whole.matches(display)
-            || self.first_of.as_ref().is_some_and(|name| name.matches(display) && split_index(display).1 == 0)
+            || self
+                .without_index
+                .as_ref()
+                .is_some_and(|name| name.matches(display) && split_index(display).1 == 0)
     }
 }
 
@@ -116,8 +122,8 @@ impl PathPattern {
             .is_none_or(|wanted| eq_ignore_case(wanted, machine.strip_prefix(r"\\").unwrap_or(machine)))
     }
 
-    /// Whether the name of a set matches, whether or not the set has instances. For suggestions about a path that
-    /// selects nothing.
+    /// Whether the name of a set matches, regardless of whether the set has instances. Used to make suggestions
+    /// for a path that selects nothing.
     #[must_use]
     pub fn matches_set_name(&self, set: &str) -> bool {
         self.set.matches(set)

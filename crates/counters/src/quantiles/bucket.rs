@@ -14,11 +14,11 @@ const SIGN: u32 = 1 << 31;
 /// Number of bits of the mantissa that are rounded away. 6 of 20 remain, in addition to the leading 1, which is not
 /// stored.
 const DROPPED_BITS: u32 = 14;
-/// Half a unit of the last remaining bit. When it is added, a carry out of the mantissa correctly increments the
-/// exponent.
+/// Half a unit of the last remaining bit, which is added to round. A carry out of the mantissa correctly
+/// increments the exponent.
 const HALF: u32 = 1 << (DROPPED_BITS - 1);
-/// The remaining bits (without the sign) of the largest magnitude that becomes 0. Bucket 1 has the next number, that of
-/// 2^-40.
+/// The remaining bits (without the sign) of the largest magnitude that is rounded to 0. Bucket 1 is that of 2^-40,
+/// the next magnitude.
 const BELOW_SMALLEST: i32 = ((1023 - 40) << 6) - 1;
 /// The bucket of 2^90.
 const LARGEST: i32 = ((1023 + 90) << 6) - BELOW_SMALLEST;

@@ -2,11 +2,11 @@
 
 use super::bucket::Bucket;
 
-/// Number of values that are collected before they are counted. A histogram spans many cache lines, which are rarely in
-/// the cache, so counting is faster in bulk.
+/// Number of values that are collected before they are counted. A histogram spans many cache lines, which are
+/// rarely in the cache, so it is faster to count many values at once.
 const MAX_PENDING: usize = 512;
 
-/// The number of values of each bucket from the lowest to the highest one in use.
+/// The number of values of each bucket, from the lowest to the highest bucket in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
     lowest: Bucket,
@@ -58,7 +58,7 @@ impl Histogram {
     /// The rounded value with this rank, counted from 0 in ascending order. Requires that no values are pending.
     pub(super) fn at(&self, mut rank: u64) -> f64 {
         let mut distance = 0;
-        // Most counts are skipped in chunks.
+        // Skip most counts in chunks.
         for counts in self.counts.chunks(64) {
             let count = total(counts);
             if rank < count {
@@ -94,8 +94,8 @@ impl Histogram {
         }
     }
 
-    /// Reserves space for further buckets. A vector would double its capacity, which exceeds the documented memory; an eighth
-    /// more keeps reallocations rare.
+    /// Reserves space for further buckets, plus an eighth, which keeps reallocations rare. A vector would double
+    /// its capacity, which would exceed the documented memory.
     fn reserve(&mut self, further: usize) {
         let len = self.counts.len() + further;
         if len > self.counts.capacity() {

@@ -1,12 +1,12 @@
-//! Finding the rows of the same instances in two samples.
+//! Finds the rows of the same instances in two samples.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Instance;
 
-/// For each instance of `now`, returns its row in `before`, found by label, or `None` if it was absent. Labels must be
-/// distinct within a list.
+/// For each instance in `now`, returns the row of the instance with the same label in `before`, or `None` if there is
+/// none. Labels must be distinct within a list.
 ///
 /// This is used to move state that is stored per row to the rows of the next sample. The size of such state depends
 /// only on the current instances; state indexed by [`Instance::id`] would grow with every process that ever ran.
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_found_by_label_wherever_they_moved() {
+    fn rows_are_found_by_label_in_any_order() {
         let mut table = InstanceTable::default();
         let mut list =
             |names: &[&str]| -> Vec<_> { names.iter().map(|name| table.intern(None, name, 0)).collect() };

@@ -72,8 +72,8 @@ impl Series {
         }
     }
 
-    /// Adds a raw value for each of up to [`MAX_BATCH`] times. If there is an error or another special case, changes
-    /// nothing and returns false.
+    /// Adds up to [`MAX_BATCH`] raw values, one for each time. If one of them is an error or another special case,
+    /// changes nothing and returns false.
     #[inline(always)]
     fn add_batch<'a, const FORMULA: u8>(
         &mut self,
@@ -87,7 +87,7 @@ impl Series {
         let is_usual = statistics.intervals == Intervals::All
             && statistics.formula == Some(formula)
             && (!formula.uses_time_base() || calculator.time_base() > 0)
-            // If the clock was set back, the last value is not the latest one.
+            // If the clock was set back, the last value of the batch is not the latest one.
             && times.is_sorted_by(|one, next| one.utc < next.utc);
         let (true, [first_time, ..], [.., last_time]) = (is_usual, times, times) else { return false };
         let opening = self.pairer.previous.unwrap_or_default();

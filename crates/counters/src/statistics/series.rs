@@ -23,8 +23,8 @@ impl Series {
         Self { pairer: Pairer::default(), statistics }
     }
 
-    /// Adds the next raw value. If its interval is an error, returns the status of the invalid raw value; if both raw
-    /// values are valid, returns the status of the result.
+    /// Adds the next raw value. If its interval is an error, returns a status: that of the invalid raw value or,
+    /// if both raw values are valid, that of the formula.
     #[inline]
     pub fn add(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment) -> Option<Status> {
         let older = self.pairer.pair(raw);

@@ -4,8 +4,8 @@ use tachograph_schema::Formula;
 
 use crate::formula::{Terms, evaluate, not_negative};
 
-/// Sums over the intervals. Sums of differences are exact integers, separate for each time base and multiplier if the
-/// formula uses them. A log of one machine usually has only one of each.
+/// Sums over the intervals. Sums of differences are exact integers. They are separate for each time base and
+/// multiplier, if the formula uses them; a log of one machine usually has one time base and one multiplier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     main: Differences,
@@ -16,8 +16,8 @@ pub(super) struct Sums {
     formatted: Compensated,
 }
 
-/// The sum of two doubles of a text log can overflow, so they are scaled down. Scaling by a power of two is exact,
-/// except for magnitudes below 1e-288.
+/// Factor by which doubles are scaled down before they are added, because the sum of two doubles of a text log can
+/// overflow. Scaling by a power of two is exact, except for magnitudes below 1e-288.
 const DOWN: f64 = 1.0 / UP;
 const UP: f64 = (1u128 << 64) as f64;
 
@@ -185,7 +185,8 @@ impl Sums {
     }
 }
 
-/// Applies the formula to parts with different time bases or multipliers. Each part contributes with its own.
+/// Applies the formula to parts with different time bases or multipliers. Each part is weighted with its own time base
+/// or multiplier.
 fn over_several_clocks(formula: Formula, parts: &[Differences], numerator: f64, denominator: f64) -> f64 {
     let sources: i128 = parts.iter().map(|part| part.denominator * i128::from(part.multi_count)).sum();
     match formula {

@@ -19,7 +19,7 @@ fn counter_type() -> impl Strategy<Value = CounterType> {
     prop::sample::select(kinds)
 }
 
-/// Raw numbers: ordinary ones, any, and the ends of the range.
+/// Numbers of raw values: ordinary numbers, arbitrary numbers, and the ends of the range.
 fn number() -> impl Strategy<Value = i64> {
     prop_oneof![
         4 => -3i64..1000,
@@ -163,7 +163,8 @@ fn merge_all(mut states: Vec<Statistics>, choices: &[prop::sample::Index]) -> St
     states.pop().expect("at least one state")
 }
 
-/// Equal bits, except averages of fractions and doubles, which are sums of rounded numbers: within 1e-12 of the largest.
+/// Equal bits, except averages of fractions and doubles, which are sums of rounded numbers: within 1e-12 of the
+/// largest.
 fn same(kind: CounterType, one: &Summary, other: &Summary) -> Result<(), TestCaseError> {
     let without_average = |summary: &Summary| Summary { average: None, ..summary.clone() };
     prop_assert_eq!(without_average(one), without_average(other));
@@ -288,9 +289,9 @@ proptest! {
         prop_assert_eq!(summary.average_kind, kind_of_average);
     }
 
-    /// For any cuts and any order and grouping of merges, with empty states in between.
+    /// For any division into time ranges, and any order and grouping of merges, including empty states.
     #[test]
-    fn splitting_and_merging_changes_nothing(
+    fn split_and_merged_statistics_are_equal(
         kind in counter_type(),
         intervals in intervals(),
         events in events(),
@@ -311,7 +312,7 @@ proptest! {
 
     /// A packed state can be unpacked and merged like the original.
     #[test]
-    fn packing_changes_nothing(
+    fn packed_statistics_round_trip(
         kind in counter_type(),
         intervals in intervals(),
         events in events(),
@@ -375,7 +376,7 @@ proptest! {
     }
 
     #[test]
-    fn merging_an_empty_state_changes_nothing(
+    fn merging_an_empty_state_has_no_effect(
         kind in counter_type(),
         intervals in intervals(),
         events in events(),
@@ -408,7 +409,7 @@ proptest! {
 
     /// An interval without activity is a value of 0, and does not count in the average.
     #[test]
-    fn an_empty_interval_does_not_change_the_average(
+    fn an_inactive_interval_does_not_change_the_average(
         kind in counter_type(),
         intervals in intervals(),
         events in events(),
@@ -460,8 +461,8 @@ proptest! {
         }
     }
 
-    /// If the denominator increases in every interval, the average is a weighted mean of the values, so it lies between the
-    /// minimum and the maximum for any mix of clocks and multipliers.
+    /// If the denominator increases in every interval, the average is a weighted mean of the values, so it lies between
+    /// the minimum and the maximum for any mix of clocks and multipliers.
     #[test]
     fn the_average_lies_between_minimum_and_maximum(
         kind in counter_type(),
@@ -487,7 +488,7 @@ proptest! {
     }
 
     #[test]
-    fn different_formulas_do_not_merge(
+    fn statistics_with_different_formulas_cannot_be_merged(
         one in counter_type(),
         other in counter_type(),
         events in events(),

@@ -1,5 +1,5 @@
-//! Counter paths and wildcards: the vectors of the reference ("Paths, logs and tools of the PDH world", 1.1 to 1.3), and
-//! laws for any text.
+//! Counter paths and wildcards: the vectors of the reference ("Paths, logs and tools of the PDH world", 1.1 to 1.3),
+//! and laws for any text.
 
 use proptest::prelude::*;
 use tachograph_counters::path::{
@@ -354,7 +354,7 @@ fn a_set_without_instances_and_with_parentheses_in_its_name_is_selected_by_its_p
 }
 
 #[test]
-fn wildcards_match() {
+fn wildcards_match_any_text_or_one_character() {
     for (pattern, name, expected) in [
         ("", "", true),
         ("", "a", false),
@@ -402,12 +402,12 @@ fn the_closest_name_is_found() {
     ] {
         assert_eq!(closest(wanted, sets.into_iter()), found, "{wanted}");
     }
-    // The first of equal distances; one letter can differ in a short name.
+    // Of candidates with equal distances, the first is returned. In a short name, one letter can differ.
     assert_eq!(closest("c", ["ab", "a", "b"].into_iter()), Some("a"));
     assert_eq!(closest("ab", ["ba"].into_iter()), Some("ba"));
 }
 
-/// A wildcard match, directly by its definition.
+/// A simple implementation of wildcards that follows their definition.
 fn naive(pattern: &[char], name: &[char]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (None, None) => true,

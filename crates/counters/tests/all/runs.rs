@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn a_run_equals_its_values(
+    fn adding_a_run_equals_adding_each_value(
         kind in kinds(),
         time_base in prop_oneof![4 => Just(10_000_000i64), 1 => -1i64..=1],
         intervals in prop::sample::select(vec![Intervals::All, Intervals::Active]),

@@ -133,7 +133,7 @@ fn an_error_of_a_one_sample_type_is_one_error() {
 }
 
 #[test]
-fn errors_at_both_ends() {
+fn errors_at_the_start_and_the_end_are_counted() {
     let summary = Rates::new().bad().count(0).count(3).bad().summary();
     assert_eq!(counts(&summary), (1, 2));
     assert_eq!((summary.first_time, summary.last_time), (Some(at(1)), Some(at(2))));
@@ -150,7 +150,7 @@ fn a_counter_that_decreased_is_one_error() {
 fn an_error_does_not_replace_the_last_value() {
     let summary = Rates::new().count(0).count(7).count(3).summary();
     assert_eq!((summary.last, summary.errors), (Some(7.0), 1));
-    assert_eq!(summary.last_time, Some(at(2)), "the raw value was good all the same");
+    assert_eq!(summary.last_time, Some(at(2)), "the time of a valid raw value whose interval is an error");
 }
 
 #[test]
@@ -204,10 +204,10 @@ fn types_without_a_formula_have_only_errors() {
     assert_eq!((summary.last, summary.average, summary.quantiles), (None, None, None));
 }
 
-/// Time without an operation has the value 0, which measures nothing: it counts as a value and in the average, not in the
-/// extremes and quantiles.
+/// If the numerator increases without an operation, the value of the interval is 0, which measures nothing. The
+/// interval counts as a value and in the average, but not in the extremes and quantiles.
 #[test]
-fn a_numerator_that_increases_without_its_denominator() {
+fn an_interval_without_an_operation_has_no_extremes() {
     let calculator = Calculator::new(CounterType::AVERAGE_BULK, 1);
     let mut series = Series::new(Statistics::new(calculator.formula(), Intervals::All, None));
     for (second, (bytes, operations)) in [(0, 0), (400, 4), (500, 4), (1000, 6)].into_iter().enumerate() {
@@ -216,12 +216,12 @@ fn a_numerator_that_increases_without_its_denominator() {
     let summary = series.statistics().summary();
     assert_eq!(counts(&summary), (3, 0));
     assert_eq!((summary.minimum, summary.maximum), (Some(100.0), Some(250.0)));
-    assert_eq!(summary.average, Some(1000.0 / 6.0), "first and last");
+    assert_eq!(summary.average, Some(1000.0 / 6.0), "from the first and last raw values");
     assert_eq!(summary.quantiles, Some([100.0, 250.0, 250.0, 250.0]));
 }
 
 #[test]
-fn machines_with_different_clocks() {
+fn statistics_of_machines_with_different_clocks_are_merged() {
     let rate = |machine: &str, time_base: i64, per_second: i64, seconds: i64| {
         let calculator = Calculator::new(CounterType::BULK_COUNT, time_base);
         let statistics = Statistics::new(calculator.formula(), Intervals::All, Some(machine.into()));
@@ -282,7 +282,7 @@ fn ordinary_time_ranges_are_packed() {
 }
 
 #[test]
-fn states_that_do_not_fit_are_not_packed() {
+fn states_that_cannot_be_packed_are_refused() {
     let calculator = Calculator::new(CounterType::BULK_COUNT, 1000);
     let rate = |from: i64, to: i64, time_base: i64| {
         let state = Statistics::new(calculator.formula(), Intervals::All, None).without_quantiles();
@@ -314,7 +314,7 @@ fn states_that_do_not_fit_are_not_packed() {
 }
 
 #[test]
-fn multi_timers_of_several_multipliers() {
+fn multi_timers_with_several_multipliers_are_averaged() {
     for (kind, average) in [
         // 3000 of 1000 * 4 + 1000 * 1, and the remainder per unit of time.
         (CounterType::MULTI_TIMER_100NS, 60.0),

@@ -1,5 +1,5 @@
-//! Times and time zones: values of the reference logs ("The Windows Performance Monitor binary log", 3.3, 10 and 14), the
-//! seconds around changes of a zone, and laws for any number.
+//! Times and time zones: values of the reference logs ("The Windows Performance Monitor binary log", 3.3, 10 and 14),
+//! the seconds around changes of a zone, and laws for any number.
 
 use jiff::civil::{DateTime, date};
 use proptest::prelude::*;
@@ -186,7 +186,7 @@ fn time_arguments_have_two_forms() {
 }
 
 #[test]
-fn two_digit_years_are_those_of_windows() {
+fn two_digit_years_are_from_1950_to_2049() {
     for (text, year) in [
         ("2/19/13", 2013),
         ("2/19/00", 2000),
@@ -200,7 +200,7 @@ fn two_digit_years_are_those_of_windows() {
 }
 
 #[test]
-fn times_of_day_without_a_date() {
+fn times_of_day_are_parsed() {
     let minute = FileTime::PER_MINUTE;
     for (text, units) in [
         ("18:55", (18 * 60 + 55) * minute),
@@ -256,7 +256,7 @@ fn messages_of_time_argument_errors() {
 }
 
 #[test]
-fn the_zones_of_the_reference_logs() {
+fn zones_of_the_reference_logs_are_applied() {
     let t = pacific().local_to_moment(time("02/19/2013 18:50:17.844"), None);
     assert_eq!(t.rfc3339(), "2013-02-19T18:50:17.844-08:00");
     assert_eq!(pacific().name_at(&t), "Pacific Standard Time");
@@ -285,7 +285,7 @@ fn check(zone: &TimeZone, rows: &[(&str, Option<&str>, i32)]) {
 }
 
 #[test]
-fn the_changes_in_the_northern_hemisphere() {
+fn changes_in_the_northern_hemisphere_are_applied() {
     let pacific =
         TimeZone { daylight_name: "daylight".into(), standard_name: "standard".into(), ..pacific() };
     check(
@@ -293,12 +293,12 @@ fn the_changes_in_the_northern_hemisphere() {
         &[
             ("01/01/2013 00:00:00.000", None, 480),
             ("03/10/2013 01:59:59.999", None, 480),
-            // Skipped.
+            // The skipped hour.
             ("03/10/2013 02:00:00.000", None, 480),
             ("03/10/2013 02:59:59.999", None, 480),
             ("03/10/2013 03:00:00.000", None, 420),
             ("11/03/2013 00:59:59.999", None, 420),
-            // Repeated: daylight time from 08:00 to 09:00 UTC, then standard time.
+            // The repeated hour: daylight time from 08:00 to 09:00 UTC, then standard time.
             ("11/03/2013 01:00:00.000", None, 420),
             ("11/03/2013 01:59:59.999", None, 420),
             ("11/03/2013 01:00:00.000", Some("11/03/2013 07:59:59.999"), 420),
@@ -352,7 +352,7 @@ fn the_changes_within_a_time_range_are_listed() {
 }
 
 #[test]
-fn the_changes_in_the_southern_hemisphere() {
+fn changes_in_the_southern_hemisphere_are_applied() {
     check(
         &sydney(),
         &[
@@ -370,7 +370,7 @@ fn the_changes_in_the_southern_hemisphere() {
 }
 
 #[test]
-fn unusual_rules() {
+fn unusual_rules_are_applied() {
     // Dates with a year occur once; before the first one, the other season was in force.
     let once = zone(0, [2013, 10, 0, 27, 2, 0, 0, 0], [2013, 3, 0, 31, 1, 0, 0, 0], -60);
     check(
@@ -441,7 +441,7 @@ fn an_invalid_rule_is_ignored() {
 }
 
 #[test]
-fn fixed_zones() {
+fn fixed_zones_have_one_bias() {
     let moment = TimeZone::utc().local_to_moment(time("07/01/2013 00:00:00.000"), None);
     assert_eq!(moment.bias_minutes, 0);
     assert_eq!(TimeZone::utc().name_at(&moment), "Coordinated Universal Time");
@@ -590,7 +590,7 @@ proptest! {
     }
 
     #[test]
-    fn any_number_has_a_text(units in any_time()) {
+    fn any_time_can_be_displayed(units in any_time()) {
         let text = FileTime(units).to_log_time();
         let read = FileTime::parse_log_time(text.as_bytes());
         match FileTime(units).to_civil() {

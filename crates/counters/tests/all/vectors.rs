@@ -20,7 +20,7 @@ struct Vector {
     calculator: Calculator,
     older: Option<RawValue>,
     newer: RawValue,
-    /// The text of a number or of the name of a status.
+    /// The expected result: a number, or the name of a status.
     result: &'static str,
 }
 
@@ -93,7 +93,7 @@ fn vector(id: &str) -> Vector {
 }
 
 #[test]
-fn the_table_is_complete() {
+fn the_table_has_all_vectors() {
     let expected: Vec<String> = ORIGINS
         .iter()
         .flat_map(|&(origin, count)| (1..=count).map(move |number| format!("{origin}{number:02}")))
@@ -114,7 +114,7 @@ fn every_type_with_a_formula_has_a_vector() {
 }
 
 #[test]
-fn formulas() {
+fn formulas_return_the_values_of_the_vectors() {
     let failures: Vec<_> = vectors().iter().filter_map(Vector::failure).collect();
     assert!(failures.is_empty(), "{} of 113:\n{}", failures.len(), failures.join("\n"));
 }
@@ -159,10 +159,10 @@ fn h02_is_displayed_in_hexadecimal() {
 fn h14_is_16_if_32_bits_are_unwrapped() {
     let unwrap = FormatOptions { unwrap_32_bit: true, ..FormatOptions::default() };
     let mut vector = vector("H14");
-    assert_eq!(vector.format(&unwrap), Err(Status::NEGATIVE_VALUE), "data of 64 bits does not roll over");
+    assert_eq!(vector.format(&unwrap), Err(Status::NEGATIVE_VALUE), "64-bit data does not wrap");
     vector.calculator = vector.calculator.with_32_bit_data(true);
     assert_eq!(vector.format(&unwrap), Ok(16.0));
-    assert_eq!(vector.format(&FormatOptions::default()), Err(Status::NEGATIVE_VALUE), "only on request");
+    assert_eq!(vector.format(&FormatOptions::default()), Err(Status::NEGATIVE_VALUE), "without the option");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn unwrapping_applies_once_to_negative_differences() {
         |older, newer| delta.format(Some(&RawValue::new(older, 0)), &RawValue::new(newer, 0), &unwrap);
     assert_eq!(format(5, 15), Ok(10.0));
     assert_eq!(format(u32::MAX.into(), 0), Ok(1.0));
-    assert_eq!(format(1 << 33, 0), Err(Status::NEGATIVE_VALUE), "more than one turn");
+    assert_eq!(format(1 << 33, 0), Err(Status::NEGATIVE_VALUE), "the counter wrapped more than once");
     assert_eq!(format(i64::MIN + 1, i64::MIN), Err(Status::NEGATIVE_VALUE));
     let count = Calculator::new(CounterType::RAWCOUNT, 1).with_32_bit_data(true);
     assert_eq!(count.format(Some(&RawValue::new(9, 0)), &RawValue::new(4, 0), &unwrap), Ok(4.0));
@@ -225,7 +225,7 @@ fn a_double_that_overflows_by_scaling_is_invalid() {
 }
 
 #[test]
-fn the_order_of_the_checks() {
+fn errors_are_checked_in_the_documented_order() {
     let plain = FormatOptions::default();
     let bad = RawValue::error(Status::NO_INSTANCE);
     let good = RawValue::new(1, 1);
@@ -252,7 +252,7 @@ fn the_order_of_the_checks() {
 
 /// The perfmon averages article: one read took 150 ms, then nine entries without a read.
 #[test]
-fn the_article_by_series() {
+fn statistics_equal_those_of_the_article() {
     let calculator = Calculator::new(CounterType::AVERAGE_TIMER, 14_318_180);
     let at = |second: i64| Moment { utc: FileTime(second * 10_000_000), bias_minutes: 480 };
     let article = |intervals| {
@@ -278,7 +278,7 @@ fn the_article_by_series() {
 
 /// The average of a real log, from only its first and last raw values.
 #[test]
-fn the_average_of_a_real_log() {
+fn the_average_equals_that_of_a_real_log() {
     let calculator = Calculator::new(CounterType::AVERAGE_BULK, 2_725_536);
     let first = RawValue::new(0, 0);
     let last = RawValue::new(241_371_648, 45_463);

@@ -141,7 +141,7 @@ fn errors_are_explained_on_request() {
     let verbose = folder.prints(["stats", "in.blg", "-v"]);
     let explained = r"
 errors of                     status       number                          first                           last
-\\WEB1\Disk(bad)\Reads/sec  PDH_NO_DATA (the collection delivered nothing)  4  2024-03-05T10:00:02.000+01:00  2024-03-05T10:00:06.000+01:00
+\\WEB1\Disk(bad)\Reads/sec  PDH_NO_DATA (the collection returned no data)  4  2024-03-05T10:00:02.000+01:00  2024-03-05T10:00:06.000+01:00
 ";
     let shown = verbose.strip_prefix(&table).expect("the same table first");
     let words = |text: &str| {
@@ -154,7 +154,7 @@ errors of                     status       number                          first
     for format in ["csv", "json"] {
         let ran = folder.run(["stats", "in.blg", "-v", "-f", format]);
         assert_eq!(ran.stdout, folder.prints(["stats", "in.blg", "-f", format]));
-        let line = r"tacho: \\WEB1\Disk(bad)\Reads/sec: PDH_NO_DATA (the collection delivered nothing), 4 times between 2024-03-05T10:00:02.000+01:00 and 2024-03-05T10:00:06.000+01:00";
+        let line = r"tacho: \\WEB1\Disk(bad)\Reads/sec: PDH_NO_DATA (the collection returned no data), 4 times between 2024-03-05T10:00:02.000+01:00 and 2024-03-05T10:00:06.000+01:00";
         assert_eq!(ran.stderr.lines().collect::<Vec<_>>(), [line]);
     }
 }
