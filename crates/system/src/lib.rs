@@ -47,7 +47,7 @@ pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     providers.extend(memory::providers(roots, &stat));
     providers.extend(storage::providers(roots));
     providers.extend(network::providers(roots));
-    providers.extend(process::providers(roots));
+    providers.extend(process::providers(roots, &stat));
     providers.extend(kernel::providers(roots));
     providers
 }

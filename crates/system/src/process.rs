@@ -3,9 +3,9 @@
 use std::fs;
 
 use rustix::io::Errno;
-use tachograph_perflib::Provider;
+use tachograph_perflib::{Provider, SharedReading};
 
-use self::idle_time::IdleReader;
+use self::machine_times::MachineReader;
 use self::process::Naming;
 use self::process_set::ProcessSet;
 use self::reader::Reader;
@@ -13,11 +13,15 @@ use self::thread_set::{SwitchSource, ThreadSet};
 use self::ticks::Ticks;
 use crate::descriptors::Descriptors;
 use crate::roots::Roots;
+use crate::stat::Stat;
 use crate::table::SetTable;
 
+mod amounts;
 mod cursor;
-mod idle_time;
+mod ended;
 mod io;
+mod machine_rows;
+mod machine_times;
 mod memory;
 mod missing_reason;
 #[allow(clippy::module_inception, reason = "the files of one process")]
@@ -30,6 +34,7 @@ mod table;
 mod task_identity;
 mod thread_set;
 mod ticks;
+mod unattributed;
 
 #[cfg(test)]
 mod tests;
@@ -38,26 +43,34 @@ mod tests;
 pub(crate) const TABLES: &[&SetTable] = &[&table::PROCESS, &table::PROCESS_V2, &table::THREAD];
 
 /// The providers of these sets; none without a readable `/proc/self/stat`.
-pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    with_descriptors(roots, &Descriptors::of_this_process())
+pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dyn Provider>> {
+    with_descriptors(roots, stat, &Descriptors::of_this_process())
 }
 
-fn with_descriptors(roots: &Roots, descriptors: &Descriptors) -> Vec<Box<dyn Provider>> {
+fn with_descriptors(
+    roots: &Roots,
+    stat: &SharedReading<Stat>,
+    descriptors: &Descriptors,
+) -> Vec<Box<dyn Provider>> {
     if own(roots, "stat").is_none_or(|text| stat::parse(&text).is_none()) {
         return Vec::new();
     }
-    open_proc(roots, descriptors).unwrap_or_default()
+    open_proc(roots, stat, descriptors).unwrap_or_default()
 }
 
-fn open_proc(roots: &Roots, descriptors: &Descriptors) -> Result<Vec<Box<dyn Provider>>, Errno> {
+fn open_proc(
+    roots: &Roots,
+    stat: &SharedReading<Stat>,
+    descriptors: &Descriptors,
+) -> Result<Vec<Box<dyn Provider>>, Errno> {
     let ticks = Ticks::new(roots);
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     let has = has_of(roots);
     for (table, naming) in [(&table::PROCESS, Naming::Plain), (&table::PROCESS_V2, Naming::Numbered)] {
         let reader = Reader::new(roots, descriptors.clone())?;
         let info = table.info_of(&has);
-        let idle = IdleReader::new(roots);
-        let set = ProcessSet::new(info, naming, reader, idle, ticks, roots.page_bytes);
+        let machine = MachineReader::new(stat);
+        let set = ProcessSet::new(info, naming, reader, machine, ticks, roots.page_bytes);
         providers.push(Box::new(set));
     }
     let switches = [SwitchSource::Schedstat, SwitchSource::Status].into_iter().find(|source| {

@@ -129,6 +129,15 @@ impl Process {
         Ok(TaskStat::Read(line.stat))
     }
 
+    /// Whether the process still exists.
+    pub(super) fn is_alive(&mut self, identity: u64, reader: &mut Reader, naming: Naming) -> bool {
+        match self.read_stat(reader, naming) {
+            Ok(TaskStat::Gone) => false,
+            Ok(_) => self.task.is_same(identity),
+            Err(TooManyOpenFiles) => true,
+        }
+    }
+
     #[cold]
     fn update_identity(&mut self, name: &[u8], identity: u64, naming: Naming) {
         if self.task.is_same(identity) {

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, Timestamps};
 
-use super::idle_time::{IdleReader, IdleTime};
+use super::amounts::Amounts;
+use super::ended::{self, EndedProcesses, Entry};
 use super::io::Io;
+use super::machine_times::MachineReader;
 use super::memory::Memory;
 use super::missing_reason::{MissingReason, Reasons};
 use super::process::{Details, Naming, Process, RequestedFiles, TaskStat, TooManyOpenFiles};
@@ -16,11 +18,13 @@ use super::sums::{Last, Sums};
 use super::table::*;
 use super::task_identity::follow;
 use super::ticks::Ticks;
+use super::unattributed::Unattributed;
 use crate::error_texts::unreadable;
 
-const USER: usize = 0;
-const SYSTEM: usize = 1;
-const FAULTS: usize = 2;
+/// Indexes of the sums. The first three are also those of [`Counts`](super::ended::Counts).
+pub(super) const USER: usize = 0;
+pub(super) const SYSTEM: usize = 1;
+pub(super) const FAULTS: usize = 2;
 const READ: usize = 3;
 const WRITTEN: usize = 4;
 const READS: usize = 5;
@@ -37,39 +41,26 @@ pub(super) struct ProcessSet {
     listed: Vec<u32>,
     known: Vec<Process>,
     spare: Vec<Process>,
-    ticks: Ticks,
+    pub(super) ticks: Ticks,
     page_bytes: u64,
-    idle: IdleReader,
-    idle_key: Arc<InstanceKey>,
-    sums: Sums<9>,
-    total_key: Arc<InstanceKey>,
+    pub(super) machine: MachineReader,
+    pub(super) sums: Sums<9>,
+    pub(super) ended: EndedProcesses,
+    pub(super) unattributed: Unattributed,
+    pub(super) keys: Keys,
     of_stat: Reasons,
-    of_memory: Reasons,
-    of_io: Reasons,
-    of_handles: Reasons,
+    pub(super) of_memory: Reasons,
+    pub(super) of_io: Reasons,
+    pub(super) of_handles: Reasons,
 }
 
-/// Sums over all processes in one sample, for `_Total`.
-#[derive(Debug, Default)]
-struct Amounts {
-    virtual_bytes: u64,
-    virtual_peak: u64,
-    resident: u64,
-    resident_peak: u64,
-    anonymous: u64,
-    swapped: u64,
-    threads: u64,
-    handles: u64,
-    memory: Outcome,
-    io: Outcome,
-    handles_read: Outcome,
-}
-
-/// Whether a kind of file was read for any process, and otherwise why not.
-#[derive(Debug, Default)]
-struct Outcome {
-    is_read: bool,
-    reason: Option<MissingReason>,
+/// The instances that are no processes.
+#[derive(Debug)]
+pub(super) struct Keys {
+    pub(super) idle: Arc<InstanceKey>,
+    pub(super) exited: Arc<InstanceKey>,
+    pub(super) unattributed: Arc<InstanceKey>,
+    pub(super) total: Arc<InstanceKey>,
 }
 
 impl ProcessSet {
@@ -77,10 +68,11 @@ impl ProcessSet {
         info: Arc<CounterSetInfo>,
         naming: Naming,
         reader: Reader,
-        idle: IdleReader,
+        machine: MachineReader,
         ticks: Ticks,
         page_bytes: u64,
     ) -> Self {
+        let key = |name| Arc::new(InstanceKey::new(name, 0, 0).reserved());
         let idle_name = match naming {
             Naming::Plain => "Idle",
             Naming::Numbered => "Idle:0",
@@ -94,10 +86,16 @@ impl ProcessSet {
             spare: Vec::new(),
             ticks,
             page_bytes,
-            idle,
-            idle_key: Arc::new(InstanceKey::new(idle_name, 0, 0).reserved()),
+            machine,
             sums: Sums::default(),
-            total_key: Arc::new(InstanceKey::new("_Total", 0, 0).reserved()),
+            ended: EndedProcesses::default(),
+            unattributed: Unattributed::default(),
+            keys: Keys {
+                idle: key(idle_name),
+                exited: key("_Exited"),
+                unattributed: key("_Unattributed"),
+                total: key("_Total"),
+            },
             of_stat: Reasons::new("/proc/PID/stat"),
             of_memory: Reasons::new("/proc/PID/status"),
             of_io: Reasons::new("/proc/PID/io"),
@@ -121,19 +119,26 @@ impl ProcessSet {
         };
         let key = Arc::clone(key);
         let is_wanted = rows.wants_all_instances() || rows.wants_instance(key.full_name(), key.id());
-        if !is_wanted && amounts.is_none() {
-            return Ok(());
+        let mut details = None;
+        if is_wanted || amounts.is_some() {
+            details = process.details(&mut self.reader, requested, self.page_bytes)?;
+            if details.is_none() {
+                return Ok(());
+            }
         }
-        let Some(details) = process.details(&mut self.reader, requested, self.page_bytes)? else {
-            return Ok(());
-        };
         let (boot, now) = (boot_time(rows.timestamps()), rows.timestamps().system_time.0 as u64);
         let mut row = is_wanted.then(|| rows.push(&key));
         let mut counts =
             Counts { sums: &mut self.sums, last: &mut process.last, row: row.as_mut(), boot, now };
-        if let TaskStat::Read(stat) = &stat_read {
-            counts.stat(stat, self.ticks);
+        // Processes whose rows are not requested count too: their time has an owner.
+        match &stat_read {
+            TaskStat::Read(stat) => {
+                let own = counts.stat(stat, self.ticks);
+                self.ended.add(Entry::new(process.pid, key.identity(), stat, self.ticks, own));
+            }
+            _ => self.ended.keep(process.pid),
         }
+        let Some(details) = details else { return Ok(()) };
         if let (true, Ok(io)) = (requested.io, &details.io) {
             counts.io(io);
         }
@@ -192,85 +197,6 @@ impl ProcessSet {
             row.set(VIRTUAL_BYTES, size);
         }
     }
-
-    fn push_idle(&self, rows: &mut Rows, idle: Option<IdleTime>) {
-        let at = rows.timestamps();
-        let mut row = rows.push(&self.idle_key);
-        // The idle threads have no memory, no files, no input and no output.
-        for id in OF_STAT
-            .into_iter()
-            .chain(OF_STATM)
-            .chain(OF_STATUS)
-            .chain(OF_IO)
-            .chain([HANDLE_COUNT, ID_PROCESS])
-        {
-            row.set(id, 0);
-        }
-        row.set(ELAPSED_TIME, boot_time(at));
-        match idle {
-            Some(idle) => {
-                row.set(PROCESSOR_TIME, self.ticks.hundred_ns(idle.ticks));
-                row.set(PRIVILEGED_TIME, self.ticks.hundred_ns(idle.ticks));
-                row.set(THREAD_COUNT, idle.processors);
-            }
-            None => row.fail_all([PROCESSOR_TIME, PRIVILEGED_TIME, THREAD_COUNT], &self.idle.reason),
-        }
-    }
-
-    fn push_total(
-        &self,
-        rows: &mut Rows,
-        amounts: &Amounts,
-        idle: Option<IdleTime>,
-        requested: RequestedFiles,
-    ) {
-        let at = rows.timestamps();
-        let mut row = rows.push(&self.total_key);
-        for id in OF_STAT.into_iter().chain([ID_PROCESS]) {
-            row.set(id, 0);
-        }
-        let sum = |index| self.sums.get(index);
-        row.set(ELAPSED_TIME, boot_time(at));
-        row.set(USER_TIME, self.ticks.hundred_ns(sum(USER)));
-        row.set(PAGE_FAULTS, sum(FAULTS));
-        row.set(VIRTUAL_BYTES, amounts.virtual_bytes);
-        match idle {
-            Some(idle) => {
-                let system = sum(SYSTEM) + idle.ticks;
-                row.set(PROCESSOR_TIME, self.ticks.hundred_ns(sum(USER) + system));
-                row.set(PRIVILEGED_TIME, self.ticks.hundred_ns(system));
-                row.set(THREAD_COUNT, amounts.threads + idle.processors);
-            }
-            None => row.fail_all([PROCESSOR_TIME, PRIVILEGED_TIME, THREAD_COUNT], &self.idle.reason),
-        }
-        if requested.memory {
-            match amounts.memory.reason() {
-                None => {
-                    row.set(VIRTUAL_BYTES_PEAK, amounts.virtual_peak);
-                    row.set(WORKING_SET_PEAK, amounts.resident_peak);
-                    row.set(WORKING_SET, amounts.resident);
-                    row.set(PAGE_FILE_BYTES, amounts.swapped);
-                    row.set(PRIVATE_BYTES, amounts.anonymous + amounts.swapped);
-                    row.set(WORKING_SET_PRIVATE, amounts.anonymous);
-                }
-                Some(reason) => {
-                    row.fail_all(OF_STATUS.into_iter().chain(OF_STATM), self.of_memory.of(reason));
-                }
-            }
-        }
-        if requested.handles {
-            match amounts.handles_read.reason() {
-                None => row.set(HANDLE_COUNT, amounts.handles),
-                Some(reason) => row.fail(HANDLE_COUNT, self.of_handles.of(reason)),
-            }
-        }
-        if requested.io {
-            match amounts.io.reason() {
-                None => set_io(&mut row, sum),
-                Some(reason) => row.fail_all(OF_IO, self.of_io.of(reason)),
-            }
-        }
-    }
 }
 
 impl Provider for ProcessSet {
@@ -284,24 +210,24 @@ impl Provider for ProcessSet {
         follow(&mut self.known, &mut self.spare, &self.listed, |process| process.pid, Process::new);
 
         let requested = RequestedFiles::of(rows);
-        let wants_idle = rows.wants_instance(self.idle_key.full_name(), 0);
-        let wants_total = rows.wants_instance(self.total_key.full_name(), 0);
-        let of_idle = [PROCESSOR_TIME, PRIVILEGED_TIME, THREAD_COUNT];
-        let reads_idle = (wants_idle || wants_total) && rows.wants_any(of_idle);
-        let idle = if reads_idle { self.idle.read() } else { None };
-        if wants_idle {
-            self.push_idle(rows, idle);
+        let wanted = self.wanted_machine_rows(rows);
+        if wanted.idle {
+            self.push_idle(rows, wanted.times);
         }
-        let mut amounts = wants_total.then(Amounts::default);
+        let mut amounts = wanted.total.then(Amounts::default);
+        self.ended.begin();
         for index in 0..self.known.len() {
             if self.process(index, rows, requested, amounts.as_mut()).is_err() {
                 self.reader.make_room(&mut self.known, Process::close_all);
                 self.process(index, rows, requested, amounts.as_mut())?;
             }
         }
-        if let Some(amounts) = amounts {
-            self.push_total(rows, &amounts, idle, requested);
-        }
+        let Self { known, reader, ended, naming, .. } = self;
+        ended.finish(rows.timestamps().ticks as u64, |pid, identity| {
+            let index = known.binary_search_by_key(&pid, |process| process.pid);
+            index.is_ok_and(|index| known[index].is_alive(identity, reader, *naming))
+        });
+        self.push_machine_rows(rows, wanted, amounts.as_ref(), requested);
         Ok(())
     }
 
@@ -331,11 +257,12 @@ impl Counts<'_, '_> {
     }
 
     #[inline]
-    fn stat(&mut self, stat: &Stat, ticks: Ticks) {
+    fn stat(&mut self, stat: &Stat, ticks: Ticks) -> ended::Counts {
         let user = self.add(USER, stat.user);
         let system = self.add(SYSTEM, stat.system);
         let faults = self.add(FAULTS, stat.faults);
-        let Some(row) = &mut self.row else { return };
+        let counts = [user, system, faults];
+        let Some(row) = &mut self.row else { return counts };
         row.set(PROCESSOR_TIME, ticks.hundred_ns(user + system));
         row.set(USER_TIME, ticks.hundred_ns(user));
         row.set(PRIVILEGED_TIME, ticks.hundred_ns(system));
@@ -343,6 +270,7 @@ impl Counts<'_, '_> {
         // A process that started during the collection is 0 s old.
         let started = self.boot.wrapping_add(ticks.hundred_ns(stat.start));
         row.set(ELAPSED_TIME, started.min(self.now));
+        counts
     }
 
     #[inline]
@@ -370,7 +298,7 @@ fn set_stat(row: &mut Row<'_>, stat: &Stat) {
 }
 
 #[inline]
-fn set_io(row: &mut Row<'_>, value: impl Fn(usize) -> u64) {
+pub(super) fn set_io(row: &mut Row<'_>, value: impl Fn(usize) -> u64) {
     row.set(IO_READ_OPERATIONS, value(READS));
     row.set(IO_WRITE_OPERATIONS, value(WRITES));
     row.set(IO_DATA_OPERATIONS, value(READS).wrapping_add(value(WRITES)));
@@ -379,46 +307,6 @@ fn set_io(row: &mut Row<'_>, value: impl Fn(usize) -> u64) {
     row.set(IO_DATA_BYTES, value(READ).wrapping_add(value(WRITTEN)));
     row.set(STORAGE_READ_BYTES, value(STORAGE_READ));
     row.set(STORAGE_WRITE_BYTES, value(STORAGE_WRITTEN));
-}
-
-impl Amounts {
-    fn add(&mut self, stat: &Stat, details: &Details, requested: RequestedFiles) {
-        self.threads += stat.threads;
-        let mut virtual_bytes = stat.virtual_bytes;
-        if requested.memory
-            && let Some(memory) = self.memory.of(details.memory)
-        {
-            virtual_bytes = memory.virtual_size.unwrap_or(virtual_bytes);
-            self.virtual_peak += memory.virtual_peak.unwrap_or_default();
-            self.resident += memory.resident.unwrap_or_default();
-            self.resident_peak += memory.resident_peak.unwrap_or_default();
-            self.anonymous += memory.anonymous.unwrap_or_default();
-            self.swapped += memory.swapped.unwrap_or_default();
-        }
-        self.virtual_bytes += virtual_bytes;
-        self.io.of(details.io);
-        self.handles += self.handles_read.of(details.handles).unwrap_or_default();
-    }
-}
-
-impl Outcome {
-    fn of<T>(&mut self, read: Result<T, MissingReason>) -> Option<T> {
-        match read {
-            Ok(value) => {
-                self.is_read = true;
-                Some(value)
-            }
-            Err(reason) => {
-                self.reason = Some(reason);
-                None
-            }
-        }
-    }
-
-    /// Why no file was read, if none was.
-    fn reason(&self) -> Option<MissingReason> {
-        self.reason.filter(|_| !self.is_read)
-    }
 }
 
 /// The boot time, as a FILETIME.

@@ -24,6 +24,12 @@ pub(super) struct Stat {
     pub(super) user: u64,
     /// Processor time in the kernel, in ticks.
     pub(super) system: u64,
+    /// Page faults of the children that it has reaped, and of theirs.
+    pub(super) reaped_faults: u64,
+    /// User time of the children that it has reaped, and of theirs, in ticks.
+    pub(super) reaped_user: u64,
+    /// System time of the children that it has reaped, and of theirs, in ticks.
+    pub(super) reaped_system: u64,
     /// The kernel's priority. Lower is more urgent: 0 to 39 for nice values from -20 to 19, below 0 for real time.
     pub(super) priority: i64,
     pub(super) nice: i64,
@@ -61,12 +67,13 @@ pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
     let parent = fields.number()?;
     fields.skip(5)?;
     let minor = fields.number()?;
-    fields.skip(1)?;
+    let reaped_minor = fields.number()?;
     let major = fields.number()?;
-    fields.skip(1)?;
+    let reaped_major = fields.number()?;
     let user = fields.number()?;
     let system = fields.number()?;
-    fields.skip(2)?;
+    let reaped_user = fields.number()?;
+    let reaped_system = fields.number()?;
     let priority = fields.signed()?;
     let nice = fields.signed()?;
     let threads = fields.number()?;
@@ -79,6 +86,9 @@ pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
         faults: minor.wrapping_add(major),
         user,
         system,
+        reaped_faults: reaped_minor.wrapping_add(reaped_major),
+        reaped_user,
+        reaped_system,
         priority,
         nice,
         threads,

@@ -131,7 +131,7 @@ const fn process_counters(id_name: &'static str) -> [CounterInfo; 27] {
              -20; real time is 41 and its priority. Windows' scale goes from 0 to 31, 8 being normal."),
         CounterInfo::row(ELAPSED_TIME, "Elapsed Time", Type::ELAPSED_TIME, "seconds", -4,
             "/proc/PID/stat: starttime",
-            "How long the process has been running. Of Idle and _Total: how long the machine has.")
+            "How long the process has been running. Of instances that are no processes: how long the machine has.")
             .clock(ELAPSED_TIME_CLOCK, ELAPSED_TIME_FREQUENCY),
         CounterInfo::row(ID_PROCESS, id_name, COUNT, "", -1, "/proc",
             "The number of the process. It is given to another one some time after the process has ended."),
@@ -172,19 +172,37 @@ const fn process_counters(id_name: &'static str) -> [CounterInfo; 27] {
 const PROCESS_COUNTERS: [CounterInfo; 27] = process_counters("ID Process");
 const PROCESS_V2_COUNTERS: [CounterInfo; 27] = process_counters("Process ID");
 
-const PROCESS_TOTAL: &str = "Sums. Running totals keep the values of ended processes, so they never go \
-                             backwards; idle time is included, as on Windows. Processes that start and \
-                             end between two samples are not included, nor are values without read \
-                             permission.";
+const PROCESS_TOTAL: &str = "Sums of all other instances; so the processor time is that of all processors, idle \
+                             time included, as on Windows, without interrupts. Running totals keep the values of \
+                             ended processes, so they never go backwards. Input and output of processes that start \
+                             and end between two samples are included when their parents are. Values without read \
+                             permission are not included.";
+
+/// What `_Exited` and `_Unattributed` are.
+macro_rules! other_instances {
+    () => {
+        "_Exited has the processor time and page faults that no interval of a process shows: of processes that start \
+         and end between two samples, of others after their last sample, and before their first one. The source is \
+         the time of reaped children in /proc/PID/stat (cminflt, cmajflt, cutime, cstime). _Unattributed has what \
+         then remains of the processors' user and system time: of processes whose parent ignores SIGCHLD (the kernel \
+         does not add their time to the parent's), of ended kernel threads, of processes that /proc does not show. In \
+         each interval the processes, _Exited and _Unattributed add up to the time of the processors that is neither \
+         idle time nor of interrupts. Where the clock of the processes shows more than the ticks of the processors, \
+         the next intervals of _Unattributed make up for it, up to a second per processor."
+    };
+}
 
 pub(crate) static PROCESS: SetTable = SetTable {
     name: "Process",
     guid: 0x70d0_d093_9ffb_520a_a345_f2f1_beef_bfdc,
     instance_type: InstanceType::Multiple,
     help: "The resources that each process uses: processor time, memory, threads, handles, input and output.",
-    instances: "Idle, then the processes by number, then _Total. The name is the kernel's (comm), at most 15 bytes of \
-                it for programs; #n distinguishes processes of the same name. One that calls itself Idle or _Total is \
-                Idle#1 or _Total#1.",
+    instances: concat!(
+        "Idle, then the processes by number, then _Exited, _Unattributed and _Total. The name is the kernel's (comm), \
+         at most 15 bytes of it for programs; #n distinguishes processes of the same name. One that calls itself Idle \
+         is Idle#1, and so with the names of the other instances that are no processes. ",
+        other_instances!()
+    ),
     total: PROCESS_TOTAL,
     counters: &PROCESS_COUNTERS,
 };
@@ -194,7 +212,10 @@ pub(crate) static PROCESS_V2: SetTable = SetTable {
     guid: 0xc4ad_15a8_1a8a_5788_894d_eca3_4302_dd87,
     instance_type: InstanceType::Multiple,
     help: "The resources that each process uses, as in the set Process, with the process id in the name.",
-    instances: "Idle:0, then the processes by number as name:number, then _Total.",
+    instances: concat!(
+        "Idle:0, then the processes by number as name:number, then _Exited, _Unattributed and _Total. ",
+        other_instances!()
+    ),
     total: PROCESS_TOTAL,
     counters: &PROCESS_V2_COUNTERS,
 };

@@ -9,11 +9,12 @@ use std::process::{Child, Command, Stdio};
 use tachograph_perflib::{Clock, InstanceFilter, Numbering, Provider, Rows};
 
 use super::table::*;
-use super::{providers, with_descriptors};
 use crate::descriptors::Descriptors;
 use crate::roots::Roots;
+use crate::stat::shared;
 use crate::testing::{Machine, at, collect, first_value, names, value};
 
+mod ended;
 mod fixture;
 mod this_machine;
 mod threads;
@@ -24,7 +25,7 @@ const IO: &str = "rchar: 100\nwchar: 50\nsyscr: 10\nsyscw: 5\nread_bytes: 4096\n
 /// A stat file: 1 minor and 2 major faults, priority 20, nice 0, 3 threads.
 fn stat_line(pid: u32, name: &str, user: u64, system: u64, start: u64) -> String {
     format!(
-        "{pid} ({name}) S 7 1 1 0 -1 4194560 1 99 2 99 {user} {system} 88 88 20 0 3 0 {start} 409600 25 \
+        "{pid} ({name}) S 7 1 1 0 -1 4194560 1 0 2 0 {user} {system} 0 0 20 0 3 0 {start} 409600 25 \
          18446744073709551615 1 2 3 4 5 6 7 8 9 0 0 0 17 1 0 0 0 0 0 1 2 3 4 5 6 7 0\n"
     )
 }
@@ -43,7 +44,7 @@ fn machine() -> Machine {
     Machine::new(&[
         (
             "proc/stat",
-            "cpu 10 0 10 1000 50 0 0 0 0 0\ncpu0 5 0 5 500 25\ncpu1 5 0 5 500 25\nintr 1 2\nctxt 5\n",
+            "cpu 10 0 10 1000 50 0 0 0 0 0\ncpu0 5 0 5 500 25 0 0\ncpu1 5 0 5 500 25 0 0\nintr 1 2\nctxt 5\n",
         ),
         ("proc/self/stat", &stat_line(1, "self", 1, 1, 1)),
         ("proc/self/statm", "100 25 15 1 0 50 0\n"),
@@ -63,6 +64,14 @@ fn add(machine: &Machine, pid: u32, name: &str, user: u64, start: u64) {
     machine.write(&format!("proc/{pid}/io"), IO);
     machine.write(&format!("proc/{pid}/fd/0"), "");
     machine.write(&format!("proc/{pid}/fd/3"), "");
+}
+
+fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
+    super::providers(roots, &shared(roots))
+}
+
+fn with_descriptors(roots: &Roots, descriptors: &Descriptors) -> Vec<Box<dyn Provider>> {
+    super::with_descriptors(roots, &shared(roots), descriptors)
 }
 
 /// The provider of the named counter set.

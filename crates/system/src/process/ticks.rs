@@ -21,6 +21,13 @@ impl Ticks {
         }
     }
 
+    pub(super) fn per_second(self) -> u64 {
+        match self {
+            Self::Whole(units) => 10_000_000 / units,
+            Self::PerSecond(per_second) => per_second,
+        }
+    }
+
     #[inline]
     pub(super) fn hundred_ns(self, ticks: u64) -> u64 {
         match self {

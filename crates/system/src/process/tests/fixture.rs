@@ -8,7 +8,7 @@ fn every_counter_has_its_value() {
     add(&machine, 12, "bash", 100, 500);
     let mut set = provider(&machine.roots, "Process");
     let rows = collect(&mut *set, at(60));
-    assert_eq!(names(&rows), ["Idle", "bash", "_Total"]);
+    assert_eq!(names(&rows), ["Idle", "bash", "_Exited", "_Unattributed", "_Total"]);
     let of = |id| first_value(&rows, "bash", id);
     assert_eq!(of(PROCESSOR_TIME), 120 * 100_000);
     assert_eq!(of(USER_TIME), 100 * 100_000);
@@ -58,7 +58,7 @@ fn process_v2_has_ids_in_its_names() {
     add(&machine, 12, "bash", 100, 500);
     let mut set = provider(&machine.roots, "Process V2");
     let rows = collect(&mut *set, at(60));
-    assert_eq!(names(&rows), ["Idle:0", "bash:12", "_Total"]);
+    assert_eq!(names(&rows), ["Idle:0", "bash:12", "_Exited", "_Unattributed", "_Total"]);
     assert!(set.info().counters.iter().any(|counter| &*counter.name == "Process ID"));
     assert!(set.info().counters.iter().all(|counter| &*counter.name != "ID Process"));
 }
@@ -138,7 +138,8 @@ fn unusual_names_are_readable() {
 fn processes_named_like_the_total_and_idle_replace_neither() {
     let machine = machine();
     // Listed before the total, in the first sample.
-    for (pid, name) in [(10, "_Total"), (11, "Idle"), (12, "_TOTAL"), (13, "sh")] {
+    let others = [(14, "_Exited"), (15, "_Unattributed")];
+    for (pid, name) in [(10, "_Total"), (11, "Idle"), (12, "_TOTAL"), (13, "sh")].into_iter().chain(others) {
         add(&machine, pid, name, 100, 500);
     }
     for (set, total, idle) in [("Process", "_Total", "Idle"), ("Process V2", "_Total", "Idle:0")] {
@@ -152,7 +153,9 @@ fn processes_named_like_the_total_and_idle_replace_neither() {
                 rows.values(row)[rows.column(ID_PROCESS).expect("a column")].first
             };
             assert_eq!((pid_of(total), pid_of(idle), pid_of(&sh_of(&rows))), (0, 0, 13), "{names:?}");
+            assert_eq!((pid_of("_Exited"), pid_of("_Unattributed")), (0, 0), "{names:?}");
             if idle == "Idle" {
+                assert_eq!((pid_of("_Exited#1"), pid_of("_Unattributed#1")), (14, 15));
                 assert_eq!((pid_of("_Total#1"), pid_of("Idle#1"), pid_of("_TOTAL#1")), (10, 11, 12));
             }
         }
@@ -160,7 +163,7 @@ fn processes_named_like_the_total_and_idle_replace_neither() {
         let rows = query(&mut *set, 5, &[THREAD_COUNT], "_Total");
         let names = numbering.assign(rows.instances());
         let row = names.iter().position(|instance| instance.label() == "_Total").expect("the total");
-        assert_eq!(rows.values(row)[rows.column(THREAD_COUNT).expect("a column")].first, 4 * 3 + 2);
+        assert_eq!(rows.values(row)[rows.column(THREAD_COUNT).expect("a column")].first, 6 * 3 + 2);
     }
 }
 
@@ -178,7 +181,7 @@ fn a_renamed_process_keeps_its_identity() {
     let before = collect(&mut *set, at(1));
     machine.write("proc/12/stat", stat_line(12, "ls", 101, 20, 500));
     let after = collect(&mut *set, at(2));
-    assert_eq!(names(&after), ["Idle", "ls", "_Total"]);
+    assert_eq!(names(&after), ["Idle", "ls", "_Exited", "_Unattributed", "_Total"]);
     assert_eq!(identity(&before, "bash"), identity(&after, "ls"));
     assert_eq!(first_value(&after, "_Total", USER_TIME), 101 * 100_000);
 }
@@ -334,10 +337,11 @@ fn missing_idle_time_is_an_error_of_its_counters_only() {
     add(&machine, 12, "bash", 100, 500);
     machine.write("proc/stat", "cp");
     let rows = collect(&mut *provider(&machine.roots, "Process"), at(1));
-    for instance in ["Idle", "_Total"] {
+    for instance in ["Idle", "_Unattributed", "_Total"] {
         assert!(!value(&rows, instance, PROCESSOR_TIME).status.is_good());
-        first_value(&rows, instance, USER_TIME);
+        first_value(&rows, instance, PAGE_FAULTS);
     }
+    first_value(&rows, "_Exited", PROCESSOR_TIME);
 }
 
 #[test]
@@ -348,18 +352,18 @@ fn idle_time_never_falls() {
         machine.write("proc/stat", stat);
         first_value(&collect(&mut *set, at(second)), "Idle", PROCESSOR_TIME) / 100_000
     };
-    let both = "cpu 10 0 10 1000 50 0\ncpu0 5 0 5 500 25\ncpu1 5 0 5 500 25\n";
+    let both = "cpu 10 0 10 1000 50 0\ncpu0 5 0 5 500 25 0 0\ncpu1 5 0 5 500 25 0 0\n";
     assert_eq!(idle(1, both), 1050);
     // The kernel revokes some iowait.
-    assert_eq!(idle(2, "cpu 0 0 0 0 0\ncpu0 5 0 5 500 20\ncpu1 5 0 5 500 25\n"), 1050);
+    assert_eq!(idle(2, "cpu 0 0 0 0 0\ncpu0 5 0 5 500 20 0 0\ncpu1 5 0 5 500 25 0 0\n"), 1050);
     // Processor 1 goes offline: the sum keeps its time.
-    assert_eq!(idle(3, "cpu 0 0 0 0 0\ncpu0 5 0 5 510 25\n"), 1060);
+    assert_eq!(idle(3, "cpu 0 0 0 0 0\ncpu0 5 0 5 510 25 0 0\n"), 1060);
     // It comes back: its earlier time is not added.
-    assert_eq!(idle(4, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25\ncpu1 5 0 5 900 25\n"), 1070);
-    assert_eq!(idle(5, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25\ncpu1 5 0 5 907 25\n"), 1077);
+    assert_eq!(idle(4, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25 0 0\ncpu1 5 0 5 900 25 0 0\n"), 1070);
+    assert_eq!(idle(5, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25 0 0\ncpu1 5 0 5 907 25 0 0\n"), 1077);
     // Processor 1 was offline between two reads and restarted from 0.
-    assert_eq!(idle(6, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25\ncpu1 5 0 5 1 0\n"), 1077);
-    assert_eq!(idle(7, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25\ncpu1 5 0 5 4 0\n"), 1080);
+    assert_eq!(idle(6, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25 0 0\ncpu1 5 0 5 1 0 0 0\n"), 1077);
+    assert_eq!(idle(7, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25 0 0\ncpu1 5 0 5 4 0 0 0\n"), 1080);
 }
 
 #[test]
@@ -403,7 +407,7 @@ fn a_higher_priority_is_more_urgent() {
     let machine = machine();
     let priorities = [("39 19", 1), ("20 0", 20), ("0 -20", 40), ("-2 0", 42), ("-100 0", 140)];
     for (pid, (fields, _)) in (1..).zip(priorities) {
-        let line = stat_line(pid, "x", 1, 1, 1).replace(" 88 88 20 0 ", &format!(" 88 88 {fields} "));
+        let line = stat_line(pid, "x", 1, 1, 1).replace(" 0 0 20 0 ", &format!(" 0 0 {fields} "));
         machine.write(&format!("proc/{pid}/stat"), line);
     }
     let mut set = provider(&machine.roots, "Process");

@@ -1,0 +1,68 @@
+//! Sums over the processes of one sample.
+
+use super::missing_reason::MissingReason;
+use super::process::{Details, RequestedFiles};
+use super::stat::Stat;
+
+/// Sums over all processes in one sample, for `_Total`.
+#[derive(Debug, Default)]
+pub(super) struct Amounts {
+    pub(super) virtual_bytes: u64,
+    pub(super) virtual_peak: u64,
+    pub(super) resident: u64,
+    pub(super) resident_peak: u64,
+    pub(super) anonymous: u64,
+    pub(super) swapped: u64,
+    pub(super) threads: u64,
+    pub(super) handles: u64,
+    pub(super) memory: Outcome,
+    pub(super) io: Outcome,
+    pub(super) handles_read: Outcome,
+}
+
+/// Whether a kind of file was read for any process, and otherwise why not.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    is_read: bool,
+    reason: Option<MissingReason>,
+}
+
+impl Amounts {
+    pub(super) fn add(&mut self, stat: &Stat, details: &Details, requested: RequestedFiles) {
+        self.threads += stat.threads;
+        let mut virtual_bytes = stat.virtual_bytes;
+        if requested.memory
+            && let Some(memory) = self.memory.of(details.memory)
+        {
+            virtual_bytes = memory.virtual_size.unwrap_or(virtual_bytes);
+            self.virtual_peak += memory.virtual_peak.unwrap_or_default();
+            self.resident += memory.resident.unwrap_or_default();
+            self.resident_peak += memory.resident_peak.unwrap_or_default();
+            self.anonymous += memory.anonymous.unwrap_or_default();
+            self.swapped += memory.swapped.unwrap_or_default();
+        }
+        self.virtual_bytes += virtual_bytes;
+        self.io.of(details.io);
+        self.handles += self.handles_read.of(details.handles).unwrap_or_default();
+    }
+}
+
+impl Outcome {
+    fn of<T>(&mut self, read: Result<T, MissingReason>) -> Option<T> {
+        match read {
+            Ok(value) => {
+                self.is_read = true;
+                Some(value)
+            }
+            Err(reason) => {
+                self.reason = Some(reason);
+                None
+            }
+        }
+    }
+
+    /// Why no file was read, if none was.
+    pub(super) fn reason(&self) -> Option<MissingReason> {
+        self.reason.filter(|_| !self.is_read)
+    }
+}

@@ -1,0 +1,289 @@
+//! Processor time and page faults of processes that ended.
+//!
+//! When a process ends and its parent reaps it, the kernel adds its counts, and those of the children that it reaped
+//! itself, to its parent's counts of reaped children (`cutime`, `cstime`, `cminflt`, `cmajflt`). So the growth of
+//! these counts is the time of all processes that ended, those that no sample has ever found included. The part that
+//! earlier samples have already shown is subtracted: the last counts of each process that has disappeared.
+//!
+//! Counts of a process whose parent ignores `SIGCHLD` are lost. Nothing may then be subtracted, so the last counts of
+//! a process are subtracted only from the growth of a process that can have reaped it: its parent, or the next living
+//! ancestors if its parent has ended too (init and subreapers, which adopt orphans, are ancestors of them).
+
+use super::stat::Stat;
+use super::ticks::Ticks;
+
+/// User time and system time in ticks, and page faults.
+pub(super) type Counts = [u64; 3];
+
+/// The counts of processes that ended, and of those that started, since the last sample.
+#[derive(Debug, Default)]
+pub(super) struct EndedProcesses {
+    /// The processes of the current sample, by id.
+    current: Vec<Entry>,
+    /// The processes of the previous sample, by id.
+    previous: Vec<Entry>,
+    /// Processes that have disappeared without a growth from which to subtract their last counts.
+    pending: Vec<Pending>,
+    /// The processes that can have reaped an orphan, by their indexes in `current`.
+    reapers: Vec<usize>,
+    /// What ended processes did while no sample showed them.
+    ended: Counts,
+    /// What living processes did before their first sample.
+    started: Counts,
+    /// When the previous sample was taken, in 100 ns since the machine booted.
+    sampled_at: Option<u64>,
+}
+
+/// A process in one sample.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pid: u32,
+    parent: u32,
+    /// Whether the process has ended, but has not been reaped. Its children then have another parent.
+    is_zombie: bool,
+    /// Distinguishes processes that reuse an id.
+    identity: u64,
+    /// When the process started, in 100 ns since the machine booted.
+    start: u64,
+    /// The counts that the sample shows for the process.
+    own: Counts,
+    /// The counts of the children that it has reaped, and of theirs.
+    reaped: Counts,
+    /// The growth of `reaped` since the previous sample, less what earlier samples have shown.
+    growth: Counts,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    entry: Entry,
+    /// Whether the parent has ended, so that another ancestor can have reaped the process.
+    is_orphan: bool,
+    /// Whether the process disappeared in an earlier sample. Its parent was then read before it ended.
+    is_late: bool,
+}
+
+/// The maximum number of ancestors to examine. Ids are reused, so the recorded parents can form a ring.
+const MAX_DEPTH: usize = 256;
+
+/// The start of a process is known to the tick; this is more than a tick, in 100 ns.
+const START_TOLERANCE: u64 = 200_000;
+
+impl EndedProcesses {
+    /// Begins a sample. The processes of a sample that was not finished are dropped.
+    pub(super) fn begin(&mut self) {
+        self.current.clear();
+    }
+
+    /// Adds a process of the current sample. Processes must be added in the order of their ids.
+    pub(super) fn add(&mut self, entry: Entry) {
+        self.current.push(entry);
+    }
+
+    /// Keeps the counts of a process whose file cannot be parsed now.
+    pub(super) fn keep(&mut self, pid: u32) {
+        if let Some(index) = position(&self.previous, pid) {
+            self.current.push(Entry { growth: Counts::default(), ..self.previous[index] });
+        }
+    }
+
+    /// Ends the sample that was taken at this time, in 100 ns since the machine booted. `is_alive` reports whether
+    /// a process of this id and identity still exists.
+    pub(super) fn finish(&mut self, at: u64, is_alive: impl FnMut(u32, u64) -> bool) {
+        match self.sampled_at.replace(at) {
+            None => self.current.iter_mut().for_each(|entry| entry.growth = entry.reaped),
+            Some(sampled_at) => {
+                self.compare(sampled_at);
+                self.subtract_shown();
+                self.subtract_unnoticed(is_alive);
+            }
+        }
+        for entry in &self.current {
+            add(&mut self.ended, &entry.growth);
+        }
+        std::mem::swap(&mut self.current, &mut self.previous);
+    }
+
+    /// What ended processes did while no sample showed them.
+    pub(super) fn ended(&self) -> &Counts {
+        &self.ended
+    }
+
+    /// What living processes did before the first sample that showed them.
+    pub(super) fn started(&self) -> &Counts {
+        &self.started
+    }
+
+    /// Computes the growth of each process and finds the processes that have disappeared.
+    fn compare(&mut self, sampled_at: u64) {
+        let mut previous = self.previous.iter().peekable();
+        let pending = &mut self.pending;
+        let mut disappeared = |entry: &Entry| {
+            pending.push(Pending { entry: *entry, is_orphan: false, is_late: false });
+        };
+        for entry in &mut self.current {
+            while let Some(old) = previous.next_if(|old| old.pid < entry.pid) {
+                disappeared(old);
+            }
+            let old = previous.next_if(|old| old.pid == entry.pid);
+            match old {
+                Some(old) if old.identity == entry.identity => {
+                    for (index, reaped) in entry.reaped.iter_mut().enumerate() {
+                        *reaped = (*reaped).max(old.reaped[index]);
+                        entry.growth[index] = *reaped - old.reaped[index];
+                    }
+                    continue;
+                }
+                Some(old) => disappeared(old),
+                None => {}
+            }
+            // What an older process did, which was hidden until now, belongs to earlier intervals.
+            if entry.start.saturating_add(START_TOLERANCE) >= sampled_at {
+                entry.growth = entry.reaped;
+                add(&mut self.started, &entry.own);
+            }
+        }
+        previous.for_each(disappeared);
+    }
+
+    /// Subtracts the last counts of the processes that have disappeared from the growth of those that reaped them.
+    fn subtract_shown(&mut self) {
+        let Self { current, previous, pending, reapers, .. } = self;
+        // Only the parent can have reaped these, so they come before orphans.
+        pending.retain_mut(|ended| {
+            let parent = ended.entry.parent;
+            match position(previous, parent).and_then(|index| living(current, &previous[index])) {
+                Some(index) if !ended.is_orphan && !current[index].is_zombie => {
+                    let is_late = std::mem::replace(&mut ended.is_late, true);
+                    !current[index].subtract(&ended.entry.shown()) && !is_late
+                }
+                _ => {
+                    ended.is_orphan = true;
+                    true
+                }
+            }
+        });
+        pending.retain_mut(|ended| {
+            if !ended.is_orphan {
+                return true;
+            }
+            find_reapers(current, previous, ended.entry.parent, reapers);
+            if subtract_from_all(current, reapers, &ended.entry.shown()) {
+                return false;
+            }
+            let (Some(&nearest), false) = (reapers.first(), ended.is_late) else { return false };
+            ended.entry.parent = current[nearest].pid;
+            ended.is_late = true;
+            true
+        });
+    }
+
+    /// Finds processes that ended between their own turn and that of their parent, whose growth therefore includes
+    /// counts that this sample shows.
+    fn subtract_unnoticed(&mut self, mut is_alive: impl FnMut(u32, u64) -> bool) {
+        for index in 0..self.current.len() {
+            let entry = self.current[index];
+            if entry.parent < entry.pid {
+                continue;
+            }
+            let Some(parent) = position(&self.current, entry.parent) else { continue };
+            let shown = entry.shown();
+            let is_suspect = shown != Counts::default() && self.current[parent].covers(&shown);
+            if is_suspect && !is_alive(entry.pid, entry.identity) {
+                self.current[parent].subtract(&shown);
+                let entry = &mut self.current[index];
+                (entry.own, entry.reaped) = (Counts::default(), Counts::default());
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// `own` are the counts that the sample shows for the process.
+    pub(super) fn new(pid: u32, identity: u64, stat: &Stat, ticks: Ticks, own: Counts) -> Self {
+        Self {
+            pid,
+            parent: stat.parent,
+            is_zombie: matches!(stat.state, b'Z' | b'X'),
+            identity,
+            start: ticks.hundred_ns(stat.start),
+            own,
+            reaped: [stat.reaped_user, stat.reaped_system, stat.reaped_faults],
+            growth: Counts::default(),
+        }
+    }
+
+    /// What samples have shown of the process and of the children that it reaped.
+    fn shown(&self) -> Counts {
+        let mut counts = self.own;
+        add(&mut counts, &self.reaped);
+        counts
+    }
+
+    fn covers(&self, counts: &Counts) -> bool {
+        self.growth.iter().zip(counts).all(|(growth, count)| growth >= count)
+    }
+
+    /// Subtracts counts from the growth, if it covers them.
+    fn subtract(&mut self, counts: &Counts) -> bool {
+        let covers = self.covers(counts);
+        if covers {
+            self.growth.iter_mut().zip(counts).for_each(|(growth, count)| *growth -= count);
+        }
+        covers
+    }
+}
+
+/// The index of a process of the previous sample that is still alive.
+fn living(current: &[Entry], known: &Entry) -> Option<usize> {
+    position(current, known.pid).filter(|&index| current[index].identity == known.identity)
+}
+
+/// Lists the processes that can have reaped an orphan with this recorded parent: the living ancestors, nearest first.
+fn find_reapers(current: &[Entry], previous: &[Entry], parent: u32, reapers: &mut Vec<usize>) {
+    const INIT: u32 = 1;
+
+    reapers.clear();
+    let mut pid = parent;
+    for _ in 0..MAX_DEPTH {
+        match position(previous, pid) {
+            Some(index) => {
+                let reaper = living(current, &previous[index]);
+                reapers.extend(reaper.filter(|reaper| !reapers.contains(reaper)));
+                pid = previous[index].parent;
+            }
+            // The parent appeared and ended between two samples.
+            None if pid > INIT => pid = INIT,
+            None => break,
+        }
+    }
+}
+
+/// Subtracts counts from the growth of several processes, if together it covers them. Which of them reaped the process
+/// is unknown, and does not matter for the sum.
+fn subtract_from_all(current: &mut [Entry], reapers: &[usize], counts: &Counts) -> bool {
+    let mut all = Counts::default();
+    reapers.iter().for_each(|&index| add(&mut all, &current[index].growth));
+    if all.iter().zip(counts).any(|(growth, count)| growth < count) {
+        return false;
+    }
+    let mut rest = *counts;
+    for &index in reapers {
+        for (growth, rest) in current[index].growth.iter_mut().zip(&mut rest) {
+            let part = (*growth).min(*rest);
+            *growth -= part;
+            *rest -= part;
+        }
+    }
+    true
+}
+
+fn position(entries: &[Entry], pid: u32) -> Option<usize> {
+    entries.binary_search_by_key(&pid, |entry| entry.pid).ok()
+}
+
+fn add(sums: &mut Counts, counts: &Counts) {
+    sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.saturating_add(*count));
+}
+
+#[cfg(test)]
+mod tests;

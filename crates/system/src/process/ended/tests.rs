@@ -1,0 +1,263 @@
+//! Processes that end, in a simulated kernel.
+
+use super::*;
+
+/// A process of the simulated kernel.
+#[derive(Clone, Debug)]
+struct Simulated {
+    pid: u32,
+    parent: u32,
+    start: u64,
+    own: Counts,
+    reaped: Counts,
+    is_zombie: bool,
+    ignores_children: bool,
+    is_subreaper: bool,
+}
+
+/// A kernel that adds the counts of reaped processes to those of their parents, as Linux does.
+struct Kernel {
+    processes: Vec<Simulated>,
+    next_pid: u32,
+    max_pid: u32,
+    time: u64,
+    state: u64,
+    /// User and system time of all processes ever.
+    used: u64,
+    /// Time of processes whose parents ignored their end.
+    lost: u64,
+}
+
+impl Kernel {
+    fn new(seed: u64, max_pid: u32) -> Self {
+        let init = Simulated {
+            pid: 1,
+            parent: 0,
+            start: 0,
+            own: [0; 3],
+            reaped: [0; 3],
+            is_zombie: false,
+            ignores_children: false,
+            is_subreaper: true,
+        };
+        Self { processes: vec![init], next_pid: 2, max_pid, time: 0, state: seed, used: 0, lost: 0 }
+    }
+
+    /// A pseudo-random number below the limit.
+    fn below(&mut self, limit: usize) -> usize {
+        self.state =
+            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) as usize % limit
+    }
+
+    fn index_of(&self, pid: u32) -> usize {
+        self.processes.iter().position(|process| process.pid == pid).expect("the process exists")
+    }
+
+    fn fork(&mut self, parent: usize) {
+        while self.processes.iter().any(|process| process.pid == self.next_pid) || self.next_pid < 2 {
+            self.next_pid = (self.next_pid + 1) % self.max_pid;
+        }
+        let pid = self.next_pid;
+        self.next_pid = (pid + 1) % self.max_pid;
+        let is_subreaper = self.below(8) == 0;
+        self.processes.push(Simulated {
+            pid,
+            parent: self.processes[parent].pid,
+            start: self.time,
+            own: [0; 3],
+            reaped: [0; 3],
+            is_zombie: false,
+            ignores_children: false,
+            is_subreaper,
+        });
+    }
+
+    fn exit(&mut self, index: usize) {
+        let pid = self.processes[index].pid;
+        // Orphans get the next subreaper.
+        let mut reaper = self.processes[index].parent;
+        loop {
+            let ancestor = &self.processes[self.index_of(reaper)];
+            if ancestor.is_subreaper && !ancestor.is_zombie {
+                break;
+            }
+            reaper = ancestor.parent;
+        }
+        for process in &mut self.processes {
+            if process.parent == pid {
+                process.parent = reaper;
+            }
+        }
+        self.processes[index].is_zombie = true;
+        let parent = self.index_of(self.processes[index].parent);
+        if self.processes[parent].ignores_children {
+            let ended = self.processes.remove(index);
+            let shown = [ended.own, ended.reaped].map(|counts| counts[0] + counts[1]);
+            self.lost += shown[0] + shown[1];
+        }
+    }
+
+    fn reap(&mut self, index: usize) {
+        let parent = self.index_of(self.processes[index].parent);
+        let Simulated { own, reaped, .. } = self.processes[index].clone();
+        for counts in [own, reaped] {
+            add(&mut self.processes[parent].reaped, &counts);
+        }
+        self.processes.remove(index);
+    }
+
+    /// Does something to some process.
+    fn step(&mut self, ignores: bool) {
+        self.time += START_TOLERANCE;
+        let index = self.below(self.processes.len());
+        if self.processes[index].is_zombie {
+            return self.reap(index);
+        }
+        match self.below(if self.processes.len() < 40 { 10 } else { 14 }) {
+            0..2 => self.fork(index),
+            2..8 => {
+                let (user, system, faults) = (self.below(5), self.below(3), 1 + self.below(4));
+                add(&mut self.processes[index].own, &[user as u64, system as u64, faults as u64]);
+                self.used += (user + system) as u64;
+            }
+            _ if index == 0 => {}
+            8 if ignores && self.below(4) == 0 => self.processes[index].ignores_children = true,
+            _ => self.exit(index),
+        }
+    }
+
+    fn sample(&self, ended: &mut EndedProcesses) -> Vec<Simulated> {
+        let mut shown = self.processes.clone();
+        shown.sort_by_key(|process| process.pid);
+        ended.begin();
+        for process in &shown {
+            ended.add(process.entry());
+        }
+        ended.finish(self.time, |_, _| true);
+        shown
+    }
+}
+
+impl Simulated {
+    fn entry(&self) -> Entry {
+        Entry {
+            pid: self.pid,
+            parent: self.parent,
+            is_zombie: self.is_zombie,
+            identity: self.start << 22 | u64::from(self.pid),
+            start: self.start,
+            own: self.own,
+            reaped: self.reaped,
+            growth: [0; 3],
+        }
+    }
+}
+
+fn time(counts: &Counts) -> u64 {
+    counts[0] + counts[1]
+}
+
+/// The time that the intervals of processes show.
+fn shown_in_interval(before: &[Simulated], after: &[Simulated]) -> u64 {
+    let same = |new: &Simulated, old: &Simulated| (new.pid, new.start) == (old.pid, old.start);
+    let pairs = after.iter().filter_map(|new| before.iter().find(|old| same(new, old)).map(|old| (new, old)));
+    pairs.map(|(new, old)| time(&new.own) - time(&old.own)).sum()
+}
+
+#[test]
+fn every_tick_is_counted_once() {
+    for seed in 0..60 {
+        // Ids are reused soon.
+        let mut kernel = Kernel::new(seed, if seed % 2 == 0 { 64 } else { 1 << 22 });
+        let mut ended = EndedProcesses::default();
+        let mut before = kernel.sample(&mut ended);
+        for _ in 0..60 {
+            let (used, exited) = (kernel.used, time(ended.ended()) + time(ended.started()));
+            for _ in 0..kernel.below(200) {
+                kernel.step(false);
+            }
+            let after = kernel.sample(&mut ended);
+            let exited = time(ended.ended()) + time(ended.started()) - exited;
+            assert_eq!(shown_in_interval(&before, &after) + exited, kernel.used - used, "seed {seed}");
+            before = after;
+        }
+    }
+}
+
+#[test]
+fn lost_time_is_not_taken_from_that_of_others() {
+    let (mut used, mut counted, mut lost) = (0, 0, 0);
+    for seed in 0..30 {
+        let mut kernel = Kernel::new(seed, 1 << 22);
+        let mut ended = EndedProcesses::default();
+        let mut before = kernel.sample(&mut ended);
+        for _ in 0..60 {
+            for _ in 0..200 {
+                kernel.step(true);
+            }
+            let after = kernel.sample(&mut ended);
+            counted += shown_in_interval(&before, &after);
+            before = after;
+        }
+        counted += time(ended.ended()) + time(ended.started());
+        used += kernel.used;
+        lost += kernel.lost;
+    }
+    assert!(lost > used / 20, "{lost} of {used} are lost");
+    assert!(counted <= used, "{counted} of {used}");
+    // Samples have shown a part of what is lost.
+    assert!(counted + lost >= used, "{counted} and {lost} of {used}");
+}
+
+fn entry(pid: u32, parent: u32, own: u64, reaped: u64) -> Entry {
+    let (own, reaped) = ([own, 0, own], [reaped, 0, reaped]);
+    Entry { pid, parent, is_zombie: false, identity: pid.into(), start: 0, own, reaped, growth: [0; 3] }
+}
+
+fn sample(ended: &mut EndedProcesses, at: u64, entries: &[Entry], dead: &[u32]) -> u64 {
+    ended.begin();
+    entries.iter().for_each(|entry| ended.add(*entry));
+    ended.finish(at * 10_000_000, |pid, _| !dead.contains(&pid));
+    time(ended.ended()) + time(ended.started())
+}
+
+#[test]
+fn a_child_that_ends_after_its_parent_was_read_is_subtracted_in_the_next_sample() {
+    let mut ended = EndedProcesses::default();
+    assert_eq!(sample(&mut ended, 10, &[entry(1, 0, 5, 100), entry(20, 1, 5000, 7)], &[]), 107);
+    assert_eq!(sample(&mut ended, 11, &[entry(1, 0, 5, 101)], &[]), 108);
+    // The process had 5,000 and its children 7; 3 more after its last sample.
+    assert_eq!(sample(&mut ended, 12, &[entry(1, 0, 5, 101 + 5010)], &[]), 111);
+}
+
+#[test]
+fn a_child_that_ends_before_its_parent_is_read_is_subtracted_at_once() {
+    let mut ended = EndedProcesses::default();
+    // The parent has the higher id, and is read later.
+    let first = [entry(20, 30, 5000, 0), entry(30, 0, 5, 100)];
+    assert_eq!(sample(&mut ended, 10, &first, &[]), 100);
+    let second = [entry(20, 30, 5001, 0), entry(30, 0, 5, 100 + 5003)];
+    assert_eq!(sample(&mut ended, 11, &second, &[20]), 102);
+    assert_eq!(sample(&mut ended, 12, &[entry(30, 0, 5, 100 + 5003)], &[]), 102);
+    // The same growth is of others if the child is alive.
+    let mut ended = EndedProcesses::default();
+    sample(&mut ended, 10, &first, &[]);
+    assert_eq!(sample(&mut ended, 11, &second, &[]), 100 + 5003);
+}
+
+#[test]
+fn a_process_that_was_hidden_adds_nothing_when_it_appears() {
+    let mut ended = EndedProcesses::default();
+    sample(&mut ended, 10, &[entry(1, 0, 5, 100)], &[]);
+    assert_eq!(sample(&mut ended, 11, &[entry(1, 0, 5, 100), entry(20, 1, 5000, 7000)], &[]), 100);
+    assert_eq!(sample(&mut ended, 12, &[entry(1, 0, 5, 100), entry(20, 1, 5003, 7002)], &[]), 102);
+}
+
+#[test]
+fn recorded_parents_that_form_a_ring_do_not_hang() {
+    let mut ended = EndedProcesses::default();
+    let ring = [entry(1, 0, 0, 0), entry(5, 6, 1, 1), entry(6, 5, 1, 1), entry(7, 6, 1, 1)];
+    sample(&mut ended, 10, &ring, &[]);
+    assert_eq!(sample(&mut ended, 11, &[entry(1, 0, 0, 0)], &[]), 3);
+}
