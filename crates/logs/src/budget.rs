@@ -34,7 +34,7 @@ struct Account {
 #[derive(Debug, Default)]
 struct Used {
     bytes: u64,
-    /// For a [part](Budget::part): its reservation in the enclosing budget.
+    /// The reservation in the enclosing budget, if this budget is a [part](Budget::part) of it.
     parent: Option<Reservation>,
 }
 

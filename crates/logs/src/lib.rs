@@ -55,7 +55,7 @@ impl Format {
         }
     }
 
-    /// Whether values are stored formatted, so that only arithmetic averages can be computed from them.
+    /// Whether the log stores formatted values instead of raw values, so that only arithmetic averages can be computed.
     pub fn is_formatted(self) -> bool {
         match self {
             Self::Blg => false,
@@ -105,8 +105,8 @@ pub trait LogReader: Send {
     /// The problems found so far.
     fn problems(&self) -> &Problems;
 
-    /// The number of digits of the log's values as text: in a binary log by the version of Windows, in a text log
-    /// by the values read so far.
+    /// The number of significant digits with which the log's values are written as text. For a binary log, it
+    /// depends on the version of Windows that wrote the log; for a text log, on the values read so far.
     fn digits(&self) -> Digits {
         self.facts().windows_build.map(Digits::of_windows_build).unwrap_or_default()
     }
@@ -119,7 +119,8 @@ pub trait LogReader: Send {
     /// Bytes of the file read so far, for a progress bar.
     fn bytes_read(&self) -> u64;
 
-    /// Maximum bytes of the file held in memory so far; 0 if they are reserved from its [budget](Budget).
+    /// Maximum number of bytes of the file that were in memory at once so far; 0 if this memory is reserved from a
+    /// [budget](Budget).
     fn buffer_bytes(&self) -> u64 {
         0
     }
@@ -142,8 +143,8 @@ pub trait LogReader: Send {
         Ok(false)
     }
 
-    /// Whether samples appended to the file meanwhile are read after seeking to a [mark](Self::mark). Circular logs
-    /// overwrite old samples instead.
+    /// Whether seeking to a [mark](Self::mark) makes samples available that were appended to the file in the
+    /// meantime. Not so for circular logs, which overwrite old samples instead.
     fn follows_growth(&self) -> bool {
         false
     }
@@ -201,7 +202,7 @@ pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
 /// Like [`open`], and [`LogError::is_over_budget`] when a text log needs more memory than the options' budget has
 /// left.
 pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
-    // Checked first: opening a pipe waits for a writer.
+    // Check the type first, because opening a pipe waits for a writer.
     let metadata = std::fs::metadata(path).map_err(|error| LogError::io(error).at_path(path))?;
     if metadata.is_dir() {
         return Err(LogError::not_a_log("this is a folder, not a log").at_path(path));

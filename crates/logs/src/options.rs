@@ -6,7 +6,7 @@ use crate::text::TextEncoding;
 /// Options of [`open_with`](crate::open_with). By default, everything is detected.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The memory limit shared by text logs. Binary logs have fixed bounds.
+    /// The memory budget of text logs. The memory for a binary log has a fixed bound.
     pub budget: Budget,
     /// The encoding of text logs; detected if `None`. A byte order mark at the start of the file takes precedence.
     pub encoding: Option<TextEncoding>,

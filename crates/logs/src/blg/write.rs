@@ -52,7 +52,7 @@ pub struct BlgWriter<W> {
     last: Option<Moment>,
     /// Last known boot time of each group's machine.
     boot_times: Vec<FileTime>,
-    /// Indexes of the logs from which samples came.
+    /// The [`Sample::log`] of all samples so far.
     logs: HashSet<u32>,
     /// The time zone of an existing log, which applies to appended samples.
     zone: Option<TimeZone>,
@@ -189,7 +189,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         }
         // The samples of merged logs can alternate. Only the first sample of each log is marked.
         let is_new_log = self.logs.insert(sample.log) && (self.last.is_some() || self.existing.is_some());
-        // In text logs, an hour repeats at the end of daylight saving time.
+        // Samples of text logs can go back by an hour at the end of daylight saving time.
         let is_clock_step = self.last.is_some_and(|last| at.utc < last.utc);
         let mut marks = Marks { is_baseline: sample.is_baseline, is_restart, is_new_log, is_clock_step };
         if !marks.breaks_clock() {

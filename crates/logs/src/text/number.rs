@@ -63,7 +63,7 @@ fn write<const DIGITS: usize>(value: f64, text: &mut NumberText) -> usize {
     let sign = usize::from(value.is_sign_negative());
     text[0] = b'-';
     let magnitude = value.abs();
-    // Whole numbers of up to 17 digits. The cast is exact for them, and saturates for larger ones.
+    // Whole numbers of up to 17 digits, for which the cast is exact. It saturates for larger numbers.
     let whole = magnitude as u64;
     if whole as f64 == magnitude && whole < 100_000_000_000_000_000 {
         return write_whole(whole, text, sign);
@@ -172,7 +172,7 @@ fn format_digits<const DIGITS: usize>(
     }
 }
 
-/// Writes tiny and huge numbers. Rust rounds them correctly, but formats them differently.
+/// Writes numbers outside the usual range. Rust rounds them correctly; only the format of the exponent differs.
 #[cold]
 fn write_extreme<const DIGITS: usize>(magnitude: f64, text: &mut NumberText, sign: usize) -> usize {
     let mut written = [0u8; 32];

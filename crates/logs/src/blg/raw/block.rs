@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// `PERF` in UTF-16.
 pub const SIGNATURE: [u8; 8] = *b"P\0E\0R\0F\0";
 
-/// Converts a local time to SYSTEMTIME; zeros if it is not a valid date.
+/// Converts a local time to SYSTEMTIME; all zeros if the time has no date in the years 0 to 9999.
 pub fn system_time(local: FileTime) -> [U16; 8] {
     let Some(civil) = local.to_civil() else { return [U16::ZERO; 8] };
     [
@@ -32,15 +32,15 @@ pub fn system_time(local: FileTime) -> [U16; 8] {
 #[repr(C)]
 #[doc(alias = "PERF_DATA_BLOCK")]
 pub struct DataBlock {
-    /// [`SIGNATURE`].
+    /// Always [`SIGNATURE`].
     pub signature: [u8; 8],
-    /// 1.
+    /// Always 1.
     pub little_endian: U32,
-    /// 1.
+    /// Always 1.
     pub version: U32,
-    /// 1.
+    /// Always 1.
     pub revision: U32,
-    /// Length of the block.
+    /// Length of the block in bytes.
     pub total_bytes: U32,
     /// Offset of the first object.
     pub header_bytes: U32,
@@ -48,17 +48,17 @@ pub struct DataBlock {
     pub object_count: U32,
     /// Title index of the object.
     pub default_object: U32,
-    /// Local time as SYSTEMTIME.
+    /// Time of the sample, local, as SYSTEMTIME.
     pub system_time: [U16; 8],
     /// Padding, 0. In a block without objects, Tachograph stores the group's status here as the reason.
     pub status: U32,
-    /// Performance counter.
+    /// Performance counter at the time of the sample, in ticks.
     pub ticks: I64,
     /// Performance counter, ticks per second.
     pub frequency: I64,
-    /// UTC, 100 ns units.
+    /// Time of the sample, UTC, 100 ns units.
     pub system_time_100ns: I64,
-    /// Bytes of the machine name, including NUL.
+    /// Length of the machine name in bytes, including its NUL.
     pub name_bytes: U32,
     /// Offset of the machine name.
     pub name_offset: U32,
@@ -71,7 +71,7 @@ pub struct DataBlock {
 #[repr(C)]
 #[doc(alias = "PERF_OBJECT_TYPE")]
 pub struct ObjectType {
-    /// Offset of the next object.
+    /// Length of the object, which is the offset of the next one.
     pub total_bytes: U32,
     /// Offset of the first instance or counter block.
     pub definition_bytes: U32,
@@ -79,11 +79,11 @@ pub struct ObjectType {
     pub header_bytes: U32,
     /// Title index of the name.
     pub name_index: U32,
-    /// A pointer; 0.
+    /// A pointer of Windows' process; 0 here.
     pub name_pointer: U32,
     /// Title index of the help text.
     pub help_index: U32,
-    /// A pointer; 0.
+    /// A pointer of Windows' process; 0 here.
     pub help_pointer: U32,
     /// 100 (novice) to 400 (wizard).
     pub detail_level: U32,
@@ -112,11 +112,11 @@ pub struct CounterDefinition {
     pub bytes: U32,
     /// Title index of the name.
     pub name_index: U32,
-    /// A pointer; 0.
+    /// A pointer of Windows' process; 0 here.
     pub name_pointer: U32,
     /// Title index of the help text.
     pub help_index: U32,
-    /// A pointer; 0.
+    /// A pointer of Windows' process; 0 here.
     pub help_pointer: U32,
     /// Power of ten by which charts multiply the value.
     pub default_scale: I32,
@@ -147,7 +147,7 @@ pub struct InstanceDefinition {
     pub unique_id: I32,
     /// Offset of the name.
     pub name_offset: U32,
-    /// Bytes of the name, including NUL.
+    /// Length of the name in bytes, including its NUL.
     pub name_bytes: U32,
 }
 

@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// Length of a [`BufferHeader`]; the first event follows it.
 pub const BUFFER_HEADER_BYTES: usize = 0x48;
 
-/// Maximum buffer size, as in ETW; a larger one is damage.
+/// Maximum buffer size, as in Event Tracing for Windows; a larger size means that the log is damaged.
 pub const MAX_BUFFER_BYTES: usize = 16 << 20;
 
 /// Minimum buffer size.
@@ -35,29 +35,29 @@ pub struct BufferHeader {
     pub buffer_size: U32,
     /// Same as `offset` in newer logs; usually ignored.
     pub saved_offset: U32,
-    /// End of the event that did not fit; ignored.
+    /// Where the first event that did not fit would have ended; ignored.
     pub current_offset: U32,
-    /// 0.
+    /// Always 0.
     pub reference_count: U32,
     /// Flush time of the buffer, UTC, 100 ns units.
     pub flushed_at: I64,
     /// Index of the buffer in chronological order (in logs of Windows 5.2, part of a GUID).
     pub sequence_number: U64,
-    /// Clock type and frequency; 0.
+    /// Type and frequency of the clock; always 0.
     pub clock: U64,
-    /// Processor number; 0.
+    /// Processor number; always 0.
     pub processor: u8,
-    /// 0 or 8.
+    /// Alignment of the events in bytes: 0 or 8.
     pub alignment: u8,
     /// Id of the logger.
     pub logger_id: U16,
-    /// 3 in data buffers.
+    /// State of the buffer: 3 in data buffers.
     pub state: U32,
     /// End of the events: length including this header.
     pub offset: U32,
     /// Bit 0: last buffer of a flush. Bit 5: set in the data buffers of newer logs.
     pub flags: U16,
-    /// 4 in the first buffer, 0 in data buffers.
+    /// Type of the buffer: 4 for the first one, 0 for data buffers.
     pub kind: U16,
     /// Undefined bytes (pointers of the process that wrote the log).
     pub stale: [u8; 16],

@@ -55,10 +55,10 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The upper half of a context with marks.
+    /// The upper 16 bits of a context that contains marks.
     pub const SIGNATURE: u32 = 0x424C_0000;
 
-    /// The marks of an event; none if Windows wrote it, or in a 32-bit log.
+    /// The marks of an event; no marks if Windows wrote the event, or in a 32-bit log.
     pub fn of(header: &EventHeader) -> Self {
         let context = header.context.get();
         if header.header_type != FULL_HEADER_64 || context & 0xFFFF_0000 != Self::SIGNATURE {
@@ -101,25 +101,25 @@ pub struct EventHeader {
     pub size: U16,
     /// 0x0A in 32-bit logs, 0x14 in 64-bit logs.
     pub header_type: u8,
-    /// 0xC0.
+    /// Always [`MARKER_FLAGS`].
     pub marker: u8,
     /// Event type: 0x20, 0x22, 0x23 or 0x24.
     pub kind: u8,
-    /// 0.
+    /// Always 0.
     pub level: u8,
-    /// 0x3C.
+    /// Always 0x3C.
     pub version: U16,
     /// Id of the writing thread.
     pub thread_id: U32,
     /// Id of the writing process.
     pub process_id: U32,
-    /// Local time, 100 ns units since 1601.
+    /// Time of the event, local, 100 ns units since 1601.
     pub local_time: I64,
-    /// [`PDH_EVENT_CLASS`].
+    /// Always [`PDH_EVENT_CLASS`].
     pub class: [u8; 16],
-    /// 0 or Tachograph's [`Marks`] (64-bit), kernel time (32-bit).
+    /// In 64-bit logs, 0 or Tachograph's [`Marks`]; in 32-bit logs, the kernel time.
     pub context: U32,
-    /// 0x001A0200 (64-bit), user time (32-bit).
+    /// In 64-bit logs, 0x001A0200; in 32-bit logs, the user time.
     pub flags: U32,
     /// The GUID of the log.
     pub log_guid: [u8; 16],

@@ -23,7 +23,7 @@ pub const KIND_BLOCK: u8 = 5;
 )]
 #[repr(C)]
 pub struct RecordHead {
-    /// [`TAG`].
+    /// Always [`TAG`].
     pub tag: [u8; 3],
     /// The kind of record.
     pub kind: u8,
@@ -47,23 +47,23 @@ impl RecordHead {
 pub struct Single {
     /// The record header.
     pub head: RecordHead,
-    /// PDH status.
+    /// PDH status of the value.
     pub status: U32,
     /// Local time at which the machine was queried.
     pub local_time: I64,
-    /// 0.
+    /// Always 0.
     pub padding: U32,
-    /// First raw value.
+    /// First number of the raw value.
     pub first: I64,
-    /// Second raw value.
+    /// Second number of the raw value.
     pub second: I64,
     /// Multiplier; 1 if the type has none.
     pub multi_count: U32,
-    /// 0.
+    /// Always 0.
     pub padding_end: U32,
 }
 
-/// Bytes of a single record.
+/// Length of a single record in bytes.
 pub const SINGLE_BYTES: usize = size_of::<Single>();
 
 /// Fixed part of a multi record, 0x20 bytes. Name offsets are relative to byte 8 of the record.
@@ -80,13 +80,13 @@ pub struct MultiHead {
     pub count: U32,
     /// PDH status of the whole record.
     pub status: U32,
-    /// 0.
+    /// Always 0.
     pub reserved: U32,
     /// Local time at which the machine was queried.
     pub local_time: I64,
 }
 
-/// Bytes of a [`MultiHead`].
+/// Length of a [`MultiHead`] in bytes.
 pub const MULTI_HEAD_BYTES: usize = size_of::<MultiHead>();
 
 /// One instance of a multi record, 24 bytes.
@@ -99,13 +99,13 @@ pub struct MultiItem {
     pub name_offset: U32,
     /// Multiplier; 0 or 1 if the type has none.
     pub multi_count: U32,
-    /// First raw value.
+    /// First number of the raw value.
     pub first: I64,
-    /// Second raw value.
+    /// Second number of the raw value.
     pub second: I64,
 }
 
-/// Bytes of a [`MultiItem`].
+/// Length of a [`MultiItem`] in bytes.
 pub const MULTI_ITEM_BYTES: usize = size_of::<MultiItem>();
 
 /// A multi record with its names.

@@ -16,8 +16,8 @@ const NEAR_IN_WINDOWS: i64 = FileTime::PER_MILLISECOND;
 /// Maximum difference between the times of a record and its sample, even for records of other machines.
 const MAX_APART: u64 = FileTime::PER_DAY.unsigned_abs();
 
-/// Maximum number of disagreements per counter list entry that are kept until the end of the log. Records of another
-/// machine can all disagree, and must not displace those of other entries.
+/// Maximum number of disagreements that are kept per counter list entry. All records of another machine can
+/// disagree; without this limit, they would leave no room for the disagreements of other entries.
 const MAX_OF_ENTRY: u64 = 16;
 
 /// The offset of a record and its local time.
@@ -46,15 +46,15 @@ pub(super) struct Audit {
     /// For each entry of the counter list: the number of records whose time equals their event's, and the number of
     /// records whose time differs.
     agreements: Vec<(u64, u64)>,
-    /// Problems of records whose time differs from their event's, each with the index of its entry. They are damage
-    /// if most other records of the entry agree.
+    /// Problems of records whose time differs from their event's, each with the index of the record's entry. At
+    /// the end, they are reported as damage if most records of the entry agree.
     disagreements: Vec<(usize, Problem)>,
     clocks: SystemClocks,
-    /// The time of the previous sample, and whether it is a baseline.
+    /// The time of the previous sample, and whether that sample is a baseline.
     previous: Option<(Moment, bool)>,
     /// Offset and time of the latest counter list or name table since the last sample.
     list: Option<(u64, FileTime)>,
-    /// Number of problems after the previous sample. If there are more now, samples may be missing.
+    /// Number of problems after the previous sample. If it has increased, samples may be missing.
     problems_before: u64,
 }
 
@@ -125,7 +125,7 @@ impl Audit {
     fn check_order(&mut self, sample: &Sample, marks: Marks, offsets: &Offsets<'_>, problems: &mut Problems) {
         let replaced = self.previous.replace((sample.at, sample.is_baseline));
         let Some((previous, was_baseline)) = replaced else { return };
-        // A baseline can have the same time as a sample of another log.
+        // In merged logs, a baseline can have the same time as a sample of another log.
         let is_same_time =
             previous.utc == sample.at.utc && (was_baseline || marks.is_baseline || marks.is_new_log);
         let is_set_back = sample.at.utc < previous.utc && marks.is_clock_step;

@@ -161,8 +161,8 @@ impl BlockDecoder {
         Ok(length_problem.or(unknown))
     }
 
-    /// Checks that the counter blocks, whose shortest and longest lengths are given, are long enough for all
-    /// counters.
+    /// Checks that all counter blocks are long enough for all counters. `lengths` has the minimum and the maximum
+    /// length of the counter blocks; `None` if there are none.
     fn check_lengths(
         &self,
         object: &Object<'_>,
@@ -173,7 +173,8 @@ impl BlockDecoder {
             return Ok(None);
         };
         let offset = object.at as u64;
-        // If only some are too short, their lengths are wrong, and so is the position of everything after them.
+        // If only some counter blocks are too short, their lengths are wrong, so everything after them was read at the
+        // wrong offset.
         if shortest != longest {
             return Err(Problem::new(offset, "the length of a counter block of an object is wrong")
                 .found(shortest, format!("{min_bytes}, or {longest} like others")));

@@ -51,7 +51,7 @@ pub(super) struct BufferPosition {
 
 /// The length of a buffer's header and events, according to the header and as found.
 struct Fill {
-    /// The length that is searched for events.
+    /// The length in which events are searched.
     used: usize,
     /// The length according to the header; if that is invalid, the length of the header alone.
     counted: usize,
@@ -143,7 +143,8 @@ impl<R: Read + Seek> Buffers<R> {
         Ok(self.next(&mut ignored)? && self.index == to.index)
     }
 
-    /// Skips forward to the last buffers, which are `bytes` long in total; false if that would not be forward.
+    /// Skips forward to the last `bytes` bytes, in whole buffers. Returns false if the current position is already past
+    /// that point.
     pub(super) fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
         let count = match &self.order {
             Some(order) => order.len(),
@@ -191,8 +192,8 @@ impl<R: Read + Seek> Buffers<R> {
             self.index = index;
             let is_unfinished = index >= self.declared.buffers;
             if let Some((sequence, _)) = sorted {
-                // A recorder has overwritten this buffer since sorting, or while it was read. It is now newer than
-                // all others, so it is skipped.
+                // A recorder has overwritten this buffer since the buffers were sorted, or while it was read. It is
+                // now newer than all other buffers, so skip it.
                 if header_of(&self.bytes).sequence_number.get() != sequence
                     || (is_unfinished && self.header_in_file(index)?.sequence_number.get() != sequence)
                 {
@@ -207,8 +208,8 @@ impl<R: Read + Seek> Buffers<R> {
                 self.incomplete_from = Some(fill.counted);
             } else {
                 if is_unfinished && !fill.is_consistent && sorted.is_none() {
-                    // Meanwhile, the recorder has started the next buffer. This one no longer changes, so read it
-                    // again.
+                    // The recorder has started the next buffer in the meantime, so this one no longer changes: read
+                    // it again.
                     self.read_buffer(index)?;
                     found = Problems::default();
                     fill = self.check_header(&mut found);
@@ -252,8 +253,8 @@ impl<R: Read + Seek> Buffers<R> {
         Ok(())
     }
 
-    /// Re-reads the header of a buffer from the file. If the file ends before the header does, all fields have their
-    /// maximum value.
+    /// Reads the current header of a buffer from the file. If the file ends before the header does, all fields have
+    /// their maximum value.
     fn header_in_file(&mut self, index: u64) -> Result<BufferHeader, LogError> {
         Ok(self.read_in_file(index, 0)?.unwrap_or_else(|| header_of(&[])))
     }

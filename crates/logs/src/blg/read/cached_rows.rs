@@ -22,7 +22,8 @@ pub(super) struct CachedRows {
     parent_object: u32,
     /// `bytes` of the previous record.
     bytes_before: Vec<u8>,
-    /// Whether `instances` matches `bytes`: false until the whole record is decoded, and after a damaged record.
+    /// Whether `instances` was decoded from `bytes`: false until the whole record is decoded, and after a damaged
+    /// record.
     is_listed: bool,
     /// `is_listed` of the previous record.
     was_listed: bool,

@@ -214,10 +214,10 @@ fn other_than(name: &str, english: Option<&str>) -> Option<Arc<str>> {
     english.filter(|english| *english != name).map(Arc::from)
 }
 
-/// The source of the second number of a raw value, and the number of its units per second.
+/// The source of the second number of a raw value, and the units per second of the number.
 fn second_of(counter_type: CounterType, base: Option<Data>, clocks: &Clocks) -> (Source, i64) {
     const HUNDRED_NS: i64 = 10_000_000;
-    // Some types look like types with a base but have none.
+    // The bits of some counter types indicate a base, although the types have none.
     let based = match (counter_type.base(), base) {
         (None, _) => Source::None,
         (Some(_), None) => Source::Missing,

@@ -7,8 +7,8 @@ use crate::blg::raw::buffer::{BufferHeader, FLAG_LAST_BUFFER};
 use crate::blg::raw::event::WRITER;
 use crate::blg::raw::header::{BUFFERS_WRITTEN_AT, END_TIME_AT, LogfileHeader};
 
-/// Maximum difference between end time and last flush. Windows versions before 8 close the file some milliseconds
-/// after the flush.
+/// Maximum difference between the end time in the header and the flush time of the last buffer. Windows versions before
+/// 8 close the file some milliseconds after the flush.
 const END_TOLERANCE: u64 = FileTime::PER_MINUTE.unsigned_abs();
 
 /// Length of the header fields from the end time to the number of buffers.

@@ -34,7 +34,7 @@ pub(super) struct Events<R> {
     /// Offsets in the buffer of the last two events, the later one last. `None` for a sample that is not split: its
     /// payload repeats the size, and if that is wrong, the reader calls [`rescan_payload`](Self::rescan_payload).
     starts: [Option<usize>; 2],
-    /// Whether the next events can be parts of an event whose first parts were overwritten in a circular log.
+    /// Whether the next events can be the last parts of an event whose first parts were overwritten in a circular log.
     follows_gap: bool,
     /// The log GUID in the header.
     log_guid: Option<[u8; 16]>,
@@ -130,7 +130,8 @@ impl<R: Read + Seek> Events<R> {
         Ok(true)
     }
 
-    /// Skips forward to the last buffers, which are `bytes` long in total; false if that would not be forward.
+    /// Skips forward to the last `bytes` bytes, in whole buffers. Returns false if the current position is already past
+    /// that point.
     pub(super) fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
         if !self.buffers.seek_near_end(bytes)? {
             return Ok(false);
@@ -168,7 +169,7 @@ impl<R: Read + Seek> Events<R> {
         }
     }
 
-    /// Continues inside the last returned event, whose size was wrong, if another event begins there.
+    /// If another event begins inside the last returned event, whose size is therefore wrong, continues at that event.
     pub(super) fn rescan_payload(&mut self) {
         let Payload::InBuffer(payload) = &self.payload else { return };
         let used = self.buffers.used();
@@ -245,7 +246,7 @@ impl<R: Read + Seek> Events<R> {
             self.push_part(payload, offset);
             self.unfinished = Some(*header);
         } else if !(self.follows_gap && (2..=parts).contains(&part)) {
-            // The remaining parts of a partly overwritten event are not damage.
+            // If the first parts of an event were overwritten in a circular log, its remaining parts are not damage.
             let problem =
                 Problem::new(offset - 8, "a part of an event without its previous parts; it is skipped");
             problems.push(problem.found(format_args!("part {part} of {parts}"), "part 1"));
@@ -329,7 +330,7 @@ impl<R: Read + Seek> Events<R> {
                     self.has_others |= is_other_trace_event(&used[self.at..]);
                     if self.buffers.may_be_incomplete(self.at) && find_event(used, self.at + 8).is_none() {
                         // The recorder is writing this event, or was killed while writing it. The position does not
-                        // change, so a mark of it stays valid.
+                        // change, so that a mark at it stays valid.
                         return Ok(None);
                     }
                     let before = self.starts[1].take();
@@ -358,8 +359,8 @@ struct ParsedEvent {
 /// Whether `bytes` start with an event of a kind that occurs in traces of the kernel and of programs, but never in
 /// performance logs.
 ///
-/// Source: `TRACE_HEADER_TYPE_...` (ntwmi.h): system, compact, instance, timed, error, message, performance information,
-/// and event headers.
+/// Source: `TRACE_HEADER_TYPE_...` (ntwmi.h): system, compact, instance, timed, error, message, performance
+/// information, and event headers.
 fn is_other_trace_event(bytes: &[u8]) -> bool {
     const MESSAGE_FLAGS: u8 = 0x90;
     let &[_, _, kind, marker, ..] = bytes else { return false };

@@ -10,9 +10,8 @@ use crate::blg::clock::system_times;
 const NEAR: i64 = 10 * FileTime::PER_MINUTE;
 
 /// Returns the moment of a sample whose local time is `local`.
-///
-/// One hour of local time occurs twice when daylight saving time ends. In that hour, a system time (UTC) among the
-/// values decides; without one, the previous sample does ([`TimeZone::local_to_moment`]).
+/// One hour of local time occurs twice when daylight saving time ends. In that hour, UTC is determined by a system
+/// time among the values or, without one, by the time of the previous sample ([`TimeZone::local_to_moment`]).
 pub(super) fn of(
     sample: &Sample,
     local: FileTime,

@@ -53,8 +53,8 @@ impl Names {
         self.bytes
     }
 
-    /// The name of `index` on `machine` (with backslashes). If the log has no table for the machine, the English name
-    /// of a base counter. Otherwise, an unknown name is the index as text.
+    /// The name with this title index on `machine` (with backslashes). If the log has no name table for the
+    /// machine, the name is the English name of a base counter. If the name is unknown, it is the index in decimal.
     pub(super) fn name(&self, machine: &str, index: u32) -> Arc<str> {
         let table = self.by_machine.get(&machine.to_lowercase());
         match (table.map(|table| table.get(&index)), english_name(index)) {

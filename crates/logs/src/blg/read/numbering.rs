@@ -12,18 +12,18 @@ use crate::Problem;
 /// Maximum number of distinct instances of a counter set in a log; more are reported as damage.
 const MAX_INSTANCES: usize = 1 << 20;
 
-/// Numbers the instances of one record in order, so that each is unique.
+/// Numbers the instances of one record in order, so that each has a unique label.
 ///
 /// If several instances have the same name, Windows writes the same name for each; the k-th (from 0) gets index k.
 /// Other recorders write `name#n` for the instance with index n.
 pub(super) struct Numbering {
     used_ids: HashSet<u32>,
-    /// The last index assigned to each repeated name, by parent and name. It keeps the search for a free index
-    /// linear, however often a name repeats.
+    /// The last index assigned to each repeated name, by parent and name, where the next search for a free index
+    /// starts. This makes the total time of all searches linear.
     last_index: HashMap<String, u32>,
     base_name: String,
-    /// Remaining budget for name bytes. Several items can point at the same bytes, so the record's size alone is no
-    /// bound.
+    /// Remaining budget for the bytes of names. Several items can point at the same bytes, so the size of the
+    /// record alone does not limit them.
     remaining_bytes: usize,
     max_bytes: usize,
 }

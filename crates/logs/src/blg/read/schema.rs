@@ -17,7 +17,8 @@ use crate::Problem;
 use crate::blg::raw::list::{CounterList, Entry, FLAG_BLOCK, FLAG_MULTI};
 use crate::blg::raw::record::{KIND_BLOCK, KIND_MULTI, KIND_SAMPLE, KIND_SINGLE, RecordHead, Single, TAG};
 
-/// Maximum number of raw values in one sample's block records (100 MB); a large server has about a million threads.
+/// Maximum number of raw values in the block records of a sample; they take about 100 MB of memory. For comparison: a
+/// large server has about a million threads.
 const MAX_VALUES: usize = 1 << 22;
 
 /// The decoders of a log's records, in the order of its counter list.
@@ -214,8 +215,9 @@ impl EntryDecoder {
         }
     }
 
-    /// Sets the state of a cleared group whose record is damaged. Its instances are unknown, except for a single
-    /// record: its instance gets an error value. This way the state survives rewriting the log.
+    /// Sets the status of a cleared group whose record is damaged. The group has no rows, because the instances
+    /// are unknown; but a single record has one instance, which gets an error value. If the log is rewritten, the
+    /// group has the same status in the new log.
     fn mark_unreadable(&self, group: &mut Group) {
         group.status = Status::CSTATUS_INVALID_DATA;
         if let Decoder::Single { instances, .. } = &self.decoder {

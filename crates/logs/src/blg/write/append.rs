@@ -174,7 +174,7 @@ fn close_last_buffer<W: Read + Write + Seek>(
     out.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
     out.take(buffer_bytes as u64).read_to_end(&mut bytes).map_err(LogError::io)?;
     let Ok((mut header, _)) = BufferHeader::read_from_prefix(&bytes) else {
-        // The header is missing: overwrite this buffer.
+        // The file ends inside the header of the buffer: overwrite the buffer.
         return Ok((index > 0).then_some((FileTime(0), index)));
     };
     if index == 0 {
@@ -187,7 +187,7 @@ fn close_last_buffer<W: Read + Write + Seek>(
     if !is_complete {
         let (end_of_events, cut) = end_of_complete_events(&bytes, BUFFER_HEADER_BYTES);
         end = end_of_events;
-        // An event that is cut off must be the last one. Events after it are a different kind of damage.
+        // A killed recorder cuts off only the last event. If events follow, the buffer is damaged in another way.
         let after_cut = bytes.get(cut + EVENT_HEADER_BYTES..).unwrap_or_default();
         if after_cut.windows(PDH_EVENT_CLASS.len()).any(|bytes| *bytes == PDH_EVENT_CLASS) {
             return Ok(None);

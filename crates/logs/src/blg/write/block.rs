@@ -22,14 +22,14 @@ use crate::error::LogError;
 const PARENT_OBJECT: u32 = 230;
 
 /// Encodes the blocks of one set from a template, into which it copies times and values.
-///
-/// A block can express errors only in a counter's definition, for all instances. So one error makes all values of
-/// that counter in the sample errors: a missing number is better than a wrong one.
+/// A block can express errors only in a counter's definition, which applies to all instances. So if one value of a
+/// counter is an error, all values of the counter in that sample are written as errors: a missing number is better
+/// than a wrong one.
 #[derive(Default)]
 pub(super) struct BlockEncoder {
     set: Option<Arc<CounterSet>>,
     instances: Instances,
-    /// For each counter: whether its values are errors in the template.
+    /// For each counter, whether `template` defines its values as errors.
     failed: Vec<bool>,
     /// `failed` for the group being encoded.
     failed_now: Vec<bool>,
@@ -38,7 +38,7 @@ pub(super) struct BlockEncoder {
     template: Vec<u8>,
     /// Offset of the first object in `template`.
     object_at: usize,
-    /// Offset in `template` of the clock in the set's object, which an object of parents can precede.
+    /// Offset in `template` of the clock of the set's object. An object with the parents can precede the set's object.
     clock_at: usize,
     /// Offset of each row's counter block in `template`.
     rows: Vec<usize>,

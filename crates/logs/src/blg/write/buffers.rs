@@ -21,7 +21,8 @@ use crate::length::SetLength;
 /// `WNODE_FLAG_TRACED_GUID`, `USE_GUID_PTR`, `USE_MOF_PTR` and `USE_TIMESTAMP`, as in every event of a 64-bit log.
 const EVENT_FLAGS: u32 = 0x001A_0200;
 
-/// File position that is unknown, after opening and after a failed write; forces a seek.
+/// The value of `position` if the file position is unknown: after opening, and after a failed write. The next write
+/// then seeks.
 const UNKNOWN: u64 = u64::MAX;
 
 pub(super) struct BufferWriter<W> {
@@ -35,7 +36,7 @@ pub(super) struct BufferWriter<W> {
     /// The current buffer; starts with space for the header.
     buffer: Vec<u8>,
     index: u64,
-    /// How much of the buffer has been written to the file.
+    /// Length of the start of `buffer` that has been written to the file.
     flushed: usize,
     /// The state to restore if writing fails.
     checkpoint: Checkpoint,
@@ -46,9 +47,9 @@ pub(super) struct BufferWriter<W> {
     limit: Option<Limit>,
     /// The ring of a circular log, after the counter list is written.
     ring: Option<Ring>,
-    /// A blank buffer, written over an old buffer of the ring before that is reused.
+    /// A buffer without events, which is written over the oldest buffer of the ring before that buffer is reused.
     empty: Vec<u8>,
-    /// Whether the place of the current buffer has been overwritten with the blank buffer.
+    /// Whether the old buffer in the place of the current buffer has been overwritten with `empty`.
     is_emptied: bool,
 }
 
@@ -169,7 +170,7 @@ impl<W: Write + Seek> BufferWriter<W> {
     ) -> Result<(), LogError> {
         let part_bytes = self.part_bytes();
         let parts = payload.len().div_ceil(part_bytes).max(1) as u32;
-        // Only a 64-bit event has a context; the layout is the same.
+        // Only 64-bit events have a context. Apart from that, 32-bit and 64-bit events have the same layout.
         let header_type = if context == 0 { self.event_header_type } else { FULL_HEADER_64 };
         let flags = if header_type == FULL_HEADER_64 { EVENT_FLAGS } else { 0 };
         let mut header = EventHeader {
@@ -197,7 +198,7 @@ impl<W: Write + Seek> BufferWriter<W> {
             self.buffer.extend_from_slice(part);
             self.buffer.resize(round_up_8(self.buffer.len()), 0);
         }
-        // The time of buffers never goes back, even if the clock does.
+        // The flush times of buffers never go backwards, even if the clock is set back.
         self.last_utc = self.last_utc.max(utc);
         Ok(())
     }
@@ -253,7 +254,7 @@ impl<W: Write + Seek> BufferWriter<W> {
 
     fn close_buffer(&mut self, next_event_bytes: usize) -> Result<(), LogError> {
         if self.ring.is_some() {
-            // Writes the events that are not written yet too.
+            // Also writes the events that have not been written yet.
             self.write_header(FLAG_DATA_BUFFER, next_event_bytes)?;
         } else {
             self.write_buffer(FLAG_DATA_BUFFER, next_event_bytes)?;
@@ -353,8 +354,8 @@ impl<W: Write + Seek> BufferWriter<W> {
 }
 
 impl<W: Write + Seek + SetLength> BufferWriter<W> {
-    /// Restores the file as of the last flush and completes its header. Never extends the file, so this works on a full disk;
-    /// as a result the last buffer is cut off after its events. Returns the length of the file.
+    /// Restores the file to its state at the last flush and completes its header. Never extends the file, so this works
+    /// on a full disk; as a result the last buffer is cut off after its events. Returns the length of the file.
     pub(super) fn abort(mut self) -> Result<u64, LogError> {
         let Checkpoint { index, fill, last_utc } = self.checkpoint;
         let reached = std::mem::replace(&mut self.index, index);
@@ -362,7 +363,8 @@ impl<W: Write + Seek + SetLength> BufferWriter<W> {
         let flags = FLAG_DATA_BUFFER | FLAG_LAST_BUFFER;
         let (start, size) = (self.buffer_start(), self.buffer_bytes as u64);
         if fill == 0 {
-            // A new log without samples is emptied; an existing one is complete without this buffer.
+            // Nothing of this buffer was flushed. A new log without samples becomes empty; an existing log ends before
+            // this buffer.
             let length = if self.header.is_some() { 0 } else { start };
             self.out.set_length(length).map_err(LogError::io)?;
             return Ok(length);
@@ -379,7 +381,7 @@ impl<W: Write + Seek + SetLength> BufferWriter<W> {
         if end < length {
             self.write_at(end, &vec![0xFF; (start + size - end) as usize])?;
         }
-        // Buffers that were being overwritten are lost: empty them.
+        // The old buffers that were being overwritten are lost: replace them with empty ones.
         for lost in index + 1..=reached {
             self.index = lost;
             let start = self.buffer_start();

@@ -28,7 +28,7 @@ struct Object {
     instances: Instances,
     /// Indexes in `families`, by parent and name.
     by_name: HashMap<(Option<String>, String), usize>,
-    /// Groups of instances with the same parent and name, in ascending order of their indexes.
+    /// Lists of the instances that have the same parent and name, in ascending order of their indexes.
     families: Vec<Vec<Arc<Instance>>>,
 }
 

@@ -6,7 +6,7 @@ use tachograph_counters::time_zone::TimeZone;
 /// Options of a new BLG.
 #[derive(Clone, Debug)]
 pub struct BlgWriterOptions {
-    /// The time zone of local times in the log.
+    /// The time zone of the log's local times.
     pub zone: TimeZone,
     /// Boot time of the recording machine, UTC.
     pub boot_time: Option<FileTime>,

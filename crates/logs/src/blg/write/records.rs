@@ -153,8 +153,8 @@ impl MultiNames {
     fn encode(&self, group: &Group, column: usize, times: LocalTimes, out: &mut Vec<u8>) {
         let begin = out.len();
         let (count, failed) = self.encode_rows(group, column, times, out, |_| true);
-        // A multi record has one status for all values. If only some values are errors, they are omitted, so that the
-        // others stay valid. If all values are errors, they are stored with the status of the first one.
+        // A multi record has one status for all values. If only some values are errors, omit them, so that the
+        // other values stay valid. If all values are errors, store them with the status of the first one.
         if failed > 0 && failed < count {
             out.truncate(begin);
             self.encode_rows(group, column, times, out, |raw| raw.status.is_good());

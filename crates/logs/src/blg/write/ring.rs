@@ -6,7 +6,7 @@ use crate::blg::raw::round_up_8;
 use crate::error::LogError;
 
 /// Minimum number of buffers of a circular log: one for the header, one for the counter list, and three so that a
-/// sample in two buffers does not overwrite the previous one.
+/// sample that spans two buffers does not overwrite the previous sample.
 const MIN_BUFFERS: u64 = 5;
 
 /// Buffer size and maximum size of a circular log.
@@ -47,8 +47,8 @@ impl Limit {
     }
 
     fn check_ring(&self, first: u64, sample_bytes: usize) -> Result<(), LogError> {
-        // Two samples must fit, plus one buffer because the first can start inside a buffer. Parts of full size are
-        // the worst case: shorter ones fill a buffer better.
+        // Two samples must fit, plus one buffer, because the first sample can start in the middle of a buffer.
+        // Parts of full size are the worst case, because they leave the most space at the end of a buffer unused.
         let parts = sample_bytes.div_ceil(self.part_bytes).max(1) as u64;
         let event_bytes = self.buffer_bytes - BUFFER_HEADER_BYTES;
         let per_buffer = (event_bytes / round_up_8(EVENT_HEADER_BYTES + self.part_bytes)).max(1) as u64;
