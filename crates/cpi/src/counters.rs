@@ -127,8 +127,8 @@ impl ProcessorCpi {
             sums: ProcessorSums::default(),
             reasons: Reasons {
                 never_ran:
-                    "the counters of a processor never ran in the interval, as others had the hardware: the \
-                    next interval covers this one too; longer ones help"
+                    "the counters of a processor never ran in the interval, because other programs used the hardware counters: \
+                    the next interval covers this one too; longer intervals help"
                         .into(),
                 no_counters: "a processor has no hardware counters".into(),
                 no_busy_share: "this machine does not provide the busy time of its processors".into(),
@@ -151,7 +151,7 @@ impl ProcessorCpi {
                     self.reasons.record(&error);
                 }
             },
-            Counting::Open(cpi) => match complete(cpi.get_and_start().err()) {
+            Counting::Open(cpi) => match ignore_never_ran(cpi.get_and_start().err()) {
                 Ok(()) => {
                     self.reasons.has_error = false;
                     self.sums.add(cpi.last());
@@ -163,7 +163,7 @@ impl ProcessorCpi {
 
     /// Takes the first reading of counters that were just opened. Counts before it belong to no interval.
     fn begin(&mut self, mut cpi: Cpi) {
-        match complete(cpi.get_and_start().err()) {
+        match ignore_never_ran(cpi.get_and_start().err()) {
             Ok(()) => {
                 self.reasons.has_error = false;
                 self.sums.begin(cpi.last());
@@ -223,7 +223,7 @@ fn set(row: &mut Row<'_>, totals: &Totals, reasons: &Reasons) {
 }
 
 /// Ignores [`ErrorKind::NeverRan`], which is reported per processor.
-fn complete(error: Option<Error>) -> Result<(), Error> {
+fn ignore_never_ran(error: Option<Error>) -> Result<(), Error> {
     match error {
         Some(error) if error.kind() != ErrorKind::NeverRan => Err(error),
         _ => Ok(()),

@@ -19,16 +19,16 @@ pub(crate) struct Requested {
 }
 
 /// The error for a group that could not be opened.
-pub(crate) fn refused(kernel: &dyn Kernel, refusal: OpenError, asked: Requested) -> Error {
+pub(crate) fn open_error(kernel: &dyn Kernel, refusal: OpenError, requested: Requested) -> Error {
     let OpenError { event, errno } = refusal;
-    let whom = whom(asked.target);
+    let target_name = target_name(requested.target);
     let (kind, message) = match errno {
-        Errno::NOENT => not_there(kernel, event),
-        Errno::ACCESS => (ErrorKind::AccessDenied, access(kernel, asked)),
+        Errno::NOENT => event_not_supported(kernel, event),
+        Errno::ACCESS => (ErrorKind::AccessDenied, access_denied(kernel, requested)),
         Errno::PERM => (
             ErrorKind::Blocked,
             format!(
-                "counting {whom} is blocked (EPERM), by the seccomp profile of a container or by the kernel's lockdown; \
+                "counting {target_name} is blocked (EPERM), by the seccomp profile of a container or by the kernel's lockdown; \
                  start a container with CAP_PERFMON and a seccomp profile that lets perf_event_open through"
             ),
         ),
@@ -40,49 +40,52 @@ pub(crate) fn refused(kernel: &dyn Kernel, refusal: OpenError, asked: Requested)
         ),
         Errno::OPNOTSUPP => (
             ErrorKind::NotSupported,
-            format!("the performance monitoring unit cannot count {event} of {whom} in this way (EOPNOTSUPP)"),
+            format!("the performance monitoring unit cannot count {event} of {target_name} in this way (EOPNOTSUPP)"),
         ),
         Errno::INVAL => (
             ErrorKind::Refused,
             format!(
-                "the kernel refuses to count {event} of {whom} (EINVAL): no such processor, or too few counters for a \
+                "the kernel refuses to count {event} of {target_name} (EINVAL): no such processor, or too few counters for a \
                  group of two"
             ),
         ),
         Errno::NODEV | Errno::NXIO => (
             ErrorKind::ProcessorOffline,
-            format!("{whom} is offline (ENODEV); it is not counted until it is online"),
+            format!("{target_name} is offline (ENODEV); it is not counted until it is online"),
         ),
-        Errno::SRCH => (ErrorKind::NoSuchThread, format!("{whom} does not exist any more (ESRCH)")),
-        Errno::MFILE | Errno::NFILE => (ErrorKind::TooManyFiles, files(kernel, asked, errno)),
+        Errno::SRCH => (ErrorKind::NoSuchThread, format!("{target_name} does not exist any more (ESRCH)")),
+        Errno::MFILE | Errno::NFILE => (ErrorKind::TooManyFiles, too_many_files(kernel, requested, errno)),
         Errno::BUSY => (
             ErrorKind::Busy,
             "another program holds the hardware counters exclusively (EBUSY); try again when it has ended"
                 .to_owned(),
         ),
-        Errno::NOMEM => (ErrorKind::OutOfMemory, format!("no memory to count {whom} (ENOMEM)")),
+        Errno::NOMEM => (ErrorKind::OutOfMemory, format!("no memory to count {target_name} (ENOMEM)")),
         Errno::NOSPC => (
             ErrorKind::AllCountersInUse,
             "all counters of the hardware are in use (ENOSPC); try again when another program has ended".to_owned(),
         ),
-        other => (ErrorKind::System, format!("{event} of {whom} cannot be counted: {other}")),
+        other => (ErrorKind::System, format!("{event} of {target_name} cannot be counted: {other}")),
     };
     Error::new(kind, message)
 }
 
 /// The error for a group that could not be read.
-pub(crate) fn unreadable(failure: ReadFailure, target: Target) -> Error {
-    let whom = whom(target);
+pub(crate) fn read_error(failure: ReadFailure, target: Target) -> Error {
+    let target_name = target_name(target);
     match failure {
         ReadFailure::NotScheduled => Error::new(
             ErrorKind::AllCountersInUse,
-            format!("the counters of {whom} could not be scheduled: all counters of the hardware are in use"),
+            format!(
+                "the counters of {target_name} could not be scheduled: all counters of the hardware are in use"
+            ),
         ),
-        ReadFailure::TakenApart => {
-            Error::new(ErrorKind::System, format!("the kernel split the counters of {whom}; measure again"))
-        }
+        ReadFailure::Split => Error::new(
+            ErrorKind::System,
+            format!("the kernel split the counters of {target_name}; measure again"),
+        ),
         ReadFailure::Errno(errno) => {
-            Error::new(ErrorKind::System, format!("the counters of {whom} cannot be read: {errno}"))
+            Error::new(ErrorKind::System, format!("the counters of {target_name} cannot be read: {errno}"))
         }
     }
 }
@@ -93,13 +96,13 @@ pub(crate) fn never_ran(enabled_ns: u64) -> Error {
     Error::new(
         ErrorKind::NeverRan,
         format!(
-            "the counters never ran in this interval of {milliseconds:.3} ms, since others had the hardware in turns: \
+            "the counters never ran in this interval of {milliseconds:.3} ms, because other programs used the hardware counters: \
              measure longer (10 ms and more), or end other programs that count"
         ),
     )
 }
 
-fn whom(target: Target) -> String {
+fn target_name(target: Target) -> String {
     match target {
         Target::Thread(None) => "this thread".to_owned(),
         Target::Thread(Some(thread)) => format!("thread {thread}"),
@@ -107,7 +110,7 @@ fn whom(target: Target) -> String {
     }
 }
 
-fn not_there(kernel: &dyn Kernel, event: &str) -> (ErrorKind, String) {
+fn event_not_supported(kernel: &dyn Kernel, event: &str) -> (ErrorKind, String) {
     let in_virtual_machine = kernel.is_virtual();
     let kind = ErrorKind::EventNotSupported { in_virtual_machine };
     // Cycles are opened first, so an error for another event means that there is a unit.
@@ -133,27 +136,27 @@ fn not_there(kernel: &dyn Kernel, event: &str) -> (ErrorKind, String) {
     )
 }
 
-fn access(kernel: &dyn Kernel, asked: Requested) -> String {
-    let whom = whom(asked.target);
-    let needed = match asked.target {
+fn access_denied(kernel: &dyn Kernel, requested: Requested) -> String {
+    let target_name = target_name(requested.target);
+    let needed = match requested.target {
         Target::Processor(_) => 0,
-        Target::Thread(_) if asked.user_only => 2,
+        Target::Thread(_) if requested.user_only => 2,
         Target::Thread(_) => 1,
     };
     let Some(value) = kernel.setting("perf_event_paranoid") else {
-        return format!("counting {whom} is not permitted (EACCES); run as root, or with CAP_PERFMON");
+        return format!("counting {target_name} is not permitted (EACCES); run as root, or with CAP_PERFMON");
     };
     if value <= needed {
         // The setting allows it, so something else forbids it.
-        let why = match asked.target {
+        let why = match requested.target {
             Target::Thread(Some(_)) => ", since it belongs to another user; run as root, or with CAP_PERFMON",
             _ => " by a security module of the kernel, such as SELinux; allow it there",
         };
-        return format!("counting {whom} is not permitted (EACCES){why}");
+        return format!("counting {target_name} is not permitted (EACCES){why}");
     }
-    let what = match asked.target {
+    let what = match requested.target {
         Target::Processor(_) => "counting whole processors",
-        Target::Thread(_) if asked.user_only => "counting at all",
+        Target::Thread(_) if requested.user_only => "counting at all",
         Target::Thread(_) => "counting the kernel's work",
     };
     format!(
@@ -162,19 +165,19 @@ fn access(kernel: &dyn Kernel, asked: Requested) -> String {
     )
 }
 
-fn files(kernel: &dyn Kernel, asked: Requested, errno: Errno) -> String {
-    let needed = asked.targets.max(1) * asked.files_each;
-    let each = match asked.target {
-        Target::Processor(_) => format!("{} per processor", asked.files_each),
-        Target::Thread(_) => format!("{} per thread", asked.files_each),
+fn too_many_files(kernel: &dyn Kernel, requested: Requested, errno: Errno) -> String {
+    let needed = requested.targets.max(1) * requested.files_each;
+    let each = match requested.target {
+        Target::Processor(_) => format!("{} per processor", requested.files_each),
+        Target::Thread(_) => format!("{} per thread", requested.files_each),
     };
     match kernel.file_limit().filter(|_| errno == Errno::MFILE) {
         Some(limit) => format!(
-            "too many open files (EMFILE): counting takes {needed} of them, {each}, beside those open already, and the \
+            "too many open files (EMFILE): counting needs {needed} more ({each}), and the \
              limit is {limit}; raise it with 'ulimit -n'"
         ),
         None => format!(
-            "too many open files in the whole system (ENFILE): counting takes {needed} of them, {each}; raise \
+            "too many open files in the whole system (ENFILE): counting needs {needed} more ({each}); raise \
              fs.file-max"
         ),
     }

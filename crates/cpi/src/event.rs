@@ -78,7 +78,7 @@ mod tests {
     use super::Event;
 
     #[test]
-    fn numbers_are_the_kernels() {
+    fn event_numbers_equal_the_kernels_constants() {
         for (event, kind, config) in [
             (Event::CYCLES, bindings::PERF_TYPE_HARDWARE, bindings::PERF_COUNT_HW_CPU_CYCLES),
             (Event::INSTRUCTIONS, bindings::PERF_TYPE_HARDWARE, bindings::PERF_COUNT_HW_INSTRUCTIONS),

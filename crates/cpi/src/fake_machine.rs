@@ -118,9 +118,9 @@ impl FakeMachine {
 /// Replaces the real machine by a fake one with this number of processors.
 #[cfg(feature = "made-machine")]
 pub(crate) fn install(processors: u32) {
-    let made = FakeMachine::new(processors);
-    made.state().file_limit = u64::MAX;
-    crate::kernel::set_machine(std::sync::Arc::new(made));
+    let fake = FakeMachine::new(processors);
+    fake.state().file_limit = u64::MAX;
+    crate::kernel::set_machine(std::sync::Arc::new(fake));
 }
 
 impl State {
@@ -187,7 +187,7 @@ impl State {
             let unit = (counter.event.config >> 32) as u32;
             counter.steps += steps;
             counter.quarters += match (counter.target, thread_unit) {
-                (Target::Thread(_), Some(here)) if unit != here => 0,
+                (Target::Thread(_), Some(current_unit)) if unit != current_unit => 0,
                 _ => steps * running_quarters,
             };
         }

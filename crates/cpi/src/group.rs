@@ -87,7 +87,7 @@ pub(crate) enum ReadFailure {
     /// The group is in error state: it could not be scheduled.
     NotScheduled,
     /// The group was split, as the kernel does when its processor goes offline.
-    TakenApart,
+    Split,
 }
 
 impl Group {
@@ -103,7 +103,7 @@ impl Group {
         excluded: Excluded,
     ) -> Result<Self, OpenError> {
         // If the hardware does not support an exclusion, the kernel returns EOPNOTSUPP or EINVAL.
-        let fewer: &[Excluded] = match excluded {
+        let candidates: &[Excluded] = match excluded {
             Excluded::Nothing => &[Excluded::Nothing],
             Excluded::Kernel => &[Excluded::Kernel, Excluded::Nothing],
             Excluded::KernelAndHypervisor => {
@@ -111,7 +111,7 @@ impl Group {
             }
         };
         let mut first = None;
-        for &excluded in fewer {
+        for &excluded in candidates {
             match Self::open_excluding(kernel, plan, target, excluded) {
                 Ok(group) => return Ok(group),
                 Err(refusal) => {
@@ -192,7 +192,7 @@ impl Group {
             Ok(5..) => Ok(()),
             // A group in error state reads as end of file.
             Ok(0) => Err(ReadFailure::NotScheduled),
-            Ok(_) => Err(ReadFailure::TakenApart),
+            Ok(_) => Err(ReadFailure::Split),
             Err(errno) => Err(ReadFailure::Errno(errno)),
         }
     }
@@ -202,7 +202,7 @@ impl Group {
     ///
     /// Not inlined: the registers that it saves would also be counted in readings from the kernel.
     #[inline(never)]
-    pub(crate) fn read_own(&self, into: &mut RawReading) -> bool {
+    pub(crate) fn read_without_kernel(&self, into: &mut RawReading) -> bool {
         let Some(pages) = &self.pages else { return false };
         if !matches!(into, RawReading::Pages(_)) {
             *into = RawReading::Pages(Default::default());
@@ -213,7 +213,7 @@ impl Group {
         }
     }
 
-    /// Whether [`read_own`](Self::read_own) is possible.
+    /// Whether [`read_without_kernel`](Self::read_without_kernel) is possible.
     #[inline]
     pub(crate) fn has_pages(&self) -> bool {
         self.pages.is_some()
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_cores_add_up() {
+    fn counts_on_several_kinds_of_cores_add_up() {
         // A thread that ran for 3 of 10 ns on one kind of core, and for 7 on the other.
         let mut sum = reading(10, 3, 30);
         sum.add_kind(&reading(10, 7, 70));
@@ -365,7 +365,7 @@ mod tests {
     proptest! {
         /// Full running time gives the exact count, partial running time the count within one unit.
         #[test]
-        fn scaling(count in 0_u64..1 << 60, enabled in 1_u64..1 << 40, running in 1_u64..1 << 40) {
+        fn scaled_counts_are_exact_within_one_unit(count in 0_u64..1 << 60, enabled in 1_u64..1 << 40, running in 1_u64..1 << 40) {
             let scaled = scale(count, enabled, running);
             if running >= enabled {
                 prop_assert_eq!(scaled, count);

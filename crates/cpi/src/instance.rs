@@ -62,14 +62,14 @@ pub struct Cpi {
     start: Snapshot,
     end: Snapshot,
     data: CpiData,
-    room: Room,
+    buffers: Buffers,
     trace: Option<Arc<Trace>>,
     hook: Hook,
 }
 
 /// Buffers that are reused by each reading.
 #[derive(Debug, Default)]
-struct Room {
+struct Buffers {
     online: Vec<u32>,
     times: Vec<Times>,
     lost: Vec<(u32, u32)>,
@@ -139,7 +139,7 @@ impl Cpi {
             start: Snapshot::default(),
             end: Snapshot::default(),
             data,
-            room: Room::default(),
+            buffers: Buffers::default(),
             trace: None,
             hook: Hook::default(),
         };
@@ -193,7 +193,7 @@ impl Cpi {
     pub fn get_and_start(&mut self) -> Result<&CpiData, Error> {
         self.read_end()?;
         let outcome = self.finish_reading().map(|_| ());
-        let keeps_thread = self.data.thread.is_some_and(|thread| is_never(&thread));
+        let keeps_thread = self.data.thread.is_some_and(|thread| has_never_run(&thread));
         let thread = self.start.thread;
         let never_ran = |index: usize| {
             self.data.processors.get(index).is_some_and(|data| data.state == ProcessorState::NeverRan)
@@ -237,7 +237,7 @@ impl Cpi {
         self.hook = Hook { minor, label: label.map(str::to_owned) };
     }
 
-    /// Sets the trace that receives the hooks from now on.
+    /// Replaces the trace that receives the hooks.
     pub fn set_trace(&mut self, trace: Option<Arc<Trace>>) {
         self.trace = trace;
     }
@@ -261,18 +261,18 @@ impl Cpi {
     fn start_processors(&mut self) -> Result<(), Error> {
         let readings = &mut self.start.processors;
         if let Some(processors) = &self.processors {
-            processors.update_online(&mut self.room.online)?;
-            if self.mode.wants_times(&*self.kernel, processors) {
-                account(&*self.kernel, &mut self.room, readings)?;
+            processors.update_online(&mut self.buffers.online)?;
+            if self.mode.needs_times(&*self.kernel, processors) {
+                read_times(&*self.kernel, &mut self.buffers, readings)?;
             }
             if processors.read(readings)? {
                 return Ok(());
             }
-            // Processors that were offline are opened again; from now on they count.
-            processors.remove_offline(readings, &self.room.online);
+            // Processors that were offline are opened again, so the next interval includes them.
+            processors.remove_offline(readings, &self.buffers.online);
             processors.read(readings).map(|_| ())
         } else {
-            account(&*self.kernel, &mut self.room, readings)
+            read_times(&*self.kernel, &mut self.buffers, readings)
         }
     }
 
@@ -295,13 +295,13 @@ impl Cpi {
             let readings = &mut self.end.processors;
             if let Some(processors) = &self.processors {
                 processors.read(readings)?;
-                processors.update_online(&mut self.room.online)?;
-                processors.remove_offline(readings, &self.room.online);
-                if self.mode.wants_times(&*self.kernel, processors) {
-                    account(&*self.kernel, &mut self.room, readings)?;
+                processors.update_online(&mut self.buffers.online)?;
+                processors.remove_offline(readings, &self.buffers.online);
+                if self.mode.needs_times(&*self.kernel, processors) {
+                    read_times(&*self.kernel, &mut self.buffers, readings)?;
                 }
             } else {
-                account(&*self.kernel, &mut self.room, readings)?;
+                read_times(&*self.kernel, &mut self.buffers, readings)?;
             }
         }
         (self.end.now, self.end.far_ticks) = (self.kernel.now(), clock_ticks(&*self.kernel));
@@ -329,15 +329,15 @@ impl Cpi {
         let is_scaled = self.mode.has(Mode::SCALED);
         let has_counters = self.processors.is_some();
         let meaning = Meaning { clock_counts_cycles, in_idle, is_scaled, has_counters };
-        measure(&self.start, &self.end, meaning, &mut self.data, &mut self.room.lost);
+        measure(&self.start, &self.end, meaning, &mut self.data, &mut self.buffers.lost);
         if let Some(processors) = &self.processors {
-            for &(number, opening) in &self.room.lost {
+            for &(number, opening) in &self.buffers.lost {
                 // If reopening fails, the results of the others remain valid; the next reading tries again and reports
                 // the error.
                 let _ = processors.reopen(number, opening);
             }
         }
-        self.check_turns()
+        self.check_scheduled()
     }
 
     /// Determines whether the cycle counter runs in idle, if that matters, and adds a note if it cannot be determined.
@@ -356,9 +356,9 @@ impl Cpi {
         Ok(in_idle)
     }
 
-    /// Checks that the requested counters were scheduled on the hardware.
-    fn check_turns(&self) -> Result<(), Error> {
-        if let Some(thread) = self.data.thread.filter(is_never) {
+    /// Checks that the counters were scheduled on the hardware in the interval.
+    fn check_scheduled(&self) -> Result<(), Error> {
+        if let Some(thread) = self.data.thread.filter(has_never_run) {
             return Err(describe::never_ran(thread.enabled_ns));
         }
         let of_state = |state| self.data.processors.iter().filter(move |data| data.state == state);
@@ -383,13 +383,13 @@ impl fmt::Debug for Cpi {
 }
 
 /// Whether the thread's counters were enabled but never ran.
-fn is_never(thread: &crate::Counts) -> bool {
+fn has_never_run(thread: &crate::Counts) -> bool {
     thread.enabled_ns > 0 && thread.running_ns == 0
 }
 
 impl Mode {
     /// Whether the kernel's busy times are needed: to report them, or because the cycle counter counts busy cycles only.
-    fn wants_times(self, kernel: &dyn Kernel, processors: &Processors) -> bool {
+    fn needs_times(self, kernel: &dyn Kernel, processors: &Processors) -> bool {
         let may_halt = !kernel.clock_counts_cycles() && processors.in_idle() != InIdle::Counts;
         (self.has(Self::SCALED) || may_halt) && !processors.has_unhalted()
     }
@@ -397,15 +397,19 @@ impl Mode {
 
 #[cold]
 fn unreadable_thread(failure: ReadFailure, tid: u32) -> Error {
-    describe::unreadable(failure, Target::Thread(Some(tid)))
+    describe::read_error(failure, Target::Thread(Some(tid)))
 }
 
 /// Reads the kernel's busy times into the readings.
-fn account(kernel: &dyn Kernel, room: &mut Room, into: &mut Vec<ProcessorReading>) -> Result<(), Error> {
-    kernel.times(&mut room.times).map_err(|reason| {
-        Error::new(ErrorKind::System, format!("how busy the processors are cannot be read: {reason}"))
+fn read_times(
+    kernel: &dyn Kernel,
+    buffers: &mut Buffers,
+    into: &mut Vec<ProcessorReading>,
+) -> Result<(), Error> {
+    kernel.times(&mut buffers.times).map_err(|reason| {
+        Error::new(ErrorKind::System, format!("the busy times of the processors cannot be read: {reason}"))
     })?;
-    store_times(&room.times, into);
+    store_times(&buffers.times, into);
     Ok(())
 }
 
@@ -424,7 +428,7 @@ fn store_times(times: &[Times], into: &mut Vec<ProcessorReading>) {
 }
 
 fn no_trace() -> Error {
-    Error::new(ErrorKind::NoTrace, "tracing was asked for, and no trace is open")
+    Error::new(ErrorKind::NoTrace, "tracing was requested, but no trace is open")
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub(crate) fn measure(
         let then = start.processors.get(index).unwrap_or(&none);
         let at_least = ns(now.before.saturating_sub(then.after));
         *measured = processor(then, now, meaning, busy_time);
-        if measured.state != ProcessorState::Offline && stood_still(then, now, at_least) {
+        if measured.state != ProcessorState::Offline && was_halted(then, now, at_least) {
             lost.push((index as u32, now.opening));
             *measured = ProcessorData::default();
         }
@@ -76,11 +76,11 @@ pub(crate) fn measure(
         data.processors.pop();
     }
     if meaning.has_counters {
-        elapse_idle_ones(&mut data.processors);
+        estimate_cycles_of_idle_processors(&mut data.processors);
     }
     data.system = Measured::default();
-    for there in data.processors.iter().filter(|data| data.state != ProcessorState::Offline) {
-        data.system.add(&there.measured);
+    for online in data.processors.iter().filter(|data| data.state != ProcessorState::Offline) {
+        data.system.add(&online.measured);
     }
     if !meaning.is_scaled {
         for measured in data.processors.iter_mut().map(|data| &mut data.measured).chain([&mut data.system]) {
@@ -108,7 +108,7 @@ const ACCOUNT_STATES: u64 = 10;
 
 /// Estimates the elapsed cycles of processors whose counter halts in idle and that had no busy time, from the rate of
 /// the other processors. Without others the cycles remain unknown (0), and so does the sum.
-fn elapse_idle_ones(processors: &mut [ProcessorData]) {
+fn estimate_cycles_of_idle_processors(processors: &mut [ProcessorData]) {
     let is_unknown =
         |data: &ProcessorData| data.state == ProcessorState::Measured && data.measured.cycles == 0;
     if !processors.iter().any(is_unknown) {
@@ -124,7 +124,7 @@ fn elapse_idle_ones(processors: &mut [ProcessorData]) {
 
 /// Whether a processor's counters were off for part of the time, for example after it was offline: their enabled time
 /// advanced by less than the time between the two readings (`at_least`, in ns).
-fn stood_still(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) -> bool {
+fn was_halted(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) -> bool {
     if now.opening == 0 {
         return false;
     }
@@ -140,12 +140,12 @@ fn processor(
     meaning: Meaning,
     busy_time: BusyTime,
 ) -> ProcessorData {
-    let was_there = match meaning.has_counters {
+    let was_counted = match meaning.has_counters {
         true => then.opening != 0 && then.opening == now.opening,
         false => then.total != 0 && now.total != 0,
     };
     // A clock that went backwards (it can restart after the machine sleeps) is useless.
-    let Some(clock) = now.after.checked_sub(then.after).filter(|_| was_there) else {
+    let Some(clock) = now.after.checked_sub(then.after).filter(|_| was_counted) else {
         return ProcessorData::default();
     };
     let counts = if meaning.has_counters { now.counts().since(&then.counts()) } else { None };
@@ -174,12 +174,12 @@ fn processor(
     measured.core_cycles = counts.cycles;
     measured.enabled_ns = counts.enabled_ns;
     measured.running_ns = counts.running_ns;
-    let goes_on = if meaning.clock_counts_cycles {
+    let cycles_with_idle = if meaning.clock_counts_cycles {
         Some(clock)
     } else {
         (meaning.in_idle == InIdle::Counts).then_some(counts.cycles)
     };
-    match goes_on {
+    match cycles_with_idle {
         Some(cycles) => {
             measured.cycles = cycles;
             measured.cycles_scaled = share(cycles, busy, total);
@@ -208,12 +208,13 @@ pub(crate) fn counts(then: &Reading, now: &Reading, has_reference: bool) -> Coun
     }
 }
 
-/// `value * part / whole`, rounded to nearest; 0 if the whole is 0.
-fn share(value: u64, part: u64, whole: u64) -> u64 {
-    if whole == 0 {
+/// `value * numerator / denominator`, rounded to nearest; 0 if the denominator is 0.
+fn share(value: u64, numerator: u64, denominator: u64) -> u64 {
+    if denominator == 0 {
         return 0;
     }
-    let scaled = (u128::from(value) * u128::from(part) + u128::from(whole / 2)) / u128::from(whole);
+    let scaled =
+        (u128::from(value) * u128::from(numerator) + u128::from(denominator / 2)) / u128::from(denominator);
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 

@@ -37,7 +37,10 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     fn begin_reading(&self) {}
 
     /// The clock of intervals. See [`clock_ticks`].
-    #[cfg_attr(not(any(test, feature = "made-machine")), expect(dead_code, reason = "read without asking"))]
+    #[cfg_attr(
+        not(any(test, feature = "made-machine")),
+        expect(dead_code, reason = "real machines read the clock directly")
+    )]
     fn clock_ticks(&self) -> u64;
 
     /// Whether [`clock_ticks`](Self::clock_ticks) runs at the rate of reference cycles, even in idle, so that its ticks
@@ -281,7 +284,7 @@ fn has_flag(roots: &Roots, flag: &str) -> bool {
     flags.any(|line| line.split_ascii_whitespace().any(|word| word == flag))
 }
 
-/// The machine for instances that are created from now on.
+/// The machine for new instances; `None` until it is first needed.
 static MACHINE: Mutex<Option<Arc<dyn Kernel>>> = Mutex::new(None);
 
 /// The machine for new instances: the real one except in tests.

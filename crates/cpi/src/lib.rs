@@ -50,7 +50,7 @@ pub use process::ProcessCpi;
 #[cfg(feature = "made-machine")]
 pub mod made {
     /// Replaces the machine by a fake one with this number of processors, for all instances that the process creates
-    /// from now on.
+    /// after this call.
     ///
     /// Each reading (by [`Cpi::new`](crate::Cpi::new), `start`, `get`) is one step of time. In each step the clock
     /// advances by 1,000,000 ticks and 1 ms; processor `c` executes 400,000 + 1,000 c instructions in 600,000 + 1,000 c

@@ -1,5 +1,5 @@
 //! The system call `perf_event_open`: one of the two files of this crate with `unsafe`.
-#![allow(unsafe_code, reason = "the system call takes a pointer and gives a descriptor")]
+#![allow(unsafe_code, reason = "the system call takes a pointer and returns a descriptor")]
 
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 

@@ -61,7 +61,7 @@ impl ProcessCpi {
         Ok((child, opened))
     }
 
-    /// Counts a running process from now on: all its threads, and everything they start. A thread that is started
+    /// Starts to count a running process: all its threads, and everything they start. A thread that is started
     /// during this call, by a thread that is not counted yet, can be missed.
     ///
     /// # Errors
@@ -99,8 +99,8 @@ impl ProcessCpi {
             match open_groups(kernel, events, target, user_only, change) {
                 Ok(groups) => threads.push(groups),
                 Err((refusal, user_only)) => {
-                    let asked = Requested { target, user_only, targets: targets.len(), files_each: 2 };
-                    let error = describe::refused(&**kernel, refusal, asked);
+                    let requested = Requested { target, user_only, targets: targets.len(), files_each: 2 };
+                    let error = describe::open_error(&**kernel, refusal, requested);
                     // A thread can end at any time.
                     if error.kind() != ErrorKind::NoSuchThread {
                         return Err(error);
@@ -173,7 +173,7 @@ impl ProcessCpi {
     fn read(&self) -> Result<Reading, Error> {
         let mut sum = Reading::default();
         for groups in &self.threads {
-            let of_thread = sum_of(groups).map_err(|failure| describe::unreadable(failure, self.target))?;
+            let of_thread = sum_of(groups).map_err(|failure| describe::read_error(failure, self.target))?;
             sum.add_target(&of_thread);
         }
         Ok(sum)

@@ -29,7 +29,7 @@ pub(crate) struct Processors {
 /// One group per online processor, by processor id.
 #[derive(Debug, Default)]
 struct Slots {
-    by_number: Vec<Option<Slot>>,
+    by_id: Vec<Option<Slot>>,
     /// Number of openings so far.
     opened: u32,
 }
@@ -55,7 +55,7 @@ pub(crate) struct ProcessorReading {
     /// Whether the third value counts unhalted reference cycles.
     pub(crate) has_unhalted: bool,
     /// Whether the kernel has split the group, because its processor was offline.
-    pub(crate) is_apart: bool,
+    pub(crate) is_split: bool,
     /// Busy and total time, if requested; 0 if the processor is offline.
     pub(crate) busy: u64,
     pub(crate) total: u64,
@@ -87,7 +87,7 @@ static SHARED: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 const MAX_CYCLES_PER_NS: u128 = 7;
 
 /// How long an idle processor is observed, once.
-const PROBE: Duration = Duration::from_millis(20);
+const PROBE_TIME: Duration = Duration::from_millis(20);
 
 impl Processors {
     /// The counters that all instances of this process share.
@@ -99,8 +99,8 @@ impl Processors {
         let mut shared = SHARED.lock().ignore_poison();
         shared.retain(|(_, _, processors)| processors.strong_count() > 0);
         let known = shared.iter().filter(|(only, of, _)| (*only, *of) == (user_only, events));
-        let mut living = known.filter_map(|(_, _, processors)| processors.upgrade());
-        if let Some(processors) = living.find(|processors| Arc::ptr_eq(&processors.kernel, kernel)) {
+        let mut in_use = known.filter_map(|(_, _, processors)| processors.upgrade());
+        if let Some(processors) = in_use.find(|processors| Arc::ptr_eq(&processors.kernel, kernel)) {
             return Ok(processors);
         }
         let processors = Arc::new(Self::open(kernel, events, user_only)?);
@@ -129,26 +129,25 @@ impl Processors {
     /// Whether the kernel's work is excluded: true if this was requested and the hardware supports it.
     pub(crate) fn is_user_only(&self) -> bool {
         let slots = self.slots.read().ignore_poison();
-        self.user_only
-            && slots.by_number.iter().flatten().all(|slot| slot.group.excluded != Excluded::Nothing)
+        self.user_only && slots.by_id.iter().flatten().all(|slot| slot.group.excluded != Excluded::Nothing)
     }
 
     /// Whether all processors have a counter of busy time.
     pub(crate) fn has_unhalted(&self) -> bool {
         let slots = self.slots.read().ignore_poison();
-        slots.by_number.iter().flatten().all(|slot| slot.has_unhalted)
+        slots.by_id.iter().flatten().all(|slot| slot.has_unhalted)
     }
 
     /// Opens the counters of processors that came online, and closes those of offline ones.
     fn refresh(&self, online: &[u32]) -> Result<(), Error> {
         let mut slots = self.slots.write().ignore_poison();
-        for (number, slot) in (0_u32..).zip(&mut slots.by_number) {
+        for (number, slot) in (0_u32..).zip(&mut slots.by_id) {
             if !online.contains(&number) {
                 *slot = None;
             }
         }
         for &number in online {
-            if slots.by_number.get(number as usize).is_none_or(Option::is_none) {
+            if slots.by_id.get(number as usize).is_none_or(Option::is_none) {
                 self.open_slot(&mut slots, number, online.len())?;
             }
         }
@@ -157,27 +156,27 @@ impl Processors {
 
     fn open_slot(&self, slots: &mut Slots, number: u32, processors: usize) -> Result<(), Error> {
         let index = number as usize;
-        if slots.by_number.len() <= index {
-            slots.by_number.resize_with(index + 1, || None);
+        if slots.by_id.len() <= index {
+            slots.by_id.resize_with(index + 1, || None);
         }
         match self.open_group(number) {
             Ok(group) => {
                 slots.opened += 1;
                 let (opening, has_unhalted) = (slots.opened, group.has_third());
-                slots.by_number[index] = Some(Slot { group, opening, has_unhalted });
+                slots.by_id[index] = Some(Slot { group, opening, has_unhalted });
                 Ok(())
             }
             // The processor has just gone offline.
             Err(OpenError { errno: Errno::NODEV | Errno::NXIO, .. }) => Ok(()),
             Err(refusal) => {
                 let target = Target::Processor(number);
-                let asked = Requested {
+                let requested = Requested {
                     target,
                     user_only: self.user_only,
                     targets: processors,
                     files_each: self.plans.files_each(),
                 };
-                Err(describe::refused(&*self.kernel, refusal, asked))
+                Err(describe::open_error(&*self.kernel, refusal, requested))
             }
         }
     }
@@ -206,52 +205,52 @@ impl Processors {
     /// buffer.
     pub(crate) fn update_online(&self, online: &mut Vec<u32>) -> Result<(), Error> {
         self.kernel.online(online).map_err(|reason| Error::new(ErrorKind::System, reason))?;
-        let is_as_before = {
+        let is_unchanged = {
             let slots = self.slots.read().ignore_poison();
-            let is_open = |number: u32| slots.by_number.get(number as usize).is_some_and(Option::is_some);
-            let count = slots.by_number.iter().flatten().count();
+            let is_open = |number: u32| slots.by_id.get(number as usize).is_some_and(Option::is_some);
+            let count = slots.by_id.iter().flatten().count();
             online.len() == count && online.iter().all(|&number| is_open(number))
         };
-        if is_as_before { Ok(()) } else { self.refresh(online) }
+        if is_unchanged { Ok(()) } else { self.refresh(online) }
     }
 
     /// Reads the counters of all processors, and leaves busy times unchanged. Returns whether all groups are intact.
     #[inline]
     pub(crate) fn read(&self, into: &mut Vec<ProcessorReading>) -> Result<bool, Error> {
         let slots = self.slots.read().ignore_poison();
-        if into.len() != slots.by_number.len() {
-            into.resize(slots.by_number.len(), ProcessorReading::default());
+        if into.len() != slots.by_id.len() {
+            into.resize(slots.by_id.len(), ProcessorReading::default());
         }
-        let mut are_whole = true;
-        for (index, (slot, reading)) in slots.by_number.iter().zip(into).enumerate() {
+        let mut are_intact = true;
+        for (index, (slot, reading)) in slots.by_id.iter().zip(into).enumerate() {
             let Some(slot) = slot else {
                 *reading = ProcessorReading::default();
                 continue;
             };
             reading.opening = slot.opening;
             reading.has_unhalted = slot.has_unhalted;
-            reading.is_apart = false;
+            reading.is_split = false;
             reading.before = clock_ticks(&*self.kernel);
             match slot.group.read_words(&mut reading.words) {
                 Ok(()) => reading.after = clock_ticks(&*self.kernel),
-                Err(ReadFailure::TakenApart) => (reading.is_apart, are_whole) = (true, false),
+                Err(ReadFailure::Split) => (reading.is_split, are_intact) = (true, false),
                 Err(failure) => {
-                    return Err(describe::unreadable(failure, Target::Processor(index as u32)));
+                    return Err(describe::read_error(failure, Target::Processor(index as u32)));
                 }
             }
         }
-        Ok(are_whole)
+        Ok(are_intact)
     }
 
     /// Removes from the readings the processors that are offline, or were offline since their counters were opened. In
     /// the second case the counters are reopened.
     pub(crate) fn remove_offline(&self, readings: &mut [ProcessorReading], online: &[u32]) {
         for (number, reading) in (0_u32..).zip(readings) {
-            if reading.is_apart {
+            if reading.is_split {
                 // If reopening fails, the next reading tries again and reports the error.
                 let _ = self.reopen(number, reading.opening);
             }
-            if reading.is_apart || !online.contains(&number) {
+            if reading.is_split || !online.contains(&number) {
                 reading.opening = 0;
             }
         }
@@ -261,8 +260,8 @@ impl Processors {
     /// stay halted.
     pub(crate) fn reopen(&self, number: u32, opening: u32) -> Result<(), Error> {
         let mut slots = self.slots.write().ignore_poison();
-        let processors = slots.by_number.len();
-        match slots.by_number.get_mut(number as usize) {
+        let processors = slots.by_id.len();
+        match slots.by_id.get_mut(number as usize) {
             Some(slot) if slot.as_ref().is_some_and(|slot| slot.opening == opening) => *slot = None,
             _ => return Ok(()),
         }
@@ -283,7 +282,7 @@ impl Processors {
     }
 
     /// Determines whether the cycle counter runs in idle, if that is unknown. The given interval is examined first. If
-    /// that is inconclusive, this thread sleeps for [`PROBE`], once, and the processors are observed meanwhile.
+    /// that is inconclusive, this thread sleeps for [`PROBE_TIME`], once, and the processors are observed meanwhile.
     pub(crate) fn observe_idle(
         &self,
         start: &[ProcessorReading],
@@ -293,7 +292,7 @@ impl Processors {
         if self.in_idle() == InIdle::Unknown && !self.has_probed.swap(true, Ordering::Relaxed) {
             let (mut start, mut end) = (Vec::new(), Vec::new());
             self.read(&mut start)?;
-            self.kernel.sleep(PROBE);
+            self.kernel.sleep(PROBE_TIME);
             self.read(&mut end)?;
             self.decide_idle(&start, &end);
         }
@@ -304,29 +303,29 @@ impl Processors {
         if self.in_idle() != InIdle::Unknown {
             return;
         }
-        let mut least: Option<Observation> = None;
-        let mut most: Option<Observation> = None;
+        let mut least_busy: Option<Observation> = None;
+        let mut most_busy: Option<Observation> = None;
         let pairs = start.iter().zip(end);
         for (then, now) in pairs.filter(|(then, now)| now.opening != 0 && then.opening == now.opening) {
             let Some(counts) = now.counts().since(&then.counts()) else { continue };
             let total = if then.total == 0 { 0 } else { now.total.saturating_sub(then.total) };
             let observed = Observation { counts, busy: now.busy.saturating_sub(then.busy).min(total), total };
             self.determine_in_idle(decide_from_one(&observed));
-            if least.is_none_or(|least| observed.busy < least.busy) {
-                least = Some(observed);
+            if least_busy.is_none_or(|least_busy| observed.busy < least_busy.busy) {
+                least_busy = Some(observed);
             }
-            if most.is_none_or(|most| observed.busy > most.busy) {
-                most = Some(observed);
+            if most_busy.is_none_or(|most_busy| observed.busy > most_busy.busy) {
+                most_busy = Some(observed);
             }
         }
-        if let (Some(least), Some(most)) = (least, most) {
-            self.determine_in_idle(decide_from_two(&least, &most));
+        if let (Some(least_busy), Some(most_busy)) = (least_busy, most_busy) {
+            self.determine_in_idle(decide_from_two(&least_busy, &most_busy));
         }
     }
 
-    fn determine_in_idle(&self, judged: InIdle) {
-        if judged != InIdle::Unknown && self.in_idle() == InIdle::Unknown {
-            self.kernel.in_idle().store(judged as u8, Ordering::Relaxed);
+    fn determine_in_idle(&self, decided: InIdle) {
+        if decided != InIdle::Unknown && self.in_idle() == InIdle::Unknown {
+            self.kernel.in_idle().store(decided as u8, Ordering::Relaxed);
         }
     }
 }
@@ -339,15 +338,15 @@ struct Observation {
     total: u64,
 }
 
-/// Decides from two processors, one of which was busy for much longer. Equal cycles on both mean that the counter runs
+/// Decides from two processors, if one of them was busy for much longer. Equal cycles on both mean that the counter runs
 /// in idle; cycles in proportion to busy time mean that it halts.
-fn decide_from_two(least: &Observation, most: &Observation) -> InIdle {
-    let is_clear = least.total > 0 && most.busy >= 20 && most.busy / 2 > least.busy;
-    if !is_clear || least.counts.cycles == 0 {
+fn decide_from_two(least_busy: &Observation, most_busy: &Observation) -> InIdle {
+    let is_clear = least_busy.total > 0 && most_busy.busy >= 20 && most_busy.busy / 2 > least_busy.busy;
+    if !is_clear || least_busy.counts.cycles == 0 {
         return InIdle::Unknown;
     }
-    let of_cycles = most.counts.cycles as f64 / least.counts.cycles as f64;
-    let of_busy = most.busy as f64 / (least.busy as f64 + 1.0);
+    let of_cycles = most_busy.counts.cycles as f64 / least_busy.counts.cycles as f64;
+    let of_busy = most_busy.busy as f64 / (least_busy.busy as f64 + 1.0);
     if (0.95..1.05).contains(&of_cycles) {
         InIdle::Counts
     } else if of_cycles > 0.8 * of_busy {
@@ -357,12 +356,12 @@ fn decide_from_two(least: &Observation, most: &Observation) -> InIdle {
     }
 }
 
-/// Decides from one processor.
+/// Decides from one processor, if it was idle or its cycles exceed what its busy time allows.
 fn decide_from_one(observed: &Observation) -> InIdle {
     let Observation { counts: Reading { enabled_ns, cycles, instructions, .. }, busy, total } = *observed;
     // More cycles than any core can have in its busy time, plus one step of the accounting: the counter runs in idle.
-    let most_in_busy_time = u128::from(enabled_ns) * MAX_CYCLES_PER_NS * u128::from(busy + 1);
-    if total > 0 && u128::from(cycles) * u128::from(total) > most_in_busy_time {
+    let max_in_busy_time = u128::from(enabled_ns) * MAX_CYCLES_PER_NS * u128::from(busy + 1);
+    if total > 0 && u128::from(cycles) * u128::from(total) > max_in_busy_time {
         return InIdle::Counts;
     }
     // Fewer than 10 instructions per microsecond: it was idle.

@@ -32,9 +32,9 @@ pub(crate) struct ThreadCounters {
 thread_local! {
     /// An id that is unique to the thread, assigned when counters are opened; 0 before. (The standard library's
     /// `ThreadId` is equivalent, but reading it takes too many instructions within a measured region.)
-    static NUMBER: Cell<u64> = const { Cell::new(0) };
+    static THREAD_ID: Cell<u64> = const { Cell::new(0) };
     /// The counters that instances of this thread currently use, each with its `user_only` flag and its events.
-    static OWN: RefCell<Vec<(bool, Events, Weak<ThreadCounters>)>> = const { RefCell::new(Vec::new()) };
+    static SHARED: RefCell<Vec<(bool, Events, Weak<ThreadCounters>)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl ThreadCounters {
@@ -58,7 +58,7 @@ impl ThreadCounters {
             own.push((user_only, events, Arc::downgrade(&counters)));
             Ok(counters)
         };
-        match OWN.try_with(|own| shared(&mut own.borrow_mut())) {
+        match SHARED.try_with(|own| shared(&mut own.borrow_mut())) {
             Ok(counters) => counters,
             // The thread is ending, so nothing is shared any more.
             Err(_) => Ok(Arc::new(Self::open(kernel, events, user_only)?)),
@@ -69,13 +69,17 @@ impl ThreadCounters {
         let target = Target::Thread(None);
         let opened = open_groups(kernel, events, target, user_only, |event| event);
         let groups = opened.map_err(|(refusal, user_only)| {
-            describe::refused(&**kernel, refusal, Requested { target, user_only, targets: 1, files_each: 2 })
+            describe::open_error(
+                &**kernel,
+                refusal,
+                Requested { target, user_only, targets: 1, files_each: 2 },
+            )
         })?;
         Ok(Self {
             has_reference: has_reference(&groups),
             user_only: is_user_only(&groups),
             groups,
-            owner: own_number(),
+            owner: own_id(),
             generation: generation(),
             kernel: Arc::clone(kernel),
         })
@@ -85,7 +89,7 @@ impl ThreadCounters {
     #[inline(always)]
     pub(crate) fn read(&self, into: &mut RawReading) -> Result<(), ReadFailure> {
         match self.groups.as_slice() {
-            [group] => match group.has_pages() && self.is_here() && group.read_own(into) {
+            [group] => match group.has_pages() && self.is_on_owner() && group.read_without_kernel(into) {
                 true => Ok(()),
                 false => group.read_raw(into),
             },
@@ -96,8 +100,8 @@ impl ThreadCounters {
     /// Whether the caller is on the thread, and in the process, that opened the counters: only there the registers are
     /// valid.
     #[inline]
-    fn is_here(&self) -> bool {
-        NUMBER.get() == self.owner && self.generation == generation()
+    fn is_on_owner(&self) -> bool {
+        THREAD_ID.get() == self.owner && self.generation == generation()
     }
 
     /// Evaluates a reading.
@@ -124,12 +128,12 @@ impl ThreadCounters {
 const SEVERAL_KINDS: &str = "cycles and instructions on cores of several kinds (kernels before 5.14 cannot)";
 
 /// The unique id of the calling thread.
-fn own_number() -> u64 {
+fn own_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    if NUMBER.get() == 0 {
-        NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    if THREAD_ID.get() == 0 {
+        THREAD_ID.set(NEXT.fetch_add(1, Ordering::Relaxed));
     }
-    NUMBER.get()
+    THREAD_ID.get()
 }
 
 #[cold]

@@ -71,10 +71,10 @@ impl Trace {
     ///
     /// If there is not enough memory, the first write returns [`ErrorKind::TraceFull`].
     pub fn in_memory(bytes: usize) -> Self {
-        Self::in_memory_of_sections(bytes, u32::MAX)
+        Self::in_memory_with_section_limit(bytes, u32::MAX)
     }
 
-    fn in_memory_of_sections(limit: usize, section_limit: u32) -> Self {
+    fn in_memory_with_section_limit(limit: usize, section_limit: u32) -> Self {
         let mut bytes = Vec::new();
         let header = raw::SECTION_HEADER_BYTES;
         let has_memory = bytes.try_reserve_exact(limit.saturating_add(header)).is_ok();
@@ -91,10 +91,10 @@ impl Trace {
     ///
     /// If the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        Self::create_of_sections(path, u32::MAX)
+        Self::create_with_section_limit(path, u32::MAX)
     }
 
-    fn create_of_sections(path: &Path, section_limit: u32) -> Result<Self, Error> {
+    fn create_with_section_limit(path: &Path, section_limit: u32) -> Result<Self, Error> {
         let sections = Sections::new(section_limit);
         // Absolute, so that a change of the working directory does not change the file.
         let file = std::path::absolute(path).and_then(|path| {
@@ -218,7 +218,7 @@ impl Trace {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Error {
-    let way_out = match error.kind() {
+    let remedy = match error.kind() {
         io::ErrorKind::NotFound => "create the folder first, or use another",
         io::ErrorKind::PermissionDenied => "use a folder in which you may write",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -228,6 +228,6 @@ fn cannot_write(path: &Path, error: &io::Error) -> Error {
     };
     Error::new(
         ErrorKind::TraceFile,
-        format!("the trace file {} cannot be written: {error}; {way_out}", path.display()),
+        format!("the trace file {} cannot be written: {error}; {remedy}", path.display()),
     )
 }

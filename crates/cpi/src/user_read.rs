@@ -43,7 +43,7 @@ pub(crate) struct RawCounter {
     time_mask: u64,
 }
 
-/// How often a changing page is read again before the kernel is used.
+/// How often to retry while the kernel changes a page, before the counter is read through the kernel.
 const MAX_TRIES: usize = 16;
 
 impl UserPage {
@@ -88,7 +88,7 @@ impl UserPage {
     #[inline]
     pub(crate) fn read_pair(pages: &[Self; 2], into: &mut [RawCounter; 2]) -> bool {
         for _ in 0..MAX_TRIES {
-            let begun = [pages[0].sequence(), pages[1].sequence()];
+            let sequences = [pages[0].sequence(), pages[1].sequence()];
             compiler_fence(Ordering::SeqCst);
             let ticks = clock_ticks();
             let registers = [pages[0].copy(&mut into[0], ticks), pages[1].copy(&mut into[1], ticks)];
@@ -99,12 +99,12 @@ impl UserPage {
             // discarded.
             let read = unsafe { (read_register(first), read_register(second)) };
             compiler_fence(Ordering::SeqCst);
-            // The kernel updates the pages on this processor, between two instructions of this thread. The values are
+            // The kernel updates the pages on this processor, between two instructions of this thread. The values read are
             // consistent if the sequence numbers are unchanged and even (odd: the kernel was interrupted during an
             // update).
-            if (begun[0] | begun[1]) & 1 == 0
-                && pages[0].sequence() == begun[0]
-                && pages[1].sequence() == begun[1]
+            if (sequences[0] | sequences[1]) & 1 == 0
+                && pages[0].sequence() == sequences[0]
+                && pages[1].sequence() == sequences[1]
             {
                 let (Some(first), Some(second)) = read else { return false };
                 (into[0].register, into[1].register) = (first, second);
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_are_the_kernels() {
+    fn capability_bits_equal_those_of_the_kernel() {
         let mut bits = Bits::default();
         bits.set_cap_user_rdpmc(1);
         assert_eq!(bits._bitfield_1.get(0, 64), CAP_USER_RDPMC);

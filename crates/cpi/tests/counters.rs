@@ -112,7 +112,7 @@ fn raw_values_are_sums_from_the_first_sample_on() {
 }
 
 #[test]
-fn formatted_values() {
+fn formatted_values_follow_the_formulas() {
     let (_guard, _folder, mut provider) = fake_machine();
     let samples = samples(&mut *provider, 3);
     for (instance, members) in MEMBERS.iter().enumerate() {
@@ -164,7 +164,7 @@ fn averages_are_of_sums() {
 }
 
 #[test]
-fn through_a_query_and_its_raw_data_block() {
+fn queries_and_raw_data_blocks_have_the_values() {
     let (_guard, _folder, provider) = fake_machine();
     let mut registry = Registry::new("MADE", Clock::of_this_machine());
     registry.register(provider).expect("a valid registration");
@@ -199,6 +199,6 @@ fn through_a_query_and_its_raw_data_block() {
     let mut instances = whole_set.expect("the set");
     let [cpi, base] = [1, 7].map(|id| instances.ids().and_then(|ids| ids.position(id)).expect("an id"));
     let instance = instances.find(|instance| instance.name() == "1,1").expect("an instance");
-    let value = |place| instance.values().nth(place).flatten();
+    let value = |index| instance.values().nth(index).flatten();
     assert_eq!([cpi, base].map(value), [Some(1_000_000), Some(403_000)]);
 }

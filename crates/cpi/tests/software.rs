@@ -33,7 +33,7 @@ fn fault(pages: usize) -> u64 {
 fn faults_so_far() -> u64 {
     let line = std::fs::read_to_string("/proc/thread-self/stat").expect("a line");
     let fields: Vec<&str> = line.rsplit(')').next().expect("fields").split_ascii_whitespace().collect();
-    [7, 9].iter().map(|&place: &usize| fields[place].parse::<u64>().expect("a number")).sum()
+    [7, 9].iter().map(|&index: &usize| fields[index].parse::<u64>().expect("a number")).sum()
 }
 
 /// Whether a count equals the kernel's, apart from a few faults of the measurement itself. All members of a group count
@@ -107,7 +107,7 @@ fn page_faults_of_this_thread() {
     assert!(data.processors.iter().any(|data| data.state == ProcessorState::Measured), "{data:?}");
 }
 
-/// Each thread counts its own faults, however many measure at the same time, and another thread can read an instance.
+/// Each thread counts its own faults, even if several measure at the same time, and another thread can read an instance.
 fn instances_of_many_threads() {
     let together = Barrier::new(8);
     std::thread::scope(|scope| {

@@ -31,7 +31,7 @@ export TACHO_PMU=few-files
 export TACHO_PMU=low-soft-limit
 # shellcheck disable=SC3045
 (ulimit -Sn 16 && hardware_tests refusals::)
-says "tacho cpi, few files" 0 "too many open files (EMFILE): counting takes 4 of them, 2 per processor" \
+says "tacho cpi, few files" 0 "too many open files (EMFILE): counting needs 4 more (2 per processor)" \
     sh -c 'ulimit -n 7 && exec ./tacho cpi -r 0.5'
 says "tacho cpi, process that is not there" 1 "999999" ./tacho cpi -p 999999 -r 0.5
 

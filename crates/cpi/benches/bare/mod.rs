@@ -2,7 +2,7 @@
 
 #![allow(
     unsafe_code,
-    reason = "the system call takes a pointer and gives a descriptor; ioctl takes a descriptor"
+    reason = "the system call takes a pointer and returns a descriptor; ioctl takes a descriptor"
 )]
 
 use std::fs::File;
@@ -54,7 +54,7 @@ impl Bare {
         let mut bytes = [0; 40];
         assert_eq!(self.leader.read(&mut bytes).expect("read"), 40);
         let count =
-            |place: usize| u64::from_ne_bytes(bytes[8 * place..][..8].try_into().expect("eight bytes"));
+            |index: usize| u64::from_ne_bytes(bytes[8 * index..][..8].try_into().expect("eight bytes"));
         [count(3), count(4)]
     }
 }

@@ -45,7 +45,7 @@ struct WithoutBusyShare {
     enabled_ns: u64,
 }
 
-/// If no busy share is known after this much time, the machine does not provide one.
+/// After this much counted time without a known busy share, the machine is considered to provide none.
 const MAX_WAITING_NS: u64 = 1_000_000_000;
 
 impl Sums {
@@ -312,8 +312,10 @@ mod tests {
         assert_eq!(online(&sums), [0, 1, 2]);
         assert_eq!(sums.over(&[0, 2]).no_counts, Some(NoCounts::NoCounters));
         // The list can become shorter too.
-        for gone in [data(&[(Ran, measured(1)), (Offline, measured(5))]), data(&[(Ran, measured(1))])] {
-            sums.add(&gone);
+        for without_processor_1 in
+            [data(&[(Ran, measured(1)), (Offline, measured(5))]), data(&[(Ran, measured(1))])]
+        {
+            sums.add(&without_processor_1);
             assert_eq!(online(&sums), [0]);
         }
         assert_eq!(sums.over(&[0, 1, 2]).sums.instructions, 4000);
@@ -350,7 +352,7 @@ mod tests {
 
     #[test]
     fn nothing_overflows() {
-        let most = Measured {
+        let max = Measured {
             instructions: u64::MAX,
             cycles: u64::MAX,
             cycles_scaled: u64::MAX,
@@ -361,7 +363,7 @@ mod tests {
             running_ns: u64::MAX,
         };
         let mut sums = ProcessorSums::default();
-        for measured in [Measured { elapsed_ticks: 0, cycles_scaled: 0, ..most }, most, most] {
+        for measured in [Measured { elapsed_ticks: 0, cycles_scaled: 0, ..max }, max, max] {
             sums.add(&data(&[(Ran, measured), (Ran, measured)]));
         }
         assert_eq!(sums.over(&[0, 1]).sums.busy_cycles, u64::MAX);

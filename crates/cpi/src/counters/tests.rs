@@ -88,21 +88,21 @@ fn ratios_are_of_sums() {
     set.sums.add(&data([(Ran, 9 * G, 12 * G), (Ran, G, 4 * G), (Ran, G, 36 * G)]));
     let third = collect(&mut set, 20);
 
-    let of = |instance, id| {
+    let values_of = |instance, id| {
         let both = [formatted(&first, &second, instance, id), formatted(&second, &third, instance, id)];
         (both, formatted(&first, &third, instance, id))
     };
     // 8/1 and 12/9: the average is 20/10, not the mean of the ratios.
-    assert_eq!(of("0,0", CPI), ([8.0, 12.0 / 9.0], 2.0));
-    assert_eq!(of("0,0", CPI_WHILE_BUSY), ([2.0, 3.0 / 9.0], 0.5));
-    assert_eq!(of("0,0", CORE_CPI), ([4.0, 6.0 / 9.0], 1.0));
-    assert_eq!(of("0,_Total", CPI), ([12.0 / 5.0, 48.0 / 10.0], 4.0));
-    assert_eq!(of("1,_Total", CPI), of("1,0", CPI));
-    assert_eq!(of("_Total", CPI), ([24.0 / 8.0, 52.0 / 11.0], 76.0 / 19.0));
-    assert_eq!(of("_Total", CPI_WHILE_BUSY), ([6.0 / 8.0, 13.0 / 11.0], 1.0));
-    assert_eq!(of("_Total", INSTRUCTIONS), ([8e9, 11e9], 9.5e9));
-    assert_eq!(of("_Total", CORE_CYCLES), ([12e9, 26e9], 19e9));
-    assert_eq!(of("_Total", RUNNING), ([40.0, 40.0], 40.0));
+    assert_eq!(values_of("0,0", CPI), ([8.0, 12.0 / 9.0], 2.0));
+    assert_eq!(values_of("0,0", CPI_WHILE_BUSY), ([2.0, 3.0 / 9.0], 0.5));
+    assert_eq!(values_of("0,0", CORE_CPI), ([4.0, 6.0 / 9.0], 1.0));
+    assert_eq!(values_of("0,_Total", CPI), ([12.0 / 5.0, 48.0 / 10.0], 4.0));
+    assert_eq!(values_of("1,_Total", CPI), values_of("1,0", CPI));
+    assert_eq!(values_of("_Total", CPI), ([24.0 / 8.0, 52.0 / 11.0], 76.0 / 19.0));
+    assert_eq!(values_of("_Total", CPI_WHILE_BUSY), ([6.0 / 8.0, 13.0 / 11.0], 1.0));
+    assert_eq!(values_of("_Total", INSTRUCTIONS), ([8e9, 11e9], 9.5e9));
+    assert_eq!(values_of("_Total", CORE_CYCLES), ([12e9, 26e9], 19e9));
+    assert_eq!(values_of("_Total", RUNNING), ([40.0, 40.0], 40.0));
     let formula = |id: u32| third.counter(third.column(id).expect("there")).counter_type.formula();
     assert_eq!(SHOWN.map(|id| formula(id).expect("a number")), {
         use Formula::{Percent, Rate, Ratio};

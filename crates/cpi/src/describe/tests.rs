@@ -1,4 +1,4 @@
-//! Every kernel error has a kind, and a text with the cause and the remedy.
+//! Every kernel error has a kind, and a message with the cause and the remedy.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ fn refusal(errno: Errno, mode: Mode, change: impl FnOnce(&FakeMachine)) -> Error
 }
 
 #[test]
-fn every_error() {
+fn every_kernel_error_has_a_kind_and_a_remedy() {
     let table = [
         (Errno::ACCESS, ErrorKind::AccessDenied, "'sysctl kernel.perf_event_paranoid=0'"),
         (Errno::PERM, ErrorKind::Blocked, "start a container with CAP_PERFMON and a seccomp profile"),
         (Errno::NOSYS, ErrorKind::NoSystemCall, "this kernel has no system call perf_event_open (ENOSYS)"),
         (Errno::OPNOTSUPP, ErrorKind::NotSupported, "cannot count cycles of processor 0"),
         (Errno::INVAL, ErrorKind::Refused, "refuses to count cycles of processor 0 (EINVAL)"),
-        (Errno::MFILE, ErrorKind::TooManyFiles, "takes 6 of them, 3 per processor"),
+        (Errno::MFILE, ErrorKind::TooManyFiles, "needs 6 more (3 per processor)"),
         (Errno::NFILE, ErrorKind::TooManyFiles, "raise fs.file-max"),
         (Errno::BUSY, ErrorKind::Busy, "exclusively (EBUSY)"),
         (Errno::NOMEM, ErrorKind::OutOfMemory, "(ENOMEM)"),
@@ -45,7 +45,7 @@ fn every_error() {
 
 /// The message has the current setting, what it forbids, and the remedy.
 #[test]
-fn privilege() {
+fn access_errors_name_the_setting_and_the_remedy() {
     let text = |mode, paranoid| {
         refusal(Errno::ACCESS, mode, |machine| machine.state().paranoid = paranoid).to_string()
     };
@@ -77,10 +77,10 @@ fn a_unit_without_instructions() {
 }
 
 #[test]
-fn reading() {
-    let error = unreadable(ReadFailure::NotScheduled, Target::Processor(3));
+fn read_errors_name_their_target() {
+    let error = read_error(ReadFailure::NotScheduled, Target::Processor(3));
     assert_eq!(error.kind(), ErrorKind::AllCountersInUse);
     assert!(error.to_string().contains("of processor 3 could not be scheduled"), "{error}");
-    let error = unreadable(ReadFailure::Errno(Errno::BADF), Target::Thread(Some(7)));
+    let error = read_error(ReadFailure::Errno(Errno::BADF), Target::Thread(Some(7)));
     assert!(error.to_string().contains("of thread 7 cannot be read"), "{error}");
 }

@@ -18,7 +18,7 @@ fn instance(machine: &Arc<FakeMachine>, mode: Mode) -> Cpi {
 const RAW_AND_SCALED: Mode = Mode::SCALED;
 
 #[test]
-fn one_step() {
+fn one_step_has_exact_counts() {
     let machine = machine_of(2);
     let mut cpi = instance(&machine, RAW_AND_SCALED | Mode::ON_THREAD);
     assert_eq!(cpi.mode(), Mode::RAW | Mode::SCALED | Mode::ON_THREAD);
@@ -76,7 +76,7 @@ fn an_interval_starts_at_the_last_start() {
 }
 
 #[test]
-fn nested_and_overlapping() {
+fn instances_can_be_nested_and_overlap() {
     let machine = machine_of(1);
     let mut outer = instance(&machine, Mode::RAW);
     let mut inner = instance(&machine, Mode::RAW);
@@ -153,7 +153,7 @@ fn units() -> Vec<CoreUnit> {
 }
 
 #[test]
-fn cores_of_two_kinds() {
+fn cores_of_two_kinds_are_counted_separately() {
     let machine = machine_of(4);
     machine.state().units = units();
     machine.state().thread_unit = Some(4);
@@ -317,7 +317,7 @@ fn a_clock_that_goes_back_yields_no_length() {
 }
 
 #[test]
-fn busy_time_of_one_unit() {
+fn busy_time_has_one_source_for_all_processors() {
     let machine = machine_of(2);
     // Only the first processor has the third counter.
     machine.state().refused.clear();
@@ -370,7 +370,7 @@ fn unhalted_reference_cycles_are_busy_time() {
 }
 
 #[test]
-fn shares_alone() {
+fn busy_shares_are_measured_without_counters() {
     let machine = machine_of(2);
     machine.state().refused.insert("cycles", Errno::NOENT);
     let refused =
@@ -404,7 +404,7 @@ fn too_many_files_are_an_error_with_the_number_needed() {
     machine.state().file_limit = 5;
     let error = Cpi::on(Arc::<FakeMachine>::clone(&machine), Mode::RAW.into()).expect_err("too many");
     assert_eq!(error.kind(), ErrorKind::TooManyFiles);
-    assert!(error.to_string().contains("takes 24 of them, 3 per processor"), "{error}");
+    assert!(error.to_string().contains("needs 24 more (3 per processor)"), "{error}");
     machine.state().file_limit = 16;
     instance(&machine, Mode::RAW);
 }

@@ -8,7 +8,7 @@ use super::raw::{INTEGERS, INTEGERS_AND_STRINGS, kind};
 use super::{Decimal, Problem};
 
 /// Size of an integer in bytes.
-const INTEGER: usize = 8;
+const INTEGER_BYTES: usize = 8;
 
 /// Decodes a CPI hook. `offset` is the offset of the data, which follows the record's header.
 pub(super) fn hook(record_type: u16, minor: u32, data: &[u8], offset: u64) -> Result<HookKind, Problem> {
@@ -31,7 +31,7 @@ pub(super) fn hook(record_type: u16, minor: u32, data: &[u8], offset: u64) -> Re
         let is_start = hook_kind == kind::LABEL_START;
         return Ok(if is_start { HookKind::LabelStart(label) } else { HookKind::LabelEnd(label) });
     }
-    if !data.len().is_multiple_of(INTEGER) {
+    if !data.len().is_multiple_of(INTEGER_BYTES) {
         return Err(Problem::new(offset, "the hook's data is cut inside a word; it is ignored")
             .found(format!("{} bytes", data.len()), "a multiple of 8"));
     }
@@ -57,7 +57,7 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn left(&self) -> u64 {
-        (self.data.len() / INTEGER) as u64
+        (self.data.len() / INTEGER_BYTES) as u64
     }
 
     /// Checks that exactly this many words are left.
@@ -80,8 +80,8 @@ impl Words<'_> {
 
     /// The word at this position after the current one.
     fn word_at(&self, index: usize) -> Result<u32, Problem> {
-        let offset = self.offset + (INTEGER * index) as u64;
-        let integer = integer(self.data.get(INTEGER * index..).unwrap_or_default(), offset)?;
+        let offset = self.offset + (INTEGER_BYTES * index) as u64;
+        let integer = integer(self.data.get(INTEGER_BYTES * index..).unwrap_or_default(), offset)?;
         u32::try_from(integer).map_err(|_| {
             Problem::new(offset, "a word has more than 32 bits; the hook is ignored")
                 .found(format!("{integer:#x}"), "at most 0xffffffff")
@@ -90,8 +90,8 @@ impl Words<'_> {
 
     fn word(&mut self) -> Result<u32, Problem> {
         let word = self.word_at(0)?;
-        self.data = &self.data[INTEGER..];
-        self.offset += INTEGER as u64;
+        self.data = &self.data[INTEGER_BYTES..];
+        self.offset += INTEGER_BYTES as u64;
         Ok(word)
     }
 
@@ -119,7 +119,7 @@ impl Words<'_> {
         if bits & !known == 0 {
             return Ok(Kinds::of_bits(bits));
         }
-        let offset = self.offset + (INTEGER * index) as u64;
+        let offset = self.offset + (INTEGER_BYTES * index) as u64;
         Err(Problem::new(offset, "the hook has unknown kinds of data; it is ignored")
             .found(format!("{bits:#x}"), format!("bits of {known:#x}")))
     }
@@ -140,10 +140,10 @@ fn summary(words: &mut Words<'_>) -> Result<Summary, Problem> {
     words.expect_at_least(6)?;
     let kinds = words.kinds_at(0, Kinds::RAW | Kinds::SCALED | Kinds::THREAD)?;
     let count = words.word_at(1)?;
-    let per_processor = if kinds.scaled { 6 } else { 2 };
-    let of_system = per_processor;
-    let of_thread = if kinds.thread { 2 } else { 0 };
-    words.expect(4 + per_processor * u64::from(count) + of_system + of_thread)?;
+    let words_per_processor = if kinds.scaled { 6 } else { 2 };
+    let system_words = words_per_processor;
+    let thread_words = if kinds.thread { 2 } else { 0 };
+    words.expect(4 + words_per_processor * u64::from(count) + system_words + thread_words)?;
     words.word()?;
     words.word()?;
     let elapsed_cycles = words.long()?;
@@ -174,8 +174,8 @@ fn processors(words: &mut Words<'_>) -> Result<Processors, Problem> {
     words.expect_at_least(4)?;
     let kinds = words.kinds_at(0, Kinds::RAW | Kinds::SCALED)?;
     let count = words.word_at(1)?;
-    let per_processor = if kinds.scaled { 12 } else { 6 };
-    words.expect(4 + per_processor * u64::from(count))?;
+    let words_per_processor = if kinds.scaled { 12 } else { 6 };
+    words.expect(4 + words_per_processor * u64::from(count))?;
     words.word()?;
     words.word()?;
     let elapsed_cycles = words.long()?;
@@ -204,13 +204,14 @@ fn label(data: &[u8], offset: u64) -> Result<Label, Problem> {
         return Err(Problem::new(offset, "the label has an unexpected number of integers; it is ignored")
             .found(count, "2"));
     }
-    let index = INTEGER * 3;
+    let index = INTEGER_BYTES * 3;
     let length_offset = offset + index as u64;
     let text = data.get(index..).unwrap_or_default();
     let length = integer(text, length_offset)?;
-    let elapsed_cycles = Words { data: &data[INTEGER..index], offset: offset + INTEGER as u64 }.long()?;
-    let text = &text[INTEGER..];
-    let padded = length.checked_next_multiple_of(INTEGER as u64);
+    let elapsed_cycles =
+        Words { data: &data[INTEGER_BYTES..index], offset: offset + INTEGER_BYTES as u64 }.long()?;
+    let text = &text[INTEGER_BYTES..];
+    let padded = length.checked_next_multiple_of(INTEGER_BYTES as u64);
     if padded != Some(text.len() as u64) {
         return Err(Problem::new(length_offset, "the label does not fill its record; it is ignored")
             .found(format!("a length of {length} bytes"), format!("one that pads to {}", text.len())));

@@ -12,7 +12,7 @@ use super::raw::{
 use crate::{Counts, CpiData, Error, ErrorKind, Measured, Mode};
 
 /// Size of an integer in bytes.
-const INTEGER: usize = 8;
+const INTEGER_BYTES: usize = 8;
 
 /// Encodes the hooks of one `get`, in order, replacing the content of `records`. After an error the content is
 /// undefined.
@@ -26,34 +26,34 @@ pub(super) fn hooks(
     records.clear();
     // Space for every kind of hook and the longest label, so that a later `get` with more hooks does not allocate.
     records.reserve(max_bytes(data.processors.len()));
-    let of = |kind: u32| (kind << 28) | u32::from(minor);
+    let minor_code = |kind: u32| (kind << 28) | u32::from(minor);
     if let Some(label) = label {
-        write_label(records, data, of(kind::LABEL_START), label)?;
+        write_label(records, data, minor_code(kind::LABEL_START), label)?;
     }
     if flags.has(Mode::TRACE_SUMMARY) {
-        write_summary(records, data, of(kind::SUMMARY))?;
+        write_summary(records, data, minor_code(kind::SUMMARY))?;
     }
     if flags.has(Mode::TRACE_DETAILED) {
         // Data that was not measured gets no hook: zeros would look like a measurement.
         if !data.processors.is_empty() {
-            write_system(records, data, of(kind::SYSTEM))?;
-            write_processors(records, data, of(kind::PROCESSORS))?;
+            write_system(records, data, minor_code(kind::SYSTEM))?;
+            write_processors(records, data, minor_code(kind::PROCESSORS))?;
         }
         if let Some(thread) = &data.thread {
-            write_thread(records, data, thread, of(kind::THREAD))?;
+            write_thread(records, data, thread, minor_code(kind::THREAD))?;
         }
     }
     if let Some(label) = label {
-        write_label(records, data, of(kind::LABEL_END), label)?;
+        write_label(records, data, minor_code(kind::LABEL_END), label)?;
     }
     Ok(())
 }
 
 /// Maximum size of the hooks of a `get` over this number of processors, in bytes.
 fn max_bytes(processors: usize) -> usize {
-    let label = 4 * INTEGER + MAX_LABEL_BYTES;
+    let label = 4 * INTEGER_BYTES + MAX_LABEL_BYTES;
     let words = (12 + 6 * processors) + 15 + (4 + 12 * processors) + 9;
-    6 * RECORD_HEADER_BYTES + 2 * label + INTEGER * words
+    6 * RECORD_HEADER_BYTES + 2 * label + INTEGER_BYTES * words
 }
 
 /// A record under construction, after other records.
@@ -99,8 +99,8 @@ impl<'a> Record<'a> {
     fn string(&mut self, bytes: &[u8]) {
         self.integer(bytes.len() as u64);
         self.records.extend_from_slice(bytes);
-        let padding = bytes.len().next_multiple_of(INTEGER) - bytes.len();
-        self.records.extend_from_slice(&[0; INTEGER][..padding]);
+        let padding = bytes.len().next_multiple_of(INTEGER_BYTES) - bytes.len();
+        self.records.extend_from_slice(&[0; INTEGER_BYTES][..padding]);
     }
 
     /// The counts of a processor, or their sums.

@@ -39,14 +39,14 @@ pub(super) const MAX_LABEL_BYTES: usize = 2048;
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct SectionHeader {
-    /// [`MAGIC`].
+    /// Always [`MAGIC`].
     pub(super) magic: [u8; 4],
-    /// [`BYTE_ORDER`].
+    /// [`BYTE_ORDER`] in a little-endian file.
     pub(super) byte_order: U32,
-    /// [`GUARD`].
+    /// [`GUARD`] unless a transfer in text mode damaged the file.
     pub(super) guard: u8,
     pub(super) reserved: [u8; 3],
-    /// 512.
+    /// The size of this header, always 512.
     pub(super) header_bytes: U32,
     /// Bytes of the records that follow.
     pub(super) data_bytes: U32,
@@ -55,7 +55,7 @@ pub(super) struct SectionHeader {
     pub(super) processor: U32,
     /// Not 0 if records of type 1 have no time stamp.
     pub(super) is_type_1_without_time: U32,
-    /// Bit 0: other data at the end of the file. 1: wrap. 2: continuous.
+    /// Flags. Bit 0: other data at the end of the file; bit 1: wrap; bit 2: continuous.
     pub(super) collection_mode: U32,
     /// Time stamp of the first record; 0 if the section is empty.
     pub(super) start_time: U64,
@@ -67,7 +67,7 @@ pub(super) struct SectionHeader {
     /// Number of processors with sections.
     pub(super) processors: U32,
     pub(super) unknown: U32,
-    /// [`LINUX_64`].
+    /// The operating system, such as [`LINUX_64`].
     pub(super) os_type: U32,
     pub(super) rest: [u8; 440],
 }

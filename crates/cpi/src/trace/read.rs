@@ -55,7 +55,7 @@ struct Section {
     /// Bytes of records not read yet.
     left: u32,
     /// Whether to skip these bytes, because the length of a record is implausible.
-    is_lost: bool,
+    is_skipped: bool,
 }
 
 impl<R: Read> TraceReader<R> {
@@ -87,7 +87,7 @@ impl<R: Read> TraceReader<R> {
     }
 
     /// Fills the buffer with data of the section; an error if the file ends first.
-    fn fill_of_section(&mut self, bytes: &mut [u8]) -> Result<(), Problem> {
+    fn fill_from_section(&mut self, bytes: &mut [u8]) -> Result<(), Problem> {
         let filled = self.fill(bytes)?;
         if filled == bytes.len() {
             self.section.left -= filled as u32;
@@ -142,7 +142,7 @@ impl<R: Read> TraceReader<R> {
             processor: header.processor.get(),
             is_type_1_without_time: header.is_type_1_without_time.get() != 0,
             left: header.data_bytes.get(),
-            is_lost: false,
+            is_skipped: false,
         };
         if header.guard != GUARD {
             let what = "the section was damaged by a transfer in text mode; reading continues";
@@ -153,7 +153,7 @@ impl<R: Read> TraceReader<R> {
 
     /// Gives up the rest of the section, which cannot be divided into records.
     fn abandon_section(&mut self, offset: u64, what: &'static str) -> Problem {
-        self.section.is_lost = true;
+        self.section.is_skipped = true;
         Problem::new(offset, what)
     }
 
@@ -161,7 +161,7 @@ impl<R: Read> TraceReader<R> {
     fn skip_section(&mut self, record: &mut [u8]) -> Result<(), Problem> {
         while self.section.left > 0 {
             let count = record.len().min(self.section.left as usize);
-            self.fill_of_section(&mut record[..count])?;
+            self.fill_from_section(&mut record[..count])?;
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl<R: Read> TraceReader<R> {
             return Err(self.abandon_section(offset, what).found(format!("{left} bytes"), "at least 16"));
         }
         let mut header = RecordHeader::new_zeroed();
-        self.fill_of_section(header.as_mut_bytes())?;
+        self.fill_from_section(header.as_mut_bytes())?;
         let type_and_bytes = header.type_and_bytes.get();
         let (record_type, bytes) = (type_and_bytes & TYPE_BITS, type_and_bytes & !TYPE_BITS);
         if usize::from(bytes) < RECORD_HEADER_BYTES {
@@ -187,7 +187,7 @@ impl<R: Read> TraceReader<R> {
             return Err(self.abandon_section(offset, what).found(bytes, format!("at most {left}")));
         }
         let data = &mut record[..usize::from(bytes) - RECORD_HEADER_BYTES];
-        self.fill_of_section(data)?;
+        self.fill_from_section(data)?;
         let minor = header.minor.get();
         let kind = match u8::try_from(header.major.get()) {
             Ok(major) if u16::from(major) == MAJOR => {
@@ -210,9 +210,9 @@ impl<R: Read> TraceReader<R> {
     }
 
     fn next_hook(&mut self, record: &mut [u8]) -> Result<Option<Hook>, Problem> {
-        if self.section.is_lost {
+        if self.section.is_skipped {
             self.skip_section(record)?;
-            self.section.is_lost = false;
+            self.section.is_skipped = false;
         }
         while self.section.left == 0 {
             if !self.next_section()? {

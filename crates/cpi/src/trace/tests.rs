@@ -1,4 +1,4 @@
-//! Tests of full sections, and of destinations that fail at any byte.
+//! Tests of the section limit, and of destinations that become full at any byte.
 
 use std::io;
 
@@ -6,17 +6,19 @@ use super::write::{Destination, Sections};
 use super::{Trace, TraceReader};
 use crate::{CpiData, Mode};
 
-/// Sections end before their limit, in memory and in a file.
+/// In memory and in a file.
 #[test]
-fn a_new_section_before_the_limit() {
+fn hooks_that_would_exceed_the_section_limit_start_a_new_section() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("sections.nrm2");
-    let hook = 16 + 8 * 6;
-    // Two hooks fit, with 8 bytes to spare; a longer `get` has a section of its own.
-    let limit = 2 * hook + 8;
+    // Header and six words.
+    let hook_bytes = 16 + 8 * 6;
+    // Two hooks fit into a section, with 8 bytes left. The hooks of one `get` are never split, so a longer `get` has a section
+    // of its own.
+    let limit = 2 * hook_bytes + 8;
     let traces = [
-        Trace::create_of_sections(&path, limit).expect("a file"),
-        Trace::in_memory_of_sections(1 << 16, limit),
+        Trace::create_with_section_limit(&path, limit).expect("a file"),
+        Trace::in_memory_with_section_limit(1 << 16, limit),
     ];
     for trace in &traces {
         for ended_at in 1..=5 {
@@ -28,21 +30,25 @@ fn a_new_section_before_the_limit() {
         trace.close().expect("a file");
         let bytes = trace.bytes();
         let mut sections = Vec::new();
-        let mut place = 0;
-        while place < bytes.len() {
-            let integer = |offset: usize, size: usize| {
+        let mut offset = 0;
+        while offset < bytes.len() {
+            let integer = |field: usize, size: usize| {
                 let mut integer = [0; 8];
-                integer[..size].copy_from_slice(&bytes[place + offset..][..size]);
+                integer[..size].copy_from_slice(&bytes[offset + field..][..size]);
                 u64::from_le_bytes(integer)
             };
+            // Data bytes, start time, stop time.
             sections.push((integer(16, 4), integer(36, 8), integer(44, 8)));
-            place += 512 + integer(16, 4) as usize;
+            offset += 512 + integer(16, 4) as usize;
         }
-        let hook = u64::from(hook);
-        let long = hook + 2 * (16 + 4 * 8 + 200);
-        assert_eq!(sections, [(2 * hook, 1, 2), (2 * hook, 3, 4), (hook, 5, 5), (long, 6, 6)]);
+        let hook_bytes = u64::from(hook_bytes);
+        let long_bytes = hook_bytes + 2 * (16 + 4 * 8 + 200);
+        assert_eq!(
+            sections,
+            [(2 * hook_bytes, 1, 2), (2 * hook_bytes, 3, 4), (hook_bytes, 5, 5), (long_bytes, 6, 6)]
+        );
         let times: Vec<_> =
-            TraceReader::new(bytes.as_slice()).map(|hook| hook.expect("sound").time_stamp).collect();
+            TraceReader::new(bytes.as_slice()).map(|hook| hook.expect("a valid hook").time_stamp).collect();
         assert_eq!(times, [1, 2, 3, 4, 5, 6, 6, 6]);
     }
     assert!(traces[0].bytes() == traces[1].bytes());
@@ -51,13 +57,13 @@ fn a_new_section_before_the_limit() {
 
 /// A disk that is full after a number of bytes, and possibly cannot truncate a file. As in the kernel's page cache, an
 /// aligned integer is written completely or not at all.
-struct Full {
+struct FullDisk {
     bytes: Vec<u8>,
     left: usize,
     can_truncate: bool,
 }
 
-impl Destination for Full {
+impl Destination for FullDisk {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let written = match bytes.len() {
             length if length <= self.left => length,
@@ -76,41 +82,41 @@ impl Destination for Full {
     }
 }
 
-/// Whichever byte is the last that can be written, earlier `get`s are complete, and the failed one can be written once
-/// there is space.
+/// For each number of bytes that fit on the disk: the `get`s before the failed one are readable, and the failed one can be
+/// written once there is space.
 #[test]
-fn a_destination_that_fails_at_any_byte() {
+fn a_full_disk_keeps_complete_gets_and_allows_a_retry() {
     let trace = Trace::in_memory(1 << 12);
     trace.write(&CpiData::default(), 0, Mode::TRACE_SUMMARY, Some("get")).expect("room");
     let get = trace.bytes().split_off(512);
     let hooks = |bytes: &[u8]| TraceReader::new(bytes).filter(Result::is_ok).count();
     // Sections of two `get`s.
     let limit = 2 * get.len() as u32;
-    let most = {
-        let mut place = Full { bytes: Vec::new(), left: usize::MAX, can_truncate: true };
+    let needed = {
+        let mut disk = FullDisk { bytes: Vec::new(), left: usize::MAX, can_truncate: true };
         let mut sections = Sections::new(limit);
-        sections.begin(&mut place).expect("room");
+        sections.begin(&mut disk).expect("room");
         for time in 0..5 {
-            sections.add(&mut place, &get, time).expect("room");
+            sections.add(&mut disk, &get, time).expect("room");
         }
-        usize::MAX - place.left
+        usize::MAX - disk.left
     };
     for can_truncate in [true, false] {
-        for left in 512..most {
-            let mut place = Full { bytes: Vec::new(), left, can_truncate };
+        for left in 512..needed {
+            let mut disk = FullDisk { bytes: Vec::new(), left, can_truncate };
             let mut sections = Sections::new(limit);
-            sections.begin(&mut place).expect("512 bytes");
+            sections.begin(&mut disk).expect("512 bytes");
             let mut written = 0;
-            while sections.add(&mut place, &get, written).is_ok() {
+            while sections.add(&mut disk, &get, written).is_ok() {
                 written += 1;
             }
-            assert_eq!(hooks(&place.bytes) as u64, 3 * written, "{left}");
+            assert_eq!(hooks(&disk.bytes) as u64, 3 * written, "{left}");
             if can_truncate {
-                assert_eq!(place.bytes.len() as u64, sections.end());
+                assert_eq!(disk.bytes.len() as u64, sections.end());
             }
-            place.left = usize::MAX;
-            sections.add(&mut place, &get, written).expect("room");
-            assert_eq!(hooks(&place.bytes) as u64, 3 * (written + 1), "{left}");
+            disk.left = usize::MAX;
+            sections.add(&mut disk, &get, written).expect("room");
+            assert_eq!(hooks(&disk.bytes) as u64, 3 * (written + 1), "{left}");
         }
     }
 }

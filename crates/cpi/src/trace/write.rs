@@ -31,8 +31,8 @@ impl Destination for File {
 impl Destination for Vec<u8> {
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let offset = offset as usize;
-        let (over, new) = bytes.split_at(bytes.len().min(self.len() - offset));
-        self[offset..][..over.len()].copy_from_slice(over);
+        let (overwritten, new) = bytes.split_at(bytes.len().min(self.len() - offset));
+        self[offset..][..overwritten.len()].copy_from_slice(overwritten);
         self.extend_from_slice(new);
         Ok(())
     }
@@ -110,8 +110,8 @@ impl Sections {
         if data_bytes == 0 {
             destination.write_at(SectionHeader::new(time_stamp).as_bytes(), start)?;
         }
-        let data = start + SECTION_HEADER_BYTES as u64;
-        destination.write_at(records, data + u64::from(data_bytes))?;
+        let data_offset = start + SECTION_HEADER_BYTES as u64;
+        destination.write_at(records, data_offset + u64::from(data_bytes))?;
         // Readers do not decode data past the count, so a process killed before this write leaves only complete `get`s.
         destination.write_at(&(data_bytes + added).to_le_bytes(), start + DATA_BYTES_OFFSET)?;
         self.start = start;

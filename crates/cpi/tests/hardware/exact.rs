@@ -15,7 +15,7 @@ pub(crate) type Pick = fn(&CpiData) -> (u64, u64, Option<f64>);
 pub(crate) fn of_thread(data: &CpiData) -> (u64, u64, Option<f64>) {
     let thread = data.thread.expect("the thread is measured");
     assert_eq!(thread.core_cycles, thread.cycles, "on this machine the thread's cycles are the core's");
-    assert_eq!(thread.running_ns, thread.enabled_ns, "no one else has the counters");
+    assert_eq!(thread.running_ns, thread.enabled_ns, "no other program uses the counters");
     (thread.instructions, thread.cycles, thread.cpi())
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn of_processor(data: &CpiData) -> (u64, u64, Option<f64>) {
     let [processor] = data.processors.as_slice() else { panic!("one processor, not {:?}", data.processors) };
     let measured = processor.measured;
     assert_eq!(measured, data.system, "the sum over one processor is that processor's");
-    assert_eq!(measured.running_ns, measured.enabled_ns, "no one else has the counters");
+    assert_eq!(measured.running_ns, measured.enabled_ns, "no other program uses the counters");
     (measured.instructions, measured.core_cycles, measured.core_cpi())
 }
 
@@ -46,8 +46,8 @@ pub(crate) fn measured(cpi: &mut Cpi, iterations: u64) -> &CpiData {
 /// Measures regions of several lengths; returns the count beyond the region's loop, which is always the same.
 pub(crate) fn beyond_the_region(options: Options, pick: Pick, shift: u32) -> u64 {
     let asks_the_kernel = !options.mode.has_processors() && user_access() == 0;
-    let most = if asks_the_kernel { MAX_BEYOND } else { MAX_BEYOND_ELSE };
-    let mut cpi = Cpi::new(options).expect("counters are there");
+    let max = if asks_the_kernel { MAX_BEYOND } else { MAX_BEYOND_ELSE };
+    let mut cpi = Cpi::new(options).expect("hardware counters");
     // The first call allocates.
     cpi.get().expect("counted");
     let mut beyond = [0; REGIONS.len()];
@@ -61,7 +61,7 @@ pub(crate) fn beyond_the_region(options: Options, pick: Pick, shift: u32) -> u64
     }
     let is_one = beyond.iter().all(|here| *here == beyond[0]);
     assert!(is_one, "regions of {REGIONS:?} x 2 instructions have different numbers beyond: {beyond:?}");
-    assert!(beyond[0] < most, "{} instructions beyond the region are too many", beyond[0]);
+    assert!(beyond[0] < max, "{} instructions beyond the region are too many", beyond[0]);
     beyond[0]
 }
 
@@ -101,7 +101,7 @@ fn region_of_the_processor() {
 #[test]
 fn region_of_both_at_once() {
     let Some(shift) = guest::shift() else { return };
-    let mut cpi = Cpi::new(guest::user_code(Mode::SCALED | Mode::ON_THREAD)).expect("counters are there");
+    let mut cpi = Cpi::new(guest::user_code(Mode::SCALED | Mode::ON_THREAD)).expect("hardware counters");
     let mut measure = |iterations| {
         cpi.start().expect("started");
         region(iterations);
@@ -127,24 +127,21 @@ fn own_reads_make_no_system_call() {
     if guest::shift() != Some(0) {
         return;
     }
-    let mut cpi = Cpi::new(Mode::ON_THREAD).expect("counters are there");
-    let mut least = u64::MAX;
+    let mut cpi = Cpi::new(Mode::ON_THREAD).expect("hardware counters");
+    let mut min = u64::MAX;
     // The timer's interrupt can fall into a region, but not into all.
     for _ in 0..20 {
         cpi.start().expect("started");
         region(1_000);
         let data = cpi.get().expect("counted");
         assert!(!data.is_user_only, "the kernel is to be counted");
-        least = least.min(of_thread(data).0 - instructions(1_000));
+        min = min.min(of_thread(data).0 - instructions(1_000));
     }
     if user_access() == 1 {
-        assert!(least < 500, "{least} instructions beyond the region: that is a system call");
-        guest::ok(
-            "reading by the program itself",
-            format_args!("{least} instructions, the kernel's included"),
-        );
+        assert!(min < 500, "{min} instructions beyond the region: that is a system call");
+        guest::ok("reading by the program itself", format_args!("{min} instructions, the kernel's included"));
     } else {
-        assert!(least > 1_000, "{least} instructions beyond the region: that is no system call");
-        guest::ok("reading by the kernel", format_args!("{least} instructions, the kernel's included"));
+        assert!(min > 1_000, "{min} instructions beyond the region: that is no system call");
+        guest::ok("reading by the kernel", format_args!("{min} instructions, the kernel's included"));
     }
 }

@@ -19,7 +19,7 @@ fn run_on(processors: &[usize]) {
 
 fn switch(processor: usize, is_on: bool) {
     let file = format!("/sys/devices/system/cpu/cpu{processor}/online");
-    std::fs::write(file, if is_on { "1" } else { "0" }).expect("root may");
+    std::fs::write(file, if is_on { "1" } else { "0" }).expect("root can write it");
 }
 
 fn state(data: &CpiData, processor: usize) -> ProcessorState {
@@ -42,7 +42,7 @@ fn assert_measures_the_second(cpi: &mut Cpi) -> u64 {
 }
 
 #[test]
-fn processor_goes_and_comes() {
+fn a_processor_goes_offline_and_comes_back() {
     if !guest::is("two-processors") {
         return;
     }
@@ -53,7 +53,7 @@ fn processor_goes_and_comes() {
         region(TURNS);
         cpi.get().expect("one processor is enough").clone()
     };
-    let mut cpi = Cpi::new(guest::user_code(Mode::SCALED)).expect("counters are there");
+    let mut cpi = Cpi::new(guest::user_code(Mode::SCALED)).expect("hardware counters");
     assert_measures_the_second(&mut cpi);
 
     let goes = measure(&mut cpi, &|| switch(1, false));
@@ -82,7 +82,7 @@ fn processor_goes_and_comes() {
 }
 
 #[test]
-fn processor_is_offline_from_the_begin() {
+fn a_processor_is_offline_at_the_start() {
     if !guest::is("two-processors") {
         return;
     }
@@ -96,7 +96,7 @@ fn processor_is_offline_from_the_begin() {
     switch(1, true);
     let found = assert_measures_the_second(&mut cpi);
     guest::ok(
-        "processor offline from the begin",
+        "processor offline at the start",
         format_args!("skipped; counted when it comes: {found} instructions"),
     );
 }
@@ -108,7 +108,7 @@ fn thread_moves_between_processors() {
         return;
     }
     run_on(&[0, 1]);
-    let mut cpi = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("counters are there");
+    let mut cpi = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("hardware counters");
     cpi.start().expect("started");
     for turn in 0..10 {
         run_on(&[turn % 2]);

@@ -17,7 +17,7 @@ fn kinds() -> [(&'static str, Options, Pick); 2] {
 }
 
 fn new(options: Options) -> Cpi {
-    let mut cpi = Cpi::new(options).expect("counters are there");
+    let mut cpi = Cpi::new(options).expect("hardware counters");
     // The first call allocates.
     cpi.get().expect("counted");
     cpi
@@ -68,13 +68,13 @@ fn assert_growth<const COUNT: usize>(
     more: [u64; COUNT],
     holds_others: [bool; COUNT],
 ) {
-    for place in 0..COUNT {
-        let (found, expected) = (long[place] - short[place], instructions(more[place]));
-        let slack = if holds_others[place] { EVALUATION } else { 0 };
+    for index in 0..COUNT {
+        let (found, expected) = (long[index] - short[index], instructions(more[index]));
+        let slack = if holds_others[index] { EVALUATION } else { 0 };
         assert!(
             found.abs_diff(expected) <= slack,
             "{what}, interval {}: longer by {found}, not {expected}",
-            place + 1
+            index + 1
         );
     }
 }
@@ -86,14 +86,14 @@ fn nested_instances_count_exactly() {
     }
     let regions = [100, 200, 300, 400, 500];
     let more = [1_000_000, 20_000, 300_000, 4_000, 50_000];
-    let longer = std::array::from_fn(|place| regions[place] + more[place]);
+    let longer = std::array::from_fn(|index| regions[index] + more[index]);
     let expected = [more.iter().sum(), more[1..4].iter().sum(), more[2]];
     for (name, options, pick) in kinds() {
         nested(options, pick, regions);
         let (short, long) = (nested(options, pick, regions), nested(options, pick, longer));
         assert_growth(name, short, long, expected, [true, true, false]);
         // The inner one counts as much as it does alone.
-        let shift = guest::shift().expect("looked at above");
+        let shift = guest::shift().expect("checked above");
         let (beyond, alone) = (short[2] - instructions(regions[2]), beyond_the_region(options, pick, shift));
         // Apart from the call of the region.
         assert!(beyond.abs_diff(alone) <= 10, "of {name}: {beyond} beyond its region, and alone {alone}");
@@ -108,7 +108,7 @@ fn overlapping_instances_count_exactly() {
     }
     let regions = [100, 200, 300];
     let more = [1_000_000, 20_000, 300_000];
-    let longer = std::array::from_fn(|place| regions[place] + more[place]);
+    let longer = std::array::from_fn(|index| regions[index] + more[index]);
     let expected = [more[0] + more[1], more[1] + more[2]];
     for (name, options, pick) in kinds() {
         overlapping(options, pick, regions);
@@ -157,17 +157,17 @@ fn ten_thousand_instances_leave_no_file_open() {
     drop(new(both));
     let before = open_files();
     for _ in 0..5_000 {
-        drop(Cpi::new(both).expect("counters are there"));
+        drop(Cpi::new(both).expect("hardware counters"));
     }
     assert_eq!(open_files(), before, "each was the first and the last one");
     let outer = new(both);
     let with_one = open_files();
     assert!(with_one > before, "counters take files");
     for _ in 0..5_000 {
-        drop(Cpi::new(both).expect("counters are there"));
+        drop(Cpi::new(both).expect("hardware counters"));
     }
     assert_eq!(open_files(), with_one, "with one that stays");
-    let many: Vec<Cpi> = (0..1_000).map(|_| Cpi::new(both).expect("counters are there")).collect();
+    let many: Vec<Cpi> = (0..1_000).map(|_| Cpi::new(both).expect("hardware counters")).collect();
     assert_eq!(open_files(), with_one, "a thousand at once");
     drop((many, outer));
     assert_eq!(open_files(), before, "the last one closes the counters");

@@ -20,8 +20,8 @@ const LONG: u64 = 50_000_000;
 #[test]
 fn the_other_process() {
     let (Some(shift), Ok(_)) = (guest::shift(), std::env::var(ROLE)) else { return };
-    let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("counters are there");
-    let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("counters are there");
+    let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("hardware counters");
+    let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("hardware counters");
     thread.get().expect("counted");
     println!("\nOTHER ready");
     std::io::stdin().lock().read_line(&mut String::new()).expect("a line on standard input");
@@ -56,8 +56,8 @@ fn two_processes_count_as_one_alone() {
     };
     assert_eq!(next_report(), "ready");
 
-    let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("counters are there");
-    let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("counters are there");
+    let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("hardware counters");
+    let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("hardware counters");
     thread.get().expect("counted");
     input.write_all(b"begin\n").expect("the other listens");
     processor.start().expect("started");
@@ -92,11 +92,11 @@ fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
     command.args([turns.to_string(), threads.to_string(), children.to_string()]);
     let (mut child, counter) =
         ProcessCpi::spawn(&mut command, true, Events::Hardware).expect("the program is there");
-    let mut counter = counter.expect("counters are there");
+    let mut counter = counter.expect("hardware counters");
     assert!(counter.is_user_only());
     assert!(child.wait().expect("waited").success(), "the program failed");
     let counts = counter.get().expect("counted");
-    assert_eq!(counts.running_ns, counts.enabled_ns, "no one else has the counters");
+    assert_eq!(counts.running_ns, counts.enabled_ns, "no other program uses the counters");
     counts
 }
 
@@ -148,7 +148,7 @@ fn command_that_cannot_be_started() {
 }
 
 #[test]
-fn running_process_is_counted_from_now_on() {
+fn a_running_process_is_counted_after_attach() {
     if guest::shift().is_none() {
         return;
     }
@@ -157,7 +157,7 @@ fn running_process_is_counted_from_now_on() {
         let mut output = BufReader::new(child.stdout.take().expect("piped"));
         // It has run its region once, and waits, with a thread of its own, which is counted too.
         output.read_line(&mut String::new()).expect("it waits");
-        let mut counter = ProcessCpi::attach(child.id(), true, Events::Hardware).expect("counters are there");
+        let mut counter = ProcessCpi::attach(child.id(), true, Events::Hardware).expect("hardware counters");
         counter.start().expect("started");
         drop(child.stdin.take());
         assert!(child.wait().expect("waited").success(), "the program failed");

@@ -165,8 +165,8 @@ fn too_few_files() {
     }
     // Enough for one processor of two, and for one file that is open for a moment to examine the machine.
     let files = leave_files(3);
-    let text = "too many open files (EMFILE): counting takes 4 of them, 2 per processor, beside those open already, and the \
-                limit is 16; raise it with 'ulimit -n'";
+    let text = "too many open files (EMFILE): counting needs 4 more (2 per processor), and the limit is 16; raise it with \
+                'ulimit -n'";
     assert_refused("descriptor limit", Cpi::new(Mode::RAW), ErrorKind::TooManyFiles, text);
     drop(files);
     let mut cpi = Cpi::new(Mode::RAW).expect("now there is room");

@@ -25,7 +25,7 @@ fn shares_and_both_kinds_are_right() {
     let expected_cpi = f64::from(1 << shift);
     for work_ms in WORK {
         let share = work_ms as f64 / (work_ms + SLEEP_MS) as f64;
-        let mut cpi = Cpi::new(Mode::SCALED).expect("counters are there");
+        let mut cpi = Cpi::new(Mode::SCALED).expect("hardware counters");
         cpi.start().expect("started");
         for _ in 0..LEAST_WORK_MS.div_ceil(work_ms) {
             work(work_ms, shift);

@@ -42,13 +42,13 @@ const CASES: [Case; 2] = [
 ];
 
 #[test]
-fn counts_are_scaled_and_the_share_is_told() {
+fn counts_are_scaled_and_the_share_is_reported() {
     if guest::shift() != Some(0) {
         return;
     }
     for Case { name, mode, target, pick } in CASES {
         let _others = Others::in_turns(OTHERS, target);
-        let mut cpi = Cpi::new(guest::user_code(mode)).expect("counters are there");
+        let mut cpi = Cpi::new(guest::user_code(mode)).expect("hardware counters");
         cpi.start().expect("started");
         region(LONG);
         let (counted, cycles, share) = pick(cpi.get().expect("counted"));
@@ -73,13 +73,13 @@ fn counts_are_scaled_and_the_share_is_told() {
 }
 
 #[test]
-fn region_shorter_than_a_turn() {
+fn regions_shorter_than_a_rotation_may_never_run() {
     if guest::shift() != Some(0) {
         return;
     }
     for Case { name, mode, target, pick } in CASES {
         let _others = Others::in_turns(OTHERS, target);
-        let mut cpi = Cpi::new(guest::user_code(mode)).expect("counters are there");
+        let mut cpi = Cpi::new(guest::user_code(mode)).expect("hardware counters");
         let (mut counted, mut never) = (0, 0);
         // Over several rotations: now and then the region falls completely between those of this instance.
         for _ in 0..TIMES {
@@ -99,23 +99,23 @@ fn region_shorter_than_a_turn() {
         }
         assert!(counted > 0 && never > 0, "{name}: {counted} counted, {never} never ran");
         guest::ok(
-            &format!("region shorter than a turn, {name}"),
+            &format!("region shorter than a rotation, {name}"),
             format_args!("{never} of {TIMES} never ran and say so, {counted} were counted"),
         );
     }
 }
 
 #[test]
-fn others_that_never_give_way() {
+fn pinned_counters_of_others_are_an_error() {
     if guest::shift() != Some(0) {
         return;
     }
     for Case { name, mode, target, .. } in CASES {
-        let mut cpi = Cpi::new(guest::user_code(mode)).expect("counters are there");
+        let mut cpi = Cpi::new(guest::user_code(mode)).expect("hardware counters");
         let others = Others::that_stay(target);
         cpi.start().expect("started");
         region(LONG / 10);
-        let error = cpi.get().expect_err("the hardware was never to be had");
+        let error = cpi.get().expect_err("no counter was available");
         assert_eq!(error.kind(), ErrorKind::NeverRan, "{name}: {error}");
         assert_never_ran(&error.to_string());
         drop(others);

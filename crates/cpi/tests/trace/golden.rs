@@ -127,7 +127,7 @@ fn the_order_and_the_lengths_of_all_hooks() {
 
 /// Processors without data are zeros: the position is the processor's id.
 #[test]
-fn holes_are_zeros() {
+fn processors_without_data_are_zeros() {
     let mut data = fixture::data(4, true, false);
     for number in [1, 2] {
         data.processors[number] =
@@ -150,7 +150,7 @@ fn holes_are_zeros() {
 
 /// The thread alone: a summary without processors, no hooks of processors.
 #[test]
-fn the_thread_alone() {
+fn a_thread_alone_has_no_processor_hooks() {
     let data = fixture::data(0, false, true);
     let trace = Trace::in_memory(1 << 16);
     trace.write(&data, 3, Mode::TRACE_EVERYTHING, None).expect("room");

@@ -100,7 +100,7 @@ fn a_decoder_of_its_own_reads_the_same() {
     let output = match Command::new("python3").arg(script).arg(&path).output() {
         Ok(output) => output,
         Err(error) => {
-            eprintln!("left out: python3 cannot be run: {error}");
+            eprintln!("skipped: python3 cannot be run: {error}");
             return;
         }
     };

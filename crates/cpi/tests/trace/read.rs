@@ -134,7 +134,7 @@ prop_compose! {
 proptest! {
     /// Everything written is read: every get, in order, with its time and minor code.
     #[test]
-    fn what_was_written_is_read(
+    fn traces_round_trip(
         gets in prop::collection::vec((data(), any::<u8>(), 0..4u32, prop::option::of(".{0,40}")), 0..6),
     ) {
         let trace = Trace::in_memory(1 << 20);
@@ -157,7 +157,7 @@ proptest! {
 
     /// Any bytes, also after a valid header: reading ends without a panic.
     #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..2000), is_behind_header: bool) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000), is_behind_header: bool) {
         if is_behind_header {
             read(&fixture::section(0, 0, &bytes));
         } else {
@@ -167,7 +167,7 @@ proptest! {
 
     /// Any words in a hook: the result is a hook or a problem.
     #[test]
-    fn any_words(kind in prop::sample::select(vec![0u32, 1, 2, 4, 8, 15]), words in prop::collection::vec(0..5u64, 0..40)) {
+    fn arbitrary_words_do_not_panic(kind in prop::sample::select(vec![0u32, 1, 2, 4, 8, 15]), words in prop::collection::vec(0..5u64, 0..40)) {
         let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let record_type = if kind % 15 == 0 { 2 } else { 0 };
         let items = read(&fixture::section(0, 0, &fixture::record(record_type, kind << 28, 0, &data)));
@@ -177,7 +177,7 @@ proptest! {
 
 /// A file cut anywhere is read up to the last whole hook, and the rest is reported.
 #[test]
-fn cut_at_every_byte() {
+fn truncated_files_are_read_up_to_the_last_complete_hook() {
     let file = fixture::small_file();
     let all = hooks(&file);
     assert_eq!(all.len(), 6);
@@ -209,7 +209,7 @@ fn cut_at_every_byte() {
 
 /// A writer killed between the records of a get and their count leaves the gets before.
 #[test]
-fn killed_before_the_count() {
+fn records_without_a_count_are_ignored() {
     let small = fixture::small_file();
     let records = &small[fixture::HEADER..];
     for written in 1..=records.len() {
@@ -236,7 +236,7 @@ fn killed_before_the_count() {
 }
 
 #[test]
-fn every_bit_flipped() {
+fn flipped_bits_lose_only_damaged_hooks() {
     let file = fixture::small_file();
     let all = hooks(&file);
     for place in 0..file.len() {
@@ -280,7 +280,7 @@ fn one_label(integers: [u64; 4], bytes: &[u8]) -> Vec<u8> {
 
 /// One case per invalid field: the text, and the number of hooks that are still read.
 #[test]
-fn every_broken_field() {
+fn every_invalid_field_is_reported() {
     let small = fixture::small_file;
     let label = 512;
     let summary = hooks(&small())[1].offset as usize;
@@ -495,7 +495,7 @@ fn the_next_section_is_read_after_a_lost_one() {
 
 /// Records of other tools are reported, not decoded.
 #[test]
-fn records_of_other_tools() {
+fn records_of_other_tools_are_not_decoded() {
     let mut other = fixture::record(3, 0xDEAD_BEEF, 5, &[0xFF; 20]);
     other[2] = 0x12;
     let mut untimed = fixture::record(1, 1, 5, &[]);
@@ -517,7 +517,7 @@ fn records_of_other_tools() {
 
 /// An invalid UTF-8 label is kept unchanged.
 #[test]
-fn labels_in_another_encoding() {
+fn labels_in_another_encoding_are_kept() {
     let file = one_label([2, 0, 0, 8], b"M\xFCnchen\0");
     let HookKind::LabelStart(label) = &hooks(&file)[0].kind else { panic!("a label") };
     assert_eq!((&*label.bytes, &*label.text()), (&b"M\xFCnchen\0"[..], "M\u{FFFD}nchen\0"));
@@ -540,7 +540,7 @@ impl Read for Broken<'_> {
 }
 
 #[test]
-fn a_source_that_fails() {
+fn read_errors_are_reported() {
     let file = fixture::small_file();
     let mut items: Vec<_> = TraceReader::new(Broken(Cursor::new(&file), false)).collect();
     let problem = items.pop().expect("an item").expect_err("a problem").to_string();

@@ -58,7 +58,7 @@ fn hooks_of_a_get_stay_together() {
 
 /// A full buffer accepts whole gets only.
 #[test]
-fn a_full_buffer() {
+fn a_full_buffer_accepts_only_complete_gets() {
     let data = fixture::data(1, true, true);
     let get = fixture::hooks(&data, 1, true, true, Some("a"));
     let trace = Trace::in_memory(2 * get.len() + get.len() - 1);
@@ -85,7 +85,7 @@ fn a_full_buffer() {
 }
 
 #[test]
-fn buffers_without_room() {
+fn buffers_without_space_are_full_at_once() {
     let empty = Trace::in_memory(0);
     let error = empty.write(&CpiData::default(), 0, Mode::TRACE_SUMMARY, None).expect_err("full");
     assert_eq!(error.kind(), ErrorKind::TraceFull);
@@ -101,7 +101,7 @@ fn buffers_without_room() {
 /// The per-processor hook with busy shares of 682 processors fits, of 683 it does not; then no hook of the
 /// get is written.
 #[test]
-fn the_longest_hook() {
+fn hooks_that_are_too_long_are_refused() {
     let trace = Trace::in_memory(1 << 20);
     trace.write(&fixture::data(682, true, false), 0, Mode::TRACE_DETAILED, None).expect("65,520 bytes");
     let before = trace.bytes();
@@ -117,7 +117,7 @@ fn the_longest_hook() {
 }
 
 #[test]
-fn a_closed_trace() {
+fn a_closed_trace_refuses_writes() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = fixture::data(1, false, false);
     for trace in [Trace::create(&folder.path().join("closed.nrm2")).expect("a file"), Trace::in_memory(4096)]
@@ -144,7 +144,7 @@ fn a_closed_trace() {
 }
 
 #[test]
-fn files_that_cannot_be_made() {
+fn files_that_cannot_be_created_are_errors() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("no folder/trace.nrm2");
     for (path, text) in [
@@ -163,7 +163,7 @@ fn files_that_cannot_be_made() {
 
 /// An existing file is overwritten, even a longer one.
 #[test]
-fn a_file_of_this_name() {
+fn an_existing_file_is_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.nrm2");
     std::fs::write(&path, [b'x'; 10_000]).expect("a file");
@@ -178,7 +178,7 @@ const LIMITED: &str = "TACHO_TEST_LIMITED_TRACE";
 /// A file limited to 8 KiB contains the whole gets below it, also after further attempts to write. (Limits belong to a process,
 /// so the test runs itself under a shell that sets it.)
 #[test]
-fn a_file_that_may_not_grow() {
+fn a_file_with_a_size_limit_has_complete_gets() {
     let data = fixture::data(4, true, true);
     let flags = Mode::TRACE_EVERYTHING;
     if let Some(path) = std::env::var_os(LIMITED) {
@@ -202,7 +202,7 @@ fn a_file_that_may_not_grow() {
     let path = folder.path().join("limited.nrm2");
     // Into pipes, because standard output can be a file that is longer already.
     let limited = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact write::a_file_that_may_not_grow"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact write::a_file_with_a_size_limit_has_complete_gets"])
         .arg(std::env::current_exe().expect("this test"))
         .env(LIMITED, &path)
         .output()
