@@ -115,7 +115,7 @@ pub(crate) fn of_scan(scan: &UnionScan) -> Vec<KnownSet> {
 
 /// The counter sets of a machine, without their instances.
 fn of_registry(registry: &Registry) -> Vec<KnownSet> {
-    let known = |info: &Arc<CounterSetInfo>| KnownSet {
+    let entry = |info: &Arc<CounterSetInfo>| KnownSet {
         machine: Arc::clone(registry.machine()),
         name: Arc::from(&*info.name),
         english_name: None,
@@ -125,7 +125,7 @@ fn of_registry(registry: &Registry) -> Vec<KnownSet> {
         parts: vec![Part { set: Arc::new(description_of(registry.machine(), info)), instances: Vec::new() }],
         info: Some(Arc::clone(info)),
     };
-    registry.counter_sets().map(known).collect()
+    registry.counter_sets().map(entry).collect()
 }
 
 impl DataSource {

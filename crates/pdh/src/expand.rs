@@ -31,8 +31,9 @@ impl DataSource {
     ///
     /// [`PdhStatus::INVALID_ARGUMENT`] for an empty path and for unknown flags. [`PdhStatus::INVALID_PATH`] for a
     /// malformed path, and for a wildcard in the instance of a set without instances. [`PdhStatus::NO_MACHINE`],
-    /// [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`]; [`PdhStatus::NO_INSTANCE`] if the path has an instance and
-    /// the set has none, or vice versa. Also errors of reading a log and of the provider.
+    /// [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`] if the source does not have the machine, set or counter;
+    /// [`PdhStatus::NO_INSTANCE`] if the path has an instance and the set has none, or vice versa. Also errors of reading a
+    /// log and of the provider.
     #[doc(alias = "PdhExpandWildCardPathW")]
     #[doc(alias = "PdhExpandWildCardPathA")]
     #[doc(alias = "PdhExpandWildCardPathHW")]
@@ -44,7 +45,7 @@ impl DataSource {
         }
         let pattern = PathPattern::parse(path).map_err(|_| PdhStatus::INVALID_PATH)?;
         let mut expansion =
-            Expansion { source: self, pattern, flags, known: HashSet::new(), paths: Vec::new() };
+            Expansion { source: self, pattern, flags, seen: HashSet::new(), paths: Vec::new() };
         expansion.expand()?;
         Ok(expansion.paths)
     }
@@ -54,7 +55,8 @@ impl DataSource {
     /// # Errors
     ///
     /// [`PdhStatus::INVALID_ARGUMENT`] for an empty path, [`PdhStatus::BAD_COUNTERNAME`] for a malformed one,
-    /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`], [`PdhStatus::NO_INSTANCE`].
+    /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`] if the source does not have the
+    /// machine, set or counter, and [`PdhStatus::NO_INSTANCE`] if no instance matches.
     #[doc(alias = "PdhValidatePathW")]
     #[doc(alias = "PdhValidatePathA")]
     #[doc(alias = "PdhValidatePathExW")]
@@ -71,7 +73,7 @@ struct Expansion<'a> {
     source: &'a DataSource,
     pattern: PathPattern,
     flags: u32,
-    known: HashSet<String>,
+    seen: HashSet<String>,
     paths: Vec<String>,
 }
 
@@ -95,9 +97,9 @@ impl Expansion<'_> {
     }
 
     fn expand_set(&mut self, set: &KnownSet) -> Result<()> {
-        let is_wild = self.pattern.instance().is_some_and(|instance| !instance.is_literal());
+        let has_wildcard = self.pattern.instance().is_some_and(|instance| !instance.is_literal());
         match (set.has_instances, self.pattern.instance().is_some()) {
-            (false, true) if is_wild => return Err(PdhStatus::INVALID_PATH),
+            (false, true) if has_wildcard => return Err(PdhStatus::INVALID_PATH),
             (true, false) if set.is_per_process => {}
             (false, true) | (true, false) => return Err(PdhStatus::NO_INSTANCE),
             _ => {}
@@ -105,7 +107,7 @@ impl Expansion<'_> {
         if !set.counters().any(|counter| counter_matches(counter, &self.pattern)) {
             return Err(PdhStatus::NO_COUNTER);
         }
-        if !is_wild || self.flags & NO_EXPAND_INSTANCES != 0 {
+        if !has_wildcard || self.flags & NO_EXPAND_INSTANCES != 0 {
             set.counters().for_each(|counter| self.push_unexpanded(set, counter));
             return Ok(());
         }
@@ -146,7 +148,7 @@ impl Expansion<'_> {
             counter: if keeps_counter { self.pattern.path().counter.clone() } else { counter.to_owned() },
         };
         let text = path.to_string();
-        if self.known.insert(text.clone()) {
+        if self.seen.insert(text.clone()) {
             self.paths.push(text);
         }
     }

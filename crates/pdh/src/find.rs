@@ -15,9 +15,9 @@ pub(crate) struct FoundCounter {
     /// The path with the source's own names, including the machine if it has a name.
     pub(crate) pattern: PathPattern,
     /// Whether the instance has wildcards.
-    pub(crate) is_wild: bool,
+    pub(crate) has_wildcard: bool,
     /// Whether the path omits the instance and thus selects all processes that publish the set.
-    pub(crate) is_of_processes: bool,
+    pub(crate) selects_all_processes: bool,
     pub(crate) counter: Counter,
     /// The help text of the counter.
     pub(crate) help: Arc<str>,
@@ -49,8 +49,8 @@ pub(crate) fn parse(path: &str) -> Result<CounterPath> {
 /// # Errors
 ///
 /// [`PdhStatus::NO_COUNTERNAME`], [`PdhStatus::BAD_COUNTERNAME`], [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`],
-/// [`PdhStatus::NO_COUNTER`]; [`PdhStatus::NO_INSTANCE`] if the path has an instance and the set has none, or vice
-/// versa, and for a missing instance with [`MissingInstance::Error`].
+/// [`PdhStatus::NO_COUNTER`] if the source does not have the machine, set or counter; [`PdhStatus::NO_INSTANCE`] if the
+/// path has an instance and the set has none, or vice versa, and for a missing instance with [`MissingInstance::Error`].
 pub(crate) fn find(source: &DataSource, path: &str, missing: MissingInstance) -> Result<FoundCounter> {
     let path = parse(path)?;
     let sets = source.sets_of(path.machine.as_deref())?;
@@ -58,7 +58,7 @@ pub(crate) fn find(source: &DataSource, path: &str, missing: MissingInstance) ->
     // In a log, several machines may have the set: the first complete match is used.
     for set in sets.iter().filter(|set| set.is_named(&path.set)) {
         if let Some(counter) = set.counters().find(|counter| is_counter_named(counter, &path.counter)) {
-            match in_set(source, set, counter, &path, missing) {
+            match find_in_set(source, set, counter, &path, missing) {
                 Ok(found) => return Ok(found),
                 Err(status) => error = status,
             }
@@ -69,21 +69,21 @@ pub(crate) fn find(source: &DataSource, path: &str, missing: MissingInstance) ->
     Err(error)
 }
 
-fn in_set(
+fn find_in_set(
     source: &DataSource,
     set: &KnownSet,
     counter: &Counter,
     path: &CounterPath,
     missing: MissingInstance,
 ) -> Result<FoundCounter> {
-    let is_of_processes = set.is_per_process && path.instance.is_none();
-    if set.has_instances != path.instance.is_some() && !is_of_processes {
+    let selects_all_processes = set.is_per_process && path.instance.is_none();
+    if set.has_instances != path.instance.is_some() && !selects_all_processes {
         return Err(PdhStatus::NO_INSTANCE);
     }
-    let mut instance = path.instance.clone().or(is_of_processes.then(|| InstanceName::from("*")));
-    let mut is_wild = false;
+    let mut instance = path.instance.clone().or(selects_all_processes.then(|| InstanceName::from("*")));
+    let mut has_wildcard = false;
     if let Some(name) = &mut instance {
-        is_wild = !Pattern::new(name.as_str()).is_literal();
+        has_wildcard = !Pattern::new(name.as_str()).is_literal();
         let first = without_index_0(name);
         // If a missing instance is allowed, only names that end in `#0` must be looked up.
         if missing == MissingInstance::Error || first.is_some() {
@@ -103,14 +103,20 @@ fn in_set(
             }
         }
     }
-    let own = CounterPath {
+    let full_path = CounterPath {
         machine: (!set.machine.is_empty()).then(|| set.machine.to_string()),
         set: set.name.to_string(),
         instance,
         counter: counter.name.to_string(),
     };
     let help = set.help(&counter.name);
-    Ok(FoundCounter { pattern: own.into(), is_wild, is_of_processes, counter: counter.clone(), help })
+    Ok(FoundCounter {
+        pattern: full_path.into(),
+        has_wildcard,
+        selects_all_processes,
+        counter: counter.clone(),
+        help,
+    })
 }
 
 /// The name without its suffix `#0`; `None` if it has no such suffix.

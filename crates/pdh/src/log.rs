@@ -139,8 +139,8 @@ pub struct LogHandle {
 }
 
 enum State {
-    Read(DataSource),
-    Written(Box<Recorder>),
+    Reading(DataSource),
+    Writing(Box<Recorder>),
 }
 
 /// Bytes per megabyte.
@@ -181,7 +181,7 @@ impl LogHandle {
         if mode == Access::Read {
             let source = DataSource::of_logs(vec![path.to_path_buf()])?;
             let log_type = source.logs()?.facts.format.into();
-            return Ok(Self { log_type, state: State::Read(source), last_existing: None });
+            return Ok(Self { log_type, state: State::Reading(source), last_existing: None });
         }
         let query = query.ok_or(PdhStatus::INVALID_ARGUMENT)?;
         let format = log_type.format().ok_or(PdhStatus::LOG_TYPE_NOT_FOUND)?;
@@ -190,7 +190,7 @@ impl LogHandle {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
         let existing = mode.existing(path)?;
-        let last_existing = if existing == Existing::Append { last_of(path)? } else { None };
+        let last_existing = if existing == Existing::Append { last_sample_time(path)? } else { None };
         let options = RecordOptions {
             format,
             existing,
@@ -200,7 +200,7 @@ impl LogHandle {
         };
         let now = Moment { utc: FileTime::from_system_time(std::time::SystemTime::now()), bias_minutes: 0 };
         let recorder = Recorder::create(options, now).map_err(|error| status_of(&error))?;
-        Ok(Self { log_type, state: State::Written(Box::new(recorder)), last_existing })
+        Ok(Self { log_type, state: State::Writing(Box::new(recorder)), last_existing })
     }
 
     /// The type of the log.
@@ -226,7 +226,7 @@ impl LogHandle {
         if user_string.is_some_and(str::is_empty) {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
-        let State::Written(recorder) = &mut self.state else { return Err(PdhStatus::INVALID_HANDLE) };
+        let State::Writing(recorder) = &mut self.state else { return Err(PdhStatus::INVALID_HANDLE) };
         if recorder.is_full() {
             return Err(PdhStatus::LOG_FILE_TOO_SMALL);
         }
@@ -246,8 +246,8 @@ impl LogHandle {
     #[doc(alias = "PdhGetLogFileSize")]
     pub fn size(&self) -> Result<u64> {
         match &self.state {
-            State::Read(source) => source.file_bytes(),
-            State::Written(recorder) => Ok(recorder.summary().bytes),
+            State::Reading(source) => source.file_bytes(),
+            State::Writing(recorder) => Ok(recorder.summary().bytes),
         }
     }
 
@@ -255,8 +255,8 @@ impl LogHandle {
     #[must_use]
     pub fn source(&self) -> Option<&DataSource> {
         match &self.state {
-            State::Read(source) => Some(source),
-            State::Written(_) => None,
+            State::Reading(source) => Some(source),
+            State::Writing(_) => None,
         }
     }
 
@@ -268,8 +268,8 @@ impl LogHandle {
     #[doc(alias = "PdhCloseLog")]
     pub fn close(mut self) -> Result<()> {
         match &mut self.state {
-            State::Read(_) => Ok(()),
-            State::Written(recorder) => recorder.finish().map_err(|error| status_of(&error)),
+            State::Reading(_) => Ok(()),
+            State::Writing(recorder) => recorder.finish().map_err(|error| status_of(&error)),
         }
     }
 }
@@ -316,7 +316,7 @@ fn max_bytes(access: u32, max_size: u32) -> Option<u64> {
 }
 
 /// The time of a log's last sample; `None` if it has none.
-fn last_of(path: &Path) -> Result<Option<FileTime>> {
+fn last_sample_time(path: &Path) -> Result<Option<FileTime>> {
     if std::fs::metadata(path).map_or(0, |metadata| metadata.len()) == 0 {
         return Ok(None);
     }

@@ -34,7 +34,7 @@ impl DataSource {
         let sets = self.sets()?;
         let names =
             sets.iter().filter(|set| !set.machine.is_empty()).map(|set| format!(r"\\{}", set.machine));
-        Ok(each_once(names))
+        Ok(without_duplicates(names))
     }
 
     /// The counter sets up to a detail level: 100 novice, 200 advanced, 300 expert, 400 wizard. With `None` as machine,
@@ -48,7 +48,7 @@ impl DataSource {
     #[doc(alias = "PdhEnumObjectsHW")]
     pub fn objects(&self, machine: Option<&str>, detail_level: u32) -> Result<Vec<String>> {
         let sets = self.sets_of(machine)?;
-        Ok(each_once(
+        Ok(without_duplicates(
             sets.iter().filter(|set| set.detail_level <= detail_level).map(|set| set.name.to_string()),
         ))
     }
@@ -69,7 +69,7 @@ impl DataSource {
         object: &str,
         detail_level: u32,
     ) -> Result<ObjectItems> {
-        let sets = self.named(machine, object)?;
+        let sets = self.sets_named(machine, object)?;
         let (mut counters, mut instances) = (Vec::new(), Vec::new());
         for set in &sets {
             let shown = set.counters().filter(|counter| counter.detail_level <= detail_level);
@@ -80,7 +80,7 @@ impl DataSource {
         }
         let has_instances = sets.iter().any(|set| set.has_instances);
         Ok(ObjectItems {
-            counters: each_once(counters.into_iter()),
+            counters: without_duplicates(counters.into_iter()),
             // On Linux, instance names are case-sensitive.
             instances: has_instances.then(|| {
                 let mut known = HashSet::new();
@@ -113,11 +113,11 @@ impl DataSource {
     #[doc(alias = "PdhGetDefaultPerfCounterA")]
     #[doc(alias = "PdhGetDefaultPerfCounterHW")]
     pub fn default_counter(&self, machine: Option<&str>, object: &str) -> Result<String> {
-        let sets = self.named(machine, object)?;
+        let sets = self.sets_named(machine, object)?;
         let set = sets.first().ok_or(PdhStatus::NO_OBJECT)?;
         let default = |index: u32| {
-            let is_it = |indexes: TitleIndexes| index != 0 && indexes.name == index;
-            set.counters().find(|counter| counter.indexes.is_some_and(is_it))
+            let matches = |indexes: TitleIndexes| index != 0 && indexes.name == index;
+            set.counters().find(|counter| counter.indexes.is_some_and(matches))
         };
         let counter = default(set.default_counter()).or_else(|| set.counters().next());
         counter.map(|counter| counter.name.to_string()).ok_or(PdhStatus::NO_COUNTER)
@@ -162,7 +162,7 @@ impl DataSource {
     }
 
     /// The sets with this name: at least one, several if multiple machines in a log have the set.
-    fn named(&self, machine: Option<&str>, object: &str) -> Result<Vec<SetRef>> {
+    fn sets_named(&self, machine: Option<&str>, object: &str) -> Result<Vec<SetRef>> {
         if object.is_empty() {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
@@ -181,7 +181,7 @@ pub(crate) fn full_name(instance: &Instance) -> String {
 }
 
 /// Removes repeated names, ignoring case.
-fn each_once(names: impl Iterator<Item = String>) -> Vec<String> {
+fn without_duplicates(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut known = HashSet::new();
     names.filter(|name| known.insert(fold_case(name))).collect()
 }

@@ -46,7 +46,7 @@ pub struct Query {
     /// The layout of the last sample.
     layout: Layout,
     /// Whether the counters' value indexes must be recomputed: counters were added, or the time range was set.
-    has_new: bool,
+    needs_new_indexes: bool,
 }
 
 impl Query {
@@ -65,7 +65,7 @@ impl Query {
             feed: Feed::new(source),
             sample: Sample::default(),
             layout: Layout::default(),
-            has_new: false,
+            needs_new_indexes: false,
         }
     }
 
@@ -97,9 +97,9 @@ impl Query {
     /// # Errors
     ///
     /// [`PdhStatus::NO_COUNTERNAME`] for an empty path, [`PdhStatus::BAD_COUNTERNAME`] for a malformed one,
-    /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`]. [`PdhStatus::NO_INSTANCE`] if
-    /// the path has an instance and the set has none, or vice versa, and for logs if no sample has the instance. Errors
-    /// of reading a log.
+    /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`] if the source does not have the
+    /// machine, set or counter. [`PdhStatus::NO_INSTANCE`] if the path has an instance and the set has none, or vice versa,
+    /// and for logs if no sample has the instance. Errors of reading a log.
     #[doc(alias = "PdhAddCounterW")]
     #[doc(alias = "PdhAddCounterA")]
     pub fn add_counter(&mut self, path: &str, user_data: usize) -> Result<CounterId> {
@@ -108,7 +108,7 @@ impl Query {
         let id = CounterId(self.next_id);
         self.next_id += 1;
         self.counters.push(QueryCounter::new(id, found, user_data, self.is_real_time()));
-        self.has_new = true;
+        self.needs_new_indexes = true;
         self.feed.reset_selection();
         Ok(id)
     }
@@ -166,7 +166,7 @@ impl Query {
         }
         self.feed.next(&self.counters, &mut self.sample)?;
         let mut change = self.layout.follow(&self.sample);
-        if std::mem::take(&mut self.has_new) {
+        if std::mem::take(&mut self.needs_new_indexes) {
             change = self.layout.as_change();
         }
         for counter in &mut self.counters {
@@ -193,7 +193,7 @@ impl Query {
         }
         self.feed.set_time_range(start, end)?;
         self.counters.iter_mut().for_each(QueryCounter::reset);
-        self.has_new = true;
+        self.needs_new_indexes = true;
         Ok(())
     }
 

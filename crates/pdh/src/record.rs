@@ -42,11 +42,11 @@ impl DataSource {
     #[doc(alias = "PdhReadRawLogRecord")]
     pub fn read_raw_log_record(&self, at: FileTime) -> Result<RawLogRecord> {
         let logs = self.logs()?;
-        let sample = last_until(logs, at)?.ok_or(PdhStatus::ENTRY_NOT_IN_LOG_FILE)?;
+        let sample = last_at_or_before(logs, at)?.ok_or(PdhStatus::ENTRY_NOT_IN_LOG_FILE)?;
         let facts = &logs.facts;
         let bytes = match facts.format {
-            Format::Blg => binary(&sample, facts),
-            Format::Csv | Format::Tsv | Format::Json => line(&sample, facts),
+            Format::Blg => encode_blg(&sample, facts),
+            Format::Csv | Format::Tsv | Format::Json => encode_line(&sample, facts),
         };
         Ok(RawLogRecord {
             record_type: facts.format.into(),
@@ -56,7 +56,7 @@ impl DataSource {
 }
 
 /// The last sample at or before a local time.
-fn last_until(logs: &Logs, at: FileTime) -> Result<Option<Sample>> {
+fn last_at_or_before(logs: &Logs, at: FileTime) -> Result<Option<Sample>> {
     let status_of = |error: FlowError| logs.status_of(&error);
     let query = logs.query();
     // Read the logs in the same way as a query.
@@ -78,7 +78,7 @@ fn last_until(logs: &Logs, at: FileTime) -> Result<Option<Sample>> {
 }
 
 /// Encodes a sample as BLG, and returns the concatenated payloads of its events.
-fn binary(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, FlowError> {
+fn encode_blg(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, FlowError> {
     let mut options = BlgWriterOptions::new(facts.zone.clone());
     options.performance_frequency = facts.performance_frequency.unwrap_or(options.performance_frequency);
     let buffer_bytes = options.buffer_bytes;
@@ -106,7 +106,7 @@ fn binary(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, Flo
 }
 
 /// Encodes a sample as a line of text, without the line ending.
-fn line(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, FlowError> {
+fn encode_line(sample: &Sample, facts: &LogFacts) -> std::result::Result<Vec<u8>, FlowError> {
     let mut scan = UnionScan::default();
     scan.push(sample)?;
     let mut text = Vec::new();

@@ -86,8 +86,8 @@ impl DataSource {
     /// # Errors
     ///
     /// [`PdhStatus::INVALID_ARGUMENT`] for no paths; [`PdhStatus::FILE_NOT_FOUND`], [`PdhStatus::ACCESS_DENIED`],
-    /// [`PdhStatus::UNKNOWN_LOG_FORMAT`] for other files, [`PdhStatus::BINARY_LOG_CORRUPT`] for a BLG that is too damaged to
-    /// be read, [`PdhStatus::LOG_FILE_OPEN_ERROR`] for other failures.
+    /// [`PdhStatus::UNKNOWN_LOG_FORMAT`] for files that are not logs, [`PdhStatus::BINARY_LOG_CORRUPT`] for a BLG that is
+    /// too damaged to be read, [`PdhStatus::LOG_FILE_OPEN_ERROR`] for other failures.
     pub fn of_logs(paths: Vec<PathBuf>) -> Result<Self> {
         let mut first = None;
         let mut file_bytes = 0_u64;
@@ -123,7 +123,8 @@ impl DataSource {
         }
     }
 
-    /// The time range and the number of samples. Of several machines, those of the first one, at whose times records are.
+    /// The time range and the number of samples. For logs of several machines, those of the first
+    /// machine, whose times the records have.
     /// Scans the logs once.
     ///
     /// # Errors
@@ -170,8 +171,8 @@ impl Logs {
 
     /// The contents of the logs, which are scanned once.
     pub(crate) fn scan(&self) -> Result<Arc<Scan>> {
-        let mut known = self.scan.lock().ignore_poison();
-        if let Some(scan) = &*known {
+        let mut cached = self.scan.lock().ignore_poison();
+        if let Some(scan) = &*cached {
             return Ok(Arc::clone(scan));
         }
         let query = self.query();
@@ -179,7 +180,7 @@ impl Logs {
         let (union, _) = query.table(|_| Ok(())).map_err(|error| self.status_of(&error))?;
         let sets = crate::catalogue::of_scan(&union).into();
         let scan = Arc::new(Scan { union, sets, is_one_machine });
-        *known = Some(Arc::clone(&scan));
+        *cached = Some(Arc::clone(&scan));
         Ok(scan)
     }
 

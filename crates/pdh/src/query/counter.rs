@@ -78,7 +78,7 @@ impl QueryCounter {
     pub(super) fn new(id: CounterId, found: FoundCounter, user_data: usize, is_real_time: bool) -> Self {
         let FoundCounter { counter, .. } = &found;
         let kind = CounterKind { counter_type: counter.counter_type, time_base: counter.time_base, scale: 0 };
-        let indexes = ValueIndexes::new(&found.pattern, found.is_wild, !is_real_time);
+        let indexes = ValueIndexes::new(&found.pattern, found.has_wildcard, !is_real_time);
         Self { id, found, kind, user_data, indexes, rows: Vec::new(), status: PdhStatus::ITEM_NOT_VALIDATED }
     }
 
@@ -99,8 +99,8 @@ impl QueryCounter {
     }
 
     /// Whether the instance in the path has wildcards.
-    pub(super) fn is_wild(&self) -> bool {
-        self.found.is_wild
+    pub(super) fn has_wildcard(&self) -> bool {
+        self.found.has_wildcard
     }
 
     /// The values of the only instance: the one in the path, or the only process that publishes the set.
@@ -111,7 +111,7 @@ impl QueryCounter {
     /// instance if several processes publish the set.
     pub(super) fn one(&self) -> Result<Option<&Row>> {
         match self.rows.as_slice() {
-            _ if self.is_wild() && !self.found.is_of_processes => Err(PdhStatus::INVALID_ARGUMENT),
+            _ if self.has_wildcard() && !self.found.selects_all_processes => Err(PdhStatus::INVALID_ARGUMENT),
             [] => Ok(None),
             [row] => Ok(Some(row)),
             _ => Err(PdhStatus::INVALID_INSTANCE),
@@ -213,7 +213,7 @@ impl QueryCounter {
         let status = failed.map_or(missing, |group| group.status);
         self.status = status.into();
         self.rows.clear();
-        if !self.is_wild() {
+        if !self.has_wildcard() {
             let label = self.pattern().path().instance.as_ref().map_or("", |name| name.as_str());
             let instance = Arc::new(Instance::new(None, label, 0));
             let mut row = Row::new(instance);

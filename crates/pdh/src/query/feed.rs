@@ -1,4 +1,4 @@
-//! The source of a query's samples.
+//! Reads the samples of a query: from a machine, or from logs.
 
 use std::sync::{Arc, Mutex};
 
@@ -37,7 +37,7 @@ pub(super) struct LogFeed {
     logs: Arc<Logs>,
     bounds: WindowBounds,
     source: Option<Box<dyn Source>>,
-    is_over: bool,
+    is_at_end: bool,
     selector: Option<Selector>,
     blanks: BlankCells,
 }
@@ -75,7 +75,7 @@ impl Feed {
                 logs: Arc::clone(logs),
                 bounds: WindowBounds::default(),
                 source: None,
-                is_over: false,
+                is_at_end: false,
                 selector: None,
                 blanks: BlankCells::default(),
             })),
@@ -107,7 +107,7 @@ impl Feed {
             end: Some(TimeArgument::Local(end.saturating_add(1))),
         };
         logs.source = None;
-        logs.is_over = false;
+        logs.is_at_end = false;
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl LiveFeed {
 
 impl LogFeed {
     fn next(&mut self, sample: &mut Sample) -> Result<()> {
-        if self.is_over {
+        if self.is_at_end {
             return Err(PdhStatus::NO_MORE_DATA);
         }
         if self.source.is_none() {
@@ -170,11 +170,11 @@ impl LogFeed {
                     return Ok(());
                 }
                 Ok(false) => {
-                    self.is_over = true;
+                    self.is_at_end = true;
                     return Err(PdhStatus::NO_MORE_DATA);
                 }
                 Err(error) => {
-                    self.is_over = true;
+                    self.is_at_end = true;
                     return Err(self.logs.status_of(&error));
                 }
             }

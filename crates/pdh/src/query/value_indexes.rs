@@ -106,7 +106,7 @@ fn key_of(machine: &str, set: &str, counter: &str, has_instances: bool) -> Strin
 /// The indexes of one counter's values.
 pub(super) struct ValueIndexes {
     key: String,
-    is_wild: bool,
+    has_wildcard: bool,
     /// Whether the source is a log. There, a wildcard must also match single-instance groups; a live sample already has a
     /// group for the wildcard.
     pub(super) is_of_logs: bool,
@@ -122,11 +122,11 @@ pub(super) struct ValueIndex {
 }
 
 impl ValueIndexes {
-    pub(super) fn new(pattern: &PathPattern, is_wild: bool, is_of_logs: bool) -> Self {
+    pub(super) fn new(pattern: &PathPattern, has_wildcard: bool, is_of_logs: bool) -> Self {
         let path = pattern.path();
         let machine = path.machine.as_deref().unwrap_or_default();
         let key = key_of(machine, &path.set, &path.counter, path.instance.is_some());
-        Self { key, is_wild, is_of_logs, columns: Vec::new(), values: Vec::new() }
+        Self { key, has_wildcard, is_of_logs, columns: Vec::new(), values: Vec::new() }
     }
 
     /// Updates the indexes after a layout change.
@@ -137,7 +137,7 @@ impl ValueIndexes {
             Change::Columns(layout) => {
                 self.columns.clear();
                 let is_eligible = |column: &&Column| {
-                    !self.is_wild || self.is_of_logs || layout.sets[column.group].extent != Extent::Row
+                    !self.has_wildcard || self.is_of_logs || layout.sets[column.group].extent != Extent::Row
                 };
                 let columns = layout.columns.get(&self.key).into_iter().flatten();
                 self.columns.extend(columns.filter(is_eligible));
@@ -171,7 +171,7 @@ impl ValueIndexes {
             if group.set.extent == Extent::Row { singles.extend(matching) } else { indexes.extend(matching) }
         }
         self.values.clear();
-        if self.is_wild {
+        if self.has_wildcard {
             self.select_all(sample, indexes, singles);
         } else {
             self.select_one(pattern, sample, indexes, singles);

@@ -126,8 +126,8 @@ fn present_rows(counter: &QueryCounter) -> Result<impl Iterator<Item = &Row>> {
     if counter.status() == PdhStatus::ITEM_NOT_VALIDATED {
         return Err(PdhStatus::INVALID_DATA);
     }
-    let is_wild = counter.is_wild();
-    let is_present = move |row: &&Row| !is_wild || row.newer.status != PdhStatus::NO_INSTANCE;
+    let has_wildcard = counter.has_wildcard();
+    let is_present = move |row: &&Row| !has_wildcard || row.newer.status != PdhStatus::NO_INSTANCE;
     Ok(counter.rows.iter().filter(is_present))
 }
 

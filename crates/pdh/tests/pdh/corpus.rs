@@ -1,5 +1,5 @@
 //! Real logs written by Windows, in the folder that the environment variable TACHO_CORPUS names; they are not part of the
-//! repository. Expected values: counter-types, 6.5; the reference of the format, section 14.
+//! repository.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::made::query_of;
 /// A file of the corpus; `None`, with a notice, if TACHO_CORPUS is not set.
 fn corpus(name: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
-        eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
+        eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return None;
     };
     Some(PathBuf::from(folder).join(name))
@@ -26,7 +26,7 @@ fn double(value: Value) -> f64 {
 }
 
 #[test]
-fn a_recording_of_windows() {
+fn a_recording_of_windows_has_the_expected_values() {
     let Some(path) = corpus("BasicPerfCounters.blg") else { return };
     let source = DataSource::of_logs(vec![path]).expect("a log");
     assert_eq!(source.machines(), Ok(vec![r"\\GEORGIS3".to_owned()]));
@@ -75,7 +75,7 @@ fn a_recording_of_windows() {
 }
 
 #[test]
-fn whole_objects_of_windows() {
+fn a_windows_log_of_whole_objects_is_readable() {
     let Some(path) = corpus("SampleLog.blg") else { return };
     let source = DataSource::of_logs(vec![path]).expect("a log");
     assert_eq!(source.time_range().expect("a range").samples, 11);

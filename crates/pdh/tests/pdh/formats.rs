@@ -19,7 +19,7 @@ fn double(formatted: Result<FormattedValue, NoValue>) -> Result<f64, PdhStatus> 
 }
 
 #[test]
-fn vectors() {
+fn formatted_values_match_the_test_vectors() {
     let mut count = 0;
     for line in FORMULAS.lines().filter(|line| !line.starts_with('#') && !line.starts_with("id\t")) {
         let fields: Vec<_> = line.split('\t').collect();
@@ -42,9 +42,9 @@ fn vectors() {
     assert_eq!(count, 113);
 }
 
-/// counter-types 5.2, one case per step, each also with the errors of all later steps.
+/// One case per check, each with input that fails all later checks too.
 #[test]
-fn order_of_checks() {
+fn the_first_failing_check_determines_the_status() {
     let rate = CounterType::BULK_COUNT.0;
     let format = |kind, base, newer: &RawCounter, older: Option<&RawCounter>| {
         format_from_raw(kind, Format::DOUBLE, Some(base), newer, older).map(|value| value.value)
@@ -87,7 +87,7 @@ fn order_of_checks() {
     assert!(format_from_raw(CounterType::RAWCOUNT.0, Format::DOUBLE, None, &raw(1, 0), None).is_ok());
 }
 
-/// counter-types 5.1: every code has Windows' value and name, and the same in both crates.
+/// Every code has Windows' value and name, and the same value in both crates.
 #[test]
 fn status_codes() {
     let codes = [
@@ -135,7 +135,7 @@ fn status_codes() {
 }
 
 #[test]
-fn flags_of_a_format() {
+fn a_format_has_exactly_one_number_type() {
     let format = Format::from_flags;
     for number in [flags::LONG, flags::DOUBLE, flags::LARGE] {
         for more in [0, flags::NOSCALE, flags::TIMES_1000, flags::NOCAP100, flags::NOSCALE | flags::NOCAP100]
@@ -151,7 +151,7 @@ fn flags_of_a_format() {
     }
 }
 
-/// counter-types 5.5 to 5.7.
+/// The cap at 100, the scale factor, and the conversion to integers.
 #[test]
 fn cap_scale_and_conversion() {
     let kind = |counter_type, scale| CounterKind { counter_type, time_base: 1, scale };
@@ -189,7 +189,7 @@ fn article() -> (CounterKind, Vec<RawCounter>) {
     (kind, entries)
 }
 
-/// counter-types 6.4: the averages article.
+/// The example of Microsoft's article about averages of counters.
 #[test]
 fn statistics_of_the_article() {
     let (kind, entries) = article();
@@ -243,7 +243,7 @@ fn statistics_of_ranges() {
 }
 
 #[test]
-fn statistics_of_wrong_arguments() {
+fn statistics_refuse_invalid_arguments() {
     let (kind, entries) = article();
     let refused = |kind: &CounterKind, first, entries: &[RawCounter]| {
         compute_statistics(kind, Format::DOUBLE, first, entries).expect_err("refused")

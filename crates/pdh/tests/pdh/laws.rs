@@ -51,7 +51,7 @@ fn value_of(raw: &RawCounter) -> RawValue {
 
 proptest! {
     #[test]
-    fn values_are_those_of_the_formulas(
+    fn formatted_values_agree_with_the_formulas(
         counter_type in counter_type(),
         time_base in number(),
         scale in -7_i8..=7,
@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn a_parsed_path_can_be_made_again(
+    fn parsed_paths_round_trip(
         machine in prop::option::of("[A-Za-z0-9._-]{1,8}"),
         object in "[A-Za-z .:%#]{1,12}",
         instance in prop::option::of(r"[A-Za-z0-9 .:,/#\\_*?\[\]-]{1,16}"),
@@ -166,7 +166,7 @@ proptest! {
 
     /// A made path is parsed to the same parts, or making it fails.
     #[test]
-    fn a_made_path_is_parsed_to_the_same_parts(
+    fn made_paths_round_trip(
         machine in prop::option::of(".{0,6}"),
         object in ".{0,8}",
         parent in prop::option::of("[a-z]{1,4}"),
@@ -195,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn formats_are_one_number(bits in prop_oneof![any::<u32>(), (0..16_u32).prop_map(|bit| 1 << bit)]) {
+    fn accepted_formats_have_exactly_one_number_type(bits in prop_oneof![any::<u32>(), (0..16_u32).prop_map(|bit| 1 << bit)]) {
         if let Ok(format) = Format::from_flags(bits) {
             prop_assert_eq!(format.flags(), bits);
             prop_assert_eq!((bits & 0x700).count_ones(), 1);

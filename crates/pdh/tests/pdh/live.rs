@@ -1,4 +1,4 @@
-//! Queries over a machine: pdh-tools 1.4, counter-types 5.
+//! Queries of a machine.
 
 use tachograph_pdh::{
     CounterId, DataSource, Format, FormattedValue, LogHandle, NoValue, PdhStatus, Query, Value, flags,
@@ -42,9 +42,9 @@ fn handles_can_be_used_by_any_thread() {
     is_sync::<DataSource>();
 }
 
-/// PdhAddCounter's and PdhAddEnglishCounter's row of the table.
+/// The documented behaviour of PdhAddCounter and PdhAddEnglishCounter.
 #[test]
-fn adding() {
+fn adding_counters_returns_the_documented_statuses() {
     let machine = Machine::new();
     let mut query = Query::open(&machine.source, 0);
     for (path, status) in [
@@ -82,7 +82,7 @@ fn adding() {
 
 /// Types of two samples have no value after the first collection, types of one have; before it there are no values.
 #[test]
-fn first_collections() {
+fn values_after_the_first_collections() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[
         r"\System\Context Switches/sec",
@@ -130,7 +130,7 @@ fn first_collections() {
 }
 
 #[test]
-fn counters_that_go_backwards() {
+fn counters_that_go_backwards_are_errors() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[r"\System\Context Switches/sec"]);
     query.collect().expect("a value");
@@ -143,9 +143,9 @@ fn counters_that_go_backwards() {
     assert_eq!(value(&query, ids[0]), Ok(0.0));
 }
 
-/// PdhCollectQueryData's row of the table.
+/// The documented behaviour of PdhCollectQueryData.
 #[test]
-fn nothing_to_collect() {
+fn collect_returns_no_data_without_values() {
     let machine = Machine::new();
     let mut query = Query::open(&machine.source, 0);
     assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
@@ -172,7 +172,7 @@ fn nothing_to_collect() {
 }
 
 #[test]
-fn arrays() {
+fn arrays_have_one_item_per_instance() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[
         r"\Process(*)\Ticks/sec",
@@ -220,9 +220,9 @@ fn arrays() {
     assert!(array(&query, ids[0]).expect("values").contains(&("awk".to_owned(), 0, none)));
 }
 
-/// counter-types 5.9: a pair is of one instance, whatever its index, also if counters are added in between.
+/// Two samples are paired only if they are of the same instance. Adding counters between the samples changes no pair.
 #[test]
-fn pairs_are_of_one_instance() {
+fn only_samples_of_the_same_instance_are_paired() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[r"\Process(bash)\Ticks/sec"]);
     machine.after(1, |values| {
@@ -243,7 +243,7 @@ fn pairs_are_of_one_instance() {
 }
 
 #[test]
-fn properties_of_a_counter() {
+fn counters_report_their_properties() {
     let machine = Machine::new();
     let mut query = Query::open(&machine.source, 11);
     assert!(query.is_real_time() && query.source().log_paths().is_empty());
@@ -299,7 +299,7 @@ fn properties_of_a_counter() {
 
 /// A set with one instance that programs publish: the path without an instance selects the only program.
 #[test]
-fn sets_of_one_process() {
+fn the_instance_can_be_omitted_for_sets_published_by_one_process() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[r"\Shop\Sales", r"\Shop(shop)\Sales", r"\System\System Up Time"]);
     query.collect().expect("values");
@@ -320,7 +320,7 @@ fn sets_of_one_process() {
 
 /// Sets that appear and disappear.
 #[test]
-fn a_machine_whose_sets_change() {
+fn sets_that_appear_later_are_found() {
     let machine = Machine::new();
     machine.without(&["Shop"]);
     let mut query = Query::open(&machine.source, 0);
@@ -344,7 +344,7 @@ fn a_machine_whose_sets_change() {
 
 /// Wildcards are expanded for every sample.
 #[test]
-fn instances_that_appear_later() {
+fn instances_that_appear_later_get_values() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[r"\Process(*)\ID Process"]);
     for count in 3..20 {

@@ -36,7 +36,7 @@ fn made(folder: &Path, name: &str, log_type: u32) -> DataSource {
 }
 
 #[test]
-fn values_and_times() {
+fn records_have_the_values_and_times_of_their_samples() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in TYPES {
         let source = made(folder.path(), name, log_type);
@@ -70,7 +70,7 @@ fn values_and_times() {
 
 /// The counter type in text logs: values are already formatted, so one sample is enough.
 #[test]
-fn kinds_of_counters() {
+fn counters_keep_their_types_in_logs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = r"\System\Context Switches/sec";
     let kind = |name, log_type| {
@@ -84,7 +84,7 @@ fn kinds_of_counters() {
 }
 
 #[test]
-fn instances_in_logs() {
+fn instances_of_logs_can_be_selected() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in TYPES {
         let source = made(folder.path(), name, log_type);
@@ -117,7 +117,7 @@ fn instances_in_logs() {
 
 /// A column of a text log belongs to one instance: a blank cell is an instance without a value.
 #[test]
-fn blank_cells() {
+fn blank_cells_are_invalid_values() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("blank.csv");
     let text = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\A\\P(a)\\X\",\"\\\\A\\P((b)\\X\",\"\\\\A\\M\\Y\"\r\n\
@@ -163,7 +163,7 @@ fn blank_cells() {
 }
 
 #[test]
-fn time_ranges() {
+fn time_ranges_restrict_and_rewind_a_query() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = made(folder.path(), "a.blg", 8);
     let (mut query, ids) = query_of(&source, &[r"\System\Context Switches/sec"]);
@@ -273,7 +273,7 @@ fn logs_of_two_machines() {
 
 /// Only logs of whole objects have V1 indexes.
 #[test]
-fn indexes_of_names() {
+fn names_have_indexes_only_in_logs_of_whole_objects() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = made(folder.path(), "a.blg", 8);
     assert_eq!(source.name_by_index(None, 6), Err(PdhStatus::STRING_NOT_FOUND));
@@ -300,9 +300,9 @@ fn counters_can_be_added_between_collections() {
     assert_eq!(value, Value::Double(50.0));
 }
 
-/// PdhOpenQuery's row of the table, and other files that are not logs.
+/// The documented behaviour of PdhOpenQuery, and other files that are not logs.
 #[test]
-fn files_that_are_not_logs() {
+fn files_that_are_not_logs_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let status = |name: &str, bytes: Option<&[u8]>| {
         let path = folder.path().join(name);
@@ -324,7 +324,7 @@ fn files_that_are_not_logs() {
 
 /// A log that was truncated by a crash has its complete samples.
 #[test]
-fn damaged_logs() {
+fn truncated_logs_do_not_panic() {
     let folder = tempfile::tempdir().expect("a folder");
     let bytes = std::fs::read(&made(folder.path(), "a.blg", 8).log_paths()[0]).expect("it can be read");
     for cut in (0..bytes.len()).step_by(997).chain([bytes.len() - 1]) {
@@ -339,7 +339,7 @@ fn damaged_logs() {
 }
 
 #[test]
-fn raw_records() {
+fn raw_records_are_those_of_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in TYPES {
         let source = made(folder.path(), name, log_type);

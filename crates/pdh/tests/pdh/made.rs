@@ -166,7 +166,7 @@ fn registry_of(name: &str, clock: &Clock, values: &Arc<Mutex<Values>>, without: 
     let mut registry = Registry::new(name, clock.clone());
     for (info, fill) in sets().into_iter().filter(|(info, _)| !without.contains(&&*info.name)) {
         let made = Made { info: Arc::new(info), values: Arc::clone(values), fill };
-        registry.register(Box::new(made)).expect("new and whole");
+        registry.register(Box::new(made)).expect("a new, complete set");
     }
     Arc::new(registry)
 }

@@ -1,4 +1,4 @@
-//! Listing objects: pdh-tools 1.4, PdhEnumObjectItems.
+//! Listing counter sets, counters and instances, as PdhEnumObjects and PdhEnumObjectItems do.
 
 use tachograph_pdh::{ObjectItems, PdhStatus};
 
@@ -9,7 +9,7 @@ fn texts(names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn of_a_machine() {
+fn objects_of_a_machine_are_listed() {
     let source = Machine::new().source;
     assert_eq!(source.machines(), Ok(texts(&[r"\\MADE"])));
     let all = texts(&["System", "Processor", "Process", "LogicalDisk", "Thread", "Empty", "Shop"]);
@@ -42,7 +42,7 @@ fn of_a_machine() {
 }
 
 #[test]
-fn of_a_log() {
+fn objects_of_a_log_are_listed() {
     let folder = tempfile::tempdir().expect("a folder");
     let machine = Machine::new();
     for (name, number) in [("a.blg", 8), ("a.csv", 1), ("a.tsv", 2)] {

@@ -1,4 +1,4 @@
-//! Splitting, checking and expanding paths: pdh-tools 1.3 and 1.4.
+//! Splitting, checking and expanding paths.
 
 use tachograph_pdh::{
     InstanceElements, NO_EXPAND_COUNTERS, NO_EXPAND_INSTANCES, PathElements, PdhStatus, REFRESH_COUNTERS,
@@ -22,7 +22,7 @@ fn elements(parts: [Option<&str>; 5], index: u32) -> PathElements {
 
 /// The ten documented shapes.
 #[test]
-fn shapes() {
+fn all_documented_forms_of_paths_round_trip() {
     for machine in [None, Some("web1")] {
         let shapes: [(&str, Option<&str>, Option<&str>, u32); 5] = [
             ("(p/i#2)", Some("p"), Some("i"), 2),
@@ -42,7 +42,7 @@ fn shapes() {
 }
 
 #[test]
-fn parsing_refuses() {
+fn malformed_paths_are_refused() {
     assert_eq!(parse_counter_path("", 0), Err(PdhStatus::INVALID_ARGUMENT));
     assert_eq!(parse_counter_path(r"\a\b", 1), Err(PdhStatus::NOT_IMPLEMENTED));
     for wrong in
@@ -53,7 +53,7 @@ fn parsing_refuses() {
 }
 
 #[test]
-fn making() {
+fn make_counter_path_checks_its_parts() {
     let whole = elements([Some(r"\\web1"), Some("O"), Some("p"), Some("i"), Some("C")], 1);
     assert_eq!(make_counter_path(&whole, 0), Ok(r"\\web1\O(p/i#1)\C".to_owned()));
     // Without an instance, parent and index are ignored.
@@ -76,7 +76,7 @@ fn making() {
 }
 
 #[test]
-fn instances() {
+fn instance_names_are_split() {
     let parts = |parent: Option<&str>, name: &str, index| {
         Ok(InstanceElements { parent: parent.map(str::to_owned), name: name.to_owned(), index })
     };
@@ -97,9 +97,9 @@ fn instances() {
     assert_eq!(parse_instance_name(&"x".repeat(260)), Err(PdhStatus::INVALID_INSTANCE));
 }
 
-/// PdhValidatePath's row of the table.
+/// The documented behaviour of PdhValidatePath.
 #[test]
-fn validating() {
+fn validate_path_returns_the_documented_statuses() {
     let machine = Machine::new();
     let validate = |path: &str| machine.source.validate_path(path).err().unwrap_or(PdhStatus::SUCCESS);
     assert_eq!(validate(""), PdhStatus::INVALID_ARGUMENT);
@@ -123,7 +123,7 @@ fn validating() {
 }
 
 #[test]
-fn expanding() {
+fn wildcards_expand_to_existing_paths() {
     let machine = Machine::new();
     let expand = |path: &str, flags| machine.source.expand_wild_card_path(path, flags);
     let paths = |texts: &[&str]| Ok(texts.iter().map(ToString::to_string).collect::<Vec<_>>());
@@ -183,7 +183,7 @@ fn expanding() {
 
 /// An expanded path can be added, parsed and made again, whatever the name of a process.
 #[test]
-fn expanded_paths_are_paths() {
+fn expanded_paths_can_be_added_and_parsed() {
     let machine = Machine::new();
     let names = ["(abc", "q)", "a)b", "((", "(sd-pam)"];
     machine.after(1, |values| {
@@ -203,7 +203,7 @@ fn expanded_paths_are_paths() {
 
 /// Over a log, paths are those of the log, including its machine.
 #[test]
-fn expanding_over_a_log() {
+fn paths_of_a_log_include_its_machine() {
     let folder = tempfile::tempdir().expect("a folder");
     let paths = [r"\Process(*)\Ticks/sec", r"\System\System Up Time"];
     let log = Machine::new().log(&folder.path().join("a.blg"), 8, &paths);

@@ -14,7 +14,7 @@ fn open(path: &Path, bits: u32, log_type: u32, query: &Query) -> Result<LogHandl
 }
 
 #[test]
-fn numbers_of_types() {
+fn log_types_have_their_codes() {
     for number in 0..=8 {
         assert_eq!(LogType::from_code(number).map(LogType::code), Some(number));
     }
@@ -22,7 +22,7 @@ fn numbers_of_types() {
 }
 
 #[test]
-fn arguments() {
+fn invalid_arguments_of_open_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a");
     let machine = Machine::new();
@@ -59,7 +59,7 @@ fn arguments() {
 }
 
 #[test]
-fn written_and_read() {
+fn written_logs_round_trip() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in [("a.blg", LogType::Binary), ("a.csv", LogType::Csv), ("a.tsv", LogType::Tsv)] {
         let path = Machine::new().log(&folder.path().join(name), log_type.code(), &PATHS);
@@ -85,9 +85,9 @@ fn written_and_read() {
     }
 }
 
-/// PdhUpdateLog's row of the table: one record per call, a comment that is not empty.
+/// The documented behaviour of PdhUpdateLog: one record per call, a comment that is not empty.
 #[test]
-fn updating() {
+fn update_writes_one_record_per_call() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.tsv");
     let machine = Machine::new();
@@ -112,7 +112,7 @@ fn updating() {
 }
 
 #[test]
-fn appending() {
+fn appended_records_must_match_the_log() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in [("a.blg", 8), ("a.csv", 1)] {
         let path = folder.path().join(name);
@@ -158,7 +158,7 @@ fn appending() {
 }
 
 #[test]
-fn limits() {
+fn the_size_of_logs_is_limited() {
     let folder = tempfile::tempdir().expect("a folder");
     let machine = Machine::new();
     let (mut query, _) = machine.query(&PATHS);
@@ -195,7 +195,7 @@ fn limits() {
 
 /// From log to log: only the counters of the query, every record, raw values as they were.
 #[test]
-fn from_log_to_log() {
+fn a_query_of_a_log_can_be_written_to_a_log() {
     let folder = tempfile::tempdir().expect("a folder");
     let machine = Machine::new();
     let wide = [PATHS[0], PATHS[1], r"\LogicalDisk(/)\% Free Space"];
