@@ -120,23 +120,23 @@ export function address(name, parameters = {}) {
   return `/api/${name}${text ? `?${text}` : ""}`;
 }
 
-const of = (id, rest = "") => `sources/${encodeURIComponent(id)}${rest}`;
+const sourcePath = (id, rest = "") => `sources/${encodeURIComponent(id)}${rest}`;
 
 export const sources = () => json(address("sources"));
-export const source = (id) => json(address(of(id)));
-export const sets = (id) => json(address(of(id, "/sets")));
-export const instances = (id, set) => json(address(of(id, "/instances"), { set }));
+export const source = (id) => json(address(sourcePath(id)));
+export const sets = (id) => json(address(sourcePath(id, "/sets")));
+export const instances = (id, set) => json(address(sourcePath(id, "/instances"), { set }));
 export const openLog = (log) =>
   json(address("sources"), { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ log }) });
-export const closeSource = (id) => request(address(of(id)), { method: "DELETE" });
+export const closeSource = (id) => request(address(sourcePath(id)), { method: "DELETE" });
 
-/** The counters of a source over a range, reduced to columns. Bounds are RFC 3339 texts, or null for the whole. */
+/** The counters of a source over a range, reduced to columns. Bounds are RFC 3339 strings, or null for the whole source. */
 export const series = (id, { paths, begin, end, columns }, signal) =>
-  json(address(of(id, "/series"), { path: paths, begin, end, columns }), { signal });
+  json(address(sourcePath(id, "/series"), { path: paths, begin, end, columns }), { signal });
 
 /** The name and the bytes of an export. `except` are paths of single counters that are excluded. */
 export async function exported(id, { paths, except, begin, end, format }) {
-  const response = await request(address(of(id, "/export"), { path: paths, except, begin, end, format }));
+  const response = await request(address(sourcePath(id, "/export"), { path: paths, except, begin, end, format }));
   const name = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
   return { name: name ?? `selection.${format}`, blob: await response.blob() };
 }

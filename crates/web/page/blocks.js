@@ -46,7 +46,7 @@ function usualDistance(times, values) {
  * are more than an interval apart; otherwise it becomes undefined (the line continues).
  */
 export function withGaps(times, values, interval) {
-  const most = JOINED * (interval ?? usualDistance(times, values));
+  const max = JOINED * (interval ?? usualDistance(times, values));
   const filled = values.slice();
   let row = 0;
   while (row < filled.length) {
@@ -56,7 +56,7 @@ export function withGaps(times, values, interval) {
     }
     const from = row;
     while (row < filled.length && filled[row] === null) row += 1;
-    const isJoined = from === 0 || row === filled.length || times[row] - times[from - 1] <= most;
+    const isJoined = from === 0 || row === filled.length || times[row] - times[from - 1] <= max;
     if (isJoined) filled.fill(undefined, from, row);
   }
   return filled;
@@ -106,8 +106,8 @@ function placed(values, rows, length, factor) {
   return all;
 }
 
-/** The row with the value nearest to a moment, at most `most` seconds away, or -1. */
-export function nearestRow(block, line, at, most) {
+/** The row with the value nearest to a moment, at most `max` seconds away, or -1. */
+export function nearestRow(block, line, at, max) {
   const { times } = block;
   let low = 0;
   let high = times.length;
@@ -117,7 +117,7 @@ export function nearestRow(block, line, at, most) {
     else high = middle;
   }
   let best = -1;
-  let distance = most;
+  let distance = max;
   for (let row = low; row < times.length && times[row] - at <= distance; row += 1) {
     if (line.average[row] === null || line.average[row] === undefined) continue;
     [best, distance] = [row, times[row] - at];

@@ -23,7 +23,7 @@ export function factorOf(line) {
 }
 
 /** The data of the chart and its pictures: joined times, columns with styles, and both ranges. */
-export function sceneOf(data, mostMarks) {
+export function sceneOf(data, maxTicks) {
   const { times, columns } = joined(data.blocks, (line) => !entry(line.key).isHidden, factorOf);
   let [low, high] = [Infinity, -Infinity];
   const take = (values) => {
@@ -41,7 +41,7 @@ export function sceneOf(data, mostMarks) {
   }
   // Highlighted lines are drawn on top.
   columns.sort((one, other) => Boolean(one.style.isHighlighted) - Boolean(other.style.isHighlighted));
-  const range = state.axis === "100" ? [0, 100] : valueRange(low, high, mostMarks);
+  const range = state.axis === "100" ? [0, 100] : valueRange(low, high, maxTicks);
   return { times, columns, low: range[0], high: range[1], begin: data.begin, end: data.end, zone: data.zone };
 }
 

@@ -35,11 +35,11 @@ export function setUpControls(page) {
 }
 
 /** A field for a whole number. Values out of range are marked and ignored. */
-function number(name, least, most) {
+function number(name, min, max) {
   const field = byId(`${name}-field`);
   field.addEventListener("change", () => {
     const value = Number(field.value);
-    if (Number.isInteger(value) && value >= least && value <= most) change({ [name]: value, frozen: null, range: null });
+    if (Number.isInteger(value) && value >= min && value <= max) change({ [name]: value, frozen: null, range: null });
     else field.reportValidity();
   });
 }

@@ -1,19 +1,19 @@
-// Creating elements. Texts from logs and servers become text nodes, never HTML, and bidirectional control characters are
+// Creating elements. Strings from logs and servers become text nodes, never HTML, and bidirectional control characters are
 // escaped.
 
 import { visible } from "./visible.js";
 
-/** Attributes with visible text. */
-const READ = new Set(["title", "aria-label"]);
+/** Attributes whose values are shown or read to users. */
+const SHOWN_ATTRIBUTES = new Set(["title", "aria-label"]);
 const shown = (child) => (child instanceof Node ? child : visible(child));
 
-/** Creates an element with attributes, listeners (`onclick: ...`) and children (elements, texts or null). */
+/** Creates an element with attributes, listeners (`onclick: ...`) and children (elements, strings or null). */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : READ.has(key) ? visible(value) : value);
+    else made.setAttribute(key, value === true ? "" : SHOWN_ATTRIBUTES.has(key) ? visible(value) : value);
   }
   made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map(shown));
   return made;
@@ -32,7 +32,7 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Sets a text if it differs, so that screen readers and selections are not disturbed. */
+/** Sets the text of an element if it differs, so that screen readers and selections are not disturbed. */
 export function setText(target, text) {
   const now = visible(text);
   if (target.textContent !== now) target.textContent = now;

@@ -16,7 +16,7 @@ function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-/** Saves the visible counters and range, one file per source. `bordersOf(source)` returns RFC 3339 texts. */
+/** Saves the visible counters and range, one file per source. `bordersOf(source)` returns RFC 3339 strings. */
 export async function saveSelection(data, format, bordersOf) {
   for (const block of data.blocks) {
     const isHidden = (line) => entry(line.key).isHidden;

@@ -8,7 +8,7 @@ import { seconds } from "./time.js";
 /** Precision of times, in seconds. */
 const NOISE = 0.001;
 
-/** The blocks of the frozen range: the whole, and the part that was shown last. */
+/** The blocks of frozen live data: one of the whole frozen range, and one of the part of it that was shown last. */
 export class FrozenBlocks {
   constructor() {
     this.frozen = "";

@@ -9,7 +9,7 @@ import { valueMarks, valueRange } from "./ticks.js";
 import { shownValue } from "./values.js";
 
 /** The bars and their axis: `{bars: [{line, value, height}], low, high}`. */
-export function barsOf(lines, mostMarks) {
+export function barsOf(lines, maxTicks) {
   const bars = lines
     .filter((line) => !entry(line.key).isHidden)
     .map((line) => {
@@ -17,7 +17,7 @@ export function barsOf(lines, mostMarks) {
       return { line, value, height: value === null ? null : value * factorOf(line) };
     });
   const heights = bars.map((bar) => bar.height).filter((height) => height !== null);
-  const [low, high] = state.axis === "100" ? [0, 100] : valueRange(Math.min(...heights), Math.max(...heights), mostMarks);
+  const [low, high] = state.axis === "100" ? [0, 100] : valueRange(Math.min(...heights), Math.max(...heights), maxTicks);
   return { bars, low, high };
 }
 
@@ -25,13 +25,13 @@ export function barsOf(lines, mostMarks) {
 export function drawHistogram(place, lines, onSelect) {
   const width = Math.max(200, place.clientWidth);
   const height = Math.max(120, place.clientHeight);
-  const most = Math.max(2, Math.floor(height / 45));
-  const { bars, low, high } = barsOf(lines, most);
+  const max = Math.max(2, Math.floor(height / 45));
+  const { bars, low, high } = barsOf(lines, max);
   const [left, right, top, bottom] = [64, 12, 22, 16];
   const down = (value) => top + (height - top - bottom) * (1 - (Math.max(low, Math.min(high, value)) - low) / (high - low));
   const across = (width - left - right) / Math.max(1, bars.length);
   const picture = drawing("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", class: "histogram-picture" });
-  for (const { at, label } of valueMarks(low, high, most)) {
+  for (const { at, label } of valueMarks(low, high, max)) {
     picture.append(
       drawing("line", { class: "grid-line", x1: left, x2: width - right, y1: down(at), y2: down(at) }),
       drawing("text", { class: "axis-text", x: left - 8, y: down(at) + 4, "text-anchor": "end" }, label),

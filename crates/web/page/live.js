@@ -54,7 +54,7 @@ export class LiveFeed {
     } catch (problem) {
       if (generation !== this.generation) return;
       this.onProblem(problem);
-      // A repetition would fail too: the paths must change.
+      // Retrying fails until the paths change.
       if ([400, 413, 414].includes(problem.status)) {
         this.stop();
         this.onState("refused");
@@ -226,7 +226,7 @@ export class LiveFeed {
     }
   }
 
-  /** The window in requests, in whole milliseconds, the last sample included. */
+  /** The window for requests: rounded outward to whole milliseconds, including the last sample. */
   borders() {
     const begin = ticksOfSeconds(this.block.begin);
     const end = ticksOfSeconds(Math.ceil(this.block.end * 1000) / 1000) + 10000n;

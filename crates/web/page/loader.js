@@ -61,7 +61,7 @@ export class Loader {
     return { begin: Math.min(...spans.map((span) => span.begin)), end: Math.max(...spans.map((span) => span.end)) };
   }
 
-  /** The visible range in the time of a source, as RFC 3339 texts; null for the whole log. */
+  /** The visible range in the time of a source, as RFC 3339 strings; null for the whole log. */
   bordersOf(source) {
     const isLive = source.kind === "live";
     if (isLive && this.isRunning()) {

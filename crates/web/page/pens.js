@@ -1,4 +1,4 @@
-// Drawing pictures: one pen writes SVG, the other draws on a canvas. Both draw lines, areas, boxes and texts.
+// Drawing pictures: one pen writes SVG, the other draws on a canvas. Both draw lines, areas, boxes and text.
 
 import { visible } from "./visible.js";
 

@@ -16,7 +16,7 @@ const PLOT = { left: 70, top: 44, width: WIDTH - 70 - 20, height: 420 };
 const ROW = 20;
 const MAX_ROWS = 60;
 
-/** The height of the picture with n counters in its legend. */
+/** The size of the picture with these counters in its legend. */
 export function pictureSize(lines) {
   const rows = Math.min(lines.length, MAX_ROWS) + (lines.length > MAX_ROWS ? 1 : 0);
   return { width: WIDTH, height: PLOT.top + PLOT.height + 62 + ROW * (rows + 1) + 12 };

@@ -4,7 +4,7 @@
  * The counters that contain all words of `text`, with their set; the best first: in the counter's name, then in the names of
  * set and counter, then in the help.
  */
-export function search(all, text, most) {
+export function search(all, text, max) {
   const words = text.toLowerCase().split(/[\s\\()*]+/).filter(Boolean);
   if (!words.length) return { found: [], total: 0 };
   const ranks = [[], [], []];
@@ -19,5 +19,5 @@ export function search(all, text, most) {
     }
   }
   const found = ranks.flat();
-  return { found: found.slice(0, most), total: found.length };
+  return { found: found.slice(0, max), total: found.length };
 }

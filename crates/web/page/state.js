@@ -141,9 +141,9 @@ export function toFragment(nameOf) {
 export function fromFragment(fragment, idOf) {
   const text = new URLSearchParams(fragment);
   const one = (key, allowed, usual) => (allowed.includes(text.get(key)) ? text.get(key) : usual);
-  const number = (key, least, most, usual) => {
+  const number = (key, min, max, usual) => {
     const value = Number(text.get(key));
-    return text.has(key) && Number.isInteger(value) && value >= least && value <= most ? value : usual;
+    return text.has(key) && Number.isInteger(value) && value >= min && value <= max ? value : usual;
   };
   const missing = [];
   const renamed = new Map();

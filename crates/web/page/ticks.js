@@ -8,35 +8,35 @@ const STEPS_OF_TIME = [
   10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000,
 ];
 
-/** A round step (1, 2 or 5 times a power of ten) that divides `length` into at most `most` parts. */
-export function roundStep(length, most) {
-  const least = length / Math.max(1, most);
-  const power = 10 ** Math.floor(Math.log10(least));
-  for (const factor of [1, 2, 5, 10]) if (factor * power >= least * (1 - 1e-9)) return factor * power;
+/** A round step (1, 2 or 5 times a power of ten) that divides `length` into at most `max` parts. */
+export function roundStep(length, max) {
+  const min = length / Math.max(1, max);
+  const power = 10 ** Math.floor(Math.log10(min));
+  for (const factor of [1, 2, 5, 10]) if (factor * power >= min * (1 - 1e-9)) return factor * power;
   return 10 * power;
 }
 
 /** The ticks of a value axis: `{at, label}` each. */
-export function valueMarks(low, high, most) {
+export function valueMarks(low, high, max) {
   if (!(high > low)) return [];
-  const step = roundStep(high - low, most);
+  const step = roundStep(high - low, max);
   const first = Math.ceil(low / step - 1e-9);
   // Doubles that cannot distinguish the steps have no ticks.
-  if (!Number.isSafeInteger(first + most)) return [];
+  if (!Number.isSafeInteger(first + max)) return [];
   const marks = [];
-  for (let index = first; index * step <= high + step * 1e-9 && index <= first + most; index += 1) {
+  for (let index = first; index * step <= high + step * 1e-9 && index <= first + max; index += 1) {
     marks.push({ at: index * step, label: axisFigure(index * step, step) });
   }
   return marks;
 }
 
 /** The range of a value axis: round bounds, zero included. */
-export function valueRange(low, high, most) {
+export function valueRange(low, high, max) {
   if (!(high >= low)) return [0, 100];
   const bottom = Math.min(0, low);
   const top = Math.max(0, high);
   if (top === bottom) return [0, 1];
-  const step = roundStep((top - bottom) * 1.04, most);
+  const step = roundStep((top - bottom) * 1.04, max);
   return [Math.floor(bottom / step + 1e-9) * step, Math.ceil(top / step - 1e-9) * step];
 }
 
@@ -49,16 +49,16 @@ function momentOf(local, ahead, zone) {
 }
 
 /** The ticks of a time axis. `zone` is null if the axis counts seconds from the start. */
-export function timeMarks(begin, end, most, zone) {
+export function timeMarks(begin, end, max, zone) {
   if (!(end > begin)) return [];
-  const least = (end - begin) / Math.max(1, most);
+  const min = (end - begin) / Math.max(1, max);
   const longest = STEPS_OF_TIME.at(-1);
-  const step = STEPS_OF_TIME.find((size) => size >= least) ?? longest * Math.ceil(least / longest);
+  const step = STEPS_OF_TIME.find((size) => size >= min) ?? longest * Math.ceil(min / longest);
   let ahead = zone ? zone.offsetAt(begin) * 60 : 0;
   const first = Math.ceil((begin + ahead) / step - 1e-9);
   const marks = [];
   let day = null;
-  for (let index = first; index <= first + most; index += 1) {
+  for (let index = first; index <= first + max; index += 1) {
     const at = zone ? momentOf(index * step, ahead, zone) : index * step;
     if (at > end) break;
     // Skipped hours have no ticks.

@@ -1,13 +1,13 @@
-// Times: RFC 3339 texts with seven decimals, units of 100 ns, seconds for charts; time zones.
+// Times: RFC 3339 strings with seven decimals, units of 100 ns, seconds for charts; time zones.
 
-/** Units of 100 ns since 1970 of an RFC 3339 text in UTC, exact. */
+/** Parses an RFC 3339 string in UTC; returns the exact units of 100 ns since 1970. */
 export function ticksOf(text) {
   const parts = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,7})\d*)?Z$/.exec(text);
   if (!parts) return BigInt(Date.parse(text)) * 10000n;
   return BigInt(Date.parse(`${parts[1]}Z`)) * 10000n + BigInt((parts[2] ?? "").padEnd(7, "0"));
 }
 
-/** The RFC 3339 text of units of 100 ns since 1970. */
+/** Formats units of 100 ns since 1970 as an RFC 3339 string. */
 export function textOf(ticks) {
   let milliseconds = ticks / 10000n;
   if (ticks % 10000n < 0n) milliseconds -= 1n;
@@ -15,12 +15,12 @@ export function textOf(ticks) {
   return new Date(Number(milliseconds)).toISOString().replace("Z", `${rest}Z`);
 }
 
-/** Seconds in units of 100 ns, rounded to milliseconds. */
+/** Converts seconds to units of 100 ns, rounded to milliseconds. */
 export function ticksOfSeconds(seconds) {
   return BigInt(Math.round(seconds * 1000)) * 10000n;
 }
 
-/** Seconds since 1970 of units of 100 ns. */
+/** Converts units of 100 ns since 1970 to seconds. */
 export function secondsOf(ticks) {
   return Number(ticks) / 1e7;
 }
@@ -31,7 +31,7 @@ export function wholeMilliseconds(begin, end) {
   return [below(begin), -below(-end)];
 }
 
-/** Seconds since 1970 of an RFC 3339 text; null stays null. */
+/** Parses an RFC 3339 string; returns seconds since 1970. Null stays null. */
 export function seconds(text) {
   return text === null || text === undefined ? null : secondsOf(ticksOf(text));
 }

@@ -94,7 +94,7 @@ export function watchPointer(plot, { view, whole, onChoose, onClick, onHold }) {
     try {
       surface.setPointerCapture(event.pointerId);
     } catch {
-      // The pointer has ended.
+      // The pointer was released before the event was handled.
     }
     if (pointers.size === 1) {
       from = leftOf(event);

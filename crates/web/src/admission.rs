@@ -43,9 +43,9 @@ struct Limits {
     /// Of all clients.
     total: usize,
     /// Of one client.
-    of_client: usize,
+    per_client: usize,
     /// Of one client, idle for more than [`MIN_IDLE`].
-    idle: usize,
+    idle_per_client: usize,
 }
 
 /// The open connections.
@@ -91,7 +91,8 @@ impl Admission {
     /// Admits up to `total` connections. One client can have up to three quarters of them, and up to an eighth of them
     /// idle.
     pub(crate) fn new(total: usize) -> Arc<Self> {
-        let limits = Limits { total, of_client: (total - total / 4).max(1), idle: (total / 8).max(1) };
+        let limits =
+            Limits { total, per_client: (total - total / 4).max(1), idle_per_client: (total / 8).max(1) };
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
@@ -119,19 +120,19 @@ impl State {
         let Connections { open, idle } = self.clients.entry(client).or_default();
         // Connections that are being closed still count as open.
         let (mut own, mut all) = (*open, self.open);
-        while idle.len() >= limits.idle || own >= limits.of_client {
+        while idle.len() >= limits.idle_per_client || own >= limits.per_client {
             if !close_oldest(idle, now) {
                 break;
             }
             own = own.saturating_sub(1);
             all = all.saturating_sub(1);
         }
-        if own >= limits.of_client {
+        if own >= limits.per_client {
             return None;
         }
         if all >= limits.total {
-            // Only clients with a connection that has been idle for long, so that a client with fresh ones does not
-            // shield others.
+            // Considers only clients with a connection that has been idle for `MIN_IDLE`. Otherwise a client with many
+            // recent connections would be chosen, and none could be closed.
             let has_old = |connections: &&mut Connections| {
                 let oldest = connections.idle.first_key_value();
                 oldest.is_some_and(|(_, idle)| now.saturating_duration_since(idle.since) >= MIN_IDLE)
@@ -233,7 +234,7 @@ impl Drop for ConnectionPermit {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { total: 100, of_client: 75, idle: 10 };
+    const LIMITS: Limits = Limits { total: 100, per_client: 75, idle_per_client: 10 };
 
     fn client(last: u8) -> Client {
         IpAddr::from([192, 0, 2, last]).into()
@@ -247,9 +248,9 @@ mod tests {
     #[test]
     fn one_address_cannot_use_all_connections() {
         let (mut state, now) = (State::default(), Instant::now());
-        assert_eq!((0..200).filter(|_| admit(&mut state, 1, now).is_some()).count(), LIMITS.of_client);
+        assert_eq!((0..200).filter(|_| admit(&mut state, 1, now).is_some()).count(), LIMITS.per_client);
         let others = (2..200).filter(|&from| admit(&mut state, from, now).is_some()).count();
-        assert_eq!(others, LIMITS.total - LIMITS.of_client);
+        assert_eq!(others, LIMITS.total - LIMITS.per_client);
         // After MIN_IDLE, new clients are admitted.
         for from in 200..=255 {
             assert!(admit(&mut state, from, now + MIN_IDLE).is_some(), "address {from}");
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn the_longest_idle_connections_are_closed_first() {
         let (mut state, now) = (State::default(), Instant::now());
-        let closes: Vec<Arc<Notify>> = (0..LIMITS.idle).map(|_| Arc::default()).collect();
+        let closes: Vec<Arc<Notify>> = (0..LIMITS.idle_per_client).map(|_| Arc::default()).collect();
         for close in &closes {
             assert!(state.admit(LIMITS, client(1), close, now).is_some());
         }
@@ -294,11 +295,11 @@ mod tests {
 
     #[test]
     fn all_addresses_of_a_host_are_one_client() {
-        let of = |text: &str| Client::from(text.parse::<IpAddr>().expect("an address"));
-        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
-        assert_eq!(of("2001:db8:0:1::1"), of("2001:db8:0:1:ffff::2"));
-        assert_ne!(of("2001:db8:0:1::1"), of("2001:db8:0:2::1"));
-        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
-        assert_eq!(of("2001:db8:0:1::1").to_string(), "2001:db8:0:1::/64");
+        let client_at = |text: &str| Client::from(text.parse::<IpAddr>().expect("an address"));
+        assert_eq!(client_at("::ffff:192.0.2.1"), client_at("192.0.2.1"));
+        assert_eq!(client_at("2001:db8:0:1::1"), client_at("2001:db8:0:1:ffff::2"));
+        assert_ne!(client_at("2001:db8:0:1::1"), client_at("2001:db8:0:2::1"));
+        assert_ne!(client_at("192.0.2.1"), client_at("192.0.2.2"));
+        assert_eq!(client_at("2001:db8:0:1::1").to_string(), "2001:db8:0:1::/64");
     }
 }

@@ -54,7 +54,7 @@ pub(crate) async fn serve(
     let _ = sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
     let _ = sockopt::set_tcp_user_timeout(&stream, USER_TIMEOUT.as_millis() as u32);
     let closing = Arc::clone(&permit);
-    let work = async {
+    let serving = async {
         match tls {
             None => serve_http(stream, permit, router, stopping).await,
             Some(tls) => {
@@ -65,7 +65,7 @@ pub(crate) async fn serve(
         }
     };
     tokio::select! {
-        () = work => {}
+        () = serving => {}
         () = closing.closed() => {}
     }
 }
@@ -77,16 +77,16 @@ async fn serve_http<S: AsyncRead + AsyncWrite + Unpin>(
     mut stopping: watch::Receiver<bool>,
 ) {
     let overrun = Overrun(Arc::default());
-    let of_requests = overrun.clone();
+    let request_overrun = overrun.clone();
     let unflushed = UnflushedRequest::default();
     let stream = FlushedStream::new(stream, unflushed.clone());
     let service = service_fn(move |request: Request<Incoming>| {
         // With pipelined requests, the previous response may not be flushed yet.
-        let last = unflushed.lock().ignore_poison().take();
-        let active = last.unwrap_or_else(|| permit.begin_request());
+        let previous = unflushed.lock().ignore_poison().take();
+        let active = previous.unwrap_or_else(|| permit.begin_request());
         let unflushed = unflushed.clone();
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(of_requests.clone());
+        request.extensions_mut().insert(request_overrun.clone());
         request.extensions_mut().insert(permit.client());
         let response = router.clone().oneshot(request);
         async {

@@ -119,14 +119,14 @@ impl Export<'_> {
             query.selection = query.selection.with_identities();
         }
         let mut check = CancelCheck::new(self.cancel);
-        // The number of values is unknown here.
+        // The scan does not report the number of values.
         let (scan, pipeline) = query.table(|_| check.check(0))?;
         let Some(report) = pipeline.reports.first().filter(|_| scan.samples() > 0) else { return Ok(None) };
-        let known = report.facts();
+        let log_facts = report.facts();
         let facts = MachineFacts {
-            zone: known.zone.clone(),
-            boot_time: known.boot_time,
-            performance_frequency: known.performance_frequency,
+            zone: log_facts.zone.clone(),
+            boot_time: log_facts.boot_time,
+            performance_frequency: log_facts.performance_frequency,
         };
         // Like `tacho relog`: 20 digits if the log has them.
         let form = TextForm { digits: report.digits(), ..TextForm::default() };
@@ -192,8 +192,8 @@ fn write_samples(
             run(&mut source, &mut LogSink::new(writer), || {})
         }
         Format::Csv | Format::Tsv => {
-            let text = if format == Format::Csv { LogFormat::Csv } else { LogFormat::Tsv };
-            let sink = TextSink::new(out, text, facts.zone.clone(), scan)?;
+            let log_format = if format == Format::Csv { LogFormat::Csv } else { LogFormat::Tsv };
+            let sink = TextSink::new(out, log_format, facts.zone.clone(), scan)?;
             run(&mut source, &mut sink.with_form(form)?, || {})
         }
     }

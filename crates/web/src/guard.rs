@@ -15,7 +15,7 @@ use crate::options::{LineLog, Token};
 use crate::response::ApiError;
 use crate::token_throttle::TokenThrottle;
 
-/// Maximum length of a URL's path and query.
+/// Maximum length of a URL's path and query, in bytes.
 const MAX_URI: usize = 48 << 10;
 
 /// The page loads nothing from other sites and cannot be framed.
@@ -81,14 +81,14 @@ impl Guard {
             return Err(ApiError::bad_request("exactly one Host header is required"));
         };
         let host: Authority = name.to_str().ok().and_then(|name| name.parse().ok()).ok_or_else(wrong)?;
-        let is_of_target = request.uri().authority().is_none_or(|target| *target == host);
-        match is_of_target && !host.as_str().contains('@') && self.knows(&host) {
+        let matches_target = request.uri().authority().is_none_or(|target| *target == host);
+        match matches_target && !host.as_str().contains('@') && self.is_allowed(&host) {
             true => Ok(host),
             false => Err(wrong()),
         }
     }
 
-    fn knows(&self, host: &Authority) -> bool {
+    fn is_allowed(&self, host: &Authority) -> bool {
         if self.is_named(host) {
             return true;
         }
@@ -107,10 +107,10 @@ impl Guard {
 
     /// Refuses requests that pages of other sites send from a user's browser, except those for the page itself.
     fn check_site(&self, headers: &HeaderMap, host: &Authority, is_page: bool) -> Result<(), ApiError> {
-        let foreign = || ApiError::new(StatusCode::FORBIDDEN, "cross-site requests are refused");
+        let cross_site = || ApiError::new(StatusCode::FORBIDDEN, "cross-site requests are refused");
         for site in headers.get_all("sec-fetch-site") {
             if !is_page && !matches!(site.as_bytes(), b"same-origin" | b"none") {
-                return Err(foreign());
+                return Err(cross_site());
             }
         }
         // A proxy that terminates TLS can be in front of a server without TLS. The reverse is refused: anyone who can intercept
@@ -121,12 +121,12 @@ impl Guard {
             false => &["http"],
         };
         let is_same_origin = |origin: &HeaderValue| {
-            let is_with =
+            let has_scheme =
                 |scheme| origin.as_bytes().eq_ignore_ascii_case(format!("{scheme}://{host}").as_bytes());
-            schemes.iter().any(is_with)
+            schemes.iter().any(has_scheme)
         };
         if !headers.get_all(header::ORIGIN).iter().all(is_same_origin) {
-            return Err(foreign());
+            return Err(cross_site());
         }
         Ok(())
     }
@@ -165,15 +165,16 @@ impl Guard {
         if uri.path_and_query().is_some_and(|target| target.as_str().len() > MAX_URI) {
             return Err(ApiError::new(
                 StatusCode::URI_TOO_LONG,
-                format!("a URL has at most {MAX_URI} bytes"),
+                format!("the URL is longer than {MAX_URI} bytes"),
             ));
         }
         let host = self.check_host(request)?;
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_page = is_read && (uri.path() == "/" || uri.path().starts_with("/assets/"));
         self.check_site(request.headers(), &host, is_page)?;
-        let is_open = is_page || matches!(uri.path(), "/api/login" | "/favicon.ico");
-        if is_open { Ok(None) } else { self.token_of(request.headers()) }
+        // These need no token.
+        let is_public = is_page || matches!(uri.path(), "/api/login" | "/favicon.ico");
+        if is_public { Ok(None) } else { self.token_of(request.headers()) }
     }
 }
 

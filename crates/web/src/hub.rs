@@ -65,7 +65,8 @@ struct Progress {
     requests_version: u64,
     /// The number of samples so far.
     samples: u64,
-    is_over: bool,
+    /// Whether the thread has ended.
+    has_ended: bool,
 }
 
 #[derive(Default)]
@@ -83,7 +84,7 @@ struct State {
 pub(crate) struct LiveSnapshot {
     /// The last samples, oldest first.
     pub(crate) samples: Vec<Arc<Sample>>,
-    /// The state of each collected path, by its text.
+    /// The state of each collected path, by its string form.
     paths: Arc<HashMap<String, PathState>>,
     /// The number of samples so far.
     count: u64,
@@ -135,10 +136,10 @@ impl Hub {
             streams: AtomicUsize::new(0),
             registry: Mutex::default(),
         });
-        let of_thread = Arc::clone(&shared);
+        let thread_shared = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("collect".to_owned())
-            .spawn(move || collector::run(&of_thread))
+            .spawn(move || collector::run(&thread_shared))
             .map_err(|error| {
                 ServeError::failure(format!("cannot start a thread: {}", io_error_text(&error)))
             })?;
@@ -186,7 +187,7 @@ impl Hub {
     /// known.
     pub(crate) async fn wait_until_applied(&self, version: u64) -> Result<(), ApiError> {
         let mut progress = self.shared.progress.subscribe();
-        let waited = progress.wait_for(|progress| progress.requests_version >= version || progress.is_over);
+        let waited = progress.wait_for(|progress| progress.requests_version >= version || progress.has_ended);
         self.finish_wait(Duration::from_secs(20), waited).await
     }
 
@@ -198,7 +199,7 @@ impl Hub {
             paths.iter().filter_map(since).max().unwrap_or(state.live.count)
         };
         let mut progress = self.shared.progress.subscribe();
-        let waited = progress.wait_for(|progress| progress.samples >= since + 2 || progress.is_over);
+        let waited = progress.wait_for(|progress| progress.samples >= since + 2 || progress.has_ended);
         let limit = self.options().interval.saturating_mul(3) + Duration::from_secs(20);
         self.finish_wait(limit, waited).await?;
         Ok(self.live())
@@ -210,7 +211,7 @@ impl Hub {
         waited: impl Future<Output = Result<watch::Ref<'_, Progress>, watch::error::RecvError>>,
     ) -> Result<(), ApiError> {
         match tokio::time::timeout(limit, waited).await {
-            Ok(Ok(progress)) if !progress.is_over => Ok(()),
+            Ok(Ok(progress)) if !progress.has_ended => Ok(()),
             Ok(_) => Err(shutting_down()),
             Err(_) => Err(ApiError::unavailable("timeout while collecting counters; try again")),
         }

@@ -28,38 +28,40 @@ pub use exposition::Exposition;
 /// Options of an exporter.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsOptions {
-    /// The counters that are exported if a scrape selects none. If empty, all sets for which [`is_in_default`] is true.
+    /// The counters that are exported if a scrape selects none. If empty, all sets for which [`is_exported_by_default`] is true.
     pub selection: Vec<PathPattern>,
 }
 
-/// Sets that are exported only if a path selects them.
-const NOT_IN_DEFAULT: [&str; 6] = ["Cgroup", "Process", "Process V2", "Processor", "Processor CPI", "Thread"];
+/// Sets of this machine that are exported only if a path selects them; see [`is_exported_by_default`].
+const OPT_IN_SETS: [&str; 6] = ["Cgroup", "Process", "Process V2", "Processor", "Processor CPI", "Thread"];
 
-/// Whether a set is exported if nothing is selected: all except `Process`, `Process V2`, `Thread`, `Cgroup` and sets with an
-/// instance per process ([`CounterSetInfo::is_per_process`]; too many series), `Processor` (a duplicate of `Processor
-/// Information`), and `Processor CPI` (occupies hardware counters).
-pub fn is_in_default(info: &CounterSetInfo) -> bool {
-    !info.is_per_process && !NOT_IN_DEFAULT.iter().any(|name| name.eq_ignore_ascii_case(&info.name))
+/// Whether a set is exported if neither the options nor the scrape select counters. Excluded are: `Process`, `Process V2`,
+/// `Thread`, `Cgroup` and sets with an instance per process ([`CounterSetInfo::is_per_process`]), because they have too many
+/// series; `Processor`, because it duplicates `Processor Information`; and `Processor CPI`, because it occupies hardware
+/// counters.
+pub fn is_exported_by_default(info: &CounterSetInfo) -> bool {
+    !info.is_per_process && !OPT_IN_SETS.iter().any(|name| name.eq_ignore_ascii_case(&info.name))
 }
 
-/// A raw number of a counter, and the metric family that exports it.
+/// Which metric exports a raw number of a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FamilyName {
+pub struct MetricMapping {
     /// The set's name.
     pub set: Arc<str>,
     /// The counter's name.
     pub counter: Arc<str>,
-    /// Which raw number: `first`, `second` or `multiplier`.
+    /// Which raw number of the counter: `first`, `second` (its base) or `multiplier`.
     pub number: &'static str,
-    /// The metric's name in samples. The names of counters end in `_total`.
+    /// The metric's name in sample lines. The name of a metric of type `counter` ends in `_total`.
     pub metric: String,
-    /// `counter` or `gauge`.
+    /// The metric's type: `counter` or `gauge`.
     pub kind: &'static str,
     /// The unit, a suffix of the name; empty if there is no unit.
     pub unit: String,
 }
 
-/// The metric families that a registry with these sets exports. Counters that show the same raw number share a family.
-pub fn family_names<'a>(sets: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>) -> Vec<FamilyName> {
-    catalog::Catalog::new(sets).names()
+/// The metrics of all raw numbers of these sets. Counters with the same raw number, such as `Available KBytes` and `Available
+/// MBytes`, have the same metric.
+pub fn metric_mappings<'a>(sets: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>) -> Vec<MetricMapping> {
+    catalog::Catalog::new(sets).mappings()
 }

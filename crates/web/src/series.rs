@@ -8,7 +8,7 @@ use tachograph_monitor::{Reduced, ReducedSeries};
 
 use crate::response::ApiError;
 
-/// Maximum number of columns in a chart, all series together; each takes a few hundred bytes while it is computed.
+/// Maximum number of cells (series x columns) in a chart. A cell takes a few hundred bytes while the chart is computed.
 const MAX_CELLS: usize = 500_000;
 
 /// Maximum number of series in a chart or in statistics.

@@ -40,7 +40,7 @@ pub(crate) enum Origin {
 /// All open logs, and the folders from which clients can open more.
 pub(crate) struct Sources {
     folders: Folders,
-    open: Mutex<Open>,
+    state: Mutex<State>,
     uploads: Uploads,
     /// How logs are read. All logs share its memory budget.
     reading: ReadOptions,
@@ -50,11 +50,12 @@ pub(crate) struct Sources {
     pub(crate) workers: Workers,
 }
 
+/// The open logs, and the uploads that are being received.
 #[derive(Default)]
-struct Open {
+struct State {
     logs: BTreeMap<u64, Arc<Log>>,
     last_id: u64,
-    /// Uploads that are being received.
+    /// The number of uploads that are being received.
     receiving: usize,
 }
 
@@ -68,7 +69,7 @@ impl Sources {
         workers: Workers,
     ) -> Result<Self, ServeError> {
         let mut folders = Vec::new();
-        let mut open = Open::default();
+        let mut state = State::default();
         for path in paths {
             let failed =
                 |error| ServeError::failure(format!("{}: {}", path.display(), io_error_text(&error)));
@@ -78,19 +79,19 @@ impl Sources {
                 folders.push(path);
             } else {
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                open.last_id += 1;
+                state.last_id += 1;
                 let log = Log::new(
-                    open.last_id,
+                    state.last_id,
                     Origin::Named,
                     vec![(name, path)],
                     None,
                     reading.clone(),
                     &workers,
                 );
-                open.logs.insert(open.last_id, Arc::new(log));
+                state.logs.insert(state.last_id, Arc::new(log));
             }
         }
-        if open.logs.len() > MAX_OPEN / 2 {
+        if state.logs.len() > MAX_OPEN / 2 {
             return Err(ServeError::usage(format!(
                 "more than {} logs; name their folder instead, and open them on the page",
                 MAX_OPEN / 2
@@ -98,7 +99,7 @@ impl Sources {
         }
         Ok(Self {
             folders: Folders::new(folders),
-            open: Mutex::new(open),
+            state: Mutex::new(state),
             uploads,
             reading,
             notices,
@@ -111,8 +112,8 @@ impl Sources {
         self.all().iter().for_each(|log| log.read(&self.workers, self.notices.clone()));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().ignore_poison()
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().ignore_poison()
     }
 
     pub(crate) fn folders(&self) -> &Folders {
@@ -167,17 +168,17 @@ impl Sources {
         uploaded: Option<File>,
     ) -> Result<Arc<Log>, ApiError> {
         self.check_memory()?;
-        let mut open = self.lock();
-        if open.logs.len() >= MAX_OPEN {
+        let mut state = self.lock();
+        if state.logs.len() >= MAX_OPEN {
             return Err(ApiError::too_many_requests(format!(
                 "the limit of {MAX_OPEN} open logs is reached; close one"
             )));
         }
-        open.last_id += 1;
+        state.last_id += 1;
         let log =
-            Arc::new(Log::new(open.last_id, origin, files, uploaded, self.reading.clone(), &self.workers));
-        let id = open.last_id;
-        open.logs.insert(id, Arc::clone(&log));
+            Arc::new(Log::new(state.last_id, origin, files, uploaded, self.reading.clone(), &self.workers));
+        let id = state.last_id;
+        state.logs.insert(id, Arc::clone(&log));
         Ok(log)
     }
 
@@ -204,7 +205,7 @@ impl Sources {
     pub(crate) fn close_idle(&self) {
         let max_idle = self.uploads.max_idle;
         self.lock().logs.retain(|_, log| {
-            let is_idle = log.is_closable() && log.idle() > max_idle;
+            let is_idle = log.is_closable() && log.idle_time() > max_idle;
             if is_idle {
                 log.close();
             }

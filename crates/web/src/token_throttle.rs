@@ -167,7 +167,7 @@ mod tests {
             assert!(throttle.compare(client(1), wrong, || false).await.is_err());
         }
         assert_eq!(began.elapsed(), Duration::ZERO);
-        // One token per second is compared, however many arrive at once; the right one waits like the others.
+        // One token per second is compared, even if many arrive at once. The right token waits like the others.
         let compared = Arc::new(AtomicUsize::new(0));
         let mut throttled_clients = tokio::task::JoinSet::new();
         for index in 0..3000 {

@@ -1,4 +1,4 @@
-//! Long work on a bounded number of threads, and its cancellation.
+//! Long-running tasks on a bounded number of threads, and their cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,37 +62,37 @@ impl Workers {
     /// Runs a task as soon as a thread is free. The task is cancelled when the returned future is dropped.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
+        task: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let turn = tokio::time::timeout(MAX_WAIT, Arc::clone(&self.threads).acquire_owned()).await;
         let Ok(Ok(permit)) = turn else {
             return Err(ApiError::too_many_requests("the server is busy; try again"));
         };
-        self.start(permit, work).await
+        self.start(permit, task).await
     }
 
     /// Like [`run`](Self::run), but waits for a thread without a time limit.
     pub(crate) async fn run_long<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
+        task: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let Ok(permit) = Arc::clone(&self.threads).acquire_owned().await else {
             return Err(ApiError::unavailable("the server is shutting down"));
         };
-        self.start(permit, work).await
+        self.start(permit, task).await
     }
 
     async fn start<T: Send + 'static>(
         &self,
         permit: OwnedSemaphorePermit,
-        work: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
+        task: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let guard = CancelOnDrop(Arc::default());
         let cancel = Cancel::new(Arc::clone(&guard.0));
         let freed = Arc::clone(&self.freed);
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            let outcome = work(&cancel);
+            let outcome = task(&cancel);
             freed.notify_one();
             outcome
         });
@@ -100,10 +100,10 @@ impl Workers {
     }
 }
 
-/// Checks for cancellation from time to time, as samples pass.
+/// Checks for cancellation once per several samples.
 pub(crate) struct CancelCheck {
     cancel: Cancel,
-    /// The number of samples, plus hundreds of values, since the last check.
+    /// The number of samples since the last check, plus one for every 100 values in them.
     passed: usize,
 }
 
@@ -112,7 +112,7 @@ impl CancelCheck {
         Self { cancel: cancel.clone(), passed: 0 }
     }
 
-    /// Counts a sample with this number of values. Checks for cancellation only from time to time.
+    /// Counts a sample with this number of values, and checks for cancellation if enough have passed since the last check.
     ///
     /// # Errors
     ///

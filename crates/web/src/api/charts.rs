@@ -57,7 +57,7 @@ pub(super) async fn series(
             .await;
     }
     let log = web.sources.get(&id)?;
-    let choose = move |whole| Ok((clamp(whole, bounds)?, columns));
+    let choose = move |full_span| Ok((clamp(full_span, bounds)?, columns));
     log.chart(&web.sources.workers, paths, choose, charts_response).await
 }
 
@@ -67,9 +67,9 @@ fn charts_response(reduced: Option<&Reduced>, missing: &[(String, String)]) -> R
     Ok(json(&Charts::of(reduced, missing)))
 }
 
-/// The requested time range; a missing begin or end defaults to that of `whole`.
-fn clamp(whole: Span, (begin, end): Bounds) -> Result<Span, ApiError> {
-    let (begin, end) = (begin.unwrap_or(whole.begin()), end.unwrap_or(whole.end()));
+/// The requested time range; a missing begin or end defaults to that of `full_span`.
+fn clamp(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiError> {
+    let (begin, end) = (begin.unwrap_or(full_span.begin()), end.unwrap_or(full_span.end()));
     match begin < end {
         true => Ok(Span::new(begin, end)),
         false => Err(ApiError::bad_request(
@@ -95,10 +95,10 @@ fn chart_live(
     cancel: &Cancel,
 ) -> Result<Response, ApiError> {
     let ends = live.samples.first().zip(live.samples.last());
-    let Some(whole) = ends.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc)) else {
+    let Some(full_span) = ends.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc)) else {
         return charts_response(None, missing);
     };
-    let span = clamp(whole, bounds)?;
+    let span = clamp(full_span, bounds)?;
     let source = RingSource::window(live.samples.clone(), paths, (Some(span.begin()), Some(span.end())));
     let mut source = Cancellable::new(source, cancel);
     let (mut reduction, mut table, mut reducer) =
@@ -159,12 +159,12 @@ impl RequestedSamples {
         Ok((Self { samples, paths, except, bounds }, format))
     }
 
-    /// Processes the samples with `of_live` or `of_log`. If these return `None`, nothing was selected, which is an
-    /// error.
+    /// Processes the samples with `process_live` or `process_log`. `None` from them means that nothing was selected, which
+    /// is an error.
     fn process<T>(
         &self,
-        of_live: impl FnOnce(&dyn Fn() -> Select<RingWindow>) -> Result<Option<T>, ExportError>,
-        of_log: impl FnOnce(&LogQuery) -> Result<Option<T>, ExportError>,
+        process_live: impl FnOnce(&dyn Fn() -> Select<RingWindow>) -> Result<Option<T>, ExportError>,
+        process_log: impl FnOnce(&LogQuery) -> Result<Option<T>, ExportError>,
         cancel: &Cancel,
     ) -> Result<T, ApiError> {
         let (begin, end) = self.bounds;
@@ -175,7 +175,7 @@ impl RequestedSamples {
                     let window = RingSource::window(live.samples.clone(), &self.paths, self.bounds);
                     Select::new(window, selection.clone())
                 };
-                (of_live(&window), Selection::new(Vec::new()))
+                (process_live(&window), Selection::new(Vec::new()))
             }
             Samples::Log(log) => {
                 let query = LogQuery {
@@ -187,7 +187,7 @@ impl RequestedSamples {
                     reading: log.reading(),
                     ..LogQuery::new(log.paths())
                 };
-                (of_log(&query), query.selection)
+                (process_log(&query), query.selection)
             }
         };
         if let Samples::Log(log) = &self.samples {
@@ -255,23 +255,24 @@ pub(super) async fn statistics(
         Some(_) => Err(ApiError::bad_request("format: must be json or csv")),
     };
     let (requested, is_csv) = RequestedSamples::parse(&web, &id, query.as_deref(), format).await?;
-    let work = if id == LIVE { &web.live_workers } else { &web.sources.workers };
-    work.run(move |cancel| {
-        let rows = requested.process(
-            // The ring bounds the number of series.
-            |window| statistics_of(window(), &Budget::new(u64::MAX), cancel),
-            |query| statistics_of(query.samples()?.source, &query.reading.budget, cancel),
-            cancel,
-        )?;
-        let mut text = Vec::new();
-        let (kind, written) = match is_csv {
-            true => ("text/csv; charset=utf-8", write_statistics_csv(&rows, &mut text)),
-            false => ("application/json", write_statistics_json(&rows, &mut text)),
-        };
-        written.map_err(|error| ApiError::conflict(error.to_string()))?;
-        Ok(with_content_type(kind, text))
-    })
-    .await
+    let workers = if id == LIVE { &web.live_workers } else { &web.sources.workers };
+    workers
+        .run(move |cancel| {
+            let rows = requested.process(
+                // The ring bounds the number of series.
+                |window| statistics_of(window(), &Budget::new(u64::MAX), cancel),
+                |query| statistics_of(query.samples()?.source, &query.reading.budget, cancel),
+                cancel,
+            )?;
+            let mut text = Vec::new();
+            let (kind, written) = match is_csv {
+                true => ("text/csv; charset=utf-8", write_statistics_csv(&rows, &mut text)),
+                false => ("application/json", write_statistics_json(&rows, &mut text)),
+            };
+            written.map_err(|error| ApiError::conflict(error.to_string()))?;
+            Ok(with_content_type(kind, text))
+        })
+        .await
 }
 
 pub(super) async fn export(

@@ -48,8 +48,8 @@ pub(super) async fn query(State(web): State<Web>, RawQuery(query): RawQuery) -> 
     web.live_workers
         .run(move |_| {
             let mut values = LiveValues::default();
-            let last = live.samples.len().saturating_sub(2);
-            live.samples[last..].iter().for_each(|sample| values.push(sample));
+            let next_to_last = live.samples.len().saturating_sub(2);
+            live.samples[next_to_last..].iter().for_each(|sample| values.push(sample));
             let layout = Layout::of(&values, &paths);
             let named = layout
                 .cells

@@ -17,7 +17,7 @@ use crate::response::{ApiError, with_content_type};
 
 /// Maximum number of selections whose exporters are kept.
 const MAX_EXPORTERS: usize = 8;
-/// An exporter that has not been scraped for this time is dropped: longer than any scrape interval.
+/// An exporter that has not been scraped for this time is dropped. It is longer than usual scrape intervals.
 const MAX_IDLE: Duration = Duration::from_secs(15 * 60);
 
 /// One exporter per selection of counters, the most recently used one last. Between scrapes, exporters keep the numbers
@@ -112,7 +112,7 @@ mod tests {
         (0..20).for_each(scrape);
         assert_eq!(count(), MAX_EXPORTERS);
         scrape(19);
-        assert_eq!(count(), MAX_EXPORTERS, "known");
+        assert_eq!(count(), MAX_EXPORTERS, "no exporter is added for a known selection");
         assert_eq!(exporters.remove_older_than(MAX_IDLE).len(), 0, "scraped just now");
         assert_eq!(exporters.remove_older_than(Duration::ZERO).len(), MAX_EXPORTERS);
         assert_eq!(count(), 0);

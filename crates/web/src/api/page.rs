@@ -14,7 +14,7 @@ use crate::assets;
 use crate::parameters::{Parameters, PathPart};
 use crate::response::{ApiError, with_content_type};
 
-/// Maximum length of a JSON body.
+/// Maximum length of a JSON body, in bytes.
 const MAX_BODY: usize = 64 << 10;
 
 static OPENAPI: &str = include_str!("../../openapi.json");

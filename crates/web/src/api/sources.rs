@@ -170,9 +170,10 @@ pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> R
         .await
 }
 
+/// The body of a request to open logs as one source.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum Opening {
+enum OpenRequest {
     One { log: String },
     Several { logs: Vec<String> },
 }
@@ -185,8 +186,8 @@ pub(super) async fn open(
 ) -> Result<Response, ApiError> {
     Parameters::parse(query.as_deref(), &[])?;
     let names = match read_json(&headers, body).await? {
-        Opening::One { log } => vec![log],
-        Opening::Several { logs } => logs,
+        OpenRequest::One { log } => vec![log],
+        OpenRequest::Several { logs } => logs,
     };
     let shared = web.clone();
     let files = web.live_workers.run(move |_| shared.sources.find_listed(&names)).await?;

@@ -17,7 +17,7 @@ pub(super) struct OpeningView<'a> {
 #[derive(Serialize)]
 struct ViewCounter<'a> {
     path: String,
-    /// Counted from 1.
+    /// The line style, counted from 1.
     colour: Option<usize>,
     scale: Option<i32>,
     is_shown: bool,

@@ -76,7 +76,7 @@ struct EndNotifier<'a>(&'a Shared);
 
 impl Drop for EndNotifier<'_> {
     fn drop(&mut self) {
-        self.0.progress.send_modify(|progress| progress.is_over = true);
+        self.0.progress.send_modify(|progress| progress.has_ended = true);
     }
 }
 
@@ -150,7 +150,7 @@ impl Collector {
         let mut requested = SelectedColumns::new(self.paths.clone());
         let mut state = shared.lock();
         for kept in &mut state.live.samples {
-            if !kept.groups.iter().all(|group| requested.are_all(group)) {
+            if !kept.groups.iter().all(|group| requested.selects_all(group)) {
                 // Readers that hold the old sample are not affected.
                 let mut sample = Sample::default();
                 sample.copy_head(kept);
@@ -248,14 +248,14 @@ impl Collector {
 
 /// Averages of all series over the last `every` intervals.
 fn averages(samples: &[Arc<Sample>], every: usize) -> Averages {
-    let of_stream = &samples[samples.len().saturating_sub(every + 1)..];
-    let ([first, _, ..], Some(last)) = (of_stream, of_stream.last()) else { return Averages::default() };
+    let recent = &samples[samples.len().saturating_sub(every + 1)..];
+    let ([first, _, ..], Some(last)) = (recent, recent.last()) else { return Averages::default() };
     let begin = Some(unix_seconds(first.at.utc));
     if every == 1 {
         return Averages { begin, by_path: None };
     }
     let span = Span::of_samples(first.at.utc.saturating_add(1), last.at.utc);
-    let mut source = RingSource::window(of_stream.to_vec(), &[], (Some(span.begin()), None));
+    let mut source = RingSource::window(recent.to_vec(), &[], (Some(span.begin()), None));
     let (mut reduction, mut table, mut reducer) =
         (Reduction::new(span, 1), SeriesTable::default(), Reducer::default());
     let mut sample = Sample::default();

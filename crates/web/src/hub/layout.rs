@@ -32,10 +32,10 @@ pub(super) struct SelectedColumns {
 
 struct Columns {
     /// Keeps the address in use, so that no other description gets it.
-    all: Arc<CounterSet>,
+    original: Arc<CounterSet>,
     selected: Arc<CounterSet>,
     indexes: Vec<usize>,
-    /// The description of each selected counter alone, once it was needed.
+    /// A description for each selected counter alone, created when it is first needed.
     each: OnceCell<Vec<Arc<CounterSet>>>,
 }
 
@@ -58,22 +58,22 @@ impl SelectedColumns {
                 let counters = indexes.iter().map(|&column| set.counters[column].clone()).collect();
                 Arc::make_mut(&mut selected).counters = counters;
             }
-            Columns { all: Arc::clone(set), selected, indexes, each: OnceCell::new() }
+            Columns { original: Arc::clone(set), selected, indexes, each: OnceCell::new() }
         })
     }
 
     /// Whether the paths select all columns of a group.
-    pub(super) fn are_all(&mut self, group: &Group) -> bool {
-        let Columns { all, selected, .. } = self.columns(&group.set);
-        Arc::ptr_eq(all, selected)
+    pub(super) fn selects_all(&mut self, group: &Group) -> bool {
+        let Columns { original, selected, .. } = self.columns(&group.set);
+        Arc::ptr_eq(original, selected)
     }
 
     /// A copy of the group with its selected columns, if any.
     pub(super) fn copy(&mut self, group: &Group) -> Option<Group> {
-        let Columns { all, selected, indexes, .. } = self.columns(&group.set);
+        let Columns { original, selected, indexes, .. } = self.columns(&group.set);
         match indexes.is_empty() {
             true => None,
-            false if Arc::ptr_eq(all, selected) => Some(group.clone()),
+            false if Arc::ptr_eq(original, selected) => Some(group.clone()),
             false => Some(group.with_columns(selected, indexes)),
         }
     }
@@ -84,8 +84,8 @@ impl SelectedColumns {
             out.extend(self.copy(group));
             return;
         }
-        let Columns { all, indexes, each, .. } = self.columns(&group.set);
-        let each = each.get_or_init(|| indexes.iter().map(|&column| all.of_counter(column)).collect());
+        let Columns { original, indexes, each, .. } = self.columns(&group.set);
+        let each = each.get_or_init(|| indexes.iter().map(|&column| original.of_counter(column)).collect());
         out.extend(each.iter().zip(indexes).map(|(set, &column)| group.with_columns(set, &[column])));
     }
 }

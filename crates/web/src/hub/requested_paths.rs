@@ -38,7 +38,7 @@ impl RequestedPaths {
         Ok(self.by_text.len() > before)
     }
 
-    /// Holds paths for a stream; returns their texts for [`release`](Self::release).
+    /// Holds paths for a stream; returns their string forms for [`release`](Self::release).
     pub(super) fn hold(&mut self, paths: &[PathPattern]) -> Result<Vec<String>, ApiError> {
         let held = self.insert(paths)?;
         for text in &held {
@@ -60,7 +60,7 @@ impl RequestedPaths {
         }
     }
 
-    /// Adds paths that are not known yet; returns the texts of all.
+    /// Adds paths that are not known yet; returns the string forms of all.
     fn insert(&mut self, paths: &[PathPattern]) -> Result<Vec<String>, ApiError> {
         let texts: Vec<_> = paths.iter().map(ToString::to_string).collect();
         let is_new = |text: &&String| !self.by_text.contains_key(*text);
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(requested.paths(), [path(2)]);
         let many: Vec<_> = (0..MAX_PATHS + 1).map(path).collect();
         assert!(requested.lease(&many, now).is_err());
-        assert_eq!(requested.paths(), [path(2)], "nothing is added of a refused request");
+        assert_eq!(requested.paths(), [path(2)], "a refused request adds no path");
         assert!(requested.lease(&many[..MAX_PATHS], now + Duration::from_secs(5)).expect("room"));
         assert!(requested.lease(&many, now).is_err());
         assert!(requested.expire(now + Duration::from_secs(5)) && requested.is_empty());
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(requested.paths(), [path(0), path(1), path(7)]);
         requested.release(&third);
         requested.release(&first);
-        assert_eq!(requested.paths(), [path(1)], "it is still leased");
+        assert_eq!(requested.paths(), [path(1)], "path 1 is still leased");
         assert!(requested.expire(now + Duration::from_secs(1)) && requested.is_empty());
     }
 }

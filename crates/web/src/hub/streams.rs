@@ -15,10 +15,10 @@ use crate::series::SeriesName;
 
 /// Maximum number of series in a stream.
 const MAX_SERIES: usize = 10_000;
-/// Maximum number of series in all different streams together.
+/// Maximum number of series in all streams together. Streams with the same selection count once.
 const MAX_ALL_SERIES: usize = 100_000;
-/// Maximum number of counter paths in all different streams together: each is matched again when instances appear or
-/// disappear.
+/// Maximum number of counter paths in all streams together, because each is matched again when instances appear or disappear.
+/// Streams with the same selection count once.
 const MAX_ALL_PATHS: usize = 1 << 13;
 
 /// A subscriber's queue has room for at least this number of events.
@@ -86,11 +86,11 @@ impl Streams {
             return;
         }
         let known: usize = self.0.iter().map(|group| group.paths.len()).sum();
-        let is_too_much = known + paths.len() > MAX_ALL_PATHS;
+        let exceeds_limit = known + paths.len() > MAX_ALL_PATHS;
         let (layout, names) = (Layout::default(), Bytes::new());
         let mut group = SubscriberGroup { paths, every, layout, names, subscribers: vec![subscriber] };
-        if is_too_much {
-            group.reject("the limit of different counter paths of all streams is reached; try again later");
+        if exceeds_limit {
+            group.reject("the limit of counter paths in all streams is reached; try again later");
         } else {
             self.0.push(group);
         }
@@ -118,10 +118,11 @@ impl Streams {
                 group.layout = Layout::of(collected.values, &group.paths);
                 let count = group.layout.cells.len();
                 if count > MAX_SERIES || series + count > MAX_ALL_SERIES {
-                    let max = if count > MAX_SERIES { MAX_SERIES } else { MAX_ALL_SERIES };
-                    group.reject(&format!(
-                        "{count} series: the limit of streams is {max}; select fewer counters"
-                    ));
+                    let limit = match count > MAX_SERIES {
+                        true => format!("the limit of a stream is {MAX_SERIES}"),
+                        false => format!("the limit of all streams together is {MAX_ALL_SERIES}"),
+                    };
+                    group.reject(&format!("{count} series: {limit}; select fewer counters"));
                     continue;
                 }
                 group.update_names(collected.interval);
@@ -136,7 +137,7 @@ impl Streams {
     }
 }
 
-/// Averages of all series over some intervals.
+/// The average of each series over the intervals since the previous event.
 #[derive(Default)]
 pub(super) struct Averages {
     /// The begin of the first interval, Unix seconds.
@@ -249,7 +250,7 @@ mod tests {
         let paths = [PathPattern::parse(r"\Set\Counter").expect("a path")];
         let values = LiveValues::default();
         let collected = Collected { values: &values, has_changed: true, count: 1, time: 0.0, interval: 1.0 };
-        // Disconnected between two collections, or during one.
+        // The subscriber disconnects between two collections, or during one.
         for is_during in [false, true] {
             let mut streams = Streams::default();
             let (first, second) = (subscribe(&mut streams, &paths), subscribe(&mut streams, &paths));
@@ -277,7 +278,7 @@ mod tests {
         let collected = Collected { values: &values, has_changed: false, count: 1, time: 0.0, interval: 1.0 };
         let mut sent = 0;
         while sent < tries && !group.subscribers.is_empty() {
-            // With the names again, so that all events have the same size.
+            // Sends the names each time, so that all events have the same size.
             group.subscribers.iter_mut().for_each(|subscriber| subscriber.has_names = false);
             group.publish(&collected, &Averages::default());
             sent += group.subscribers.len();

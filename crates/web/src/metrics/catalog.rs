@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tachograph_perflib::Guid;
 use tachograph_perflib::registration::CounterSetInfo;
 
-use super::FamilyName;
+use super::MetricMapping;
 use super::exposition::Exposition;
 use super::metric::{Kind, Metric, Part, metrics_of};
 use super::scale::Scale;
-use super::words::{fit, words_of};
+use super::words::{valid_words, words_of};
 
 /// The prefix of all names.
 pub(super) const PREFIX: &str = "tacho";
@@ -31,12 +31,13 @@ pub(super) struct Family {
     unit: String,
     /// The name in samples.
     pub(super) sample: Box<str>,
+    /// The result of [`header`](Self::header) for each [`Exposition`].
     headers: [Box<str>; 2],
-    /// The counters that have this raw number; the family is named after the first.
+    /// The counters with this raw number; the family is named after the first of them.
     pub(super) sources: Vec<Source>,
 }
 
-/// A counter that has the raw number of a family.
+/// A counter whose raw number a family exports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) counter_id: u32,
@@ -91,7 +92,7 @@ impl Catalog {
         let mut prefixes = HashSet::new();
         let mut catalog = Self { sets: HashMap::new(), order: Vec::new() };
         for info in infos {
-            let mut words = fit(&words_of(&info.name)).join("_");
+            let mut words = valid_words(&words_of(&info.name)).join("_");
             if words.is_empty() || !prefixes.insert(words.clone()) {
                 let guid = u128::from_le_bytes(info.guid.to_bytes());
                 words = format!(
@@ -112,13 +113,13 @@ impl Catalog {
         self.sets.get(&guid)
     }
 
-    pub(super) fn names(&self) -> Vec<FamilyName> {
-        let mut names = Vec::new();
+    pub(super) fn mappings(&self) -> Vec<MetricMapping> {
+        let mut mappings = Vec::new();
         for set in self.order.iter().filter_map(|guid| self.sets.get(guid)) {
             for family in &set.families {
                 for source in &family.sources {
                     let Some(index) = set.info.position(source.counter_id) else { continue };
-                    names.push(FamilyName {
+                    mappings.push(MetricMapping {
                         set: Arc::from(&*set.info.name),
                         counter: Arc::from(&*set.info.counters[index].name),
                         number: source.part.name(),
@@ -129,7 +130,7 @@ impl Catalog {
                 }
             }
         }
-        names
+        mappings
     }
 }
 
@@ -178,13 +179,14 @@ fn families_of(info: &CounterSetInfo, prefix: &str, used: &mut HashSet<String>) 
             // If the name is in use, first (for a base) the name of its counter is inserted; after that, a number is
             // appended.
             let sum = all.iter().find(|(owner, sum)| owner.id == counter.id && sum.part == Part::First);
-            let of = sum.filter(|_| metric.part == Part::Second).map_or("", |(_, sum)| sum.stem.as_str());
+            let sum_stem =
+                sum.filter(|_| metric.part == Part::Second).map_or("", |(_, sum)| sum.stem.as_str());
             for attempt in 1_u32.. {
                 if reserve(used, &name, metric.kind) {
                     break;
                 }
                 let stem = match attempt {
-                    1 if !of.is_empty() => format!("{of}_{}", metric.stem),
+                    1 if !sum_stem.is_empty() => format!("{sum_stem}_{}", metric.stem),
                     _ => numbered(&metric.stem, attempt + 1),
                 };
                 name = join(prefix, &stem, &metric.unit);
@@ -272,7 +274,7 @@ mod tests {
     }
 
     fn metrics(sets: &[Arc<CounterSetInfo>]) -> Vec<String> {
-        Catalog::new(sets).names().into_iter().map(|name| name.metric).collect()
+        Catalog::new(sets).mappings().into_iter().map(|name| name.metric).collect()
     }
 
     #[test]

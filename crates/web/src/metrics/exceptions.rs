@@ -13,7 +13,7 @@ pub(super) enum Rule {
         name: &'static str,
         /// Whether another counter has the same number, so that it is exported only once.
         is_duplicate: bool,
-        /// The scale, if it does not follow from the type.
+        /// The scale, if it does not follow from the counter type.
         scale: Option<Scale>,
     },
     /// The raw number is not exported.
@@ -55,7 +55,7 @@ static ROWS: &[Row] = &[
     row(PROCESSORS, "% Processor Time", Part::First, same_as("idle_seconds")),
     row(PROCESSORS, "% Priority Time", Part::First, named("idle_or_low_priority_seconds")),
     row(PROCESSORS, "% of Maximum Frequency", Part::First, named("frequency_ratio")),
-    // Ticks of 10 ms times percent.
+    // The first number has the unit 10 ms ticks x percent (10^-4 s), the second 10 ms ticks.
     row(PROCESSORS, "% Processor Performance", Part::First, scaled("nominal_work_seconds", 4)),
     row(PROCESSORS, "% Processor Performance", Part::Second, scaled("frequency_counted_seconds", 2)),
 
@@ -66,7 +66,7 @@ static ROWS: &[Row] = &[
     row(&["Paging File"], "% Usage", Part::First, named("used_bytes")),
     row(&["Paging File"], "% Usage", Part::Second, named("size_bytes")),
 
-    // Based on the time since 1601, which goes back when the clock is set back.
+    // These numbers contain the wall-clock time since 1601, so they decrease when the clock is set back.
     row(DISKS, "% Idle Time", Part::First, Rule::Omitted),
     row(DISKS, "% Disk Time", Part::First, named("busy_seconds")),
     row(DISKS, "% Disk Time", Part::Second, Rule::Omitted),
@@ -89,7 +89,7 @@ static ROWS: &[Row] = &[
     row(DISKS, "Avg. Disk Bytes/Read", Part::Second, same_as("disk_reads")),
     row(DISKS, "Avg. Disk Bytes/Write", Part::First, same_as("disk_write_bytes")),
     row(DISKS, "Avg. Disk Bytes/Write", Part::Second, same_as("disk_writes")),
-    // Both counters show the same number, but one is rounded down to megabytes.
+    // `Free Megabytes` is the first number of `% Free Space`, rounded down to megabytes.
     row(&["LogicalDisk"], "% Free Space", Part::First, named("free_bytes")),
     row(&["LogicalDisk"], "% Free Space", Part::Second, named("usable_bytes")),
     row(&["LogicalDisk"], "Free Megabytes", Part::First, same_as("free_bytes")),
@@ -126,10 +126,10 @@ static ROWS: &[Row] = &[
     row(&["Processor CPI"], "% Counter Running Time", Part::Second, scaled("enabled_seconds", 9)),
 ];
 
-/// The exception for a number, if any.
+/// The exception for a raw number of a counter, if any.
 pub(super) fn rule(set: &str, counter: &str, part: Part) -> Option<Rule> {
-    let is_it = |row: &&Row| row.counter == counter && row.part == part && row.sets.contains(&set);
-    ROWS.iter().find(is_it).map(|row| row.rule)
+    let matches = |row: &&Row| row.counter == counter && row.part == part && row.sets.contains(&set);
+    ROWS.iter().find(matches).map(|row| row.rule)
 }
 
 /// Sets whose plain counters count events since the machine was booted, although their type does not say so: the set,

@@ -14,7 +14,7 @@ use super::catalog::{Catalog, header};
 use super::labels::escape_value;
 use super::metric::{Kind, Part};
 use super::plan::{Plan, PlannedSet};
-use super::{Exposition, MetricsOptions, is_in_default};
+use super::{Exposition, MetricsOptions, is_exported_by_default};
 
 /// Collects counters and writes them as metrics. Between scrapes it keeps the numbers of instances (`#n`) and the state
 /// of 32-bit counters that can wrap.
@@ -72,7 +72,7 @@ impl Exporter {
         &self.out
     }
 
-    /// Makes a new plan if the registry or the paths have changed.
+    /// Creates a new plan if the registry or the paths have changed.
     fn update_plan(&mut self, registry: &Arc<Registry>, paths: &[PathPattern]) {
         if Arc::ptr_eq(registry, &self.registry) && self.paths == paths {
             return;
@@ -126,13 +126,17 @@ fn given_paths<'a>(options: &'a MetricsOptions, paths: &'a [PathPattern]) -> &'a
 fn requested_paths(registry: &Registry, options: &MetricsOptions, paths: &[PathPattern]) -> Vec<PathPattern> {
     let given = given_paths(options, paths);
     if given.is_empty() {
-        return registry.counter_sets().filter(|info| is_in_default(info)).map(|info| all_of(info)).collect();
+        return registry
+            .counter_sets()
+            .filter(|info| is_exported_by_default(info))
+            .map(|info| all_counters_of(info))
+            .collect();
     }
     given.iter().map(|path| registry.resolve_path(path)).collect()
 }
 
 /// All counters of all instances of a set.
-fn all_of(info: &CounterSetInfo) -> PathPattern {
+fn all_counters_of(info: &CounterSetInfo) -> PathPattern {
     let instance = info.has_instances().then(|| InstanceName::from("*"));
     CounterPath { machine: None, set: info.name.to_string(), instance, counter: "*".to_owned() }.into()
 }

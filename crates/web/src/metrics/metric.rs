@@ -5,7 +5,7 @@ use tachograph_perflib::registration::CounterInfo;
 
 use super::exceptions::{self, Rule};
 use super::scale::Scale;
-use super::words::{fit, fit_within, plural, words_of};
+use super::words::{plural, valid_inner_words, valid_words, words_of};
 
 /// A raw number of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +101,7 @@ const TIME_OUTSIDE: &str = "Time in the opposite state; the rest of elapsed time
 const SOURCES: &str = "Number of sources whose time is summed; the average share is ";
 
 /// The name of a counter without `/sec` or similar.
-fn counted(name: &str) -> &str {
+fn without_rate_suffix(name: &str) -> &str {
     const ENDINGS: [&str; 6] = ["/sec", "/s", "/second", " per second", " per sec", " per s"];
     let ending = ENDINGS.iter().find_map(|ending| {
         let (stem, end) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
@@ -134,17 +134,17 @@ fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
     };
     let (unit, scale) = base_unit(&counter.unit);
     let of_unit = (unit.as_str(), scale);
-    let plain = || name.whole.clone();
+    let plain = || name.words.clone();
     let base = || name.with("base");
     match formula {
         Formula::Value => vec![make(First, Gauge, plain(), of_unit, "")],
         Formula::Double => vec![make(Double, Gauge, plain(), of_unit, "")],
         Formula::Delta => {
-            let help = format!("{}, cumulative; the increase is ", counted(&counter.name));
+            let help = format!("{}, cumulative; the increase is ", without_rate_suffix(&counter.name));
             vec![make(First, Counter, plain(), of_unit, &help)]
         }
         Formula::Rate => {
-            let help = format!("{}, cumulative; the rate is ", counted(&counter.name));
+            let help = format!("{}, cumulative; the rate is ", without_rate_suffix(&counter.name));
             vec![make(First, Counter, plain(), of_unit, &help)]
         }
         Formula::Ratio if matches!(subtype, Subtype::QueueLength) => {
@@ -221,7 +221,7 @@ fn base_unit(unit: &str) -> (String, Scale) {
         "W" => ("watts", Scale::ONE),
         other => {
             let other = other.strip_suffix("/s").unwrap_or(other);
-            return (fit(&words_of(other)).join("_"), Scale::ONE);
+            return (valid_words(&words_of(other)).join("_"), Scale::ONE);
         }
     };
     (name.into(), scale)
@@ -230,7 +230,7 @@ fn base_unit(unit: &str) -> (String, Scale) {
 /// A counter's name, split into words.
 struct NameWords {
     /// All words except those for the formula: `%`, `Avg.`, `/sec`.
-    whole: Vec<String>,
+    words: Vec<String>,
     /// A and B of `A/B` or `A Per B`.
     per: Option<(Vec<String>, Vec<String>)>,
 }
@@ -281,25 +281,25 @@ impl NameWords {
             let (left, right) = (&words[..per], &words[per + 1..]);
             (!right.is_empty()).then(|| (left.to_vec(), right.to_vec()))
         };
-        Self { per: per(), whole: words }
+        Self { per: per(), words }
     }
 
     fn with(&self, more: &str) -> Vec<String> {
-        let mut words = fit(&self.whole);
+        let mut words = valid_words(&self.words);
         words.extend(more.split('_').map(str::to_owned));
         words
     }
 
     /// The name for an inverse timer, which measures the opposite.
     fn complement(&self) -> Vec<String> {
-        std::iter::once("non".to_owned()).chain(self.whole.iter().cloned()).collect()
+        std::iter::once("non".to_owned()).chain(self.words.iter().cloned()).collect()
     }
 
     /// The name of the numerator of an average.
     fn sum(&self) -> Vec<String> {
         match &self.per {
             Some((left, right)) => left.iter().chain(right).cloned().collect(),
-            None => self.whole.clone(),
+            None => self.words.clone(),
         }
     }
 
@@ -323,7 +323,7 @@ impl NameWords {
     fn finish(&self, words: Vec<String>, unit: &str, id: u32) -> String {
         let kept: Vec<String> =
             words.iter().filter(|word| unit.is_empty() || !is_word_of_unit(word, unit)).cloned().collect();
-        let fitted = if unit.is_empty() { fit(&kept) } else { fit_within(&kept) };
+        let fitted = if unit.is_empty() { valid_words(&kept) } else { valid_inner_words(&kept) };
         let mut stem = fitted.join("_");
         if stem.is_empty() && (unit.is_empty() || words.is_empty()) {
             stem = format!("number_{id}");

@@ -65,8 +65,9 @@ impl Plan {
         for (index, queried) in query.sets().iter().enumerate() {
             let info = queried.rows().info();
             let families = catalog.set(info.guid).cloned().unwrap_or_else(|| SetFamilies::empty(info));
-            let is_it = |set: &PlannedSet| set.families.info.guid == info.guid && set.families.info == *info;
-            let mut set = match known.iter().position(is_it) {
+            let is_same_set =
+                |set: &PlannedSet| set.families.info.guid == info.guid && set.families.info == *info;
+            let mut set = match known.iter().position(is_same_set) {
                 Some(old) => PlannedSet { families, ..known.swap_remove(old) },
                 None => PlannedSet::new(families),
             };

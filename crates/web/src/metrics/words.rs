@@ -50,8 +50,8 @@ pub(super) fn words_of(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a word is a known unit with a prefix such as `milli`.
-fn has_prefix(word: &str) -> bool {
+/// Whether a word is a unit with a metric prefix such as `milli`.
+fn is_prefixed_unit(word: &str) -> bool {
     const PREFIXES: [&str; 18] = [
         "pico", "nano", "micro", "milli", "centi", "deci", "deca", "hecto", "kilo", "kibi", "mega", "mibi",
         "mebi", "giga", "gibi", "tera", "tebi", "peta",
@@ -63,18 +63,18 @@ fn has_prefix(word: &str) -> bool {
     })
 }
 
-/// Makes words valid for a metric's name: no word is a unit or a type, and the last one is not a suffix that Prometheus
-/// reserves.
-pub(super) fn fit(words: &[String]) -> Vec<String> {
-    without_reserved_suffix(fit_within(words))
+/// Changes words so that they are valid in a metric's name: no word is a unit or a metric type, and the last one is not a
+/// suffix that Prometheus reserves.
+pub(super) fn valid_words(words: &[String]) -> Vec<String> {
+    without_reserved_suffix(valid_inner_words(words))
 }
 
-/// Like [`fit`], for words that are followed by others.
-pub(super) fn fit_within(words: &[String]) -> Vec<String> {
+/// Like [`valid_words`], for words that other words of the name follow: the last one may be a reserved suffix.
+pub(super) fn valid_inner_words(words: &[String]) -> Vec<String> {
     let mut fit: Vec<String> = Vec::new();
     let mut before = String::new();
     for word in words {
-        let is_unit = REPORTED_UNITS.contains(&word.as_str()) || has_prefix(word);
+        let is_unit = REPORTED_UNITS.contains(&word.as_str()) || is_prefixed_unit(word);
         match fit.last_mut() {
             Some(last) if is_unit => last.push_str(word),
             None if is_unit => before.push_str(word),
@@ -89,7 +89,7 @@ pub(super) fn fit_within(words: &[String]) -> Vec<String> {
         fit.push(format!("{before}number"));
     }
     // Joining words can form a unit (`milli` and `meters`).
-    fit.iter_mut().filter(|word| has_prefix(word)).for_each(|word| word.push_str("number"));
+    fit.iter_mut().filter(|word| is_prefixed_unit(word)).for_each(|word| word.push_str("number"));
     fit
 }
 
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn names_become_words() {
-        let name = |text: &str| fit(&words_of(text)).join("_");
+        let name = |text: &str| valid_words(&words_of(text)).join("_");
         assert_eq!(name("Free & Zero Page List"), "free_zero_page_list");
         assert_eq!(name("Thread Count"), "threads");
         assert_eq!(name("Retry Count"), "retries");

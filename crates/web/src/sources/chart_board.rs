@@ -20,8 +20,8 @@ pub(super) struct ChartBoard {
     pub(super) board: Option<LogBoard>,
     paths: Vec<PathPattern>,
     /// The paths of the last chart, and the number of series that they select.
-    counted: Option<(Vec<PathPattern>, usize)>,
-    /// Why a path selects nothing, by its text.
+    last_count: Option<(Vec<PathPattern>, usize)>,
+    /// Why a path selects nothing, by its string form.
     missing: HashMap<String, String>,
 }
 
@@ -37,8 +37,8 @@ impl ChartBoard {
         if paths.iter().any(|path| !self.paths.contains(path)) {
             let mut all: Vec<_> = self.paths.drain(..).filter(|path| !paths.contains(path)).collect();
             all.extend(paths.iter().cloned());
-            let too_many = all.len().saturating_sub(MAX_PATHS);
-            all.drain(..too_many);
+            let excess = all.len().saturating_sub(MAX_PATHS);
+            all.drain(..excess);
             // The oldest paths are dropped if all paths together select too many series. Rejected paths are not kept.
             let catalogue = board.catalogue();
             let mut series: usize = 0;
@@ -71,7 +71,7 @@ impl ChartBoard {
             self.missing =
                 selection.unmatched().into_iter().map(|(path, advice)| (path, reason(advice))).collect();
             self.paths = all;
-            // Reading the whole log may have found more sets and samples.
+            // Reading the full_span log may have found more sets and samples.
             log.set_ready(board);
         }
         let missing = |path: &PathPattern| {
@@ -93,15 +93,15 @@ impl ChartBoard {
         let Some(board) = &mut self.board else {
             return Err(ApiError::conflict("the log could not be read"));
         };
-        let Some(whole) = board.span() else { return Ok(None) };
-        let (span, columns) = choose(whole)?;
+        let Some(full_span) = board.span() else { return Ok(None) };
+        let (span, columns) = choose(full_span)?;
         let mut reduce =
             |span, columns| board.reduce(span, columns, paths).map_err(|error| log.api_error(&error));
-        let series = match &self.counted {
+        let series = match &self.last_count {
             Some((counted, series)) if counted == paths => *series,
-            _ => reduce(whole, 1)?.series.len(),
+            _ => reduce(full_span, 1)?.series.len(),
         };
-        self.counted = Some((paths.to_vec(), series));
+        self.last_count = Some((paths.to_vec(), series));
         check_cells(series, columns)?;
         reduce(span, columns).map(Some)
     }

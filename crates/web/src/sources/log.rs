@@ -181,7 +181,7 @@ impl Log {
         *self.last_used.lock().ignore_poison() = Instant::now();
     }
 
-    pub(super) fn idle(&self) -> Duration {
+    pub(super) fn idle_time(&self) -> Duration {
         self.last_used.lock().ignore_poison().elapsed()
     }
 
@@ -251,7 +251,7 @@ impl Log {
                     reading.files.iter().map(|(_, path)| Stamp::of(path)).collect();
                 let mut follow = |progress: LogProgress| reading.set_progress(progress);
                 LogBoard::open_with(reading.paths(), reading.reading(), &mut follow)
-                    .map_err(|error| reading.unreadable(&error, notices.as_ref()))
+                    .map_err(|error| reading.report_unreadable(&error, notices.as_ref()))
             });
             match opened.await {
                 Ok(board) => log.set_ready(chart_board.board.insert(board)),
@@ -269,7 +269,8 @@ impl Log {
         *self.state.lock().ignore_poison() = LogState::Ready(Arc::new(LogSummary::of(board)));
     }
 
-    fn unreadable(&self, error: &FlowError, notices: Option<&LineLog>) -> ApiError {
+    /// Reports to `notices` that the log cannot be read, unless it is closed; returns the error for clients.
+    fn report_unreadable(&self, error: &FlowError, notices: Option<&LineLog>) -> ApiError {
         if let Some(notices) = notices
             && !self.is_closed()
         {

@@ -19,12 +19,12 @@ use crate::response::ApiError;
 
 /// Maximum number of uploads that are received at a time.
 const MAX_RECEIVING: usize = 4;
-/// Time limit for the next data.
+/// Maximum time between two chunks.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Minimum average rate since the start of an upload, in bytes per second. Even slow modems are faster. Without it, a
 /// client that sends a byte now and then would block others forever.
 const MIN_RATE: u64 = 4 << 10;
-/// Additional time for slow starts.
+/// How long an upload can be slower than [`MIN_RATE`] at its start.
 const GRACE: Duration = Duration::from_secs(60);
 /// Maximum length of a log's name, in bytes.
 const MAX_NAME: usize = 200;
@@ -45,27 +45,27 @@ impl Sources {
             return Err(too_long(self.uploads.max_bytes));
         }
         self.check_memory()?;
-        let mut open = self.lock();
-        if open.receiving >= MAX_RECEIVING {
+        let mut state = self.lock();
+        if state.receiving >= MAX_RECEIVING {
             return Err(ApiError::too_many_requests(format!(
                 "the limit of {MAX_RECEIVING} concurrent uploads is reached; try again later"
             )));
         }
-        let uploaded = open.logs.values().filter(|log| log.origin == Origin::Uploaded).count();
-        if uploaded + open.receiving >= self.uploads.max_count {
+        let uploaded = state.logs.values().filter(|log| log.origin == Origin::Uploaded).count();
+        if uploaded + state.receiving >= self.uploads.max_count {
             return Err(ApiError::too_many_requests(format!(
                 "the limit of {} uploaded logs is reached; close one",
                 self.uploads.max_count
             )));
         }
-        open.receiving += 1;
+        state.receiving += 1;
         Ok(Upload(self))
     }
 }
 
 impl Upload<'_> {
-    /// Receives a log and starts to read it. The file has no name, so nothing remains on the disk, however the server
-    /// ends.
+    /// Receives a log and starts to read it. The file has no name, so nothing remains on the disk even if the server
+    /// is killed.
     pub(crate) async fn receive(self, name: &str, mut body: Body) -> Result<Arc<Log>, ApiError> {
         let folder = self.0.uploads.folder.clone();
         let created = tokio::task::spawn_blocking(move || tempfile::tempfile_in(folder));
@@ -74,7 +74,7 @@ impl Upload<'_> {
         let began = Instant::now();
         let mut received = 0;
         loop {
-            let (pause_end, deadline) = (Instant::now() + MAX_PAUSE, began + max_duration(received));
+            let (pause_end, deadline) = (Instant::now() + MAX_PAUSE, began + max_elapsed(received));
             let Ok(chunk) = timeout_at(pause_end.min(deadline), next_chunk(&mut body)).await else {
                 return Err(ApiError::new(
                     StatusCode::REQUEST_TIMEOUT,
@@ -104,7 +104,7 @@ impl Upload<'_> {
     }
 }
 
-/// The next data of a body; trailers are ignored.
+/// The next data chunk of a body. Trailers are skipped.
 async fn next_chunk(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
     loop {
         match poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await?.map(Frame::into_data) {
@@ -123,12 +123,12 @@ fn disk_full(_: std::io::Error) -> ApiError {
     ApiError::disk_full("upload")
 }
 
-/// Time limit for the next data of an upload, after `received` bytes.
-fn max_duration(received: u64) -> Duration {
+/// The time since the start of an upload within which the next chunk must arrive, if `received` bytes have arrived so far.
+fn max_elapsed(received: u64) -> Duration {
     GRACE + Duration::from_secs(received / MIN_RATE)
 }
 
-/// The name of an uploaded log: the last part of the client's name, as text of one line.
+/// The name of an uploaded log: the client's name for it, without folders and control characters.
 fn display_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let mut text = String::new();

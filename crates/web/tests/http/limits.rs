@@ -91,7 +91,7 @@ fn connections_that_send_a_response_are_not_closed_in_favour_of_others() {
     write!(stream, "GET {wide} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).expect("sent");
     let mut response = vec![0; 4096];
     stream.read_exact(&mut response).expect("the first bytes of the response");
-    // Longer than connections must be idle to be closed.
+    // Longer than `MIN_IDLE`, after which the server may close idle connections.
     std::thread::sleep(Duration::from_millis(1500));
     let idle: Vec<TcpStream> = (0..MAX_IDLE + 1).map(|_| connect(server.address)).collect();
     // Connections are admitted in order.
@@ -177,7 +177,7 @@ fn a_content_length_over_the_limit_is_refused_without_the_body() {
             server.address
         );
         let began = Instant::now();
-        let response = send(server.address, text.as_bytes()).expect("an response");
+        let response = send(server.address, text.as_bytes()).expect("a response");
         // A missing body would be 408.
         assert_eq!(response.status, 413, "{target} {length}: {}", response.text());
         eprintln!("{target} {length}: refused in {:?}", began.elapsed());

@@ -152,7 +152,7 @@ fn exports_can_be_uploaded() {
 }
 
 #[test]
-fn excepted_counters_are_omitted() {
+fn excluded_counters_are_omitted() {
     let machine = Machine::new(300);
     let server = TestServer::start(&machine, TestOptions::default());
     ready(&server, "1");

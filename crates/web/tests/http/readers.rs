@@ -29,7 +29,7 @@ fn read(interval: Duration, events: usize) {
     let machine = Machine::new(4000);
     let server = TestServer::start(&machine, TestOptions { interval, ..TestOptions::default() });
     let address = server.address;
-    // With a small window and a large stream that it never reads.
+    // This client has a small receive window, and never reads its large stream.
     let path = [("path", r"\Things(*)\*")];
     let mut lazy = connect(address);
     sockopt::set_socket_recv_buffer_size(&lazy, 4096).expect("an option");

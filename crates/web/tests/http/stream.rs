@@ -199,7 +199,7 @@ fn paths_of_streams_are_limited() {
         let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
         reader.get_mut().write_all(request.as_bytes()).expect("sent");
         let mut line = String::new();
-        reader.read_line(&mut line).expect("an response");
+        reader.read_line(&mut line).expect("a response");
         (line.split(' ').nth(1).expect("a status").parse::<u16>().expect("a number"), reader)
     };
     let mut streams: Vec<_> = (0..7).map(open).collect();

@@ -78,7 +78,7 @@ fn tls_connections_work_and_cookies_are_secure() {
         let end = if request.starts_with("POST") { format!("{json}{body}") } else { "\r\n".to_owned() };
         stream.write_all(format!("{text}{end}").as_bytes()).expect("sent");
         let mut response = String::new();
-        stream.read_to_string(&mut response).expect("an response");
+        stream.read_to_string(&mut response).expect("a response");
         response
     };
     assert!(ask("GET /").starts_with("HTTP/1.1 200"));

@@ -1,4 +1,4 @@
-//! `/metrics`: names never change, and promtool accepts the texts.
+//! `/metrics`: names never change, and promtool accepts the output.
 
 mod shop;
 
@@ -13,7 +13,7 @@ use shop::registry;
 use tachograph_counters::path::PathPattern;
 use tachograph_perflib::{Clock, Registry};
 use tachograph_system::Roots;
-use tachograph_web::metrics::{Exporter, Exposition, MetricsOptions, family_names};
+use tachograph_web::metrics::{Exporter, Exposition, MetricsOptions, metric_mappings};
 
 fn exporter(registry: &Arc<Registry>) -> Exporter {
     Exporter::new(registry, MetricsOptions::default()).expect("this machine")
@@ -60,9 +60,9 @@ fn promtool(text: &str) -> Option<String> {
     };
     child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("promtool reads all");
     let output = child.wait_with_output().expect("promtool ends");
-    let said =
+    let findings =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-    Some(if output.status.success() { said } else { format!("{said} ({})", output.status) })
+    Some(if output.status.success() { findings } else { format!("{findings} ({})", output.status) })
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn names_never_change() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/metrics/frozen.tsv");
     let sets: Vec<_> =
         tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets()).collect();
-    let names = family_names(&sets);
+    let names = metric_mappings(&sets);
     let mut lines = String::from("set\tcounter\tnumber\tmetric\tkind\tunit\n");
     for name in &names {
         let _ = writeln!(
@@ -98,7 +98,7 @@ fn equal_names_have_equal_kind_and_unit() {
     let sets: Vec<_> =
         tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets()).collect();
     let mut kinds: BTreeMap<String, (&str, String)> = BTreeMap::new();
-    for name in family_names(&sets) {
+    for name in metric_mappings(&sets) {
         let known = kinds.entry(name.metric.clone()).or_insert((name.kind, name.unit.clone()));
         assert_eq!(*known, (name.kind, name.unit.clone()), "{}", name.metric);
         assert_eq!(name.kind == "counter", name.metric.ends_with("_total"), "{}", name.metric);
@@ -113,8 +113,8 @@ fn promtool_accepts_this_machine() {
     let found = samples(&text);
     assert!(found.len() > 100, "{}", found.len());
     assert!(!text.contains("name=\"_Total\""));
-    if let Some(said) = promtool(&text) {
-        assert_eq!(said, "");
+    if let Some(findings) = promtool(&text) {
+        assert_eq!(findings, "");
     }
     // All sets, processes and threads too.
     let everything: Vec<_> =
@@ -127,8 +127,8 @@ fn promtool_accepts_this_machine() {
             .collect();
     let text = exporter.scrape(&registry, Exposition::PrometheusText, &everything).to_owned();
     assert!(samples(&text).len() > found.len());
-    if let Some(said) = promtool(&text) {
-        assert_eq!(said, "");
+    if let Some(findings) = promtool(&text) {
+        assert_eq!(findings, "");
     }
 }
 
@@ -193,8 +193,8 @@ fn paths_without_a_match_are_counted() {
     let mut count = |paths: &[&str]| {
         let paths: Vec<_> = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
         let text = exporter.scrape(&registry, Exposition::PrometheusText, &paths).to_owned();
-        if let Some(said) = promtool(&text) {
-            assert_eq!(said, "");
+        if let Some(findings) = promtool(&text) {
+            assert_eq!(findings, "");
         }
         samples(&text)["tacho_paths_without_match"]
     };
@@ -226,7 +226,7 @@ fn hostile_names_are_escaped() {
     assert!(found.keys().all(|key| key.starts_with("tacho_shop") || key.starts_with("tacho_")));
     assert!(!text.lines().any(|line| line.starts_with("tacho_evil")));
     assert!(found.contains_key(r#"tacho_shop_baskets{name="a\"} 1\ntacho_evil 1\n# \\"}"#), "{text}");
-    if let Some(said) = promtool(&text) {
-        assert_eq!(said, "");
+    if let Some(findings) = promtool(&text) {
+        assert_eq!(findings, "");
     }
 }
