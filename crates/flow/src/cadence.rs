@@ -97,7 +97,7 @@ mod tests {
 
     /// With an interval of one millisecond, 2^32 samples take 50 days.
     #[test]
-    fn more_than_2_to_the_32_samples() {
+    fn sample_numbers_beyond_32_bits_are_supported() {
         let (start, interval) = (Instant::now(), Duration::from_millis(1));
         for index in [u64::from(u32::MAX), 1 << 32, (1 << 32) + 1, 1 << 40] {
             let mut cadence = Cadence { next: index, ..Cadence::new(start, interval) };

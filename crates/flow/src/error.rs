@@ -58,8 +58,8 @@ impl fmt::Display for FlowError {
             Self::Log(error) => write!(f, "{error}"),
             Self::SameMoment { first, second, at } => write!(
                 f,
-                "{} and {} both hold a sample of the same machine at {at}: leave one of them out, or cut them apart \
-                 with -b and -e",
+                "{} and {} both contain a sample of the same machine at {at}: omit one of them, or select separate time \
+                 ranges of them with -b and -e",
                 first.display(),
                 second.display()
             ),
@@ -67,9 +67,9 @@ impl fmt::Display for FlowError {
                 write!(f, "the output could not be written: {}", io_error_text(error))
             }
             Self::TooManyCounters { max } => {
-                write!(f, "more than {max} counters of instances; select some of them with -c")
+                write!(f, "more than {max} counters (counting each instance); select fewer with -c")
             }
-            Self::NewGroups => f.write_str("the log's counters changed on the way"),
+            Self::NewGroups => f.write_str("a later sample of the log has counters that the first one lacks"),
             Self::Stopped => f.write_str("stopped before the end"),
         }
     }

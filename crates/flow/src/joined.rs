@@ -4,8 +4,8 @@ use tachograph_counters::sample::Sample;
 
 use crate::{FlowError, Source};
 
-/// Joins consecutive samples of the same moment that have different groups, because they are from different machines or
-/// from different collectors on one machine. All samples of the source must have the groups of one
+/// Joins consecutive samples of the same moment that have different groups: samples of different machines, or of different
+/// collectors on one machine. All samples of the source must have the groups of one
 /// [`Union`](crate::Union).
 pub struct Joined<S> {
     source: S,

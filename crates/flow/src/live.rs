@@ -153,12 +153,12 @@ impl LiveSource {
         sample.is_baseline = false;
         sample.log = 0;
         sample.boot_time = self.options.boot_time;
-        sample.at = self.rising(at);
+        sample.at = self.next_time(at);
         self.report.add_errors(self.query.registry().machine(), self.query.sets());
     }
 
-    /// The time of a sample: that of the wall clock, but at least 1 ms after the previous sample.
-    fn rising(&mut self, at: Timestamps) -> Moment {
+    /// The time for a sample taken at `at`: that of the wall clock, but at least 1 ms after the previous sample.
+    fn next_time(&mut self, at: Timestamps) -> Moment {
         let wall = FileTime(at.wall.0 - at.wall.0.rem_euclid(FileTime::PER_MILLISECOND));
         let went_back = self.last_wall.replace(at.wall).is_some_and(|last| at.wall < last);
         let utc = match self.last {

@@ -127,7 +127,7 @@ impl LogSource {
     /// # Errors
     ///
     /// When the log cannot be read.
-    pub fn go_to(&mut self, mark: &Mark) -> Result<bool, FlowError> {
+    pub fn seek_to(&mut self, mark: &Mark) -> Result<bool, FlowError> {
         self.is_quiet = true;
         Ok(self.reader.seek(mark).map_err(|error| error.at_path(&self.report.path))?)
     }
@@ -142,7 +142,7 @@ impl LogSource {
     /// # Errors
     ///
     /// When the log cannot be read.
-    pub fn go_near_end(&mut self, bytes: u64) -> Result<bool, FlowError> {
+    pub fn seek_near_end(&mut self, bytes: u64) -> Result<bool, FlowError> {
         self.is_quiet = true;
         Ok(self.reader.seek_near_end(bytes).map_err(|error| error.at_path(&self.report.path))?)
     }

@@ -125,9 +125,10 @@ impl Follower {
             self.next = self.read()?;
         }
         while self.next.as_ref().is_some_and(|next| next.at.utc.0 <= utc) {
-            let passed = std::mem::replace(&mut self.current, self.next.take());
-            skipped += u64::from(passed.as_ref().is_some_and(|passed| !passed.is_baseline));
-            self.spare = passed.unwrap_or_default();
+            let skipped_sample = std::mem::replace(&mut self.current, self.next.take());
+            skipped +=
+                u64::from(skipped_sample.as_ref().is_some_and(|skipped_sample| !skipped_sample.is_baseline));
+            self.spare = skipped_sample.unwrap_or_default();
             self.next = self.read()?;
         }
         Ok(skipped)
@@ -138,8 +139,8 @@ impl Source for SideBySide {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         if !self.leader.next(sample)? {
             for follower in &mut self.followers {
-                let rest = follower.read_until(i64::MAX)? + u64::from(follower.current.take().is_some());
-                self.dropped_samples.fetch_add(rest, Ordering::Relaxed);
+                let unused = follower.read_until(i64::MAX)? + u64::from(follower.current.take().is_some());
+                self.dropped_samples.fetch_add(unused, Ordering::Relaxed);
             }
             return Ok(false);
         }
@@ -147,11 +148,11 @@ impl Source for SideBySide {
         for follower in &mut self.followers {
             self.dropped_samples.fetch_add(follower.read_until(utc)?, Ordering::Relaxed);
             // The logs of two machines can be arbitrarily far apart in time.
-            let near = follower
+            let is_near = follower
                 .current
                 .as_ref()
                 .is_some_and(|current| sample.at.utc.since(current.at.utc) <= self.tolerance);
-            if near && let Some(current) = follower.current.take() {
+            if is_near && let Some(current) = follower.current.take() {
                 let boot_time = current.boot_time;
                 sample.groups.extend(current.groups.into_iter().map(|mut group| {
                     group.boot_time = boot_time;

@@ -25,7 +25,7 @@ pub struct Merge {
     started: bool,
     /// The id for the next log or part of a log.
     next_log: u32,
-    /// For each two inputs that had samples of the same moment: the versions ([`Input::list`]) of the lists of counters
+    /// For each pair of inputs that had samples of the same moment: the versions ([`Input::list`]) of the lists of counters
     /// that were compared last, and whether these lists have a counter in common.
     compared: HashMap<[usize; 2], ([u64; 2], bool)>,
 }
@@ -146,7 +146,7 @@ impl Merge {
             return Ok(false);
         }
         if let ([only], [position]) = (self.inputs.as_mut_slice(), mark.inputs.as_slice()) {
-            return position.mark.as_ref().map_or(Ok(false), |position| only.source.go_to(position));
+            return position.mark.as_ref().map_or(Ok(false), |position| only.source.seek_to(position));
         }
         self.load_heads()?;
         for (index, position) in mark.inputs.iter().enumerate() {
@@ -160,7 +160,7 @@ impl Merge {
                 input.head.log = input.log;
                 continue;
             }
-            if !input.source.go_to(position)? {
+            if !input.source.seek_to(position)? {
                 return Ok(false);
             }
             self.advance(index)?;

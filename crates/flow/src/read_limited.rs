@@ -12,7 +12,7 @@ pub fn read_limited(mut source: impl Read, mebibytes: u64) -> Result<Vec<u8>, Er
     let mut bytes = Vec::new();
     let count = source.by_ref().take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if count as u64 > limit {
-        let what = format!("it is larger than {mebibytes} MiB, the limit for such files");
+        let what = format!("the file is larger than {mebibytes} MiB, the limit for such files");
         return Err(Error::new(ErrorKind::FileTooLarge, what));
     }
     Ok(bytes)
@@ -28,7 +28,7 @@ mod tests {
         assert_eq!(read_limited(&bytes[1..], 2).expect("read").len(), 2 << 20);
         let error = read_limited(&*bytes, 2).expect_err("too many");
         assert_eq!(error.kind(), ErrorKind::FileTooLarge);
-        assert_eq!(error.to_string(), "it is larger than 2 MiB, the limit for such files");
-        assert!(read_limited(std::io::repeat(0), 1).is_err(), "there is no end of it");
+        assert_eq!(error.to_string(), "the file is larger than 2 MiB, the limit for such files");
+        assert!(read_limited(std::io::repeat(0), 1).is_err(), "an endless input");
     }
 }

@@ -39,7 +39,7 @@ const MAX_BATCH_SAMPLES: usize = 1024;
 /// Number of batches: enough that the threads do not have to wait for each other at every batch.
 const BATCHES: usize = 8;
 /// Number of batches if samples are so large that a single one exceeds the target size, to save memory.
-const LONG_BATCHES: usize = 3;
+const MIN_BATCHES: usize = 3;
 
 impl<S: Source + 'static> Readahead<S> {
     /// Starts the thread.
@@ -48,9 +48,9 @@ impl<S: Source + 'static> Readahead<S> {
     ///
     /// When the thread cannot be started.
     pub fn new(mut source: S) -> Result<Self, FlowError> {
-        let (full_in, full) = sync_channel::<Batch>(BATCHES);
-        let (empty, empty_out) = sync_channel::<Vec<Sample>>(BATCHES);
-        for _ in 0..LONG_BATCHES {
+        let (full_sender, full) = sync_channel::<Batch>(BATCHES);
+        let (empty, empty_receiver) = sync_channel::<Vec<Sample>>(BATCHES);
+        for _ in 0..MIN_BATCHES {
             // Cannot fail: the channel has room for all buffers, and its other end is open.
             let _ = empty.send(Vec::new());
         }
@@ -58,10 +58,10 @@ impl<S: Source + 'static> Readahead<S> {
             .name("readahead".to_owned())
             .spawn(move || {
                 // A closed channel means that the consumer is gone.
-                while let Ok(samples) = empty_out.recv() {
+                while let Ok(samples) = empty_receiver.recv() {
                     let batch = fill(&mut source, samples);
                     let is_last = batch.end.is_some();
-                    if full_in.send(batch).is_err() || is_last {
+                    if full_sender.send(batch).is_err() || is_last {
                         break;
                     }
                 }
@@ -136,7 +136,7 @@ impl<S: Source + 'static> Source for Readahead<S> {
                 return Ok(false);
             };
             if std::mem::take(&mut self.is_first) && batch.values() <= 2 * BATCH_VALUES {
-                for _ in LONG_BATCHES..BATCHES {
+                for _ in MIN_BATCHES..BATCHES {
                     let _ = self.empty.try_send(Vec::new());
                 }
             }

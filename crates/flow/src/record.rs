@@ -274,7 +274,7 @@ impl<L: LogFiles> Recorder<L> {
                 Ok(()) => Ok(segment),
                 Err(error) => {
                     // An existing log keeps its earlier samples.
-                    let _ = segment.give_up();
+                    let _ = segment.abort();
                     Err(error)
                 }
             }
@@ -319,7 +319,7 @@ impl<L: LogFiles> Recorder<L> {
     /// Truncates the log after its last complete sample. Returns `error` with the path, since it is more useful than an
     /// error of the truncation.
     fn abandon(&mut self, segment: Segment<L::File>, error: FlowError) -> FlowError {
-        if let Ok(bytes) = segment.give_up() {
+        if let Ok(bytes) = segment.abort() {
             self.summary.bytes = self.finished_bytes + bytes;
         }
         self.at_path(error)
@@ -392,7 +392,10 @@ impl<L: LogFiles> Sink for Recorder<L> {
             State::Opened(opened) => self.begin(opened, sample)?,
             State::Resumed(segment) => {
                 if self.options.at_max == AtMax::End && !self.limits.has_room(segment.bytes()) {
-                    let why = format!("cannot append: it has {} bytes already, over -max", segment.bytes());
+                    let why = format!(
+                        "cannot append: the log already has {} bytes, more than -max",
+                        segment.bytes()
+                    );
                     return Err(LogError::unsupported(why).at_path(&self.path).into());
                 }
                 self.limits.begin(sample);

@@ -25,7 +25,7 @@ use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider,
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
 /// Peak of the memory that `run` allocates, in bytes: the minimum of several runs, since the test harness can allocate, too.
-fn least_allocated(mut run: impl FnMut()) -> usize {
+fn min_allocated(mut run: impl FnMut()) -> usize {
     let measured = |run: &mut dyn FnMut()| {
         let before = ALLOCATED.current_usage();
         ALLOCATED.reset_peak_usage();
@@ -187,8 +187,8 @@ fn steady(options: RecordOptions) {
     for _ in 0..3 {
         next();
     }
-    let most = least_allocated(|| (0..300).for_each(|_| next()));
-    assert_eq!(most, 0, "{}: bytes for 300 samples", format.name());
+    let allocated = min_allocated(|| (0..300).for_each(|_| next()));
+    assert_eq!(allocated, 0, "{}: bytes for 300 samples", format.name());
     assert!(sample.len() > 600);
     assert_eq!(recorder.summary().samples, 903);
 }

@@ -1,5 +1,5 @@
-//! Time and memory to open a large log, to draw its first chart, and to zoom, beside a bare read of the same bytes and the
-//! pipeline of `tacho stats`. The logs are generated once and kept in the target folder.
+//! Time and memory to open a large log, to draw its first chart, and to zoom, compared with a plain read of the same bytes
+//! and with the pipeline of `tacho stats`. The logs are generated once and kept in the target folder.
 //!
 //! `cargo bench -p tachograph-monitor --bench logs [-- SAMPLES] [long|wide] [pass|zoom]`; for a profiler, `pass` only reads
 //! the log, and `zoom` omits the last yardstick.
@@ -48,26 +48,26 @@ fn log(name: &str, shape: generate::Shape) -> PathBuf {
     if !path.exists() {
         let partial = path.with_extension("partial");
         generate::write_log(&partial, shape);
-        std::fs::rename(&partial, &path).expect("a file of one's own can be renamed");
+        std::fs::rename(&partial, &path).expect("the file can be renamed");
     }
     path
 }
 
 fn measure(path: &Path, counters: &str) {
-    let bytes = std::fs::metadata(path).expect("it was made").len();
+    let bytes = std::fs::metadata(path).expect("the log exists").len();
     println!("{}: {:.2} GB", path.file_name().unwrap_or_default().display(), bytes as f64 / 1e9);
     timed("read the file (yardstick)", || read(path));
     let read_again = timed("read the file again (yardstick)", || read(path));
     println!("  that is {:.2} GB/s", bytes as f64 / 1e9 / read_again.1.as_secs_f64());
     let before = resident("VmHWM");
-    let partial = Instant::now();
+    let start = Instant::now();
     let mut board = pass(path, counters);
-    let whole = board.span().expect("it has samples");
+    let whole = board.span().expect("the log has samples");
     let series = board.catalogue().max_series(&PathPattern::parse(counters).expect("a path"));
     let columns = COLUMNS.min(MAX_CELLS / series.max(1));
     let name = format!("first chart, of {columns} columns");
-    let (first, _) = timed(&name, || board.reduce(whole, columns, &[]).expect("it reads"));
-    println!("  open to first chart: {:.0} ms, {} series", ms(partial.elapsed()), first.series.len());
+    let (first, _) = timed(&name, || board.reduce(whole, columns, &[]).expect("the log is readable"));
+    println!("  open to first chart: {:.0} ms, {} series", ms(start.elapsed()), first.series.len());
     drop(first);
     println!("  memory: peak {} MB, before {before} MB, after {} MB", resident("VmHWM"), resident("VmRSS"));
     for (share, name) in [(0.001, "0.1 %"), (0.01, "1 %"), (0.1, "10 %"), (0.5, "50 %"), (0.9, "90 %")] {
@@ -82,10 +82,10 @@ fn measure(path: &Path, counters: &str) {
 fn pass(path: &Path, counters: &str) -> LogBoard {
     let patterns = [PathPattern::parse(counters).expect("a path")];
     let (mut board, _) = timed("open", || {
-        LogBoard::open(vec![path.to_owned()], &mut |_| ControlFlow::Continue(())).expect("it opens")
+        LogBoard::open(vec![path.to_owned()], &mut |_| ControlFlow::Continue(())).expect("the log opens")
     });
     timed("choose the counters (the one pass)", || {
-        board.set_paths(&patterns, &mut |_| ControlFlow::Continue(())).expect("it reads")
+        board.set_paths(&patterns, &mut |_| ControlFlow::Continue(())).expect("the log is readable")
     });
     board
 }
@@ -97,11 +97,11 @@ fn zoom(board: &mut LogBoard, whole: Span, columns: usize, share: f64, name: &st
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        let place = (random >> 11) as f64 / (1u64 << 53) as f64;
-        let span = whole.zoomed(share, place);
-        let partial = Instant::now();
-        let reduced = board.reduce(span, columns, &[]).expect("it reads");
-        worst = worst.max(partial.elapsed());
+        let position = (random >> 11) as f64 / (1u64 << 53) as f64;
+        let span = whole.zoomed(share, position);
+        let start = Instant::now();
+        let reduced = board.reduce(span, columns, &[]).expect("the log is readable");
+        worst = worst.max(start.elapsed());
         assert!(share < 0.01 || !reduced.series.is_empty());
     }
     let cpu = (processor_ms() - cpu) / 10;
@@ -109,11 +109,11 @@ fn zoom(board: &mut LogBoard, whole: Span, columns: usize, share: f64, name: &st
 }
 
 fn read(path: &Path) -> u64 {
-    let mut file = File::open(path).expect("it was made");
+    let mut file = File::open(path).expect("the log exists");
     let mut buffer = vec![0; 1 << 18];
     let mut bytes = 0;
     loop {
-        match file.read(&mut buffer).expect("it can be read") {
+        match file.read(&mut buffer).expect("the log is readable") {
             0 => return bytes,
             read => bytes += read as u64,
         }
@@ -121,18 +121,18 @@ fn read(path: &Path) -> u64 {
 }
 
 fn stats(path: &Path) -> usize {
-    let mut pipeline = LogQuery::new(vec![path.to_owned()]).samples().expect("it opens");
+    let mut pipeline = LogQuery::new(vec![path.to_owned()]).samples().expect("the log opens");
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
-    run(&mut *pipeline.source, &mut sink, || {}).expect("it reads");
+    run(&mut *pipeline.source, &mut sink, || {}).expect("the log is readable");
     sink.rows().len()
 }
 
 fn timed<T>(name: &str, work: impl FnOnce() -> T) -> (T, Duration) {
-    let (partial, cpu) = (Instant::now(), processor_ms());
-    let made = work();
-    let time = partial.elapsed();
+    let (start, cpu) = (Instant::now(), processor_ms());
+    let result = work();
+    let time = start.elapsed();
     println!("  {name}: {:.0} ms ({} ms of processor time)", ms(time), processor_ms() - cpu);
-    (made, time)
+    (result, time)
 }
 
 fn ms(time: Duration) -> f64 {

@@ -46,18 +46,18 @@ pub trait Catalogue {
     /// The number of series that `wanted` selects and `present` does not. A set whose instances are not available
     /// counts as empty; instances with the same name on several logged machines count once.
     fn count(&self, wanted: &[PathPattern], present: &[PathPattern]) -> usize {
-        let of_set = |set: &SetEntry| {
-            let of_set = |path: &&PathPattern| path.matches_set(&set.name, set.has_instances);
-            let wanted: Vec<_> = wanted.iter().filter(of_set).collect();
+        let count_set = |set: &SetEntry| {
+            let matches_set = |path: &&PathPattern| path.matches_set(&set.name, set.has_instances);
+            let wanted: Vec<_> = wanted.iter().filter(matches_set).collect();
             if wanted.is_empty() {
                 return 0;
             }
-            let present: Vec<_> = present.iter().filter(of_set).collect();
+            let present: Vec<_> = present.iter().filter(matches_set).collect();
             let instances = if set.has_instances { self.instances(&set.name) } else { Ok(Vec::new()) };
             let instances = instances.unwrap_or_default();
             count_in(set, instances.iter().map(String::as_str), &wanted, &present)
         };
-        self.sets().iter().map(of_set).fold(0, usize::saturating_add)
+        self.sets().iter().map(count_set).fold(0, usize::saturating_add)
     }
 }
 
@@ -81,13 +81,14 @@ pub(crate) fn count_in<'a>(
         return counters.saturating_mul(rows);
     }
     let of_instance = |instance: Option<&str>| {
-        let takes = |path: &&PathPattern| path.matches_instance(instance);
-        let wanted: Vec<_> = wanted.iter().copied().filter(takes).collect();
-        let present: Vec<_> = present.iter().copied().filter(takes).collect();
-        let any =
+        let matches = |path: &&PathPattern| path.matches_instance(instance);
+        let wanted: Vec<_> = wanted.iter().copied().filter(matches).collect();
+        let present: Vec<_> = present.iter().copied().filter(matches).collect();
+        let any_matches =
             |paths: &[&PathPattern], counter: &str| paths.iter().any(|path| path.matches_counter(counter));
-        let is_new =
-            |entry: &&CounterEntry| any(&wanted, &entry.counter.name) && !any(&present, &entry.counter.name);
+        let is_new = |entry: &&CounterEntry| {
+            any_matches(&wanted, &entry.counter.name) && !any_matches(&present, &entry.counter.name)
+        };
         set.counters.iter().filter(is_new).count()
     };
     if !set.has_instances {

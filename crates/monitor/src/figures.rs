@@ -13,25 +13,25 @@ pub fn number(value: f64) -> String {
     if magnitude == 0.0 {
         return "0".to_owned();
     }
-    if magnitude < MAX_GROUPED && value.fract() == 0.0 {
+    if magnitude < MAX_PLAIN && value.fract() == 0.0 {
         return grouped(&format!("{value:.0}"));
     }
-    if (1.0..MAX_GROUPED).contains(&magnitude) {
+    if (1.0..MAX_PLAIN).contains(&magnitude) {
         return grouped(&format!("{value:.3}"));
     }
-    if (LEAST_DECIMAL..1.0).contains(&magnitude) {
+    if (MIN_PLAIN..1.0).contains(&magnitude) {
         let text = small(value, magnitude);
         return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
     format!("{value:.3e}")
 }
 
-/// Numbers from here on are formatted with an exponent.
-const MAX_GROUPED: f64 = 1e15;
-/// Numbers below this are formatted with an exponent.
-const LEAST_DECIMAL: f64 = 1e-6;
+/// Numbers of this magnitude or more are formatted with an exponent.
+const MAX_PLAIN: f64 = 1e15;
+/// Numbers of a smaller magnitude, except 0, are formatted with an exponent.
+const MIN_PLAIN: f64 = 1e-6;
 
-/// Formats a number below 1 with three significant digits.
+/// Formats a number below 1 with three significant digits; `magnitude` is its absolute value.
 fn small(value: f64, magnitude: f64) -> String {
     let decimals = 2 + (-magnitude.log10()).ceil().max(0.0) as usize;
     format!("{value:.decimals$}")
@@ -44,13 +44,14 @@ pub fn three_decimals(value: f64) -> String {
     if magnitude == 0.0 {
         return "0.000".to_owned();
     }
-    if !(LEAST_DECIMAL..MAX_GROUPED).contains(&magnitude) {
+    if !(MIN_PLAIN..MAX_PLAIN).contains(&magnitude) {
         return format!("{value:.3e}");
     }
     if magnitude < 0.0005 { small(value, magnitude) } else { grouped(&format!("{value:.3}")) }
 }
 
-/// Formats a counter's value for a legend: [`NONE`] if missing, hexadecimal for hexadecimal types.
+/// Formats a counter's value for a legend: [`NONE`] if missing, hexadecimal for hexadecimal counter types, otherwise with
+/// [`three_decimals`].
 pub fn figure(counter_type: CounterType, value: Option<f64>) -> String {
     match value {
         None => NONE.to_owned(),
@@ -58,7 +59,8 @@ pub fn figure(counter_type: CounterType, value: Option<f64>) -> String {
     }
 }
 
-/// Formats a counter's value for a table: `-` if missing, hexadecimal for hexadecimal types.
+/// Formats a counter's value for a table: `-` if missing, hexadecimal for hexadecimal counter types, otherwise as
+/// [`number`].
 pub fn value(counter_type: CounterType, value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
@@ -97,7 +99,7 @@ pub fn duration(units: i64) -> String {
 
 /// Escapes control characters (`\u{1b}`), bidirectional controls (`\u{202e}`) and line and paragraph separators. Names
 /// in logs are not trusted, and a terminal would interpret these characters.
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
@@ -112,7 +114,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character changes how the text around it is shown: control characters, Unicode's `Bidi_Control`, U+2028,
+/// Whether a character can change how the text around it is shown: control characters, Unicode's `Bidi_Control`, U+2028,
 /// U+2029.
 fn is_escaped(character: char) -> bool {
     let changes_direction = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -124,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_that_would_change_the_screen_are_written_out() {
+    fn control_characters_are_escaped() {
         for (text, shown) in [
             ("plain (日本) \u{301} עברית", "plain (日本) \u{301} עברית"),
             // Persian and joined emoji need these for their spelling.
@@ -138,7 +140,7 @@ mod tests {
             ),
             ("a\u{2028}b\u{2029}", r"a\u{2028}b\u{2029}"),
         ] {
-            assert_eq!(visible(text), shown);
+            assert_eq!(escape_controls(text), shown);
         }
     }
 
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_cut_off() {
+    fn durations_are_truncated() {
         for (units, text) in [
             (5_999_960_000, "9:59"),
             (0, "0:00"),

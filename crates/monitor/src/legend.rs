@@ -69,11 +69,14 @@ pub struct ItemId(u64);
 #[derive(Clone, Debug)]
 pub struct LegendItem {
     id: ItemId,
+    /// The id of the entry whose path selects the item.
     entry: u64,
     info: Option<Arc<SeriesInfo>>,
     style: Style,
     settings: Settings,
+    /// Whether the user has changed the settings.
     is_changed: bool,
+    /// The index of the item's series in the last reduction.
     row: Option<usize>,
 }
 
@@ -124,6 +127,7 @@ impl LegendItem {
     }
 }
 
+/// A chosen path, with the id by which its items refer to it.
 struct Entry {
     id: u64,
     chosen: Chosen,
@@ -140,7 +144,7 @@ pub struct Legend {
     next: u64,
 }
 
-/// Maximum number of remembered settings: a monitor that runs for long sees any number of processes.
+/// Maximum number of remembered settings. A monitor that runs for long sees an unlimited number of processes.
 const MAX_REMEMBERED: usize = 10_000;
 
 impl Legend {
@@ -162,9 +166,9 @@ impl Legend {
                     return true;
                 }
             }
-            let is_it =
+            let is_selected =
                 |item: &LegendItem| item.info.as_ref().is_some_and(|info| info.is_selected_by(&chosen.path));
-            if self.items.iter().any(is_it) {
+            if self.items.iter().any(is_selected) {
                 return false;
             }
         }
@@ -200,7 +204,7 @@ impl Legend {
         self.items.len() - 1
     }
 
-    /// The chosen paths, for which a board is to be reduced, in order.
+    /// The chosen paths in order, for which the caller reduces a board.
     pub fn paths(&self) -> Vec<PathPattern> {
         self.entries.iter().map(|entry| entry.chosen.path.clone()).collect()
     }
@@ -422,10 +426,10 @@ impl Legend {
         let mut all = Vec::new();
         for entry in &self.entries {
             let items = self.items.iter().filter(|item| item.entry == entry.id);
-            let mut whole = entry.chosen.clone();
-            if whole.path.is_literal() {
+            let mut own_choice = entry.chosen.clone();
+            if own_choice.path.is_literal() {
                 for item in items.take(1) {
-                    whole.settings = Settings { style: Some(item.style), ..item.settings };
+                    own_choice.settings = Settings { style: Some(item.style), ..item.settings };
                 }
             } else {
                 for item in items.filter(|item| item.is_changed) {
@@ -436,7 +440,7 @@ impl Legend {
                     all.push(Chosen { path, settings, except: Vec::new() });
                 }
             }
-            all.push(whole);
+            all.push(own_choice);
         }
         all
     }

@@ -63,17 +63,17 @@ impl LiveBoard {
         self.ring.push(sample)
     }
 
-    /// Makes room for `further` samples.
+    /// Drops samples until `further` more fit.
     fn make_room(&mut self, further: usize) {
-        let Some(gone) = self.ring.make_room(further) else { return };
-        self.spare.get_or_insert(gone);
+        let Some(dropped) = self.ring.make_room(further) else { return };
+        self.spare.get_or_insert(dropped);
         // Processes that have ended leave series in the table. From time to time, series without a sample are dropped.
-        if self.table.len() > 64 && self.table.len() > 4 * self.values_at_once() {
+        if self.table.len() > 64 && self.table.len() > 4 * self.max_sample_values() {
             self.drop_absent_series();
         }
     }
 
-    fn values_at_once(&self) -> usize {
+    fn max_sample_values(&self) -> usize {
         self.ring.iter().map(Sample::len).max().unwrap_or_default()
     }
 
@@ -85,7 +85,7 @@ impl LiveBoard {
         }
     }
 
-    /// Samples these paths from now on. Series that stay selected are not interrupted.
+    /// Replaces the sampled paths. Series that stay selected are not interrupted.
     pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
         self.source.set_paths(paths)
     }
@@ -111,7 +111,7 @@ impl LiveBoard {
         self.ring.set_room(self.points + 1);
     }
 
-    /// Holds the sample of this time and all samples before it: they are kept, and charts end there, however many
+    /// Holds the sample of this time and all samples before it: they are kept, and charts end there even if more
     /// samples follow. Another time does not release samples that are already held; `None` releases them.
     pub fn hold(&mut self, until: Option<FileTime>) {
         self.held_until = until;
@@ -154,11 +154,11 @@ impl LiveBoard {
         let mut reduction = Reduction::new(span, columns);
         let mut reducer = Reducer::default();
         let first = self.ring.partition_point(|sample| sample.at.utc < span.begin());
-        for (number, sample) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {
+        for (index, sample) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {
             if sample.at.utc >= span.end() {
                 break;
             }
-            sample.is_baseline = number < first;
+            sample.is_baseline = index < first;
             let pushed = reducer.push(sample, &mut reduction, &mut self.table);
             sample.is_baseline = false;
             pushed?;

@@ -35,7 +35,7 @@ pub struct LogProgress {
     pub bytes: u64,
 }
 
-/// From this total size on, reading the logs on a second thread pays off.
+/// Logs of at least this total size are read on a second thread; for smaller ones its overhead is larger than its benefit.
 const READAHEAD_BYTES: u64 = 4 << 20;
 
 /// Default limit on the statistics of one machine's logs, in bytes.
@@ -163,7 +163,7 @@ impl LogBoard {
         self.max_bytes = bytes;
     }
 
-    /// Charts these paths from now on; the selection reports those that select nothing. The logs are read once for them, unless
+    /// Replaces the charted paths; the selection reports those that select nothing. The logs are read once for them, unless
     /// the index contains them already.
     ///
     /// `progress` is called from time to time; if it breaks, no path is charted.
@@ -228,10 +228,10 @@ impl LogBoard {
     /// If a log cannot be read. The board is unchanged then, or charts no path.
     pub fn refresh(&mut self) -> Result<bool, FlowError> {
         let before = (self.samples, self.span);
-        let mut is_whole = true;
+        let mut only_appended = true;
         for (source, index) in &mut self.machines {
-            is_whole = source.seek_to_appended(index.samples())?;
-            if !is_whole {
+            only_appended = source.seek_to_appended(index.samples())?;
+            if !only_appended {
                 break;
             }
             let mut sample = Sample::default();
@@ -240,7 +240,7 @@ impl LogBoard {
             }
             index.cut(&mut self.table);
         }
-        if is_whole {
+        if only_appended {
             self.update_facts();
             return Ok((self.samples, self.span) != before);
         }
@@ -275,18 +275,18 @@ fn read_ahead(
     table: &mut SeriesTable,
     report: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<Option<SeekableSource>, FlowError> {
-    let own = source.reports().to_vec();
-    if progress_of(&own).bytes < READAHEAD_BYTES {
-        return Ok(fill(&mut source, &own, index, table, report)?.then_some(source));
+    let machine_reports = source.reports().to_vec();
+    if progress_of(&machine_reports).bytes < READAHEAD_BYTES {
+        return Ok(fill(&mut source, &machine_reports, index, table, report)?.then_some(source));
     }
     let mut ahead = Readahead::new(source)?;
-    let is_filled = fill(&mut ahead, &own, index, table, report)?;
+    let is_filled = fill(&mut ahead, &machine_reports, index, table, report)?;
     Ok(ahead.into_source().filter(|_| is_filled))
 }
 
 fn fill(
     source: &mut dyn Source,
-    own: &[LogReport],
+    machine_reports: &[LogReport],
     index: &mut Index,
     table: &mut SeriesTable,
     report: &mut dyn FnMut() -> ControlFlow<()>,
@@ -296,7 +296,7 @@ fn fill(
         index.push(&sample, table)?;
         if index.wants_estimate() {
             // While the reader is ahead, the estimate is too low, which is better than too high.
-            let LogProgress { bytes_read, bytes } = progress_of(own);
+            let LogProgress { bytes_read, bytes } = progress_of(machine_reports);
             index.expect_samples(index.samples().saturating_mul(bytes / bytes_read.max(1)));
         }
         if index.samples().is_multiple_of(PROGRESS_SAMPLES) && report().is_break() {

@@ -125,8 +125,8 @@ impl Style {
     pub fn next_free(used: impl Iterator<Item = Self>) -> Self {
         let mut counts = [0usize; STYLES];
         used.for_each(|style| counts[style.0 % STYLES] += 1);
-        let least = counts.iter().min().copied().unwrap_or_default();
-        Self(counts.iter().position(|&count| count == least).unwrap_or_default())
+        let min = counts.iter().min().copied().unwrap_or_default();
+        Self(counts.iter().position(|&count| count == min).unwrap_or_default())
     }
 }
 

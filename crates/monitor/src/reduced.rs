@@ -89,7 +89,7 @@ pub struct Reduction {
 struct SeriesBuilder {
     id: SeriesId,
     /// The merged state of the columns before the current one.
-    whole: Option<Statistics>,
+    completed: Option<Statistics>,
     column: usize,
     /// The state of the current column; `None` before the first.
     current: Option<Statistics>,
@@ -121,9 +121,9 @@ impl SeriesBuilder {
         let Some(ended) = self.current.take() else { return };
         self.columns.resize(columns, Column::default());
         self.columns[self.column] = Column::of(&ended);
-        match &mut self.whole {
-            Some(whole) => merge(whole, &ended),
-            None => self.whole = Some(ended),
+        match &mut self.completed {
+            Some(completed) => merge(completed, &ended),
+            None => self.completed = Some(ended),
         }
     }
 }
@@ -162,7 +162,7 @@ impl Reduction {
         *self.slots.entry(id).or_insert_with(|| {
             self.series.push(SeriesBuilder {
                 id,
-                whole: None,
+                completed: None,
                 column: 0,
                 current: None,
                 columns: Vec::new(),
@@ -197,13 +197,16 @@ impl Reduction {
         let mut series: Vec<(usize, ReducedSeries)> = Vec::new();
         for mut builder in self.series {
             builder.end_column(self.columns);
-            let (Some(info), Some(whole)) = (table.get(builder.id), builder.whole) else { continue };
+            let (Some(info), Some(completed)) = (table.get(builder.id), builder.completed) else { continue };
             let rank = paths.iter().position(|path| info.is_selected_by(path));
             if rank.is_none() && !paths.is_empty() {
                 continue;
             }
-            let reduced =
-                ReducedSeries { info: Arc::clone(info), summary: whole.summary(), columns: builder.columns };
+            let reduced = ReducedSeries {
+                info: Arc::clone(info),
+                summary: completed.summary(),
+                columns: builder.columns,
+            };
             series.push((rank.unwrap_or_default(), reduced));
         }
         series.sort_by_key(|(rank, series)| (*rank, series.info.id));

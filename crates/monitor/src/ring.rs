@@ -32,15 +32,15 @@ impl<T> Ring<T> {
 
     /// Drops items until `further` more fit. Returns one of the dropped items, so that its memory can be reused.
     pub fn make_room(&mut self, further: usize) -> Option<T> {
-        let mut gone = None;
+        let mut dropped = None;
         while self.held > MAX_HELD {
-            gone = self.items.pop_front();
+            dropped = self.items.pop_front();
             self.held -= 1;
         }
         while self.items.len() - self.held > self.room.saturating_sub(further) {
-            gone = self.items.remove(self.held);
+            dropped = self.items.remove(self.held);
         }
-        gone
+        dropped
     }
 
     /// Changes the capacity, to at least one.
@@ -52,8 +52,8 @@ impl<T> Ring<T> {
     /// Holds the newest item for which `is_last` is true and all before it, until [`release`](Self::release): up to
     /// [`MAX_POINTS`] + 1 items beyond the capacity. Items already held stay held.
     pub fn hold(&mut self, is_last: impl Fn(&T) -> bool) {
-        if let Some(place) = self.items.iter().rposition(is_last) {
-            self.held = self.held.max(place + 1);
+        if let Some(index) = self.items.iter().rposition(is_last) {
+            self.held = self.held.max(index + 1);
             self.make_room(0);
         }
     }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_ones_stay() {
+    fn the_newest_items_are_kept() {
         let mut ring = Ring::new(3);
         push(&mut ring, 0..5);
         assert_eq!(numbers(&ring), [2, 3, 4]);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_stays_until_it_is_let_go() {
+    fn held_items_are_kept_until_released() {
         let mut ring = Ring::new(3);
         push(&mut ring, 0..5);
         ring.hold(|number| *number == 3);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn not_everything_is_held_for_ever() {
+    fn held_items_are_bounded() {
         let mut ring = Ring::new(10);
         for number in 0..10 * MAX_POINTS {
             ring.push(number);

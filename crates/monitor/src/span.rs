@@ -57,16 +57,16 @@ impl Span {
         if !self.contains(moment) {
             return None;
         }
-        let into = i128::from(moment.since(self.begin));
-        usize::try_from(into * columns as i128 / i128::from(self.length())).ok()
+        let offset = i128::from(moment.since(self.begin));
+        usize::try_from(offset * columns as i128 / i128::from(self.length())).ok()
     }
 
     /// The first moment of a column; for `column == columns`, the end of the span.
     pub fn column_begin(&self, column: usize, columns: usize) -> FileTime {
-        let into = i128::from(self.length()) * column as i128;
+        let offset = i128::from(self.length()) * column as i128;
         // Rounded up, to be the first moment that `column_of` assigns to the column.
-        let units = into.div_euclid(columns.max(1) as i128)
-            + i128::from(into.rem_euclid(columns.max(1) as i128) != 0);
+        let units = offset.div_euclid(columns.max(1) as i128)
+            + i128::from(offset.rem_euclid(columns.max(1) as i128) != 0);
         self.begin.saturating_add(i64::try_from(units).unwrap_or(i64::MAX))
     }
 
@@ -92,22 +92,22 @@ impl Span {
         Self::new(self.begin.saturating_add(by), self.end.saturating_add(by))
     }
 
-    /// Moves the span into `whole`; shortens it if it is longer.
+    /// Moves the span into `outer`; shortens it to `outer` if it is longer.
     #[must_use]
-    pub fn within(&self, whole: &Self) -> Self {
-        if self.length() >= whole.length() {
-            return *whole;
+    pub fn within(&self, outer: &Self) -> Self {
+        if self.length() >= outer.length() {
+            return *outer;
         }
-        let begin = self.begin.max(whole.begin).min(whole.end.saturating_sub(self.length()));
+        let begin = self.begin.max(outer.begin).min(outer.end.saturating_sub(self.length()));
         Self::new(begin, begin.saturating_add(self.length()))
     }
 
     /// Extends the span to whole milliseconds, the precision with which people write times.
     #[must_use]
     pub fn in_milliseconds(&self) -> Self {
-        let over = |moment: FileTime| moment.0.rem_euclid(FileTime::PER_MILLISECOND);
-        let up = (-over(self.end)).rem_euclid(FileTime::PER_MILLISECOND);
-        Self::new(self.begin.saturating_sub(over(self.begin)), self.end.saturating_add(up))
+        let excess = |moment: FileTime| moment.0.rem_euclid(FileTime::PER_MILLISECOND);
+        let up = (-excess(self.end)).rem_euclid(FileTime::PER_MILLISECOND);
+        Self::new(self.begin.saturating_sub(excess(self.begin)), self.end.saturating_add(up))
     }
 
     /// The intersection; `None` if the spans do not overlap.
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn zooming_keeps_the_place() {
+    fn zooming_keeps_the_position() {
         let whole = span(0, 1000);
         assert_eq!(whole.zoomed(0.5, 0.5), span(250, 750));
         assert_eq!(whole.zoomed(0.5, 0.0), span(0, 500));
@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_milliseconds_hold_the_span(begin in -1_000_000i64..1_000_000, length in 1i64..1_000_000) {
+        fn whole_milliseconds_contain_the_span(begin in -1_000_000i64..1_000_000, length in 1i64..1_000_000) {
             let span = span(begin, begin + length);
             let wide = span.in_milliseconds();
             prop_assert_eq!(wide.overlap(&span), Some(span));

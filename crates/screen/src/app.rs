@@ -22,7 +22,7 @@ use tachograph_monitor::{
 
 use crate::canvas::Canvas;
 use crate::draw::Areas;
-use crate::keys::{Command, command_of, of_control};
+use crate::keys::{Command, command_of, control_command};
 use crate::messages::Messages;
 use crate::theme::Theme;
 use crate::tree::Tree;
@@ -85,7 +85,7 @@ pub struct App {
     /// Whether the frozen chart advances when the next sample is taken.
     is_stepping: bool,
     /// For logs: the time range of all samples.
-    pub(crate) whole: Option<Span>,
+    pub(crate) full_span: Option<Span>,
     /// For logs: the visible time range.
     pub(crate) span: Option<Span>,
     /// For logs: the time ranges that were visible before.
@@ -93,9 +93,10 @@ pub struct App {
     /// The time range under the cursor: that of a column of the figures or of a column of characters (set by the
     /// mouse), or a single moment.
     pub(crate) cursor: Option<Span>,
-    /// The ends of a selection, in any order.
+    /// The two ends of the selected time range, in any order; each is the column that the user chose.
     pub(crate) brush: (Option<Span>, Option<Span>),
     drag: Option<Drag>,
+    /// The progress of reading logs: bytes read, bytes in total. `None` while nothing is read.
     pub(crate) reading: Option<(u64, u64)>,
     pub(crate) recording: Option<Recording>,
     pub(crate) overlay: Overlay,
@@ -104,7 +105,7 @@ pub struct App {
     /// The begin and end that the view requests.
     requested_range: (Option<TimeArgument>, Option<TimeArgument>),
     pub(crate) areas: Areas,
-    /// The number of columns of the last requested figures.
+    /// The number of columns for which figures were last requested.
     columns_requested: usize,
     is_changed: bool,
     /// Whether the mark of arithmetic averages has been explained.
@@ -135,7 +136,7 @@ impl App {
             times: Ring::new(points + 1),
             frozen: None,
             is_stepping: false,
-            whole: None,
+            full_span: None,
             span: None,
             history: Vec::new(),
             cursor: None,
@@ -214,7 +215,7 @@ impl App {
         self.is_changed = true;
         match input {
             Input::Terminal(Event::Key(mut key)) if key.kind != KeyEventKind::Release => {
-                // In raw mode, a line feed arrives as Ctrl-J. Some terminals and pasted texts send it for Enter.
+                // In raw mode, a line feed arrives as Ctrl-J. Some terminals, and pasted text, send it for Enter.
                 if key.code == KeyCode::Char('j') && key.modifiers == KeyModifiers::CONTROL {
                     key = KeyEvent::from(KeyCode::Enter);
                 }
@@ -301,7 +302,7 @@ impl App {
     }
 
     fn key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
-        match of_control(key) {
+        match control_command(key) {
             Some(Command::Quit) => return requests.push(Request::Quit),
             Some(Command::Suspend) => return requests.push(Request::Suspend),
             Some(Command::Redraw) => return requests.push(Request::Redraw),
@@ -333,8 +334,8 @@ impl App {
     /// The view, for saving.
     pub fn view(&self) -> View {
         let argument = |time: FileTime| Some(TimeArgument::Utc(time));
-        let is_part = self.span.is_some() && self.span != self.whole;
-        let span = self.span.filter(|_| is_part);
+        let is_zoomed = self.span.is_some() && self.span != self.full_span;
+        let span = self.span.filter(|_| is_zoomed);
         // Paths without a machine apply to all logs and machines; with several machines they would be ambiguous.
         let mut machines: Vec<_> =
             self.legend.items().iter().filter_map(|item| item.info()?.machine.as_deref()).collect();

@@ -1,4 +1,4 @@
-//! Dots on a grid of characters: two by four to a character in Braille, one to a character in ASCII.
+//! Dots on a grid of characters: 2 x 4 dots per character in Braille, one dot per character in ASCII.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -106,7 +106,7 @@ impl Canvas {
         }
     }
 
-    /// Copies the drawing to the screen.
+    /// Copies the drawing into the buffer of the screen.
     pub(crate) fn draw(&self, buffer: &mut Buffer, area: Rect) {
         for row in 0..self.rows {
             for column in 0..self.columns {

@@ -24,7 +24,8 @@ use crate::text::{row, width, write_text};
 /// Where things were last drawn, to locate mouse events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Areas {
-    pub(crate) whole: Rect,
+    /// The whole screen.
+    pub(crate) screen: Rect,
     /// The plot without the axes.
     pub(crate) plot: Rect,
     /// The legend with its heading.
@@ -96,7 +97,7 @@ impl App {
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
         let buffer = frame.buffer_mut();
-        self.areas = Areas { whole: area, ..Areas::default() };
+        self.areas = Areas { screen: area, ..Areas::default() };
         if area.width < MIN_SIZE.0 || area.height < MIN_SIZE.1 {
             let mut line = 0;
             overlay::wrap("too small; q quits", usize::from(area.width), |text| {

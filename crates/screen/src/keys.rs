@@ -161,7 +161,7 @@ pub(crate) const KEYS: &[Key] = &[
 
 /// The command that a key triggers on the main screen.
 pub(crate) fn command_of(event: &KeyEvent, is_live: bool) -> Option<Command> {
-    if let Some(command) = of_control(event) {
+    if let Some(command) = control_command(event) {
         return Some(command);
     }
     if event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
@@ -174,17 +174,17 @@ pub(crate) fn command_of(event: &KeyEvent, is_live: bool) -> Option<Command> {
             _ => {}
         }
     }
-    let is_here = |key: &&Key| match key.scope {
+    let is_available = |key: &&Key| match key.scope {
         Both => true,
         Live => is_live,
         Logs => !is_live,
     };
-    let mut keys = KEYS.iter().filter(is_here).flat_map(|key| key.keys);
+    let mut keys = KEYS.iter().filter(is_available).flat_map(|key| key.keys);
     keys.find(|(code, _)| *code == event.code).map(|(_, command)| *command)
 }
 
 /// The command that a Ctrl key triggers. These keys work everywhere.
-pub(crate) fn of_control(event: &KeyEvent) -> Option<Command> {
+pub(crate) fn control_command(event: &KeyEvent) -> Option<Command> {
     if !event.modifiers.contains(KeyModifiers::CONTROL) {
         return None;
     }

@@ -23,7 +23,7 @@ pub use log_feed::Logs;
 use crate::app::{App, Existing, Facts, Input, Request};
 use crate::terminal::{Screen, restore};
 use crate::theme::Theme;
-use live_feed::{LiveFeed, not_complete};
+use live_feed::{LiveFeed, incomplete_message};
 use log_feed::LogFeed;
 use waiting::Waiting;
 
@@ -95,7 +95,7 @@ enum Feed {
     Logs(LogFeed),
 }
 
-/// Shows the screen until the user quits, the terminal closes, or one of the signals in `ends` arrives. `notices` are
+/// Shows the screen until the user quits, the terminal closes, or one of the signals in `end_signals` arrives. `notices` are
 /// shown as messages.
 ///
 /// # Errors
@@ -107,9 +107,9 @@ pub fn run(
     view: View,
     theme: Theme,
     notices: Vec<String>,
-    ends: &[i32],
+    end_signals: &[i32],
 ) -> Result<End, ScreenError> {
-    let waiting = Waiting::new(ends)?;
+    let waiting = Waiting::new(end_signals)?;
     let facts = match &source {
         Source::Live(live) => Facts { is_live: true, name: live.name.clone(), zone: live.zone.clone() },
         Source::Logs(logs) => Facts { is_live: false, name: name_of(&logs.files), zone: TimeZone::utc() },
@@ -126,8 +126,15 @@ pub fn run(
         }
     };
     let screen = Screen::open()?;
-    let mut running =
-        Running { app, feed, screen, waiting, inputs: VecDeque::new(), wants_figures: false, is_over: false };
+    let mut running = Running {
+        app,
+        feed,
+        screen,
+        waiting,
+        inputs: VecDeque::new(),
+        wants_figures: false,
+        has_quit: false,
+    };
     let ended = running.run_until_end();
     let Running { screen, feed, .. } = running;
     drop(screen);
@@ -141,7 +148,7 @@ pub fn run(
         (Err(error), Ok(None)) => Err(error),
         (Err(error), Ok(Some(outcome))) => Err(ScreenError::Recording { outcome, error: Box::new(error) }),
         (Err(error), Err(incomplete)) => {
-            let outcome = not_complete(&incomplete);
+            let outcome = incomplete_message(&incomplete);
             Err(ScreenError::Recording { outcome, error: Box::new(error) })
         }
     }
@@ -165,7 +172,7 @@ struct Running {
     waiting: Waiting,
     inputs: VecDeque<Input>,
     wants_figures: bool,
-    is_over: bool,
+    has_quit: bool,
 }
 
 impl Running {
@@ -180,7 +187,7 @@ impl Running {
                 self.perform_all(requests)?;
                 self.process_inputs()?;
             }
-            if self.is_over {
+            if self.has_quit {
                 return Ok(None);
             }
             let timeout = match &self.feed {
@@ -251,7 +258,7 @@ impl Running {
     /// Performs a request; returns the resulting inputs.
     fn perform(&mut self, request: Request) -> Result<Vec<Input>, ScreenError> {
         match request {
-            Request::Quit => self.is_over = true,
+            Request::Quit => self.has_quit = true,
             Request::Suspend => self.suspend()?,
             Request::Redraw => {
                 self.screen.clear()?;

@@ -1,4 +1,4 @@
-//! Fitting texts into columns.
+//! Fitting strings into columns.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tachograph_counters::{AverageKind, CounterType};
-use tachograph_monitor::figures::{NONE, figure, grouped, visible};
+use tachograph_monitor::figures::{NONE, escape_controls, figure, grouped};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// The width of a text in columns, with control characters escaped.
+/// The width of a string in columns, with control characters escaped.
 pub(crate) fn width(text: &str) -> usize {
-    visible(text).width()
+    escape_controls(text).width()
 }
 
-/// Truncates a text to `columns` columns, with a mark at the end. Control characters are escaped.
+/// Truncates a string to `columns` columns, with a mark at the end. Control characters are escaped.
 pub(crate) fn cut(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
-    let text = visible(text);
+    let text = escape_controls(text);
     if text.width() <= columns {
         return text;
     }
@@ -37,7 +37,7 @@ pub(crate) fn cut(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> 
 
 /// Like [`cut`], but removes the beginning, because the end of a path is more informative.
 pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
-    let text = visible(text);
+    let text = escape_controls(text);
     if text.width() <= columns {
         return text;
     }
@@ -60,7 +60,8 @@ pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_,
     format!("{mark}{}", &text[begin..]).into()
 }
 
-/// Formats a value in at most `columns` columns: with fewer decimals if necessary, then with an exponent, else as `#`.
+/// Formats a value in at most `columns` columns: with fewer decimals if necessary, then with an exponent, and if that does
+/// not fit either, as a row of `#`.
 pub(crate) fn figure_in(counter_type: CounterType, value: Option<f64>, columns: usize) -> String {
     let text = figure(counter_type, value);
     if text.len() <= columns {
@@ -91,7 +92,7 @@ pub(crate) fn average_in(
     text
 }
 
-/// Writes a text into the first line of an area, truncated at the right edge. Returns the column after the text.
+/// Writes a string into the first line of an area, truncated at the right edge. Returns the column after it.
 pub(crate) fn write_text(
     buffer: &mut Buffer,
     area: Rect,
@@ -132,12 +133,12 @@ mod tests {
 
     #[test]
     fn figures_are_shortened() {
-        let of = |value, columns| figure_in(CounterType::RAWCOUNT, Some(value), columns);
-        assert_eq!(of(12_345_678.25, 14), "12,345,678.250");
-        assert_eq!(of(12_345_678.25, 12), "12,345,678.2");
-        assert_eq!(of(12_345_678.25, 10), "12,345,678");
-        assert_eq!(of(12_345_678.25, 7), "1.235e7");
-        assert_eq!(of(12_345_678.25, 2), "##");
+        let format = |value, columns| figure_in(CounterType::RAWCOUNT, Some(value), columns);
+        assert_eq!(format(12_345_678.25, 14), "12,345,678.250");
+        assert_eq!(format(12_345_678.25, 12), "12,345,678.2");
+        assert_eq!(format(12_345_678.25, 10), "12,345,678");
+        assert_eq!(format(12_345_678.25, 7), "1.235e7");
+        assert_eq!(format(12_345_678.25, 2), "##");
         assert_eq!(figure_in(CounterType::RAWCOUNT, None, 2), "---");
         let average = |value, kind, columns| average_in(CounterType::RAWCOUNT, value, kind, columns);
         assert_eq!(average(Some(12_345_678.25), AverageKind::Arithmetic, 14), "12,345,678.2*");

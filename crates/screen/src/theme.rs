@@ -172,10 +172,10 @@ mod tests {
     use super::*;
 
     fn theme(choice: ThemeChoice, variables: &[(&str, &str)]) -> Theme {
-        let of = |name: &str| {
+        let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Theme::detect(choice, of)
+        Theme::detect(choice, variable)
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_of_256() {
+    fn colours_map_to_the_nearest_xterm_colour() {
         assert_eq!(nearest(Colour(255, 255, 255)), 231);
         assert_eq!(nearest(Colour(0, 0, 0)), 16);
         assert_eq!(nearest(Colour(0xd0, 0xd0, 0xd0)), 252);

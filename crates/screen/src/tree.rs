@@ -77,7 +77,7 @@ impl Tree {
 
     pub(crate) fn is_open(&self, node: &Node) -> bool {
         match node {
-            Node::Set(set) => self.open_sets.contains(set) || self.is_found_inside(*set),
+            Node::Set(set) => self.open_sets.contains(set) || self.is_listed_for_counters(*set),
             Node::Counter(set, counter) => self.open_counters.contains(&(*set, *counter)),
             Node::Instance(..) | Node::Message(..) => false,
         }
@@ -96,10 +96,10 @@ impl Tree {
         self.search.split_whitespace().map(fold_case).collect()
     }
 
-    /// Whether the set is listed only because the search matches counters in it.
-    fn is_found_inside(&self, set: usize) -> bool {
+    /// Whether the set is listed only because the search matches some of its counters. Then it is shown open.
+    fn is_listed_for_counters(&self, set: usize) -> bool {
         let words = self.words();
-        !words.is_empty() && self.sets.get(set).is_some_and(|set| !has_all(&set.name, &words))
+        !words.is_empty() && self.sets.get(set).is_some_and(|set| !contains_all(&set.name, &words))
     }
 
     /// Rebuilds the rows. The selected row stays selected if it still exists.
@@ -108,9 +108,9 @@ impl Tree {
         let words = self.words();
         let mut rows = Vec::new();
         for (set_index, set) in self.sets.iter().enumerate() {
-            let is_set_found = has_all(&set.name, &words);
+            let is_set_found = contains_all(&set.name, &words);
             let is_found =
-                |counter: &str| is_set_found || has_all(&format!("{} {counter}", set.name), &words);
+                |counter: &str| is_set_found || contains_all(&format!("{} {counter}", set.name), &words);
             if !is_set_found && !set.counters.iter().any(|entry| is_found(&entry.counter.name)) {
                 continue;
             }
@@ -142,7 +142,7 @@ impl Tree {
         self.selected = index.unwrap_or(0);
     }
 
-    /// Moves the selection by rows.
+    /// Moves the selection by n rows: down if positive, up if negative.
     pub(crate) fn select_by(&mut self, by: isize) {
         let last = self.rows.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
@@ -152,7 +152,7 @@ impl Tree {
         self.selected = row.min(self.rows.len().saturating_sub(1));
     }
 
-    /// Changes the search.
+    /// Changes the search string, and selects the best match.
     pub(crate) fn set_search(&mut self, search: String) {
         self.search = search;
         self.rebuild_rows();
@@ -172,7 +172,7 @@ impl Tree {
 
     /// Opens the selected row; returns the name of the set whose instances must be loaded.
     pub(crate) fn open(&mut self) -> Option<String> {
-        let mut needed = None;
+        let mut set_to_load = None;
         match self.node().cloned()? {
             Node::Set(set) => {
                 self.open_sets.insert(set);
@@ -182,13 +182,13 @@ impl Tree {
                 if entry.has_instances {
                     self.open_counters.insert((set, counter));
                     let name = entry.name.to_string();
-                    needed = (!self.instances.contains_key(&name)).then_some(name);
+                    set_to_load = (!self.instances.contains_key(&name)).then_some(name);
                 }
             }
             Node::Instance(..) | Node::Message(..) => {}
         }
         self.rebuild_rows();
-        needed
+        set_to_load
     }
 
     /// Closes the selected row, or selects its parent.
@@ -226,11 +226,11 @@ impl Tree {
         let names = |indices: &HashSet<usize>| -> HashSet<Arc<str>> {
             indices.iter().filter_map(|&index| Some(Arc::clone(&self.sets.get(index)?.name))).collect()
         };
-        let open = names(&self.open_sets);
+        let open_names = names(&self.open_sets);
         let selected = self.node().and_then(|node| self.path_of(node));
         self.open_counters.clear();
         self.instances.clear();
-        self.open_sets = (0..sets.len()).filter(|&index| open.contains(&sets[index].name)).collect();
+        self.open_sets = (0..sets.len()).filter(|&index| open_names.contains(&sets[index].name)).collect();
         self.sets = sets;
         self.rebuild_rows();
         // The indices of sets can have changed, so rows are compared by path.
@@ -243,7 +243,7 @@ impl Tree {
     }
 }
 
-fn has_all(name: &str, words: &[String]) -> bool {
+fn contains_all(name: &str, words: &[String]) -> bool {
     if words.is_empty() {
         return true;
     }
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_search_prefers_a_set_of_the_exact_name() {
+    fn the_search_selects_a_set_with_exactly_this_name_first() {
         let sets = [set("Cgroup", true, &["% Processor Time"]), set("Processor", true, &["% Idle Time"])];
         let mut tree = Tree::new(sets.into(), true);
         let chosen = |tree: &Tree| tree.chosen().expect("paths")[0].to_string();

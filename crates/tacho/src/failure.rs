@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use tachograph_flow::FlowError;
 use tachograph_logs::LogError;
 
-use crate::table::visible;
+use crate::table::escape_controls;
 
 /// Why a command failed: one-line messages, and the exit status.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Failure {
 /// Prints one line to standard error, with control characters escaped and without error numbers. Write errors are ignored.
 pub(crate) fn notify(line: impl Display) {
     let line = without_error_numbers(line.to_string());
-    let _ = writeln!(std::io::stderr(), "tacho: {}", visible(&line));
+    let _ = writeln!(std::io::stderr(), "tacho: {}", escape_controls(&line));
 }
 
 /// The failure for an I/O error on a file: `FILE: cannot read: Permission denied`.

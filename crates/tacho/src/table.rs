@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
 use std::iter;
 
-pub(crate) use tachograph_monitor::figures::{grouped, value, visible};
+pub(crate) use tachograph_monitor::figures::{escape_controls, grouped, value};
 use unicode_width::UnicodeWidthStr;
 
 /// Writes a table without ruling lines. The columns starting with `first_number` are right-aligned.
@@ -21,7 +21,7 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
     let mut widths = header.map(UnicodeWidthStr::width);
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(cells(row)) {
-            *width = visible(&cell).width().max(*width);
+            *width = escape_controls(&cell).width().max(*width);
         }
     }
     let mut line = String::new();
@@ -32,7 +32,7 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
             None => header.map(str::to_owned),
         };
         for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
-            let cell = visible(cell);
+            let cell = escape_controls(cell);
             if index > 0 {
                 line.push_str("  ");
             }
@@ -70,7 +70,7 @@ const INDENT: &str = "    ";
 
 /// Appends a label and a text. The text is wrapped at words to `width`, and its further lines are indented to its start.
 pub(crate) fn push_wrapped(to: &mut String, label: &str, text: &str, width: usize) {
-    let (mut shown, text) = (visible(label).into_owned(), visible(text));
+    let (mut shown, text) = (escape_controls(label).into_owned(), escape_controls(text));
     let indent = shown.width();
     let is_too_long = indent + text.width() > width;
     let is_wrapped = is_too_long && width.saturating_sub(indent) >= MIN_TEXT;
@@ -102,7 +102,7 @@ pub(crate) fn push_wrapped(to: &mut String, label: &str, text: &str, width: usiz
 
 /// Formats a line of output: escapes control characters, and adds a newline.
 pub(crate) fn line(text: impl Display) -> String {
-    let mut line = visible(&text.to_string()).into_owned();
+    let mut line = escape_controls(&text.to_string()).into_owned();
     line.push('\n');
     line
 }

@@ -118,12 +118,12 @@ impl LiveGroups {
 
     /// Adds the requested counter, if no group has it yet. Returns the index of its group.
     fn add(&mut self, machine: &Arc<str>, request: &Request, before: &mut Vec<LiveGroup>) -> Option<usize> {
-        let has_it =
+        let has_counter =
             |group: &LiveGroup| request.has_rows_of(group) && group.counter_ids.contains(&request.counter_id);
-        if let Some(known) = self.groups.iter().position(has_it) {
+        if let Some(known) = self.groups.iter().position(has_counter) {
             return Some(known);
         }
-        if let Some(known) = before.iter().position(has_it) {
+        if let Some(known) = before.iter().position(has_counter) {
             self.groups.push(before.remove(known));
             return Some(self.groups.len() - 1);
         }
@@ -296,9 +296,9 @@ impl LiveGroup {
                 let absent = RawValue::error(Status::NO_INSTANCE);
                 for &row in &self.rows {
                     let values = rows.values(row);
-                    group
-                        .values
-                        .extend(self.columns.iter().map(|column| column.map_or(absent, |it| values[it])));
+                    group.values.extend(
+                        self.columns.iter().map(|column| column.map_or(absent, |index| values[index])),
+                    );
                 }
             }
             group.identities.extend(self.rows.iter().map(|&row| rows.instances()[row].identity()));

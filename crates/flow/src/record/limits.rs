@@ -8,11 +8,11 @@ use super::RecordOptions;
 /// Limits on the size and duration of a file.
 pub(super) struct Limits {
     max_bytes: Option<u64>,
-    /// Duration of a segment and half a sample interval, in units of 100 ns.
+    /// The duration of a segment and a tolerance of half a sample interval, both in units of 100 ns.
     segment: Option<(i64, i64)>,
-    /// The [`clock`] of the recording's first sample.
+    /// The time of the recording's first sample, as [`sample_time`] returns it.
     start: Option<i64>,
-    /// The [`clock`] at which the next segment starts.
+    /// The time from which samples belong to the next segment, as [`sample_time`] returns it.
     end: i64,
 }
 
@@ -25,21 +25,21 @@ impl Limits {
         Self { max_bytes: options.max_bytes, segment, start: None, end: 0 }
     }
 
-    /// Starts a file with its first sample.
+    /// Starts the limits of a new file with its first sample.
     pub(super) fn begin(&mut self, sample: &Sample) {
         let Some((length, tolerance)) = self.segment else { return };
-        let now = clock(sample);
+        let now = sample_time(sample);
         let start = *self.start.get_or_insert(now);
-        // Segments end at multiples of their duration, so delays do not accumulate. If a file becomes full before that,
-        // the next one lasts for the rest of the time.
-        let passed = now.saturating_sub(start).saturating_add(tolerance) / length;
-        self.end = start.saturating_add(length.saturating_mul(passed + 1));
+        // Segments end at multiples of their duration, so delays do not accumulate. If a file reaches its maximum
+        // size earlier, the next file ends when the full one would have ended.
+        let completed_segments = now.saturating_sub(start).saturating_add(tolerance) / length;
+        self.end = start.saturating_add(length.saturating_mul(completed_segments + 1));
         self.end = self.end.saturating_sub(tolerance);
     }
 
     /// Whether the time of a sample is past the end of the segment.
     pub(super) fn is_over(&self, sample: &Sample) -> bool {
-        self.segment.is_some() && clock(sample) >= self.end
+        self.segment.is_some() && sample_time(sample) >= self.end
     }
 
     /// Whether a file of this size is within the limit.
@@ -48,8 +48,8 @@ impl Limits {
     }
 }
 
-/// The time of a sample in units of 100 ns: by its monotonic clock if it has one, otherwise UTC.
-fn clock(sample: &Sample) -> i64 {
+/// The time of a sample in units of 100 ns: of the monotonic clock if the sample has its ticks, otherwise UTC.
+fn sample_time(sample: &Sample) -> i64 {
     match sample.groups.first().map(|group| group.clocks) {
         Some(clocks) if clocks.frequency > 0 => {
             let units = i128::from(clocks.ticks) * i128::from(FileTime::PER_SECOND);

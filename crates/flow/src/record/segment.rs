@@ -127,7 +127,7 @@ fn baseline_of(previous: &Sample, scan: &UnionScan) -> Sample {
         let is_kept: Vec<_> =
             group.instances.iter().map(|instance| scanned.index_of(instance).is_some()).collect();
         let width = group.set.counters.len().max(1);
-        let mut values = (0..).map(|place| is_kept.get(place / width) == Some(&true));
+        let mut values = (0..).map(|index| is_kept.get(index / width) == Some(&true));
         group.values.retain(|_| values.next() == Some(true));
         let mut rows = is_kept.iter();
         group.identities.retain(|_| rows.next() == Some(&true));
@@ -175,10 +175,10 @@ impl<F: LogFile> Segment<F> {
     }
 
     /// Truncates the file to its last complete sample after a failure. Returns the file's length.
-    pub(super) fn give_up(self) -> Result<u64, FlowError> {
+    pub(super) fn abort(self) -> Result<u64, FlowError> {
         match self {
             Self::Blg { writer, .. } => Ok(writer.abort()?),
-            Self::Text { sink, .. } => sink.give_up(),
+            Self::Text { sink, .. } => sink.abort(),
         }
     }
 
@@ -242,11 +242,11 @@ impl<F: LogFile> Segment<F> {
 pub(super) fn copy_sample(to: &mut Sample, from: &Sample) {
     to.copy_head(from);
     to.groups.truncate(from.groups.len());
-    for (number, group) in from.groups.iter().enumerate() {
-        if number == to.groups.len() {
+    for (index, group) in from.groups.iter().enumerate() {
+        if index == to.groups.len() {
             to.groups.push(Group::new(Arc::clone(&group.set)));
         }
-        let copy = &mut to.groups[number];
+        let copy = &mut to.groups[index];
         if !Arc::ptr_eq(&copy.set, &group.set) {
             copy.set = Arc::clone(&group.set);
         }

@@ -16,7 +16,7 @@ use tachograph_counters::{Calculator, FormatOptions, Origin, Pairer};
 pub struct LiveValues {
     groups: Vec<LiveGroupValues>,
     /// Whether the last sample lacks a group that the previous one had.
-    is_any_gone: bool,
+    lacks_group: bool,
 }
 
 /// The formatted values of one group.
@@ -33,7 +33,7 @@ pub struct LiveGroupValues {
 impl LiveValues {
     /// Processes the next sample.
     pub fn push(&mut self, sample: &Sample) {
-        self.is_any_gone = false;
+        self.lacks_group = false;
         if sample.has_sets(self.groups.iter().map(|group| &group.set)) {
             self.groups.iter_mut().for_each(|group| group.has_changed = false);
         } else {
@@ -52,7 +52,7 @@ impl LiveValues {
             let known = before.iter().position(|known| Arc::ptr_eq(&known.set, &group.set));
             kept.push(known.map(|known| LiveGroupValues { has_changed: true, ..before.remove(known) }));
         }
-        self.is_any_gone = !before.is_empty();
+        self.lacks_group = !before.is_empty();
         for (group, kept) in sample.groups.iter().zip(kept) {
             self.groups.push(kept.unwrap_or_else(|| LiveGroupValues::new(group, &before)));
         }
@@ -65,7 +65,7 @@ impl LiveValues {
 
     /// Whether the last sample has different groups or instances than the previous one.
     pub fn has_changed(&self) -> bool {
-        self.is_any_gone || self.groups.iter().any(|group| group.has_changed)
+        self.lacks_group || self.groups.iter().any(|group| group.has_changed)
     }
 }
 
@@ -85,7 +85,7 @@ impl LiveGroupValues {
             let rows = rows_before(&known.instances, &new.instances);
             for (column, counter) in group.set.counters.iter().enumerate() {
                 let mut known_counters = known.set.counters.iter();
-                let Some(known_column) = known_counters.position(|it| it.name == counter.name) else {
+                let Some(known_column) = known_counters.position(|known| known.name == counter.name) else {
                     continue;
                 };
                 for (row, known_row) in rows.iter().enumerate() {

@@ -69,13 +69,13 @@ pub struct StatisticsRecord {
 /// Serializes a number with full precision. Integers below 10^15 have no decimal point.
 fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match *number {
-        Some(whole) if is_plain_whole(whole) => serializer.serialize_i64(whole as i64),
+        Some(integer) if is_plain_integer(integer) => serializer.serialize_i64(integer as i64),
         number => number.serialize(serializer),
     }
 }
 
 /// Whether a number is an integer that can be written without a decimal point.
-fn is_plain_whole(number: f64) -> bool {
+fn is_plain_integer(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() < 1e15
 }
 
@@ -185,7 +185,7 @@ pub(super) fn push_number(out: &mut String, number: Option<f64>) {
     // Writing into a String cannot fail.
     let _ = match number {
         None => write!(out, "null"),
-        Some(whole) if is_plain_whole(whole) => write!(out, "{}", whole as i64),
+        Some(integer) if is_plain_integer(integer) => write!(out, "{}", integer as i64),
         Some(number) => write!(out, "{number}"),
     };
 }

@@ -112,7 +112,7 @@ impl<W: Write + SetLength> TextSink<W> {
     /// # Errors
     ///
     /// When the file cannot be truncated.
-    pub fn give_up(self) -> Result<u64, FlowError> {
+    pub fn abort(self) -> Result<u64, FlowError> {
         Ok(self.writer.abort()?)
     }
 }

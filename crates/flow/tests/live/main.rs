@@ -217,7 +217,7 @@ fn a_failing_set_is_reported_once() {
         source(&machine, &[r"\Process(*)\Ticks/sec", r"\Process(a)\Ticks/sec"], LiveOptions::default());
     let report = source.report();
     let mut sample = Sample::default();
-    machine.fail("the process table burns");
+    machine.fail("the process table is unreadable");
     for _ in 0..3 {
         source.collect(&mut sample);
         assert_eq!(sample.groups[0].status, Status::NO_DATA);
@@ -226,7 +226,7 @@ fn a_failing_set_is_reported_once() {
     }
     let errors = report.new_errors();
     let [error] = &*errors else { panic!("{errors:?}") };
-    assert_eq!((error.path.as_str(), &*error.reason), (r"\\MADE\Process", "the process table burns"));
+    assert_eq!((error.path.as_str(), &*error.reason), (r"\\MADE\Process", "the process table is unreadable"));
     assert!(report.new_errors().is_empty());
     assert_eq!(report.errors()[0].count, 3);
     machine.set(&[Process::new("a", 1)]);

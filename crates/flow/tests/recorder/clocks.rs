@@ -27,7 +27,7 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     // No sample is lost or changed.
     assert_eq!((shown(&samples), problems), (shown(&taken), 0));
     for pair in samples.windows(2) {
-        assert!(pair[0].at.utc < pair[1].at.utc && pair[0].at.local() < pair[1].at.local(), "times rise");
+        assert!(pair[0].at.utc < pair[1].at.utc && pair[0].at.local() < pair[1].at.local(), "times ascend");
     }
     let figures = statistics(&disk, &disk.names());
     let busy =
@@ -49,13 +49,13 @@ fn milliseconds(samples: &[Sample]) -> Vec<i64> {
 }
 
 #[test]
-fn steady_clocks() {
+fn steady_clocks_give_regular_samples() {
     let samples = recorded(|_, _| {});
     assert_eq!(milliseconds(&samples), [0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
 }
 
 #[test]
-fn the_wall_clock_is_set_forward() {
+fn setting_the_wall_clock_forward_loses_no_sample() {
     let samples = recorded(|machine, number| {
         if number == 4 {
             machine.step(5_000 * MILLISECOND);
@@ -65,7 +65,7 @@ fn the_wall_clock_is_set_forward() {
 }
 
 #[test]
-fn the_wall_clock_is_set_back() {
+fn setting_the_wall_clock_back_loses_no_sample() {
     let samples = recorded(|machine, number| {
         if number == 4 {
             machine.step(-250 * MILLISECOND);
@@ -76,7 +76,7 @@ fn the_wall_clock_is_set_back() {
 }
 
 #[test]
-fn the_wall_clock_is_set_back_by_hours() {
+fn setting_the_wall_clock_back_by_hours_loses_no_sample() {
     let samples = recorded(|machine, number| {
         if number == 2 {
             machine.step(-7_200_000 * MILLISECOND);
@@ -86,7 +86,7 @@ fn the_wall_clock_is_set_back_by_hours() {
 }
 
 #[test]
-fn the_machine_sleeps() {
+fn sleep_of_the_machine_is_a_gap() {
     let samples = recorded(|machine, number| {
         if number == 6 {
             machine.advance(3_600_000 * MILLISECOND);
@@ -96,7 +96,7 @@ fn the_machine_sleeps() {
 }
 
 #[test]
-fn daylight_time_ends() {
+fn local_times_do_not_repeat_when_daylight_saving_ends() {
     // The UTC offset of the start applies to the whole recording, so local times do not repeat an hour.
     let samples = recorded(|machine, number| {
         if number == 5 {

@@ -47,7 +47,7 @@ fn read_all(files: &Files) -> Vec<Sample> {
 }
 
 #[track_caller]
-fn killed_everywhere(options: RecordOptions) {
+fn check_every_kill(options: RecordOptions) {
     let format = options.format;
     let disk = Disk::default();
     let (taken, safe) = recorded(&disk, options);
@@ -55,15 +55,15 @@ fn killed_everywhere(options: RecordOptions) {
     let mut files = Files::new();
     let changes = disk.changes();
     for (number, change) in changes.iter().enumerate() {
-        let least = safe.iter().filter(|&&made| made <= number).count();
+        let min = safe.iter().filter(|&&made| made <= number).count();
         for cut in cuts(change).iter().map(Some).chain([None]) {
             let mut files = files.clone();
             if let Some(cut) = cut {
                 apply(&mut files, cut, None);
             }
             let samples = read_all(&files);
-            assert!(samples.len() >= least, "change {number}: {} of {least} samples", samples.len());
-            assert!(samples.len() <= least + 1, "change {number}: {} of {least} samples", samples.len());
+            assert!(samples.len() >= min, "change {number}: {} of {min} samples", samples.len());
+            assert!(samples.len() <= min + 1, "change {number}: {} of {min} samples", samples.len());
             if format == Format::Blg {
                 assert_eq!(shown(&samples), expected[..samples.len()], "change {number}");
             }
@@ -74,24 +74,24 @@ fn killed_everywhere(options: RecordOptions) {
 }
 
 #[test]
-fn a_blg() {
+fn a_killed_blg_recording_is_readable() {
     let mut small = options("a.blg");
     // Small buffers, so that samples cross their ends.
     small.max_bytes = Some(1 << 17);
-    killed_everywhere(small);
+    check_every_kill(small);
 }
 
 #[test]
-fn segments() {
+fn killed_segments_are_readable() {
     let mut segments = options("a.blg");
     segments.suffix = Suffix::Number;
     segments.segment_time = Some(std::time::Duration::from_millis(1500));
     segments.max_bytes = Some(65_536);
     segments.at_max = AtMax::NewSegment;
-    killed_everywhere(segments);
+    check_every_kill(segments);
 }
 
 #[test]
-fn a_text() {
-    killed_everywhere(RecordOptions { format: Format::Csv, ..options("a.csv") });
+fn a_killed_text_recording_is_readable() {
+    check_every_kill(RecordOptions { format: Format::Csv, ..options("a.csv") });
 }

@@ -167,8 +167,8 @@ pub(crate) fn apply(files: &mut Files, change: &Change, room: Option<u64>) -> us
                 files.iter().filter(|(other, _)| *other != path).map(|(_, file)| file.len()).sum();
             let file = files.get_mut(path).expect("a file");
             let at = *at as usize;
-            let most = room.map_or(usize::MAX, |room| (room as usize).saturating_sub(others).max(file.len()));
-            let end = (at + bytes.len()).min(most);
+            let max = room.map_or(usize::MAX, |room| (room as usize).saturating_sub(others).max(file.len()));
+            let end = (at + bytes.len()).min(max);
             if end > file.len() {
                 file.resize(end, 0);
             }

@@ -78,8 +78,8 @@ fn segments_of_text_lose_no_interval() {
         let cells = |line: &str| {
             line.trim_end().split("\",\"").map(|cell| cell.trim_matches('"').to_owned()).collect::<Vec<_>>()
         };
-        let place = cells(text.lines().next().expect("a header")).iter().position(|cell| cell == path);
-        let cell = |line| place.map_or(String::new(), |place| cells(line)[place].clone());
+        let column = cells(text.lines().next().expect("a header")).iter().position(|cell| cell == path);
+        let cell = |line| column.map_or(String::new(), |column| cells(line)[column].clone());
         text.lines().skip(1).map(cell).collect()
     };
     let names = apart.names();
@@ -95,7 +95,7 @@ fn segments_of_text_lose_no_interval() {
 }
 
 #[test]
-fn segments_by_size_stay_below_it() {
+fn segments_stay_below_their_maximum_size() {
     for format in [Format::Blg, Format::Csv] {
         let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
         let mut options = RecordOptions { format, ..options("a") };
@@ -121,12 +121,12 @@ fn segments_by_size_stay_below_it() {
 }
 
 #[test]
-fn numbers_go_on_behind_what_is_there() {
+fn segment_numbers_continue_after_existing_files() {
     let disk = Disk::default();
     disk.put("a_000041.blg", "mine");
     disk.put("a_000007.csv", "another format");
-    // A date is no number, however many digits it has.
-    disk.put("a_11211956.blg", "mine too");
+    // A suffix that is a date is not taken as a number.
+    disk.put("a_11211956.blg", "another log");
     let machine = Machine::new(&["ann"]);
     for _ in 0..2 {
         let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
@@ -143,7 +143,7 @@ fn numbers_go_on_behind_what_is_there() {
 }
 
 #[test]
-fn names_by_date_are_local_and_never_taken() {
+fn names_with_dates_are_local_and_unique() {
     let disk = Disk::default();
     disk.put("a_03050100.blg", "mine");
     let mut options = by_second(Format::Blg, "a.blg");

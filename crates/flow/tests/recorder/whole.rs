@@ -130,7 +130,7 @@ fn every_sample_is_synced_on_request() {
 fn an_existing_file_is_kept_by_default() {
     let disk = Disk::default();
     disk.put("a.blg", "mine");
-    let refused = disk.recorder(options("a.blg")).err().expect("it is there");
+    let refused = disk.recorder(options("a.blg")).err().expect("the file exists");
     let FlowError::Log(error) = &refused else { panic!("{refused}") };
     assert_eq!(error.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::AlreadyExists));
     assert!(refused.to_string().starts_with("a.blg: "), "{refused}");
@@ -207,13 +207,13 @@ fn a_recording_ends_before_its_file_is_too_large() {
         let mut options = RecordOptions { format, ..options("a") };
         options.max_bytes = Some(100_000);
         let mut recorder = disk.recorder(options).expect("a new file");
-        let taken = record(&machine, &mut recorder, 100_000).expect("it ends by itself");
+        let taken = record(&machine, &mut recorder, 100_000).expect("the recording ends at its limit");
         assert!(recorder.is_full());
         let file = disk.file("a");
         assert!((85_000..=100_000).contains(&file.len()), "{} bytes", file.len());
         let (samples, problems) = read(&file);
         assert_eq!((samples.len(), problems), (taken.len(), 0));
-        let more = record(&machine, &mut recorder, 1).expect_err("it has ended");
+        let more = record(&machine, &mut recorder, 1).expect_err("the recording has ended");
         assert!(more.to_string().contains("has ended"), "{more}");
         assert_eq!(disk.file("a"), file);
     }

@@ -59,7 +59,7 @@ impl Machine {
     }
 }
 
-/// The cells of each row of a text, whose columns are those of the first sample.
+/// The cells of each row of a text log, whose columns are those of the first sample.
 fn text(samples: &[&[Process<'_>]]) -> (Vec<String>, LateInstances) {
     let mut machine = Machine::new();
     let first = machine.sample(samples[0]);
@@ -80,7 +80,7 @@ fn text(samples: &[&[Process<'_>]]) -> (Vec<String>, LateInstances) {
 }
 
 #[test]
-fn text_keeps_its_first_columns() {
+fn text_keeps_the_columns_of_its_first_sample() {
     let (rows, late) = text(&[
         &[("a", 1, 10), ("b", 2, 100)],
         &[("a", 1, 11), ("b", 2, 120)],

@@ -11,7 +11,7 @@ fn many(count: i64) -> Vec<Sample> {
 }
 
 #[test]
-fn the_same_samples_in_the_same_order() {
+fn readahead_keeps_the_samples_and_their_order() {
     for count in [0, 1, 1023, 1024, 5000] {
         let samples = many(count);
         let expected: Vec<_> = samples.iter().map(cells).collect();

@@ -25,13 +25,13 @@ fn selected_without(paths: &[&str], except: &[&str]) -> (Vec<Vec<String>>, Selec
 }
 
 #[test]
-fn no_path_selects_everything() {
+fn without_paths_everything_is_selected() {
     let (cells, _) = selected(&[]);
     assert_eq!(cells[0], ["a.X=1", "a.Y=2", "b.X=3", "b.Y=4"]);
 }
 
 #[test]
-fn a_column_follows_its_rows() {
+fn a_selected_column_keeps_its_rows() {
     let (cells, _) = selected(&[r"\Set(*)\Y"]);
     assert_eq!(cells, [["a.Y=2", "b.Y=4"], ["b.Y=6", "c.Y=8"]]);
 }

@@ -15,7 +15,7 @@ fn statistics(samples: Vec<tachograph_counters::sample::Sample>) -> Vec<Statisti
 }
 
 #[test]
-fn a_counter_that_stands_twice_in_a_sample_counts_once() {
+fn a_counter_that_is_twice_in_a_sample_counts_once() {
     let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, 1);
     let samples = (0..4)
         .map(|at| {
@@ -31,7 +31,7 @@ fn a_counter_that_stands_twice_in_a_sample_counts_once() {
 
 /// A sample with more counters than the budget has memory for is refused before they have statistics.
 #[test]
-fn memory_is_reserved_before_statistics_are_made() {
+fn memory_is_reserved_before_statistics_are_allocated() {
     const BYTES: u64 = 1 << 20;
     let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, 1);
     let names: Vec<_> = (0..5000).map(|number| number.to_string()).collect();
@@ -48,7 +48,7 @@ fn memory_is_reserved_before_statistics_are_made() {
 }
 
 #[test]
-fn no_pair_across_another_clock() {
+fn values_of_different_clocks_are_not_paired() {
     let part = |log: u32, time_base: i64, from: i64, ticks: i64| {
         let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, time_base);
         (0..3).map(move |at| {
@@ -89,7 +89,7 @@ fn a_restart_of_one_of_several_machines_breaks_its_pairs_alone() {
 }
 
 #[test]
-fn parts_of_a_log_without_end_are_paired_all_the_same() {
+fn values_are_paired_across_any_number_of_parts_of_a_log() {
     let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, 1);
     let samples = (0..5000i64)
         .map(|at| {
@@ -140,7 +140,7 @@ fn cuts_merge_into_the_statistics_of_the_whole() {
 }
 
 #[test]
-fn quantiles_across_machines_are_the_same_whatever_the_order_of_the_logs() {
+fn quantiles_across_machines_do_not_depend_on_the_order_of_the_logs() {
     let machine = |name: &str, count: i64, factor: i64| {
         let mut table = Table::new(name, "Set", &["X"]);
         let samples =

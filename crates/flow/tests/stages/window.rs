@@ -13,7 +13,7 @@ fn ten() -> Vec<tachograph_counters::sample::Sample> {
 }
 
 #[test]
-fn the_sample_before_the_window_is_its_baseline_and_the_end_is_outside() {
+fn the_last_sample_before_a_window_is_its_baseline_and_the_end_is_exclusive() {
     let samples = ten();
     let bounds = WindowBounds {
         begin: Some(TimeArgument::Utc(samples[4].at.utc)),
@@ -100,7 +100,7 @@ fn alternating_lists_are_thinned_separately() {
     let mut tables = [Table::new("M", "X", &["C"]), Table::new("M", "Y", &["C"])];
     let mut samples: Vec<_> =
         (0..12i64).map(|at| sample(at, vec![tables[at as usize % 2].group(&[("a", &[(at, 0)])])])).collect();
-    // After more lists than are counted, the two start again.
+    // After more lists than are remembered, the counts of both lists restart.
     samples.extend(lists(12..20_012, 1));
     samples.extend(
         (20_012..20_018).map(|at| sample(at, vec![tables[at as usize % 2].group(&[("a", &[(at, 0)])])])),
@@ -114,7 +114,7 @@ fn alternating_lists_are_thinned_separately() {
 }
 
 #[test]
-fn every_third_sample_and_every_baseline() {
+fn thinning_keeps_every_third_sample_and_every_baseline() {
     let mut samples = ten();
     samples[0].is_baseline = true;
     let seen: Vec<_> =

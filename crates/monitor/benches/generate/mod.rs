@@ -48,8 +48,8 @@ pub(crate) fn write_log(path: &Path, shape: Shape) {
     }
     let mut options = BlgWriterOptions::new(TimeZone::utc());
     options.guid = Some([7; 16]);
-    let file = BufWriter::with_capacity(1 << 20, File::create(path).expect("the folder is one's own"));
-    let mut writer = BlgWriter::new(file, options).expect("a log can be begun");
+    let file = BufWriter::with_capacity(1 << 20, File::create(path).expect("the folder is writable"));
+    let mut writer = BlgWriter::new(file, options).expect("a writer");
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for second in 0..shape.samples as i64 {
         let now = START + second * FileTime::PER_SECOND;

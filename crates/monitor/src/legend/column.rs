@@ -89,7 +89,7 @@ impl LegendColumn {
         }
     }
 
-    /// The number of an item in this column; `None` if missing or a text.
+    /// The number of an item in this column; `None` if missing or a string.
     pub fn value(self, item: &LegendItem, reduced: &Reduced) -> Option<f64> {
         let summary = || item.series(reduced).map(|series| &series.summary);
         match self {
@@ -128,7 +128,7 @@ impl SortOrder {
 
     /// Sorts; items without a value come last in both directions, and equal items keep their order.
     pub(super) fn sort(self, items: &mut [&LegendItem], reduced: &Reduced) {
-        let direct = |order: Ordering| if self.is_descending { order.reverse() } else { order };
+        let with_direction = |order: Ordering| if self.is_descending { order.reverse() } else { order };
         let is_name = matches!(
             self.column,
             LegendColumn::Counter
@@ -140,11 +140,11 @@ impl SortOrder {
         if is_name {
             let mut keyed: Vec<_> =
                 items.iter().map(|item| (self.column.name(item).map(fold_case), *item)).collect();
-            keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| direct(natural(a, b))));
-            items.iter_mut().zip(keyed).for_each(|(place, (_, item))| *place = item);
+            keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(natural(a, b))));
+            items.iter_mut().zip(keyed).for_each(|(slot, (_, item))| *slot = item);
         } else {
             let number = |item: &LegendItem| self.column.value(item, reduced);
-            items.sort_by(|a, b| none_last(&number(a), &number(b), |a, b| direct(a.total_cmp(b))));
+            items.sort_by(|a, b| none_last(&number(a), &number(b), |a, b| with_direction(a.total_cmp(b))));
         }
     }
 }
@@ -190,7 +190,7 @@ mod tests {
     use super::natural;
 
     #[test]
-    fn numbers_in_names_count() {
+    fn numbers_in_names_are_compared_by_value() {
         let mut names = ["0,10", "_total", "0,2", "0,1", "a10b", "a9b", "a09b", "", "1"];
         names.sort_by(|a, b| natural(a, b));
         assert_eq!(names, ["", "0,1", "0,2", "0,10", "1", "_total", "a9b", "a09b", "a10b"]);

@@ -48,7 +48,7 @@ fn names<'a>(items: impl IntoIterator<Item = &'a LegendItem>) -> Vec<String> {
 fn wildcards_add_new_instances_and_remove_old_ones() {
     let mut legend = Legend::default();
     assert!(legend.add(Chosen::new(path(r"\Set(*)\Rate"))));
-    assert!(!legend.add(Chosen::new(path(r"\set(*)\RATE"))), "it is there already");
+    assert!(!legend.add(Chosen::new(path(r"\set(*)\RATE"))), "the path is already in the legend");
     assert_eq!(legend.without_items().count(), 1);
     legend.update(&reduced(&[(1, "a", 1.0), (2, "b", 2.0)]), false);
     assert_eq!(names(legend.items()), ["a", "b"]);
@@ -78,7 +78,7 @@ fn literal_paths_have_an_item_before_their_instance_appears() {
     assert_eq!(legend.path_of(&legend.items()[0]), r"\Set(b)\Rate");
     legend.update(&reduced(&[(1, "b", 1.0)]), false);
     assert_eq!((names(legend.items()), legend.items()[0].style()), (vec!["b".to_owned()], Style(5)));
-    assert!(!legend.add(Chosen::new(path(r"\\web1\Set(b)\Rate"))), "it is on the legend already");
+    assert!(!legend.add(Chosen::new(path(r"\\web1\Set(b)\Rate"))), "the path is already in the legend");
     legend.update(&reduced(&[]), false);
     assert_eq!(names(legend.items()), ["b"]);
 }
@@ -98,7 +98,7 @@ fn an_instance_removed_from_a_wildcard_stays_removed() {
     legend.update(&all, false);
     assert_eq!(names(legend.sorted(&all)), ["b", "a"]);
     assert!(!legend.remove(legend.items()[0].id()));
-    assert!(legend.remove(legend.items()[0].id()), "nothing is left of the path");
+    assert!(legend.remove(legend.items()[0].id()), "the path is removed with its last item");
     assert!(legend.is_empty());
 }
 
@@ -119,18 +119,18 @@ fn sorted_by_any_column() {
         assert_eq!((down.len(), up.len()), (4, 4));
         orders.insert(column.title(), (down, up));
     }
-    let of = |title: &str| (orders[title].0.join(" "), orders[title].1.join(" "));
-    assert_eq!(of("Average"), ("a9 b a10 ---".to_owned(), "a10 b a9 ---".to_owned()));
-    assert_eq!(of("Instance"), ("a9 a10 b ---".to_owned(), "b a10 a9 ---".to_owned()));
+    let orders_by = |title: &str| (orders[title].0.join(" "), orders[title].1.join(" "));
+    assert_eq!(orders_by("Average"), ("a9 b a10 ---".to_owned(), "a10 b a9 ---".to_owned()));
+    assert_eq!(orders_by("Instance"), ("a9 a10 b ---".to_owned(), "b a10 a9 ---".to_owned()));
 }
 
 #[test]
-fn scales_fit_what_is_visible() {
+fn scales_fit_the_visible_values() {
     let all = reduced(&[(1, "a", 20.0), (2, "b", 0.02), (3, "c", 0.0)]);
     let mut legend = Legend::default();
     legend.add(Chosen::new(path(r"\Set(*)\Rate")));
     legend.update(&all, false);
-    assert_eq!(legend.items()[0].exponent(), -1, "the counter's own");
+    assert_eq!(legend.items()[0].exponent(), -1, "the default scale of the counter");
     legend.fit(&[], &all);
     let exponents: Vec<_> = legend.items().iter().map(LegendItem::exponent).collect();
     assert_eq!(exponents, [0, 3, -1]);

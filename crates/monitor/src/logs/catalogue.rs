@@ -24,11 +24,12 @@ pub struct LogCatalogue {
 struct LoggedSet {
     entry: SetEntry,
     instances: Vec<Arc<Instance>>,
-    known: HashSet<Arc<str>>,
+    /// The labels of `instances`.
+    labels: HashSet<Arc<str>>,
 }
 
 /// The number of counters in the first chart of a log that has none of the usual ones.
-const FEW: usize = 4;
+const FALLBACK_COUNTERS: usize = 4;
 
 impl LogCatalogue {
     pub(super) fn add(&mut self, scan: &UnionScan) {
@@ -53,17 +54,17 @@ impl LogCatalogue {
                 has_instances: group.set.has_instances,
                 counters: Vec::new(),
             };
-            self.sets.push(LoggedSet { entry, instances: Vec::new(), known: HashSet::new() });
+            self.sets.push(LoggedSet { entry, instances: Vec::new(), labels: HashSet::new() });
             self.sets.len() - 1
         });
-        let LoggedSet { entry, instances, known } = &mut self.sets[slot];
+        let LoggedSet { entry, instances, labels } = &mut self.sets[slot];
         for counter in &group.set.counters {
             if !entry.counters.iter().any(|known| known.counter.name == counter.name) {
                 entry.counters.push(CounterEntry { counter: counter.clone(), help: "".into() });
             }
         }
         if group.set.has_instances {
-            instances.extend(group.instances.iter().filter(|new| known.insert(new.label().into())).cloned());
+            instances.extend(group.instances.iter().filter(|new| labels.insert(new.label().into())).cloned());
         }
     }
 
@@ -84,7 +85,7 @@ impl LogCatalogue {
             if !paths.iter().any(|known| eq_ignore_case(known, &path)) {
                 paths.push(path);
             }
-            if paths.len() == FEW {
+            if paths.len() == FALLBACK_COUNTERS {
                 break;
             }
         }
@@ -93,8 +94,8 @@ impl LogCatalogue {
 
     /// Whether a path selects anything.
     fn has(&self, path: &PathPattern) -> bool {
-        let takes = |instance: &Arc<Instance>| path.matches_instance(Some(instance.label()));
-        let has_instance = |set: &LoggedSet| !set.entry.has_instances || set.instances.iter().any(takes);
+        let matches = |instance: &Arc<Instance>| path.matches_instance(Some(instance.label()));
+        let has_instance = |set: &LoggedSet| !set.entry.has_instances || set.instances.iter().any(matches);
         let has_counter = |set: &LoggedSet| {
             set.entry.counters.iter().any(|known| path.matches_counter(&known.counter.name))
         };
@@ -109,11 +110,11 @@ impl LogCatalogue {
 
     /// The maximum number of series that a path can select: all matching counters of all matching instances.
     pub fn max_series(&self, path: &PathPattern) -> usize {
-        let of_set = |set: &LoggedSet| {
+        let count_set = |set: &LoggedSet| {
             count_in(&set.entry, set.instances.iter().map(|instance| instance.label()), &[path], &[])
         };
         let sets = self.sets.iter().filter(|set| is_selected(path, set));
-        sets.map(of_set).fold(0, usize::saturating_add)
+        sets.map(count_set).fold(0, usize::saturating_add)
     }
 
     /// Paths of a few counters to chart first: the usual ones if the logs have them, otherwise the first ones.

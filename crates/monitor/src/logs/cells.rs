@@ -16,7 +16,7 @@ pub(super) struct IndexedSeries {
     has_packed: bool,
     cells: Vec<Cell>,
     /// Bytes used by unpacked states.
-    whole_bytes: usize,
+    unpacked_bytes: usize,
 }
 
 struct Cell {
@@ -24,17 +24,17 @@ struct Cell {
     state: State,
 }
 
-/// Most buckets hold nothing unusual, so their states are packed.
+/// The statistics of one bucket. Most have only values that can be packed.
 enum State {
     Packed(PackedStatistics),
-    Whole(Box<Statistics>),
+    Unpacked(Box<Statistics>),
 }
 
 /// A stored state.
 #[derive(Clone, Copy)]
 pub(crate) enum StoredState<'a> {
     Packed(&'a Packing, &'a PackedStatistics),
-    Whole(&'a Statistics),
+    Unpacked(&'a Statistics),
 }
 
 impl StoredState<'_> {
@@ -42,21 +42,21 @@ impl StoredState<'_> {
     pub(crate) fn merge_into(self, state: &mut Statistics) {
         match self {
             Self::Packed(packing, packed) => packing.merge(state, packed),
-            Self::Whole(whole) => merge(state, whole),
+            Self::Unpacked(unpacked) => merge(state, unpacked),
         }
     }
 
     pub(crate) fn to_state(self) -> Statistics {
         match self {
             Self::Packed(packing, packed) => packing.unpack(packed),
-            Self::Whole(whole) => whole.clone(),
+            Self::Unpacked(unpacked) => unpacked.clone(),
         }
     }
 }
 
 impl IndexedSeries {
     pub(super) fn new(id: SeriesId) -> Self {
-        Self { id, packing: None, has_packed: false, cells: Vec::new(), whole_bytes: 0 }
+        Self { id, packing: None, has_packed: false, cells: Vec::new(), unpacked_bytes: 0 }
     }
 
     /// Adds a state to the last bucket or to a later one. Returns by how many bytes the series has grown.
@@ -67,9 +67,9 @@ impl IndexedSeries {
             other => other.insert(Packing::of(&state)),
         };
         match self.cells.last_mut().filter(|cell| cell.bucket == bucket) {
-            Some(cell) => cell.merge(packing, StoredState::Whole(&state), &mut self.whole_bytes),
+            Some(cell) => cell.merge(packing, StoredState::Unpacked(&state), &mut self.unpacked_bytes),
             None => {
-                let state = State::of(state, packing, &mut self.whole_bytes);
+                let state = State::of(state, packing, &mut self.unpacked_bytes);
                 self.has_packed |= matches!(state, State::Packed(_));
                 self.cells.push(Cell { bucket, state });
             }
@@ -79,12 +79,12 @@ impl IndexedSeries {
 
     /// Merges each pair of buckets.
     pub(super) fn fold(&mut self) {
-        let Self { packing: Some(packing), cells, whole_bytes, .. } = self else { return };
+        let Self { packing: Some(packing), cells, unpacked_bytes, .. } = self else { return };
         cells.dedup_by(|later, earlier| {
             let is_same = later.bucket / 2 == earlier.bucket / 2;
             if is_same {
-                earlier.merge(packing, later.kept(packing), whole_bytes);
-                later.state.forget(whole_bytes);
+                earlier.merge(packing, later.stored(packing), unpacked_bytes);
+                later.state.subtract_bytes(unpacked_bytes);
             }
             is_same
         });
@@ -93,32 +93,32 @@ impl IndexedSeries {
 
     /// Bytes used by the statistics.
     pub(super) fn bytes(&self) -> usize {
-        self.cells.len() * CELL_BYTES + self.whole_bytes
+        self.cells.len() * CELL_BYTES + self.unpacked_bytes
     }
 
     /// The statistics from a bucket onwards.
-    pub(super) fn from(&self, bucket: usize) -> Option<CellsOf<'_>> {
+    pub(super) fn from(&self, bucket: usize) -> Option<CellCursor<'_>> {
         let from = self.cells.partition_point(|cell| (cell.bucket as usize) < bucket);
-        Some(CellsOf { packing: self.packing.as_ref()?, cells: &self.cells[from..] })
+        Some(CellCursor { packing: self.packing.as_ref()?, cells: &self.cells[from..] })
     }
 }
 
 /// A position in the buckets of a series.
-pub(super) struct CellsOf<'a> {
+pub(super) struct CellCursor<'a> {
     packing: &'a Packing,
     cells: &'a [Cell],
 }
 
-impl<'a> CellsOf<'a> {
+impl<'a> CellCursor<'a> {
     /// The statistics of one bucket; buckets must be requested in ascending order.
-    pub(super) fn of(&mut self, bucket: usize) -> Option<StoredState<'a>> {
+    pub(super) fn at(&mut self, bucket: usize) -> Option<StoredState<'a>> {
         while let Some((cell, rest)) = self.cells.split_first() {
             if cell.bucket as usize > bucket {
                 break;
             }
             self.cells = rest;
             if cell.bucket as usize == bucket {
-                return Some(cell.kept(self.packing));
+                return Some(cell.stored(self.packing));
             }
         }
         None
@@ -126,39 +126,39 @@ impl<'a> CellsOf<'a> {
 }
 
 impl Cell {
-    fn kept<'a>(&'a self, packing: &'a Packing) -> StoredState<'a> {
+    fn stored<'a>(&'a self, packing: &'a Packing) -> StoredState<'a> {
         match &self.state {
             State::Packed(packed) => StoredState::Packed(packing, packed),
-            State::Whole(whole) => StoredState::Whole(whole),
+            State::Unpacked(unpacked) => StoredState::Unpacked(unpacked),
         }
     }
 
-    fn merge(&mut self, packing: &Packing, other: StoredState<'_>, whole_bytes: &mut usize) {
+    fn merge(&mut self, packing: &Packing, other: StoredState<'_>, unpacked_bytes: &mut usize) {
         match &mut self.state {
-            State::Whole(whole) => other.merge_into(whole),
+            State::Unpacked(unpacked) => other.merge_into(unpacked),
             State::Packed(packed) => {
                 let mut state = packing.unpack(packed);
                 other.merge_into(&mut state);
-                self.state = State::of(state, packing, whole_bytes);
+                self.state = State::of(state, packing, unpacked_bytes);
             }
         }
     }
 }
 
 impl State {
-    fn of(state: Statistics, packing: &Packing, whole_bytes: &mut usize) -> Self {
+    fn of(state: Statistics, packing: &Packing, unpacked_bytes: &mut usize) -> Self {
         match packing.pack(&state) {
             Some(packed) => Self::Packed(packed),
             None => {
-                *whole_bytes += size_of::<Statistics>();
-                Self::Whole(Box::new(state))
+                *unpacked_bytes += size_of::<Statistics>();
+                Self::Unpacked(Box::new(state))
             }
         }
     }
 
-    fn forget(&self, whole_bytes: &mut usize) {
-        if let Self::Whole(_) = self {
-            *whole_bytes -= size_of::<Statistics>();
+    fn subtract_bytes(&self, unpacked_bytes: &mut usize) {
+        if let Self::Unpacked(_) = self {
+            *unpacked_bytes -= size_of::<Statistics>();
         }
     }
 }
@@ -173,7 +173,7 @@ mod tests {
 
     /// The first bucket of a log can be a single sample, which only opens the first interval of a rate.
     #[test]
-    fn all_but_the_opening_is_packed() {
+    fn all_but_the_first_state_are_packed() {
         for kind in [CounterType::BULK_COUNT, CounterType::AVERAGE_TIMER, CounterType::LARGE_RAWCOUNT] {
             let calculator = Calculator::new(kind, 1000);
             let empty = Statistics::new(calculator.formula(), Intervals::All, None).without_quantiles();
@@ -194,8 +194,8 @@ mod tests {
             assert!(indexed.bytes() <= 8 * CELL_BYTES + opening, "{kind}: {} bytes", indexed.bytes());
             (0..3).for_each(|_| indexed.fold());
             assert!(indexed.bytes() <= CELL_BYTES + opening, "{kind}");
-            let kept = indexed.from(0).and_then(|mut cells| cells.of(0)).expect("one cell");
-            assert_eq!(Some(kept.to_state().summary()), whole.map(|whole| whole.summary()), "{kind}");
+            let stored = indexed.from(0).and_then(|mut cells| cells.at(0)).expect("one cell");
+            assert_eq!(Some(stored.to_state().summary()), whole.map(|whole| whole.summary()), "{kind}");
         }
     }
 

@@ -6,7 +6,7 @@ use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{FlowError, Sink};
 use tachograph_logs::{LogError, Reservation};
 
-use super::cells::{CELL_BYTES, CellsOf, IndexedSeries, StoredState};
+use super::cells::{CELL_BYTES, CellCursor, IndexedSeries, StoredState};
 use super::opening::sample_bytes;
 use crate::series::{SeriesId, SeriesTable};
 use crate::span::Span;
@@ -15,10 +15,10 @@ use crate::span::Span;
 const MAX_BUCKETS: usize = 1 << 16;
 
 /// With fewer buckets, statistics would save too little, so they are dropped and each chart reads the logs again.
-const FEWEST_BUCKETS: usize = 16;
+const MIN_BUCKETS: usize = 16;
 
-/// Number of samples after which the total is estimated.
-const EXPECTING_SAMPLES: u64 = 2048;
+/// Number of samples after which the total number of samples is estimated.
+const ESTIMATE_AFTER_SAMPLES: u64 = 2048;
 
 /// Maximum number of intervals that are kept to find the typical one, their median.
 const MAX_INTERVALS: usize = 4096;
@@ -141,26 +141,27 @@ impl Index {
         let (Some(sink), Some(last)) = (&mut self.sink, self.buckets.last_mut()) else { return };
         let bucket = (self.samples.saturating_sub(1) / self.width) as u32;
         let known = self.series.len();
-        for number in known..sink.len() {
-            let Some(row) = sink.row(number) else { break };
+        for series_index in known..sink.len() {
+            let Some(row) = sink.row(series_index) else { break };
             self.series.push(IndexedSeries::new(table.id_of(&row)));
         }
         let (series, bytes) = (&mut self.series, &mut self.bytes);
-        sink.cut(|number, state| *bytes += series[number].add(bucket, state));
+        sink.cut(|series_index, state| *bytes += series[series_index].add(bucket, state));
         // Taken after the cut, which ends the intervals.
         last.oldest_needed = last.oldest_needed.min(sink.take_oldest_needed());
     }
 
     /// Whether to call [`expect_samples`](Self::expect_samples) now.
     pub(super) fn wants_estimate(&self) -> bool {
-        self.width == 1 && self.samples == EXPECTING_SAMPLES
+        self.width == 1 && self.samples == ESTIMATE_AFTER_SAMPLES
     }
 
     /// Chooses a bucket width for this total number of samples, to avoid merging buckets later. A wrong estimate makes
     /// charts slower, never wrong.
     pub(super) fn expect_samples(&mut self, samples: u64) {
-        let most = self.max_bytes / CELL_BYTES / self.series.len().max(1);
-        while self.buckets.len() > FEWEST_BUCKETS && samples / self.width > most.clamp(1, MAX_BUCKETS) as u64
+        let max_buckets = self.max_bytes / CELL_BYTES / self.series.len().max(1);
+        while self.buckets.len() > MIN_BUCKETS
+            && samples / self.width > max_buckets.clamp(1, MAX_BUCKETS) as u64
         {
             self.fold_once();
         }
@@ -169,7 +170,7 @@ impl Index {
     /// Merges buckets while the index exceeds its limits.
     fn fold(&mut self) {
         while self.buckets.len() > MAX_BUCKETS || self.bytes > self.max_bytes {
-            if self.buckets.len() <= FEWEST_BUCKETS {
+            if self.buckets.len() <= MIN_BUCKETS {
                 self.drop_cells();
                 return;
             }
@@ -230,7 +231,7 @@ impl Index {
         self.sink.is_some()
     }
 
-    /// Iterates over statistics from a bucket onwards, of the series for which `chosen` returns a value. [`Cells::of`]
+    /// Iterates over statistics from a bucket onwards, of the series for which `chosen` returns a value. [`Cells::at`]
     /// passes on that value.
     pub(super) fn cells_from<T: Copy>(
         &self,
@@ -244,15 +245,15 @@ impl Index {
 
 /// A position in the statistics of several series.
 pub(super) struct Cells<'a, T> {
-    series: Vec<(T, CellsOf<'a>)>,
+    series: Vec<(T, CellCursor<'a>)>,
 }
 
 impl<'a, T: Copy> Cells<'a, T> {
     /// The statistics of one bucket; buckets must be requested in ascending order.
-    pub(super) fn of(&mut self, bucket: usize, mut each: impl FnMut(T, StoredState<'a>)) {
-        for (which, cells) in &mut self.series {
-            if let Some(kept) = cells.of(bucket) {
-                each(*which, kept);
+    pub(super) fn at(&mut self, bucket: usize, mut each: impl FnMut(T, StoredState<'a>)) {
+        for (key, cells) in &mut self.series {
+            if let Some(stored) = cells.at(bucket) {
+                each(*key, stored);
             }
         }
     }

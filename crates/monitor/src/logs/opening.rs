@@ -68,14 +68,14 @@ pub(super) fn examine(
     // Readers of text logs reserve memory for each column themselves.
     let is_binary = |report: &&LogReport| !report.facts().format.is_formatted();
     let mut memory = reading.budget.reserve(0).map_err(LogError::over_budget)?;
-    let mut known = 0;
+    let mut previous_bytes = 0;
     let mut opened = Opened { samples: is_small.then_some(0), ..Opened::default() };
     let mut sample = Sample::default();
     for source in sources.iter_mut() {
         let mut last: Option<FileTime> = None;
         let bytes_before = progress_of(&reports).bytes_read;
         let is_binary = source.reports().iter().any(|report| is_binary(&report));
-        let (mut catalogue, mut seen) = (0, Vec::new());
+        let (mut source_bytes, mut seen_lists) = (0, Vec::new());
         while source.next(&mut sample)? {
             if !sample.is_baseline {
                 opened.extend_span(sample.at.utc);
@@ -84,25 +84,25 @@ pub(super) fn examine(
             }
             if is_binary {
                 let lists = sample.groups.iter().map(|group| Arc::as_ptr(&group.instances).cast::<()>());
-                if !lists.clone().eq(seen.iter().copied()) {
-                    seen = lists.collect();
-                    catalogue = catalogue_bytes(source.scan());
+                if !lists.clone().eq(seen_lists.iter().copied()) {
+                    seen_lists = lists.collect();
+                    source_bytes = catalogue_bytes(source.scan());
                 }
                 let buffers: u64 = reports.iter().map(LogReport::buffer_bytes).sum();
-                let bytes = buffers + known + catalogue + sample_bytes(&sample);
+                let bytes = buffers + previous_bytes + source_bytes + sample_bytes(&sample);
                 memory.grow_to(bytes).map_err(LogError::over_budget)?;
             }
-            let here = progress_of(&reports);
-            if progress(here).is_break() {
+            let current = progress_of(&reports);
+            if progress(current).is_break() {
                 return Ok(None);
             }
             let is_enough =
-                source.next_index() >= FIRST_SAMPLES || here.bytes_read - bytes_before >= FIRST_BYTES;
+                source.next_index() >= FIRST_SAMPLES || current.bytes_read - bytes_before >= FIRST_BYTES;
             if is_enough && !is_small {
                 break;
             }
         }
-        known += catalogue;
+        previous_bytes += source_bytes;
         opened.catalogue.add(source.scan());
         for report in source.reports().iter().filter(|_| !is_small) {
             if let Some(last) = last_moment(report.path(), reading)? {
@@ -116,8 +116,8 @@ pub(super) fn examine(
 
 impl Opened {
     fn extend_span(&mut self, at: FileTime) {
-        let here = Span::of_samples(at, at);
-        self.span = Some(self.span.map_or(here, |span| span.joined(&here)));
+        let moment = Span::of_samples(at, at);
+        self.span = Some(self.span.map_or(moment, |span| span.joined(&moment)));
     }
 }
 
@@ -126,7 +126,7 @@ fn last_moment(path: &Path, reading: &ReadOptions) -> Result<Option<FileTime>, F
     let mut bytes = LAST_BYTES;
     loop {
         let mut log = LogSource::open_with(path, reading)?;
-        let is_part = log.go_near_end(bytes)?;
+        let is_partial = log.seek_near_end(bytes)?;
         let mut sample = Sample::default();
         let mut last: Option<FileTime> = None;
         while log.next(&mut sample)? {
@@ -134,7 +134,7 @@ fn last_moment(path: &Path, reading: &ReadOptions) -> Result<Option<FileTime>, F
                 last = last.max(Some(sample.at.utc));
             }
         }
-        if last.is_some() || !is_part {
+        if last.is_some() || !is_partial {
             return Ok(last);
         }
         bytes = bytes.saturating_mul(8);

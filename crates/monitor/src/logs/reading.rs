@@ -24,7 +24,7 @@ pub(super) struct Reading<'a> {
     sample: Sample,
     /// Index of the span's first sample.
     begin: u64,
-    /// The samples that open the span, once they have been needed.
+    /// The samples that open the first intervals of the span, once they were read.
     baselines: Option<Vec<Sample>>,
     /// Index of the next sample that the sink expects.
     ready_for: Option<u64>,
@@ -87,12 +87,12 @@ impl<'a> Reading<'a> {
         let mut cells = self.index.cells_from(first, chosen);
         for (number, bucket) in buckets.iter().enumerate().take(last + 1).skip(first) {
             let (from, to) = self.index.range_of(number);
-            let is_whole = from >= self.begin && (end.is_none() || number < last);
-            match self.column_of(bucket).filter(|_| is_whole) {
+            let is_in_span = from >= self.begin && (end.is_none() || number < last);
+            match self.column_of(bucket).filter(|_| is_in_span) {
                 Some(column) => {
                     self.cut();
                     let reduction = &mut *self.reduction;
-                    cells.of(number, |slot, kept| reduction.add_stored(slot, column, kept));
+                    cells.at(number, |slot, stored| reduction.add_stored(slot, column, stored));
                 }
                 None => {
                     if !self.read(from.max(self.begin), to, bucket.oldest_needed)? {
@@ -130,9 +130,9 @@ impl<'a> Reading<'a> {
         let column = |at| self.reduction.span().column_of(at, self.reduction.columns());
         // The bucket's statistics do not apply if one of its intervals was opened before the last sample that precedes
         // the span.
-        let is_of_span = bucket.oldest_needed >= self.begin.saturating_sub(1);
+        let is_valid = bucket.oldest_needed >= self.begin.saturating_sub(1);
         let only = column(bucket.earliest).filter(|&only| column(bucket.latest) == Some(only));
-        only.filter(|_| is_of_span && self.index.has_cells())
+        only.filter(|_| is_valid && self.index.has_cells())
     }
 
     /// Reads samples from the file. Returns false at the end of the span or of the samples.
@@ -189,7 +189,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Adds the samples that open the span.
+    /// Adds the samples that open the first intervals of the span.
     fn open_span(&mut self) -> Result<(), FlowError> {
         let baselines = match self.baselines.take() {
             Some(baselines) => baselines,

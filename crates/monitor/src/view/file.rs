@@ -15,7 +15,7 @@ use crate::live::{MAX_POINTS, MIN_POINTS};
 use crate::palette::{STYLES, Style};
 use crate::scale::{MAX_EXPONENT, MIN_EXPONENT, Scale};
 
-/// The only version so far.
+/// The supported version of the format.
 const VERSION: i64 = 1;
 
 /// Range of the interval in seconds, as on the command line.
@@ -58,7 +58,7 @@ fn yes() -> bool {
     true
 }
 
-/// A text with line numbers.
+/// The text of a view file. Creates errors with line numbers.
 struct Lines<'a>(&'a str);
 
 impl Lines<'_> {
@@ -71,8 +71,8 @@ impl Lines<'_> {
         ViewError::new(Some(self.line_of(range)), message)
     }
 
-    /// An optional integer within a range.
-    fn whole(
+    /// Checks that an integer, if present, is in a range.
+    fn optional_integer(
         &self,
         name: &str,
         number: &Option<Spanned<i64>>,
@@ -82,10 +82,10 @@ impl Lines<'_> {
         if range.contains(number.get_ref()) {
             return Ok(Some(*number.get_ref()));
         }
-        let (least, most) = (range.start, range.end - 1);
+        let (min, max) = (range.start, range.end - 1);
         Err(self.error_at(
             number.span(),
-            format_args!("{name} is {}: expected an integer from {least} to {most}", number.get_ref()),
+            format_args!("{name} is {}: expected an integer from {min} to {max}", number.get_ref()),
         ))
     }
 
@@ -113,9 +113,9 @@ impl Lines<'_> {
 
     fn counter(&self, read: ReadCounter) -> Result<Chosen, ViewError> {
         let path = self.path(&read.path)?;
-        let colour = self.whole("colour", &read.colour, 1..STYLES as i64 + 1)?;
+        let colour = self.optional_integer("colour", &read.colour, 1..STYLES as i64 + 1)?;
         let exponents = i64::from(MIN_EXPONENT)..i64::from(MAX_EXPONENT) + 1;
-        let scale = self.whole("scale", &read.scale, exponents)?;
+        let scale = self.optional_integer("scale", &read.scale, exponents)?;
         for path in &read.except {
             if !self.path(path)?.is_literal() {
                 let message =
@@ -155,7 +155,7 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         }
         seconds => seconds.as_ref().map(|seconds| Duration::from_secs_f64(*seconds.get_ref())),
     };
-    let points = lines.whole("points", &read.points, MIN_POINTS as i64..MAX_POINTS as i64 + 1)?;
+    let points = lines.optional_integer("points", &read.points, MIN_POINTS as i64..MAX_POINTS as i64 + 1)?;
     let kind = match &read.view {
         None => ViewKind::default(),
         Some(name) => {
@@ -240,13 +240,13 @@ impl<'a> WrittenCounter<'a> {
             shown: is_shown,
             highlighted: is_highlighted,
             // `parse` rejects a path with `*` or `?`, even in a name.
-            except: chosen.except.iter().map(String::as_str).filter(|path| is_single(path)).collect(),
+            except: chosen.except.iter().map(String::as_str).filter(|path| is_literal(path)).collect(),
         }
     }
 }
 
 /// Whether a path has no wildcards.
-fn is_single(path: &str) -> bool {
+fn is_literal(path: &str) -> bool {
     PathPattern::parse(path).is_ok_and(|path| path.is_literal())
 }
 

@@ -31,7 +31,7 @@ fn the_documented_example_is_a_view() {
 }
 
 #[test]
-fn writing_and_reading_are_inverse() {
+fn views_round_trip() {
     for text in [
         example("toml"),
         "version = 1\n".to_owned(),
@@ -102,7 +102,7 @@ fn removed_instances_with_wildcards_in_their_names_are_omitted() {
 }
 
 #[test]
-fn files() {
+fn views_are_saved_and_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("view.toml");
     let view = View::parse(&example("toml")).expect("a view");
@@ -121,7 +121,7 @@ fn files() {
     std::fs::write(&path, full + "x").expect("written");
     for path in [&*path, Path::new("/dev/zero")] {
         let error = View::open(path).expect_err("it is too large");
-        let what = "it is larger than 1 MiB, the limit for such files";
+        let what = "the file is larger than 1 MiB, the limit for such files";
         assert_eq!(error.to_string(), format!("{}: {what}", path.display()));
     }
     let missing = folder.path().join("none.toml");

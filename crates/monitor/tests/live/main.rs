@@ -75,7 +75,7 @@ fn held_samples_stay_until_they_are_released() {
     assert_eq!(values(&mut board, window), before);
     // Five held samples, and five that fit in the ring.
     assert_eq!(board.samples().len(), 10);
-    // Later samples do not belong to it, however long the chart is.
+    // Later samples are not part of a held chart, even if its span is longer.
     let longer = Span::new(window.begin(), window.end().saturating_add(2 * SECOND));
     assert_eq!(board.reduce(longer, 1, &[]).expect("no error").series[0].summary.last, Some(6.0));
     board.set_points(2);

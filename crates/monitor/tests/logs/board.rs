@@ -12,7 +12,7 @@ use tachograph_logs::{Budget, LogWriter, ReadOptions};
 use tachograph_monitor::{Board, LogBoard, Span};
 
 use crate::fixture::{Life, Machine, write_blg, write_blg_with, write_csv, write_joined};
-use crate::reference::{check, check_columns_apart, go_on, patterns};
+use crate::reference::{check, check_columns_apart, keep_going, patterns};
 
 /// Kinds of logs.
 #[derive(Clone, Copy, Debug)]
@@ -118,28 +118,28 @@ fn make(folder: &Path, kind: Kind, seed: u64, count: usize) -> Vec<PathBuf> {
 
 /// A board of all counters; with few bytes, its buckets hold many samples.
 fn board(files: Vec<PathBuf>, bytes: usize) -> LogBoard {
-    let mut board = LogBoard::open(files, &mut go_on).unwrap();
+    let mut board = LogBoard::open(files, &mut keep_going).unwrap();
     board.set_max_bytes(bytes);
     let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
-    let selection = board.set_paths(&paths, &mut go_on).unwrap();
+    let selection = board.set_paths(&paths, &mut keep_going).unwrap();
     assert_eq!(selection.unmatched(), []);
     board
 }
 
 /// Memory limits with which a bucket holds one sample, some, or all, and with which there are no statistics.
-const ROOMS: [usize; 4] = [1 << 24, 1 << 19, 1 << 17, 1 << 10];
+const MEMORY_LIMITS: [usize; 4] = [1 << 24, 1 << 19, 1 << 17, 1 << 10];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
     fn any_span_has_the_statistics_of_stats(
-        kind in 0..KINDS.len(), seed in 0u64..1_000_000, count in 1usize..300, room in 0..ROOMS.len(),
+        kind in 0..KINDS.len(), seed in 0u64..1_000_000, count in 1usize..300, room in 0..MEMORY_LIMITS.len(),
         spans in prop::collection::vec((0.0..1.0f64, 0.0..1.0f64, 1usize..40), 6),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let files = make(folder.path(), KINDS[kind], seed, count.max(16));
-        let mut board = board(files, ROOMS[room]);
+        let mut board = board(files, MEMORY_LIMITS[room]);
         let whole = board.span().unwrap();
         check(&mut board, whole, 10);
         for (begin, length, columns) in spans {
@@ -158,20 +158,20 @@ fn a_small_budget_costs_time_but_no_accuracy() {
     let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
     let open = |budget: &Budget| {
         let reading = ReadOptions { budget: budget.clone(), ..ReadOptions::default() };
-        LogBoard::open_with(files.clone(), reading, &mut go_on)
+        LogBoard::open_with(files.clone(), reading, &mut keep_going)
     };
     let whole = Budget::default();
     let mut board = open(&whole).unwrap();
-    board.set_paths(&paths, &mut go_on).unwrap();
+    board.set_paths(&paths, &mut keep_going).unwrap();
     let needed = whole.used();
     let span = board.span().unwrap();
     drop(board);
-    assert_eq!(whole.used(), 0, "all is given back");
+    assert_eq!(whole.used(), 0, "all memory is released");
     let (mut served, mut refused) = (0, 0);
     for halvings in 1..12 {
         let budget = Budget::new(needed >> halvings);
         let charted = open(&budget).and_then(|mut board| {
-            board.set_paths(&paths, &mut go_on)?;
+            board.set_paths(&paths, &mut keep_going)?;
             Ok(board)
         });
         match charted {
@@ -192,7 +192,7 @@ fn spans_that_begin_and_end_at_samples() {
     for kind in KINDS {
         let folder = tempfile::tempdir().unwrap();
         let files = make(folder.path(), kind, 7, 200);
-        for room in ROOMS {
+        for room in MEMORY_LIMITS {
             let mut board = board(files.clone(), room);
             let whole = board.span().unwrap();
             let charted = board.reduce(whole, 50, &[]).unwrap();
@@ -216,7 +216,7 @@ fn each_column_equals_a_window_of_its_own() {
     for kind in [Kind::Plain, Kind::Csv, Kind::Circular] {
         let folder = tempfile::tempdir().unwrap();
         let files = make(folder.path(), kind, 3, 300);
-        for room in ROOMS {
+        for room in MEMORY_LIMITS {
             let mut board = board(files.clone(), room);
             let whole = board.span().unwrap();
             check_columns_apart(&mut board, whole, 17);
@@ -235,7 +235,7 @@ fn a_clock_that_is_set_back_loses_nothing() {
             sample.at.utc.0 -= by;
         }
         let files = vec![write_blg(folder.path(), "back.blg", &samples)];
-        for room in ROOMS {
+        for room in MEMORY_LIMITS {
             let mut board = board(files.clone(), room);
             let whole = board.span().unwrap();
             for span in [whole, whole.zoomed(0.5, 0.9), whole.zoomed(0.2, 0.5)] {

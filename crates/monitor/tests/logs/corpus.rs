@@ -2,12 +2,12 @@
 
 use tachograph_monitor::{Board, LogBoard};
 
-use crate::reference::{check, go_on, patterns};
+use crate::reference::{check, keep_going, patterns};
 
 #[test]
 fn real_logs_have_the_statistics_of_stats() {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
-        eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
+        eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return;
     };
     let mut charted = 0;
@@ -19,13 +19,13 @@ fn real_logs_have_the_statistics_of_stats() {
         if !is_log || file.metadata().unwrap().len() > 64 << 20 {
             continue;
         }
-        let Ok(mut board) = LogBoard::open(vec![file.clone()], &mut go_on) else { continue };
+        let Ok(mut board) = LogBoard::open(vec![file.clone()], &mut keep_going) else { continue };
         let Some(opened) = board.span() else { continue };
         let paths = patterns(&[r"\*(*)\*", r"\*\*"]);
         for bytes in [96 << 20, 1 << 20, 1 << 14] {
-            board = LogBoard::open(vec![file.clone()], &mut go_on).unwrap();
+            board = LogBoard::open(vec![file.clone()], &mut keep_going).unwrap();
             board.set_max_bytes(bytes);
-            if let Err(error) = board.set_paths(&paths, &mut go_on) {
+            if let Err(error) = board.set_paths(&paths, &mut keep_going) {
                 panic!("{}: {error}", file.display());
             }
             let whole = board.span().unwrap();

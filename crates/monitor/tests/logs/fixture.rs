@@ -21,9 +21,9 @@ pub(crate) const START: i64 = 134_120_448_000_000_000;
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(crate) fn below(&mut self, most: u64) -> u64 {
+    pub(crate) fn below(&mut self, max: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % most
+        (self.0 >> 33) % max
     }
 
     pub(crate) fn one_in(&mut self, many: u64) -> bool {
@@ -151,13 +151,13 @@ impl Machine {
 
     fn change_processes(&mut self) {
         if self.random.one_in(5) && self.processes.len() > 1 {
-            let gone = self.random.below(self.processes.len() as u64) as usize;
-            self.processes.remove(gone);
+            let ended = self.random.below(self.processes.len() as u64) as usize;
+            self.processes.remove(ended);
         }
         if self.random.one_in(5) && self.processes.len() < 8 {
             self.identity += 1;
-            let place = self.random.below(self.processes.len() as u64 + 1) as usize;
-            self.processes.insert(place, (self.random.below(3) as usize, self.identity));
+            let index = self.random.below(self.processes.len() as u64 + 1) as usize;
+            self.processes.insert(index, (self.random.below(3) as usize, self.identity));
         }
     }
 

@@ -9,14 +9,14 @@ use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_monitor::{Board, Catalogue, LogBoard};
 
 use crate::fixture::{Life, Machine, write_blg, write_csv};
-use crate::reference::{check, go_on, patterns};
+use crate::reference::{check, keep_going, patterns};
 
 #[test]
 fn the_catalogue_of_a_small_log_is_known_after_opening() {
     let folder = tempfile::tempdir().unwrap();
     let samples = Machine::new("M", 1, Life { processes_change: true, ..Life::default() }).samples(200);
     for file in [write_blg(folder.path(), "a.blg", &samples), write_csv(folder.path(), "a.csv", &samples)] {
-        let board = LogBoard::open(vec![file], &mut go_on).unwrap();
+        let board = LogBoard::open(vec![file], &mut keep_going).unwrap();
         assert_eq!(board.samples(), Some(200));
         let span = board.span().unwrap();
         let near = |found: i64, expected: i64| (found - expected).abs() < 10_000;
@@ -46,7 +46,7 @@ fn first_of(columns: &[&str]) -> Vec<String> {
         columns.iter().for_each(|_| text += ",\"1\"");
     }
     std::fs::write(&file, text + "\r\n").unwrap();
-    LogBoard::open(vec![file], &mut go_on).unwrap().catalogue().first_choice().to_vec()
+    LogBoard::open(vec![file], &mut keep_going).unwrap().catalogue().first_choice().to_vec()
 }
 
 #[test]
@@ -82,13 +82,13 @@ fn reading_can_be_cancelled() {
     let mut stop = |_| ControlFlow::Break(());
     let broken = LogBoard::open(files.clone(), &mut stop).unwrap();
     assert_eq!((broken.span(), broken.samples()), (None, None));
-    let mut board = LogBoard::open(files, &mut go_on).unwrap();
+    let mut board = LogBoard::open(files, &mut keep_going).unwrap();
     let whole = board.span().unwrap();
     let paths = patterns(&[r"\Disk(*)\*"]);
     board.set_paths(&paths, &mut stop).unwrap();
     assert!(board.paths().is_empty());
     assert!(board.reduce(whole, 10, &[]).unwrap().series.is_empty());
-    board.set_paths(&paths, &mut go_on).unwrap();
+    board.set_paths(&paths, &mut keep_going).unwrap();
     assert_eq!(board.reduce(whole, 10, &[]).unwrap().series.len(), 4);
 }
 
@@ -97,10 +97,10 @@ fn fewer_paths_need_no_reading() {
     let folder = tempfile::tempdir().unwrap();
     let samples = Machine::new("M", 1, Life::default()).samples(100);
     let files = vec![write_blg(folder.path(), "a.blg", &samples)];
-    let mut board = LogBoard::open(files.clone(), &mut go_on).unwrap();
+    let mut board = LogBoard::open(files.clone(), &mut keep_going).unwrap();
     let whole = board.span().unwrap();
     let all = patterns(&[r"\Disk(*)\*", r"\Process(*)\IO/sec", r"\Disk(*)\Nothing"]);
-    let selection = board.set_paths(&all, &mut go_on).unwrap();
+    let selection = board.set_paths(&all, &mut keep_going).unwrap();
     assert_eq!(selection.unmatched().len(), 1);
     let ids = |board: &mut LogBoard| -> Vec<_> {
         let reduced = board.reduce(whole, 10, &[]).unwrap();
@@ -145,10 +145,10 @@ fn a_growing_recording_is_read_further() {
                 writer.flush().unwrap();
                 match &mut board {
                     None => {
-                        let mut opened = LogBoard::open(vec![path.clone()], &mut go_on).unwrap();
+                        let mut opened = LogBoard::open(vec![path.clone()], &mut keep_going).unwrap();
                         opened.set_max_bytes(room);
                         let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
-                        opened.set_paths(&paths, &mut go_on).unwrap();
+                        opened.set_paths(&paths, &mut keep_going).unwrap();
                         board = Some(opened);
                     }
                     Some(board) => {

@@ -21,7 +21,7 @@ pub(crate) fn patterns(paths: &[&str]) -> Vec<PathPattern> {
     paths.iter().map(|path| PathPattern::parse(path).unwrap()).collect()
 }
 
-pub(crate) fn go_on(_: LogProgress) -> ControlFlow<()> {
+pub(crate) fn keep_going(_: LogProgress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 

@@ -1,4 +1,4 @@
-//! The seeds of the fuzz target `view`, each also cut at every byte and with every bit flipped; and generated texts.
+//! The seeds of the fuzz target `view`, each also cut at every byte and with every bit flipped; and generated view files.
 
 #[path = "../../../../fuzz/view_checks.rs"]
 mod checks;
@@ -8,7 +8,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 #[test]
-fn every_seed_cut_and_flipped() {
+fn truncated_and_damaged_seeds_do_not_panic() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/view");
     for entry in std::fs::read_dir(folder).expect("the folder of the seeds") {
         let bytes = std::fs::read(entry.expect("an entry").path()).expect("readable");
@@ -26,7 +26,7 @@ fn every_seed_cut_and_flipped() {
 
 proptest! {
     #[test]
-    fn any_values_in_the_fields(
+    fn arbitrary_field_values_do_not_panic(
         interval in any::<f64>(), points in any::<i64>(), path in "\\PC{0,20}", scale in "[-a-z0-9]{0,6}", line in 0usize..6,
     ) {
         let fields = [

@@ -87,8 +87,8 @@ impl App {
             Command::NextPage => self.page_by(1.0, requests),
             Command::PreviousPage => self.page_by(-1.0, requests),
             Command::Whole => {
-                if let Some(whole) = self.whole {
-                    self.show(whole, requests);
+                if let Some(full_span) = self.full_span {
+                    self.show(full_span, requests);
                 }
             }
             Command::Back => self.zoom_back(requests),
@@ -181,7 +181,7 @@ impl App {
     /// Handles a key in a dialog that only shows text.
     pub(super) fn scroll_key(&mut self, key: &KeyEvent) {
         let (Overlay::Help(top) | Overlay::Messages(top)) = &mut self.overlay else { return };
-        let page = usize::from(self.areas.whole.height).saturating_sub(4).max(1);
+        let page = usize::from(self.areas.screen.height).saturating_sub(4).max(1);
         match key.code {
             KeyCode::Down | KeyCode::Char('j') => *top = top.saturating_add(1),
             KeyCode::Up | KeyCode::Char('k') => *top = top.saturating_sub(1),

@@ -42,7 +42,7 @@ impl Prompt {
         Self::new(PromptKind::Overwrite(what), String::new())
     }
 
-    /// Whether it is answered with a single key instead of text.
+    /// Whether a single key answers the prompt, instead of text.
     pub(crate) fn is_yes_or_no(&self) -> bool {
         matches!(self.kind, PromptKind::Overwrite(_))
     }
@@ -61,21 +61,21 @@ impl Prompt {
     }
 }
 
-/// Whether a key enters a character: with Ctrl or Alt it does not.
+/// Whether a key enters a character: not with Ctrl or Alt alone.
 fn is_text(key: &KeyEvent, character: char) -> bool {
-    // AltGr is reported as both.
+    // AltGr is reported as Ctrl and Alt together.
     let modifiers = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
     !character.is_control()
         && (modifiers.is_empty() || modifiers == KeyModifiers::CONTROL | KeyModifiers::ALT)
 }
 
-/// Maximum length of an entered text.
+/// Maximum length of an entered string, in bytes.
 const MAX_TEXT: usize = 4096;
 
-/// More new lines than this must be confirmed.
+/// The user must confirm adding more lines than this to the chart.
 const MAX_UNCONFIRMED: usize = 100;
 
-/// Edits the end of a text; returns whether the key does that.
+/// Appends to a string or shortens it, if `key` is an editing key; returns whether it is.
 fn edit(text: &mut String, key: &KeyEvent) -> bool {
     match key.code {
         KeyCode::Backspace => drop(text.pop()),
@@ -163,7 +163,7 @@ impl App {
 
     /// Moves the visible range to a moment, and the cursor to it. A time without a date is on the visible day.
     fn jump(&mut self, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
-        let (Some(span), Some(whole)) = (self.span, self.whole) else { return Ok(()) };
+        let (Some(span), Some(full_span)) = (self.span, self.full_span) else { return Ok(()) };
         let is_time_of_day =
             text.contains(':') && text.bytes().all(|byte| byte.is_ascii_digit() || b":.".contains(&byte));
         let argument = if is_time_of_day {
@@ -174,12 +174,12 @@ impl App {
         };
         let argument = argument.map_err(|error| error.to_string())?;
         let moment = self.facts.zone.argument_to_moment(argument).utc;
-        // Times are shown and usually entered in whole seconds, so the log starts with the second of its first sample.
-        let first_second = whole.begin().0 - whole.begin().0.rem_euclid(FileTime::PER_SECOND);
-        if moment.0 < first_second || moment >= whole.end() {
-            let [first, last] = [whole.begin(), whole.end()].map(|end| self.moment(end).rfc3339());
-            let of = |text: &str| text.get(..19).unwrap_or_default().replace('T', " ");
-            return Err(format!("the log covers {} to {}", of(&first), of(&last)));
+        // Times are shown and usually entered in whole seconds, so any moment in the second of the first sample is accepted.
+        let first_second = full_span.begin().0 - full_span.begin().0.rem_euclid(FileTime::PER_SECOND);
+        if moment.0 < first_second || moment >= full_span.end() {
+            let [first, last] = [full_span.begin(), full_span.end()].map(|end| self.moment(end).rfc3339());
+            let to_seconds = |text: &str| text.get(..19).unwrap_or_default().replace('T', " ");
+            return Err(format!("the log covers {} to {}", to_seconds(&first), to_seconds(&last)));
         }
         let share = moment.since(span.middle()) as f64 / span.length() as f64;
         self.show(span.moved(share), requests);

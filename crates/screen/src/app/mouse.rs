@@ -81,7 +81,8 @@ impl App {
         if !legend.contains(at) {
             return;
         }
-        let column = self.areas.headings.iter().find(|(_, range)| range.contains(&at.x)).map(|(it, _)| *it);
+        let column =
+            self.areas.headings.iter().find(|(_, range)| range.contains(&at.x)).map(|(column, _)| *column);
         if at.y == legend.y {
             if let Some(column) = column {
                 self.sort_by_column(column);

@@ -16,7 +16,7 @@ pub enum Request {
     Suspend,
     /// Clear the terminal and redraw.
     Redraw,
-    /// Sample these paths from now on.
+    /// Replace the sampled paths by these.
     Paths(Vec<PathPattern>),
     /// Reduce the samples to the [required](super::App::required_figures) time range and columns.
     Figures,

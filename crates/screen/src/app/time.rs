@@ -21,45 +21,46 @@ impl App {
     pub(super) fn opened(&mut self, samples: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
         self.facts.zone = zone;
         let Some(samples) = samples else { return };
-        let whole = samples.in_milliseconds();
-        self.whole = Some(whole);
+        let full_span = samples.in_milliseconds();
+        self.full_span = Some(full_span);
         let requested = self.requested_span(samples);
         if requested.is_none() {
             self.messages.add("no samples in the requested time range: showing all", true);
         }
-        self.span = Some(requested.unwrap_or(whole));
+        self.span = Some(requested.unwrap_or(full_span));
         requests.push(Request::Figures);
     }
 
     /// The requested part of the logs; `None` if it cannot contain samples.
     fn requested_span(&self, samples: Span) -> Option<Span> {
         // Rounded outward to whole milliseconds, which are short to display and to type.
-        let whole = samples.in_milliseconds();
-        let of = |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
-        let begin = of(self.requested_range.0).unwrap_or(whole.begin());
-        let end = of(self.requested_range.1).unwrap_or(whole.end());
+        let full_span = samples.in_milliseconds();
+        let to_utc =
+            |time: Option<TimeArgument>| time.map(|time| self.facts.zone.argument_to_moment(time).utc);
+        let begin = to_utc(self.requested_range.0).unwrap_or(full_span.begin());
+        let end = to_utc(self.requested_range.1).unwrap_or(full_span.end());
         // The requested range can be empty; a `Span` cannot.
         let requested = (begin < end).then(|| Span::new(begin, end))?;
         requested.overlap(&samples)?;
-        requested.overlap(&whole)
+        requested.overlap(&full_span)
     }
 
     /// Adjusts the chart after the logs have grown: a chart of the whole log, or of the requested range, grows too.
     pub(super) fn grown(&mut self, samples: Span, requests: &mut Vec<Request>) {
-        let (Some(before), Some(now)) = (self.whole, self.span) else {
+        let (Some(before), Some(now)) = (self.full_span, self.span) else {
             return self.opened(Some(samples), self.facts.zone.clone(), requests);
         };
-        let whole = samples.in_milliseconds();
-        self.whole = Some(whole);
+        let full_span = samples.in_milliseconds();
+        self.full_span = Some(full_span);
         let span = if self.history.is_empty() {
-            self.requested_span(samples).unwrap_or(whole)
+            self.requested_span(samples).unwrap_or(full_span)
         } else if now == before {
-            whole
+            full_span
         } else {
-            now.within(&whole)
+            now.within(&full_span)
         };
-        for passed in self.history.iter_mut().filter(|passed| **passed == before) {
-            *passed = whole;
+        for earlier in self.history.iter_mut().filter(|earlier| **earlier == before) {
+            *earlier = full_span;
         }
         if span != now {
             self.span = Some(span);
@@ -105,13 +106,13 @@ impl App {
 
     /// Shows another time range of logs.
     pub(super) fn show(&mut self, span: Span, requests: &mut Vec<Request>) {
-        let (Some(whole), Some(now)) = (self.whole, self.span) else { return };
+        let (Some(full_span), Some(now)) = (self.full_span, self.span) else { return };
         // Whole milliseconds, so that the displayed range is exactly the range of the figures.
         let wide = span.in_milliseconds();
         let is_moved = span.length() == now.length();
         // Rounding must not change the length when the range is only moved.
         let end = if is_moved { wide.begin().saturating_add(now.length()) } else { wide.end() };
-        let span = Span::new(wide.begin(), end).within(&whole);
+        let span = Span::new(wide.begin(), end).within(&full_span);
         if span == now {
             return;
         }
@@ -188,8 +189,8 @@ impl App {
     /// The column of the figures under the cursor; if there are several, the last one with values.
     pub(crate) fn column_under_cursor(&self) -> Option<usize> {
         let (span, cursor) = (self.shown_span()?, self.cursor?);
-        let of = |moment| span.column_of(moment, self.reduced.columns.max(1));
-        let (first, last) = (of(cursor.begin())?, of(cursor.last_moment())?);
+        let column_of = |moment| span.column_of(moment, self.reduced.columns.max(1));
+        let (first, last) = (column_of(cursor.begin())?, column_of(cursor.last_moment())?);
         (first..=last).rfind(|column| self.has_values(*column)).or(Some(first))
     }
 
@@ -233,10 +234,11 @@ impl App {
                 // Rounded outward to whole columns.
                 let now = self.shown_span().unwrap_or(span);
                 let count = self.reduced.columns.max(1);
-                let of = |moment| now.column_of(moment, count);
-                let begin = of(span.begin()).map_or(span.begin(), |column| now.column_begin(column, count));
-                let end =
-                    of(span.last_moment()).map_or(span.end(), |column| now.column_begin(column + 1, count));
+                let column_of = |moment| now.column_of(moment, count);
+                let begin =
+                    column_of(span.begin()).map_or(span.begin(), |column| now.column_begin(column, count));
+                let end = column_of(span.last_moment())
+                    .map_or(span.end(), |column| now.column_begin(column + 1, count));
                 self.show(Span::new(begin, end), requests);
             }
             None => self.messages.answer("nothing selected: select a time range with [ and ]", false),

@@ -13,19 +13,19 @@ use crate::canvas::{Canvas, Pen};
 use crate::text::row;
 
 /// Width of the vertical axis in columns: three digits, a space and the line.
-const AXIS: u16 = 5;
+const AXIS_WIDTH: u16 = 5;
 
 /// The characters for lines in ASCII.
 pub(super) const MARKS: [u8; COLOURS] = *b"*+ox#%@&";
 
-/// A line has a gap where two values are farther apart in time than this multiple of the typical distance.
-const GAP_FACTOR: f64 = 2.5;
+/// A line does not connect two values that are farther apart in time than this multiple of the median distance.
+const MAX_GAP_FACTOR: f64 = 2.5;
 
 impl App {
     pub(super) fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect) {
         let plot = Rect {
-            x: area.x + AXIS,
-            width: area.width.saturating_sub(AXIS),
+            x: area.x + AXIS_WIDTH,
+            width: area.width.saturating_sub(AXIS_WIDTH),
             height: area.height.saturating_sub(1),
             ..area
         };
@@ -73,7 +73,7 @@ impl App {
             None => LineStyle::ALL[style.0 % LineStyle::ALL.len()],
         };
         let is_drawn = |x: usize| !self.theme.is_unicode || line.is_drawn_at(x);
-        let far = gap_of(&series.columns, &self.reduced.span);
+        let max_distance = max_gap(&series.columns, &self.reduced.span);
         let mut before: Option<(usize, usize, FileTime)> = None;
         for (index, column) in series.columns.iter().enumerate() {
             let Some((average, at)) = column.average.zip(column.at).filter(|(value, _)| value.is_finite())
@@ -92,7 +92,7 @@ impl App {
             // Highlighted lines are two dots thick.
             for below in 0..=usize::from(item.is_highlighted()) {
                 match before {
-                    Some((from_x, from_y, from)) if at.since(from) as f64 <= far => {
+                    Some((from_x, from_y, from)) if at.since(from) as f64 <= max_distance => {
                         canvas.line((from_x, from_y + below), (x, y + below), pen, is_drawn);
                     }
                     _ => canvas.dot(x, y + below, pen),
@@ -119,20 +119,26 @@ impl App {
             1
         };
         for index in 0..rows {
-            let line = row(Rect { width: AXIS, ..area }, index);
-            self.write_text(buffer, line, usize::from(AXIS) - 1, rule, dim);
+            let line = row(Rect { width: AXIS_WIDTH, ..area }, index);
+            self.write_text(buffer, line, usize::from(AXIS_WIDTH) - 1, rule, dim);
         }
         for part in 0..=parts {
             let line = (rows.saturating_sub(1) * part + parts / 2) / parts;
-            let line = row(Rect { width: AXIS, ..area }, line);
+            let line = row(Rect { width: AXIS_WIDTH, ..area }, line);
             let value = AXIS_TOP * (parts - part) as f64 / parts as f64;
             self.write_text(buffer, line, 0, &format!("{value:>3}"), dim);
-            self.write_text(buffer, line, usize::from(AXIS) - 1, tick, dim);
+            self.write_text(buffer, line, usize::from(AXIS_WIDTH) - 1, tick, dim);
         }
         let line = row(area, rows);
-        self.write_text(buffer, line, usize::from(AXIS) - 1, corner, dim);
+        self.write_text(buffer, line, usize::from(AXIS_WIDTH) - 1, corner, dim);
         let Some(span) = self.shown_span().filter(|span| span.begin().0 > 0) else {
-            self.write_text(buffer, line, usize::from(AXIS), &across.repeat(usize::from(plot.width)), dim);
+            self.write_text(
+                buffer,
+                line,
+                usize::from(AXIS_WIDTH),
+                &across.repeat(usize::from(plot.width)),
+                dim,
+            );
             return;
         };
         self.draw_times(buffer, Rect { x: plot.x, width: plot.width, ..line }, &span, across);
@@ -211,7 +217,7 @@ fn dot_of(column: usize, columns: usize, width: usize) -> usize {
 }
 
 /// The maximum time between two values that a line connects, in units of 100 ns.
-fn gap_of(columns: &[Column], span: &Span) -> f64 {
+fn max_gap(columns: &[Column], span: &Span) -> f64 {
     let times: Vec<_> = columns.iter().filter_map(|column| column.at).collect();
     let mut apart: Vec<_> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
     let width = span.length() as f64 / columns.len().max(1) as f64;
@@ -220,7 +226,7 @@ fn gap_of(columns: &[Column], span: &Span) -> f64 {
     }
     let middle = apart.len() / 2;
     let (_, typical, _) = apart.select_nth_unstable(middle);
-    GAP_FACTOR * (*typical as f64).max(width)
+    MAX_GAP_FACTOR * (*typical as f64).max(width)
 }
 
 #[cfg(test)]

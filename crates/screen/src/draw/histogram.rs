@@ -6,7 +6,7 @@ use tachograph_monitor::scale::AXIS_TOP;
 use tachograph_monitor::{LegendItem, ReducedSeries};
 
 use super::chart::MARKS;
-use super::report::VALUE;
+use super::report::VALUE_WIDTH;
 use crate::app::App;
 use crate::text::{average_in, cut, figure_in, row, width};
 
@@ -39,7 +39,7 @@ impl App {
         let selected = shown.iter().position(|item| Some(item.id()) == self.selected).unwrap_or(0);
         let top = (selected + 1).saturating_sub(room);
         let label = usize::from(area.width) / 3;
-        let bars = usize::from(area.width).saturating_sub(label + VALUE + 2);
+        let bars = usize::from(area.width).saturating_sub(label + VALUE_WIDTH + 2);
         for (index, item) in shown.iter().skip(top).take(room).enumerate() {
             self.draw_bar(buffer, row(area, index), item, (label, bars));
         }
@@ -81,7 +81,7 @@ impl App {
             mark.repeat((share * bars as f64).round() as usize)
         };
         self.write_text(buffer, line, label + 1, &bar, style);
-        let text = self.shown_figure(series, VALUE);
+        let text = self.shown_figure(series, VALUE_WIDTH);
         self.write_right_aligned(buffer, line, &text, ratatui::style::Style::new());
     }
 }

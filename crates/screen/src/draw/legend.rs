@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::text::{average_in, cut, figure_in, row, width};
 
 /// The minimum and the preferred width of a column.
-struct Width {
+struct ColumnWidth {
     column: LegendColumn,
     min: usize,
     preferred: usize,
@@ -34,7 +34,7 @@ const OPTIONAL_COLUMNS: [LegendColumn; 9] = [
     LegendColumn::Instance,
 ];
 
-/// From this width, headings and numbers are not shortened.
+/// In a legend of at least this width, headings and numbers are not shortened.
 const WIDE: u16 = 110;
 
 impl App {
@@ -52,7 +52,7 @@ impl App {
         }
         let shown: Vec<_> = items.iter().skip(top).take(room).copied().collect();
         let cells: Vec<_> = shown.iter().map(|item| self.cells_of(item, area.width)).collect();
-        let columns = fitted(&cells, area.width);
+        let columns = fitting_columns(&cells, area.width);
 
         let heading = row(area, 0);
         let bold = Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
@@ -157,7 +157,7 @@ impl App {
         LegendColumn::ALL.into_iter().map(|column| (column, cell(column))).collect()
     }
 
-    /// A sample of the item's line.
+    /// A short piece of the item's line, for the column `Colour`.
     fn swatch(&self, item: &LegendItem, columns: usize) -> String {
         let style = item.style();
         if !self.theme.is_unicode {
@@ -185,13 +185,13 @@ fn cut_title(column: LegendColumn, columns: usize, mark: &str) -> &'static str {
 }
 
 /// Selects the columns that fit, and their widths.
-fn fitted(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColumn, usize)> {
+fn fitting_columns(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColumn, usize)> {
     let is_wide = room >= WIDE;
     let room = usize::from(room).saturating_sub(1);
     let longest = |column: LegendColumn| {
         cells.iter().filter_map(|cells| cells.get(&column)).map(|text| width(text)).max().unwrap_or(0)
     };
-    let of = |column: LegendColumn| {
+    let width_of = |column: LegendColumn| {
         let longest = longest(column);
         let title = column.title().len() + 1;
         let (min, preferred) = match column {
@@ -207,10 +207,10 @@ fn fitted(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColu
             LegendColumn::Instance => (8, longest.max(title)),
             _ => (longest.clamp(6, 8), longest.max(title)),
         };
-        Width { column, min, preferred }
+        ColumnWidth { column, min, preferred }
     };
-    let mut columns: Vec<_> = LegendColumn::ALL.into_iter().map(of).collect();
-    let needed = |columns: &[Width]| columns.iter().map(|width| width.min + 1).sum::<usize>();
+    let mut columns: Vec<_> = LegendColumn::ALL.into_iter().map(width_of).collect();
+    let needed = |columns: &[ColumnWidth]| columns.iter().map(|width| width.min + 1).sum::<usize>();
     for column in OPTIONAL_COLUMNS {
         if needed(&columns) <= room {
             break;
@@ -219,7 +219,7 @@ fn fitted(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(LegendColu
     }
     let mut spare = room.saturating_sub(needed(&columns));
     let mut fitted = Vec::new();
-    for Width { column, min, preferred } in columns {
+    for ColumnWidth { column, min, preferred } in columns {
         let more = preferred.saturating_sub(min).min(spare);
         spare -= more;
         fitted.push((column, min + more));

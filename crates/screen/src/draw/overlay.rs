@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::symbols::border;
 use ratatui::widgets::{Block, Clear};
 
-use tachograph_monitor::figures::visible;
+use tachograph_monitor::figures::escape_controls;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::app::{App, Prompt};
@@ -28,11 +28,11 @@ impl App {
         columns: u16,
         rows: u16,
     ) -> Rect {
-        let whole = self.areas.whole;
-        let (columns, rows) = (columns.min(whole.width), rows.min(whole.height));
+        let screen = self.areas.screen;
+        let (columns, rows) = (columns.min(screen.width), rows.min(screen.height));
         let area = Rect {
-            x: whole.x + (whole.width - columns) / 2,
-            y: whole.y + (whole.height - rows) / 2,
+            x: screen.x + (screen.width - columns) / 2,
+            y: screen.y + (screen.height - rows) / 2,
             width: columns,
             height: rows,
         };
@@ -59,7 +59,7 @@ impl App {
         let second = lines.iter().map(|(first, _)| width(first)).max().unwrap_or(0);
         let second = if second == 0 { 1 } else { second + 3 };
         let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
-        let room = usize::from(rows.min(self.areas.whole.height)).saturating_sub(2);
+        let room = usize::from(rows.min(self.areas.screen.height)).saturating_sub(2);
         *top = (*top).min(lines.len().saturating_sub(room));
         let last = (*top + room).min(lines.len());
         let below = if lines.len() > room {
@@ -83,7 +83,7 @@ impl App {
         let all: Vec<_> = keys.chain(MORE_HELP).collect();
         let longest = all.iter().map(|(keys, _)| keys.len()).max().unwrap_or(0);
         // Two edges, a space at each of them, and two spaces between the columns.
-        let room = usize::from(MAX_HELP.min(self.areas.whole.width)).saturating_sub(longest + 6).max(8);
+        let room = usize::from(HELP_WIDTH.min(self.areas.screen.width)).saturating_sub(longest + 6).max(8);
         let mut lines = Vec::new();
         for (keys, help) in all {
             let mut keys = keys.to_owned();
@@ -93,11 +93,11 @@ impl App {
                 wrap(help, room, |line| lines.push((std::mem::take(&mut keys), line)));
             }
         }
-        self.draw_lines(frame, "Keys (Esc closes)", MAX_HELP, &lines, top);
+        self.draw_lines(frame, "Keys (Esc closes)", HELP_WIDTH, &lines, top);
     }
 
     pub(super) fn draw_messages(&self, frame: &mut Frame<'_>, top: &mut usize) {
-        let room = usize::from(self.areas.whole.width).saturating_sub(4).max(8);
+        let room = usize::from(self.areas.screen.width).saturating_sub(4).max(8);
         let mut lines = Vec::new();
         for message in self.messages.all() {
             let times = if message.count > 1 { format!(" ({} times)", message.count) } else { String::new() };
@@ -128,7 +128,7 @@ impl App {
             self.write_text(buffer, row(inside, 1 + index), 1, text, style);
         }
         let line = row(inside, 0);
-        // Of a long text, the end is shown, because characters are added there.
+        // Shows the end of a long text, because characters are added there.
         let room = usize::from(line.width).saturating_sub(2);
         let text = crate::text::cut_start(&prompt.text, room, self.theme.is_unicode).into_owned();
         let style = if prompt.is_proposed { self.theme.selected() } else { Style::new() };
@@ -148,10 +148,10 @@ impl App {
         self.write_text(buffer, row(inside, lines.len()), 1, "y: yes   any other key: no", self.theme.dim());
     }
 
-    /// Wraps a text for a box of n columns, or for the screen if it is narrower.
+    /// Wraps a string for a box of n columns, or for the screen if the screen is narrower.
     fn wrap_in_box(&self, text: &str, columns: u16) -> Vec<String> {
         let mut lines = Vec::new();
-        let room = usize::from(columns.min(self.areas.whole.width)).saturating_sub(4).max(8);
+        let room = usize::from(columns.min(self.areas.screen.width)).saturating_sub(4).max(8);
         wrap(text, room, |line| lines.push(line));
         lines
     }
@@ -164,9 +164,9 @@ const MIN_PROMPT: u16 = 60;
 const MAX_PROMPT: u16 = 100;
 
 /// Width of the list of keys, in columns.
-const MAX_HELP: u16 = 100;
+const HELP_WIDTH: u16 = 100;
 
-/// Help that follows the keys.
+/// Lines of the help after the list of keys.
 const MORE_HELP: [(&str, &str); 3] = [
     ("", ""),
     ("Mouse", "click: select, sort by a column, set the cursor; drag: select time; wheel: zoom, scroll"),
@@ -185,11 +185,11 @@ const ASCII_BORDER: border::Set<'static> = border::Set {
     horizontal_bottom: "-",
 };
 
-/// Breaks a text into lines between words. Words longer than a line are split at its end. Control characters are
+/// Breaks a string into lines between words. Words longer than a line are split at its end. Control characters are
 /// escaped.
 pub(super) fn wrap(text: &str, columns: usize, mut line: impl FnMut(String)) {
     let mut now = String::new();
-    for word in visible(text).split_whitespace() {
+    for word in escape_controls(text).split_whitespace() {
         if !now.is_empty() && width(&now) + 1 + width(word) > columns {
             line(std::mem::take(&mut now));
         }
@@ -215,15 +215,15 @@ mod tests {
 
     #[test]
     fn texts_are_wrapped() {
-        let of = |text: &str, columns| {
+        let lines_of = |text: &str, columns| {
             let mut lines = Vec::new();
             wrap(text, columns, |line| lines.push(line));
             lines
         };
-        assert_eq!(of("one two  three", 7), ["one two", "three"]);
-        assert_eq!(of("/a/very/long/path is", 8), ["/a/very/", "long/pat", "h is"]);
-        assert_eq!(of("プロセッサ", 5), ["プロ", "セッ", "サ"]);
-        assert_eq!(of("a\u{1b}b", 6), [r"a\u{1b", "}b"]);
-        assert!(of(" ", 4).is_empty());
+        assert_eq!(lines_of("one two  three", 7), ["one two", "three"]);
+        assert_eq!(lines_of("/a/very/long/path is", 8), ["/a/very/", "long/pat", "h is"]);
+        assert_eq!(lines_of("プロセッサ", 5), ["プロ", "セッ", "サ"]);
+        assert_eq!(lines_of("a\u{1b}b", 6), [r"a\u{1b", "}b"]);
+        assert!(lines_of(" ", 4).is_empty());
     }
 }

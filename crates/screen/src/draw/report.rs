@@ -9,8 +9,8 @@ use tachograph_monitor::{LegendItem, SeriesInfo};
 use crate::app::App;
 use crate::text::{cut, cut_start, row, width};
 
-/// Width of a column of values.
-pub(super) const VALUE: usize = 14;
+/// Width of a column of values, in characters.
+pub(super) const VALUE_WIDTH: usize = 14;
 
 /// The items of one counter set on one machine.
 struct Block<'a> {
@@ -74,27 +74,27 @@ impl App {
     /// Adds a table with a line per counter and a column per instance, or several tables if not all instances fit side
     /// by side.
     fn lay_out_block(&self, block: &Block<'_>, room: usize, lines: &mut Vec<Vec<(usize, String, Style)>>) {
-        let names = block.counters.iter().map(|name| width(name)).max().unwrap_or(0);
-        let names = (names + 6).min(room / 2).max(12);
-        let at_once = (room.saturating_sub(names) / (VALUE + 1)).max(1);
+        let name_width = block.counters.iter().map(|name| width(name)).max().unwrap_or(0);
+        let name_width = (name_width + 6).min(room / 2).max(12);
+        let instances_per_table = (room.saturating_sub(name_width) / (VALUE_WIDTH + 1)).max(1);
         let mut is_first = true;
-        for instances in block.instances.chunks(at_once) {
+        for instances in block.instances.chunks(instances_per_table) {
             let right_aligned = |index: usize, text: String, style: Style| {
-                let end = names + (index + 1) * (VALUE + 1);
+                let end = name_width + (index + 1) * (VALUE_WIDTH + 1);
                 (end.saturating_sub(width(&text)), text, style)
             };
             let mut heading = Vec::new();
             if std::mem::take(&mut is_first) {
-                let set = cut(block.set, names.saturating_sub(3), self.theme.is_unicode).into_owned();
+                let set = cut(block.set, name_width.saturating_sub(3), self.theme.is_unicode).into_owned();
                 heading.push((2, set, Style::new().add_modifier(Modifier::BOLD)));
             }
             for (index, instance) in instances.iter().enumerate() {
-                let text = cut_start(instance, VALUE, self.theme.is_unicode).into_owned();
+                let text = cut_start(instance, VALUE_WIDTH, self.theme.is_unicode).into_owned();
                 heading.push(right_aligned(index, text, Style::new().add_modifier(Modifier::BOLD)));
             }
             lines.push(heading);
             for counter in &block.counters {
-                let name = cut(counter, names.saturating_sub(5), self.theme.is_unicode).into_owned();
+                let name = cut(counter, name_width.saturating_sub(5), self.theme.is_unicode).into_owned();
                 let mut line = vec![(4, name, Style::new())];
                 for (index, instance) in instances.iter().enumerate() {
                     let is_cell = |(info, _): &&(&SeriesInfo, &LegendItem)| {
@@ -103,7 +103,7 @@ impl App {
                     };
                     let Some((_, item)) = block.items.iter().find(is_cell) else { continue };
                     let text = match item.series(&self.reduced) {
-                        Some(series) => self.shown_figure(series, VALUE),
+                        Some(series) => self.shown_figure(series, VALUE_WIDTH),
                         None => NONE.to_owned(),
                     };
                     let style =

@@ -11,14 +11,14 @@ use crate::text::{cut_start, row, width};
 use crate::tree::{Node, Tree};
 
 /// Number of lines for the help text.
-const HELP: u16 = 3;
+const HELP_LINES: u16 = 3;
 
 impl App {
     pub(super) fn draw_tree(&mut self, frame: &mut Frame<'_>, tree: &mut Tree) {
-        let whole = self.areas.whole;
-        let inside = self.open_box(frame, "Add counters", whole.width.min(120), whole.height);
+        let screen = self.areas.screen;
+        let inside = self.open_box(frame, "Add counters", screen.width.min(120), screen.height);
         let search = row(inside, 0);
-        let help_lines = if inside.height >= 12 { HELP } else { 1 };
+        let help_lines = if inside.height >= 12 { HELP_LINES } else { 1 };
         let list = Rect { y: inside.y + 1, height: inside.height.saturating_sub(3 + help_lines), ..inside };
         self.areas.tree = list;
         let buffer = frame.buffer_mut();

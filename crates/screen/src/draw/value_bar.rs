@@ -12,7 +12,7 @@ impl App {
     /// Draws the path of the selected counter, and its value at the cursor.
     pub(super) fn draw_path(&self, buffer: &mut Buffer, area: Rect) {
         let Some(item) = self.selected.and_then(|id| self.legend.item(id)) else { return };
-        let under = self.under_cursor();
+        let under = self.cursor_text();
         let room = usize::from(area.width).saturating_sub(under.as_deref().map_or(0, |text| width(text) + 2));
         let path = self.legend.path_of(item);
         let style = self.theme.line(item.style(), false).add_modifier(Modifier::BOLD);
@@ -23,19 +23,19 @@ impl App {
     }
 
     /// The time at the cursor, and the selected counter's values there.
-    fn under_cursor(&self) -> Option<String> {
+    fn cursor_text(&self) -> Option<String> {
         let index = self.column_under_cursor()?;
         let item = self.selected.and_then(|id| self.legend.item(id))?;
         let series = item.series(&self.reduced)?;
         let column = series.columns.get(index)?;
         let time = self.time_of_day(column.at.unwrap_or_else(|| self.reduced.time_of(index)), false);
-        let of = |value| figure(series.info.counter.counter_type, value);
+        let format = |value| figure(series.info.counter.counter_type, value);
         if column.values <= 1 {
-            return Some(format!("at {time}: {}", of(column.average)));
+            return Some(format!("at {time}: {}", format(column.average)));
         }
         let kind = series.summary.average_kind;
         let average = average_in(series.info.counter.counter_type, column.average, kind, usize::MAX);
-        let (minimum, maximum) = (of(column.minimum), of(column.maximum));
+        let (minimum, maximum) = (format(column.minimum), format(column.maximum));
         Some(format!("at {time}: {average} ({minimum} to {maximum}, {} values)", column.values))
     }
 
@@ -47,7 +47,7 @@ impl App {
         let length = if self.reduced.columns == 0 { NONE.to_owned() } else { duration(length) };
         let room = usize::from(area.width);
         let pieces = |is_long: bool, columns: usize| -> Vec<(&str, String)> {
-            let of = |value: Option<f64>| match series {
+            let format = |value: Option<f64>| match series {
                 Some(series) => figure_in(series.info.counter.counter_type, value, columns),
                 None => NONE.to_owned(),
             };
@@ -57,19 +57,20 @@ impl App {
             });
             let name = |long: &'static str, short: &'static str| if is_long { long } else { short };
             vec![
-                ("Last", of(summary.last)),
-                (name("Average", "Avg"), average.unwrap_or_else(|| of(None))),
-                (name("Minimum", "Min"), of(summary.minimum)),
-                (name("Maximum", "Max"), of(summary.maximum)),
+                ("Last", format(summary.last)),
+                (name("Average", "Avg"), average.unwrap_or_else(|| format(None))),
+                (name("Minimum", "Min"), format(summary.minimum)),
+                (name("Maximum", "Max"), format(summary.maximum)),
                 (name("Duration", ""), length.clone()),
             ]
         };
-        let takes = |pieces: &[(&str, String)]| -> usize {
+        let total_width = |pieces: &[(&str, String)]| -> usize {
             pieces.iter().map(|(name, text)| name.len() + 3 + text.len()).sum::<usize>().saturating_sub(2)
         };
         let forms = [(true, usize::MAX), (false, usize::MAX), (false, 14), (false, 10), (false, 7)];
-        let mut pieces_in = forms.map(|(is_long, columns)| pieces(is_long, columns)).into_iter();
-        let figures = pieces_in.find(|pieces| takes(pieces) <= room).unwrap_or_else(|| pieces(false, 7));
+        let mut candidates = forms.map(|(is_long, columns)| pieces(is_long, columns)).into_iter();
+        let figures =
+            candidates.find(|pieces| total_width(pieces) <= room).unwrap_or_else(|| pieces(false, 7));
         let mut column = 0;
         for (name, text) in &figures {
             if column + name.len() + 1 + text.len() > room && column > 0 {

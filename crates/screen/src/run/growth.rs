@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// After re-reading, the next check waits at least this multiple of the time it took, because circular logs are read
-/// whole.
+/// completely each time.
 const MIN_PAUSE_FACTOR: u32 = 10;
 
 /// Length and modification time; `None` if the file does not exist.

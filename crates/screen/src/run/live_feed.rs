@@ -28,7 +28,7 @@ pub struct Live {
     pub frequency: i64,
 }
 
-pub(super) fn not_complete(error: &FlowError) -> String {
+pub(super) fn incomplete_message(error: &FlowError) -> String {
     format!("the recording is incomplete: {error}")
 }
 
@@ -38,14 +38,21 @@ pub(super) struct LiveFeed {
     paths: Vec<PathPattern>,
     interval: Duration,
     cadence: Cadence,
-    last: Instant,
+    last_collected: Instant,
     recording: Option<ActiveRecording>,
 }
 
 impl LiveFeed {
     pub(super) fn new(live: Live, paths: Vec<PathPattern>, interval: Duration) -> Self {
         let now = Instant::now();
-        Self { live, paths, interval, cadence: Cadence::new(now, interval), last: now, recording: None }
+        Self {
+            live,
+            paths,
+            interval,
+            cadence: Cadence::new(now, interval),
+            last_collected: now,
+            recording: None,
+        }
     }
 
     /// The time until the next sample.
@@ -65,7 +72,7 @@ impl LiveFeed {
     /// Takes a sample now.
     pub(super) fn collect(&mut self) -> Vec<Input> {
         let mut inputs = Vec::new();
-        self.last = Instant::now();
+        self.last_collected = Instant::now();
         let known = Arc::clone(self.live.board.registry());
         let sample = self.live.board.collect();
         let at = sample.at.utc;
@@ -102,7 +109,7 @@ impl LiveFeed {
         MachineCatalogue(Arc::clone(self.live.board.registry()))
     }
 
-    /// Samples these paths from now on. Takes the first sample at once, as the baseline of new counters.
+    /// Replaces the sampled paths. Takes the first sample at once, as the baseline of new counters.
     pub(super) fn set_paths(&mut self, paths: Vec<PathPattern>) -> Vec<Input> {
         self.paths = paths;
         let selection = self.live.board.set_paths(&self.sampled_paths());
@@ -121,8 +128,8 @@ impl LiveFeed {
 
     pub(super) fn set_interval(&mut self, interval: Duration) {
         self.interval = interval;
-        self.cadence = Cadence::new(self.last, interval);
-        self.cadence.advance(self.last);
+        self.cadence = Cadence::new(self.last_collected, interval);
+        self.cadence.advance(self.last_collected);
     }
 
     pub(super) fn set_points(&mut self, points: usize) {
@@ -174,7 +181,7 @@ impl LiveFeed {
         let Some(recording) = self.recording.take() else { return Vec::new() };
         let message = match recording.finish() {
             Ok(message) => Input::Notice(message),
-            Err(error) => Input::Problem(not_complete(&error)),
+            Err(error) => Input::Problem(incomplete_message(&error)),
         };
         let mut inputs = Vec::new();
         if sampled != self.paths {

@@ -137,8 +137,8 @@ impl LogFeed {
                     inputs.push(self.sets());
                     inputs.extend(span.map(Input::Grown));
                     let unmatched = (self.unmatched)(&selection);
-                    let is_nothing = !unmatched.is_empty() && unmatched.len() == selection.len();
-                    if std::mem::take(&mut self.are_paths_required) && is_nothing {
+                    let selects_nothing = !unmatched.is_empty() && unmatched.len() == selection.len();
+                    if std::mem::take(&mut self.are_paths_required) && selects_nothing {
                         return Err(ScreenError::Usage(unmatched));
                     }
                     if self.is_cancelled.swap(false, Ordering::SeqCst) {

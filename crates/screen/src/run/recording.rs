@@ -40,7 +40,8 @@ struct RecordedCounters {
     locations: Vec<Option<(usize, usize)>>,
 }
 
-/// Identifies a counter in whichever group it is: machine, set, extent, fixed instance, name, type and time base.
+/// Identifies a counter independently of the group that contains it: machine, set, extent, fixed instance, name, type and
+/// time base.
 type CounterKey<'a> = (&'a str, &'a str, Extent, Option<&'a str>, &'a str, CounterType, i64);
 
 fn key_of<'a>(set: &'a CounterSet, counter: &'a Counter) -> CounterKey<'a> {
@@ -80,7 +81,7 @@ impl RecordedCounters {
         }
         let group = |(set, location): (&Arc<CounterSet>, &Option<(usize, usize)>)| match *location {
             Some((group, column)) => sample.groups[group].with_columns(set, &[column]),
-            None => absent(set),
+            None => absent_group(set),
         };
         self.sets.iter().zip(&self.locations).map(group).collect()
     }
@@ -88,7 +89,7 @@ impl RecordedCounters {
 
 /// The group of a set that has disappeared: without instances, or with errors as values if the set has a single
 /// instance.
-fn absent(set: &Arc<CounterSet>) -> Group {
+fn absent_group(set: &Arc<CounterSet>) -> Group {
     let mut group = Group::new(Arc::clone(set));
     if let Some(instance) = &set.instance {
         group.instances = [Arc::clone(instance)].into();

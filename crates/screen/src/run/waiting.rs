@@ -33,42 +33,47 @@ impl Drop for Waker {
 
 /// Waits for events, and records signals that have arrived.
 pub(crate) struct Waiting {
-    woken: UnixStream,
-    waking: UnixStream,
-    ends: Vec<(i32, Arc<AtomicBool>)>,
+    wake_receiver: UnixStream,
+    wake_sender: UnixStream,
+    end_signals: Vec<(i32, Arc<AtomicBool>)>,
     is_continued: Arc<AtomicBool>,
     registered: Vec<SigId>,
 }
 
 impl Waiting {
-    /// `ends` are the signals that end the program.
-    pub(crate) fn new(ends: &[i32]) -> io::Result<Self> {
-        let (woken, waking) = UnixStream::pair()?;
-        woken.set_nonblocking(true)?;
-        waking.set_nonblocking(true)?;
-        let mut waiting =
-            Self { woken, waking, ends: Vec::new(), is_continued: Arc::default(), registered: Vec::new() };
-        for &signal in ends {
+    /// `end_signals` are the signals that end the program.
+    pub(crate) fn new(end_signals: &[i32]) -> io::Result<Self> {
+        let (wake_receiver, wake_sender) = UnixStream::pair()?;
+        wake_receiver.set_nonblocking(true)?;
+        wake_sender.set_nonblocking(true)?;
+        let mut waiting = Self {
+            wake_receiver,
+            wake_sender,
+            end_signals: Vec::new(),
+            is_continued: Arc::default(),
+            registered: Vec::new(),
+        };
+        for &signal in end_signals {
             let has_arrived = Arc::new(AtomicBool::new(false));
             waiting.registered.push(flag::register(signal, Arc::clone(&has_arrived))?);
-            waiting.ends.push((signal, has_arrived));
+            waiting.end_signals.push((signal, has_arrived));
         }
         waiting.registered.push(flag::register(SIGCONT, Arc::clone(&waiting.is_continued))?);
         // Registered after the flags, so that the flags are set when the pipe wakes the thread.
-        for &signal in ends.iter().chain(&[SIGCONT, SIGWINCH]) {
-            let waking = waiting.waking.try_clone()?;
-            waiting.registered.push(pipe::register(signal, waking)?);
+        for &signal in end_signals.iter().chain(&[SIGCONT, SIGWINCH]) {
+            let wake_sender = waiting.wake_sender.try_clone()?;
+            waiting.registered.push(pipe::register(signal, wake_sender)?);
         }
         Ok(waiting)
     }
 
     pub(crate) fn waker(&self) -> io::Result<Waker> {
-        self.waking.try_clone().map(Waker)
+        self.wake_sender.try_clone().map(Waker)
     }
 
     /// The signal that ends the program, if one has arrived.
     pub(crate) fn end(&self) -> Option<i32> {
-        self.ends
+        self.end_signals
             .iter()
             .find(|(_, has_arrived)| has_arrived.load(Ordering::SeqCst))
             .map(|(signal, _)| *signal)
@@ -79,23 +84,25 @@ impl Waiting {
         self.is_continued.swap(false, Ordering::SeqCst)
     }
 
-    /// Waits until a key, a signal or a wake-up arrives, or the timeout expires. Returns false if the terminal is gone.
+    /// Waits until a key, a signal or a wake-up arrives, or the timeout expires. Returns false if the terminal is hang_up.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
         let timeout = timeout.map(|time| Timespec {
             tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: time.subsec_nanos().into(),
         });
         let input = io::stdin();
-        let mut waited =
-            [PollFd::new(&input, PollFlags::IN), PollFd::from_borrowed_fd(self.woken.as_fd(), PollFlags::IN)];
+        let mut waited = [
+            PollFd::new(&input, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.wake_receiver.as_fd(), PollFlags::IN),
+        ];
         match poll(&mut waited, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-        let has_terminal = !waited[0].revents().intersects(gone);
+        let hang_up = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        let has_terminal = !waited[0].revents().intersects(hang_up);
         let mut bytes = [0; 64];
-        while matches!((&self.woken).read(&mut bytes), Ok(count) if count == bytes.len()) {}
+        while matches!((&self.wake_receiver).read(&mut bytes), Ok(count) if count == bytes.len()) {}
         Ok(has_terminal)
     }
 }

@@ -265,7 +265,7 @@ impl TestScreen {
         self.text().lines().nth(index).unwrap_or_default().to_owned()
     }
 
-    /// The first line that contains a text.
+    /// The first line that contains a string.
     #[track_caller]
     pub(crate) fn line_with(&mut self, what: &str) -> String {
         let text = self.text();

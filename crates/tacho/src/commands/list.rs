@@ -29,7 +29,7 @@ use crate::arguments::{ListArguments, ListFormat, QueryArguments, has_log_extens
 use crate::failure::Failure;
 use crate::output::write_text;
 use crate::progress::Progress;
-use crate::table::{counted, grouped, line, push_padded, terminal_width, visible};
+use crate::table::{counted, escape_controls, grouped, line, push_padded, terminal_width};
 use crate::this_machine;
 
 /// The logs or counter sets to list, and how.
@@ -298,7 +298,7 @@ fn describe(listed: &ListedSet<'_>) -> String {
     if listed.set.has_instances {
         text += &line(format_args!("  instances: {}", listed.instances.join(" | ")));
     }
-    let names: Vec<_> = listed.counters.iter().map(|counter| visible(&counter.name)).collect();
+    let names: Vec<_> = listed.counters.iter().map(|counter| escape_controls(&counter.name)).collect();
     let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
     for (counter, name) in listed.counters.iter().zip(&names) {
         let mut shown = String::from("  ");

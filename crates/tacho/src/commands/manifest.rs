@@ -17,7 +17,7 @@ use super::row_output::is_same_file;
 use crate::arguments::{CodeOutput, ManifestAction, ManifestArguments};
 use crate::failure::{Failure, cannot, notify};
 use crate::output::write_text;
-use crate::table::{counted, grouped, line, visible};
+use crate::table::{counted, escape_controls, grouped, line};
 
 pub(crate) fn run(arguments: &ManifestArguments) -> Result<ExitCode, Failure> {
     match &arguments.action {
@@ -155,7 +155,8 @@ fn list() -> Result<ExitCode, Failure> {
                 &line(format_args!("{} {} {}", info.provider_name, info.provider_guid, set.file.display()));
         }
         let counters = counted(info.counters.len() as u64, "counter", "counters");
-        text += &line(format_args!("  {} {} {counters}: {}", info.name, info.guid, visible(&info.help)));
+        text +=
+            &line(format_args!("  {} {} {counters}: {}", info.name, info.guid, escape_controls(&info.help)));
     }
     registered.problems.iter().for_each(notify);
     if registered.sets.is_empty() {

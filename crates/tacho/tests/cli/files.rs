@@ -81,8 +81,8 @@ fn equal_times_are_an_error_with_both_file_names() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     calls(2, &[30, 40]).write(&folder.path("2.blg"));
-    let expected = "1.blg and 2.blg both hold a sample of the same machine at 2024-03-05T10:00:02.000+01:00: leave one \
-                    of them out, or cut them apart with -b and -e";
+    let expected = "1.blg and 2.blg both contain a sample of the same machine at 2024-03-05T10:00:02.000+01:00: omit one \
+                    of them, or select separate time ranges of them with -b and -e";
     folder.run(["stats", "1.blg", "2.blg"]).fails_with(1, expected);
     folder
         .run(["relog", "2.blg", "1.blg", "-o", "x.csv"])
@@ -127,7 +127,7 @@ fn two_recordings_of_one_machine_are_merged_side_by_side() {
     one_process.at(2, vec![one(raw(1, 0))]).write(&folder.path("one.blg"));
     let ran = folder.run(["stats", "processes.blg", "one.blg"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.stderr.contains("both hold a sample of the same machine"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("both contain a sample of the same machine"), "{}", ran.stderr);
     assert_eq!(folder.run(["stats", "calls.blg", "one.blg"]).status, 0);
 }
 

@@ -82,11 +82,11 @@ fn files_over_the_limit_are_refused() {
     assert_eq!(folder.stats(&["in.blg", "-cf", "full.txt"]).len(), 3);
     folder.write("large.txt", full + "x");
     for file in ["large.txt", "/dev/zero"] {
-        let said = format!("{file}: it is larger than 16 MiB, the limit for such files");
+        let said = format!("{file}: the file is larger than 16 MiB, the limit for such files");
         folder.run(["stats", "in.blg", "-cf", file]).fails_with(2, &said);
         folder.run(["stats", "in.blg", "-config", file]).fails_with(2, &said);
     }
-    let said = "/dev/zero: it is larger than 1 MiB, the limit for such files";
+    let said = "/dev/zero: the file is larger than 1 MiB, the limit for such files";
     folder.run(["record", "--view", "/dev/zero", "-o", "none.blg"]).fails_with(2, said);
 }
 

@@ -1,4 +1,5 @@
-//! Where each log begins to contain a counter. An instance that is missing from the first sample of a later log is gone.
+//! The samples at which logs begin to contain a counter. An instance that is missing from the first sample of a later log has
+//! ended.
 
 use std::collections::HashMap;
 

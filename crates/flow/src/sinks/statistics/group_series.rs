@@ -14,7 +14,7 @@ use super::series_table::SeriesTable;
 use super::tracked_series::{InstanceLabel, SeriesKey, TrackedSeries};
 use crate::FlowError;
 
-/// Instead of the index of a series: another group of the log supplies the values of this counter and instance.
+/// Replaces the index of a series if another group of the log supplies the values of this counter and instance.
 const COUNTED_ELSEWHERE: u32 = u32::MAX;
 
 /// The names of a set in lower case, for keys.
@@ -34,7 +34,8 @@ impl LowerNames {
     }
 }
 
-/// The series to which the values of a group belong, and its run: consecutive samples with the same instances that are not added yet.
+/// The series to which the values of a group belong, and its run: consecutive samples with the same instances that are not
+/// added yet.
 pub(super) struct GroupSeries {
     /// The index of the group in its samples.
     index: usize,

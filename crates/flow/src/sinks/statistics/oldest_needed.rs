@@ -1,4 +1,4 @@
-//! How far back reading must begin to get the same intervals again.
+//! The sample at which reading must begin to compute the same intervals again.
 
 /// The oldest sample that is needed to get the intervals that were added: the earliest sample that opened one of them.
 ///

@@ -4,8 +4,9 @@ use tachograph_counters::RawValue;
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
 
-/// Limits of a run. A series spans several cache lines, and a log can have more series than fit into the cache. The
-/// values of a run are added series by series, so each series is loaded once per run and not once per sample.
+/// Limits of the memory and the samples of a run. A series spans several cache lines, and a log can have more series than
+/// fit into the cache. The values of a run are added series by series, so each series is loaded once per run and not once
+/// per sample.
 const MAX_RUN_BYTES: usize = 4 << 20;
 const MAX_RUN_SAMPLES: usize = 32;
 /// The limit for the runs of all groups together. A text log can have a million groups with one value each.

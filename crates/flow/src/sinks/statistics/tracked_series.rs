@@ -146,7 +146,7 @@ impl TrackedSeries {
         self.log.is_some_and(|last| last != log).then_some(self.sample)
     }
 
-    /// Handles the disappearance of the series from a log.
+    /// Interrupts the series, because its instance disappeared from a log.
     pub(super) fn leave(&mut self, log: u32) {
         self.is_shared |= self.log.is_some_and(|other| other != log);
         self.series.interrupt();

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use tachograph_cpi::trace::{Decimal, DetailedValues, Hook, HookKind, SummaryValues};
 
 use super::csv::push_field;
-use crate::table::{grouped, visible};
+use crate::table::{escape_controls, grouped};
 
 /// A hook with its values.
 #[derive(Debug, Serialize)]
@@ -157,7 +157,7 @@ impl HookRecord {
         // Writing into a String cannot fail.
         let _ = write!(text, "{} minor {} {}", self.time_stamp, self.minor, self.kind.replace('_', " "));
         if let Some(label) = &self.label {
-            let _ = write!(text, " '{}'", visible(label));
+            let _ = write!(text, " '{}'", escape_controls(label));
         }
         if let Some(elapsed) = self.elapsed_cycles {
             let _ = write!(text, ", elapsed {}", grouped(&elapsed.to_string()));

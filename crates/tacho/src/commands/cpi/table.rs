@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::sample::{Row, Sample, Scope};
-use crate::table::{grouped, push_padded, visible};
+use crate::table::{escape_controls, grouped, push_padded};
 
 /// The minimum width of a column.
 const MIN_COLUMN_WIDTH: usize = 6;
@@ -94,7 +94,7 @@ impl Table {
 
     fn push_process(&self, text: &mut String, sample: &Sample, process: &Row) {
         let user_only = if process.user_only { ", user code only" } else { "" };
-        let _ = writeln!(text, "{}: {:.3} s{user_only}", visible(&self.process), sample.seconds);
+        let _ = writeln!(text, "{}: {:.3} s{user_only}", escape_controls(&self.process), sample.seconds);
         let count =
             |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |count| grouped(&count.to_string()));
         for (label, value, remark) in [

@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Form, local};
 use crate::failure::{Failure, notify};
-use crate::table::{counted, line, push_padded, push_wrapped, visible};
+use crate::table::{counted, escape_controls, line, push_padded, push_wrapped};
 use crate::this_machine;
 
 /// A counter set of this machine, or the part that a path selects.
@@ -263,10 +263,10 @@ fn overview_of(sets: &[&ChosenSet], title: &str, width: usize) -> String {
             _ => "-",
         };
         [
-            visible(&set.info.name).into_owned(),
+            escape_controls(&set.info.name).into_owned(),
             instances.to_owned(),
             set.counters.len().to_string(),
-            visible(&set.info.help).into_owned(),
+            escape_controls(&set.info.help).into_owned(),
         ]
     });
     let header = [title, "instances", "counters", ""].map(str::to_owned);
@@ -290,7 +290,7 @@ pub(super) fn description(sets: &[ChosenSet], is_verbose: bool, width: usize) ->
 fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> String {
     let info = &set.info;
     let mut text = line(format_args!(r"\\{}\{}", set.machine, info.name));
-    push_wrapped(&mut text, "  ", &visible(&info.help), width);
+    push_wrapped(&mut text, "  ", &escape_controls(&info.help), width);
     if let Some(publishers) = set.publishers() {
         let lines: Vec<_> =
             publishers.map(|(publisher, started)| publisher_line(publisher, started)).collect();
@@ -326,7 +326,11 @@ fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> String {
         return text;
     }
     let rows = set.counters().map(|counter| {
-        [format!("  {}", visible(&counter.name)), unit_of(counter), visible(&counter.help).into_owned()]
+        [
+            format!("  {}", escape_controls(&counter.name)),
+            unit_of(counter),
+            escape_controls(&counter.help).into_owned(),
+        ]
     });
     text + &columns(rows.collect(), usize::MAX, width)
 }

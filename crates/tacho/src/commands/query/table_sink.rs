@@ -9,7 +9,7 @@ use tachograph_flow::sinks::LiveValues;
 use tachograph_flow::{FlowError, Sink};
 use unicode_width::UnicodeWidthStr;
 
-use crate::table::{push_padded, terminal_width, value, visible};
+use crate::table::{escape_controls, push_padded, terminal_width, value};
 
 /// The width if there is no terminal.
 const DEFAULT_WIDTH: usize = 120;
@@ -83,15 +83,15 @@ impl<W: Write> TableSink<W> {
         self.lines = None;
         for group in self.values.groups() {
             let set = group.set();
-            self.machine = visible(&format!(r"\\{}", set.machine)).into_owned();
+            self.machine = escape_controls(&format!(r"\\{}", set.machine)).into_owned();
             for (row, column) in group.cells() {
                 let (instance, counter) = (&group.instances()[row], &set.counters[column]);
                 let of_set = match set.has_instances {
                     true => format!(r"\{}({})", set.name, instance.label()),
                     false => format!(r"\{}", set.name),
                 };
-                let of_set = visible(&of_set).into_owned();
-                let name = visible(&format!(r"\{}", counter.name)).into_owned();
+                let of_set = escape_controls(&of_set).into_owned();
+                let name = escape_controls(&format!(r"\{}", counter.name)).into_owned();
                 let unit = counter.unit().into_owned();
                 let width = [&*of_set, &name, &unit].map(UnicodeWidthStr::width).into_iter().max();
                 self.columns.push(Column {
