@@ -190,7 +190,6 @@ fn from_fields(fields: [u32; 6], fraction: u32) -> Option<FileTime> {
     DateTime::new(year, month, day, hour, minute, second, nanosecond).ok().map(FileTime::from_civil)
 }
 
-/// The parts of a time.
 struct Fields {
     year: i64,
     month: u32,
@@ -364,15 +363,15 @@ impl fmt::Display for Moment {
         if local < first || local > last {
             return write!(f, "filetime:{}", self.utc.0);
         }
-        let Fields { year, month, day, hour, minute, second, fraction } = Fields::of(local);
-        let milliseconds = fraction / 10_000;
-        let sign = if shown.bias_minutes > 0 { '-' } else { '+' };
+        let mut time = [0; 23];
+        local.write_log_time(&mut time);
+        let [m, n, _, d, e, _, w, x, y, z, _, time @ ..] = time;
+        let date = [w, x, y, z, b'-', m, n, b'-', d, e, b'T'];
         let offset = shown.bias_minutes.unsigned_abs();
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}{sign}{:02}:{:02}",
-            offset / 60,
-            offset % 60
-        )
+        let [[h, i], [j, k]] = [offset / 60, offset % 60].map(two_digits);
+        let sign = if shown.bias_minutes > 0 { b'-' } else { b'+' };
+        [&date[..], &time, &[sign, h, i, b':', j, k]]
+            .into_iter()
+            .try_for_each(|part| f.write_str(std::str::from_utf8(part).unwrap_or_default()))
     }
 }

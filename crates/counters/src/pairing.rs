@@ -93,7 +93,6 @@ mod tests {
     const ORIGIN: Origin =
         Origin { identity: 7, boot_time: FileTime(100), time_base: 10, formula: Some(Formula::Rate) };
 
-    /// Whether two values with these origins are paired.
     fn are_paired(one: Origin, other: Origin) -> bool {
         let mut pairer = Pairer::default();
         pairer.follow(one);

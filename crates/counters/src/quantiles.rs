@@ -11,7 +11,9 @@ const MAX_EXACT: usize = 128;
 /// Maximum number of nonzero values whose buckets are stored in a list, which usually takes less memory than a
 /// histogram.
 const MAX_LISTED: usize = 2048;
-/// Initial capacity of the list of exact values.
+/// Initial capacity of the list. It takes the memory of [`MAX_EXACT`] values, which another summary has just freed.
+const MIN_LISTED: usize = MAX_EXACT * size_of::<f64>() / size_of::<Bucket>();
+/// Initial capacity for exact values.
 const FEW: usize = 8;
 
 /// A mergeable summary of values that returns any quantile: exact for up to 128 values that differ from zero, otherwise
@@ -137,7 +139,7 @@ impl Quantiles {
     }
 
     fn in_histogram<const N: usize>(&self, ranks: [u64; N], histogram: &Histogram) -> [f64; N] {
-        self.at_ranks(ranks, histogram.count_negative(), |rank| histogram.at(rank))
+        self.at_ranks(ranks, histogram.count_negative(), histogram.by_rank())
     }
 
     /// The values with these ranks, counted from 0 in ascending order. `others` returns the value with a rank
@@ -146,7 +148,7 @@ impl Quantiles {
         &self,
         ranks: [u64; N],
         negative: u64,
-        others: impl Fn(u64) -> f64,
+        mut others: impl FnMut(u64) -> f64,
     ) -> [f64; N] {
         ranks.map(|rank| match rank {
             _ if rank < negative => others(rank),
@@ -169,7 +171,11 @@ impl Storage {
     /// Changes to the next state.
     fn advance(&mut self) {
         match self {
-            Self::Exact(values) => *self = Self::Listed(values.iter().copied().map(Bucket::of).collect()),
+            Self::Exact(values) => {
+                let mut buckets = Vec::with_capacity(MIN_LISTED);
+                buckets.extend(values.iter().copied().map(Bucket::of));
+                *self = Self::Listed(buckets);
+            }
             Self::Listed(buckets) => *self = Self::Counted(Box::new(Histogram::of(buckets))),
             Self::Counted(_) | Self::Off => {}
         }

@@ -138,8 +138,10 @@ impl Group {
     }
 
     /// The raw values of a counter, row after row.
-    pub fn column(&self, column: usize) -> impl Iterator<Item = &RawValue> {
-        self.values.iter().skip(column).step_by(self.set.counters.len().max(1))
+    pub fn column(&self, column: usize) -> impl ExactSizeIterator<Item = &RawValue> {
+        let from_column = self.values.get(column..).unwrap_or_default();
+        // A chunk begins with the column's value of a row. The last one ends with its row.
+        from_column.chunks(self.set.counters.len().max(1)).map(|chunk| &chunk[0])
     }
 
     /// The rows: the raw values of each instance, in the order of the set's counters.

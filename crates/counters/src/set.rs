@@ -84,6 +84,8 @@ impl Counter {
         let name = self.english_name.as_deref().unwrap_or(&self.name);
         let unit = unit_in_name(name);
         match (self.counter_type.suffix(), self.counter_type.formula()) {
+            // A fraction of a hundred, so that two digits after the point can be stored.
+            (Suffix::Percent, Some(Formula::Fraction)) if name.starts_with("Load Average") => "".into(),
             (Suffix::Percent, _) => "%".into(),
             (Suffix::Seconds, _) => "seconds".into(),
             (_, Some(Formula::Rate)) => match unit {

@@ -16,6 +16,7 @@ use crate::raw::RawValue;
 use crate::status::Status;
 
 pub use packed::{PackedStatistics, Packing};
+pub use run::{RawRun, SampleTimes};
 pub use series::Series;
 use sums::Sums;
 

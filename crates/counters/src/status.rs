@@ -20,7 +20,6 @@ pub struct Status(pub u32);
 #[macro_export]
 macro_rules! named_codes {
     ($codes:ident: $($constant:ident = $code:literal $name:literal $text:literal;)*) => {
-        /// The named codes.
         impl $codes {
             $(
                 #[doc = concat!("`", $name, "`: ", $text, ".")]

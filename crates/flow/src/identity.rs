@@ -36,7 +36,6 @@ enum Role {
     Source { set: usize, column: usize, counter: usize },
 }
 
-/// The identities of one counter set of one machine.
 #[derive(Default)]
 struct IdentitySet {
     key: (String, String),
@@ -51,7 +50,6 @@ struct IdentitySet {
     paired: BTreeSet<Option<usize>>,
 }
 
-/// The identity of an instance.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     identity: u64,
@@ -145,7 +143,6 @@ impl IdentitySet {
         Self { key, carried, ..Self::default() }
     }
 
-    /// Reads the identities of a group.
     fn read(&mut self, group: &Group, column: usize, counter: usize) {
         self.instances.push(Arc::clone(&group.instances));
         for (instance, values) in group.instances.iter().zip(group.rows()) {

@@ -71,9 +71,7 @@ impl LogReport {
 pub struct LogSource {
     reader: Box<dyn LogReader>,
     report: LogReport,
-    /// Number of problems in the report.
     reported: u64,
-    /// The encoding in the report.
     encoding: Option<TextEncoding>,
     /// Whether the report is no longer updated, because samples are read for a second time.
     is_quiet: bool,

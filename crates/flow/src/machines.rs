@@ -22,7 +22,6 @@ struct Follower {
     source: Box<dyn Source>,
     /// The follower's last sample that is not after the leader's; `None` once it has been used.
     current: Option<Sample>,
-    /// The sample after `current`.
     next: Option<Sample>,
     started: bool,
     spare: Sample,

@@ -46,7 +46,6 @@ struct Input {
     part: Option<u32>,
     /// The id of this part, unique among the parts of all logs.
     log: u32,
-    /// The position of the head.
     head_mark: Option<Mark>,
 }
 
@@ -115,7 +114,6 @@ impl Merge {
         Ok(())
     }
 
-    /// Number of logs.
     pub(crate) fn len(&self) -> usize {
         self.inputs.len()
     }

@@ -13,6 +13,11 @@ pub struct Readahead<S = Box<dyn Source>> {
     full: Receiver<Batch>,
     empty: SyncSender<Vec<Sample>>,
     batch: Vec<Sample>,
+    /// Consumed buffers that were not sent back yet. Several are sent at once, so that the thread, which waits for the
+    /// first of them, has to wake up less often.
+    used: Vec<Vec<Sample>>,
+    /// Number of used buffers that are sent back at once.
+    max_used: usize,
     /// Number of samples in the batch.
     filled: usize,
     /// Number of samples in the batch that were already returned.
@@ -32,12 +37,12 @@ struct Batch {
     end: Option<Result<(), FlowError>>,
 }
 
-/// Target number of values in a batch: large enough that passing a batch to another thread costs little compared to
-/// reading it, and small enough that all batches fit into a processor's cache.
-const BATCH_VALUES: usize = 4_096;
+/// Target number of values in a batch: large enough that waking the other thread costs little compared to reading a
+/// batch, and small enough that all batches fit into the cache that processors share.
+const BATCH_VALUES: usize = 16_384;
 const MAX_BATCH_SAMPLES: usize = 1024;
 /// Number of batches: enough that the threads do not have to wait for each other at every batch.
-const BATCHES: usize = 8;
+const BATCHES: usize = 4;
 /// Number of batches if samples are so large that a single one exceeds the target size, to save memory.
 const MIN_BATCHES: usize = 3;
 
@@ -72,6 +77,8 @@ impl<S: Source + 'static> Readahead<S> {
             full,
             empty,
             batch: Vec::new(),
+            used: Vec::new(),
+            max_used: 1,
             filled: 0,
             returned: 0,
             outcome: None,
@@ -120,12 +127,15 @@ impl<S: Source + 'static> Source for Readahead<S> {
             if self.ended {
                 return self.outcome.take().map_or(Ok(false), Err);
             }
-            let used = std::mem::take(&mut self.batch);
             if self.returned > 0 {
-                // Fails if the thread has ended, but then the buffers are not needed.
-                let _ = self.empty.try_send(used);
+                self.used.push(std::mem::take(&mut self.batch));
             }
-            let Ok(batch) = self.full.recv() else {
+            let received = self.full.try_recv();
+            if received.is_err() || self.used.len() >= self.max_used {
+                // Fails if the thread has ended, but then the buffers are not needed.
+                self.used.drain(..).for_each(|used| drop(self.empty.try_send(used)));
+            }
+            let Ok(batch) = received.or_else(|_| self.full.recv()) else {
                 self.ended = true;
                 self.filled = 0;
                 self.returned = 0;
@@ -139,6 +149,7 @@ impl<S: Source + 'static> Source for Readahead<S> {
                 for _ in MIN_BATCHES..BATCHES {
                     let _ = self.empty.try_send(Vec::new());
                 }
+                self.max_used = BATCHES / 2;
             }
             self.batch = batch.samples;
             self.filled = batch.filled;

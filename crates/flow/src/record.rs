@@ -259,7 +259,6 @@ impl<L: LogFiles> Recorder<L> {
         &self.path
     }
 
-    /// Starts a file with its first sample.
     fn begin(&mut self, opened: OpenedFile<L::File>, sample: &Sample) -> Result<(), FlowError> {
         let is_new = opened.is_new;
         let start =
@@ -305,7 +304,6 @@ impl<L: LogFiles> Recorder<L> {
         self.summary.last_file.clone_from(&self.path);
     }
 
-    /// Completes the file.
     fn close(&mut self, mut segment: Segment<L::File>, next: State<L::File>) -> Result<(), FlowError> {
         if let Err(error) = segment.finish(self.options.is_synced) {
             return Err(self.abandon(segment, error));
@@ -325,7 +323,6 @@ impl<L: LogFiles> Recorder<L> {
         self.at_path(error)
     }
 
-    /// Adds the file's name to an error.
     fn at_path(&self, error: FlowError) -> FlowError {
         match error {
             FlowError::Log(error) => error.at_path(&self.path).into(),
@@ -334,7 +331,6 @@ impl<L: LogFiles> Recorder<L> {
         }
     }
 
-    /// Writes a sample to the current file.
     fn append(&mut self, mut segment: Segment<L::File>, sample: &Sample) -> Result<(), FlowError> {
         if let Err(error) = segment.write(sample, self.options.is_synced) {
             return Err(self.abandon(segment, error));
@@ -349,7 +345,6 @@ impl<L: LogFiles> Recorder<L> {
         Ok(opened)
     }
 
-    /// Updates the summary after a sample, and checks the limits.
     fn after_sample(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let State::Writing(segment) = &mut self.state else { return Ok(()) };
         let summary = &mut self.summary;

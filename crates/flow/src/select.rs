@@ -39,7 +39,6 @@ struct Part {
     columns: Vec<usize>,
     rows: Vec<usize>,
     instances: Instances,
-    /// Whether each row of the group is selected.
     is_selected: Vec<bool>,
 }
 
@@ -227,7 +226,6 @@ impl Choice {
         }
     }
 
-    /// Selects rows from the group's current instances.
     fn select_rows(&mut self, group: &Group, selection: &Selection) {
         let rows_before = rows_before(&self.instances, &group.instances);
         let has_new = rows_before.contains(&None);

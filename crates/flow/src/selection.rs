@@ -164,7 +164,6 @@ impl Selection {
         self.except.iter().any(|path| path.contains(&name))
     }
 
-    /// Whether a counter of an instance is excluded.
     pub(crate) fn excepts(&self, set: &CounterSet, instance: &Instance, counter: &Counter) -> bool {
         if self.except.is_empty() {
             return false;
@@ -324,7 +323,6 @@ pub(crate) fn names_set(pattern: &PathPattern, set: &CounterSet) -> bool {
             .any(|name| pattern.matches_set(name, set.has_instances))
 }
 
-/// Whether a pattern matches the instance with this label.
 pub(crate) fn selects_row(pattern: &PathPattern, set: &CounterSet, label: &str) -> bool {
     pattern.matches_instance(set.has_instances.then_some(label))
 }

@@ -60,12 +60,13 @@ struct FormattedGroup {
     rows: Vec<usize>,
     /// One per cell of the group.
     pairers: Vec<Pairer>,
+    /// When the machine of the previous sample was started.
+    boot_time: FileTime,
 }
 
 /// Marks an instance that appeared after the scan and so has no cell.
 const NO_ROW: usize = usize::MAX;
 
-/// A column of text output.
 struct FormattedColumn<'a> {
     group: &'a ScannedGroup,
     instance: &'a Instance,
@@ -94,6 +95,7 @@ impl Formatter {
                     instances: Instances::default(),
                     rows: Vec::new(),
                     pairers: vec![Pairer::default(); rows * columns],
+                    boot_time: FileTime(0),
                 };
                 first += rows * columns;
                 group
@@ -158,9 +160,13 @@ impl FormattedGroup {
             self.update_columns(group);
         }
         // Two logs can share the instance list of a set without instances, so a new description also updates the rows.
-        if !is_described || !Arc::ptr_eq(&self.instances, &group.instances) {
+        let has_new_rows = !is_described || !Arc::ptr_eq(&self.instances, &group.instances);
+        if has_new_rows {
             self.update_rows(group, late);
         }
+        let restarted = std::mem::replace(&mut self.boot_time, boot_time) != boot_time;
+        // Otherwise, all cells have the same origin as in the previous sample.
+        let has_new_origins = has_new_rows || restarted || late.is_some();
         let options = FormatOptions::default();
         for (at, (&row, values)) in self.rows.iter().zip(group.rows()).enumerate() {
             if row == NO_ROW {
@@ -170,7 +176,9 @@ impl FormattedGroup {
             for ((raw, calculator), &column) in values.iter().zip(&self.calculators).zip(&self.columns) {
                 let cell = row * self.row_step + column * self.column_step;
                 let pairer = &mut self.pairers[cell];
-                pairer.follow(Origin::new(calculator, identity, boot_time));
+                if has_new_origins {
+                    pairer.follow(Origin::new(calculator, identity, boot_time));
+                }
                 cells[self.first + cell] = calculator.format(pairer.pair(raw).as_ref(), raw, &options).ok();
             }
         }

@@ -48,14 +48,16 @@ impl Bucket {
 
     /// The lowest and the highest of `buckets`; `None` if there are no buckets.
     pub(super) fn range(buckets: &[Self]) -> Option<[Self; 2]> {
-        let extremes = |[low, high]: [i16; 2], bucket: &Self| [low.min(bucket.0), high.max(bucket.0)];
-        (!buckets.is_empty()).then(|| buckets.iter().fold([i16::MAX, i16::MIN], extremes).map(Self))
+        // Two plain loops, which compare several buckets at a time.
+        let lowest = buckets.iter().fold(i16::MAX, |low, bucket| low.min(bucket.0));
+        let highest = buckets.iter().fold(i16::MIN, |high, bucket| high.max(bucket.0));
+        (!buckets.is_empty()).then_some([Self(lowest), Self(highest)])
     }
 
     /// The number of buckets from a lower bucket to this one.
     #[inline(always)]
     pub(super) fn distance_from(self, lower: Self) -> usize {
-        usize::from(self.0.abs_diff(lower.0))
+        usize::from(self.0.wrapping_sub(lower.0) as u16)
     }
 
     /// The bucket that is `distance` buckets higher.

@@ -18,9 +18,13 @@ pub(super) struct Histogram {
 
 impl Histogram {
     pub(super) fn of(buckets: &[Bucket]) -> Self {
-        let mut histogram = Self::default();
-        histogram.count_all(buckets);
-        histogram
+        let Some([lowest, highest]) = Bucket::range(buckets) else { return Self::default() };
+        let mut counts = vec![0u32; highest.distance_from(lowest) + 1];
+        for bucket in buckets {
+            // Cannot overflow: a list of buckets is short.
+            counts[bucket.distance_from(lowest)] += 1;
+        }
+        Self { lowest, counts, pending: Vec::new() }
     }
 
     pub(super) fn extend(&mut self, buckets: impl Iterator<Item = Bucket>) {
@@ -55,26 +59,27 @@ impl Histogram {
         total(&self.counts[..zero.min(self.counts.len())])
     }
 
-    /// The rounded value with this rank, counted from 0 in ascending order. Requires that no values are pending.
-    pub(super) fn at(&self, mut rank: u64) -> f64 {
-        let mut distance = 0;
-        // Skip most counts in chunks.
-        for counts in self.counts.chunks(64) {
-            let count = total(counts);
-            if rank < count {
-                break;
+    /// A function that returns the rounded value with a rank, counted from 0 in ascending order. Requires that no values
+    /// are pending. Ascending ranks are found in one pass.
+    pub(super) fn by_rank(&self) -> impl FnMut(u64) -> f64 {
+        let (mut distance, mut before) = (0, 0);
+        move |rank| {
+            if rank < before {
+                (distance, before) = (0, 0);
             }
-            rank -= count;
-            distance += counts.len();
-        }
-        for &count in &self.counts[distance..] {
-            if rank < u64::from(count) {
-                break;
+            // Most counts are skipped in chunks.
+            for size in [32, 1] {
+                for counts in self.counts[distance..].chunks(size) {
+                    let count = total(counts);
+                    if rank < before + count {
+                        break;
+                    }
+                    before += count;
+                    distance += counts.len();
+                }
             }
-            rank -= u64::from(count);
-            distance += 1;
+            self.lowest.above(distance).value()
         }
-        self.lowest.above(distance).value()
     }
 
     /// Counts the pending values.
@@ -136,7 +141,7 @@ mod tests {
 
     fn values(mut histogram: Histogram) -> Vec<f64> {
         histogram.flush();
-        (0..histogram.count()).map(|rank| histogram.at(rank)).collect()
+        (0..histogram.count()).map(histogram.by_rank()).collect()
     }
 
     /// The range is extended by one bucket at a time, upwards and downwards.
@@ -175,6 +180,6 @@ mod tests {
         let mut full = Histogram { lowest: Bucket::of(1.0), counts: vec![u32::MAX - 1], pending: Vec::new() };
         full.merge(&histogram(&[1.0; 3]));
         full.merge(&full.clone());
-        assert_eq!((full.count(), full.at(u64::from(u32::MAX) - 1)), (u32::MAX.into(), 1.0));
+        assert_eq!((full.count(), full.by_rank()(u64::from(u32::MAX) - 1)), (u32::MAX.into(), 1.0));
     }
 }

@@ -6,117 +6,159 @@ use super::{Intervals, Series};
 use crate::civil::Moment;
 use crate::formula::{Calculator, evaluate};
 use crate::raw::RawValue;
+use crate::status::Status;
 
 /// Maximum number of values that are added together.
-const MAX_BATCH: usize = 32;
+const MAX_BATCH: usize = 64;
+
+/// Consecutive raw values of one counter, with each of their parts in a list of its own. The lists must be of equal
+/// length.
+#[derive(Clone, Copy, Debug)]
+pub struct RawRun<'a> {
+    /// [`RawValue::first`] of each value.
+    pub firsts: &'a [i64],
+    /// [`RawValue::second`] of each value.
+    pub seconds: &'a [i64],
+    /// [`RawValue::multi_count`] and [`RawValue::status`] of each value, or a single pair that applies to all values.
+    pub tails: &'a [(u32, Status)],
+}
+
+/// The times of consecutive samples.
+#[derive(Clone, Debug, Default)]
+pub struct SampleTimes {
+    times: Vec<Moment>,
+    /// Whether a time is not later than the one before it: the clock was set back.
+    is_set_back: bool,
+}
+
+impl RawRun<'_> {
+    /// The raw values.
+    pub fn iter(&self) -> impl Iterator<Item = RawValue> {
+        (0..self.firsts.len()).filter_map(|index| self.get(index))
+    }
+
+    fn get(&self, index: usize) -> Option<RawValue> {
+        let (multi_count, status) = *self.tails.get(index).or(self.tails.first())?;
+        Some(RawValue {
+            first: *self.firsts.get(index)?,
+            second: *self.seconds.get(index)?,
+            multi_count,
+            status,
+        })
+    }
+
+    /// Whether all values are valid. False if they have a status each.
+    fn is_good(&self) -> bool {
+        matches!(self.tails, [(_, status)] if status.is_good())
+    }
+
+    /// A part of a run whose values share their tail.
+    fn range(&self, from: usize, to: usize) -> Self {
+        Self { firsts: &self.firsts[from..to], seconds: &self.seconds[from..to], tails: self.tails }
+    }
+}
+
+impl SampleTimes {
+    /// Appends a time.
+    pub fn push(&mut self, at: Moment) {
+        self.is_set_back |= self.times.last().is_some_and(|last| last.utc >= at.utc);
+        self.times.push(at);
+    }
+
+    /// Removes all times.
+    pub fn clear(&mut self) {
+        self.times.clear();
+        self.is_set_back = false;
+    }
+
+    /// The times, in the order of the samples.
+    pub fn as_slice(&self) -> &[Moment] {
+        &self.times
+    }
+}
 
 impl Series {
     /// Adds consecutive raw values of the same [origin](crate::Origin), each with its time. Equivalent to calling
     /// [`add`](Self::add) for each of them, but faster: batches without errors or other special cases are added
     /// together.
-    pub fn add_run<'a>(
-        &mut self,
-        calculator: &Calculator,
-        raws: impl Iterator<Item = &'a RawValue> + Clone,
-        times: &[Moment],
-    ) {
-        // One loop per formula, so that the compiler knows the formula in each of them.
-        match calculator.formula() {
-            Some(Formula::Rate) => self.add_batches::<{ Formula::Rate as u8 }>(calculator, raws, times),
-            Some(Formula::Ratio) => self.add_batches::<{ Formula::Ratio as u8 }>(calculator, raws, times),
-            Some(Formula::Percent) => self.add_batches::<{ Formula::Percent as u8 }>(calculator, raws, times),
-            Some(Formula::InversePercent) => {
-                self.add_batches::<{ Formula::InversePercent as u8 }>(calculator, raws, times);
-            }
-            Some(Formula::AverageTime) => {
-                self.add_batches::<{ Formula::AverageTime as u8 }>(calculator, raws, times);
-            }
-            Some(Formula::Value) => self.add_batches::<{ Formula::Value as u8 }>(calculator, raws, times),
-            Some(Formula::Fraction) => {
-                self.add_batches::<{ Formula::Fraction as u8 }>(calculator, raws, times);
-            }
-            Some(Formula::Elapsed) => self.add_batches::<{ Formula::Elapsed as u8 }>(calculator, raws, times),
-            _ => self.add_each(calculator, raws, times),
+    pub fn add_run(&mut self, calculator: &Calculator, raws: RawRun<'_>, times: &SampleTimes) {
+        // One function per formula, so that the compiler knows the formula in its loops.
+        let add = match calculator.formula() {
+            Some(Formula::Rate) => Self::add_batches::<{ Formula::Rate as u8 }>,
+            Some(Formula::Ratio) => Self::add_batches::<{ Formula::Ratio as u8 }>,
+            Some(Formula::Percent) => Self::add_batches::<{ Formula::Percent as u8 }>,
+            Some(Formula::InversePercent) => Self::add_batches::<{ Formula::InversePercent as u8 }>,
+            Some(Formula::AverageTime) => Self::add_batches::<{ Formula::AverageTime as u8 }>,
+            Some(Formula::Value) => Self::add_batches::<{ Formula::Value as u8 }>,
+            Some(Formula::Fraction) => Self::add_batches::<{ Formula::Fraction as u8 }>,
+            Some(Formula::Elapsed) => Self::add_batches::<{ Formula::Elapsed as u8 }>,
+            _ => Self::add_each,
+        };
+        let is_usual = raws.is_good()
+            // If the clock was set back, the last value is not the latest one.
+            && !times.is_set_back
+            && self.statistics.intervals == Intervals::All
+            && self.statistics.formula == calculator.formula()
+            && (calculator.time_base() > 0 || !calculator.formula().is_some_and(Formula::uses_time_base));
+        let add = if is_usual { add } else { Self::add_each };
+        add(self, calculator, raws, times.as_slice());
+    }
+
+    fn add_each(&mut self, calculator: &Calculator, raws: RawRun<'_>, times: &[Moment]) {
+        for (raw, at) in raws.iter().zip(times) {
+            self.add(calculator, &raw, *at);
         }
     }
 
-    fn add_each<'a>(
+    fn add_batches<const FORMULA: u8>(
         &mut self,
         calculator: &Calculator,
-        raws: impl Iterator<Item = &'a RawValue>,
+        raws: RawRun<'_>,
         times: &[Moment],
     ) {
-        for (raw, at) in raws.zip(times) {
-            self.add(calculator, raw, *at);
-        }
-    }
-
-    fn add_batches<'a, const FORMULA: u8>(
-        &mut self,
-        calculator: &Calculator,
-        mut raws: impl Iterator<Item = &'a RawValue> + Clone,
-        mut times: &[Moment],
-    ) {
-        while !times.is_empty() {
+        let len = raws.firsts.len().min(raws.seconds.len()).min(times.len());
+        let mut from = 0;
+        while from < len {
             let opens_interval = self.pairer.previous.is_some_and(|previous| previous.status.is_good());
             let needs_opening = formula_of(FORMULA).needs_two_samples() && !opens_interval;
-            let len = if needs_opening { 1 } else { times.len().min(MAX_BATCH) };
-            let (batch_times, later) = times.split_at(len);
-            if needs_opening || !self.add_batch::<FORMULA>(calculator, raws.clone(), batch_times) {
-                self.add_each(calculator, raws.clone(), batch_times);
+            let to = if needs_opening { from + 1 } else { len.min(from + MAX_BATCH) };
+            let (raws, times) = (raws.range(from, to), &times[from..to]);
+            if needs_opening || !self.add_batch::<FORMULA>(calculator, raws, times) {
+                self.add_each(calculator, raws, times);
             }
-            times = later;
-            if !times.is_empty() {
-                raws.nth(len - 1);
-            }
+            from = to;
         }
     }
 
-    /// Adds up to [`MAX_BATCH`] raw values, one for each time. If one of them is an error or another special case,
-    /// changes nothing and returns false.
+    /// Adds a valid raw value for each of up to [`MAX_BATCH`] ascending times. If there is a special case, changes
+    /// nothing and returns false.
     #[inline(always)]
-    fn add_batch<'a, const FORMULA: u8>(
+    fn add_batch<const FORMULA: u8>(
         &mut self,
         calculator: &Calculator,
-        raws: impl Iterator<Item = &'a RawValue>,
+        raws: RawRun<'_>,
         times: &[Moment],
     ) -> bool {
         let formula = formula_of(FORMULA);
         let time_base = calculator.time_base() as f64;
-        let statistics = &mut self.statistics;
-        let is_usual = statistics.intervals == Intervals::All
-            && statistics.formula == Some(formula)
-            && (!formula.uses_time_base() || calculator.time_base() > 0)
-            // If the clock was set back, the last value of the batch is not the latest one.
-            && times.is_sorted_by(|one, next| one.utc < next.utc);
-        let (true, [first_time, ..], [.., last_time]) = (is_usual, times, times) else { return false };
         let opening = self.pairer.previous.unwrap_or_default();
-        let mut last = &opening;
+        let count = times.len();
+        let (Some(last), [first_time, ..], [.., last_time]) = (raws.get(count - 1), times, times) else {
+            return false;
+        };
         let mut values = [0.0; MAX_BATCH];
-        let values = &mut values[..times.len()];
-        let (mut firsts, mut count) = (0, 0);
-        for (value, raw) in values.iter_mut().zip(raws) {
-            if raw.status.is_error() {
-                return false;
-            }
-            let usual = match formula.needs_two_samples() {
-                true => two_samples(formula, last, raw, time_base),
-                false => one_sample(formula, raw, time_base),
-            };
-            let Some(usual) = usual else { return false };
-            *value = usual;
-            if formula == Formula::Value {
-                firsts += i128::from(raw.first);
-            }
-            last = raw;
-            count += 1;
-        }
-        if count < times.len() {
+        let values = &mut values[..count];
+        let is_usual = match formula.needs_two_samples() {
+            true => two_samples(formula, &opening, raws, time_base, values),
+            false => one_sample(formula, raws, time_base, values),
+        };
+        if !is_usual {
             return false;
         }
         let values = &*values;
+        let statistics = &mut self.statistics;
         let (numerator, denominator) = match formula {
-            Formula::Value => (firsts, 0),
+            Formula::Value => (raws.firsts.iter().map(|&first| i128::from(first)).sum(), 0),
             Formula::Fraction => {
                 values.iter().for_each(|&value| statistics.sums.add_formatted(value));
                 (0, 0)
@@ -128,48 +170,99 @@ impl Series {
             ),
             _ => (0, 0),
         };
-        let count = values.len() as u64;
+        let count = count as u64;
         statistics.sums.add_many(formula, numerator, denominator, count, calculator.time_base());
         statistics.values += count;
-        let (mut minimum, mut maximum) = (statistics.minimum, statistics.maximum);
-        for &value in values {
-            // Values are never NaN, so plain comparisons are enough, and they are cheaper than `min` and `max`.
-            minimum = if value < minimum { value } else { minimum };
-            maximum = if value > maximum { value } else { maximum };
-        }
-        (statistics.minimum, statistics.maximum) = (minimum, maximum);
+        let (low, high) = extremes(values);
+        statistics.minimum = if low < statistics.minimum { low } else { statistics.minimum };
+        statistics.maximum = if high > statistics.maximum { high } else { statistics.maximum };
         statistics.quantiles.add_all(values);
         statistics.replace_own_last(values[values.len() - 1], last_time.utc.0);
         statistics.extend_to(*first_time);
         statistics.extend_to(*last_time);
-        self.pairer.previous = Some(*last);
+        self.pairer.previous = Some(last);
         true
     }
 }
 
-/// The value of a two-sample formula; `None` if the interval is a special case.
+/// Computes the values of a two-sample formula. Returns false if one of the intervals is a special case.
 #[inline(always)]
-fn two_samples(formula: Formula, older: &RawValue, newer: &RawValue, time_base: f64) -> Option<f64> {
-    let (n, d) = (newer.first.wrapping_sub(older.first), newer.second.wrapping_sub(older.second));
-    // Raw values that decreased, and differences of more than 63 bits, which wrap to negative numbers.
-    if newer.first < older.first || newer.second < older.second || (n | d) < 0 {
-        return None;
+fn two_samples(
+    formula: Formula,
+    opening: &RawValue,
+    raws: RawRun<'_>,
+    time_base: f64,
+    values: &mut [f64],
+) -> bool {
+    let (mut numerators, mut denominators) = ([0; MAX_BATCH], [0; MAX_BATCH]);
+    if !differences(opening.first, raws.firsts, &mut numerators)
+        || !differences(opening.second, raws.seconds, &mut denominators)
+    {
+        return false;
     }
-    // If the numerator increased but the denominator did not, the value is not meaningful.
-    (d != 0 || n == 0).then(|| evaluate(formula, n as f64, d as f64, time_base, 1))
+    // If the numerator increased but the denominator did not, the value is not meaningful. An early exit would prevent
+    // the compiler from computing several values at a time.
+    let mut meaningless = 0;
+    for ((value, &n), &d) in values.iter_mut().zip(&numerators).zip(&denominators) {
+        meaningless |= if d == 0 { n } else { 0 };
+        *value = evaluate(formula, n as f64, d as f64, time_base, 1);
+    }
+    meaningless == 0
 }
 
-/// The value of a one-sample formula; `None` if the raw value is a special case.
+/// Computes the difference of each number and the one before it. Returns false if a number is negative or less than the
+/// one before it.
 #[inline(always)]
-fn one_sample(formula: Formula, raw: &RawValue, time_base: f64) -> Option<f64> {
-    match formula {
-        Formula::Fraction if raw.second > 0 => Some((raw.first as f64 / raw.second as f64) * 100.0),
-        Formula::Elapsed if raw.first <= raw.second && raw.first != 0 => {
-            Some(raw.second.wrapping_sub(raw.first) as u64 as f64 / time_base)
-        }
-        Formula::Value => Some(raw.first as f64),
-        _ => None,
+fn differences(opening: i64, numbers: &[i64], differences: &mut [u64; MAX_BATCH]) -> bool {
+    let mut before = opening;
+    let mut signs = opening;
+    for (difference, &number) in differences.iter_mut().zip(numbers) {
+        let increase = number.wrapping_sub(before);
+        *difference = increase as u64;
+        signs |= number | increase;
+        before = number;
     }
+    signs >= 0
+}
+
+/// Computes the values of a one-sample formula. Returns false if one of the raw values is a special case.
+#[inline(always)]
+fn one_sample(formula: Formula, raws: RawRun<'_>, time_base: f64, values: &mut [f64]) -> bool {
+    // Negative if there is a special case. An early exit would prevent the compiler from computing several values at a time.
+    let mut signs = 0;
+    for ((value, &first), &second) in values.iter_mut().zip(raws.firsts).zip(raws.seconds) {
+        signs |= first;
+        *value = match formula {
+            Formula::Fraction => {
+                signs |= second | second.wrapping_sub(1);
+                (first as u64 as f64 / second as u64 as f64) * 100.0
+            }
+            Formula::Elapsed => {
+                let elapsed = second.wrapping_sub(first);
+                signs |= second | elapsed | first.wrapping_sub(1);
+                elapsed as u64 as f64 / time_base
+            }
+            _ => first as u64 as f64,
+        };
+    }
+    signs >= 0
+}
+
+/// The smallest and the largest value.
+#[inline(always)]
+fn extremes(values: &[f64]) -> (f64, f64) {
+    // Values are never NaN, so plain comparisons are enough, and they are cheaper than `min` and `max`.
+    let lower = |a: f64, b: f64| if a < b { a } else { b };
+    let higher = |a: f64, b: f64| if a > b { a } else { b };
+    // Several at a time, since each comparison waits for the one before it.
+    let (mut low, mut high) = ([f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
+    let (fours, rest) = values.as_chunks::<4>();
+    for four in fours {
+        low = std::array::from_fn(|lane| lower(four[lane], low[lane]));
+        high = std::array::from_fn(|lane| higher(four[lane], high[lane]));
+    }
+    let all = |lanes: [f64; 4]| lanes.into_iter().chain(rest.iter().copied());
+    (all(low).fold(f64::INFINITY, lower), all(high).fold(f64::NEG_INFINITY, higher))
 }
 
 /// The formula with this discriminant, which must be one that [`Series::add_run`] passes to `add_batches`.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
-    Calculator, CounterType, Intervals, RawValue, Series, Statistics, Status, Summary,
+    Calculator, CounterType, Intervals, RawRun, RawValue, SampleTimes, Series, Statistics, Status, Summary,
 };
 
 fn kinds() -> impl Strategy<Value = CounterType> {
@@ -20,15 +20,20 @@ fn raws() -> impl Strategy<Value = Vec<RawValue>> {
         1 => Just(Status::NO_INSTANCE),
     ];
     let step = prop_oneof![2 => Just(0i64), 8 => 0i64..1_000_000, 1 => -50i64..0, 1 => any::<i64>()];
-    let steps = (step.clone(), step, 0u32..3, status);
-    prop::collection::vec(steps, 0..200).prop_map(|steps| {
+    let steps = prop::collection::vec((step.clone(), step, 0u32..3, status), 0..200);
+    // Half of the runs have no errors, and half of the counters never decrease.
+    (steps, any::<bool>(), any::<bool>()).prop_map(|(steps, is_valid, is_steady)| {
         let (mut first, mut second) = (5i64, 1i64);
         steps
             .into_iter()
             .map(|(n, d, multi_count, status)| {
+                let [n, d] = [n, d].map(|step| if is_steady { step.rem_euclid(1_000_000) } else { step });
                 first = first.wrapping_add(n);
                 second = second.wrapping_add(d);
-                RawValue { first, second, multi_count, status }
+                match is_valid {
+                    true => RawValue::new(first, second),
+                    false => RawValue { first, second, multi_count, status },
+                }
             })
             .collect()
     })
@@ -63,14 +68,28 @@ proptest! {
         let mut from = 0;
         for (index, length) in run_lengths.iter().cycle().enumerate() {
             let to = (from + length).min(raws.len());
-            let times: Vec<_> = (from..to).map(|index| at(index, &wobble)).collect();
+            let mut times = SampleTimes::default();
+            (from..to).for_each(|index| times.push(at(index, &wobble)));
             if breaks[index % breaks.len()] {
                 in_runs.interrupt();
                 one_by_one.interrupt();
             }
-            in_runs.add_run(&calculator, raws[from..to].iter(), &times);
-            for (raw, at) in raws[from..to].iter().zip(times) {
-                one_by_one.add(&calculator, raw, at);
+            let part = &raws[from..to];
+            let firsts: Vec<_> = part.iter().map(|raw| raw.first).collect();
+            let seconds: Vec<_> = part.iter().map(|raw| raw.second).collect();
+            let mut tails: Vec<_> = part.iter().map(|raw| (raw.multi_count, raw.status)).collect();
+            // Equal pairs can be given once.
+            tails.dedup();
+            if tails.len() > 1 {
+                tails = part.iter().map(|raw| (raw.multi_count, raw.status)).collect();
+            }
+            in_runs.add_run(
+                &calculator,
+                RawRun { firsts: &firsts, seconds: &seconds, tails: &tails },
+                &times,
+            );
+            for (raw, at) in part.iter().zip(times.as_slice()) {
+                one_by_one.add(&calculator, raw, *at);
             }
             from = to;
             if from == raws.len() {

@@ -24,7 +24,6 @@ pub(super) struct LiveGroups {
     paths: Vec<(String, Vec<usize>)>,
 }
 
-/// The display names of the instances of a queried set.
 #[derive(Debug)]
 struct SetNames {
     info: Arc<CounterSetInfo>,
@@ -32,7 +31,6 @@ struct SetNames {
     instances: Instances,
 }
 
-/// A group of the samples.
 #[derive(Debug)]
 struct LiveGroup {
     /// Index in [`Query::sets`].
@@ -153,7 +151,6 @@ impl LiveGroups {
         Some(self.groups.len() - 1)
     }
 
-    /// The descriptions of the groups.
     pub(super) fn descriptions(&self) -> impl Iterator<Item = &Arc<CounterSet>> {
         self.groups.iter().map(|group| &group.description)
     }
@@ -169,7 +166,6 @@ impl LiveGroups {
         missing.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Overwrites `groups` with the collected values.
     pub(super) fn fill(&mut self, groups: &mut Vec<Group>, query: &Query, at: Timestamps) {
         for (names, set) in self.names.iter_mut().zip(query.sets()) {
             names.instances = Arc::clone(names.numbering.assign(set.rows().instances()));
@@ -273,7 +269,6 @@ impl LiveGroup {
         };
     }
 
-    /// Overwrites `group` with the collected values.
     fn fill(&mut self, group: &mut Group, set: &QueriedSet, at: Timestamps) {
         group.describe(&self.description);
         group.clear_values();

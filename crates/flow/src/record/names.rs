@@ -22,7 +22,6 @@ pub enum Suffix {
     Date,
 }
 
-/// Generates the names of the files.
 pub(super) struct Names {
     path: PathBuf,
     suffix: Suffix,

@@ -22,7 +22,6 @@ const MIN_BUFFER_BYTES: u64 = 4096;
 /// Maximum length of a cell of a text log: the longest number, quotes and separator.
 const CELL_BYTES: u64 = 27;
 
-/// A log being written.
 pub(super) enum Segment<F: LogFile> {
     Blg {
         writer: Box<BlgWriter<F>>,
@@ -41,7 +40,6 @@ pub(super) enum Segment<F: LogFile> {
 pub(super) struct SegmentStart<'a> {
     pub(super) path: &'a Path,
     pub(super) options: &'a RecordOptions,
-    /// The last sample of the previous segment.
     pub(super) previous: Option<&'a Sample>,
 }
 
@@ -143,7 +141,6 @@ fn baseline_of(previous: &Sample, scan: &UnionScan) -> Sample {
 }
 
 impl<F: LogFile> Segment<F> {
-    /// Appends to a BLG.
     pub(super) fn append_blg(file: F, performance_frequency: i64) -> Result<Self, LogError> {
         let writer = Box::new(BlgWriter::append(file, performance_frequency)?);
         Ok(Self::Blg { writer, buffer_bytes: BUFFER_BYTES, growth: 0 })
@@ -165,7 +162,6 @@ impl<F: LogFile> Segment<F> {
         self.sync(is_synced)
     }
 
-    /// Completes the log.
     pub(super) fn finish(&mut self, is_synced: bool) -> Result<(), FlowError> {
         match self {
             Self::Blg { writer, .. } => writer.finish()?,
@@ -189,7 +185,6 @@ impl<F: LogFile> Segment<F> {
         Ok(())
     }
 
-    /// The file.
     pub(super) fn file(&self) -> &F {
         match self {
             Self::Blg { writer, .. } => writer.get_ref(),

@@ -23,7 +23,6 @@ pub struct JsonSink<W> {
     line: Line,
 }
 
-/// A line of output: the object of one sample.
 #[derive(Default)]
 pub(super) struct Line {
     text: String,
@@ -48,7 +47,6 @@ impl Line {
         super::report::push_number(&mut self.text, value);
     }
 
-    /// Ends the object and writes the line.
     pub(super) fn end(&mut self, out: &mut impl io::Write) -> io::Result<()> {
         self.text.push_str("}}\n");
         out.write_all(self.text.as_bytes())

@@ -201,7 +201,6 @@ mod tests {
             self.values.groups()[0].values().to_vec()
         }
 
-        /// The group of the next second.
         fn group(&mut self, processes: &[(&str, u64, i64)]) -> Group {
             self.second += 1;
             let mut group = Group::new(Arc::clone(&self.set));

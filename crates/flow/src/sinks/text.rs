@@ -32,7 +32,6 @@ impl Default for TextForm {
 pub struct TextSink<W: Write> {
     formatter: Formatter,
     writer: TextWriter<W>,
-    /// Whether to flush after every row.
     is_flushed: bool,
 }
 

@@ -22,11 +22,12 @@ fn is_system_time(counter_type: CounterType) -> bool {
 pub(super) fn system_times(group: &Group, column: usize) -> impl Iterator<Item = (usize, FileTime)> {
     let block =
         Some(group.clocks.system_time).filter(|time| group.set.extent == Extent::Table && time.0 != 0);
-    let has_times = |counter: &Counter| is_system_time(counter.counter_type);
-    let has_times =
-        group.set.extent != Extent::Table && group.set.counters.get(column).is_some_and(has_times);
-    let values = group.column(column).enumerate().filter(move |(_, raw)| has_times && raw.status.is_good());
-    block.map(|time| (0, time)).into_iter().chain(values.map(|(row, raw)| (row, FileTime(raw.second))))
+    let has_times = |counter: &&Counter| is_system_time(counter.counter_type);
+    let timed =
+        group.set.counters.get(column).filter(has_times).filter(|_| group.set.extent != Extent::Table);
+    let values = timed.into_iter().flat_map(move |_| group.column(column).enumerate());
+    let times = values.filter(|(_, raw)| raw.status.is_good()).map(|(row, raw)| (row, FileTime(raw.second)));
+    block.map(|time| (0, time)).into_iter().chain(times)
 }
 
 /// Tracks, for each entry of the counter list, the difference between system time and the records' local time.
@@ -38,7 +39,6 @@ pub(super) struct SystemClocks {
     entries: Vec<Differences>,
 }
 
-/// The differences of one entry.
 #[derive(Clone, Copy, Default)]
 struct Differences {
     /// The minimum and maximum so far.
@@ -62,13 +62,20 @@ impl SystemClocks {
         column: usize,
         local: FileTime,
     ) -> Option<(usize, i64, i64)> {
+        let differences = || system_times(group, column).map(|(index, time)| (index, time.since(local)));
+        let mut each = differences().map(|(_, difference)| difference);
+        let first = each.next()?;
+        let range = each.fold((first, first), |(low, high), each| (low.min(each), high.max(each)));
+        if entry >= self.entries.len() {
+            self.entries.resize(entry + 1, Differences::default());
+        }
+        let entry = &mut self.entries[entry];
+        if entry.extend_to(range) {
+            return None;
+        }
         let mut off = None;
-        for (index, time) in system_times(group, column) {
-            if entry >= self.entries.len() {
-                self.entries.resize(entry + 1, Differences::default());
-            }
-            let difference = time.since(local);
-            if let Err(expected) = self.entries[entry].push(difference) {
+        for (index, difference) in differences() {
+            if let Err(expected) = entry.push(difference) {
                 off.get_or_insert((index, difference, expected));
             }
         }
@@ -77,14 +84,18 @@ impl SystemClocks {
 }
 
 impl Differences {
-    fn push(&mut self, difference: i64) -> Result<(), i64> {
-        let Some((low, high)) = self.range else {
-            self.range = Some((difference, difference));
-            return Ok(());
-        };
-        let (min, max) = (low.min(difference), high.max(difference));
-        if max.saturating_sub(min) <= MAX_DRIFT {
+    /// Extends the range to include another one. Returns false and changes nothing if it would become too large.
+    fn extend_to(&mut self, (low, high): (i64, i64)) -> bool {
+        let (min, max) = self.range.map_or((low, high), |(min, max)| (min.min(low), max.max(high)));
+        let is_steady = max.saturating_sub(min) <= MAX_DRIFT;
+        if is_steady {
             (self.range, self.other) = (Some((min, max)), None);
+        }
+        is_steady
+    }
+
+    fn push(&mut self, difference: i64) -> Result<(), i64> {
+        if self.extend_to((difference, difference)) {
             return Ok(());
         }
         // Two differences that agree replace the range: the earlier ones were wrong and have been reported.
@@ -95,7 +106,7 @@ impl Differences {
             return Ok(());
         }
         self.other = Some(difference);
-        Err(low)
+        Err(self.range.map_or(difference, |(low, _)| low))
     }
 }
 

@@ -34,7 +34,6 @@ pub(super) struct ColumnGroup {
 }
 
 impl ColumnGroup {
-    /// The counter paths of the columns.
     pub(super) fn paths(&self) -> impl Iterator<Item = String> {
         let counter = self.set.counters.first();
         self.instances

@@ -34,7 +34,6 @@ pub(super) struct Decoder<R> {
     start: usize,
     end: usize,
     stream_ended: bool,
-    /// Bytes read from the stream.
     read_bytes: u64,
     /// Bytes of UTF-8 returned.
     decoded_bytes: u64,

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-/// Maximum characters of an excerpt.
 const MAX_CHARACTERS: usize = 48;
 
 /// Maximum bytes of a hexadecimal excerpt.

@@ -13,12 +13,10 @@ pub const UNKNOWN_ZONE: &str = "unknown time zone";
 const CSV_MARK: &str = "(PDH-CSV 4.0)";
 const TSV_MARK: &str = "(PDH-TSV 4.0)";
 
-/// The version mark of a format.
 pub(super) fn mark(format: Format) -> &'static str {
     if format == Format::Tsv { TSV_MARK } else { CSV_MARK }
 }
 
-/// The separator of cells.
 pub(super) fn separator(format: Format) -> u8 {
     if format == Format::Tsv { b'\t' } else { b',' }
 }

@@ -49,7 +49,6 @@ pub struct TextReader<R> {
     csv: csv::Reader<Decoder<R>>,
     record: ByteRecord,
     facts: LogFacts,
-    /// The columns, grouped.
     groups: Vec<ColumnGroup>,
     columns: usize,
     problems: Problems,
@@ -65,11 +64,9 @@ pub struct TextReader<R> {
     /// Problems of lines that start with a letter instead of a time. They are not reported if no row follows:
     /// typeperf prints such lines when it ends.
     trailing: Vec<Problem>,
-    /// The memory of the columns.
     reservation: Reservation,
 }
 
-/// Seeks to the row at a position.
 type SeekRow<R> = fn(&mut csv::Reader<Decoder<R>>, csv::Position) -> csv::Result<()>;
 
 impl<R: Read + Seek> TextReader<R> {
@@ -176,7 +173,6 @@ impl<R: Read> TextReader<R> {
         self.columns
     }
 
-    /// The columns and the facts of the log.
     pub(super) fn header(&self) -> (&[ColumnGroup], &LogFacts) {
         (&self.groups, &self.facts)
     }

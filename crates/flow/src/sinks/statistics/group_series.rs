@@ -108,8 +108,15 @@ impl GroupSeries {
                 // The group was not part of the samples between.
                 oldest_needed.include(self.run.last);
             }
-            self.run.push(&group.values, sample, index);
-            if self.run.is_full(max_run_samples) {
+            let width = self.calculators.len();
+            if !self.run.push(&group.values, width, sample.at, index) {
+                self.flush(sample.log, &mut table.series, oldest_needed);
+                let _ = self.run.push(&group.values, width, sample.at, index);
+            }
+            // Runs of different groups end at different samples. If all ended at the same one, the thread that reads ahead
+            // would wait there, and this one for the next samples.
+            let is_due = (index + 29 * self.index as u64).is_multiple_of(max_run_samples as u64);
+            if is_due || self.run.is_full(max_run_samples) {
                 self.flush(sample.log, &mut table.series, oldest_needed);
             }
         }
@@ -245,19 +252,26 @@ impl GroupSeries {
         if self.run.is_empty() {
             return;
         }
-        for (position, tracked, calculator, origin) in self.counted() {
-            let tracked = &mut series[tracked as usize];
+        let (width, last_sample) = (self.calculators.len(), self.run.last);
+        self.run.for_each_series(|row, column, raws| {
+            let Some(&index) = self.series.get(row * width + column).filter(|&&it| it != COUNTED_ELSEWHERE)
+            else {
+                return;
+            };
+            let calculator = &self.calculators[column];
+            let identity = self.identities.get(row).copied().unwrap_or_default();
+            let tracked = &mut series[index as usize];
             let had_values = tracked.has_values();
-            tracked.follow(log, origin);
+            tracked.follow(log, Origin::new(calculator, identity, self.boot_time));
             if tracked.is_shared {
                 oldest_needed.include(0);
             } else if tracked.series.has_previous() || had_values && oldest_needed.has_other_lists {
                 oldest_needed.include(tracked.sample);
             }
-            tracked.sample = self.run.last;
+            tracked.sample = last_sample;
             tracked.is_counted = true;
-            tracked.add_run(calculator, self.run.values_at(position, self.series.len()), &self.run.times);
-        }
+            tracked.add_run(calculator, raws, &self.run.times);
+        });
         self.run.clear();
     }
 }

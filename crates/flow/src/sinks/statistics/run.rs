@@ -1,60 +1,330 @@
 //! Runs: the values of a group, collected over several samples.
 
-use tachograph_counters::RawValue;
+use std::ops::Range;
+
 use tachograph_counters::civil::Moment;
-use tachograph_counters::sample::Sample;
+use tachograph_counters::{RawRun, RawValue, SampleTimes, Status};
 
 /// Limits of the memory and the samples of a run. A series spans several cache lines, and a log can have more series than
 /// fit into the cache. The values of a run are added series by series, so each series is loaded once per run and not once
 /// per sample.
 const MAX_RUN_BYTES: usize = 4 << 20;
-const MAX_RUN_SAMPLES: usize = 32;
+const MAX_RUN_SAMPLES: usize = 64;
 /// The limit for the runs of all groups together. A text log can have a million groups with one value each.
 const MAX_RUNS_BYTES: usize = 64 << 20;
+/// The size of the parts of a group that are appended column by column. They stay in the processor's nearest cache.
+const PART_BYTES: usize = 16 << 10;
+/// The number of rows of a [`Tile`]: as many numbers as fill a cache line.
+const TILE_ROWS: usize = 8;
 
 /// Maximum number of samples in a run, given the number of groups and values in a sample.
 pub(super) fn max_run_samples(groups: usize, values: usize) -> usize {
     let bytes = groups * size_of::<Moment>() + values * size_of::<RawValue>();
-    (MAX_RUNS_BYTES / bytes.max(1)).clamp(1, MAX_RUN_SAMPLES)
+    // Groups of few values need almost as much memory for times as for values.
+    let samples = MAX_RUN_SAMPLES * values / (values + groups).max(1);
+    samples.min(MAX_RUNS_BYTES / bytes.max(1)).max(1)
 }
 
 /// The values of a group in consecutive samples that have the same origin.
+///
+/// The parts of the raw values are in lists of their own: sample after sample, and within a sample column after column.
+/// In most columns, all rows have the same time stamp, multiplier and status, which are stored once.
 #[derive(Default)]
 pub(super) struct Run {
-    /// The values, sample after sample.
-    values: Vec<RawValue>,
-    pub(super) times: Vec<Moment>,
+    columns: Vec<Column>,
+    /// The number of rows.
+    rows: usize,
+    /// The first numbers. This list and the next two keep their length, so that they are not filled with zeros again.
+    firsts: Vec<i64>,
+    seconds: Vec<i64>,
+    tails: Vec<Tail>,
+    pub(super) times: SampleTimes,
     /// The index of the last sample.
     pub(super) last: u64,
 }
 
+/// The multiplier and the status of a raw value.
+type Tail = (u32, Status);
+
+/// How the values of a column are stored.
+#[derive(Clone, Copy, Default)]
+struct Column {
+    /// Whether rows have had different second numbers. Then each row has its own.
+    has_seconds: bool,
+    /// Whether rows have had different tails. Then each row has its own.
+    has_tails: bool,
+    /// Offset of the column's second numbers in those of a sample.
+    seconds_at: usize,
+    /// Offset of the column's tails in those of a sample, if each row has its own.
+    tails_at: usize,
+    /// Otherwise, the tail of all values of the run.
+    tail: Tail,
+}
+
+/// The values of some rows of a column, with one list per row.
+struct Tile {
+    firsts: [[i64; MAX_RUN_SAMPLES]; TILE_ROWS],
+    seconds: [[i64; MAX_RUN_SAMPLES]; TILE_ROWS],
+    tails: [[Tail; MAX_RUN_SAMPLES]; TILE_ROWS],
+    samples: usize,
+    /// Whether all rows have the second numbers of the first one.
+    shares_seconds: bool,
+    /// The number of tails of each row: 1 or `samples`.
+    tail_count: usize,
+}
+
+fn tail_of(raw: &RawValue) -> Tail {
+    (raw.multi_count, raw.status)
+}
+
 impl Run {
     pub(super) fn is_empty(&self) -> bool {
-        self.times.is_empty()
+        self.times.as_slice().is_empty()
     }
 
     pub(super) fn is_full(&self, max_samples: usize) -> bool {
-        self.times.len() >= max_samples || size_of_val(&*self.values) >= MAX_RUN_BYTES
+        let samples = self.times.as_slice().len();
+        let [firsts, seconds, tails] = self.sample_lengths();
+        let bytes = samples * (firsts + seconds + tails) * size_of::<i64>();
+        samples >= max_samples || bytes >= MAX_RUN_BYTES
     }
 
-    /// Appends the values of the group in `sample`, which has this index.
-    pub(super) fn push(&mut self, values: &[RawValue], sample: &Sample, index: u64) {
-        self.values.extend_from_slice(values);
-        self.times.push(sample.at);
-        self.last = index;
+    /// The numbers of first numbers, second numbers and tails of each sample.
+    fn sample_lengths(&self) -> [usize; 3] {
+        let (seconds, tails) = self.columns.last().map(|last| last.end(self.rows)).unwrap_or_default();
+        [self.rows * self.columns.len(), seconds, tails]
     }
 
-    /// The values at one position of the group, which has `group_len` values per sample.
-    pub(super) fn values_at(
-        &self,
-        position: usize,
-        group_len: usize,
-    ) -> impl Iterator<Item = &RawValue> + Clone {
-        self.values.chunks_exact(group_len).map(move |sample| &sample[position])
+    /// Appends the values of the group in a sample, which has this index. `width` is the number of columns.
+    ///
+    /// Returns false and appends nothing if values of a column differ that were the same before. Then clear the run, and
+    /// push the values again.
+    #[must_use]
+    pub(super) fn push(&mut self, values: &[RawValue], width: usize, at: Moment, index: u64) -> bool {
+        if self.is_empty() {
+            self.start(values, width);
+        } else if values.len().checked_div(width).unwrap_or_default() != self.rows {
+            return false;
+        }
+        let values = &values[..self.rows * width];
+        let samples = self.times.as_slice().len();
+        let lengths = self.sample_lengths();
+        let firsts = sample_of(&mut self.firsts, samples, lengths[0]);
+        let seconds = sample_of(&mut self.seconds, samples, lengths[1]);
+        let tails = sample_of(&mut self.tails, samples, lengths[2]);
+        let part_rows = (PART_BYTES / size_of::<RawValue>()).div_ceil(width.max(1));
+        let mut are_stored = true;
+        for (part, values) in values.chunks(part_rows * width.max(1)).enumerate() {
+            let from = part * part_rows;
+            for (index, column) in self.columns.iter().enumerate() {
+                let seconds = &mut seconds[column.seconds_at..];
+                if from == 0 && !column.has_seconds {
+                    seconds[0] = values[index].second;
+                }
+                let firsts = &mut firsts[index * self.rows + from..][..values.len() / width];
+                let lists = (firsts, seconds, &mut tails[column.tails_at..]);
+                are_stored &= match width {
+                    1 => column.store(values.iter(), from, lists),
+                    _ => column.store(values[index..].chunks(width).map(|row| &row[0]), from, lists),
+                };
+            }
+        }
+        if are_stored {
+            self.times.push(at);
+            self.last = index;
+        }
+        are_stored
+    }
+
+    /// Determines how the values of the first sample are stored. What has differed once is always stored for each row.
+    fn start(&mut self, values: &[RawValue], width: usize) {
+        self.rows = values.len().checked_div(width).unwrap_or_default();
+        self.columns.resize(width, Column::default());
+        let (mut seconds_at, mut tails_at) = (0, 0);
+        for (index, column) in self.columns.iter_mut().enumerate() {
+            let mut raws = values.iter().skip(index).step_by(width);
+            if let Some(first) = raws.next() {
+                column.tail = tail_of(first);
+                for raw in raws {
+                    column.has_seconds |= raw.second != first.second;
+                    column.has_tails |= tail_of(raw) != column.tail;
+                }
+            }
+            (column.seconds_at, column.tails_at) = (seconds_at, tails_at);
+            (seconds_at, tails_at) = column.end(self.rows);
+        }
+    }
+
+    /// Calls `each` with row, column and values of every series.
+    pub(super) fn for_each_series(&self, mut each: impl FnMut(usize, usize, RawRun<'_>)) {
+        if let ([Column { has_tails: false, tail, .. }], 1) = (self.columns.as_slice(), self.rows) {
+            let samples = self.times.as_slice().len();
+            let [firsts, seconds] = [&self.firsts, &self.seconds].map(|numbers| &numbers[..samples]);
+            each(0, 0, RawRun { firsts, seconds, tails: &[*tail] });
+            return;
+        }
+        let mut tile = Tile {
+            firsts: [[0; MAX_RUN_SAMPLES]; TILE_ROWS],
+            seconds: [[0; MAX_RUN_SAMPLES]; TILE_ROWS],
+            tails: [[(0, Status(0)); MAX_RUN_SAMPLES]; TILE_ROWS],
+            samples: 0,
+            shares_seconds: false,
+            tail_count: 0,
+        };
+        for first_row in (0..self.rows).step_by(TILE_ROWS) {
+            let rows = first_row..self.rows.min(first_row + TILE_ROWS);
+            for column in 0..self.columns.len() {
+                self.load(column, rows.clone(), &mut tile);
+                rows.clone().for_each(|row| each(row, column, tile.row(row - first_row)));
+            }
+        }
+    }
+
+    /// Loads rows of a column.
+    fn load(&self, column: usize, rows: Range<usize>, tile: &mut Tile) {
+        let layout = &self.columns[column];
+        let samples = self.times.as_slice().len();
+        let [firsts, seconds, tails] = self.sample_lengths();
+        tile.samples = samples;
+        let firsts = self.firsts.chunks_exact(firsts).take(samples);
+        transpose(firsts.map(|sample| &sample[column * self.rows..][rows.clone()]), &mut tile.firsts);
+        tile.shares_seconds = !layout.has_seconds;
+        let seconds_rows = if layout.has_seconds { rows.clone() } else { 0..1 };
+        let seconds = self.seconds.chunks_exact(seconds).take(samples);
+        transpose(
+            seconds.map(|sample| &sample[layout.seconds_at..][seconds_rows.clone()]),
+            &mut tile.seconds,
+        );
+        if layout.has_tails {
+            tile.tail_count = samples;
+            let tails = self.tails.chunks_exact(tails).take(samples);
+            transpose(tails.map(|sample| &sample[layout.tails_at..][rows.clone()]), &mut tile.tails);
+        } else {
+            tile.tail_count = 1;
+            tile.tails.iter_mut().for_each(|tails| tails[0] = layout.tail);
+        }
     }
 
     pub(super) fn clear(&mut self) {
-        self.values.clear();
         self.times.clear();
+    }
+}
+
+/// The part of a list for the next sample, which is extended if necessary. Each of `samples` samples has this length.
+fn sample_of<T: Copy + Default>(list: &mut Vec<T>, samples: usize, length: usize) -> &mut [T] {
+    let (from, to) = (samples * length, (samples + 1) * length);
+    if list.len() < to {
+        list.resize(to, T::default());
+    }
+    &mut list[from..to]
+}
+
+/// Makes a list per row of lists per sample.
+fn transpose<'a, T: Copy + 'a, const SAMPLES: usize>(
+    samples: impl Iterator<Item = &'a [T]>,
+    rows: &mut [[T; SAMPLES]; TILE_ROWS],
+) {
+    for (index, sample) in samples.enumerate().take(SAMPLES) {
+        match sample.as_array::<TILE_ROWS>() {
+            // A fixed number of rows takes no loop.
+            Some(sample) => rows.iter_mut().zip(sample).for_each(|(row, value)| row[index] = *value),
+            None => rows.iter_mut().zip(sample).for_each(|(row, value)| row[index] = *value),
+        }
+    }
+}
+
+impl Tile {
+    /// The values of a row, counted from the first one in the tile.
+    pub(super) fn row(&self, row: usize) -> RawRun<'_> {
+        RawRun {
+            firsts: &self.firsts[row][..self.samples],
+            seconds: &self.seconds[if self.shares_seconds { 0 } else { row }][..self.samples],
+            tails: &self.tails[row][..self.tail_count],
+        }
+    }
+}
+
+impl Column {
+    /// The offsets of the next column's second numbers and tails, with this number of rows.
+    fn end(&self, rows: usize) -> (usize, usize) {
+        let seconds = if self.has_seconds { rows } else { 1 };
+        (self.seconds_at + seconds, self.tails_at + if self.has_tails { rows } else { 0 })
+    }
+
+    /// Stores the values of the rows from row `from` on. Returns false if they differ from what is stored once.
+    #[inline(always)]
+    fn store<'a>(
+        &self,
+        raws: impl Iterator<Item = &'a RawValue> + Clone,
+        from: usize,
+        (firsts, seconds, tails): (&mut [i64], &mut [i64], &mut [Tail]),
+    ) -> bool {
+        let (second, (multi_count, status)) = (seconds[0], self.tail);
+        // Without an early exit, the loop takes a few instructions per value.
+        let (mut seconds_differ, mut tails_differ) = (0, 0);
+        for (first, raw) in firsts.iter_mut().zip(raws.clone()) {
+            *first = raw.first;
+            seconds_differ |= raw.second ^ second;
+            tails_differ |= (raw.multi_count ^ multi_count) | (raw.status.0 ^ status.0);
+        }
+        if self.has_seconds {
+            seconds[from..].iter_mut().zip(raws.clone()).for_each(|(second, raw)| *second = raw.second);
+        }
+        if self.has_tails {
+            tails[from..].iter_mut().zip(raws).for_each(|(tail, raw)| *tail = tail_of(raw));
+        }
+        (self.has_seconds || seconds_differ == 0) && (self.has_tails || tails_differ == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A sample of up to 20 rows and 3 columns. The numbers of a column differ rarely.
+    fn sample(len: usize) -> impl Strategy<Value = Vec<RawValue>> {
+        let raw = (any::<i64>(), 0..3i64, 1..3u32);
+        let raws = prop::collection::vec(raw, len);
+        (raws, prop::bool::weighted(0.1), prop::bool::weighted(0.1)).prop_map(
+            |(raws, second, multi_count)| {
+                let raw = |(first, own_second, own_count)| RawValue {
+                    multi_count: if multi_count { own_count } else { 1 },
+                    ..RawValue::new(first, if second { own_second } else { 7 })
+                };
+                raws.into_iter().map(raw).collect()
+            },
+        )
+    }
+
+    fn samples() -> impl Strategy<Value = (usize, Vec<Vec<RawValue>>)> {
+        (1..4usize, 0..20usize)
+            .prop_flat_map(|(width, rows)| (Just(width), prop::collection::vec(sample(width * rows), 1..100)))
+    }
+
+    proptest! {
+        #[test]
+        fn every_series_gets_its_values((width, samples) in samples()) {
+            let mut run = Run::default();
+            let mut found = vec![Vec::new(); samples[0].len()];
+            let mut flush = |run: &mut Run| {
+                run.for_each_series(|row, column, raws| found[row * width + column].extend(raws.iter()));
+                run.clear();
+            };
+            for (index, values) in samples.iter().enumerate() {
+                if !run.push(values, width, Moment::default(), index as u64) {
+                    flush(&mut run);
+                    prop_assert!(run.push(values, width, Moment::default(), index as u64));
+                }
+                if run.is_full(MAX_RUN_SAMPLES) {
+                    flush(&mut run);
+                }
+            }
+            flush(&mut run);
+            for (position, found) in found.iter().enumerate() {
+                let expected: Vec<_> = samples.iter().map(|values| values[position]).collect();
+                prop_assert_eq!(found, &expected);
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::FlowError;
 pub(super) const MAX_SERIES: usize = 1 << 20;
 
 /// The memory of a group without series, in bytes. The memory of a series includes its share of the group.
-const GROUP_BYTES: u64 = 600;
+const GROUP_BYTES: u64 = 700;
 
 /// The memory of a series after `samples` samples, including its printed row, in bytes. A series stores a limited
 /// number of values for quantiles. Each time their list grows, the allocator may keep the old list's memory.

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use tachograph_counters::civil::Moment;
 use tachograph_counters::set::{CounterSet, Instance};
-use tachograph_counters::{Calculator, Formula, Origin, RawValue, Series, Statistics};
+use tachograph_counters::{Calculator, Formula, Origin, RawRun, SampleTimes, Series, Statistics};
 
 use super::causes::{Causes, CounterErrors};
 use super::{StatisticsOptions, StatisticsRow};
@@ -86,17 +85,12 @@ impl TrackedSeries {
     }
 
     /// Adds consecutive raw values that have the same origin.
-    pub(super) fn add_run<'a>(
-        &mut self,
-        calculator: &Calculator,
-        raws: impl Iterator<Item = &'a RawValue> + Clone,
-        times: &[Moment],
-    ) {
+    pub(super) fn add_run(&mut self, calculator: &Calculator, raws: RawRun<'_>, times: &SampleTimes) {
         let Some(causes) = &mut self.causes else {
             return self.series.add_run(calculator, raws, times);
         };
-        for (raw, at) in raws.zip(times) {
-            if let Some(status) = self.series.add(calculator, raw, *at) {
+        for (raw, at) in raws.iter().zip(times.as_slice()) {
+            if let Some(status) = self.series.add(calculator, &raw, *at) {
                 causes.record(status, *at);
             }
         }

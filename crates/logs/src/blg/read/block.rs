@@ -130,7 +130,7 @@ impl BlockDecoder {
         self.rows.begin();
         // Definitions can share data, so a few bytes could declare many values.
         let rows = usize::try_from(object.head.instance_count.get()).unwrap_or(1);
-        let declared = rows.saturating_mul(self.columns.list().len());
+        let declared = rows.saturating_mul(self.columns.len());
         if declared > max_values {
             return Err(Problem::new(object.at as u64, "a sample has too many values")
                 .found(declared, format!("at most {max_values} more")));
@@ -205,7 +205,7 @@ impl BlockDecoder {
             return Err(wrong(length, format!("4 to {}", after.len())));
         }
         let block = &after[..length];
-        group.values.extend(self.columns.list().iter().map(|column| column.value(block, clocks)));
+        self.columns.read(block, clocks, &mut group.values);
         Ok(length)
     }
 }

@@ -240,15 +240,19 @@ impl<R: Read + Seek> Buffers<R> {
     }
 
     fn read_buffer(&mut self, index: u64) -> Result<(), LogError> {
-        self.bytes.clear();
         self.used = 0;
         self.incomplete_from = None;
         let start = index.saturating_mul(self.buffer_bytes as u64);
         self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
-        (&mut self.stream)
-            .take(self.buffer_bytes as u64)
-            .read_to_end(&mut self.bytes)
-            .map_err(LogError::io)?;
+        // A whole buffer is read at once; `read_to_end` begins with small reads.
+        let is_whole = start.saturating_add(self.buffer_bytes as u64) <= self.file_bytes;
+        self.bytes.resize(if is_whole { self.buffer_bytes } else { 0 }, 0);
+        let read = if is_whole { self.stream.read(&mut self.bytes).map_err(LogError::io)? } else { 0 };
+        self.bytes.truncate(read);
+        if read < self.buffer_bytes {
+            let rest = (self.buffer_bytes - read) as u64;
+            (&mut self.stream).take(rest).read_to_end(&mut self.bytes).map_err(LogError::io)?;
+        }
         self.is_short = self.bytes.len() < self.buffer_bytes;
         Ok(())
     }
@@ -354,7 +358,7 @@ impl<R: Read + Seek> Buffers<R> {
             );
             return unknown(0);
         };
-        if self.bytes.iter().all(|&byte| byte == 0) {
+        if are_all(&self.bytes, 0) {
             problems.push(Problem::new(offset, "the buffer was never written: all bytes are zero"));
             return unknown(0);
         }
@@ -388,7 +392,7 @@ impl<R: Read + Seek> Buffers<R> {
         }
         // Writers pad with FF. Other bytes mean that the recorder was killed while writing a sample, or that the
         // length is wrong. In a sequential log, the complete events among them are read.
-        if self.bytes[fill..].iter().any(|&byte| byte != 0xFF) {
+        if !are_all(&self.bytes[fill..], 0xFF) {
             if self.order.is_some() {
                 let used = self.filled_without_stale(&header, fill, problems);
                 return Fill { used, counted: fill, is_consistent: false };
@@ -426,6 +430,12 @@ impl<R: Read + Seek> Buffers<R> {
     fn second_fill(&self, header: &BufferHeader, min: usize) -> Option<usize> {
         let fill = header.saved_offset.get() as usize;
         let rest = self.bytes.get(fill..)?;
-        (fill >= min && rest.iter().all(|&byte| byte == 0xFF)).then_some(fill)
+        (fill >= min && are_all(rest, 0xFF)).then_some(fill)
     }
+}
+
+/// Whether all bytes have this value.
+fn are_all(bytes: &[u8], value: u8) -> bool {
+    // Without an early exit within a chunk, many bytes are compared at a time.
+    bytes.chunks(64).all(|chunk| chunk.iter().fold(0, |bits, byte| bits | (byte ^ value)) == 0)
 }

@@ -29,6 +29,25 @@ enum Source {
     Missing,
 }
 
+/// A column whose numbers can be read without knowing their sizes and sources, because all are read and combined in the
+/// same way. Most columns are of this kind.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    first: Shifted,
+    base: Shifted,
+    /// All bits if there is a base, otherwise none.
+    base_mask: i64,
+    /// Index of the clock: 0 for none, then ticks, system time and object time.
+    clock: usize,
+}
+
+/// The location of 8 bytes that contain a number, and the number of lower bits that do not belong to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shifted {
+    offset: u32,
+    shift: u32,
+}
+
 /// A counter of a block. Bases have no column of their own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
@@ -45,13 +64,34 @@ pub(super) struct Columns {
     frequencies: (i64, i64),
     set: Arc<CounterSet>,
     list: Vec<Column>,
+    /// One per column. Those of columns that are not plain are unused.
+    plain: Vec<Plain>,
+    /// The indexes of the columns that are not plain.
+    others: Vec<usize>,
+    /// The minimum length of a counter block that contains every plain column.
+    plain_bytes: usize,
     min_block_bytes: usize,
 }
 
 impl Column {
+    /// This column as a plain one; `None` if it is not.
+    fn plain(&self) -> Option<Plain> {
+        let (base, clock) = match self.second {
+            Source::None => (None, 0),
+            Source::Ticks => (None, 1),
+            Source::SystemTime => (None, 2),
+            Source::ObjectTime => (None, 3),
+            Source::Base(base) => (Some(base), 0),
+            Source::Missing => return None,
+        };
+        let first = self.first.filter(|_| self.multi.is_none())?.shifted()?;
+        let base_mask = if base.is_some() { -1 } else { 0 };
+        let base = base.map_or(Some(Shifted::default()), Data::shifted)?;
+        Some(Plain { first, base, base_mask, clock })
+    }
+
     /// Reads the raw value from a counter block; its status is an error if a part of it is outside the block.
-    #[inline]
-    pub(super) fn value(&self, block: &[u8], clocks: &Clocks) -> RawValue {
+    fn value(&self, block: &[u8], clocks: &Clocks) -> RawValue {
         let first = self.first.and_then(|data| data.read(block));
         let second = match self.second {
             Source::None => Some(0),
@@ -80,6 +120,9 @@ impl Columns {
             frequencies: (0, 0),
             set: Arc::new(CounterSet::new(machine.trim_start_matches('\\'), object, Extent::Table)),
             list: Vec::new(),
+            plain: Vec::new(),
+            others: Vec::new(),
+            plain_bytes: 0,
             min_block_bytes: 0,
         }
     }
@@ -88,8 +131,35 @@ impl Columns {
         &self.set
     }
 
-    pub(super) fn list(&self) -> &[Column] {
-        &self.list
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Appends the raw values of a counter block.
+    pub(super) fn read(&self, block: &[u8], clocks: &Clocks, values: &mut Vec<RawValue>) {
+        if block.len() < self.plain_bytes {
+            values.extend(self.list.iter().map(|column| column.value(block, clocks)));
+            return;
+        }
+        let begin = values.len();
+        let times = [0, clocks.ticks, clocks.system_time.0, clocks.object_time];
+        values.extend(self.plain.iter().map(|column| {
+            let [first, base] = [column.first, column.base].map(|number| number.read(block));
+            RawValue::new(first, (base & column.base_mask) | times[column.clock % times.len()])
+        }));
+        for &index in &self.others {
+            values[begin + index] = self.list[index].value(block, clocks);
+        }
+    }
+
+    /// Finds the plain columns.
+    fn find_plain(&mut self) {
+        let plain: Vec<_> = self.list.iter().map(Column::plain).collect();
+        let ends = plain.iter().flatten().flat_map(|column| [column.first, column.base]).map(Shifted::end);
+        self.plain_bytes = ends.max().unwrap_or_default();
+        self.others = (0..plain.len()).filter(|&index| plain[index].is_none()).collect();
+        let unused = Plain { first: Shifted::default(), base: Shifted::default(), base_mask: 0, clock: 0 };
+        self.plain = plain.into_iter().map(|column| column.unwrap_or(unused)).collect();
     }
 
     /// The minimum length of a counter block that contains every column that has a formula.
@@ -166,6 +236,7 @@ impl Columns {
                 ..Counter::new(name, counter_type, time_base)
             });
         }
+        self.find_plain();
         // Keep the description if it is equal: with a new one, samples would not be paired.
         if set != *self.set {
             self.set = Arc::new(set);
@@ -198,6 +269,14 @@ impl Data {
         (self.offset as usize).saturating_add(if self.is_32_bit { 4 } else { 8 })
     }
 
+    /// The 8 bytes that end with the number; `None` if they would begin before the counter block.
+    fn shifted(self) -> Option<Shifted> {
+        Some(match self.is_32_bit {
+            true => Shifted { offset: self.offset.checked_sub(4)?, shift: 32 },
+            false => Shifted { offset: self.offset, shift: 0 },
+        })
+    }
+
     /// Reads the number; `None` if the counter block is too short.
     #[inline]
     fn read(self, block: &[u8]) -> Option<i64> {
@@ -207,6 +286,19 @@ impl Data {
         } else {
             from.first_chunk::<8>().map(|bytes| i64::from_le_bytes(*bytes))
         }
+    }
+}
+
+impl Shifted {
+    fn end(self) -> usize {
+        (self.offset as usize).saturating_add(8)
+    }
+
+    /// Reads the number; 0 if the counter block is too short.
+    #[inline(always)]
+    fn read(self, block: &[u8]) -> i64 {
+        let bytes = block.get(self.offset as usize..).and_then(<[u8]>::first_chunk::<8>);
+        (u64::from_le_bytes(bytes.copied().unwrap_or_default()) >> self.shift) as i64
     }
 }
 
@@ -233,5 +325,54 @@ fn second_of(counter_type: CounterType, base: Option<Data>, clocks: &Clocks) -> 
         (Class::Counter, _, TimeBase::HundredNs) => (Source::SystemTime, HUNDRED_NS),
         (Class::Counter, _, TimeBase::Object) => (Source::ObjectTime, clocks.object_frequency),
         _ => (Source::None, clocks.frequency),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn data() -> impl Strategy<Value = Data> {
+        (prop_oneof![9 => 0..40u32, 1 => any::<u32>()], any::<bool>())
+            .prop_map(|(offset, is_32_bit)| Data { offset, is_32_bit })
+    }
+
+    fn column() -> impl Strategy<Value = Column> {
+        let second = prop_oneof![
+            Just(Source::None),
+            Just(Source::Ticks),
+            Just(Source::SystemTime),
+            Just(Source::ObjectTime),
+            data().prop_map(Source::Base),
+            Just(Source::Missing),
+        ];
+        let first = prop::option::weighted(0.9, data());
+        (first, second, prop::option::weighted(0.2, data())).prop_map(|(first, second, multi)| Column {
+            first,
+            second,
+            multi,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn plain_columns_have_the_values_of_others(
+            list in prop::collection::vec(column(), 1..6),
+            block in prop::collection::vec(any::<u8>(), 0..60),
+        ) {
+            let clocks = Clocks {
+                ticks: -1,
+                system_time: tachograph_counters::civil::FileTime(2),
+                object_time: 3,
+                ..Clocks::default()
+            };
+            let expected: Vec<_> = list.iter().map(|column| column.value(&block, &clocks)).collect();
+            let mut columns = Columns { list, ..Columns::new("", "") };
+            columns.find_plain();
+            let mut found = vec![RawValue::new(7, 7)];
+            columns.read(&block, &clocks, &mut found);
+            prop_assert_eq!(&found[1..], expected);
+        }
     }
 }

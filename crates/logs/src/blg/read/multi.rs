@@ -17,22 +17,41 @@ use crate::blg::raw::utf16_until_nul;
 pub(super) struct MultiDecoder {
     set: Arc<CounterSet>,
     has_parents: bool,
-    /// Offsets and bytes of the previous record's names: if they are the same, so are the instances.
-    name_offsets: Vec<u32>,
-    name_bytes: Vec<u8>,
+    /// The names of the previous record.
+    names: MultiNames,
+}
+
+/// The state that the multi records of an object's counters share.
+#[derive(Default)]
+pub(super) struct ObjectRows {
+    /// The instances found so far.
+    pub(super) table: InstanceTable,
+    /// The names that were decoded last. Usually all counters of a sample have the same names.
+    latest: MultiNames,
+}
+
+/// The names of a record, and the instances decoded from them: if a record has the same names, so are its instances.
+#[derive(Clone, Default)]
+struct MultiNames {
+    offsets: Vec<u32>,
+    bytes: Vec<u8>,
     instances: Instances,
+}
+
+impl MultiNames {
+    /// Whether a record has these names at these offsets.
+    fn match_record(&self, items: &[MultiItem], names: &[u8]) -> bool {
+        // Without an early exit, the offsets are compared several at a time.
+        let offsets = items.iter().zip(&self.offsets);
+        let differences = offsets.fold(0, |bits, (item, offset)| bits | (item.name_offset.get() ^ offset));
+        self.offsets.len() == items.len() && differences == 0 && self.bytes == names
+    }
 }
 
 impl MultiDecoder {
     pub(super) fn new(set: Arc<CounterSet>) -> Self {
         let has_parents = has_parents(set.english_name.as_deref().unwrap_or(&set.name));
-        Self {
-            set,
-            has_parents,
-            name_offsets: Vec::new(),
-            name_bytes: Vec::new(),
-            instances: Instances::default(),
-        }
+        Self { set, has_parents, names: MultiNames::default() }
     }
 
     pub(super) fn set(&self) -> &Arc<CounterSet> {
@@ -41,11 +60,11 @@ impl MultiDecoder {
 
     /// Decodes a record, whose size the caller has checked, into `group`.
     ///
-    /// All counters of an object intern their instances in the same `table`.
+    /// All counters of an object share `rows`.
     pub(super) fn decode(
         &mut self,
         record: &[u8],
-        table: &mut InstanceTable,
+        rows: &mut ObjectRows,
         group: &mut Group,
     ) -> Result<Option<Problem>, Problem> {
         let Ok((head, after)) = MultiHead::read_from_prefix(record) else {
@@ -60,20 +79,24 @@ impl MultiDecoder {
         let status = Status(head.status.get());
         group.status = status;
         group.read_at = FileTime(head.local_time.get());
-        let mut same = self.name_offsets.len() == count && self.name_bytes == names;
-        group.values.extend(items.iter().zip(self.name_offsets.iter().chain(std::iter::repeat(&0))).map(
-            |(item, &offset)| {
-                same &= item.name_offset.get() == offset;
-                RawValue {
-                    first: item.first.get(),
-                    second: item.second.get(),
-                    multi_count: item.multi_count.get(),
-                    status,
+        group.values.extend(items.iter().map(|item| RawValue {
+            first: item.first.get(),
+            second: item.second.get(),
+            multi_count: item.multi_count.get(),
+            status,
+        }));
+        let mut problem = None;
+        if !self.names.match_record(items, names) {
+            if rows.latest.match_record(items, names) {
+                self.names = rows.latest.clone();
+            } else {
+                problem = self.update_instances(record, items, names, &mut rows.table)?;
+                if problem.is_none() {
+                    rows.latest = self.names.clone();
                 }
-            },
-        ));
-        let problem = if same { None } else { self.update_instances(record, items, names, table)? };
-        group.set_rows(&self.instances);
+            }
+        }
+        group.set_rows(&self.names.instances);
         Ok(problem)
     }
 
@@ -86,8 +109,8 @@ impl MultiDecoder {
         table: &mut InstanceTable,
     ) -> Result<Option<Problem>, Problem> {
         // After an error, the next record must not match these names.
-        self.name_offsets.clear();
-        self.instances = Instances::default();
+        self.names.offsets.clear();
+        self.names.instances = Instances::default();
         let first_name = MULTI_HEAD_BYTES + items.len() * MULTI_ITEM_BYTES;
         let mut instances = Vec::with_capacity(items.len());
         let mut numbering = Numbering::new(record.len());
@@ -118,13 +141,13 @@ impl MultiDecoder {
         if problem.is_none() {
             problem = check_padding(record, next_name);
         }
-        self.instances = instances.into();
+        self.names.instances = instances.into();
         // Names with a problem are not cached, so the next record reports the problem again.
         if problem.is_none() {
-            self.name_offsets.extend(items.iter().map(|item| item.name_offset.get()));
+            self.names.offsets.extend(items.iter().map(|item| item.name_offset.get()));
         }
-        self.name_bytes.clear();
-        self.name_bytes.extend_from_slice(names);
+        self.names.bytes.clear();
+        self.names.bytes.extend_from_slice(names);
         Ok(problem)
     }
 }

@@ -11,7 +11,7 @@ use zerocopy::FromBytes;
 
 use super::audit::RecordTime;
 use super::block::{BlockDecoder, Context, Parents};
-use super::multi::MultiDecoder;
+use super::multi::{MultiDecoder, ObjectRows};
 use super::names::Names;
 use crate::Problem;
 use crate::blg::raw::list::{CounterList, Entry, FLAG_BLOCK, FLAG_MULTI};
@@ -25,8 +25,8 @@ const MAX_VALUES: usize = 1 << 22;
 #[derive(Default)]
 pub(super) struct Schema {
     entries: Vec<EntryDecoder>,
-    /// The instances found so far, per machine and object.
-    tables: Vec<InstanceTable>,
+    /// One per machine and object.
+    objects: Vec<ObjectRows>,
     /// The payload of the current counter list.
     list: Vec<u8>,
     /// Whether the counter list is damaged, so that samples have more records than known entries.
@@ -37,8 +37,8 @@ pub(super) struct Schema {
 
 struct EntryDecoder {
     decoder: Decoder,
-    /// Index of the instance table.
-    table: usize,
+    /// Index of its object in [`Schema::objects`].
+    object: usize,
 }
 
 enum Decoder {
@@ -98,7 +98,7 @@ impl Schema {
         }
         self.is_partial = problem.is_some();
         self.list = payload.to_vec();
-        self.tables.clear();
+        self.objects.clear();
         let mut numbers = HashMap::new();
         self.entries = list
             .entries
@@ -107,11 +107,11 @@ impl Schema {
                 let object = entry.object.clone().unwrap_or_default();
                 let machine = entry.machine.clone().unwrap_or_default();
                 let key = (machine.to_lowercase(), object.to_lowercase());
-                let table = *numbers.entry(key).or_insert_with(|| {
-                    self.tables.push(InstanceTable::default());
-                    self.tables.len() - 1
+                let object = *numbers.entry(key).or_insert_with(|| {
+                    self.objects.push(ObjectRows::default());
+                    self.objects.len() - 1
                 });
-                EntryDecoder { decoder: decoder_of(entry, &mut self.tables[table]), table }
+                EntryDecoder { decoder: decoder_of(entry, &mut self.objects[object].table), object }
             })
             .collect();
         (true, problem)
@@ -146,7 +146,7 @@ impl Schema {
             group.clear_values();
             group.read_at = FileTime(0);
             let decoded = if kind == entry.decoder.record_kind() {
-                entry.decode(record, max_values, &mut context, &mut self.tables[entry.table], group)
+                entry.decode(record, max_values, &mut context, &mut self.objects[entry.object], group)
             } else {
                 Err(Problem::new(3, "a record's kind differs from its counter list entry; it is skipped")
                     .found(kind, entry.decoder.record_kind().to_string()))
@@ -186,7 +186,7 @@ impl EntryDecoder {
         record: &[u8],
         max_values: usize,
         context: &mut Context<'_>,
-        table: &mut InstanceTable,
+        rows: &mut ObjectRows,
         group: &mut Group,
     ) -> Result<Option<Problem>, Problem> {
         match &mut self.decoder {
@@ -210,8 +210,8 @@ impl EntryDecoder {
                 });
                 Ok(None)
             }
-            Decoder::Multi(decoder) => decoder.decode(record, table, group),
-            Decoder::Block(decoder) => decoder.decode(record, max_values, context, table, group),
+            Decoder::Multi(decoder) => decoder.decode(record, rows, group),
+            Decoder::Block(decoder) => decoder.decode(record, max_values, context, &mut rows.table, group),
         }
     }
 

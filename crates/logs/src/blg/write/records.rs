@@ -7,8 +7,8 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{CounterSet, Extent, Instances};
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{RawValue, Status};
-use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I64, U32};
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::block::{self, BlockEncoder};
 use crate::blg::raw::record::{
@@ -58,8 +58,8 @@ enum Kind {
 #[derive(Default)]
 struct MultiNames {
     instances: Instances,
-    /// End of each name in `bytes`.
-    ends: Vec<u32>,
+    /// Start of each name in `bytes`, and the end of the last one.
+    starts: Vec<u32>,
     bytes: Vec<u8>,
 }
 
@@ -151,50 +151,50 @@ fn encode_single(group: &Group, column: usize, times: LocalTimes, out: &mut Vec<
 impl MultiNames {
     /// Appends the record of a column.
     fn encode(&self, group: &Group, column: usize, times: LocalTimes, out: &mut Vec<u8>) {
-        let begin = out.len();
-        let (count, failed) = self.encode_rows(group, column, times, out, |_| true);
-        // A multi record has one status for all values. If only some values are errors, omit them, so that the
-        // other values stay valid. If all values are errors, store them with the status of the first one.
+        let count = group.column(column).len();
+        let failed = group.column(column).filter(|raw| raw.status.is_error()).count();
+        // A multi record has one status for all values. If only some values are errors, they are omitted, so that the
+        // others stay valid. If all values are errors, they are stored with the status of the first one.
         if failed > 0 && failed < count {
-            out.truncate(begin);
-            self.encode_rows(group, column, times, out, |raw| raw.status.is_good());
+            self.encode_rows(group, column, times, count - failed, |raw| raw.status.is_good(), out);
+        } else {
+            self.encode_rows(group, column, times, count, |_| true, out);
         }
     }
 
-    /// Appends a record of the values that `filter` accepts. Returns the number of these values, and how many of them
-    /// are errors.
+    /// Appends a record of the `count` values that `filter` accepts.
     fn encode_rows(
         &self,
         group: &Group,
         column: usize,
         times: LocalTimes,
-        out: &mut Vec<u8>,
+        count: usize,
         filter: impl Fn(&RawValue) -> bool,
-    ) -> (usize, usize) {
-        let rows = || group.column(column).enumerate().filter(|(_, raw)| filter(raw));
-        let count = rows().count();
-        let (begin, names_at) = (out.len(), MULTI_HEAD_BYTES + MULTI_ITEM_BYTES * count);
-        out.resize(begin + MULTI_HEAD_BYTES, 0);
+        out: &mut Vec<u8>,
+    ) {
+        let rows = || group.column(column).zip(self.starts.windows(2)).filter(|(raw, _)| filter(raw));
+        let status = rows().next().map(|(raw, _)| raw.status).filter(|status| status.is_error());
+        let begin = out.len();
+        let names_at = MULTI_HEAD_BYTES + MULTI_ITEM_BYTES * count;
+        out.resize(begin + names_at, 0);
         let mut name_offset = names_at as u32 - 8;
-        let (mut failed, mut status) = (0, None);
-        for (row, raw) in rows() {
-            let item = MultiItem {
-                name_offset: U32::new(name_offset),
-                multi_count: U32::new(raw.multi_count),
-                first: I64::new(raw.first),
-                second: I64::new(raw.second),
-            };
-            out.extend_from_slice(item.as_bytes());
-            name_offset += self.name(row).len() as u32;
-            if raw.status.is_error() {
-                failed += 1;
-                status.get_or_insert(raw.status);
+        // Cannot fail: the bytes were added for this number of items.
+        if let Ok(items) = <[MultiItem]>::mut_from_bytes(&mut out[begin + MULTI_HEAD_BYTES..]) {
+            for (item, (raw, name)) in items.iter_mut().zip(rows()) {
+                *item = MultiItem {
+                    name_offset: U32::new(name_offset),
+                    multi_count: U32::new(raw.multi_count),
+                    first: I64::new(raw.first),
+                    second: I64::new(raw.second),
+                };
+                name_offset += name[1] - name[0];
             }
         }
-        if count == self.ends.len() {
+        if count + 1 == self.starts.len() {
             out.extend_from_slice(&self.bytes);
         } else {
-            rows().for_each(|(row, _)| out.extend_from_slice(self.name(row)));
+            let names = rows().map(|(_, name)| &self.bytes[name[0] as usize..name[1] as usize]);
+            names.for_each(|name| out.extend_from_slice(name));
         }
         let size = round_up_8(out.len() - begin);
         out.resize(begin + size, 0);
@@ -207,14 +207,6 @@ impl MultiNames {
             local_time: I64::new(times.of(group).0),
         };
         out[begin..begin + MULTI_HEAD_BYTES].copy_from_slice(head.as_bytes());
-        (count, failed)
-    }
-
-    /// The bytes of a row's name, including NUL.
-    fn name(&self, row: usize) -> &[u8] {
-        let from = row.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |&end| end as usize);
-        let to = self.ends.get(row).map_or(from, |&end| end as usize);
-        &self.bytes[from..to]
     }
 
     fn update_instances(&mut self, instances: &Instances) {
@@ -222,11 +214,12 @@ impl MultiNames {
             return;
         }
         self.instances = Arc::clone(instances);
-        self.ends.clear();
+        self.starts.clear();
         self.bytes.clear();
         for instance in instances.iter() {
+            self.starts.push(self.bytes.len() as u32);
             push_utf16_nul(&mut self.bytes, instance.label());
-            self.ends.push(self.bytes.len() as u32);
         }
+        self.starts.push(self.bytes.len() as u32);
     }
 }

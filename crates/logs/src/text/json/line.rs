@@ -18,7 +18,6 @@ pub(super) struct Column {
 
 /// All paths of a log, with the memory reserved for their columns.
 pub(super) struct KnownPaths {
-    /// Hashes of the paths.
     hashes: HashSet<u64>,
     hasher: RandomState,
     path_bytes: u64,
@@ -148,7 +147,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A value of the line.
 enum JsonValue {
     Number(f64),
     Null,
@@ -202,7 +200,6 @@ impl<'de> Visitor<'de> for LineVisitor<'_, '_> {
     }
 }
 
-/// Parses the object of values.
 struct ValuesSeed<'a, 'b>(&'a mut Row<'b>);
 
 impl<'de> DeserializeSeed<'de> for ValuesSeed<'_, '_> {

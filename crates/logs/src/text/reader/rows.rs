@@ -16,7 +16,6 @@ use super::super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, row_too_lon
 use super::{TextReader, into_io};
 use crate::{Format, LogError, Problem};
 
-/// The way in which a row ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowEnd {
     Line,
