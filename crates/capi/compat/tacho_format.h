@@ -18,7 +18,7 @@
 
 /* ---- Destinations ---- */
 
-/* A file, or a buffer of bytes or of 16-bit units, whose capacity includes the final zero. */
+/* A file, or a buffer of bytes or of 16-bit units, whose capacity includes the terminating NUL. */
 struct tacho_compat_sink {
     FILE *stream;
     char *bytes;

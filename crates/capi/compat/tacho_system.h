@@ -36,7 +36,7 @@ static inline int tacho_compat_can_convert(UINT page, const void *text, int leng
     return 1;
 }
 
-/* A length of -1 means up to and including the final zero. Invalid UTF-8 becomes U+FFFD. */
+/* A length of -1 means up to and including the terminating NUL. Invalid UTF-8 becomes U+FFFD. */
 static inline int MultiByteToWideChar(UINT page, DWORD flags, const char *text, int length, WCHAR *to, int size)
 {
     struct tacho_compat_sink sink;
@@ -93,7 +93,7 @@ extern
 #endif
 int tacho_compat_host(char *name, size_t size) __asm__("gethostname");
 
-/* *size is the capacity on entry, and the length without the final zero on return; the required size if too small. */
+/* *size is the capacity on entry, and the length without the terminating NUL on return; the required size if too small. */
 static inline BOOL GetComputerNameA(char *name, DWORD *size)
 {
     char host[256] = "";
@@ -167,7 +167,7 @@ static inline BOOL FreeLibrary(HMODULE library)
 #define FORMAT_MESSAGE_MAX_WIDTH_MASK 0x000000FF
 
 /*
- * Writes "code 0xC0000BB8" and a line end, as Windows ends its texts; returns the length without the final zero.
+ * Writes "code 0xC0000BB8" and a line end, as Windows ends its texts; returns the length without the terminating NUL.
  * FORMAT_MESSAGE_FROM_STRING is not supported. TachoLastErrorText returns the cause of the library's last error.
  */
 static inline DWORD FormatMessageA(DWORD flags, LPCVOID source, DWORD code, DWORD language, char *to, DWORD size,

@@ -14,7 +14,7 @@
 
 /* ---- Environment ---- */
 
-/* Copies a text with its final zero and returns its length, or the required size if it does not fit. */
+/* Copies a text with its terminating NUL and returns its length, or the required size if it does not fit. */
 static inline DWORD tacho_compat_copy(const char *text, char *buffer, DWORD size)
 {
     const size_t length = strlen(text);

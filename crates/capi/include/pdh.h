@@ -14,8 +14,8 @@
  * - Buffers: the size argument is the capacity on entry and the used size on return. If the buffer is too small,
  *   the function returns PDH_MORE_DATA and the required size, and writes nothing else. A buffer of size 0 may be
  *   null. Sizes of arrays and structures are in bytes, including the texts that they point to, which follow them in
- *   the same buffer. Sizes of texts and lists are in characters, including the final zeros.
- * - A list is a sequence of zero-terminated texts, followed by one more zero.
+ *   the same buffer. Sizes of strings and lists are in characters, including the terminating NULs.
+ * - A list is a sequence of NUL-terminated strings, followed by one more NUL.
  * - If a call fails to create a handle, the handle is null.
  */
 #ifndef TACHO_PDH_H
@@ -49,7 +49,7 @@ typedef LONG PDH_STATUS;
 #define IsWarningSeverity(ErrorCode)       ((((DWORD)(ErrorCode)) >> 30) == 2)
 #define IsErrorSeverity(ErrorCode)         ((((DWORD)(ErrorCode)) >> 30) == 3)
 
-/* Lengths in characters, including the final zero. */
+/* Lengths in characters, including the terminating NUL. */
 #define MAX_COUNTER_PATH        256
 #define PDH_MAX_COUNTER_NAME    1024
 #define PDH_MAX_INSTANCE_NAME   1024
@@ -423,7 +423,7 @@ PDH_FUNCTION PdhSetCounterScaleFactor(PDH_HCOUNTER hCounter, LONG lFactor);
 /* Returns the ticks per second of the counter's clock. */
 PDH_FUNCTION PdhGetCounterTimeBase(PDH_HCOUNTER hCounter, LONGLONG *pTimeBase);
 
-/* ---- Names. Sizes in characters, including the final zeros, unless noted otherwise ---- */
+/* ---- Names. Sizes in characters, including the terminating NULs, unless noted otherwise ---- */
 
 /* Succeeds if this machine, or the data source, has the counter. */
 PDH_FUNCTION PdhValidatePathW(LPCWSTR szFullPathBuffer);

@@ -68,13 +68,13 @@ extern "C" {
 typedef enum PerfRegInfoType {
     PERF_REG_COUNTERSET_STRUCT = 1,       /* PERF_COUNTERSET_REG_INFO, then one PERF_COUNTER_REG_INFO per counter */
     PERF_REG_COUNTER_STRUCT = 2,          /* PERF_COUNTER_REG_INFO of the counter whose id is in requestLangId */
-    PERF_REG_COUNTERSET_NAME_STRING = 3,  /* zero-terminated UTF-16 */
-    PERF_REG_COUNTERSET_HELP_STRING = 4,  /* zero-terminated UTF-16 */
+    PERF_REG_COUNTERSET_NAME_STRING = 3,  /* NUL-terminated UTF-16 */
+    PERF_REG_COUNTERSET_HELP_STRING = 4,  /* NUL-terminated UTF-16 */
     PERF_REG_COUNTER_NAME_STRINGS = 5,    /* PERF_STRING_BUFFER_HEADER with its texts */
     PERF_REG_COUNTER_HELP_STRINGS = 6,    /* PERF_STRING_BUFFER_HEADER with its texts */
-    PERF_REG_PROVIDER_NAME = 7,           /* zero-terminated UTF-16 */
+    PERF_REG_PROVIDER_NAME = 7,           /* NUL-terminated UTF-16 */
     PERF_REG_PROVIDER_GUID = 8,           /* GUID */
-    PERF_REG_COUNTERSET_ENGLISH_NAME = 9, /* zero-terminated UTF-16 */
+    PERF_REG_COUNTERSET_ENGLISH_NAME = 9, /* NUL-terminated UTF-16 */
     PERF_REG_COUNTER_ENGLISH_NAMES = 10   /* PERF_STRING_BUFFER_HEADER with its texts */
 } PerfRegInfoType;
 
@@ -118,7 +118,7 @@ typedef struct _STRING_COUNTER_HEADER {
 typedef struct _PERF_COUNTER_IDENTIFIER {
     GUID CounterSetGuid;
     ULONG Status;     /* out: ERROR_SUCCESS, or why this identifier was not added or deleted */
-    ULONG Size;       /* bytes, including name, final zero and padding: a multiple of 8 */
+    ULONG Size;       /* bytes, including name, terminating NUL and padding: a multiple of 8 */
     ULONG CounterId;  /* or PERF_WILDCARD_COUNTER */
     ULONG InstanceId; /* or 0xFFFFFFFF for any */
     ULONG Index;      /* out: index of its result in the raw data block */
@@ -164,7 +164,7 @@ typedef struct _PERF_MULTI_INSTANCES {
     DWORD dwInstances;
 } PERF_MULTI_INSTANCES, *PPERF_MULTI_INSTANCES;
 
-/* Followed by the zero-terminated name. */
+/* Followed by the NUL-terminated name. */
 typedef struct _PERF_INSTANCE_HEADER {
     ULONG Size; /* bytes, including name and padding */
     ULONG InstanceId;
@@ -265,7 +265,7 @@ typedef struct _PERF_COUNTERSET_INSTANCE {
     ULONG dwSize; /* bytes, including values and name */
     ULONG InstanceId;
     ULONG InstanceNameOffset; /* bytes from the start of this structure */
-    ULONG InstanceNameSize;   /* bytes, including the final zero */
+    ULONG InstanceNameSize;   /* bytes, including the terminating NUL */
 } PERF_COUNTERSET_INSTANCE, *PPERF_COUNTERSET_INSTANCE;
 
 /* The counters and instances that a request to a provider concerns. Followed by the names of machine and instance. */
@@ -376,7 +376,7 @@ DWORD TachoGetLastError(void);
 void TachoSetLastError(DWORD code);
 
 /*
- * Returns the cause of the calling thread's last error, and a remedy, as zero-terminated UTF-8; "" if there was
+ * Returns the cause of the calling thread's last error, and a remedy, as NUL-terminated UTF-8; "" if there was
  * none. Valid until the thread's next error.
  */
 const char *TachoLastErrorText(void);

@@ -193,7 +193,7 @@ int __cdecl TachoTraceOpen(const char *path);
 int __cdecl TachoTraceClose(void);
 
 /*
- * Returns the cause of the calling thread's last error, and a remedy, as zero-terminated UTF-8; "" if there was
+ * Returns the cause of the calling thread's last error, and a remedy, as NUL-terminated UTF-8; "" if there was
  * none. Valid until the thread's next error.
  */
 const char *__cdecl TachoLastErrorText(void);

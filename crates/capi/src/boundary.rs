@@ -21,8 +21,8 @@ impl HandleKind for Instance {
     const FUNCTIONS: [&'static str; 2] = ["CpiInit", "CpiTerminate"];
 }
 
-/// The failure for a handle that cannot be used.
-fn bad_handle(error: HandleError) -> Failure {
+/// The failure of a call with an invalid handle.
+fn handle_failure(error: HandleError) -> Failure {
     let code = match error {
         HandleError::Null => return Failure::null("handle"),
         HandleError::Exhausted => Code::PU_ERROR_INSUFFICIENT_RESOURCES,
@@ -35,15 +35,15 @@ fn bad_handle(error: HandleError) -> Failure {
 }
 
 fn instance(handle: *mut c_void) -> Result<Arc<Instance>, Failure> {
-    HANDLES.find(handle).map_err(bad_handle)
+    HANDLES.find(handle).map_err(handle_failure)
 }
 
 /// Decodes a label; invalid UTF-8 is replaced.
 ///
 /// # Safety
 ///
-/// `label` is null or a zero-terminated string that does not change during the call.
-unsafe fn text_of<'a>(label: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
+/// `label` is null or a NUL-terminated string that does not change during the call.
+unsafe fn decode_label<'a>(label: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
     // SAFETY: by the condition of this function.
     (!label.is_null()).then(|| unsafe { CStr::from_ptr(label) }.to_string_lossy())
 }
@@ -62,8 +62,8 @@ unsafe fn write_data(
         if cd.is_null() {
             return Err(Failure::null("cd"));
         }
-        let (got, result) = get()?;
-        data = got;
+        let (address, result) = get()?;
+        data = address;
         result
     });
     if !cd.is_null() {
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn CpiInit(mode: u32, handle: *mut *mut c_void) -> c_int {
         if handle.is_null() {
             return Err(Failure::null("handle"));
         }
-        created = HANDLES.add(Instance::new(mode)?).map_err(bad_handle)?;
+        created = HANDLES.add(Instance::new(mode)?).map_err(handle_failure)?;
         Ok(())
     });
     if !handle.is_null() {
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn CpiInit(mode: u32, handle: *mut *mut c_void) -> c_int {
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiTerminate(handle: *mut c_void) -> c_int {
-    call(|| HANDLES.remove::<Instance>(handle).map(drop).map_err(bad_handle))
+    call(|| HANDLES.remove::<Instance>(handle).map(drop).map_err(handle_failure))
 }
 
 /// Starts a new interval.
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn CpiGet(handle: *mut c_void, cd: *mut *const CpiDataBloc
 ///
 /// # Safety
 ///
-/// `cd` is null or has room for a pointer; `label` is null or a zero-terminated string.
+/// `cd` is null or has room for a pointer; `label` is null or a NUL-terminated string.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiGetAndTrace(
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn CpiGetAndTrace(
         let minor = minor_of(minor_code)?;
         let flags = mode_of(flags)?;
         // SAFETY: by the condition of this function.
-        let label = unsafe { text_of(label) };
+        let label = unsafe { decode_label(label) };
         Ok(instance.get_and_trace(minor, flags, label.as_deref()))
     };
     // SAFETY: by the condition of this function.
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn CpiGetAndTrace(
 ///
 /// # Safety
 ///
-/// `label` is null or a zero-terminated string.
+/// `label` is null or a NUL-terminated string.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiSetTraceHookId(
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn CpiSetTraceHookId(
         let instance = instance(handle)?;
         let minor = minor_of(minor_code)?;
         // SAFETY: by the condition of this function.
-        let label = unsafe { text_of(label) };
+        let label = unsafe { decode_label(label) };
         instance.set_trace_hook(minor, label.as_deref())
     })
 }
@@ -183,7 +183,7 @@ pub extern "C" fn IsCpiSupported() -> c_int {
     call_or(|_| 0, || is_supported().map(|()| 1))
 }
 
-/// The name of a return code.
+/// The name of a return code, or a sentence if the code is unknown.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn RcToString(rc: c_int) -> *const c_char {
@@ -204,7 +204,7 @@ pub extern "C" fn PiGetActiveProcessorCount() -> c_int {
     environment::processors_online()
 }
 
-/// The clock of intervals and of the trace, in ticks.
+/// The current time of the clock that intervals and traces use, in ticks.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ReadCycles() -> u64 {
@@ -215,7 +215,7 @@ pub extern "C" fn ReadCycles() -> u64 {
 ///
 /// # Safety
 ///
-/// `path` is null or a zero-terminated string.
+/// `path` is null or a NUL-terminated string.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn TachoTraceOpen(path: *const c_char) -> c_int {
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn TachoTraceOpen(path: *const c_char) -> c_int {
         if path.is_null() {
             return Err(Failure::null("path"));
         }
-        // SAFETY: not null, so it is zero-terminated, by the condition of this function.
+        // SAFETY: not null, so it is NUL-terminated, by the condition of this function.
         let path = unsafe { CStr::from_ptr(path) };
         trace_file::open(Path::new(OsStr::from_bytes(path.to_bytes())))
     })
@@ -236,7 +236,7 @@ pub extern "C" fn TachoTraceClose() -> c_int {
     call(trace_file::close)
 }
 
-/// The text of the calling thread's last error.
+/// The message of the calling thread's last error.
 // SAFETY: as at `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoLastErrorText() -> *const c_char {

@@ -56,7 +56,7 @@ impl Code {
     }
 }
 
-/// The code of each kind of error.
+/// Maps each kind of error to its code.
 impl From<ErrorKind> for Code {
     fn from(kind: ErrorKind) -> Self {
         match kind {
@@ -76,7 +76,7 @@ impl From<ErrorKind> for Code {
             ErrorKind::TraceFull => Self::PU_ERROR_BUFFER_FULL,
             ErrorKind::HookTooLong => Self::PU_ERROR_HOOK_TOO_LONG,
             ErrorKind::TraceFile => Self::PU_ERR_FILE_ERROR,
-            // `Refused` (EINVAL), `System`, and future kinds: the text has the cause.
+            // `Refused` (EINVAL), `System`, and future kinds: the message has the cause.
             _ => Self::PU_FAILURE,
         }
     }

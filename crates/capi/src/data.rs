@@ -65,7 +65,7 @@ impl CpiDataBlock {
             return Err(Failure::new(
                 Code::PU_ERROR_INSUFFICIENT_BUFFER,
                 format!(
-                    "This machine has processors up to number {}, and CPI_DATA has room for {MAX_CPUS} \
+                    "This machine has processors up to number {}, but CPI_DATA has room for only {MAX_CPUS} \
                      (MAX_CPUS): use 'tacho cpi', which has no such limit.",
                     count - 1
                 ),
@@ -73,24 +73,25 @@ impl CpiDataBlock {
         }
         let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
         let has_processors = mode.has_processors();
-        let before = usize::try_from(self.num_cpus).unwrap_or(MAX_CPUS).min(MAX_CPUS);
+        let previous_count = usize::try_from(self.num_cpus).unwrap_or(MAX_CPUS).min(MAX_CPUS);
         self.num_cpus = i32::try_from(count).expect("at most MAX_CPUS");
         self.tid = measured.tid;
         self.elapsed_cycles = measured.elapsed_cycles;
         // The values of processors that have disappeared since the last call become 0 again.
-        for index in 0..count.max(before) {
-            let processor = measured.processors.get(index).filter(|is| is.state != ProcessorState::Offline);
-            let of = processor.map(|processor| &processor.measured);
-            self.raw_cpi[index] = of.map_or(0.0, |of| or_nan(of.cpi()));
-            let of = of.filter(|_| measured.is_scaled);
-            self.scaled_cpi[index] = of.map_or(0.0, |of| or_nan(of.cpi_scaled()));
-            self.cpu_busy[index] = of.map_or(0.0, |of| or_nan(of.busy_percent()));
+        for index in 0..count.max(previous_count) {
+            let processor =
+                measured.processors.get(index).filter(|found| found.state != ProcessorState::Offline);
+            let raw = processor.map(|processor| &processor.measured);
+            self.raw_cpi[index] = raw.map_or(0.0, |values| or_nan(values.cpi()));
+            let scaled = raw.filter(|_| measured.is_scaled);
+            self.scaled_cpi[index] = scaled.map_or(0.0, |values| or_nan(values.cpi_scaled()));
+            self.cpu_busy[index] = scaled.map_or(0.0, |values| or_nan(values.busy_percent()));
         }
-        let of = has_processors.then_some(&measured.system);
-        self.raw_sys_cpi = of.map_or(0.0, |of| or_nan(of.cpi()));
-        let of = of.filter(|_| measured.is_scaled);
-        self.scaled_sys_cpi = of.map_or(0.0, |of| or_nan(of.cpi_scaled()));
-        self.sys_busy = of.map_or(0.0, |of| or_nan(of.busy_percent()));
+        let raw = has_processors.then_some(&measured.system);
+        self.raw_sys_cpi = raw.map_or(0.0, |values| or_nan(values.cpi()));
+        let scaled = raw.filter(|_| measured.is_scaled);
+        self.scaled_sys_cpi = scaled.map_or(0.0, |values| or_nan(values.cpi_scaled()));
+        self.sys_busy = scaled.map_or(0.0, |values| or_nan(values.busy_percent()));
         self.thread_cpi = match (&measured.thread, mode.has(Mode::ON_THREAD)) {
             (Some(thread), _) => or_nan(thread.cpi()),
             (None, true) => f64::NAN,
@@ -118,6 +119,7 @@ mod tests {
         Measured { instructions, cycles, cycles_scaled, busy_ticks, elapsed_ticks, ..Measured::default() }
     }
 
+    /// Two measured processors of three; the second one is offline.
     fn two_of_three() -> CpiData {
         let on = |measured| ProcessorData { state: ProcessorState::Measured, measured };
         CpiData {
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_in_the_members_that_c_reads() {
+    fn values_are_copied_to_the_members_of_the_block() {
         let mut block = CpiDataBlock::boxed();
         block.fill(&two_of_three(), Mode::RAW | Mode::SCALED | Mode::ON_THREAD).expect("a CPI");
         assert_eq!((block.num_cpus, block.tid, block.elapsed_cycles), (3, 4242, 1_000_000));

@@ -1,39 +1,38 @@
-//! Calls of the C library: processors, the environment, the exit of the program.
+//! Calls to the C library: the number of processors, the environment, a handler for the exit of the program.
 
-#![allow(unsafe_code, reason = "calls of the C library")]
+#![allow(unsafe_code, reason = "calls to the C library")]
 
 use std::ffi::{CStr, OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Once;
 
-/// The number of online processors.
 pub(crate) fn processors_online() -> c_int {
     // SAFETY: sysconf takes an integer, and does not access our memory.
     let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    // If the number is unknown (-1), there is at least the processor that runs this.
+    // -1 means that the number is unknown; at least the processor that executes this code is online.
     c_int::try_from(count).unwrap_or(c_int::MAX).max(1)
 }
 
-/// The file that `TACHO_CPI_TRACE` names. Ignored in a program that runs with more rights than its caller
-/// (set-user-ID), since the caller could make it create files where only the program may.
+/// The file that `TACHO_CPI_TRACE` names. The variable is ignored in a program that runs with more rights than its caller
+/// (set-user-ID): otherwise the caller could make it create files in places where only the program may.
 pub(crate) fn trace_path() -> Option<PathBuf> {
     // SAFETY: getauxval takes an integer, and does not access our memory.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return None;
     }
-    // SAFETY: the name is zero-terminated. As in any C program, no thread may change the environment while another one
+    // SAFETY: the name is NUL-terminated. As in any C program, no thread may change the environment while another one
     // reads it. The variable is read once, by the first CpiInit.
     let value = unsafe { libc::getenv(c"TACHO_CPI_TRACE".as_ptr()) };
     if value.is_null() {
         return None;
     }
-    // SAFETY: not null, so it is a zero-terminated value, which is valid while the environment does not change.
+    // SAFETY: not null, so it is a NUL-terminated value, which is valid while the environment does not change.
     let value = unsafe { CStr::from_ptr(value) };
     (!value.is_empty()).then(|| insert_process_id(value.to_bytes(), std::process::id()))
 }
 
-/// Replaces `%p` by the process id: child processes inherit the variable, and each creates its own file.
+/// Replaces `%p` by the process id, so that child processes, which inherit the variable, create files of their own.
 fn insert_process_id(value: &[u8], process_id: u32) -> PathBuf {
     let mut path = Vec::with_capacity(value.len());
     let mut rest = value;
@@ -51,8 +50,8 @@ fn insert_process_id(value: &[u8], process_id: u32) -> PathBuf {
 pub(crate) fn at_exit(body: extern "C" fn()) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: a function without captures lives as long as the library, and the C library calls it before it unloads
-        // the library. If registration fails, only the end time of a trace is missing.
+        // SAFETY: `body` is code of this library, and the C library calls it before it unloads this library. If registration
+        // fails, only the end time of a trace is missing.
         let _ = unsafe { libc::atexit(body) };
     });
 }

@@ -1,4 +1,4 @@
-//! The return code of a failed call, and the text of a thread's last failure.
+//! The return code of a failed call, and the message of each thread's last failure.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use tachograph_cpi::Error;
 
 use crate::code::Code;
 
-/// A return code with a sentence: the cause and a remedy.
+/// A return code, and a message with the cause and a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -21,7 +21,6 @@ impl Failure {
         Self { code, text: text.into() }
     }
 
-    /// An argument is a null pointer.
     pub(crate) fn null(argument: &str) -> Self {
         Self::new(Code::PU_ERR_NULL_PTR, format!("The argument {argument} is a null pointer."))
     }
@@ -34,13 +33,13 @@ impl From<Error> for Failure {
 }
 
 thread_local! {
-    /// The text of the last failure, zero-terminated.
+    /// The message of the last failure, NUL-terminated.
     static LAST_TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Stores the text of a failure for the calling thread.
+/// Stores the message of a failure for the calling thread.
 fn store(text: &str) {
-    // While a thread ends, its text may be destroyed already.
+    // While a thread ends, its thread-local variables may have been destroyed already.
     let _ = LAST_TEXT.try_with(|last| {
         let mut last = last.borrow_mut();
         last.clear();
@@ -49,7 +48,7 @@ fn store(text: &str) {
     });
 }
 
-/// The text of this thread's last failure, or "". Valid until the thread's next failure.
+/// The message of this thread's last failure, or "". The pointer is valid until the thread's next failure.
 pub(crate) fn last_text() -> *const c_char {
     LAST_TEXT
         .try_with(|last| {
@@ -59,8 +58,8 @@ pub(crate) fn last_text() -> *const c_char {
         .unwrap_or(c"".as_ptr())
 }
 
-/// Runs the body of a call. On a failure or panic, stores its text for the thread and returns `failed(code)`.
-pub(crate) fn call_or<T>(failed: impl FnOnce(Code) -> T, body: impl FnOnce() -> Result<T, Failure>) -> T {
+/// Runs the body of a call. On a failure or panic, stores the message for the thread and returns `on_failure(code)`.
+pub(crate) fn call_or<T>(on_failure: impl FnOnce(Code) -> T, body: impl FnOnce() -> Result<T, Failure>) -> T {
     // State that a panic could leave inconsistent is protected by locks, which the panic poisons: see `instance.rs`.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => return value,
@@ -78,7 +77,7 @@ pub(crate) fn call_or<T>(failed: impl FnOnce(Code) -> T, body: impl FnOnce() -> 
         }
     };
     store(&failure.text);
-    failed(failure.code)
+    on_failure(failure.code)
 }
 
 /// Runs the body of a call that returns a code.
@@ -93,13 +92,13 @@ mod tests {
     fn text() -> String {
         LAST_TEXT.with(|last| {
             let last = last.borrow();
-            let text = CStr::from_bytes_with_nul(&last).expect("ended by a zero byte");
+            let text = CStr::from_bytes_with_nul(&last).expect("terminated by NUL");
             text.to_str().expect("UTF-8").to_owned()
         })
     }
 
     #[test]
-    fn a_panic_becomes_a_code_and_a_text() {
+    fn a_panic_becomes_a_code_and_a_message() {
         assert_eq!(call(|| panic!("lost {} sheep", 2)), -200);
         assert_eq!(
             text(),
@@ -119,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn success_leaves_the_text_and_zero_bytes_do_not_truncate_it() {
+    fn success_keeps_the_message_and_nul_bytes_are_removed() {
         assert_eq!(call(|| Err(Failure::new(Code::PU_FAILURE, "a\0b"))), -1);
         assert_eq!(call(|| Ok(())), 0);
         assert_eq!(text(), "ab");
     }
 
     #[test]
-    fn each_thread_has_its_own_text() {
+    fn each_thread_has_its_own_message() {
         assert_eq!(call(|| Err(Failure::null("handle"))), -3);
         std::thread::spawn(|| {
             assert!(LAST_TEXT.with(|last| last.borrow().is_empty()));

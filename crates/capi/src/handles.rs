@@ -12,13 +12,12 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tachograph_counters::IgnorePoison;
 
-/// The handles of the process.
 pub(crate) static HANDLES: Handles = Handles::new();
 
 /// The first handle. Smaller numbers are not used, since programs may pass them by mistake.
-const FIRST: usize = 4096;
+const FIRST_HANDLE: usize = 4096;
 
-/// Distance between handles. Bits 0 and 1 stay clear, since bit 0 marks the events of compat/tacho_event.h.
+/// The difference of consecutive handles. Bits 0 and 1 are clear, because bit 0 marks the events of compat/tacho_event.h.
 const STEP: usize = 4;
 
 /// The type of the object that a handle refers to.
@@ -39,14 +38,14 @@ pub(crate) enum HandleError {
     Closed,
     /// The handle was never issued.
     Unknown,
-    /// The handle is of another kind, which this text names.
+    /// The handle is of another kind; contains its [`NAME`](HandleKind::NAME).
     OtherKind(&'static str),
     /// All handle numbers are used up.
     Exhausted,
 }
 
 impl HandleError {
-    /// A sentence for a call that expects a handle of kind `K`.
+    /// The message for a function that expects a handle of kind `K`.
     pub(crate) fn describe<K: HandleKind>(self) -> String {
         let ([open, close], expected) = (K::FUNCTIONS, K::NAME);
         match self {
@@ -63,13 +62,12 @@ impl HandleError {
     }
 }
 
-/// The objects of all open handles.
 pub(crate) struct Handles {
     table: RwLock<Table>,
 }
 
 struct Table {
-    /// The next number.
+    /// The number of the next handle.
     next: usize,
     entries: BTreeMap<usize, Entry>,
 }
@@ -81,7 +79,6 @@ struct Entry {
 }
 
 impl Entry {
-    /// The object, if it is of this kind.
     fn object<K: HandleKind>(&self) -> Result<Arc<K>, HandleError> {
         Arc::clone(&self.object).downcast().map_err(|_| HandleError::OtherKind(self.kind))
     }
@@ -92,7 +89,7 @@ impl Table {
         match self.entries.get(&number) {
             Some(entry) => entry.object(),
             None if number == 0 => Err(HandleError::Null),
-            None if (FIRST..self.next).contains(&number) && number.is_multiple_of(STEP) => {
+            None if (FIRST_HANDLE..self.next).contains(&number) && number.is_multiple_of(STEP) => {
                 Err(HandleError::Closed)
             }
             None => Err(HandleError::Unknown),
@@ -102,10 +99,10 @@ impl Table {
 
 impl Handles {
     const fn new() -> Self {
-        Self { table: RwLock::new(Table { next: FIRST, entries: BTreeMap::new() }) }
+        Self { table: RwLock::new(Table { next: FIRST_HANDLE, entries: BTreeMap::new() }) }
     }
 
-    // A panic cannot leave the table inconsistent: each change is one call of the map.
+    // A panic cannot leave the table inconsistent, because each change is a single call to the map.
     fn read(&self) -> RwLockReadGuard<'_, Table> {
         self.table.read().ignore_poison()
     }
@@ -114,7 +111,6 @@ impl Handles {
         self.table.write().ignore_poison()
     }
 
-    /// Creates a handle for an object.
     pub(crate) fn add<K: HandleKind>(&self, object: K) -> Result<*mut c_void, HandleError> {
         let mut table = self.write();
         let number = table.next;
@@ -185,23 +181,23 @@ mod tests {
         assert_eq!(text(&handles, without_provenance_mut(second.addr() + 1)), Err(HandleError::Unknown));
         let fourth = handles.add("4").expect("a handle");
         for handle in [first, second, third, fourth] {
-            let is_plain = handle.addr() >= FIRST && handle.addr().is_multiple_of(STEP);
+            let is_plain = handle.addr() >= FIRST_HANDLE && handle.addr().is_multiple_of(STEP);
             assert!(is_plain, "no handle looks like an event");
         }
-        assert!(![first, second, third].contains(&fourth), "no handle is given out twice");
+        assert!(![first, second, third].contains(&fourth), "no handle is issued twice");
     }
 
     #[test]
     fn a_handle_of_another_kind_is_an_error_and_stays_open() {
         let handles = Handles::new();
-        let of_text = handles.add("text").expect("a handle");
+        let text_handle = handles.add("text").expect("a handle");
         assert!(handles.has_any::<&'static str>() && !handles.has_any::<u64>());
         let number = handles.add(7_u64).expect("a handle");
-        assert_ne!(of_text, number, "all kinds share one range of numbers");
+        assert_ne!(text_handle, number, "all kinds share one range of numbers");
         let other = HandleError::OtherKind("a test's text");
-        assert_eq!(handles.find::<u64>(of_text), Err(other));
-        assert_eq!(handles.remove::<u64>(of_text), Err(other));
-        assert_eq!(text(&handles, of_text), Ok("text"));
+        assert_eq!(handles.find::<u64>(text_handle), Err(other));
+        assert_eq!(handles.remove::<u64>(text_handle), Err(other));
+        assert_eq!(text(&handles, text_handle), Ok("text"));
         assert_eq!(
             other.describe::<u64>(),
             "The handle is a test's text: pass a test's number, which OpenNumber returns."

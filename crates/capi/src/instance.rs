@@ -18,7 +18,7 @@ pub(crate) struct Instance {
 #[derive(Debug)]
 struct State {
     cpi: Cpi,
-    /// On the heap, since the program keeps its address.
+    /// Boxed, because the program keeps its address.
     data: Box<CpiDataBlock>,
 }
 
@@ -41,7 +41,6 @@ fn measure<T>(mode: Mode, new: impl Fn(Mode) -> Result<T, Error>) -> Result<T, E
     }
 }
 
-/// Decodes a mode.
 pub(crate) fn mode_of(bits: u32) -> Result<Mode, Failure> {
     Mode::from_bits(bits).ok_or_else(|| {
         Failure::new(
@@ -55,7 +54,6 @@ pub(crate) fn mode_of(bits: u32) -> Result<Mode, Failure> {
     })
 }
 
-/// Decodes the minor code of hooks.
 pub(crate) fn minor_of(minor_code: i32) -> Result<u8, Failure> {
     u8::try_from(minor_code).map_err(|_| {
         Failure::new(
@@ -127,20 +125,20 @@ impl Instance {
         };
         let State { cpi, data } = &mut *state;
         let error = get(cpi).err();
-        if error.as_ref().is_some_and(|error| !is_after_measuring(error.kind())) {
+        if error.as_ref().is_some_and(|error| !has_data_despite(error.kind())) {
             return (None, error.map_or(Ok(()), |error| Err(error.into())));
         }
         let filled = data.fill(cpi.last(), cpi.mode());
-        let is_whole =
+        let is_filled =
             filled.as_ref().err().is_none_or(|failure| failure.code == Code::PU_ERROR_INVALID_CPI_DATA);
         // An error of the measurement takes precedence, since it has the cause.
         let result = error.map_or(filled, |error| Err(error.into()));
-        (is_whole.then_some(&raw const **data), result)
+        (is_filled.then_some(&raw const **data), result)
     }
 }
 
-/// Whether a failed call has data nevertheless: the counters never ran, or tracing failed.
-fn is_after_measuring(kind: ErrorKind) -> bool {
+/// Whether a failed call has data nevertheless, because the counters never ran or only tracing failed.
+fn has_data_despite(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::NeverRan
@@ -165,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn minor_codes_are_0_to_255() {
+    fn minor_codes_other_than_0_to_255_are_rejected() {
         assert_eq!(minor_of(0), Ok(0));
         assert_eq!(minor_of(255), Ok(255));
         for minor in [-1, 256, i32::MIN, i32::MAX] {
@@ -175,18 +173,18 @@ mod tests {
 
     #[test]
     fn the_thread_is_measured_alone_if_processors_may_not_be_counted() {
-        let measured = |mode: Mode, kind: ErrorKind| {
+        let measure_without_processors = |mode: Mode, kind: ErrorKind| {
             measure(mode, |mode| if mode.has_processors() { Err(Error::new(kind, "no")) } else { Ok(mode) })
         };
         for kind in [ErrorKind::AccessDenied, ErrorKind::Blocked] {
-            assert_eq!(measured(Mode::ON_THREAD, kind), Ok(Mode::ON_THREAD));
+            assert_eq!(measure_without_processors(Mode::ON_THREAD, kind), Ok(Mode::ON_THREAD));
             let traced = Mode::ON_THREAD | Mode::TRACE_SUMMARY;
-            assert_eq!(measured(traced, kind), Ok(traced));
+            assert_eq!(measure_without_processors(traced, kind), Ok(traced));
             for requested in [Mode::default(), Mode::RAW, Mode::SCALED] {
                 for thread in [Mode::default(), Mode::ON_THREAD] {
                     if requested | thread != Mode::ON_THREAD {
                         assert_eq!(
-                            measured(requested | thread, kind),
+                            measure_without_processors(requested | thread, kind),
                             Err(Error::new(kind, "no")),
                             "{requested:?} {thread:?}"
                         );
@@ -194,14 +192,14 @@ mod tests {
                 }
             }
         }
-        let other = measured(Mode::ON_THREAD, ErrorKind::TooManyFiles);
+        let other = measure_without_processors(Mode::ON_THREAD, ErrorKind::TooManyFiles);
         assert_eq!(other.expect_err("no fallback").kind(), ErrorKind::TooManyFiles);
         assert_eq!(measure(Mode::ON_THREAD, Ok), Ok(Mode::ON_THREAD | Mode::RAW));
     }
 
     #[test]
     fn instances_can_be_used_by_any_thread() {
-        fn any_thread<T: Send + Sync>() {}
-        any_thread::<Instance>();
+        fn assert_send_and_sync<T: Send + Sync>() {}
+        assert_send_and_sync::<Instance>();
     }
 }

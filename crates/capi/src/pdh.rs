@@ -1,6 +1,6 @@
 //! The functions of pdh.h: counters by path, of this machine and of logs.
 //!
-//! [`tachograph_pdh`] does the work. This module handles texts of 16-bit characters and of bytes ([`character`]),
+//! [`tachograph_pdh`] does the work. This module handles strings of 16-bit characters and of bytes ([`character`]),
 //! buffers with their sizes ([`block`]), structures in Windows' layout ([`structures`]) and handles ([`objects`]).
 //! `boundary.rs` contains the `unsafe` code, `boundary_exports.rs` the exported symbols.
 
@@ -23,7 +23,7 @@ use tachograph_pdh::{PdhStatus, Result};
 use crate::code::Code;
 use crate::failure::{Failure, call_or};
 
-/// Windows' `ERROR_INTERNAL_ERROR`: a bug in the library, whose text is stored for the thread.
+/// Windows' `ERROR_INTERNAL_ERROR`: a bug in the library. A message is stored for the thread.
 const ERROR_INTERNAL_ERROR: u32 = 1359;
 
 /// Runs the body of a function, and returns its status.
@@ -31,15 +31,15 @@ fn call(body: impl FnOnce() -> Result<()>) -> i32 {
     call_with(|status| status.0.cast_signed(), body)
 }
 
-/// Like [`call`], for another result type: `result` converts the status to it.
-fn call_with<T>(result: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Result<()>) -> T {
+/// Like [`call`], for another result type: `from_status` converts the status to it.
+fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Result<()>) -> T {
     let failed = Cell::new(PdhStatus(ERROR_INTERNAL_ERROR));
     call_or(
-        |_| result(failed.get()),
+        |_| from_status(failed.get()),
         || match body() {
-            Ok(()) => Ok(result(PdhStatus::SUCCESS)),
-            // A buffer that is too small is part of the protocol of sizes, not an error.
-            Err(PdhStatus::MORE_DATA) => Ok(result(PdhStatus::MORE_DATA)),
+            Ok(()) => Ok(from_status(PdhStatus::SUCCESS)),
+            // A buffer that is too small is not an error: callers query the required size in this way.
+            Err(PdhStatus::MORE_DATA) => Ok(from_status(PdhStatus::MORE_DATA)),
             Err(status) => {
                 failed.set(status);
                 Err(Failure::new(Code::PU_FAILURE, status.to_string()))

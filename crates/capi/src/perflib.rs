@@ -1,7 +1,7 @@
 //! The functions of perflib.h: counter sets of this machine and of its programs, for consumers and for providers.
 //!
 //! [`tachograph_perflib`] and [`tachograph_publish`] do the work. This module handles Windows' error codes, buffer
-//! sizes, texts and handles. Only `boundary.rs`, `provider_boundary.rs` and `memory.rs` contain `unsafe`.
+//! sizes, strings and handles. Only `boundary.rs`, `provider_boundary.rs` and `memory.rs` contain `unsafe`.
 
 mod api_error;
 mod boundary;

@@ -15,23 +15,23 @@ use crate::failure::{Failure, call};
 struct TraceState {
     open: Option<Arc<Trace>>,
     /// Whether the environment variable was read, or the program opened a trace.
-    is_decided: bool,
+    is_determined: bool,
     /// The process to which this state belongs; 0 before the first use.
     process_id: u32,
 }
 
-static STATE: Mutex<TraceState> = Mutex::new(TraceState { open: None, is_decided: false, process_id: 0 });
+static STATE: Mutex<TraceState> = Mutex::new(TraceState { open: None, is_determined: false, process_id: 0 });
 
 /// The process whose trace is closed at its exit; 0 for none.
 static CLOSES_AT_EXIT: AtomicU32 = AtomicU32::new(0);
 
 fn state() -> MutexGuard<'static, TraceState> {
-    // A panic while a trace is created leaves the state unchanged.
+    // If creating a trace panics, the state is unchanged, so a poisoned lock can be ignored.
     let mut state = STATE.lock().ignore_poison();
     let process_id = std::process::id();
     if state.process_id != process_id {
-        // A forked child has a trace of its own; the parent's continues without it.
-        *state = TraceState { open: None, is_decided: false, process_id };
+        // A forked child does not write to its parent's trace; it may open one of its own.
+        *state = TraceState { open: None, is_determined: false, process_id };
     }
     state
 }
@@ -39,22 +39,21 @@ fn state() -> MutexGuard<'static, TraceState> {
 impl TraceState {
     fn create(&mut self, path: &Path) -> Result<(), Failure> {
         self.open = Some(Arc::new(Trace::create(path)?));
-        self.is_decided = true;
+        self.is_determined = true;
         CLOSES_AT_EXIT.store(self.process_id, Ordering::Relaxed);
         environment::at_exit(close_at_exit);
         Ok(())
     }
 }
 
-/// The open trace.
 pub(crate) fn current() -> Option<Arc<Trace>> {
     state().open.clone()
 }
 
-/// Opens the trace that `TACHO_CPI_TRACE` names, unless this was done before or the program has opened one itself.
+/// Opens the trace that `TACHO_CPI_TRACE` names, unless an earlier call did so or the program has opened a trace itself.
 pub(crate) fn open_from_environment() -> Result<(), Failure> {
     let mut state = state();
-    if state.is_decided {
+    if state.is_determined {
         return Ok(());
     }
     match environment::trace_path() {
@@ -64,13 +63,12 @@ pub(crate) fn open_from_environment() -> Result<(), Failure> {
             ..failure
         }),
         None => {
-            state.is_decided = true;
+            state.is_determined = true;
             Ok(())
         }
     }
 }
 
-/// Opens the trace file of this process.
 pub(crate) fn open(path: &Path) -> Result<(), Failure> {
     let mut state = state();
     if state.open.is_some() {
@@ -83,9 +81,9 @@ pub(crate) fn open(path: &Path) -> Result<(), Failure> {
     state.create(path)
 }
 
-/// Closes the trace. Then all its hooks are in the file.
+/// Closes the trace, after writing all its hooks to the file.
 pub(crate) fn close() -> Result<(), Failure> {
-    // Released before closing: a slow disk must not block `current`.
+    // The state is unlocked before the trace is closed, so that a slow disk does not block `current`.
     let trace = state().open.take();
     let Some(trace) = trace else {
         return Err(Failure::new(Code::PU_ERROR_NO_BUFFER, "No trace is open: call TachoTraceOpen first."));
@@ -93,7 +91,7 @@ pub(crate) fn close() -> Result<(), Failure> {
     Ok(trace.close()?)
 }
 
-/// Closes a trace that the program has not closed, to write its end time.
+/// Called at exit: closes a trace that the program has left open, to write its end time.
 extern "C" fn close_at_exit() {
     // A forked child without a trace of its own has nothing to close, and may have inherited a lock that is held.
     if CLOSES_AT_EXIT.load(Ordering::Relaxed) != std::process::id() {

@@ -22,7 +22,6 @@ mod tables_tests;
 use sums::{NoCounts, ProcessorSums, Totals};
 use table::{CORE_CPI, CORE_CYCLES, CPI, CPI_WHILE_BUSY, INSTRUCTIONS, PROCESSOR_CPI, RUNNING, SHOWN};
 
-/// The tables of this module's sets.
 const TABLES: &[&SetTable] = &[&PROCESSOR_CPI];
 
 /// The provider of `Processor CPI` on this machine.
@@ -78,7 +77,6 @@ struct ProcessorCpi {
     reasons: Reasons,
 }
 
-/// The state of the counters.
 #[derive(Debug)]
 enum Counting {
     /// Not open; the next collection tries to open them.
@@ -173,7 +171,6 @@ impl ProcessorCpi {
         }
     }
 
-    /// Updates the list of online processors.
     fn update_online(&mut self) -> Result<(), Failure> {
         self.online.clear();
         match self.counting {

@@ -13,7 +13,6 @@ pub(crate) struct Event {
     pub(crate) excluded: Excluded,
     /// Also count threads and processes that the counted ones start.
     pub(crate) inherit: bool,
-    /// Start counting at an exec.
     pub(crate) from_exec: bool,
 }
 

@@ -15,13 +15,11 @@ use crate::event::{Event, Target};
 use crate::kernel::{CoreUnit, GROUP_WORDS, Kernel, Times};
 use crate::user_read::UserPage;
 
-/// The id of every thread.
 const THREAD: u32 = 4242;
 
 /// The number of the last file of a counter, over all fake machines of the process.
 static LAST_FILE: AtomicU64 = AtomicU64::new(0);
 
-/// A fake machine.
 #[derive(Debug)]
 pub(crate) struct FakeMachine(Mutex<State>, AtomicU8);
 
@@ -48,13 +46,10 @@ pub(crate) struct State {
     pub(crate) thread_unit: Option<u32>,
     /// If set, busy time is accounted for this processor only.
     pub(crate) accounts_busy_of: Option<u32>,
-    /// Offset of the clock.
     pub(crate) clock_offset: i64,
     /// An event that this processor lacks.
     pub(crate) refused_on: Option<(&'static str, u32)>,
-    /// Number of sleeps.
     pub(crate) slept: u32,
-    /// Number of group readings.
     pub(crate) readings: u64,
     counters: BTreeMap<RawFd, Counter>,
     order: u64,
@@ -67,7 +62,6 @@ struct Counter {
     /// The number in the name of its file.
     file: u64,
     leader: Option<RawFd>,
-    /// Order of opening.
     order: u64,
     /// Whether the counter counts; false once its processor was offline.
     is_on: bool,
@@ -145,14 +139,12 @@ impl State {
         }
     }
 
-    /// Takes a processor back online.
     #[cfg(test)]
     pub(crate) fn set_online(&mut self, number: u32) {
         self.online.push(number);
         self.online.sort_unstable();
     }
 
-    /// Number of open counters.
     #[cfg(test)]
     pub(crate) fn open_counters(&self) -> usize {
         self.counters.len()
@@ -179,7 +171,6 @@ impl State {
         counter.quarters * per_step / 4
     }
 
-    /// Advances time by steps.
     pub(crate) fn advance(&mut self, steps: u64) {
         self.step += steps;
         let (thread_unit, running_quarters) = (self.thread_unit, self.running_quarters);

@@ -75,7 +75,6 @@ struct Buffers {
     lost: Vec<(u32, u32)>,
 }
 
-/// The contents of the next hooks.
 #[derive(Debug, Default)]
 struct Hook {
     minor: u8,

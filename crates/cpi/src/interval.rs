@@ -6,7 +6,6 @@ use crate::data::{Counts, CpiData, Measured, ProcessorData, ProcessorState};
 use crate::group::{RawReading, Reading};
 use crate::processors::{InIdle, ProcessorReading};
 
-/// A reading of everything.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     /// The clock, read closest to the region.
@@ -89,7 +88,6 @@ pub(crate) fn measure(
     }
 }
 
-/// The source of shares of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BusyTime {
     /// A counter that halts with the processor, relative to the clock.

@@ -17,7 +17,6 @@ use crate::event::{Event, Target};
 use crate::perf_event;
 use crate::user_read::{self, UserPage};
 
-/// A machine with its kernel.
 pub(crate) trait Kernel: Debug + Send + Sync {
     /// Opens a counter: a member of the leader's group, or without a leader, a new group, which
     /// [`enable`](Self::enable) starts.
@@ -52,10 +51,8 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// [`InIdle`]: crate::processors::InIdle
     fn in_idle(&self) -> &AtomicU8;
 
-    /// A monotonic clock.
     fn now(&self) -> Duration;
 
-    /// Sleeps.
     fn sleep(&self, time: Duration);
 
     /// The online processors, in ascending order.
@@ -64,7 +61,6 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// Busy and total time of each online processor.
     fn times(&self, into: &mut Vec<Times>) -> Result<(), String>;
 
-    /// The id of the calling thread.
     fn thread(&self) -> u32;
 
     /// The units that count cycles and instructions; several if there are several kinds of cores.
@@ -82,7 +78,6 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// Whether this is a virtual machine; `false` if unknown.
     fn is_virtual(&self) -> bool;
 
-    /// The limit of open files.
     fn file_limit(&self) -> Option<u64>;
 }
 
@@ -92,7 +87,6 @@ pub(crate) const GROUP_WORDS: usize = 6;
 /// Limit for processor ids: higher than any Linux supports.
 const MAX_PROCESSORS: u32 = 65_536;
 
-/// Times of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Times {
     pub(crate) processor: u32,
@@ -112,7 +106,6 @@ pub(crate) struct CoreUnit {
     pub(crate) processors: Vec<u32>,
 }
 
-/// The running kernel.
 #[derive(Debug)]
 pub(crate) struct Linux {
     roots: Roots,

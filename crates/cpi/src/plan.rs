@@ -33,7 +33,6 @@ impl Plans {
         Self { units, events, tsc, unhalted }
     }
 
-    /// The number of files per processor.
     pub(crate) fn files_each(&self) -> usize {
         if self.unhalted.is_empty() { 2 } else { 3 }
     }

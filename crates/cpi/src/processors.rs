@@ -15,7 +15,6 @@ use crate::kernel::{GROUP_WORDS, Kernel, clock_ticks};
 use crate::plan::Plans;
 use crate::{Error, ErrorKind};
 
-/// The counters of all processors.
 #[derive(Debug)]
 pub(crate) struct Processors {
     kernel: Arc<dyn Kernel>,
@@ -42,7 +41,6 @@ struct Slot {
     has_unhalted: bool,
 }
 
-/// A reading of the counters of one processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct ProcessorReading {
     /// The opening of the counters that were read; 0 if there are none.
@@ -62,7 +60,6 @@ pub(crate) struct ProcessorReading {
 }
 
 impl ProcessorReading {
-    /// The counts.
     pub(crate) fn counts(&self) -> Reading {
         Reading::of_words(&self.words)
     }

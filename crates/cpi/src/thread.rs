@@ -15,7 +15,6 @@ use crate::kernel::Kernel;
 use crate::plan::Plans;
 use crate::user_read::generation;
 
-/// The counters of a thread, one group per kind of core.
 #[derive(Debug)]
 pub(crate) struct ThreadCounters {
     kernel: Arc<dyn Kernel>,
@@ -85,7 +84,6 @@ impl ThreadCounters {
         })
     }
 
-    /// Reads the counts.
     #[inline(always)]
     pub(crate) fn read(&self, into: &mut RawReading) -> Result<(), ReadFailure> {
         match self.groups.as_slice() {
@@ -104,7 +102,6 @@ impl ThreadCounters {
         THREAD_ID.get() == self.owner && self.generation == generation()
     }
 
-    /// Evaluates a reading.
     pub(crate) fn evaluate(&self, raw: &RawReading) -> Reading {
         match (raw, self.groups.as_slice()) {
             (RawReading::Sum(reading), _) => *reading,

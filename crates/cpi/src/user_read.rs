@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// The mapped page of a counter.
 #[derive(Debug)]
 pub(crate) struct UserPage {
     page: NonNull<Page>,

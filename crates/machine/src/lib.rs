@@ -52,7 +52,7 @@ impl std::error::Error for MachineError {}
 ///
 /// # Errors
 ///
-/// When two of the machine's own sets have the same name or GUID.
+/// If two of the machine's own sets have the same name or GUID.
 pub fn registry() -> Result<Registry, MachineError> {
     Ok(Sources::of_this_machine()?.registry(None))
 }
@@ -78,7 +78,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// When two of the machine's own sets have the same name or GUID.
+    /// If two of the machine's own sets have the same name or GUID.
     pub fn of_this_machine() -> Result<Self, MachineError> {
         let mut sources = Sources::of_this_machine()?;
         let current = Arc::new(sources.registry(None));
@@ -94,7 +94,7 @@ impl Machine {
         Arc::clone(&self.state().current)
     }
 
-    /// The registry with the current sets; the same object as before if they have not changed.
+    /// The registry with the current sets; the same `Arc` as before if they have not changed.
     pub fn refresh(&self) -> Arc<Registry> {
         let mut state = self.state();
         let state = &mut *state;
@@ -106,7 +106,7 @@ impl Machine {
     }
 }
 
-/// The sources of counter sets.
+/// Everything that supplies counter sets on this machine.
 #[derive(Debug)]
 struct Sources {
     /// The machine's own sets, which never change.
@@ -118,7 +118,7 @@ struct Sources {
     mmv_notices: Vec<Notice>,
 }
 
-/// Folders that are re-read when their files have changed.
+/// Folders whose files are re-read when they have changed.
 #[derive(Debug)]
 struct WatchedFolders {
     folders: Vec<PathBuf>,
@@ -131,9 +131,9 @@ impl WatchedFolders {
         Self { folders, kind, stamps: None }
     }
 
-    /// Whether files may have changed since the last call.
+    /// Whether files may have changed since the last call; `true` for the first call.
     fn has_changed(&mut self) -> bool {
-        let now = Stamps::of(&self.folders, self.kind);
+        let now = Stamps::read(&self.folders, self.kind);
         let has_changed = self.stamps.as_ref() != Some(&now) || now.is_fresh();
         self.stamps = Some(now);
         has_changed
@@ -183,18 +183,18 @@ impl Sources {
         registry
     }
 
-    /// Adds the sets of the MMV files.
     fn add_mmv(&mut self, registry: &mut Registry, before: Option<&Registry>) {
         if let Some(before) = before
             && !self.mmv.has_changed()
         {
-            let own = self.own.counter_sets().count();
-            let known: Vec<_> = before.counter_sets().skip(own).cloned().collect();
+            let own_count = self.own.counter_sets().count();
+            let known: Vec<_> = before.counter_sets().skip(own_count).cloned().collect();
             for info in &known {
                 registry.share_from(before, info);
             }
             return;
         }
+        // Remember the state of the files before they are read.
         self.mmv.has_changed();
         let found = {
             let is_taken = |name: &str, guid| {

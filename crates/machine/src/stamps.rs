@@ -15,23 +15,25 @@ const MAX_FILES: usize = 4096;
 /// The size of the header of an MMV file, which includes the generations (docs/mmv.md).
 const HEADER_BYTES: usize = 40;
 
-/// How changes to a file are detected.
+/// By which of its properties a change of a file is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StampKind {
     /// By the time of the file's last change (ctime).
     Times,
-    /// By the header of an MMV file, whose generation changes with the file's descriptions. The file's times are no
-    /// use, because they also change with the values, when the kernel writes the mapped file back.
+    /// By the header of an MMV file, whose generation changes with the file's descriptions. The file's times
+    /// are unsuitable: they also change when the kernel writes changed values of a mapped file back.
     MmvHeader,
 }
 
-/// The files in some folders, and the state of each file.
+/// The state of the files in some folders. If two of these differ, a file was added, removed or changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stamps {
     folders: Vec<Vec<Stamp>>,
+    /// The latest modification time of all files; not read for MMV files.
     newest: Option<SystemTime>,
 }
 
+/// The state of a file.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stamp {
     name: OsString,
@@ -43,15 +45,16 @@ struct Stamp {
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FileState {
+    /// The time of the last change (ctime): seconds and nanoseconds.
     Changed(i64, i64),
     /// The file's header; `None` if it cannot be read.
     Header(Option<[u8; HEADER_BYTES]>),
 }
 
 impl Stamps {
-    pub(crate) fn of(folders: &[PathBuf], kind: StampKind) -> Self {
+    pub(crate) fn read(folders: &[PathBuf], kind: StampKind) -> Self {
         let mut newest = None;
-        let folders = folders.iter().map(|folder| stamps_of(folder, kind, &mut newest)).collect();
+        let folders = folders.iter().map(|folder| read_folder(folder, kind, &mut newest)).collect();
         Self { folders, newest }
     }
 
@@ -62,13 +65,13 @@ impl Stamps {
     }
 }
 
-fn stamps_of(folder: &Path, kind: StampKind, newest: &mut Option<SystemTime>) -> Vec<Stamp> {
+fn read_folder(folder: &Path, kind: StampKind, newest: &mut Option<SystemTime>) -> Vec<Stamp> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut stamps: Vec<_> = entries
         .flatten()
         .take(MAX_FILES)
         .filter_map(|entry| {
-            // Does not follow links.
+            // This does not follow symbolic links.
             let metadata = entry.metadata().ok()?;
             let state = match kind {
                 StampKind::Times => {
@@ -76,7 +79,7 @@ fn stamps_of(folder: &Path, kind: StampKind, newest: &mut Option<SystemTime>) ->
                     FileState::Changed(metadata.ctime(), metadata.ctime_nsec())
                 }
                 StampKind::MmvHeader => {
-                    FileState::Header(metadata.is_file().then(|| header_of(&entry.path())).flatten())
+                    FileState::Header(metadata.is_file().then(|| read_header(&entry.path())).flatten())
                 }
             };
             Some(Stamp {
@@ -93,8 +96,8 @@ fn stamps_of(folder: &Path, kind: StampKind, newest: &mut Option<SystemTime>) ->
 }
 
 /// The first bytes of a file, padded with zeros. (A `Stamp` also has the file's size.)
-fn header_of(path: &Path) -> Option<[u8; HEADER_BYTES]> {
-    // Do not wait for pipes or follow links.
+fn read_header(path: &Path) -> Option<[u8; HEADER_BYTES]> {
+    // Do not wait for a writer of a pipe; do not follow symbolic links.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file = File::from(open(path, flags, Mode::empty()).ok()?);
     let mut header = Vec::with_capacity(HEADER_BYTES);
@@ -114,7 +117,7 @@ mod tests {
         for kind in [StampKind::Times, StampKind::MmvHeader] {
             let folder = tempfile::tempdir().expect("a folder");
             let folders = [folder.path().to_owned()];
-            let stamps = || Stamps::of(&folders, kind);
+            let stamps = || Stamps::read(&folders, kind);
             let empty = stamps();
             assert_eq!(empty, stamps());
             let file = folder.path().join("a");
@@ -126,8 +129,8 @@ mod tests {
             assert_ne!(stamps(), one);
             std::fs::remove_file(&file).expect("it is gone");
             assert_eq!(stamps(), empty);
-            let nowhere = |folder: &str| Stamps::of(&[folder.into()], kind);
-            assert_eq!(nowhere("/no/such/folder"), nowhere("/none"));
+            let missing = |folder: &str| Stamps::read(&[folder.into()], kind);
+            assert_eq!(missing("/no/such/folder"), missing("/none"));
         }
     }
 
@@ -135,7 +138,7 @@ mod tests {
     fn values_of_an_mmv_file_do_not_change_its_stamp() {
         let folder = tempfile::tempdir().expect("a folder");
         let folders = [folder.path().to_owned()];
-        let stamps = || Stamps::of(&folders, StampKind::MmvHeader);
+        let stamps = || Stamps::read(&folders, StampKind::MmvHeader);
         let path = folder.path().join("shop");
         let file = File::create(&path).expect("a file");
         let begin = stamps();
@@ -149,19 +152,19 @@ mod tests {
         let torn = stamps();
         header[16..24].copy_from_slice(&7_u64.to_ne_bytes());
         write(&header, 0);
-        let whole = stamps();
-        assert!(begin != torn && torn != whole);
-        let times = Stamps::of(&folders, StampKind::Times);
+        let complete = stamps();
+        assert!(begin != torn && torn != complete);
+        let times = Stamps::read(&folders, StampKind::Times);
         // A value is written: the header stays the same, but the kernel's write-back changes the times.
         write(&[1; 8], 100);
         file.set_modified(SystemTime::UNIX_EPOCH).expect("set");
-        assert_eq!(stamps(), whole);
-        assert_ne!(Stamps::of(&folders, StampKind::Times), times);
+        assert_eq!(stamps(), complete);
+        assert_ne!(Stamps::read(&folders, StampKind::Times), times);
         // The same file rewritten with the same size.
         header[8..24].copy_from_slice(&[8; 16]);
         write(&header, 0);
         let rewritten = stamps();
-        assert_ne!(rewritten, whole);
+        assert_ne!(rewritten, complete);
         // Replaced by a file with the same bytes.
         let copy = folder.path().join("copy");
         std::fs::copy(&path, &copy).expect("copied");
@@ -178,7 +181,7 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         let mut bytes = [0; HEADER_BYTES];
         bytes[..3].copy_from_slice(b"MMV");
-        assert_eq!(header_of(&file), Some(bytes));
-        assert_eq!((header_of(&link), header_of(folder.path())), (None, None));
+        assert_eq!(read_header(&file), Some(bytes));
+        assert_eq!((read_header(&link), read_header(folder.path())), (None, None));
     }
 }

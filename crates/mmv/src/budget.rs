@@ -1,9 +1,9 @@
-//! The memory that all files may take together.
+//! The memory budget that all files share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The maximum number of bytes for all files of one call to `providers`.
+/// The maximum memory of all files of one call to `providers`, in bytes.
 pub(super) const MAX_BYTES: u64 = 256 << 20;
 
 /// The number of bytes that can still be reserved.
@@ -22,7 +22,7 @@ impl Budget {
         Self(Arc::new(AtomicU64::new(bytes)))
     }
 
-    /// Reserves bytes; `None` if fewer are left.
+    /// Reserves this number of bytes; `None` if fewer are left.
     pub(super) fn reserve(&self, bytes: u64) -> Option<Reservation> {
         self.0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes))

@@ -3,22 +3,22 @@
 use super::error::LayoutError;
 use super::raw::{Bytes, HEADER_BYTES};
 
-/// The first 40 bytes, which change whenever the file's description changes.
+/// The header's bytes, which change whenever the file's description changes.
 pub(super) type HeaderBytes = [u8; HEADER_BYTES as usize];
 
-/// The values are valid only while the process is running.
+/// Flag: the values are valid only while the process that wrote the file is running.
 const FLAG_PROCESS: u32 = 2;
-/// A value with all bits set, or a NaN, marks a missing value.
+/// Flag: a value with all bits set, or a NaN, is a missing value.
 const FLAG_SENTINEL: u32 = 4;
 
-/// The decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) version: Version,
     pub(super) generation: u64,
     pub(super) sections: u32,
-    pub(super) is_sentinel: bool,
-    /// The values are valid only while this process is running.
+    /// Whether a value with all bits set, or a NaN, is a missing value.
+    pub(super) has_sentinels: bool,
+    /// The process that must be running for the values to be valid, if any.
     pub(super) process: Option<i32>,
     /// The process that wrote the file, if it recorded its id.
     pub(super) writer: i32,
@@ -89,7 +89,7 @@ impl Header {
             version,
             generation: first,
             sections: sections.unsigned_abs(),
-            is_sentinel: flags & FLAG_SENTINEL != 0,
+            has_sentinels: flags & FLAG_SENTINEL != 0,
             process: needs_process.then_some(writer),
             writer,
         })

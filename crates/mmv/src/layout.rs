@@ -25,13 +25,11 @@ pub(super) struct Layout {
     pub(super) indoms: Vec<Indom>,
     pub(super) instances: Vec<Instance>,
     pub(super) metrics: Vec<Metric>,
-    /// The values section.
     pub(super) values: Section,
     /// The metric and instance of each value.
     pub(super) owners: Vec<Owner>,
 }
 
-/// An instance domain.
 #[derive(Clone, Debug)]
 pub(super) struct Indom {
     pub(super) serial: u32,
@@ -65,7 +63,7 @@ pub(super) struct Owner {
     pub(super) instance: Option<u32>,
 }
 
-/// Consecutive entries of one kind.
+/// A section: consecutive entries of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
     pub(super) offset: u64,
@@ -101,7 +99,7 @@ struct Sections {
 }
 
 impl Layout {
-    /// Reads a whole file.
+    /// Parses a complete file.
     pub(super) fn parse(bytes: Bytes<'_>) -> Result<Self, ReadError> {
         let header = Header::parse(bytes)?;
         let sections = sections(bytes, &header)?;
@@ -167,7 +165,7 @@ fn sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutError> 
             _ => return Err(LayoutError::number(at, "kind of a section", kind, "1 to 6")),
         };
         if section.is_some() {
-            return Err(LayoutError::number(at, "kind of a section", kind, "each kind once"));
+            return Err(LayoutError::number(at, "kind of a section", kind, "each kind at most once"));
         }
         let found = bytes.i32(at + 4, "number of entries")?;
         let count = u32::try_from(found).ok().filter(|&count| count <= max);
@@ -212,20 +210,20 @@ fn indoms(bytes: Bytes<'_>, section: Section, instances: Section) -> Result<Vec<
     match serials.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => {
             let (serial, at) = pair[1];
-            Err(LayoutError::number(at, "serial of an instance domain", serial, "a different one for each"))
+            Err(LayoutError::number(at, "serial of an instance domain", serial, "a unique serial"))
         }
         None => Ok(indoms),
     }
 }
 
-/// Checks that each instance names the domain that contains it.
+/// Checks that each instance in a domain refers back to this domain.
 fn check_members(
     bytes: Bytes<'_>,
     indoms: &[Indom],
     indom_section: Section,
     instance_section: Section,
 ) -> Result<(), LayoutError> {
-    // An instance names only one domain, so this also finds domains that share an instance.
+    // An instance refers to one domain only, so this also finds domains that share an instance.
     for (indom, indom_offset) in indoms.iter().zip(indom_section.offsets()) {
         let (start, count) = (indom.instances.start as usize, indom.instances.len());
         for at in instance_section.offsets().skip(start).take(count) {
@@ -286,7 +284,7 @@ fn metrics(
     section.offsets().map(metric).collect()
 }
 
-/// A name, which is stored in the record itself (version 1) or in a string that the record points to.
+/// The name in the field at offset `at`: the field contains the name (version 1) or the offset of a string.
 fn name_at<'a>(
     bytes: Bytes<'a>,
     version: Version,
@@ -294,19 +292,20 @@ fn name_at<'a>(
     field: &'static str,
 ) -> Result<&'a [u8], LayoutError> {
     if version == Version::One {
-        return bytes.text(at, NAME_BYTES, field);
+        return bytes.string(at, NAME_BYTES, field);
     }
     match bytes.u64(at, field)? {
         0 => Err(LayoutError::number(at, field, 0, "the offset of a string")),
-        offset => bytes.text(offset, STRING_BYTES, field),
+        offset => bytes.string(offset, STRING_BYTES, field),
     }
 }
 
-/// The help text of a metric or an instance domain. `at` holds the offsets of a short and a long text; 0 means none.
+/// The help text of a metric or an instance domain. The offsets of a short and a long text are stored at offset `at`; 0 means
+/// no text.
 fn help_at(bytes: Bytes<'_>, at: u64) -> Result<String, LayoutError> {
     let text = |at| match bytes.u64(at, "offset of a help text")? {
         0 => Ok(&[][..]),
-        offset => bytes.text(offset, STRING_BYTES, "help text"),
+        offset => bytes.string(offset, STRING_BYTES, "help text"),
     };
     Ok(help(text(at)?, text(at + 8)?))
 }

@@ -5,8 +5,8 @@
 //! instance domain become `mmv NAME SERIAL`. `docs/mmv.md` describes how metrics become counters.
 //!
 //! The files are untrusted. They are read with `pread` and not mapped: if a mapped file shrinks, reading the mapping
-//! kills the process (SIGBUS). A file may have up to 8 MiB, 4,096 metrics, 1,024 instance domains, 65,536 instances
-//! and 2^20 cells. All files together may take up to 256 MiB.
+//! kills the process (SIGBUS). Limits of a file: 8 MiB, 4,096 metrics, 1,024 instance domains, 65,536 instances and
+//! 2^20 values. All files together may take up to 256 MiB of memory.
 //!
 //! Source: mmv(5), PMAPI(3); mmv_stats.h, mmv_dev.h and pmapi.h of PCP 6.0.3.
 
@@ -53,10 +53,10 @@ pub use problem::Problem;
 /// PCP's folder on Debian and most other systems.
 const PCP_FOLDER: &str = "/var/lib/pcp/tmp/mmv";
 
-/// The maximum number of files read in a folder.
+/// The maximum number of directory entries that are read per folder.
 const MAX_FILES: usize = 4096;
 
-/// The maximum number of problems kept.
+/// The maximum number of problems that are stored; further ones are counted.
 const MAX_PROBLEMS: usize = 1000;
 
 /// The counter sets of MMV files, and the problems found in the files.
@@ -64,7 +64,7 @@ const MAX_PROBLEMS: usize = 1000;
 pub struct MmvSets {
     /// A provider for each counter set, in the order of the folders and the files' names.
     pub providers: Vec<Box<dyn Provider>>,
-    /// Files and metrics that are skipped, with their causes; at most a thousand.
+    /// The first thousand files and metrics that were skipped, with the causes.
     pub problems: Vec<Problem>,
     /// The number of further problems, which are not in `problems`.
     pub more_problems: usize,
@@ -83,15 +83,15 @@ impl MmvSets {
 /// The folders of MMV files: those listed in `TACHO_MMV_DIR` (separated by `:`; an empty value means none), or by
 /// default PCP's own folder and `$PCP_TMP_DIR/mmv`.
 pub fn default_folders() -> Vec<PathBuf> {
-    folders_of(std::env::var_os("TACHO_MMV_DIR"), std::env::var_os("PCP_TMP_DIR"))
+    folders_from(std::env::var_os("TACHO_MMV_DIR"), std::env::var_os("PCP_TMP_DIR"))
 }
 
-fn folders_of(configured: Option<OsString>, pcp_tmp: Option<OsString>) -> Vec<PathBuf> {
-    let is_folder = |folder: &PathBuf| !folder.as_os_str().is_empty();
+fn folders_from(configured: Option<OsString>, pcp_tmp: Option<OsString>) -> Vec<PathBuf> {
+    let is_named = |folder: &PathBuf| !folder.as_os_str().is_empty();
     match configured {
-        Some(folders) => std::env::split_paths(&folders).filter(is_folder).collect(),
+        Some(folders) => std::env::split_paths(&folders).filter(is_named).collect(),
         None => {
-            let other = pcp_tmp.map(PathBuf::from).filter(is_folder).map(|folder| folder.join("mmv"));
+            let other = pcp_tmp.map(PathBuf::from).filter(is_named).map(|folder| folder.join("mmv"));
             std::iter::once(PathBuf::from(PCP_FOLDER)).chain(other).collect()
         }
     }
@@ -122,8 +122,8 @@ pub fn providers(folders: &[PathBuf], is_taken: &dyn Fn(&str, Guid) -> bool) -> 
     let (mut seen, mut names) = (HashSet::new(), HashSet::new());
     for folder in folders {
         // Read a folder once, even if it is listed under two paths.
-        let Ok(real) = folder.canonicalize() else { continue };
-        if !seen.insert(real) {
+        let Ok(canonical) = folder.canonicalize() else { continue };
+        if !seen.insert(canonical) {
             continue;
         }
         for path in files(folder, &mut found) {
@@ -179,8 +179,8 @@ fn add_file(
         Ok(None) => return,
         Err(cause) => return found.report(path, cause),
     };
-    for part in skipped {
-        found.report(path, part);
+    for item in skipped {
+        found.report(path, item);
     }
     let sets = file.sets();
     let shared = SharedReading::new(file);
@@ -198,9 +198,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_configured_or_those_of_pcp() {
+    fn folders_are_the_configured_ones_or_those_of_pcp() {
         let folders = |configured: Option<&str>, pcp_tmp: Option<&str>| {
-            let folders = folders_of(configured.map(OsString::from), pcp_tmp.map(OsString::from));
+            let folders = folders_from(configured.map(OsString::from), pcp_tmp.map(OsString::from));
             folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(folders(None, None), [PCP_FOLDER]);

@@ -11,18 +11,18 @@ use super::raw::RawRecord;
 use super::value::Value;
 use super::watched_file::WatchedFile;
 
-/// One counter set of a file.
 pub(super) struct MmvSet {
     info: Arc<CounterSetInfo>,
     serial: Option<u32>,
     file: SharedReading<WatchedFile>,
-    /// The last value of `WatchedFile::loads` at which this set was searched for, and the set's index, if found.
+    /// The value of `WatchedFile::loads` when this set was last searched for in the file, and the index that was found.
     found: Option<(u64, Option<usize>)>,
+    /// Returned while the file describes other counters for this set.
     changed: Failure,
     reasons: Reasons,
 }
 
-/// The reasons for missing values, allocated once.
+/// Why a value is invalid, as reported for a counter. The strings are allocated once.
 pub(super) struct Reasons {
     too_large: Arc<str>,
     not_finite: Arc<str>,
@@ -33,10 +33,10 @@ pub(super) struct Reasons {
 impl Reasons {
     pub(super) fn new() -> Self {
         Self {
-            too_large: "it does not fit a signed 64-bit number".into(),
-            not_finite: "it is not a finite number".into(),
-            bad_start: "the elapsed time in progress began before 1970".into(),
-            no_value: "it is outside the values section".into(),
+            too_large: "the value does not fit in a signed 64-bit integer".into(),
+            not_finite: "the value is not a finite number".into(),
+            bad_start: "the interval in progress began before 1970".into(),
+            no_value: "the value is outside the values section".into(),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Provider for MmvSet {
     }
 }
 
-/// Whether the counters have the same meaning; help texts may differ.
+/// Whether two sets have the same counters, apart from help texts.
 fn has_same_counters(a: &CounterSetInfo, b: &CounterSetInfo) -> bool {
     let same = |(a, b): (&CounterInfo, &CounterInfo)| {
         (a.id, &a.name, a.counter_type, &a.unit, a.base_id)
@@ -92,12 +92,11 @@ fn has_same_counters(a: &CounterSetInfo, b: &CounterSetInfo) -> bool {
     a.counters.len() == b.counters.len() && a.counters.iter().zip(&b.counters).all(same)
 }
 
-/// Adds the rows of a set.
 pub(super) fn fill(set: &SetPlan, plan: &Plan, values: &[u8], rows: &mut Rows, reasons: &Reasons) {
-    let at = rows.timestamps();
-    let all = rows.wants_all_instances();
+    let timestamps = rows.timestamps();
+    let wants_all = rows.wants_all_instances();
     for (instance, records) in set.instances.iter().zip(set.records.chunks(set.fields.len().max(1))) {
-        if !all && !rows.wants_instance(instance.full_name(), instance.id()) {
+        if !wants_all && !rows.wants_instance(instance.full_name(), instance.id()) {
             continue;
         }
         let mut row = rows.push(instance);
@@ -113,7 +112,7 @@ pub(super) fn fill(set: &SetPlan, plan: &Plan, values: &[u8], rows: &mut Rows, r
                 row.fail(field.id, &reasons.no_value);
                 continue;
             };
-            match field.mapping.value(record, plan.is_sentinel, &at) {
+            match field.mapping.value(record, plan.has_sentinels, &timestamps) {
                 Value::Number(number) => row.set(field.id, number.cast_unsigned()),
                 Value::WithBase(number, base) => {
                     row.set_with_base(field.id, number.cast_unsigned(), base.cast_unsigned());

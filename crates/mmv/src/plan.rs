@@ -20,12 +20,11 @@ use super::value::{Class, Mapping, MappingError};
 /// The maximum number of cells (instances times counters) in all sets of a file.
 pub(super) const MAX_CELLS: usize = 1 << 20;
 
-/// Marks a cell without a value.
+/// In [`SetPlan::records`], marks a cell without a value.
 pub(super) const NO_RECORD: u32 = u32::MAX;
 
-/// Describes the file that is being converted.
+/// The file that is being converted.
 pub(super) struct Origin<'a> {
-    /// The file's name.
     pub(super) name: &'a str,
     /// The file's path, for help texts.
     pub(super) source: &'a str,
@@ -35,13 +34,13 @@ pub(super) struct Origin<'a> {
     pub(super) identity: u64,
 }
 
-/// The sets of a file.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) sets: Vec<SetPlan>,
     pub(super) values: Section,
-    pub(super) is_sentinel: bool,
-    /// The values are valid only while this process is running.
+    /// Whether special values mark missing values; see [`Header`](super::header::Header).
+    pub(super) has_sentinels: bool,
+    /// The process that must be running for the values to be valid, if any.
     pub(super) process: Option<i32>,
 }
 
@@ -53,11 +52,10 @@ pub(super) struct SetPlan {
     pub(super) info: Arc<CounterSetInfo>,
     pub(super) fields: Vec<Field>,
     pub(super) instances: Vec<Arc<InstanceKey>>,
-    /// The index of each cell's value, or [`NO_RECORD`]. A row per instance, a column per field.
+    /// For each cell, the index of its value in the values section, or [`NO_RECORD`]. A row per instance, a column per field.
     pub(super) records: Vec<u32>,
 }
 
-/// A counter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub(super) id: u32,
@@ -74,7 +72,7 @@ pub(super) enum Skipped {
     Unnamed {
         item: u32,
     },
-    /// Another metric has the same item number or name.
+    /// A metric with the item number or name of an earlier metric.
     Repeated {
         name: String,
         item: u32,
@@ -84,7 +82,7 @@ pub(super) enum Skipped {
         cells: usize,
     },
     Invalid(RegistrationError),
-    /// The number of values whose metric and instance already have a value.
+    /// Values of cells that already have a value; their number.
     RepeatedValues(usize),
 }
 
@@ -139,7 +137,8 @@ pub(super) fn plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Skipped>)
     }
     assign_values(layout, &columns, &mut sets, &mut skipped);
     let header = &layout.header;
-    let plan = Plan { sets, values: layout.values, is_sentinel: header.is_sentinel, process: header.process };
+    let plan =
+        Plan { sets, values: layout.values, has_sentinels: header.has_sentinels, process: header.process };
     (plan, skipped)
 }
 
@@ -230,7 +229,6 @@ fn describe(
     Some((SetPlan { serial, info: Arc::new(info), fields, instances, records: Vec::new() }, indexes))
 }
 
-/// The ids and names of a set's counters.
 #[derive(Default)]
 struct Names {
     ids: HashSet<u32>,
@@ -252,7 +250,7 @@ fn counter(
     if names.names.contains(&fold_case(&name)) {
         name = format!("{name} [{}]", metric.item);
     }
-    // The largest id is reserved: it means all counters.
+    // The largest id is reserved: in queries, it means all counters.
     if metric.item == u32::MAX || names.ids.contains(&metric.item) || names.names.contains(&fold_case(&name))
     {
         return Err(Skipped::Repeated { name: metric.name.clone(), item: metric.item });
@@ -312,13 +310,12 @@ fn set_name(file: &str, serial: Option<u32>) -> String {
     }
 }
 
-/// The GUID of a counter set of this name.
 fn guid(name: &str) -> Guid {
     let sets = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"urn:tachograph:counter-sets");
     Guid::from_u128(Uuid::new_v5(&sets, name.as_bytes()).as_u128())
 }
 
-/// An identity that no other instance of the same name ever has. Never 0.
+/// An identity that differs from that of every other instance with the same name. Never 0.
 fn identity(file: u64, index: u32) -> u64 {
     let mut hasher = DefaultHasher::new();
     (file, index).hash(&mut hasher);

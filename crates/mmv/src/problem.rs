@@ -25,11 +25,11 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cause {
     System(Errno),
-    /// A link, a pipe or a device instead of a regular file.
+    /// The kind of a file that is not a regular one, with an article.
     NotRegular(&'static str),
     TooLong(u64),
     TooShort(u64),
-    /// All files together would take too much memory.
+    /// The memory budget of all files is exhausted.
     OutOfBudget,
     Shrunk,
     Torn(u64, u64),
@@ -73,7 +73,7 @@ impl fmt::Display for Cause {
                 let text = std::io::Error::from(*error).to_string();
                 f.write_str(text.split(" (os error").next().unwrap_or_default())
             }
-            Self::NotRegular(what) => write!(f, "{what}, not a regular file"),
+            Self::NotRegular(kind) => write!(f, "{kind}, not a regular file"),
             Self::TooLong(bytes) => write!(f, "{bytes} bytes; at most {MAX_FILE_BYTES} are read"),
             Self::TooShort(bytes) => write!(f, "{bytes} bytes, fewer than the header of an MMV file"),
             Self::OutOfBudget => f.write_str("all MMV files together would take too much memory"),
@@ -84,7 +84,7 @@ impl fmt::Display for Cause {
                  generation 2 is {second}, expected the same"
             ),
             Self::Layout(error) => write!(f, "{error}"),
-            Self::Skipped(what) => write!(f, "{what}"),
+            Self::Skipped(skipped) => write!(f, "{skipped}"),
             Self::NameTaken(set) => {
                 write!(f, "counter set '{set}' is skipped: another set has this name or GUID")
             }
@@ -94,7 +94,6 @@ impl fmt::Display for Cause {
 }
 
 impl Cause {
-    /// The failure of the sets of a file.
     pub(super) fn failure(&self, path: &Path) -> Failure {
         let code = match self {
             Self::System(Errno::ACCESS | Errno::PERM) => ErrorCode::ACCESS_DENIED,

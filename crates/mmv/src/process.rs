@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn unused_ids_are_gone() {
+    fn ids_without_a_process_are_gone() {
         for id in [0, -1, i32::MIN, i32::MAX] {
             assert!(!Process::new(id).is_running(), "{id}");
         }

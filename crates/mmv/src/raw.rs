@@ -14,7 +14,7 @@ pub(super) const METRIC2_BYTES: u64 = 48;
 pub(super) const VALUE_BYTES: u64 = 32;
 pub(super) const STRING_BYTES: u64 = 256;
 pub(super) const LABEL_BYTES: u64 = 256;
-/// Bytes of a name inside its record (version 1).
+/// Size of a name that is stored in its record (version 1).
 pub(super) const NAME_BYTES: u64 = 64;
 
 /// The bytes of a file, or of its beginning.
@@ -26,20 +26,20 @@ impl<'a> Bytes<'a> {
         self.0.len() as u64
     }
 
-    fn part(self, offset: u64, length: u64, field: &'static str) -> Result<&'a [u8], LayoutError> {
+    fn slice(self, offset: u64, length: u64, field: &'static str) -> Result<&'a [u8], LayoutError> {
         let start = usize::try_from(offset).ok();
         let end = offset.checked_add(length).and_then(|end| usize::try_from(end).ok());
-        let part = start.zip(end).and_then(|(start, end)| self.0.get(start..end));
-        part.ok_or_else(|| {
+        let slice = start.zip(end).and_then(|(start, end)| self.0.get(start..end));
+        slice.ok_or_else(|| {
             let expected = format!("{length} bytes at this offset");
             LayoutError::new(offset, field, format!("a file of {} bytes", self.0.len()), expected)
         })
     }
 
     fn array<const N: usize>(self, offset: u64, field: &'static str) -> Result<[u8; N], LayoutError> {
-        let part = self.part(offset, N as u64, field)?;
+        let slice = self.slice(offset, N as u64, field)?;
         let mut array = [0; N];
-        array.copy_from_slice(part);
+        array.copy_from_slice(slice);
         Ok(array)
     }
 
@@ -59,11 +59,16 @@ impl<'a> Bytes<'a> {
         self.array(0, "magic")
     }
 
-    /// The string in a field of this length, without the final NUL.
-    pub(super) fn text(self, offset: u64, length: u64, field: &'static str) -> Result<&'a [u8], LayoutError> {
-        let field_bytes = self.part(offset, length, field)?;
+    /// The string in a field of this length, without the terminating NUL.
+    pub(super) fn string(
+        self,
+        offset: u64,
+        length: u64,
+        field: &'static str,
+    ) -> Result<&'a [u8], LayoutError> {
+        let field_bytes = self.slice(offset, length, field)?;
         let end = field_bytes.iter().position(|&byte| byte == 0).ok_or_else(|| {
-            LayoutError::new(offset, field, format!("{length} bytes without a 0"), "a text that ends with 0")
+            LayoutError::new(offset, field, format!("{length} bytes without NUL"), "a NUL-terminated string")
         })?;
         Ok(&field_bytes[..end])
     }
@@ -115,7 +120,7 @@ impl RawRecord {
         f64::from_ne_bytes(self.half(false))
     }
 
-    /// The second number. For an elapsed time in progress, it gives the start.
+    /// The second number. For an interval in progress, it is the negated start; otherwise it is 0.
     pub(super) fn extra(self) -> i64 {
         i64::from_ne_bytes(self.half(true))
     }

@@ -10,7 +10,6 @@ pub(super) fn for_path(name: &str) -> String {
     name.replace(['\\', '(', ')', '*', '?'], "_")
 }
 
-/// Joins the short and the long help text into one line.
 pub(super) fn help(short: &[u8], long: &[u8]) -> String {
     let line = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);

@@ -10,7 +10,7 @@ pub(super) struct Units {
     count: Dimension,
 }
 
-/// A power of a unit.
+/// A power of a scaled unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Dimension {
     /// The exponent, -8 to 7.
@@ -50,10 +50,11 @@ impl Units {
 
     /// The unit of a value, such as `KiB`, `ms`, `bytes/s`; empty for plain counts and values without a unit.
     pub(super) fn text(self) -> String {
-        let (mut above, mut below) = (Vec::new(), Vec::new());
+        let (mut numerator, mut denominator) = (Vec::new(), Vec::new());
+        // `name` returns the name of the unit in the denominator for `true`, otherwise the one in the numerator.
         let mut add = |dimension: Dimension, name: &dyn Fn(bool) -> String| {
             let power = dimension.power;
-            let part = if power < 0 { &mut below } else { &mut above };
+            let part = if power < 0 { &mut denominator } else { &mut numerator };
             match power.unsigned_abs() {
                 0 => {}
                 1 => part.push(name(power < 0)),
@@ -66,16 +67,18 @@ impl Units {
             let time = self.time.index().and_then(|index| TIMES.get(index));
             known(time.map(|(long, short, _)| if is_short { *short } else { *long }))
         });
-        let is_plain = self.space.power == 0 && self.time.power == 0 && self.count.power == 1;
+        let is_pure_count = self.space.power == 0 && self.time.power == 0 && self.count.power == 1;
         add(self.count, &|_| match self.count.scale {
-            0 if is_plain => String::new(),
+            0 if is_pure_count => String::new(),
             0 => "count".to_owned(),
             scale => format!("10^{scale}"),
         });
-        match (above.join("*"), below.join("/")) {
-            (above, below) if below.is_empty() => above,
-            (above, below) if above.is_empty() || above == "count" => format!("1/{below}"),
-            (above, below) => format!("{above}/{below}"),
+        match (numerator.join("*"), denominator.join("/")) {
+            (numerator, denominator) if denominator.is_empty() => numerator,
+            (numerator, denominator) if numerator.is_empty() || numerator == "count" => {
+                format!("1/{denominator}")
+            }
+            (numerator, denominator) => format!("{numerator}/{denominator}"),
         }
     }
 
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pure_times_are_times() {
+    fn only_pure_times_have_a_length() {
         assert_eq!(units(0, 1, 0, [0, 1, 0]).nanoseconds(), Some(1_000));
         assert_eq!(units(0, 1, 0, [0, 5, 0]).nanoseconds(), Some(3_600_000_000_000));
         assert_eq!(units(0, 1, 0, [0, 6, 0]).nanoseconds(), None);
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_has_a_short_text() {
+    fn every_word_has_a_short_unit() {
         for word in (0..=u32::MAX).step_by(65_537) {
             let units = Units::from_word(word);
             assert!(units.text().len() < 64, "{word:#x}");

@@ -13,7 +13,7 @@ pub(super) struct Mapping {
     kind: Kind,
     /// The factor that converts a value to the counter's unit.
     factor: i64,
-    /// The counter's unit in nanoseconds, for elapsed times in progress.
+    /// The length of the counter's unit in nanoseconds, to convert intervals in progress.
     unit_ns: i64,
     pub(super) class: Class,
 }
@@ -47,7 +47,7 @@ pub(super) enum Class {
     TimerNs,
 }
 
-/// Why a metric cannot be a counter.
+/// Why a metric cannot become a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MappingError {
     Text,
@@ -65,17 +65,16 @@ impl std::fmt::Display for MappingError {
     }
 }
 
-/// A converted value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Number(i64),
-    /// A number with its base.
+    /// A number and the value of its base.
     WithBase(i64, i64),
     /// The program has marked the value as missing.
     Absent,
     TooLarge,
     NotFinite,
-    /// An elapsed time that began before 1970.
+    /// The interval in progress began before 1970.
     BadStart,
 }
 
@@ -134,13 +133,13 @@ impl Mapping {
         })
     }
 
-    /// The value of a record at this moment.
-    pub(super) fn value(self, record: RawRecord, is_sentinel: bool, at: &Timestamps) -> Value {
+    /// The value of a record at the time of the collection.
+    pub(super) fn value(self, record: RawRecord, has_sentinels: bool, timestamps: &Timestamps) -> Value {
         let number = match self.kind {
-            Kind::Float => return double(f64::from(record.f32()), is_sentinel),
-            Kind::Double => return double(record.f64(), is_sentinel),
+            Kind::Float => return double(f64::from(record.f32()), has_sentinels),
+            Kind::Double => return double(record.f64(), has_sentinels),
             // Like PCP's agent, compare all 64 bits even for 32-bit values.
-            _ if is_sentinel && record.u64() == u64::MAX => return Value::Absent,
+            _ if has_sentinels && record.u64() == u64::MAX => return Value::Absent,
             Kind::I32 => i128::from(record.i32()),
             Kind::U32 => i128::from(record.u32()),
             Kind::I64 | Kind::Elapsed => i128::from(record.i64()),
@@ -152,25 +151,25 @@ impl Mapping {
             if record.extra() > 0 {
                 return Value::BadStart;
             }
-            let now_us = at.wall.0.saturating_sub(FileTime::UNIX_EPOCH.0) / 10;
-            let passed_us = (i128::from(now_us) + i128::from(record.extra())).max(0);
-            number += passed_us * 1_000 / i128::from(self.unit_ns);
+            let now_us = timestamps.wall.0.saturating_sub(FileTime::UNIX_EPOCH.0) / 10;
+            let elapsed_us = (i128::from(now_us) + i128::from(record.extra())).max(0);
+            number += elapsed_us * 1_000 / i128::from(self.unit_ns);
         }
         match i64::try_from(number) {
             Err(_) => Value::TooLarge,
-            // The performance clock counts units of 100 ns; 292 years of uptime fit in ns.
+            // The performance clock counts units of 100 ns. In ns, 64 bits hold 292 years of uptime.
             Ok(number) if self.class == Class::TimerNs => {
-                Value::WithBase(number, at.ticks.saturating_mul(100))
+                Value::WithBase(number, timestamps.ticks.saturating_mul(100))
             }
             Ok(number) => Value::Number(number),
         }
     }
 }
 
-fn double(value: f64, is_sentinel: bool) -> Value {
+fn double(value: f64, has_sentinels: bool) -> Value {
     if value.is_finite() {
         Value::Number(value.to_bits().cast_signed())
-    } else if is_sentinel && value.is_nan() {
+    } else if has_sentinels && value.is_nan() {
         Value::Absent
     } else {
         Value::NotFinite

@@ -23,8 +23,8 @@ use super::process::Process;
 use super::raw::{Bytes, HEADER_BYTES};
 use super::text::readable;
 
-/// How many times to read a file that is being written before reporting an error.
-const TRIES: usize = 3;
+/// The maximum number of attempts to read a file that is being written.
+const MAX_ATTEMPTS: usize = 3;
 
 /// A path in a folder of MMV files. Programs may replace the file at any time.
 #[derive(Debug)]
@@ -37,6 +37,7 @@ pub(super) struct WatchedFile {
     is_present: bool,
     /// How many times the whole file was read.
     loads: u64,
+    /// The last file that was found to be damaged, and how. It is not parsed again until it changes.
     damaged: Option<(Fingerprint, Cause)>,
 }
 
@@ -46,7 +47,6 @@ pub(super) struct Opened {
     file: File,
     fingerprint: Fingerprint,
     pub(super) plan: Plan,
-    /// The bytes of the values section.
     pub(super) values: Vec<u8>,
     process: Option<Process>,
     _memory: Reservation,
@@ -73,7 +73,7 @@ impl FileId {
 }
 
 impl WatchedFile {
-    /// Opens a file and reads its descriptions; also returns what was skipped.
+    /// Opens a file and reads its descriptions. Also returns the metrics and sets that were skipped.
     ///
     /// `None` if the file, or the process that it depends on, is gone.
     pub(super) fn new(path: &Path, budget: &Budget) -> Result<Option<(Self, Vec<Skipped>)>, Cause> {
@@ -94,12 +94,12 @@ impl WatchedFile {
         }
     }
 
-    /// The last content read; `None` if the file or its program is gone.
+    /// The file as of the last collection; `None` if it, or the process that it depends on, is gone.
     pub(super) fn current(&self) -> Option<&Opened> {
         self.opened.as_ref().filter(|_| self.is_present)
     }
 
-    /// Changes whenever the file's descriptions may have changed.
+    /// A number that changes whenever the file's descriptions may have changed.
     pub(super) fn loads(&self) -> u64 {
         self.loads
     }
@@ -114,7 +114,7 @@ impl WatchedFile {
     fn load(&mut self) -> Result<Vec<Skipped>, Cause> {
         let (file, stat) = self.open()?;
         let mut loaded = self.load_from(&file, &stat);
-        for _ in 1..TRIES {
+        for _ in 1..MAX_ATTEMPTS {
             if !matches!(loaded, Err(Cause::Torn(..) | Cause::TooShort(_) | Cause::Shrunk)) {
                 break;
             }
@@ -128,11 +128,11 @@ impl WatchedFile {
     }
 
     fn open(&self) -> Result<(File, Stat), Cause> {
-        // Do not wait for pipes or follow links.
+        // Do not wait for a writer of a pipe; do not follow symbolic links.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = match open(&*self.system_path, flags, Mode::empty()) {
             Ok(descriptor) => File::from(descriptor),
-            Err(Errno::LOOP) => return Err(Cause::NotRegular("a link")),
+            Err(Errno::LOOP) => return Err(Cause::NotRegular("a symbolic link")),
             Err(Errno::NXIO) => return Err(Cause::NotRegular("a socket, or an absent device")),
             Err(error) => return Err(error.into()),
         };
@@ -143,7 +143,6 @@ impl WatchedFile {
         }
     }
 
-    /// Reads the whole file.
     fn load_from(&mut self, file: &File, stat: &Stat) -> Result<(Opened, Vec<Skipped>), Cause> {
         let bytes = fstat(file)?.st_size.cast_unsigned();
         if bytes > MAX_FILE_BYTES {
@@ -162,9 +161,9 @@ impl WatchedFile {
             return Err(cause.clone());
         }
         let parsed_header = Header::parse(Bytes(&header))?;
-        let mut whole = vec![0; bytes as usize];
-        read_exact(file, &mut whole, 0)?;
-        let layout = Layout::parse(Bytes(&whole));
+        let mut content = vec![0; bytes as usize];
+        read_exact(file, &mut content, 0)?;
+        let layout = Layout::parse(Bytes(&content));
         read_exact(file, &mut header, 0)?;
         if header != fingerprint.header {
             return Err(Cause::Torn(generation(&fingerprint.header), generation(&header)));
@@ -185,7 +184,7 @@ impl WatchedFile {
         let memory = self.budget.reserve(plan.memory_bytes()).ok_or(Cause::OutOfBudget)?;
         let process = plan.process.map(Process::new);
         let start = plan.values.offset as usize;
-        let values = whole.get(start..start + plan.values.bytes() as usize).unwrap_or_default().to_vec();
+        let values = content.get(start..start + plan.values.bytes() as usize).unwrap_or_default().to_vec();
         let file = file.try_clone().map_err(|error| Cause::System(errno_of(&error)))?;
         Ok((Opened { file, fingerprint, plan, values, process, _memory: memory }, skipped))
     }
@@ -193,7 +192,7 @@ impl WatchedFile {
     fn refresh(&mut self) -> Result<bool, Cause> {
         let stat = match lstat(&*self.system_path) {
             Ok(stat) => stat,
-            // A file that appears later is a different one.
+            // A file that is created later has another identity, even if it has the same inode.
             Err(Errno::NOENT) => {
                 self.opened = None;
                 return Ok(false);
@@ -259,11 +258,11 @@ fn errno_of(error: &io::Error) -> Errno {
 /// The kind of a file that is not a regular one, for messages.
 pub(super) fn file_kind(kind: FileType) -> &'static str {
     match kind {
-        FileType::Symlink => "a link",
+        FileType::Symlink => "a symbolic link",
         FileType::Directory => "a folder",
         FileType::Fifo => "a pipe",
         FileType::Socket => "a socket",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
-        _ => "something else",
+        _ => "a file of unknown type",
     }
 }

@@ -11,7 +11,7 @@ use tachograph_perflib::{Clock, Rows};
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// With missing and invalid values, and a process that must run.
+/// The file has missing and invalid values, and depends on a running process.
 #[test]
 fn collecting_allocates_nothing_after_the_first_sample() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -47,6 +47,6 @@ fn collecting_allocates_nothing_after_the_first_sample() {
         }
     }
     // The test harness has its own thread, which can allocate in between.
-    let without = allocated.iter().filter(|&&bytes| bytes == 0).count();
-    assert!(without >= 95, "{allocated:?}");
+    let allocation_free = allocated.iter().filter(|&&bytes| bytes == 0).count();
+    assert!(allocation_free >= 95, "{allocated:?}");
 }

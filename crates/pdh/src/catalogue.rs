@@ -15,7 +15,6 @@ use tachograph_perflib::{ErrorCode, Numbering, Registry};
 use crate::source::{DataSource, Origin};
 use crate::{PdhStatus, Result};
 
-/// A counter set of a data source.
 pub(crate) struct KnownSet {
     pub(crate) machine: Arc<str>,
     pub(crate) name: Arc<str>,
@@ -88,7 +87,6 @@ fn is_named(own: &str, english: Option<&Arc<str>>, name: &str) -> bool {
     eq_ignore_case(own, name) || english.is_some_and(|english| eq_ignore_case(english, name))
 }
 
-/// The counter sets of logs.
 pub(crate) fn of_scan(scan: &UnionScan) -> Vec<KnownSet> {
     let mut sets: Vec<KnownSet> = Vec::new();
     let mut indexes = HashMap::new();
@@ -129,7 +127,6 @@ fn of_registry(registry: &Registry) -> Vec<KnownSet> {
 }
 
 impl DataSource {
-    /// All counter sets.
     pub(crate) fn sets(&self) -> Result<Arc<[KnownSet]>> {
         Ok(match self.origin() {
             Origin::Machine(registry) => of_registry(&registry()).into(),

@@ -19,7 +19,6 @@ pub(crate) struct FoundCounter {
     /// Whether the path omits the instance and thus selects all processes that publish the set.
     pub(crate) selects_all_processes: bool,
     pub(crate) counter: Counter,
-    /// The help text of the counter.
     pub(crate) help: Arc<str>,
 }
 

@@ -337,7 +337,6 @@ fn options_of(path: &Path, query: &Query) -> Result<RecordOptions> {
     Ok(options)
 }
 
-/// Converts an error of writing a log to a status.
 fn status_of(error: &FlowError) -> PdhStatus {
     let FlowError::Log(error) = error else { return PdhStatus::LOG_FILE_CREATE_ERROR };
     if error.is_unsupported() {

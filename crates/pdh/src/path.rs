@@ -62,7 +62,6 @@ pub fn parse_counter_path(path: &str, flags: u32) -> Result<PathElements> {
     CounterPath::parse(path).map(elements_of).map_err(|_| PdhStatus::INVALID_PATH)
 }
 
-/// Splits a parsed path.
 pub(crate) fn elements_of(path: CounterPath) -> PathElements {
     let mut elements = PathElements {
         machine: path.machine,

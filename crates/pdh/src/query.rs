@@ -43,7 +43,6 @@ pub struct Query {
     next_id: u64,
     feed: Feed,
     sample: Sample,
-    /// The layout of the last sample.
     layout: Layout,
     /// Whether the counters' value indexes must be recomputed: counters were added, or the time range was set.
     needs_new_indexes: bool,

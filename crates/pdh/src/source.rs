@@ -37,16 +37,13 @@ pub(crate) enum Origin {
 /// Logs that form one source.
 pub(crate) struct Logs {
     paths: Vec<PathBuf>,
-    /// The properties of the first log.
     pub(crate) facts: LogFacts,
     file_bytes: u64,
     /// The contents, after the first scan.
     scan: Mutex<Option<Arc<Scan>>>,
 }
 
-/// The contents of logs.
 pub(crate) struct Scan {
-    /// The groups of all samples.
     pub(crate) union: UnionScan,
     /// The counter sets of these groups.
     pub(crate) sets: Arc<[KnownSet]>,
@@ -164,7 +161,6 @@ impl DataSource {
 }
 
 impl Logs {
-    /// A query of all samples.
     pub(crate) fn query(&self) -> LogQuery {
         LogQuery::new(self.paths.clone())
     }
@@ -184,14 +180,12 @@ impl Logs {
         Ok(scan)
     }
 
-    /// The status of a read error.
     pub(crate) fn status_of(&self, error: &FlowError) -> PdhStatus {
         // The path only distinguishes a damaged BLG from other files: the first one is representative.
         status_of(error, self.paths.first().map_or(Path::new(""), PathBuf::as_path))
     }
 }
 
-/// The status of an error of reading a log.
 fn status_of(error: &FlowError, path: &Path) -> PdhStatus {
     match error {
         FlowError::Log(error) => status_of_log(error, path),
@@ -215,7 +209,6 @@ fn status_of_log(error: &LogError, path: &Path) -> PdhStatus {
     }
 }
 
-/// Whether a file starts like a BLG.
 fn is_blg(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(path).and_then(|file| file.take(128).read_to_end(&mut start));

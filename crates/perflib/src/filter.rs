@@ -5,7 +5,6 @@ use tachograph_counters::wildcard::Pattern;
 /// Selects the instances that one identifier or path refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceFilter {
-    /// Matches the whole name.
     name: Pattern,
     /// If a path's pattern contains `#`: the part before the last `#`.
     before_index: Option<Pattern>,

@@ -67,7 +67,6 @@ impl Host {
         self.call(|provider| provider.prepare(rows, collection, until));
     }
 
-    /// Calls [`Provider::idle`].
     pub(crate) fn idle(&mut self) {
         self.call(|provider| provider.idle());
     }

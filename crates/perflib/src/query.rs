@@ -226,7 +226,6 @@ impl Query {
         !is_registered && self.added.iter().all(|added| added.set != index)
     }
 
-    /// Updates the selection of each set after additions or removals.
     fn update_selections(&mut self) {
         for (index, set) in self.sets.iter_mut().enumerate() {
             let of_set = || self.added.iter().filter(|added| added.set == index);

@@ -29,7 +29,6 @@ pub struct Rows {
     /// The first `count` items are current. Items of the previous collection follow, so that unchanged instances need
     /// not be cloned again.
     instances: Vec<Arc<InstanceKey>>,
-    /// The number of rows.
     count: usize,
     values: Vec<RawValue>,
     errors: Vec<CounterError>,

@@ -1,4 +1,4 @@
-//! Parses the attributes, which are keys with values.
+//! Parses `#[counter(...)]` and `#[counter_set(...)]`, which are lists of keys with optional values.
 
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
@@ -28,7 +28,6 @@ impl Errors {
     }
 }
 
-/// The value of a key.
 pub(crate) enum Value {
     Nothing,
     Text(LitStr),
@@ -37,10 +36,10 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    const fn what(&self) -> &'static str {
+    const fn description(&self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
-            Self::Text(_) => "a text in quotes",
+            Self::Text(_) => "a string literal",
             Self::Number(_) => "a number",
             Self::Field(_) => "the name of a field",
         }
@@ -70,7 +69,7 @@ impl Parse for Entry {
         } else if input.peek(syn::Ident::peek_any) {
             Value::Field(Ident::parse_any(input)?)
         } else {
-            return Err(Error::new(span, "expected a text in quotes, a number, or the name of a field"));
+            return Err(Error::new(span, "expected a string literal, a number, or the name of a field"));
         };
         Ok(Self { key, value, span })
     }
@@ -81,30 +80,31 @@ pub(crate) struct Entries {
     entries: Vec<Entry>,
     /// The position of the attribute, or of its owner if the attribute is absent.
     pub(crate) span: Span,
+    /// The allowed keys.
     keys: Vec<&'static str>,
 }
 
 impl Entries {
-    /// Parses all attributes with this name. Keys other than `keys` and `texts` are errors.
-    pub(crate) fn of<T>(
+    /// Parses all attributes with this name. Keys that are in neither `keys` nor `text_attributes` are errors.
+    pub(crate) fn parse<T>(
         attributes: &[Attribute],
         name: &str,
         keys: &[&'static str],
-        texts: &[TextAttribute<T>],
+        text_attributes: &[TextAttribute<T>],
         owner: Span,
         errors: &mut Errors,
     ) -> Self {
-        let texts = texts.iter().filter_map(|text| text.name(Notation::Derive));
-        let keys = keys.iter().copied().chain(texts).collect();
-        let mut all = Self { entries: Vec::new(), span: owner, keys };
+        let text_keys = text_attributes.iter().filter_map(|attribute| attribute.name(Notation::Derive));
+        let keys = keys.iter().copied().chain(text_keys).collect();
+        let mut parsed = Self { entries: Vec::new(), span: owner, keys };
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
-            all.span = syn::spanned::Spanned::span(attribute);
+            parsed.span = syn::spanned::Spanned::span(attribute);
             match attribute.parse_args_with(Punctuated::<Entry, Token![,]>::parse_terminated) {
-                Ok(entries) => entries.into_iter().for_each(|entry| all.add(entry, errors)),
+                Ok(entries) => entries.into_iter().for_each(|entry| parsed.add(entry, errors)),
                 Err(error) => errors.push(error),
             }
         }
-        all
+        parsed
     }
 
     fn add(&mut self, entry: Entry, errors: &mut Errors) {
@@ -118,7 +118,6 @@ impl Entries {
         }
     }
 
-    /// Whether a key is present.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)
     }
@@ -130,23 +129,23 @@ impl Entries {
         Some((entry.value, entry.span))
     }
 
-    /// Removes a key, and returns its text.
+    /// Removes a key, and returns its string and position.
     pub(crate) fn text(&mut self, key: &str, errors: &mut Errors) -> Option<(String, Span)> {
         match self.remove(key)? {
             (Value::Text(text), span) => Some((text.value(), span)),
             (other, span) => {
-                errors.at(span, format!("`{key}` must be a text in quotes, not {}", other.what()));
+                errors.at(span, format!("`{key}` must be a string literal, not {}", other.description()));
                 None
             }
         }
     }
 
-    /// Removes a key, and returns its number.
+    /// Removes a key, and returns its number and position.
     pub(crate) fn number(&mut self, key: &str, errors: &mut Errors) -> Option<(i64, Span)> {
         match self.remove(key)? {
             (Value::Number(number), span) => Some((number, span)),
             (other, span) => {
-                errors.at(span, format!("`{key}` must be a number, not {}", other.what()));
+                errors.at(span, format!("`{key}` must be a number, not {}", other.description()));
                 None
             }
         }
@@ -159,7 +158,10 @@ impl Entries {
             (other, span) => {
                 errors.at(
                     span,
-                    format!("`{key}` must be the name of a field without quotes, not {}", other.what()),
+                    format!(
+                        "`{key}` must be the name of a field without quotes, not {}",
+                        other.description()
+                    ),
                 );
                 None
             }
@@ -172,14 +174,19 @@ impl Entries {
             None => false,
             Some((Value::Nothing, _)) => true,
             Some((_, span)) => {
-                errors.at(span, format!("`{key}` has no value"));
+                errors.at(span, format!("`{key}` takes no value"));
                 true
             }
         }
     }
 
-    /// Sets the attributes whose values are texts or numbers.
-    pub(crate) fn read_into<T>(&mut self, attributes: &[TextAttribute<T>], of: &mut T, errors: &mut Errors) {
+    /// Removes the keys of these attributes, and sets the attributes of `info` to their values.
+    pub(crate) fn read_into<T>(
+        &mut self,
+        attributes: &[TextAttribute<T>],
+        info: &mut T,
+        errors: &mut Errors,
+    ) {
         for attribute in attributes {
             let Some(key) = attribute.name(Notation::Derive) else { continue };
             let written = match attribute.is_number {
@@ -187,7 +194,7 @@ impl Entries {
                 false => self.text(key, errors),
             };
             if let Some((text, span)) = written
-                && let Err(expected) = attribute.parse(of, &text, Notation::Derive)
+                && let Err(expected) = attribute.parse(info, &text, Notation::Derive)
             {
                 errors.at(span, format!("`{key}` must be {expected}, not {text}"));
             }

@@ -1,4 +1,4 @@
-//! Checks of the relations between the counters of a set.
+//! Checks the relations between the counters of a set: unique ids and names, and valid companions.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::attributes::Errors;
 use crate::model::{Counter, Set};
 use crate::types::word;
 
-/// Returns all errors of a set.
+/// Checks a set; the error combines all errors that were found.
 pub(crate) fn check(set: &Set) -> Result<(), Error> {
     let mut errors = Errors::default();
     check_unique(set, &mut errors);
@@ -40,33 +40,33 @@ fn check_unique(set: &Set, errors: &mut Errors) {
         let id = base.id.unwrap_or(u32::MAX);
         add(id, base.span, &base.name, base.span);
     }
-    let without = set.counters.iter().filter_map(|counter| counter.own_base.as_ref());
-    for base in without.filter(|base| base.id.is_none_or(|id| id == u32::MAX)) {
+    let own_bases = set.counters.iter().filter_map(|counter| counter.own_base.as_ref());
+    for base in own_bases.filter(|base| base.id.is_none_or(|id| id == u32::MAX)) {
         errors.at(base.span, format!("no id is left for the base \"{}\": set base_id", base.name));
     }
 }
 
 fn check_companions(set: &Set, counter: &Counter, errors: &mut Errors) {
     let [base, time, frequency, multiplier] = &counter.companions;
-    let kind = word(counter.info.counter_type);
+    let type_name = word(counter.info.counter_type);
     let needed = counter.info.counter_type.companions();
-    let check =
+    let check_presence =
         |required: bool, key: &str, field: &Option<Ident>, text: &str, errors: &mut Errors| match field {
             None if required => {
                 errors.at(
                     counter.spans.counter_type,
-                    format!("a counter of type {kind} requires {text}: add {key} = field"),
+                    format!("a counter of type {type_name} requires {text}: add {key} = field"),
                 );
             }
             Some(field) if !required => {
-                errors.at(field.span(), format!("a counter of type {kind} has no {key}"));
+                errors.at(field.span(), format!("a counter of type {type_name} has no {key}"));
             }
             _ => {}
         };
     let [base_type, needs_time, needs_frequency, needs_multiplier] = needed;
-    check(needs_time.is_some(), "time", time, "a time", errors);
-    check(needs_frequency.is_some(), "frequency", frequency, "the frequency of its time", errors);
-    check(needs_multiplier.is_some(), "multiplier", multiplier, "a multiplier", errors);
+    check_presence(needs_time.is_some(), "time", time, "a time", errors);
+    check_presence(needs_frequency.is_some(), "frequency", frequency, "the frequency of its time", errors);
+    check_presence(needs_multiplier.is_some(), "multiplier", multiplier, "a multiplier", errors);
     for (field, key, expected) in [
         (base, "base", base_type),
         (time, "time", Some(CounterType::LARGE_RAWCOUNT)),

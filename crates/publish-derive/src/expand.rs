@@ -1,4 +1,4 @@
-//! The generated code.
+//! Generates the implementation of `CounterSet`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,16 +8,16 @@ use tachograph_schema::{Attributes, CellKind, CounterInfo, CounterSetInfo, Insta
 
 use crate::model::{Counter, Set};
 
-/// Implements `CounterSet` for a set.
+/// Generates the implementation of `CounterSet` for a struct.
 pub(crate) fn expand(set: &Set) -> TokenStream {
     let ident = &set.ident;
     let CounterSetInfo { name, .. } = &set.info;
     let (guid, provider_guid) = (set.info.guid.to_u128(), set.info.provider_guid.to_u128());
     let is_single = set.info.instance_type == InstanceType::Single;
-    let marker = variant(if is_single { "SingleInstance" } else { "MultipleInstances" });
-    // The description with which the generated code starts; its provider has the name of the set.
-    let plain = CounterSetInfo::new(name.as_ref(), set.info.guid, InstanceType::Single);
-    let attributes = attributes(SET_ATTRIBUTES, &set.info, &plain);
+    let marker = new_ident(if is_single { "SingleInstance" } else { "MultipleInstances" });
+    // The description with which the generated code begins. The code then sets the attributes that differ from it.
+    let default = CounterSetInfo::new(name.as_ref(), set.info.guid, InstanceType::Single);
+    let attributes = attributes(SET_ATTRIBUTES, &set.info, &default);
     let counters = set.counters.iter().map(|counter| describe(&with_companions(set, counter)));
     // Bases follow all counters, so that a field's index in the struct is also the index of its cell.
     let bases = set.counters.iter().filter_map(own_base).map(|base| describe(&base));
@@ -29,14 +29,14 @@ pub(crate) fn expand(set: &Set) -> TokenStream {
         #[automatically_derived]
         impl ::tachograph_publish::CounterSet for #ident {
             fn description() -> ::tachograph_publish::CounterSetInfo {
-                let mut described = ::tachograph_publish::CounterSetInfo::new(
+                let mut info = ::tachograph_publish::CounterSetInfo::new(
                     #name,
                     ::tachograph_publish::Guid::from_u128(#guid),
                     ::tachograph_publish::InstanceType::Single,
                 );
-                described.provider_guid = ::tachograph_publish::Guid::from_u128(#provider_guid);
+                info.provider_guid = ::tachograph_publish::Guid::from_u128(#provider_guid);
                 #attributes
-                let mut set = described;
+                let mut set = info;
                 #(#counters)*
                 #(#bases)*
                 set
@@ -52,11 +52,11 @@ pub(crate) fn expand(set: &Set) -> TokenStream {
     }
 }
 
-fn variant(name: &str) -> Ident {
+fn new_ident(name: &str) -> Ident {
     Ident::new(name, Span::call_site())
 }
 
-/// The counter with the ids of its companions.
+/// The description of a counter, with the ids of its companions.
 fn with_companions(set: &Set, counter: &Counter) -> CounterInfo {
     let id_of = |field: &Ident| Some(set.counters.iter().find(|other| other.field == *field)?.info.id);
     let mut info = counter.info.clone();
@@ -67,7 +67,7 @@ fn with_companions(set: &Set, counter: &Counter) -> CounterInfo {
     info
 }
 
-/// The base that a field stores, as a counter.
+/// The description of the base that a field stores besides its value; `None` if it stores none.
 fn own_base(counter: &Counter) -> Option<CounterInfo> {
     let base = counter.own_base.as_ref()?;
     Some(CounterInfo {
@@ -79,33 +79,33 @@ fn own_base(counter: &Counter) -> Option<CounterInfo> {
     })
 }
 
-/// Generates the description of a counter.
+/// Generates code that adds the description of a counter to the variable `set`.
 fn describe(info: &CounterInfo) -> TokenStream {
     let CounterInfo { id, name, stripes, .. } = info;
     let (word, bits) = (info.counter_type.0, info.attributes.0);
-    let cell = variant(&format!("{:?}", info.cell));
+    let cell = new_ident(&format!("{:?}", info.cell));
     let companions = info.companion_ids().map(|id| match id {
         Some(id) => quote!(::std::option::Option::Some(#id)),
         None => quote!(::std::option::Option::None),
     });
     let attributes = attributes(COUNTER_ATTRIBUTES, info, &CounterInfo::new(*id, "", info.counter_type));
     quote! {
-        let mut described = ::tachograph_publish::CounterInfo::new(#id, #name, #word);
-        described.attributes = ::tachograph_publish::Attributes(#bits);
-        described.set_companion_ids([#(#companions),*]);
-        described.cell = ::tachograph_publish::CellKind::#cell;
-        described.stripes = #stripes;
+        let mut info = ::tachograph_publish::CounterInfo::new(#id, #name, #word);
+        info.attributes = ::tachograph_publish::Attributes(#bits);
+        info.set_companion_ids([#(#companions),*]);
+        info.cell = ::tachograph_publish::CellKind::#cell;
+        info.stripes = #stripes;
         #attributes
-        set.counters.push(described);
+        set.counters.push(info);
     }
 }
 
-/// Generates the attributes that differ from those of `plain`.
-fn attributes<T>(attributes: &[Attribute<T>], of: &T, plain: &T) -> TokenStream {
+/// Generates code that sets the attributes of the variable `info` that differ from those of `default`.
+fn attributes<T>(attributes: &[Attribute<T>], info: &T, default: &T) -> TokenStream {
     let differing = attributes.iter().filter_map(|attribute| {
-        let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(of));
+        let (key, text) = (attribute.name(Notation::Derive)?, attribute.derive_text(info));
         // The text is valid: it was parsed before.
-        (text != attribute.derive_text(plain)).then(|| quote!(let _ = described.set(#key, #text);))
+        (text != attribute.derive_text(default)).then(|| quote!(let _ = info.set(#key, #text);))
     });
     quote!(#(#differing)*)
 }

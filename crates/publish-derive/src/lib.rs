@@ -11,7 +11,7 @@ mod types;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, Error};
 
-/// Implements the trait `CounterSet`, which describes the attributes.
+/// Implements `tachograph_publish::CounterSet`, whose documentation lists the keys of the two attributes.
 #[proc_macro_derive(CounterSet, attributes(counter_set, counter))]
 pub fn counter_set(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -19,7 +19,7 @@ pub fn counter_set(input: TokenStream) -> TokenStream {
 }
 
 fn derive(input: &DeriveInput) -> Result<proc_macro2::TokenStream, Error> {
-    let set = model::Set::of(input)?;
+    let set = model::Set::parse(input)?;
     check::check(&set)?;
     Ok(expand::expand(&set))
 }

@@ -1,4 +1,4 @@
-//! The model of a counter set, read from its struct.
+//! The model of a counter set, parsed from the struct and its attributes.
 
 mod fields;
 
@@ -10,12 +10,13 @@ use tachograph_schema::{CounterInfo, CounterSetInfo, CounterType, Guid, Instance
 
 use crate::attributes::{Entries, Errors, documentation};
 
-/// The namespace for the generated GUIDs of sets that specify none.
+/// The namespace of the generated GUIDs, for sets that do not specify one.
 const NAMESPACE: &[u8] = b"urn:tachograph:counter-sets";
 
-/// The keys of `#[counter_set(...)]`, in addition to the text attributes.
+/// The keys of `#[counter_set(...)]`, in addition to those of [`SET_ATTRIBUTES`].
 const SET_KEYS: [&str; 3] = ["name", "guid", "provider_guid"];
 
+/// A struct that derives `CounterSet`.
 pub(crate) struct Set {
     pub(crate) ident: Ident,
     /// The set without its counters.
@@ -23,16 +24,17 @@ pub(crate) struct Set {
     pub(crate) counters: Vec<Counter>,
 }
 
+/// A field of the struct, which is a counter.
 pub(crate) struct Counter {
     pub(crate) field: Ident,
     pub(crate) field_type: SynType,
     /// The counter without its companions.
     pub(crate) info: CounterInfo,
-    /// The source positions of its id, name and type.
+    /// Where its id, name and type are written, for errors.
     pub(crate) spans: Spans,
-    /// The base, if the field stores it.
+    /// The base, if the field stores its value too.
     pub(crate) own_base: Option<OwnBase>,
-    /// Base, time, frequency and multiplier, if they are other fields.
+    /// The fields that are its base, time, frequency and multiplier.
     pub(crate) companions: [Option<Ident>; 4],
 }
 
@@ -43,26 +45,27 @@ pub(crate) struct Spans {
     pub(crate) counter_type: Span,
 }
 
+/// A base whose value a field stores besides its own.
 pub(crate) struct OwnBase {
     pub(crate) name: String,
-    /// `None` until the ids of all counters are known, if `base_id` is absent.
+    /// The id. If the key `base_id` is absent, it is `None` until the ids of all counters are known.
     pub(crate) id: Option<u32>,
     pub(crate) span: Span,
     pub(crate) counter_type: CounterType,
 }
 
 impl Set {
-    pub(crate) fn of(input: &DeriveInput) -> Result<Self, Error> {
+    pub(crate) fn parse(input: &DeriveInput) -> Result<Self, Error> {
         let mut errors = Errors::default();
         let fields = named_fields(input)?;
         let ident = input.ident.clone();
         let mut keys =
-            Entries::of(&input.attrs, "counter_set", &SET_KEYS, SET_ATTRIBUTES, ident.span(), &mut errors);
+            Entries::parse(&input.attrs, "counter_set", &SET_KEYS, SET_ATTRIBUTES, ident.span(), &mut errors);
         let had_name = keys.has("name");
         let name = match keys.text("name", &mut errors) {
             Some((name, span)) => {
-                if let Some(fault) = fault_of_set_name(&name) {
-                    errors.at(span, format!("the name of a counter set {fault}"));
+                if let Some(reason) = fault_of_set_name(&name) {
+                    errors.at(span, format!("the name of a counter set {reason}"));
                 }
                 name
             }
@@ -74,9 +77,9 @@ impl Set {
                 String::new()
             }
         };
-        let guid = guid(&mut keys, "guid", &mut errors).unwrap_or_else(|| guid_of_name(&name));
+        let guid = read_guid(&mut keys, "guid", &mut errors).unwrap_or_else(|| guid_of_name(&name));
         let mut info = CounterSetInfo::new(name, guid, InstanceType::Single);
-        info.provider_guid = self::guid(&mut keys, "provider_guid", &mut errors).unwrap_or(guid);
+        info.provider_guid = read_guid(&mut keys, "provider_guid", &mut errors).unwrap_or(guid);
         info.help = documentation(&input.attrs).into();
         keys.read_into(SET_ATTRIBUTES, &mut info, &mut errors);
         let set = Self { info, counters: fields::read(fields, &mut errors), ident };
@@ -103,7 +106,7 @@ fn named_fields(input: &DeriveInput) -> Result<&syn::FieldsNamed, Error> {
     }
 }
 
-fn guid(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<Guid> {
+fn read_guid(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<Guid> {
     let (text, span) = keys.text(key, errors)?;
     let guid = text.parse().ok().filter(|_| text.contains('-'));
     if guid.is_none() {

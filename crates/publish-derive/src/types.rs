@@ -2,12 +2,11 @@
 
 use tachograph_schema::CounterType;
 
-/// Finds the counter type with this name in manifests, with or without the prefix `perf_`.
+/// The counter type with this name in manifests. The prefix `perf_` may be omitted.
 pub(crate) fn find(word: &str) -> Option<CounterType> {
     CounterType::from_manifest_word(word).or_else(|| CounterType::from_manifest_word(&format!("perf_{word}")))
 }
 
-/// The name of a type in manifests.
 pub(crate) fn word(counter_type: CounterType) -> &'static str {
     counter_type.manifest_word().unwrap_or_default()
 }
@@ -42,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bases_of_all_types_exist() {
+    fn required_bases_have_a_base_type_with_a_name() {
         for known in CounterType::all() {
             if let [Some(base), ..] = known.companions() {
                 assert!(base.is_base() && base.manifest_word().is_some(), "{known}");

@@ -31,7 +31,7 @@ struct Bench {
     striped_time: Timer,
 }
 
-/// The data of other methods.
+/// Counters of other libraries, and a bare atomic.
 struct Others {
     bare: Arc<AtomicU64>,
     metrics: metrics::Counter,
@@ -95,20 +95,20 @@ fn two_threads(criterion: &mut Criterion) {
     let others = others();
     let mut group = criterion.benchmark_group("two threads");
     let bare = Arc::clone(&others.bare);
-    together(&mut group, "bare fetch_add", || {
+    bench_two_threads(&mut group, "bare fetch_add", || {
         bare.fetch_add(black_box(1), Relaxed);
     });
-    together(&mut group, "Counter", || bench.plain.add(black_box(1)));
-    together(&mut group, "StripedCounter", || bench.striped.add(black_box(1)));
-    together(&mut group, "prometheus-client", || {
+    bench_two_threads(&mut group, "Counter", || bench.plain.add(black_box(1)));
+    bench_two_threads(&mut group, "StripedCounter", || bench.striped.add(black_box(1)));
+    bench_two_threads(&mut group, "prometheus-client", || {
         others.prometheus.inc_by(black_box(1));
     });
-    together(&mut group, "metrics, held handle", || others.metrics.increment(black_box(1)));
+    bench_two_threads(&mut group, "metrics, held handle", || others.metrics.increment(black_box(1)));
     group.finish();
 }
 
-/// Two threads that do the same work.
-fn together(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, update: impl Fn() + Sync) {
+/// Measures `update` in two threads at the same time.
+fn bench_two_threads(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, update: impl Fn() + Sync) {
     group.bench_function(name, |b| {
         b.iter_custom(|iterations| {
             let barrier = Barrier::new(2);
@@ -119,9 +119,9 @@ fn together(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, update: impl F
                 start.elapsed()
             };
             std::thread::scope(|scope| {
-                let other = scope.spawn(run);
-                let own = run();
-                own.max(other.join().expect("it works"))
+                let other_thread = scope.spawn(run);
+                let own_time = run();
+                own_time.max(other_thread.join().expect("it works"))
             })
         });
     });

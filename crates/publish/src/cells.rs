@@ -1,4 +1,4 @@
-//! The cells that the fields of a counter set are bound to.
+//! The cells to which the fields of a counter set are bound.
 
 use tachograph_shm::{Line, Lines, Slot};
 

@@ -18,11 +18,11 @@ pub use tachograph_shm::control::Kind as RequestKind;
 /// The callback for requests from readers. It returns `Ok`, or a code of winerror.h.
 ///
 /// Readers receive the errors of [`RequestKind::AddCounter`], [`RequestKind::EnumInstances`] and
-/// [`RequestKind::CollectStart`]; others are ignored. A callback that panics counts as the error 574,
+/// [`RequestKind::CollectStart`]; others are ignored. If a callback panics, they receive 574,
 /// `ERROR_UNHANDLED_EXCEPTION`.
 pub type ControlCallback = Arc<dyn Fn(&Request<'_>) -> Result<(), u32> + Send + Sync>;
 
-/// A request from a reader. Only the set was checked; there may be no counter or instance with these ids and names.
+/// A request from a reader. Only the set has been checked: counters or instances with these ids and names may not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The kind of the request.
@@ -33,14 +33,14 @@ pub struct Request<'a> {
     pub counter_id: u32,
     /// The instance's id; `u32::MAX` for all.
     pub instance_id: u32,
-    /// The instance's name or a pattern; empty if it is irrelevant.
+    /// The name of the instance, or a pattern; empty if the request does not concern instances.
     pub instance: &'a str,
     /// The name that the reader uses for the machine.
     pub machine: &'a str,
 }
 
 impl<'a> Request<'a> {
-    fn of(message: &'a message::Request) -> Self {
+    fn from_message(message: &'a message::Request) -> Self {
         Self {
             kind: message.kind,
             set: message.set,

@@ -49,9 +49,9 @@ use crate::{PublishError, Publisher};
 /// Options of a provider.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Where its sets are published, and which users may read them.
+    /// Where the provider's sets are published, and which users may read them.
     pub publisher: Publisher,
-    /// The callback for requests; overrides the publisher's.
+    /// The callback for requests from readers. It overrides that of the publisher.
     pub control: Option<ControlCallback>,
 }
 
@@ -68,15 +68,14 @@ impl fmt::Debug for Options {
 pub struct Provider {
     guid: Guid,
     options: Options,
-    sets: Mutex<State>,
+    sets: Mutex<Sets>,
 }
 
-/// `None` after the provider was stopped.
-type State = Option<HashMap<Guid, Arc<Set>>>;
+/// The registered sets by GUID; `None` after the provider was stopped.
+type Sets = Option<HashMap<Guid, Arc<Set>>>;
 
-/// A registered set.
 struct Set {
-    // Dropped first: its threads must end before the file is dropped.
+    // This field is dropped first: the threads must end before the file is dropped.
     control: Option<Control>,
     file: SetFile,
     counters: Arc<Counters>,
@@ -85,10 +84,8 @@ struct Set {
 
 type Instances = HashMap<(String, u32), Arc<Instance>>;
 
-/// The counters of a set by id.
 type Counters = HashMap<u32, CounterIndex>;
 
-/// The index of a counter in the description.
 #[derive(Clone, Copy)]
 struct CounterIndex {
     index: usize,
@@ -144,8 +141,8 @@ impl Provider {
         if description.counters.is_empty() {
             return Err(PublishError::NoCounters(guid));
         }
-        if let Some(other) = description.counters.iter().find(|counter| !is_plain(counter)) {
-            return Err(PublishError::NotPlain(other.id));
+        if let Some(counter) = description.counters.iter().find(|counter| !is_plain(counter)) {
+            return Err(PublishError::NotPlain(counter.id));
         }
         if sets.contains_key(&guid) {
             return Err(PublishError::SetExists(guid));
@@ -163,7 +160,7 @@ impl Provider {
     /// can have several instances. The name of a single-instance set's instance is not used.
     pub fn create_instance(&self, set: Guid, name: &str, id: u32) -> Result<Arc<Instance>, PublishError> {
         let set = self.set(set)?;
-        // In a forked child, a thread that does not exist may hold the lock.
+        // In a forked child, the lock may be held by a thread that exists only in the parent.
         set.file.check_process()?;
         let mut instances = set.instances.lock().ignore_poison();
         let slot = set.file.create_instance(name, id)?;
@@ -229,8 +226,8 @@ impl Set {
         let instances = Arc::<Mutex<Instances>>::default();
         let control = match file.socket_path() {
             Some(path) if has_control => {
-                let read = Arc::clone(&instances);
-                let refresh = Box::new(move || refresh_all(&read));
+                let for_refresh = Arc::clone(&instances);
+                let refresh = Box::new(move || refresh_all(&for_refresh));
                 Some(Control::start(path, options.publisher.readers()?, guid, callback, refresh)?)
             }
             _ => None,
@@ -245,16 +242,17 @@ impl Set {
         }
         self.file.stop();
         if self.control.as_ref().is_some_and(|control| !control.is_of_this_process()) {
-            // A forked child has no thread that reads the references, and a lock may never be released.
+            // In a forked child, no thread reads the references, and the lock may be held by a thread that exists only in the
+            // parent.
             return;
         }
         self.instances.lock().ignore_poison().drain().for_each(|(_, instance)| instance.clear_references());
     }
 }
 
-/// Reads the counters by reference.
+/// Reads the references of all instances, and stores their values.
 fn refresh_all(instances: &Mutex<Instances>) {
-    // The list is not locked meanwhile, since reading references may take time.
+    // Copied, so that the list is not locked while references are read, which may take time.
     let instances: Vec<_> = instances.lock().ignore_poison().values().cloned().collect();
     instances.iter().for_each(|instance| instance.refresh());
 }

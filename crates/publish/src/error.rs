@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tachograph_shm::{Guid, WriteError, io_error_text};
 
-/// Why a call of a provider failed. The text says what failed, where, and what to do.
+/// Why publishing failed. The message says what failed, where, and what to do.
 ///
 /// An error need not stop the application: see
 /// [`Publisher::start_or_unpublished`](crate::Publisher::start_or_unpublished).
@@ -111,7 +111,7 @@ fn write_code(error: &WriteError) -> u32 {
     }
 }
 
-/// Whether a limit of open files was reached; `ErrorKind` has no variant for it.
+/// Whether a limit of open files was reached, for which `ErrorKind` has no variant.
 fn is_out_of_files(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
@@ -163,7 +163,7 @@ impl fmt::Display for PublishError {
             Self::UnknownGroup(name) => {
                 write!(f, "the group '{name}' is not in /etc/group: create it, or pass its id to gid()")?
             }
-            Self::Name(why) => f.write_str(why)?,
+            Self::Name(message) => f.write_str(message)?,
             Self::NoCounters(set) => write!(f, "the counter set {set} has no counters")?,
             Self::NotPlain(id) => write!(
                 f,

@@ -1,7 +1,8 @@
-//! Publishes an application's counters to other programs, which read them by name; an update is one atomic addition.
+//! Publishes an application's counters to other programs, which read them by name; most updates are a single
+//! atomic addition.
 //!
 //! An application describes its counters as a struct, publishes it, and updates the fields. The values are in a file in
-//! memory that readers map (crate `tachograph-shm`); no agent is involved. The type of each counter determines what
+//! shared memory that readers map (crate `tachograph-shm`); no daemon is involved. The type of each counter determines what
 //! readers display: a rate, an average or a percentage.
 //!
 //! ```
@@ -95,7 +96,7 @@ pub trait SingleInstance: CounterSet {}
 )]
 pub trait MultipleInstances: CounterSet {}
 
-/// The examples of the guide.
+/// Tests the examples of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/publishing.md")]
 mod guide {}

@@ -1,4 +1,4 @@
-//! Counters with two numbers that are read together.
+//! Counters that store two numbers, which readers get together.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -24,12 +24,12 @@ impl PairCell {
 
     #[inline]
     fn add_many(&self, sum: u64, count: u64) {
-        let line = if self.lines.len() == 1 { 0 } else { self.stripe() };
+        let line = if self.lines.len() == 1 { 0 } else { self.line_index() };
         Pair::<16, 48>::new(&self.lines[line]).add_many(sum, count);
     }
 
     #[inline]
-    fn stripe(&self) -> usize {
+    fn line_index(&self) -> usize {
         let index = match stripe::index() {
             stripe::SHARED => stripe::shared_index(),
             index => index,
@@ -38,9 +38,9 @@ impl PairCell {
     }
 
     fn sum(&self) -> Option<Sum> {
-        self.lines.iter().try_fold(Sum::default(), |all, line| {
+        self.lines.iter().try_fold(Sum::default(), |total, line| {
             let Sum { sum, count } = Pair::<16, 48>::new(line).read()?;
-            Some(Sum { sum: all.sum.wrapping_add(sum), count: all.count.wrapping_add(count) })
+            Some(Sum { sum: total.sum.wrapping_add(sum), count: total.count.wrapping_add(count) })
         })
     }
 }
@@ -101,13 +101,13 @@ pub struct Average {
     pair: PairCell,
 }
 
-/// The share of hits in all attempts, in percent (`perf_sample_fraction`).
+/// The percentage of attempts that are hits (`perf_sample_fraction`).
 #[derive(Clone, Debug)]
 pub struct Fraction {
     pair: PairCell,
 }
 
-/// A number as a share of another, both below 2^32 and set together, in percent (`perf_raw_fraction`).
+/// A number as a percentage of another one, both below 2^32 and set together (`perf_raw_fraction`).
 #[derive(Clone, Debug)]
 pub struct Ratio {
     line: Line,
@@ -191,7 +191,7 @@ impl Average {
 
     /// Adds `count` operations with this total amount. Up to a count of 2^18 and an amount below 2^34, readers see all
     /// of them at once. For larger additions, up to a count of 2^26 and an amount below 2^42, they may first see some
-    /// operations with their part of the amount. Beyond that, they may briefly see part of the count or of the amount
+    /// of the operations with a proportional part of the amount. Beyond that, they may briefly see part of the count or of the amount
     /// alone.
     #[inline]
     pub fn add_many(&self, amount: u64, count: u64) {
@@ -217,7 +217,7 @@ impl Fraction {
         self.add(false);
     }
 
-    /// Adds an attempt.
+    /// Adds an attempt, which is a hit or a miss.
     #[inline]
     pub fn add(&self, is_hit: bool) {
         self.pair.add_many(u64::from(is_hit), 1);

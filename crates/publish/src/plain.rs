@@ -1,4 +1,4 @@
-//! Counters with one number.
+//! Counters that store one number.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -22,7 +22,7 @@ pub struct Gauge {
     line: Line,
 }
 
-/// A [`Counter`] for frequent additions by many threads: each of the first threads has a stripe of its own, so that an update
+/// A [`Counter`] for frequent additions by many threads: each of the first threads has a cell of its own (a stripe), so that an update
 /// is a load and a store, and processors do not contend.
 ///
 /// `#[counter(striped = n)]` sets the number of stripes, 1 to 64; the default is 16. Further threads share cells by atomic
@@ -64,13 +64,13 @@ impl Counter {
         self.add(1);
     }
 
-    /// Subtracts `amount`. The value wraps. Not for counters that readers display as a rate.
+    /// Subtracts `amount`. The value wraps. Do not use this for counters that readers display as a rate.
     #[inline]
     pub fn subtract(&self, amount: u64) {
         self.line[0].fetch_sub(amount, Relaxed);
     }
 
-    /// Sets the value, for numbers that are counted elsewhere.
+    /// Sets the value, for a number that something else counts.
     #[inline]
     pub fn set(&self, value: u64) {
         self.line[0].store(value, Relaxed);

@@ -13,14 +13,14 @@ use crate::cells::Cells;
 use crate::control::Control;
 use crate::{CounterSet, PublishError, Publisher, SingleInstance};
 
-/// The file of a set, and the threads that answer requests. Dropping it stops both.
+/// The file of a set, and the threads that answer requests. Dropping it removes the file and ends the threads.
 struct Running {
     control: Option<Control>,
     file: SetFile,
 }
 
 impl Running {
-    /// Creates the set, which readers do not see yet.
+    /// Creates the file of a set. Readers see it after `go_live`.
     fn create<S: CounterSet>(publisher: &Publisher) -> Result<Self, PublishError> {
         let description = S::description();
         let guid = description.guid;
@@ -28,15 +28,15 @@ impl Running {
         let file = publisher.create(description, callback.is_some())?;
         let control = match (callback, file.socket_path()) {
             (Some(callback), Some(path)) => {
-                let nothing = Box::new(|| ());
-                Some(Control::start(path, publisher.readers()?, guid, Some(callback), nothing)?)
+                let no_refresh = Box::new(|| ());
+                Some(Control::start(path, publisher.readers()?, guid, Some(callback), no_refresh)?)
             }
             _ => None,
         };
         Ok(Self { control, file })
     }
 
-    /// Creates the set in this process's memory, with a smaller capacity if there is not enough memory.
+    /// Creates the set in this process's memory. Reduces the capacity until the memory suffices.
     fn unpublished<S: CounterSet>(mut capacity: u32) -> Self {
         loop {
             match SetFile::unpublished(S::description(), capacity) {
@@ -95,14 +95,14 @@ impl<S: fmt::Debug> fmt::Debug for Published<S> {
 impl<S: SingleInstance> Published<S> {
     pub(crate) fn start(publisher: &Publisher) -> Result<Self, PublishError> {
         let publisher = publisher.clone().capacity(1);
-        Self::fill(Running::create::<S>(&publisher)?)
+        Self::with_instance(Running::create::<S>(&publisher)?)
     }
 
     pub(crate) fn unpublished() -> Self {
-        Self::fill(Running::unpublished::<S>(1)).unwrap_or_else(|error| panic!("counters: {error}"))
+        Self::with_instance(Running::unpublished::<S>(1)).unwrap_or_else(|error| panic!("counters: {error}"))
     }
 
-    fn fill(running: Running) -> Result<Self, PublishError> {
+    fn with_instance(running: Running) -> Result<Self, PublishError> {
         let slot = running.file.create_instance("", 0)?;
         let values = bind(&slot)?;
         running.file.go_live()?;

@@ -1,4 +1,4 @@
-//! Where counters are published, and which users may read them.
+//! The options for publishing counter sets.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -40,12 +40,13 @@ use crate::{MultipleInstances, PublishError, Published, PublishedSet, SingleInst
 #[derive(Clone, Default)]
 pub struct Publisher {
     folder: Option<PathBuf>,
-    readers: Group,
+    group: Group,
     capacity: u32,
     label: Option<String>,
     control: Option<ControlCallback>,
 }
 
+/// The group whose members may read the sets.
 #[derive(Clone, Debug, Default)]
 enum Group {
     #[default]
@@ -58,7 +59,7 @@ impl fmt::Debug for Publisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Publisher")
             .field("folder", &self.folder)
-            .field("readers", &self.readers)
+            .field("group", &self.group)
             .field("capacity", &self.capacity)
             .field("label", &self.label)
             .field("has_control", &self.control.is_some())
@@ -84,14 +85,14 @@ impl Publisher {
     /// is started.
     #[must_use]
     pub fn group(mut self, name: impl Into<String>) -> Self {
-        self.readers = Group::Name(name.into());
+        self.group = Group::Name(name.into());
         self
     }
 
     /// Like [`group`](Self::group), but takes the group's id.
     #[must_use]
     pub fn gid(mut self, gid: u32) -> Self {
-        self.readers = Group::Id(gid);
+        self.group = Group::Id(gid);
         self
     }
 
@@ -195,9 +196,9 @@ impl Publisher {
         Ok(SetFile::create(description, &options)?)
     }
 
-    /// The users that may read the sets.
+    /// Which users may read the sets. Looks up the id of the group.
     pub(crate) fn readers(&self) -> Result<Readers, PublishError> {
-        Ok(match &self.readers {
+        Ok(match &self.group {
             Group::None => Readers::Owner,
             Group::Id(gid) => Readers::Group(*gid),
             Group::Name(name) => Readers::Group(gid_of(name)?),
@@ -214,26 +215,26 @@ fn gid_of(name: &str) -> Result<u32, PublishError> {
 fn find_gid(groups: &[u8], name: &str) -> Option<u32> {
     groups.split(|byte| *byte == b'\n').find_map(|line| {
         let mut fields = line.split(|byte| *byte == b':');
-        let is_it = fields.next() == Some(name.as_bytes());
+        let matches = fields.next() == Some(name.as_bytes());
         let gid = fields.nth(1)?;
-        is_it.then(|| std::str::from_utf8(gid).ok()?.parse().ok()).flatten()
+        matches.then(|| std::str::from_utf8(gid).ok()?.parse().ok()).flatten()
     })
 }
 
-/// Checks that counter paths can refer to the names. Empty names are allowed, since a manifest supplies them.
+/// Checks that counter paths can contain the names. Names may be empty, since a manifest may supply them.
 fn check_names(description: &CounterSetInfo) -> Result<(), PublishError> {
-    let wrong = |what: &str, name: &str, fault| {
-        PublishError::Name(format!("the name of {what}, '{}', {fault}", name.escape_debug()))
+    let error = |what: &str, name: &str, reason| {
+        PublishError::Name(format!("the name of {what}, '{}', {reason}", name.escape_debug()))
     };
     if !description.name.is_empty()
-        && let Some(fault) = fault_of_set_name(&description.name)
+        && let Some(reason) = fault_of_set_name(&description.name)
     {
-        return Err(wrong("the counter set", &description.name, fault));
+        return Err(error("the counter set", &description.name, reason));
     }
     for counter in &description.counters {
-        let is_shown = !counter.attributes.has(Attributes::NO_DISPLAYABLE) && !counter.name.is_empty();
-        if is_shown && let Some(fault) = fault_of_counter_name(&counter.name) {
-            return Err(wrong("the counter", &counter.name, fault));
+        let is_named = !counter.attributes.has(Attributes::NO_DISPLAYABLE) && !counter.name.is_empty();
+        if is_named && let Some(reason) = fault_of_counter_name(&counter.name) {
+            return Err(error("the counter", &counter.name, reason));
         }
     }
     Ok(())

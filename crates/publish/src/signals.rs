@@ -1,33 +1,33 @@
-//! Calls of the C library: the signal mask of threads, and the effective user.
+//! Calls to the C library: the signal mask of threads, and the effective user.
 
-#![allow(unsafe_code, reason = "the signal mask and the user of a process are those of the C library")]
+#![allow(unsafe_code, reason = "calls to the C library")]
 
 use std::mem::MaybeUninit;
 use std::ptr;
 
 /// Signals that report a fault of the thread itself. If a thread blocks them, a fault kills the process without calling
 /// the application's handler.
-const OWN_FAULTS: [libc::c_int; 6] =
+const FAULT_SIGNALS: [libc::c_int; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
-/// Runs `work` with all signals blocked except those of faults. A thread that `work` starts inherits the mask, so it
-/// receives none of the application's signals.
-pub(crate) fn blocked<T>(work: impl FnOnce() -> T) -> T {
-    let _restored_at_the_end = Mask::block();
+/// Calls `work` while this thread blocks all signals except those of faults. A thread that `work` starts inherits the mask, so
+/// it receives none of the application's signals.
+pub(crate) fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    let _restored_on_drop = SavedMask::block();
     work()
 }
 
 /// The previous signal mask of this thread, which is restored on drop.
-struct Mask(libc::sigset_t);
+struct SavedMask(libc::sigset_t);
 
-impl Mask {
+impl SavedMask {
     fn block() -> Self {
         let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::<libc::sigset_t>::zeroed());
         // SAFETY: `sigfillset` initializes the set, which the next calls change and read. `pthread_sigmask` writes the
         // previous mask. It cannot fail with these arguments; if it did, the zeros would be an empty set.
         unsafe {
             libc::sigfillset(all.as_mut_ptr());
-            for signal in OWN_FAULTS {
+            for signal in FAULT_SIGNALS {
                 libc::sigdelset(all.as_mut_ptr(), signal);
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
@@ -36,7 +36,7 @@ impl Mask {
     }
 }
 
-impl Drop for Mask {
+impl Drop for SavedMask {
     fn drop(&mut self) {
         // SAFETY: the mask was written by `pthread_sigmask`, or is an empty set.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, ptr::null_mut()) };

@@ -22,56 +22,53 @@ use counter::{is_clock, ticks};
 /// The duration of the first measurement of the ratio.
 const CALIBRATION: Duration = Duration::from_millis(100);
 
-/// How often the duration of the measurement is doubled: up to 100 ms << 9, which is 51 s.
-const DOUBLINGS: u32 = 9;
+/// The maximum number of times that the duration of the measurement is doubled: up to 100 ms << 9, which is 51 s.
+const MAX_DOUBLINGS: u32 = 9;
 
-/// Ratios that differ by more than one part in this number contradict each other. A time server's client usually
+/// Two ratios contradict each other if they differ by more than one part in this number. A time server's client usually
 /// changes the rate of the kernel's clock by at most 500 millionths (`ADJ_FREQUENCY`). It can change the rate by a
 /// tenth (`ADJ_TICK`); then the ratio is measured from the start.
-const CONTRADICTION: u64 = 1000;
+const MAX_DEVIATION_PARTS: u64 = 1000;
 
 /// After this many contradictions in a row, the counter is no longer used. A single one can have other causes: a
 /// suspended machine, where the counter may run and the kernel's clock does not, or a change of a clock's rate.
 const MAX_CONTRADICTIONS: u32 = 3;
 
-/// The clock of this process.
 static CLOCK: Clock = Clock::new(CALIBRATION, is_clock);
 
 /// The processor's counter as a clock.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Clock {
-    /// The tick from which the ratio is valid.
-    from: AtomicU64,
+    /// The first tick for which the ratio is valid.
+    valid_from: AtomicU64,
     /// The number of ticks for which the ratio is valid; 0 if the kernel's clock is used.
-    length: AtomicU64,
+    valid_ticks: AtomicU64,
     /// Nanoseconds per tick, times 2^32, as measured last.
     ratio: AtomicU64,
-    /// The last reading of both clocks: ticks, nanoseconds since the first reading, ticks between reading the two clocks.
+    /// The last reading of both clocks: its ticks, its time in nanoseconds since the first reading, and its uncertainty in ticks.
     last: [AtomicU64; 3],
     doublings: AtomicU32,
     contradictions: AtomicU32,
-    /// Whether the ratio is unknown and must be measured. Then `length` is 0.
+    /// Whether the ratio is unknown and must be measured. Then `valid_ticks` is 0.
     is_calibrating: AtomicBool,
     /// The process in which a thread measures the ratio; 0 for none.
     measuring: AtomicU32,
     /// The first reading of both clocks; `None` if the counter is not used.
-    first: OnceLock<Option<Both>>,
+    first: OnceLock<Option<ClockPair>>,
     calibration: Duration,
     /// Whether the kernel keeps time with the counter.
     is_clock: fn() -> bool,
 }
 
-/// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
-struct Both {
+struct ClockPair {
     ticks: u64,
     moment: Instant,
-    /// The maximum distance between the two readings, in ticks.
-    within: u64,
+    /// The maximum number of ticks between reading one clock and the other.
+    uncertainty: u64,
 }
 
-/// The start of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start {
     /// Measured by the processor's counter.
@@ -81,7 +78,6 @@ pub(crate) enum Start {
 }
 
 impl Start {
-    /// Reads the clock.
     #[inline]
     pub(crate) fn now() -> Self {
         CLOCK.now()
@@ -102,8 +98,8 @@ pub(crate) fn prepare() {
 impl Clock {
     const fn new(calibration: Duration, is_clock: fn() -> bool) -> Self {
         Self {
-            from: AtomicU64::new(0),
-            length: AtomicU64::new(0),
+            valid_from: AtomicU64::new(0),
+            valid_ticks: AtomicU64::new(0),
             ratio: AtomicU64::new(0),
             last: [const { AtomicU64::new(0) }; 3],
             doublings: AtomicU32::new(0),
@@ -118,7 +114,7 @@ impl Clock {
 
     fn prepare(&self) {
         self.first.get_or_init(|| {
-            let first = (self.is_clock)().then(both)?;
+            let first = (self.is_clock)().then(read_both)?;
             self.set_last(&first, &first);
             Some(first)
         });
@@ -126,16 +122,16 @@ impl Clock {
 
     #[inline]
     fn now(&self) -> Start {
-        let length = self.length.load(Ordering::Acquire);
+        let length = self.valid_ticks.load(Ordering::Acquire);
         if length == 0 {
             return self.now_uncalibrated();
         }
         let now = ticks();
         // If the counter went backwards, this is a large number.
-        if now.wrapping_sub(self.from.load(Ordering::Relaxed)) < length {
+        if now.wrapping_sub(self.valid_from.load(Ordering::Relaxed)) < length {
             return Start::Ticks(now);
         }
-        self.measure_again(now)
+        self.remeasure(now)
     }
 
     #[inline]
@@ -163,7 +159,7 @@ impl Clock {
             return;
         }
         let Some(_measuring) = Measuring::begin(self) else { return };
-        // Another thread may have measured it meanwhile.
+        // Another thread may have measured the ratio meanwhile.
         if !self.is_calibrating.load(Ordering::Relaxed) || is_early() {
             return;
         }
@@ -171,84 +167,85 @@ impl Clock {
             self.is_calibrating.store(false, Ordering::Relaxed);
             return;
         }
-        let (last, now) = (self.last(first), both());
+        let (last, now) = (self.last(first), read_both());
         match ratio_between(&last, &now) {
             Some(ratio) => {
                 self.set_last(first, &now);
                 self.ratio.store(ratio, Ordering::Relaxed);
                 self.is_calibrating.store(false, Ordering::Relaxed);
-                self.begin(&now);
+                self.begin_period(&now);
             }
-            None if !is_sensible_between(&last, &now) => self.contradict(first, &now),
+            None if !is_plausible_between(&last, &now) => self.contradict(first, &now),
             // The readings were interrupted and are too far apart. The next measurement retries.
             None => {}
         }
     }
 
-    /// Makes the ratio valid from now on, for twice the previous duration.
-    fn begin(&self, now: &Both) {
+    /// Makes the ratio valid from this reading on, for twice the previous duration.
+    fn begin_period(&self, now: &ClockPair) {
         let doublings = self.doublings.load(Ordering::Relaxed);
         let time = self.calibration.saturating_mul(1 << doublings);
         let ratio = u128::from(self.ratio.load(Ordering::Relaxed).max(1));
         let length = u64::try_from((time.as_nanos() << 32) / ratio).unwrap_or(u64::MAX).max(1);
-        self.doublings.store((doublings + 1).min(DOUBLINGS), Ordering::Relaxed);
-        self.from.store(now.ticks, Ordering::Relaxed);
+        self.doublings.store((doublings + 1).min(MAX_DOUBLINGS), Ordering::Relaxed);
+        self.valid_from.store(now.ticks, Ordering::Relaxed);
         // Release: a reader that finds a value other than 0 also sees the ratio.
-        self.length.store(length, Ordering::Release);
+        self.valid_ticks.store(length, Ordering::Release);
     }
 
-    /// Called when the ratio's period may be over. One of the threads that find it over measures the ratio again.
+    /// Called when the period of the ratio may be over. If so, one of the calling threads measures the ratio again.
     #[cold]
-    fn measure_again(&self, now: u64) -> Start {
-        if !self.is_over(now) {
+    fn remeasure(&self, now: u64) -> Start {
+        if !self.is_period_over(now) {
             return Start::Ticks(now);
         }
         let Some(_measuring) = Measuring::begin(self) else { return Start::Ticks(now) };
         // Another thread may have measured it meanwhile.
-        if self.length.load(Ordering::Relaxed) != 0 && self.is_over(now) {
-            // Other threads use the old ratio meanwhile.
-            self.from.store(now, Ordering::Relaxed);
+        if self.valid_ticks.load(Ordering::Relaxed) != 0 && self.is_period_over(now) {
+            // Until the new ratio is measured, other threads use the old one.
+            self.valid_from.store(now, Ordering::Relaxed);
             self.measure();
         }
-        match self.length.load(Ordering::Relaxed) {
+        match self.valid_ticks.load(Ordering::Relaxed) {
             0 => Start::Moment(Instant::now()),
             _ => Start::Ticks(now),
         }
     }
 
     /// Whether the period of the ratio is over at this tick, or the counter went backwards by more than the period. A tick
-    /// shortly before `from` was read by a thread that was interrupted while another measured.
-    fn is_over(&self, now: u64) -> bool {
-        let length = self.length.load(Ordering::Relaxed);
-        let since = now.wrapping_sub(self.from.load(Ordering::Relaxed));
-        since.wrapping_add(length) >= length.saturating_mul(2)
+    /// shortly before `valid_from` was read by a thread that was interrupted while another measured.
+    fn is_period_over(&self, now: u64) -> bool {
+        let length = self.valid_ticks.load(Ordering::Relaxed);
+        let ticks_since = now.wrapping_sub(self.valid_from.load(Ordering::Relaxed));
+        ticks_since.wrapping_add(length) >= length.saturating_mul(2)
     }
 
-    /// Measures the ratio since the last reading, or stops using the counter.
+    /// Measures the ratio since the last reading. Stops using the counter if the kernel does, or if the ratio contradicts the
+    /// previous one.
     fn measure(&self) {
         let Some(Some(first)) = self.first.get() else { return };
         if !(self.is_clock)() {
-            self.length.store(0, Ordering::Relaxed);
+            self.valid_ticks.store(0, Ordering::Relaxed);
             return;
         }
-        let (last, now) = (self.last(first), both());
-        match judge(self.ratio.load(Ordering::Relaxed), &last, &now) {
-            Judgement::Agrees(ratio) => {
+        let (last, now) = (self.last(first), read_both());
+        match compare(self.ratio.load(Ordering::Relaxed), &last, &now) {
+            Comparison::Agrees(ratio) => {
                 self.ratio.store(ratio, Ordering::Relaxed);
                 self.contradictions.store(0, Ordering::Relaxed);
             }
-            Judgement::Unknown => {}
-            Judgement::Contradicts => return self.contradict(first, &now),
+            Comparison::Unknown => {}
+            Comparison::Contradicts => return self.contradict(first, &now),
         }
         self.set_last(first, &now);
-        self.begin(&now);
+        self.begin_period(&now);
     }
 
     /// Switches to the kernel's clock, either until the ratio has been measured again, starting from this reading, or
     /// permanently.
-    fn contradict(&self, first: &Both, now: &Both) {
+    fn contradict(&self, first: &ClockPair, now: &ClockPair) {
         self.set_last(first, now);
-        self.length.store(0, Ordering::Relaxed);
+        self.valid_ticks.store(0, Ordering::Relaxed);
         self.doublings.store(0, Ordering::Relaxed);
         let contradictions = self.contradictions.load(Ordering::Relaxed) + 1;
         self.contradictions.store(contradictions, Ordering::Relaxed);
@@ -261,24 +258,25 @@ impl Clock {
     }
 
     /// The last reading of both clocks.
-    fn last(&self, first: &Both) -> Both {
-        let [ticks, _, within] = self.last.each_ref().map(|word| word.load(Ordering::Relaxed));
-        Both { ticks, moment: first.moment + self.last_moment(), within }
+    fn last(&self, first: &ClockPair) -> ClockPair {
+        let [ticks, _, uncertainty] = self.last.each_ref().map(|word| word.load(Ordering::Relaxed));
+        ClockPair { ticks, moment: first.moment + self.last_moment(), uncertainty }
     }
 
-    fn set_last(&self, first: &Both, now: &Both) {
-        let since = u64::try_from(now.moment.duration_since(first.moment).as_nanos()).unwrap_or(u64::MAX);
-        for (word, value) in self.last.iter().zip([now.ticks, since, now.within]) {
+    fn set_last(&self, first: &ClockPair, now: &ClockPair) {
+        let since_first_ns =
+            u64::try_from(now.moment.duration_since(first.moment).as_nanos()).unwrap_or(u64::MAX);
+        for (word, value) in self.last.iter().zip([now.ticks, since_first_ns, now.uncertainty]) {
             word.store(value, Ordering::Relaxed);
         }
     }
 }
 
-/// Marks the thread that measures the ratio; only one does at a time.
+/// Held by the thread that measures the ratio. Only one thread does so at a time.
 struct Measuring<'a>(&'a AtomicU32);
 
 impl<'a> Measuring<'a> {
-    /// `None` if another thread measures. Never waits: a signal handler may have interrupted that thread.
+    /// Returns `None` if another thread measures the ratio. Does not wait: a signal handler may have interrupted that thread.
     fn begin(clock: &'a Clock) -> Option<Self> {
         let (word, process) = (&clock.measuring, std::process::id());
         let known = word.load(Ordering::Relaxed);
@@ -296,25 +294,25 @@ impl Drop for Measuring<'_> {
     }
 }
 
-/// The comparison of a new ratio with the previous one.
+/// The result of comparing a new ratio with the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Judgement {
-    /// About the same: the new one is more precise.
+enum Comparison {
+    /// The ratios are about the same; contains the new one, which is more precise.
     Agrees(u64),
-    /// The readings were interrupted.
+    /// Unknown, because the readings were interrupted.
     Unknown,
-    /// Another rate, or the counter went backwards.
+    /// The ratios differ too much, or the counter went backwards.
     Contradicts,
 }
 
-fn judge(before: u64, last: &Both, now: &Both) -> Judgement {
-    if !is_sensible_between(last, now) {
-        return Judgement::Contradicts;
+fn compare(before: u64, last: &ClockPair, now: &ClockPair) -> Comparison {
+    if !is_plausible_between(last, now) {
+        return Comparison::Contradicts;
     }
     match ratio_between(last, now) {
-        None => Judgement::Unknown,
-        Some(ratio) if ratio.abs_diff(before) > before / CONTRADICTION => Judgement::Contradicts,
-        Some(ratio) => Judgement::Agrees(ratio),
+        None => Comparison::Unknown,
+        Some(ratio) if ratio.abs_diff(before) > before / MAX_DEVIATION_PARTS => Comparison::Contradicts,
+        Some(ratio) => Comparison::Agrees(ratio),
     }
 }
 
@@ -323,38 +321,40 @@ fn nanoseconds(ticks: u64, ratio: u64) -> u64 {
     ((u128::from(ticks) * u128::from(ratio)) >> 32) as u64
 }
 
-fn is_sensible_between(last: &Both, now: &Both) -> bool {
-    is_sensible(now.ticks.wrapping_sub(last.ticks), now.moment.duration_since(last.moment).as_nanos())
+fn is_plausible_between(last: &ClockPair, now: &ClockPair) -> bool {
+    is_plausible(now.ticks.wrapping_sub(last.ticks), now.moment.duration_since(last.moment).as_nanos())
 }
 
-fn ratio_between(last: &Both, now: &Both) -> Option<u64> {
+fn ratio_between(last: &ClockPair, now: &ClockPair) -> Option<u64> {
     let elapsed = now.moment.duration_since(last.moment).as_nanos();
-    ratio(now.ticks.wrapping_sub(last.ticks), elapsed, last.within.saturating_add(now.within))
+    ratio(now.ticks.wrapping_sub(last.ticks), elapsed, last.uncertainty.saturating_add(now.uncertainty))
 }
 
-/// Counters of less than 10 MHz or more than 100 GHz do not exist; one that went backwards is invalid too.
-fn is_sensible(ticks: u64, nanoseconds: u128) -> bool {
+/// Whether the counter's frequency is plausible: 10 MHz to 100 GHz. It is not if the counter went backwards.
+fn is_plausible(ticks: u64, nanoseconds: u128) -> bool {
     u128::from(ticks) * 100 >= nanoseconds && u128::from(ticks) <= nanoseconds * 100
 }
 
-/// Nanoseconds per tick, times 2^32; `None` if the readings are so far apart that the ratio could be off by a millionth, or
-/// if it is invalid.
-fn ratio(ticks: u64, nanoseconds: u128, within: u64) -> Option<u64> {
-    if !is_sensible(ticks, nanoseconds) || u128::from(within) * 1_000_000 > u128::from(ticks) {
+/// Nanoseconds per tick, times 2^32; `None` if the uncertainty of the readings is more than a millionth of the ticks, or the
+/// frequency is implausible.
+fn ratio(ticks: u64, nanoseconds: u128, uncertainty: u64) -> Option<u64> {
+    if !is_plausible(ticks, nanoseconds) || u128::from(uncertainty) * 1_000_000 > u128::from(ticks) {
         return None;
     }
     u64::try_from((nanoseconds << 32) / u128::from(ticks)).ok()
 }
 
-/// Reads both clocks a few times, and returns the reading in which they are closest together.
-fn both() -> Both {
+/// Reads both clocks a few times, and returns the reading with the smallest uncertainty.
+fn read_both() -> ClockPair {
     let read = || {
         let before = ticks();
         let moment = Instant::now();
-        let within = ticks().wrapping_sub(before);
-        Both { ticks: before.wrapping_add(within / 2), moment, within }
+        let uncertainty = ticks().wrapping_sub(before);
+        ClockPair { ticks: before.wrapping_add(uncertainty / 2), moment, uncertainty }
     };
-    (0..10).map(|_| read()).fold(read(), |best, next| if next.within < best.within { next } else { best })
+    (0..10)
+        .map(|_| read())
+        .fold(read(), |best, next| if next.uncertainty < best.uncertainty { next } else { best })
 }
 
 #[cfg(test)]

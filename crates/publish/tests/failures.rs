@@ -30,21 +30,22 @@ struct Carts {
     things: Gauge,
 }
 
-/// The variable that names the folder for the program that is started again.
-const AGAIN: &str = "PUBLISH_TEST_FOLDER";
+/// The environment variable with the folder, for the child process that runs a test again.
+const CHILD_FOLDER: &str = "PUBLISH_TEST_FOLDER";
 
-fn again() -> Option<PathBuf> {
-    std::env::var_os(AGAIN).map(PathBuf::from)
+/// The folder, in the child process.
+fn child_folder() -> Option<PathBuf> {
+    std::env::var_os(CHILD_FOLDER).map(PathBuf::from)
 }
 
 /// The command that runs one of this program's tests in a folder.
-fn program(test: &str, folder: &Path) -> Command {
+fn child_command(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", test, "--nocapture"]).env(AGAIN, folder);
+    command.args(["--exact", test, "--nocapture"]).env(CHILD_FOLDER, folder);
     command
 }
 
-fn succeeded(output: &Output) {
+fn assert_success(output: &Output) {
     let text = String::from_utf8_lossy(&output.stdout);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -56,8 +57,8 @@ fn succeeded(output: &Output) {
     assert!(text.contains("1 passed"), "{text}");
 }
 
-/// Fails to start a set, checks that its counters work, and returns the error.
-fn refused(publisher: &Publisher) -> PublishError {
+/// Checks that starting a set fails and that its counters work nevertheless. Returns the error.
+fn start_error(publisher: &Publisher) -> PublishError {
     let mut reported = None;
     let shop = publisher.start_or_unpublished::<Shop>(|error| reported = Some(error));
     assert!(!shop.is_published());
@@ -84,7 +85,7 @@ fn io_kind(error: &PublishError) -> Option<ErrorKind> {
 fn a_missing_folder_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("missing").join("folder");
-    let error = refused(&Publisher::new().folder(&missing));
+    let error = start_error(&Publisher::new().folder(&missing));
     assert_eq!(error.code(), 3, "{error}");
     let text = error.to_string();
     assert!(text.contains(missing.to_str().expect("text")) && text.contains("TACHO_RUNTIME_DIR"), "{text}");
@@ -100,16 +101,16 @@ fn a_link_or_a_file_is_not_a_folder() {
     symlink(&target, &link).expect("a link");
     std::fs::write(&file, "").expect("a file");
     for path in [link, file] {
-        let error = refused(&Publisher::new().folder(&path));
+        let error = start_error(&Publisher::new().folder(&path));
         assert!(matches!(error.code(), 3 | 5), "{error}");
     }
-    assert_eq!(seen::everything(&target), [""; 0]);
+    assert_eq!(seen::all_entries(&target), [""; 0]);
 }
 
 #[test]
 fn a_folder_without_permission_is_an_error() {
-    if let Some(folder) = again() {
-        let error = refused(&Publisher::new().folder(&folder));
+    if let Some(folder) = child_folder() {
+        let error = start_error(&Publisher::new().folder(&folder));
         assert!(error.is_permission_denied(), "{error}");
         assert_eq!(io_kind(&error), Some(ErrorKind::PermissionDenied));
         assert!(error.to_string().contains("TACHO_RUNTIME_DIR"), "{error}");
@@ -117,33 +118,33 @@ fn a_folder_without_permission_is_an_error() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o555)).expect("a mode");
-    let mut command = program("a_folder_without_permission_is_an_error", folder.path());
+    let mut command = child_command("a_folder_without_permission_is_an_error", folder.path());
     let is_root = std::fs::write(folder.path().join("probe"), "").is_ok();
     if is_root {
         std::fs::remove_file(folder.path().join("probe")).expect("a file");
         // As user nobody, which can only run a copy of the program in an accessible folder.
-        let place = tempfile::Builder::new()
+        let accessible = tempfile::Builder::new()
             .permissions(PermissionsExt::from_mode(0o755))
             .tempdir()
             .expect("a folder");
-        let copy = place.path().join("program");
+        let copy = accessible.path().join("program");
         std::fs::copy(std::env::current_exe().expect("this program"), &copy).expect("a copy");
         std::fs::set_permissions(&copy, PermissionsExt::from_mode(0o755)).expect("a mode");
         let mut command = Command::new(&copy);
         command
             .args(["--exact", "a_folder_without_permission_is_an_error", "--nocapture"])
-            .env(AGAIN, folder.path());
-        succeeded(&command.uid(65_534).gid(65_534).current_dir("/").output().expect("it starts"));
+            .env(CHILD_FOLDER, folder.path());
+        assert_success(&command.uid(65_534).gid(65_534).current_dir("/").output().expect("it starts"));
     } else {
-        succeeded(&command.output().expect("it starts"));
+        assert_success(&command.output().expect("it starts"));
     }
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 }
 
 #[test]
 fn exceeding_the_limit_of_file_sizes_is_an_error() {
-    if let Some(folder) = again() {
-        let error = refused(&Publisher::new().folder(&folder));
+    if let Some(folder) = child_folder() {
+        let error = start_error(&Publisher::new().folder(&folder));
         assert!(error.is_full(), "{error}");
         assert_eq!(io_kind(&error), Some(ErrorKind::FileTooLarge));
         assert!(error.to_string().contains("ulimit"), "{error}");
@@ -151,12 +152,12 @@ fn exceeding_the_limit_of_file_sizes_is_an_error() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     limited("ulimit -f 1", "exceeding_the_limit_of_file_sizes_is_an_error", folder.path());
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 }
 
 #[test]
 fn instances_beyond_the_maximal_file_size_are_an_error() {
-    if let Some(folder) = again() {
+    if let Some(folder) = child_folder() {
         let carts = Publisher::new().folder(&folder).start_set::<Carts>().expect("the first page is there");
         let mut room = Vec::new();
         let error = loop {
@@ -176,19 +177,19 @@ fn instances_beyond_the_maximal_file_size_are_an_error() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     limited("ulimit -f 300", "instances_beyond_the_maximal_file_size_are_an_error", folder.path());
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 }
 
 /// Runs a test of this program under a limit that a shell sets.
 fn limited(limit: &str, test: &str, folder: &Path) {
-    let again = program(test, folder);
+    let child = child_command(test, folder);
     let mut command = Command::new("sh");
     command
         .arg("-c")
         .arg(format!("{limit} && exec \"$0\" \"$@\""))
-        .arg(again.get_program())
-        .args(again.get_args());
-    succeeded(&command.env(AGAIN, folder).output().expect("it starts"));
+        .arg(child.get_program())
+        .args(child.get_args());
+    assert_success(&command.env(CHILD_FOLDER, folder).output().expect("it starts"));
 }
 
 /// A set of which 65,536 instances take 512 MiB.
@@ -201,7 +202,7 @@ struct Wide {
 
 #[test]
 fn a_set_works_with_little_memory() {
-    if let Some(folder) = again() {
+    if let Some(folder) = child_folder() {
         let publisher = Publisher::new().folder(folder.join("missing").join("folder"));
         let wide = publisher.start_set_or_unpublished::<Wide>(|_| ());
         let one = wide.instance("one").expect("memory");

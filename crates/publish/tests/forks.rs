@@ -105,7 +105,7 @@ fn a_child_does_not_remove_the_set() {
     description.counters.push(CounterDescription::new(1, "One", 0x0001_0000));
     provider.register(description).expect("registered");
     let one = provider.create_instance(set, "one", 0).expect("room");
-    let before = seen::everything(folder.path());
+    let before = seen::all_entries(folder.path());
     assert_eq!(before.len(), 3, "two files and a socket");
     let (mut forking, mut provider) = (Some(forking), Some(provider));
     let ended = in_child(|| {
@@ -118,11 +118,11 @@ fn a_child_does_not_remove_the_set() {
         drop(provider.take());
     });
     assert!(ended, "nor does it hang in what it drops");
-    assert_eq!(seen::everything(folder.path()), before);
+    assert_eq!(seen::all_entries(folder.path()), before);
     assert_eq!(seen::sets(folder.path()).len(), 2);
     for mut set in seen::sets(folder.path()) {
         assert_eq!(seen::rows(&mut set).len(), 1, "its instance is still there");
     }
     drop((forking, provider));
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 }

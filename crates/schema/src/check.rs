@@ -10,7 +10,7 @@ use crate::{CounterInfo, CounterSetInfo, CounterType, Text};
 /// The scales that a counter can have, as powers of ten.
 pub const SCALES: RangeInclusive<i32> = -10..=10;
 
-/// The id that represents all counters, so no counter can have it.
+/// In queries, this id means all counters. So no counter can have it.
 const WILDCARD_ID: u32 = u32::MAX;
 
 /// Whether a detail level is one of the two that PerfLib V2 allows.
@@ -18,16 +18,17 @@ pub const fn is_detail_level(level: u32) -> bool {
     matches!(level, 100 | 200)
 }
 
-/// Why a counter set cannot be registered. The message has the set, the counter if one is at fault, and the reason.
+/// Why a counter set cannot be registered. The message names the set, the counter if a counter is invalid, and
+/// the violated rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegistrationError {
     set: Text,
     counter: Option<(u32, Text)>,
-    fault: Fault,
+    violation: Violation,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Fault {
+enum Violation {
     CounterCount(usize),
     DetailLevel(u32),
     Scale(i32),
@@ -39,7 +40,7 @@ enum Fault {
 }
 
 impl RegistrationError {
-    /// The id of the counter that is at fault; `None` if it is the set itself.
+    /// The id of the invalid counter; `None` if the set itself is invalid.
     pub fn counter_id(&self) -> Option<u32> {
         self.counter.as_ref().map(|(id, _)| *id)
     }
@@ -52,21 +53,21 @@ impl fmt::Display for RegistrationError {
             write!(f, ", counter {id} '{name}'")?;
         }
         f.write_str(": ")?;
-        match &self.fault {
-            Fault::CounterCount(count) => {
+        match &self.violation {
+            Violation::CounterCount(count) => {
                 write!(f, "it has {count} counters, not 1 to {}", CounterSetInfo::MAX_COUNTERS)
             }
-            Fault::DetailLevel(level) => write!(f, "its detail level is {level}, not 100 or 200"),
-            Fault::Scale(scale) => {
+            Violation::DetailLevel(level) => write!(f, "its detail level is {level}, not 100 or 200"),
+            Violation::Scale(scale) => {
                 write!(f, "its default scale is {scale}, not {} to {}", SCALES.start(), SCALES.end())
             }
-            Fault::LongName => {
-                write!(f, "its name has more than {} characters of UTF-16", CounterSetInfo::MAX_NAME)
+            Violation::LongName => {
+                write!(f, "its name has more than {} UTF-16 units", CounterSetInfo::MAX_NAME)
             }
-            Fault::Wildcard => f.write_str("its id stands for all counters"),
-            Fault::RepeatedId => f.write_str("another counter has its id"),
-            Fault::RepeatedName => f.write_str("another counter has its name"),
-            Fault::Companion(fault) => write!(f, "{fault}"),
+            Violation::Wildcard => f.write_str("its id is reserved: it means all counters"),
+            Violation::RepeatedId => f.write_str("another counter has its id"),
+            Violation::RepeatedName => f.write_str("another counter has its name"),
+            Violation::Companion(error) => write!(f, "{error}"),
         }
     }
 }
@@ -80,34 +81,35 @@ impl CounterSetInfo {
     ///
     /// # Errors
     ///
-    /// The first fault that is found.
+    /// The first violated rule.
     pub fn check(&self) -> Result<(), RegistrationError> {
-        let of_set = |fault| Err(RegistrationError { set: self.name.clone(), counter: None, fault });
+        let set_error =
+            |violation| Err(RegistrationError { set: self.name.clone(), counter: None, violation });
         if !(1..=Self::MAX_COUNTERS).contains(&self.counters.len()) {
-            return of_set(Fault::CounterCount(self.counters.len()));
+            return set_error(Violation::CounterCount(self.counters.len()));
         }
         if !is_detail_level(self.detail_level) {
-            return of_set(Fault::DetailLevel(self.detail_level));
+            return set_error(Violation::DetailLevel(self.detail_level));
         }
         if is_long(&self.name) {
-            return of_set(Fault::LongName);
+            return set_error(Violation::LongName);
         }
         let mut types: Vec<_> =
             self.counters.iter().map(|counter| (counter.id, counter.counter_type)).collect();
         types.sort_unstable();
         let (mut ids, mut names) = (HashSet::new(), HashSet::new());
         for counter in &self.counters {
-            let fault = if !ids.insert(counter.id) {
-                Some(Fault::RepeatedId)
+            let violation = if !ids.insert(counter.id) {
+                Some(Violation::RepeatedId)
             } else if !counter.name.is_empty() && !names.insert(counter.name.to_lowercase()) {
                 // Several counters can have an empty name, since those that are not displayed do not need one.
-                Some(Fault::RepeatedName)
+                Some(Violation::RepeatedName)
             } else {
-                counter.find_fault(&types)
+                counter.find_violation(&types)
             };
-            if let Some(fault) = fault {
+            if let Some(violation) = violation {
                 let counter = Some((counter.id, counter.name.clone()));
-                return Err(RegistrationError { set: self.name.clone(), counter, fault });
+                return Err(RegistrationError { set: self.name.clone(), counter, violation });
             }
         }
         Ok(())
@@ -115,18 +117,18 @@ impl CounterSetInfo {
 }
 
 impl CounterInfo {
-    fn find_fault(&self, types: &[(u32, CounterType)]) -> Option<Fault> {
+    fn find_violation(&self, types: &[(u32, CounterType)]) -> Option<Violation> {
         if self.id == WILDCARD_ID {
-            Some(Fault::Wildcard)
+            Some(Violation::Wildcard)
         } else if is_long(&self.name) {
-            Some(Fault::LongName)
+            Some(Violation::LongName)
         } else if !is_detail_level(self.detail_level) {
-            Some(Fault::DetailLevel(self.detail_level))
+            Some(Violation::DetailLevel(self.detail_level))
         } else if !SCALES.contains(&self.default_scale) {
-            Some(Fault::Scale(self.default_scale))
+            Some(Violation::Scale(self.default_scale))
         } else {
             let checked = check_companions(self.id, self.counter_type, self.companion_ids(), Some(types));
-            checked.err().map(Fault::Companion)
+            checked.err().map(Violation::Companion)
         }
     }
 }

@@ -55,8 +55,8 @@ impl fmt::Display for CompanionFault {
     }
 }
 
-/// Whether `found` is accepted as `expected`.
-fn is_same(found: CounterType, expected: CounterType) -> bool {
+/// Whether a companion of type `found` is accepted where `expected` is needed.
+fn is_accepted(found: CounterType, expected: CounterType) -> bool {
     // Telegraf and some exporters use LARGE_RAW_BASE with the low byte of a pre-release version.
     found == expected || (expected == CounterType::LARGE_RAW_BASE && found.0 == 0x4003_0503)
 }
@@ -67,7 +67,7 @@ fn is_same(found: CounterType, expected: CounterType) -> bool {
 ///
 /// # Errors
 ///
-/// The fault of the first invalid companion.
+/// Why the first invalid companion is invalid.
 pub fn check_companions(
     id: u32,
     counter_type: CounterType,
@@ -85,12 +85,12 @@ pub fn check_companions(
             return Err(CompanionFault::Itself(role));
         }
         let Some(types) = types else { continue };
-        let at = types.partition_point(|(other, _)| *other < companion);
-        let Some((_, found)) = types.get(at).copied().filter(|(other, _)| *other == companion) else {
+        let index = types.partition_point(|(other, _)| *other < companion);
+        let Some((_, found)) = types.get(index).copied().filter(|(other, _)| *other == companion) else {
             return Err(CompanionFault::Unknown(role, companion));
         };
         if let Some(expected) = needed
-            && !is_same(found, expected)
+            && !is_accepted(found, expected)
         {
             return Err(CompanionFault::Type { role, id: companion, found, expected });
         }

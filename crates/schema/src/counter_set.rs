@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use crate::words::{Attribute, DETAIL_LEVELS, Notation, attribute};
 use crate::{Aggregate, Attributes, CellKind, CounterType, Guid, InstanceType, SCALES};
 
-/// A text in a description, either part of the program or owned.
+/// A string of a description, either a constant of the program or owned.
 pub type Text = Cow<'static, str>;
 
-/// The attributes of counter sets that are written as text.
+/// The attributes of counter sets that manifests and `#[counter_set(...)]` can set.
 pub static SET_ATTRIBUTES: &[Attribute<CounterSetInfo>] = &[
     attribute!(None, "provider", provider_name),
     attribute!(Some("instances"), "instances", instance_type, InstanceType::WORDS),
@@ -17,7 +17,7 @@ pub static SET_ATTRIBUTES: &[Attribute<CounterSetInfo>] = &[
     attribute!(None, "detail", detail_level, DETAIL_LEVELS),
 ];
 
-/// The attributes of counters that are written as text.
+/// The attributes of counters that manifests and `#[counter(...)]` can set.
 pub static COUNTER_ATTRIBUTES: &[Attribute<CounterInfo>] = &[
     attribute!(Some("description"), "help", help),
     attribute!(None, "unit", unit),
@@ -137,8 +137,7 @@ impl CounterInfo {
         self
     }
 
-    /// Whether the counter is displayed. It must have a type with a formula, and not be just a base, time, frequency or
-    /// multiplier.
+    /// Whether the counter is displayed: its type has a formula, and [`Attributes::NO_DISPLAYABLE`] is not set.
     pub const fn is_displayable(&self) -> bool {
         !self.attributes.has(Attributes::NO_DISPLAYABLE) && self.counter_type.formula().is_some()
     }
@@ -189,9 +188,9 @@ impl CounterInfo {
     }
 }
 
-fn set<T>(attributes: &[Attribute<T>], of: &mut T, key: &str, text: &str) -> Result<(), String> {
+fn set<T>(attributes: &[Attribute<T>], info: &mut T, key: &str, text: &str) -> Result<(), String> {
     let attribute = attributes.iter().find(|attribute| attribute.name(Notation::Derive) == Some(key));
-    attribute.ok_or("another key")?.parse(of, text, Notation::Derive)
+    attribute.ok_or("another key")?.parse(info, text, Notation::Derive)
 }
 
 /// A counter set: a `PERF_COUNTERSET_REG_INFO` with its counters and texts.
@@ -230,7 +229,7 @@ pub struct CounterSetInfo {
 impl CounterSetInfo {
     /// Maximum number of counters in a set (perflib.h).
     pub const MAX_COUNTERS: usize = 65_536;
-    /// Maximum length of the name of a set, a counter or an instance, in UTF-16 units without the terminating zero.
+    /// Maximum length of the name of a set, a counter or an instance, in UTF-16 units without the terminating NUL.
     pub const MAX_NAME: usize = 1023;
 
     /// A set without counters, whose provider has the same name and GUID.

@@ -50,7 +50,7 @@ pub enum Class {
     Number,
     /// The result of a formula.
     Counter,
-    /// A text.
+    /// A string.
     Text,
     /// Always displayed as 0.
     Zero,
@@ -65,15 +65,15 @@ pub enum Subtype {
     Decimal,
     /// Number: divided by 1000 for display.
     Decimal1000,
-    /// Counter: the value itself, or its difference.
+    /// Counter: the value itself, or its change between two samples.
     Value,
     /// Counter: per unit of time.
     Rate,
-    /// Counter: a part of a base.
+    /// Counter: a fraction of a base.
     Fraction,
     /// Counter: the base of another counter.
     Base,
-    /// Counter: time since a moment.
+    /// Counter: the time since a start time.
     Elapsed,
     /// Counter: length of a queue over time.
     QueueLength,
@@ -102,7 +102,7 @@ pub enum TimeBase {
     Other,
 }
 
-/// Bits 28-30: the text after the value.
+/// Bits 28-30: the unit that is displayed after the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suffix {
     /// Nothing.
@@ -171,13 +171,13 @@ impl CounterType {
         }
     }
 
-    /// Whether the formula uses the difference between two samples (bit 22). The bit is clear for `AVERAGE_TIMER` and
+    /// Whether the formula uses the change of the value between two samples (bit 22). The bit is clear for `AVERAGE_TIMER` and
     /// `AVERAGE_BULK`, although their formulas do use it.
     pub const fn is_delta(self) -> bool {
         self.0 & 0x0040_0000 != 0
     }
 
-    /// Whether the formula also uses the difference of the base between two samples (bit 23).
+    /// Whether the formula also uses the change of the base between two samples (bit 23).
     pub const fn is_delta_base(self) -> bool {
         self.0 & 0x0080_0000 != 0
     }
@@ -192,7 +192,7 @@ impl CounterType {
         self.0 & 0x0200_0000 != 0
     }
 
-    /// The text after the value.
+    /// The unit that is displayed after the value.
     pub const fn suffix(self) -> Suffix {
         match (self.0 >> 28) & 7 {
             0 => Suffix::None,
@@ -255,7 +255,7 @@ impl CounterType {
         self.named().is_some()
     }
 
-    /// Whether a displayed value needs two samples. False for types without displayed values.
+    /// Whether computing the displayed value needs two samples. False for types without displayed values.
     pub fn needs_two_samples(self) -> bool {
         self.formula().is_some_and(Formula::needs_two_samples)
     }

@@ -32,17 +32,17 @@ pub enum Formula {
     Fraction,
     /// `(n / F) / d`: seconds per operation.
     AverageTime,
-    /// `(D - N) / F`: seconds since a moment.
+    /// `(D - N) / F`: seconds since the time `N`.
     Elapsed,
 }
 
 impl Formula {
-    /// Whether the formula uses differences and so needs two samples.
+    /// Whether the formula uses `n` or `d`, and so needs two samples.
     pub const fn needs_two_samples(self) -> bool {
         !matches!(self, Self::Value | Self::Double | Self::Fraction | Self::Elapsed)
     }
 
-    /// Whether the formula divides by `d`, the difference of the second raw values.
+    /// Whether the formula divides by `d`, the change of the second raw value between two samples.
     pub const fn uses_second_difference(self) -> bool {
         self.needs_two_samples() && !matches!(self, Self::Delta)
     }

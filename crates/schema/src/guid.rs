@@ -15,7 +15,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Guid(u128);
 
-/// The error of a text that is not a GUID.
+/// The error of parsing a string that is not a GUID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuidError;
 
@@ -44,43 +44,44 @@ impl Guid {
         [d, c, b, a, f, e, h, g, i, j, k, l, m, n, o, p]
     }
 
-    /// Parses a GUID in a constant. The text can have hyphens, with or without braces, or just the 32 digits.
+    /// Parses a GUID in a constant: 32 hexadecimal digits, either without separators or with hyphens as in the example of
+    /// [`Guid`]. With hyphens, braces are optional.
     ///
     /// # Panics
     ///
-    /// When the text is not a GUID. In a constant, this is a compiler error. [`str::parse`] returns an error instead.
+    /// If the string is not a GUID. In a constant, this is a compiler error. [`str::parse`] returns an error instead.
     pub const fn parse(text: &str) -> Self {
-        match Self::read(text.as_bytes()) {
+        match Self::parse_bytes(text.as_bytes()) {
             Some(guid) => guid,
             None => panic!("not a GUID such as b4fc721a-0378-476f-89ba-a5a79f810b36"),
         }
     }
 
-    const fn read(text: &[u8]) -> Option<Self> {
+    const fn parse_bytes(text: &[u8]) -> Option<Self> {
         let start = match text.len() {
-            32 => return Self::read_digits(text),
+            32 => return Self::parse_digits(text),
             36 => 0,
             38 if text[0] == b'{' && text[37] == b'}' => 1,
             _ => return None,
         };
         let mut digits = [0; 32];
-        let (mut at, mut index) = (0, 0);
-        while at < 36 {
-            let byte = text[start + at];
-            if matches!(at, 8 | 13 | 18 | 23) {
+        let (mut offset, mut digit_count) = (0, 0);
+        while offset < 36 {
+            let byte = text[start + offset];
+            if matches!(offset, 8 | 13 | 18 | 23) {
                 if byte != b'-' {
                     return None;
                 }
             } else {
-                digits[index] = byte;
-                index += 1;
+                digits[digit_count] = byte;
+                digit_count += 1;
             }
-            at += 1;
+            offset += 1;
         }
-        Self::read_digits(&digits)
+        Self::parse_digits(&digits)
     }
 
-    const fn read_digits(digits: &[u8]) -> Option<Self> {
+    const fn parse_digits(digits: &[u8]) -> Option<Self> {
         let mut number = 0;
         let mut index = 0;
         while index < digits.len() {
@@ -101,7 +102,7 @@ impl FromStr for Guid {
     type Err = GuidError;
 
     fn from_str(text: &str) -> Result<Self, GuidError> {
-        Self::read(text.as_bytes()).ok_or(GuidError)
+        Self::parse_bytes(text.as_bytes()).ok_or(GuidError)
     }
 }
 
@@ -139,15 +140,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_texts_are_refused() {
+    fn strings_that_are_not_guids_are_rejected() {
         let good = "{b4fc721a-0378-476f-89ba-a5a79f810b36}";
         assert_eq!(good.parse::<Guid>().expect("a GUID").to_string(), good);
         assert_eq!(good[1..37].to_uppercase().parse(), good.parse::<Guid>());
         assert_eq!(good[1..37].replace('-', "").parse(), good.parse::<Guid>());
-        for place in 0..good.len() {
+        for index in 0..good.len() {
             let mut text = good.as_bytes().to_vec();
-            text[place] = b'!';
-            assert!(String::from_utf8(text).expect("ASCII").parse::<Guid>().is_err(), "at {place}");
+            text[index] = b'!';
+            assert!(String::from_utf8(text).expect("ASCII").parse::<Guid>().is_err(), "at {index}");
         }
         for length in 0..good.len() {
             assert!(good[..length].parse::<Guid>().is_err(), "{length} characters");
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_of_windows() {
+    fn bytes_are_in_the_order_of_windows() {
         let guid = Guid::parse("00112233-4455-6677-8899-aabbccddeeff");
         let bytes =
             [0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF];

@@ -75,7 +75,7 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// Every function, with its words. In `#[derive(CounterSet)]`, the key is omitted for `Undefined`.
+    /// Every aggregate, with its words. In `#[derive(CounterSet)]`, the key is omitted for `Undefined`.
     pub(crate) const WORDS: Words<Self> = Words(&[
         ("sum", "sum", Self::Total),
         ("avg", "avg", Self::Average),
@@ -84,7 +84,7 @@ impl Aggregate {
         ("undefined", "", Self::Undefined),
     ]);
 
-    /// The function with this number.
+    /// The aggregate with this number.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 => Self::Undefined,
@@ -140,15 +140,16 @@ impl Attributes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum CellKind {
-    /// No cell, because the counter is a base that is stored in the cell of its counter.
+    /// No cell: the counter is a base, and the cell of the counter that it belongs to also stores its value.
     None = 0,
     /// One word.
     Plain = 1,
-    /// A sum and the number of its terms. The value is the sum, and the base is the number.
+    /// A sum and the number of its summands. The value is the sum; the value of the base is the number.
     Pair = 2,
-    /// A pair whose sum is in nanoseconds. The value is the sum in units of 100 ns, and the base is the number.
+    /// A pair whose sum is in nanoseconds. The value is the sum in units of 100 ns; the value of
+    /// the base is the number of summands.
     Timer = 3,
-    /// Two 32-bit numbers in one word. The value is the first, and the base is the second.
+    /// Two 32-bit numbers in one word: the value, and the value of the base.
     Ratio = 4,
 }
 
@@ -165,7 +166,7 @@ impl CellKind {
         })
     }
 
-    /// Whether the value of the base is stored in the same cell.
+    /// Whether the cell also stores the value of the base.
     pub const fn has_base(self) -> bool {
         matches!(self, Self::Pair | Self::Timer | Self::Ratio)
     }

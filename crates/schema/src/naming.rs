@@ -1,13 +1,13 @@
-//! Checking that counter paths can contain a name.
+//! Checks that a name can be part of a counter path.
 
 use crate::CounterSetInfo;
 
-/// If counter paths cannot contain `name` as the name of a counter set, returns the reason, such as "cannot be empty",
-/// for a message that begins with the name.
+/// Returns why counter paths cannot contain `name` as the name of a counter set, such as "cannot be empty", to follow
+/// the name in a message; `None` if they can.
 pub fn fault_of_set_name(name: &str) -> Option<String> {
     fault_of_counter_name(name).or_else(|| {
         // In a path, parentheses after the name of a set contain an instance.
-        contains(name, |letter| matches!(letter, '(' | ')'))
+        forbidden_character(name, |character| matches!(character, '(' | ')'))
     })
 }
 
@@ -17,7 +17,7 @@ pub fn fault_of_counter_name(name: &str) -> Option<String> {
         return Some("cannot be empty".to_owned());
     }
     if name.encode_utf16().count() > CounterSetInfo::MAX_NAME {
-        return Some(format!("has at most {} characters of UTF-16", CounterSetInfo::MAX_NAME));
+        return Some(format!("cannot have more than {} UTF-16 units", CounterSetInfo::MAX_NAME));
     }
     if name.trim() != name {
         return Some("cannot begin or end with a blank: counter paths do not allow it".to_owned());
@@ -25,25 +25,25 @@ pub fn fault_of_counter_name(name: &str) -> Option<String> {
     if !is_balanced(name) {
         return Some("has unbalanced parentheses: counter paths do not allow them".to_owned());
     }
-    contains(name, |letter| matches!(letter, '\\' | '*' | '?') || letter.is_control())
+    forbidden_character(name, |character| matches!(character, '\\' | '*' | '?') || character.is_control())
 }
 
-fn contains(name: &str, is_wrong: impl Fn(char) -> bool) -> Option<String> {
-    let wrong = name.chars().find(|&letter| is_wrong(letter))?;
-    Some(format!("cannot contain {wrong:?}: counter paths do not allow it"))
+fn forbidden_character(name: &str, is_forbidden: impl Fn(char) -> bool) -> Option<String> {
+    let found = name.chars().find(|&character| is_forbidden(character))?;
+    Some(format!("cannot contain {found:?}: counter paths do not allow it"))
 }
 
 fn is_balanced(name: &str) -> bool {
-    let mut open = 0_usize;
-    for letter in name.chars() {
-        match letter {
-            '(' => open += 1,
-            ')' if open == 0 => return false,
-            ')' => open -= 1,
+    let mut depth = 0_usize;
+    for character in name.chars() {
+        match character {
+            '(' => depth += 1,
+            ')' if depth == 0 => return false,
+            ')' => depth -= 1,
             _ => {}
         }
     }
-    open == 0
+    depth == 0
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_their_faults() {
+    fn invalid_names_are_rejected_with_a_reason() {
         for name in ["Shop", "Shop & Co", "Größe", "a.b", "% Hits/sec"] {
             assert_eq!((fault_of_set_name(name), fault_of_counter_name(name)), (None, None), "{name}");
         }
@@ -66,7 +66,7 @@ mod tests {
             (" ", "cannot be empty"),
             ("Shop ", "cannot begin or end with a blank: "),
             ("Shop)", "has unbalanced parentheses: "),
-            (&"x".repeat(1024), "has at most 1023 characters of UTF-16"),
+            (&"x".repeat(1024), "cannot have more than 1023 UTF-16 units"),
         ] {
             let found = fault_of_set_name(name).expect("a fault");
             assert!(found.starts_with(fault), "{name}: {found}");

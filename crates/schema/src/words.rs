@@ -1,11 +1,11 @@
-//! Attributes of counter sets and counters as text, in manifests and in `#[derive(CounterSet)]`.
+//! How attributes of counter sets and counters are written in manifests and in `#[derive(CounterSet)]`.
 //!
 //! [`SET_ATTRIBUTES`] and [`COUNTER_ATTRIBUTES`] are the only definitions of these attributes. They are used to parse
 //! manifests and `#[derive(CounterSet)]`, and to generate code from manifests.
 
 pub use crate::counter_set::{COUNTER_ATTRIBUTES, SET_ATTRIBUTES};
 
-/// Where an attribute is written. The same value can have different words in each place.
+/// Where an attribute is written. A value can have a different word in each notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// An attribute of an XML element.
@@ -14,8 +14,8 @@ pub enum Notation {
     Derive,
 }
 
-/// Values with their words in manifests and in `#[derive(CounterSet)]`, in this order. A value with an empty word
-/// cannot be written in that notation.
+/// A list of `(word in manifests, word in #[derive(CounterSet)], value)`. A value with an empty word cannot be written in
+/// that notation.
 pub(crate) struct Words<V: 'static>(pub(crate) &'static [(&'static str, &'static str, V)]);
 
 impl<V: Copy + PartialEq> Words<V> {
@@ -42,7 +42,7 @@ impl<V: Copy + PartialEq> Words<V> {
 pub struct Attribute<T: 'static> {
     pub(crate) manifest: Option<&'static str>,
     pub(crate) derive: &'static str,
-    /// Whether the value of the key in `#[derive(CounterSet)]` is a number, not a text.
+    /// Whether the value in `#[derive(CounterSet)]` is a number, not a string literal.
     pub is_number: bool,
     pub(crate) parse: fn(&mut T, &str, Notation) -> Result<(), String>,
     pub(crate) derive_text: fn(&T) -> String,
@@ -57,27 +57,26 @@ impl<T> Attribute<T> {
         }
     }
 
-    /// Parses a text and sets the attribute.
+    /// Parses `text` and sets the attribute of `info`.
     ///
     /// # Errors
     ///
-    /// A description of what was expected, if the text is invalid. The attribute is not changed.
-    pub fn parse(&self, of: &mut T, text: &str, notation: Notation) -> Result<(), String> {
-        (self.parse)(of, text, notation)
+    /// A description of what was expected, if `text` is invalid. The attribute is not changed then.
+    pub fn parse(&self, info: &mut T, text: &str, notation: Notation) -> Result<(), String> {
+        (self.parse)(info, text, notation)
     }
 
     /// The value of the attribute as written in `#[derive(CounterSet)]`.
-    pub fn derive_text(&self, of: &T) -> String {
-        (self.derive_text)(of)
+    pub fn derive_text(&self, info: &T) -> String {
+        (self.derive_text)(info)
     }
 }
 
-/// The words of detail levels.
 pub(crate) const DETAIL_LEVELS: Words<u32> =
     Words(&[("standard", "standard", 100), ("advanced", "advanced", 200)]);
 
-/// Defines an attribute. `attribute!(name in manifests, key of the derive, field)` is for a field with any text; with
-/// `words` as an additional argument, it is for a field whose values have [`Words`].
+/// Defines an attribute. `attribute!(name in manifests, key of the derive, field)` is for a field with an arbitrary
+/// string. A fourth argument lists the [`Words`] of a field whose values have words.
 macro_rules! attribute {
     ($manifest:expr, $derive:literal, $field:ident) => {
         $crate::words::Attribute {
@@ -113,7 +112,7 @@ mod tests {
     use crate::{Aggregate, CounterInfo, CounterType};
 
     #[test]
-    fn a_value_without_a_derive_word_is_for_manifests_alone() {
+    fn a_value_without_a_derive_word_can_be_written_in_manifests_only() {
         let mut info = CounterInfo::new(1, "Open", CounterType::RAWCOUNT);
         info.set("aggregate", "sum").unwrap();
         for text in ["undefined", ""] {

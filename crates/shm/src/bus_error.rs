@@ -1,6 +1,6 @@
 //! SIGBUS, the signal that is raised when mapped memory of a truncated file is read.
 //!
-//! Any program can truncate a file that another has mapped, and a reader must not depend on the writer's good will.
+//! Any program can truncate a file that another has mapped, and a reader must survive that.
 //! Copies by the kernel (`pread`, `process_vm_readv`) fail with an error code instead, but are not guaranteed to read a
 //! word atomically, as cells require. So a signal handler is needed: it replaces the mapping that this thread reads
 //! under a guard by zeros, and the guard reports the truncation.
@@ -87,7 +87,7 @@ static DISPLACED: [Displaced; MAX_DISPLACED] = [const { Displaced::new() }; MAX_
 /// The number of used entries of `DISPLACED`; locked while one is added.
 static USED: Mutex<usize> = Mutex::new(0);
 
-/// A displaced handler.
+/// A handler that was installed before ours, and what it expects of the kernel.
 struct Displaced {
     handler: AtomicUsize,
     flags: AtomicUsize,
@@ -100,7 +100,7 @@ impl Displaced {
         Self { handler: AtomicUsize::new(libc::SIG_DFL), flags: AtomicUsize::new(0), mask: AtomicU64::new(0) }
     }
 
-    fn set(&self, action: &libc::sigaction) {
+    fn store(&self, action: &libc::sigaction) {
         // SAFETY: the kernel has filled the set.
         let is_masked = |signal: i32| unsafe { libc::sigismember(&raw const action.sa_mask, signal) } == 1;
         let mask =
@@ -116,7 +116,7 @@ impl Displaced {
         self.handler.store(other.handler.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    fn is(&self, action: &libc::sigaction) -> bool {
+    fn matches(&self, action: &libc::sigaction) -> bool {
         self.handler.load(Ordering::Relaxed) == action.sa_sigaction
             && self.flags.load(Ordering::Relaxed) == action.sa_flags as usize
     }
@@ -127,7 +127,7 @@ fn index_of(handler: usize) -> Option<usize> {
     HANDLERS.iter().position(|&ours| ours as *const () as usize == handler)
 }
 
-fn installed() -> libc::sigaction {
+fn installed_action() -> libc::sigaction {
     // SAFETY: all zeros is a valid value of the structure, which the kernel fills.
     unsafe {
         let mut action = std::mem::zeroed();
@@ -138,7 +138,7 @@ fn installed() -> libc::sigaction {
 
 /// Displaces the installed handler, unless it is ours.
 fn ensure_handled() {
-    if index_of(installed().sa_sigaction).is_none() {
+    if index_of(installed_action().sa_sigaction).is_none() {
         displace();
     }
 }
@@ -146,28 +146,28 @@ fn ensure_handled() {
 #[cold]
 fn displace() {
     let mut used = USED.lock().ignore_poison();
-    let found = installed();
+    let found = installed_action();
     if index_of(found.sa_sigaction).is_some() {
         return;
     }
-    let known = DISPLACED[..*used].iter().position(|displaced| displaced.is(&found));
+    let known = DISPLACED[..*used].iter().position(|displaced| displaced.matches(&found));
     let index = known.unwrap_or(*used);
     let Some(displaced) = DISPLACED.get(index) else { return };
     *used = (*used).max(index + 1);
     // Stored first, because our handler may be called as soon as it is installed.
-    displaced.set(&found);
+    displaced.store(&found);
     // SAFETY: all zeros is a valid value of these structures. The handler has the form that SA_SIGINFO requires, and is
     // async-signal-safe.
     let before = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = HANDLERS[index] as *const () as usize;
         // Interrupted system calls are restarted as with the displaced handler.
-        let restarts = if found.sa_sigaction == libc::SIG_IGN { libc::SA_RESTART } else { 0 };
+        let restart_if_ignored = if found.sa_sigaction == libc::SIG_IGN { libc::SA_RESTART } else { 0 };
         action.sa_flags = libc::SA_SIGINFO
             | libc::SA_ONSTACK
             | libc::SA_NODEFER
             | (found.sa_flags & libc::SA_RESTART)
-            | restarts;
+            | restart_if_ignored;
         let mut before: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGBUS, &raw const action, &raw mut before);
         before
@@ -175,7 +175,7 @@ fn displace() {
     // Another thread may have installed a handler after `found` was read: then that one was displaced.
     match index_of(before.sa_sigaction) {
         Some(ours) => displaced.copy_from(&DISPLACED[ours]),
-        None => displaced.set(&before),
+        None => displaced.store(&before),
     }
 }
 
@@ -203,11 +203,11 @@ extern "C" fn on_bus_error<const INDEX: usize>(
         }
     }
     // If a handler's predecessor is the entry point that called it, continue with the handler displaced before it.
-    let index = (0..=INDEX).rev().find(|&index| !Visited::of(info).contains(index));
+    let index = (0..=INDEX).rev().find(|&index| !Visited::from_info(info).contains(index));
     match index {
         Some(index) => {
             Visited::add(info, index);
-            pass_on(&DISPLACED[index], is_fault, signal, info, context);
+            call_displaced(&DISPLACED[index], is_fault, signal, info, context);
             Visited::remove(info, index);
         }
         None => end_process(is_fault, signal),
@@ -220,18 +220,18 @@ extern "C" fn on_bus_error<const INDEX: usize>(
 #[derive(Clone, Copy)]
 struct Visited(u64);
 
-/// The value of the upper bytes, so that unrelated data is not mistaken for indexes.
-const IS_VISITED: u64 = 0x5441_4348_4f42_5500;
+/// The upper seven bytes of a word with indexes. They show that the word is not unrelated data.
+const VISITED_TAG: u64 = 0x5441_4348_4f42_5500;
 
 impl Visited {
     fn word(info: *mut libc::siginfo_t) -> *mut u64 {
         info.cast::<u64>().wrapping_add(size_of::<libc::siginfo_t>() / size_of::<u64>() - 1)
     }
 
-    fn of(info: *mut libc::siginfo_t) -> Self {
+    fn from_info(info: *mut libc::siginfo_t) -> Self {
         // SAFETY: the last word of a valid structure.
         let word = unsafe { Self::word(info).read_unaligned() };
-        Self(if word & !0xff == IS_VISITED { word } else { IS_VISITED })
+        Self(if word & !0xff == VISITED_TAG { word } else { VISITED_TAG })
     }
 
     fn contains(self, index: usize) -> bool {
@@ -239,13 +239,13 @@ impl Visited {
     }
 
     fn add(info: *mut libc::siginfo_t, index: usize) {
-        let Self(word) = Self::of(info);
+        let Self(word) = Self::from_info(info);
         // SAFETY: the last word of a valid structure, which belongs to this signal.
         unsafe { Self::word(info).write_unaligned(word | 1 << index) }
     }
 
     fn remove(info: *mut libc::siginfo_t, index: usize) {
-        let Self(word) = Self::of(info);
+        let Self(word) = Self::from_info(info);
         // SAFETY: the last word of a valid structure, which belongs to this signal.
         unsafe { Self::word(info).write_unaligned(word & !(1 << index)) }
     }
@@ -263,7 +263,7 @@ fn end_process(is_fault: bool, signal: libc::c_int) {
 }
 
 /// Handles the signal as if our handler were not installed.
-fn pass_on(
+fn call_displaced(
     displaced: &Displaced,
     is_fault: bool,
     signal: libc::c_int,

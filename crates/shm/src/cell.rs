@@ -1,12 +1,12 @@
-//! Cells, which store values: words updated by many threads without a lock, which a reader in another process sees
-//! consistently.
+//! Cells, which store the values of counters. Threads update them without a lock, and readers in other processes read
+//! consistent values.
 
 mod packed;
 
 use crate::sync::{AtomicU64, Ordering};
 use packed::{Packed, Widths};
 
-/// A cell occupies whole cache lines, so that updates of two counters do not share one.
+/// A cell consists of cache lines of its own, so that updates of two counters never contend for one line.
 pub type CacheLine = [AtomicU64; 8];
 
 /// A sum and the number of its summands, read together.
@@ -23,15 +23,15 @@ pub type CacheLine = [AtomicU64; 8];
 /// | word | holds |
 /// | --- | --- |
 /// | 0 | `sum << 16 | count` of additions with a count below 256, including carries from the count into the sum |
-/// | 1 | the whole count of these additions; added to after word 0 |
+/// | 1 | the full count of these additions; added to after word 0 |
 /// | 2 | how often the sum in word 0 passed a multiple of 2^40, a 256th of its range; added to after word 0 |
 /// | 3 | for additions in two steps, the value in units of 2^47, half the range of the sum in word 0 |
 /// | 4 | for additions in two steps, the count in units of 256 |
 /// | 5-7 | like words 0 to 2, for additions with a count of 256 or more; the count has 24 bits, the sum 40 |
 ///
-/// Limits of words 0 to 2: the count of additions that are in progress, or are made between two loads of a reader, must
-/// be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of that. A
-/// thread that is stopped between its two steps takes 1 of this range, or up to 255 if it adds a larger count.
+/// Limits of words 0 to 2: the total count of the additions that are in progress, or are made between two loads of a reader,
+/// must be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of that. A
+/// thread that is stopped between its two steps uses 1 of this range, or up to 255 if it adds a larger count.
 /// Similarly, up to 191 units of word 2 (58 hours of a timer) may be in progress, and the reader re-reads word 2 as
 /// well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. To let several threads be
 /// stopped there, a count above 2^18, or a value of 2^34 or more, is added in several steps, each with a proportional
@@ -119,9 +119,9 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
 
     #[inline(always)]
     fn add_small(&self, value: u64, count: u64) {
-        let (mut value, above) = (value, value >> Self::HALF);
-        if above != 0 {
-            self.words[3].fetch_add(above, Ordering::Release);
+        let (mut value, excess) = (value, value >> Self::HALF);
+        if excess != 0 {
+            self.words[3].fetch_add(excess, Ordering::Release);
             value &= (1 << Self::HALF) - 1;
         }
         self.few().add(value, count);
@@ -147,7 +147,7 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     /// were faster than the reader, or the words were not written by this protocol.
     #[inline]
     pub fn read(&self) -> Option<Sum> {
-        let above = self.words[3].load(Ordering::Acquire);
+        let excess = self.words[3].load(Ordering::Acquire);
         let in_two_steps = self.words[4].load(Ordering::Acquire);
         let both = match self.few().read_once() {
             // Usually the first attempt succeeds, and no count was large.
@@ -155,7 +155,7 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
             _ => self.read_both()?,
         };
         Some(Sum {
-            sum: both.sum.wrapping_add(above << Self::HALF),
+            sum: both.sum.wrapping_add(excess << Self::HALF),
             count: both.count.wrapping_add(in_two_steps << Self::FEW_BITS),
         })
     }
@@ -167,16 +167,17 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     }
 }
 
-/// Divides an addition into `steps`, at most its count. Each has a proportional part of count and value, up to
-/// rounding.
+/// Divides an addition into `steps` shares with equal parts of its count and sum, up to rounding. `steps` must not exceed
+/// the count.
 fn shares(all: Sum, steps: u64) -> impl Iterator<Item = Sum> {
-    let part =
-        |of: u64, share: u64, whole: u64| (u128::from(of) * u128::from(share) / u128::from(whole)) as u64;
+    let scale = |amount: u64, numerator: u64, denominator: u64| {
+        (u128::from(amount) * u128::from(numerator) / u128::from(denominator)) as u64
+    };
     let mut before = Sum::default();
     (1..=steps).map(move |step| {
-        // Differences of cumulative parts, so that rounding loses nothing.
-        let count = part(all.count, step, steps);
-        let after = Sum { sum: part(all.sum, count, all.count), count };
+        // The difference of two cumulative amounts, so that the shares add up exactly despite rounding.
+        let count = scale(all.count, step, steps);
+        let after = Sum { sum: scale(all.sum, count, all.count), count };
         let share = Sum { sum: after.sum - before.sum, count: after.count - before.count };
         before = after;
         share
@@ -189,7 +190,7 @@ pub fn set_ratio(word: &AtomicU64, value: u32, base: u32) {
     word.store(u64::from(value) << 32 | u64::from(base), Ordering::Release);
 }
 
-/// The value and the base of a ratio.
+/// The value and the base of a ratio that [`set_ratio`] stored.
 #[inline]
 pub fn ratio_of(word: u64) -> (u64, u64) {
     (word >> 32, word & 0xFFFF_FFFF)
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_invalid_words_returns() {
+    fn reading_invalid_words_terminates() {
         let line = line();
         for (index, word) in line.iter().enumerate() {
             word.store(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(index as u64 + 1), Ordering::Relaxed);
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_one_word() {
+    fn a_ratio_round_trips() {
         let word = AtomicU64::new(0);
         set_ratio(&word, 7, u32::MAX);
         assert_eq!(ratio_of(word.load(Ordering::Relaxed)), (7, u64::from(u32::MAX)));

@@ -1,12 +1,13 @@
 //! Requests from consumers to a provider, sent over the socket of the provider's file.
 //!
-//! A request is a head of 48 bytes and two texts; the answer is a Win32 code of 4 bytes. All numbers are little-endian.
+//! A request is a header of 48 bytes and two strings, the names of the instance and of the machine. The answer is a Win32
+//! error code of 4 bytes. All numbers are little-endian.
 //!
 //! | bytes | field |
 //! | --- | --- |
 //! | 0 | `TREQ` |
-//! | 4 | length of the request in bytes, including the head |
-//! | 8 | the request: [`Kind`] |
+//! | 4 | length of the request in bytes, including the header |
+//! | 8 | kind of the request: [`Kind`] |
 //! | 12 | counter id; 0xFFFFFFFF: all |
 //! | 16 | GUID of the set |
 //! | 32 | instance id; 0xFFFFFFFF: all |
@@ -18,10 +19,10 @@ use crate::problem::Problem;
 use crate::{CounterSetInfo, Guid};
 
 const MAGIC: [u8; 4] = *b"TREQ";
-const HEAD: usize = 48;
+const HEADER_BYTES: usize = 48;
 
 /// Maximum size of a request in bytes.
-pub const MAX_REQUEST: usize = HEAD + 2 * 3 * CounterSetInfo::MAX_NAME;
+pub const MAX_REQUEST: usize = HEADER_BYTES + 2 * 3 * CounterSetInfo::MAX_NAME;
 
 /// Size of an answer in bytes.
 pub const ANSWER: usize = 4;
@@ -93,7 +94,7 @@ impl Request {
     pub fn encode(&self, out: &mut Vec<u8>) {
         let [instance, machine] = [&self.instance, &self.machine]
             .map(|text| &text[..text.floor_char_boundary(3 * CounterSetInfo::MAX_NAME)]);
-        let length = HEAD + instance.len() + machine.len();
+        let length = HEADER_BYTES + instance.len() + machine.len();
         out.extend(MAGIC);
         for number in [length as u32, self.kind as u32, self.counter_id] {
             out.extend(number.to_le_bytes());
@@ -110,29 +111,33 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// The bytes do not start a valid request.
+    /// The bytes are not the start of a valid request.
     pub fn decode(bytes: &[u8]) -> Result<Option<(Self, usize)>, Problem> {
-        let number = |at: usize| {
-            let field = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>());
+        let number = |offset: usize| {
+            let field = bytes.get(offset..).and_then(|rest| rest.first_chunk::<4>());
             field.map_or(0, |field| u32::from_le_bytes(*field))
         };
         if !MAGIC.starts_with(&bytes[..bytes.len().min(4)]) {
             return Err(Problem::new(0, format!("{:02x?}", &bytes[..bytes.len().min(4)]), "TREQ"));
         }
-        let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(None) };
+        let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         let length = number(4) as usize;
         let (instance, machine) = (number(36) as usize, number(40) as usize);
         let max = 3 * CounterSetInfo::MAX_NAME;
-        if instance > max || machine > max || length != HEAD + instance + machine {
-            let found = format!("{length} bytes with names of {instance} and {machine} bytes");
-            return Err(Problem::new(4, found, format!("48 bytes and two names of at most {max} bytes")));
+        if instance > max || machine > max || length != HEADER_BYTES + instance + machine {
+            let found = format!("a request of {length} bytes with names of {instance} and {machine} bytes");
+            return Err(Problem::new(
+                4,
+                found,
+                format!("48 bytes more than the names, which have at most {max} bytes each"),
+            ));
         }
-        let kind =
-            Kind::from_number(number(8)).ok_or_else(|| Problem::new(8, number(8), "a known request"))?;
-        let Some(names) = bytes.get(HEAD..length) else { return Ok(None) };
+        let kind = Kind::from_number(number(8))
+            .ok_or_else(|| Problem::new(8, number(8), "a known kind of request"))?;
+        let Some(names) = bytes.get(HEADER_BYTES..length) else { return Ok(None) };
         let (first, second) = names.split_at(instance);
         let mut guid = [0; 16];
-        guid.copy_from_slice(&head[16..32]);
+        guid.copy_from_slice(&header[16..32]);
         let request = Self {
             kind,
             set: Guid::from_bytes(guid),

@@ -1,83 +1,89 @@
 //! The description of a set, encoded in its file.
 //!
-//! Little-endian: a head of 88 bytes, 88 bytes per counter, then the texts in UTF-8. A text is referred to by its offset from
-//! the start of the texts, and its length in bytes.
+//! All numbers are little-endian. The description has 88 bytes of fields of the set, 88 bytes for each counter, and then the
+//! strings in UTF-8. A string is referred to by its offset from the start of the strings, and its length in bytes.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use crate::layout::{HEADER_BYTES, MAX_DESCRIPTION, MAX_TEXT};
+use crate::layout::{HEADER_BYTES, MAX_DESCRIPTION, MAX_STRING};
 use crate::problem::Problem;
 use tachograph_schema::{
     Aggregate, Attributes, CellKind, CounterInfo, CounterSetInfo, Guid, InstanceType, Text,
 };
 
-const HEAD: usize = 88;
-const COUNTER: usize = 88;
+/// Size of the fields of the set.
+const SET_BYTES: usize = 88;
 
-/// Stored as the id of a missing companion.
-const NONE: u32 = u32::MAX;
+/// Size of the fields of a counter.
+const COUNTER_BYTES: usize = 88;
+
+/// Stored instead of a companion's id if the counter does not have this companion. In queries, it means all counters. So no
+/// counter can have this id.
+const NO_ID: u32 = u32::MAX;
 
 const INSTANCE_TYPES: &str = "an instance type (0, 2, 4, 6 or 12)";
 
 /// Checks that a file can store the description.
 pub(crate) fn check(description: &CounterSetInfo) -> Result<(), Problem> {
-    let bad = |found: String, expected: &str| Err(Problem::new(0, found, expected));
+    let invalid = |found: String, expected: &str| Err(Problem::new(0, found, expected));
     if description.instance_type == InstanceType::InstanceAggregate {
-        return bad("instance type 22".to_owned(), INSTANCE_TYPES);
+        return invalid("instance type 22".to_owned(), INSTANCE_TYPES);
     }
     let counters = &description.counters;
     if counters.is_empty() || counters.len() > CounterSetInfo::MAX_COUNTERS {
-        return bad(format!("{} counters", counters.len()), "1 to 65536");
+        return invalid(format!("{} counters", counters.len()), "1 to 65536");
     }
     let names = counters.iter().map(|counter| &counter.name).chain([&description.name, &description.label]);
     for name in names {
-        if name.encode_utf16().count() > CounterSetInfo::MAX_NAME {
-            return bad(format!("a name of {} bytes", name.len()), "at most 1023 characters");
+        let units = name.encode_utf16().count();
+        if units > CounterSetInfo::MAX_NAME {
+            return invalid(format!("a name of {units} UTF-16 units"), "at most 1023");
         }
     }
-    let of_set = [&description.help, &description.instances_help, &description.provider_name];
-    let of_counters = counters.iter().flat_map(|counter| [&counter.help, &counter.unit]);
-    if let Some(long) = of_set.into_iter().chain(of_counters).find(|text| text.len() > MAX_TEXT) {
-        return bad(format!("a text of {} bytes", long.len()), "at most 65536 bytes");
+    let set_strings = [&description.help, &description.instances_help, &description.provider_name];
+    let counter_strings = counters.iter().flat_map(|counter| [&counter.help, &counter.unit]);
+    if let Some(long) = set_strings.into_iter().chain(counter_strings).find(|text| text.len() > MAX_STRING) {
+        return invalid(format!("a string of {} bytes", long.len()), "at most 65536 bytes");
     }
     let mut by_id = HashMap::with_capacity(counters.len());
     for counter in counters {
-        if counter.id == NONE {
-            return bad(format!("counter id {NONE}"), "another id: this one means all counters");
+        if counter.id == NO_ID {
+            return invalid(format!("counter id {NO_ID}"), "a lower id: this one means all counters");
         }
         if by_id.insert(counter.id, counter).is_some() {
-            return bad(format!("counter id {} twice", counter.id), "ids that are unique in the set");
+            return invalid(format!("counter id {} twice", counter.id), "ids that are unique in the set");
         }
     }
     counters.iter().try_for_each(|counter| check_counter(&by_id, counter))
 }
 
 fn check_counter(by_id: &HashMap<u32, &CounterInfo>, counter: &CounterInfo) -> Result<(), Problem> {
-    let bad = |found: String, expected: &str| {
+    let invalid = |found: String, expected: &str| {
         Err(Problem::new(0, format!("counter {} ('{}') with {found}", counter.id, counter.name), expected))
     };
     if counter.stripes > CounterInfo::MAX_STRIPES {
-        return bad(format!("{} stripes", counter.stripes), "at most 64");
+        return invalid(format!("{} stripes", counter.stripes), "at most 64");
     }
     for id in counter.companions() {
         if id == counter.id || !by_id.contains_key(&id) {
-            return bad(format!("companion {id}"), "another counter of the set");
+            return invalid(format!("companion {id}"), "another counter of the set");
         }
     }
     let base = counter.base_id.and_then(|id| by_id.get(&id));
-    let shares_cell = base.is_some_and(|base| base.cell == CellKind::None);
+    let base_lacks_cell = base.is_some_and(|base| base.cell == CellKind::None);
     match counter.cell.has_base() {
-        true if base.is_none() => bad("a cell for its base".to_owned(), "a base counter"),
-        false if counter.cell != CellKind::None && shares_cell => {
-            bad("a base without a cell".to_owned(), "a base with a cell, or a cell that stores both")
-        }
+        true if base.is_none() => invalid("a cell that stores a base".to_owned(), "the id of a base counter"),
+        false if counter.cell != CellKind::None && base_lacks_cell => invalid(
+            "a base without a cell".to_owned(),
+            "a base with a cell, or a cell that also stores the base",
+        ),
         _ => Ok(()),
     }
 }
 
 pub(crate) fn encode(description: &CounterSetInfo) -> Vec<u8> {
-    let mut texts = Vec::new();
+    let mut strings = Vec::new();
     let mut out = Vec::new();
     out.extend(description.guid.to_bytes());
     out.extend(description.provider_guid.to_bytes());
@@ -85,14 +91,14 @@ pub(crate) fn encode(description: &CounterSetInfo) -> Vec<u8> {
     push_u32(&mut out, description.detail_level);
     push_u32(&mut out, description.counters.len() as u32);
     push_u32(&mut out, 0);
-    let of_set = [
+    let set_strings = [
         &description.name,
         &description.help,
         &description.instances_help,
         &description.provider_name,
         &description.label,
     ];
-    of_set.into_iter().for_each(|text| push_text(&mut out, &mut texts, text));
+    set_strings.into_iter().for_each(|text| push_string(&mut out, &mut strings, text));
     for counter in &description.counters {
         push_u32(&mut out, counter.id);
         push_u32(&mut out, counter.counter_type.0);
@@ -100,18 +106,18 @@ pub(crate) fn encode(description: &CounterSetInfo) -> Vec<u8> {
         push_u32(&mut out, counter.detail_level);
         out.extend(counter.default_scale.to_le_bytes());
         for id in counter.companion_ids() {
-            push_u32(&mut out, id.unwrap_or(NONE));
+            push_u32(&mut out, id.unwrap_or(NO_ID));
         }
         push_u32(&mut out, counter.aggregate as u32);
         push_u32(&mut out, counter.cell as u32);
         push_u32(&mut out, counter.stripes);
         push_u32(&mut out, 0);
         for text in [&counter.name, &counter.help, &counter.unit] {
-            push_text(&mut out, &mut texts, text);
+            push_string(&mut out, &mut strings, text);
         }
         out.extend([0; 8]);
     }
-    out.extend(texts);
+    out.extend(strings);
     out
 }
 
@@ -119,86 +125,93 @@ fn push_u32(out: &mut Vec<u8>, number: u32) {
     out.extend(number.to_le_bytes());
 }
 
-fn push_text(out: &mut Vec<u8>, texts: &mut Vec<u8>, text: &str) {
-    push_u32(out, texts.len() as u32);
+fn push_string(out: &mut Vec<u8>, strings: &mut Vec<u8>, text: &str) {
+    push_u32(out, strings.len() as u32);
     push_u32(out, text.len() as u32);
-    texts.extend(text.as_bytes());
+    strings.extend(text.as_bytes());
 }
 
-/// Decodes a description. Offsets of problems are from the start of the file.
+/// Decodes a description. The offsets of problems count from the start of the file.
 pub(crate) fn decode(bytes: &[u8]) -> Result<CounterSetInfo, Problem> {
     if bytes.len() > MAX_DESCRIPTION {
-        return Err(Problem::new(HEADER_BYTES, bytes.len(), "a description of at most 16 MiB"));
+        let found = format!("a description of {} bytes", bytes.len());
+        return Err(Problem::new(HEADER_BYTES, found, "at most 16 MiB"));
     }
-    let mut head = Fields { bytes, at: 0 };
-    let guid = Guid::from_bytes(head.read()?);
-    let provider_guid = Guid::from_bytes(head.read()?);
-    let instance_type = head.read_enum(INSTANCE_TYPES, |number| {
+    let mut fields = Fields { bytes, offset: 0 };
+    let guid = Guid::from_bytes(fields.read()?);
+    let provider_guid = Guid::from_bytes(fields.read()?);
+    let instance_type = fields.read_enum(INSTANCE_TYPES, |number| {
         InstanceType::from_number(number).filter(|known| *known != InstanceType::InstanceAggregate)
     })?;
-    let detail_level = head.read_u32()?;
-    let at = head.at;
-    let count = head.read_u32()? as usize;
-    head.read_u32()?;
-    let table = count.checked_mul(COUNTER).and_then(|size| size.checked_add(HEAD));
-    let Some(texts_at) = table.filter(|&end| count <= CounterSetInfo::MAX_COUNTERS && end <= bytes.len())
+    let detail_level = fields.read_u32()?;
+    let count_offset = fields.offset;
+    let count = fields.read_u32()? as usize;
+    fields.read_u32()?;
+    let table = count.checked_mul(COUNTER_BYTES).and_then(|size| size.checked_add(SET_BYTES));
+    let Some(strings_offset) =
+        table.filter(|&end| count <= CounterSetInfo::MAX_COUNTERS && end <= bytes.len())
     else {
-        return Err(Problem::new(HEADER_BYTES + at, count, "a number of counters that fits the description"));
+        let found = format!("{count} counters");
+        let expected = format!("at most 65536, of 88 bytes each, within {} bytes", bytes.len());
+        return Err(Problem::new(HEADER_BYTES + count_offset, found, expected));
     };
-    let texts = &bytes[texts_at..];
-    let texts = Texts { bytes: texts, at: texts_at, unread: Cell::new(texts.len()) };
+    let bytes_of_strings = &bytes[strings_offset..];
+    let budget = Cell::new(bytes_of_strings.len());
+    let strings = Strings { bytes: bytes_of_strings, offset: strings_offset, budget };
     let mut description = CounterSetInfo::new("", guid, instance_type);
     description.provider_guid = provider_guid;
     description.detail_level = detail_level;
-    description.name = texts.read(&mut head)?;
-    description.help = texts.read(&mut head)?;
-    description.instances_help = texts.read(&mut head)?;
-    description.provider_name = texts.read(&mut head)?;
-    description.label = texts.read(&mut head)?;
+    description.name = strings.read(&mut fields)?;
+    description.help = strings.read(&mut fields)?;
+    description.instances_help = strings.read(&mut fields)?;
+    description.provider_name = strings.read(&mut fields)?;
+    description.label = strings.read(&mut fields)?;
     description.counters.reserve_exact(count);
     for index in 0..count {
-        let mut fields = Fields { bytes, at: HEAD + index * COUNTER };
-        description.counters.push(counter(&mut fields, &texts)?);
+        let mut fields = Fields { bytes, offset: SET_BYTES + index * COUNTER_BYTES };
+        description.counters.push(decode_counter(&mut fields, &strings)?);
     }
-    let at_counters = |problem: Problem| Problem { offset: (HEADER_BYTES + HEAD) as u64, ..problem };
-    check(&description).map_err(at_counters)?;
+    // Such a problem has no offset of its own: report the first counter.
+    let counters_offset = (HEADER_BYTES + SET_BYTES) as u64;
+    check(&description).map_err(|problem| Problem { offset: counters_offset, ..problem })?;
     Ok(description)
 }
 
-fn counter(fields: &mut Fields<'_>, texts: &Texts<'_>) -> Result<CounterInfo, Problem> {
+fn decode_counter(fields: &mut Fields<'_>, strings: &Strings<'_>) -> Result<CounterInfo, Problem> {
     let mut counter = CounterInfo::new(fields.read_u32()?, "", fields.read_u32()?);
     counter.attributes = Attributes(u64::from_le_bytes(fields.read()?));
     counter.detail_level = fields.read_u32()?;
     counter.default_scale = i32::from_le_bytes(fields.read()?);
-    let mut companion = || fields.read_u32().map(|id| (id != NONE).then_some(id));
+    let mut companion = || fields.read_u32().map(|id| (id != NO_ID).then_some(id));
     counter.set_companion_ids([companion()?, companion()?, companion()?, companion()?]);
     counter.aggregate = Aggregate::from_number(fields.read_u32()?).unwrap_or_default();
     counter.cell = fields.read_enum("a kind of cell (0 to 4)", CellKind::from_number)?;
     counter.stripes = fields.read_u32()?;
     fields.read_u32()?;
-    counter.name = texts.read(fields)?;
-    counter.help = texts.read(fields)?;
-    counter.unit = texts.read(fields)?;
+    counter.name = strings.read(fields)?;
+    counter.help = strings.read(fields)?;
+    counter.unit = strings.read(fields)?;
     Ok(counter)
 }
 
-/// Reads fields in sequence.
+/// Reads the fields of a description in sequence.
 struct Fields<'a> {
     bytes: &'a [u8],
-    at: usize,
+    /// The offset of the next field.
+    offset: usize,
 }
 
 impl Fields<'_> {
     fn read<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
-        let field = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
+        let field = self.bytes.get(self.offset..).and_then(|rest| rest.first_chunk::<N>());
         let Some(field) = field else {
             return Err(Problem::new(
-                HEADER_BYTES + self.at,
+                HEADER_BYTES + self.offset,
                 "the description's end",
                 format!("{N} more bytes"),
             ));
         };
-        self.at += N;
+        self.offset += N;
         Ok(*field)
     }
 
@@ -206,46 +219,55 @@ impl Fields<'_> {
         self.read().map(u32::from_le_bytes)
     }
 
-    fn read_enum<T>(&mut self, expected: &str, of: impl Fn(u32) -> Option<T>) -> Result<T, Problem> {
-        let at = self.at;
+    fn read_enum<T>(&mut self, expected: &str, from_number: impl Fn(u32) -> Option<T>) -> Result<T, Problem> {
+        let offset = self.offset;
         let number = self.read_u32()?;
-        of(number).ok_or_else(|| Problem::new(HEADER_BYTES + at, number, expected))
+        from_number(number).ok_or_else(|| Problem::new(HEADER_BYTES + offset, number, expected))
     }
 }
 
-/// The texts after the counters.
-struct Texts<'a> {
+/// The strings of a description, which follow the counters.
+struct Strings<'a> {
     bytes: &'a [u8],
-    at: usize,
-    /// The number of bytes that texts may still refer to: overlapping texts could turn a small file into a large
-    /// description.
-    unread: Cell<usize>,
+    /// The offset of the strings in the description.
+    offset: usize,
+    /// The number of bytes that may still be read. All strings together have at most `bytes.len()` bytes, because overlapping
+    /// strings could turn a small file into a large description.
+    budget: Cell<usize>,
 }
 
-impl Texts<'_> {
-    /// Reads the text whose offset and length are the next two fields.
+impl Strings<'_> {
+    /// Reads the string whose offset and length are the next two fields.
     fn read(&self, fields: &mut Fields<'_>) -> Result<Text, Problem> {
-        let at = fields.at;
+        let field_offset = fields.offset;
         let (offset, length) = (fields.read_u32()? as usize, fields.read_u32()? as usize);
         let Some(text) = self.bytes.get(offset..).and_then(|rest| rest.get(..length)) else {
-            let found = format!("a text of {length} bytes at {offset}");
+            let found = format!("a string of {length} bytes at offset {offset}");
             return Err(Problem::new(
-                HEADER_BYTES + at,
+                HEADER_BYTES + field_offset,
                 found,
-                format!("one within {} bytes", self.bytes.len()),
+                format!("a string within {} bytes", self.bytes.len()),
             ));
         };
-        let Some(unread) = self.unread.get().checked_sub(length) else {
-            return Err(Problem::new(HEADER_BYTES + at, "overlapping texts", "texts that do not overlap"));
+        let Some(budget) = self.budget.get().checked_sub(length) else {
+            return Err(Problem::new(
+                HEADER_BYTES + field_offset,
+                "overlapping strings",
+                "strings that do not overlap",
+            ));
         };
-        self.unread.set(unread);
-        if length > MAX_TEXT {
-            let found = format!("a text of {length} bytes");
-            return Err(Problem::new(HEADER_BYTES + at, found, format!("at most {MAX_TEXT}")));
+        self.budget.set(budget);
+        if length > MAX_STRING {
+            let found = format!("a string of {length} bytes");
+            return Err(Problem::new(
+                HEADER_BYTES + field_offset,
+                found,
+                format!("at most {MAX_STRING} bytes"),
+            ));
         }
         match std::str::from_utf8(text) {
             Ok(text) => Ok(text.to_owned().into()),
-            Err(_) => Err(Problem::new(HEADER_BYTES + self.at + offset, "invalid UTF-8", "UTF-8")),
+            Err(_) => Err(Problem::new(HEADER_BYTES + self.offset + offset, "invalid UTF-8", "UTF-8")),
         }
     }
 }

@@ -4,12 +4,12 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::cell::{Pair, ratio_of};
-use crate::layout::{LINE, MAX_NAME_BYTES, plain, slot};
+use crate::layout::{LINE_WORDS, MAX_NAME_BYTES, plain, slot};
 use crate::reader::{SetReader, copy, load};
 use crate::{Attributes, CellKind, CounterInfo, CounterSetInfo};
 
-/// The unit of a timer's value, 100 ns, in nanoseconds.
-const TIMER_UNIT: u64 = 100;
+/// The unit of a timer's value in nanoseconds.
+const TIMER_UNIT_NS: u64 = 100;
 
 /// The location of a counter's value in a slot, and how it is read.
 ///
@@ -18,44 +18,52 @@ const TIMER_UNIT: u64 = 100;
 pub struct CellLocation {
     form: Form,
     kind: CellKind,
-    needs_mark: bool,
-    /// The index of the first word.
-    at: u32,
+    /// Whether the value counts only if [`plain::HAS_VALUE`] is set.
+    needs_has_value: bool,
+    /// The index of the first word in the slot.
+    first_word: u32,
     lines: u32,
 }
 
-/// The form of the value.
+/// The form of a value, by which it is read. The first two forms are read without a function call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// A single word.
     Word,
     /// A pair in one line.
     Pair,
+    /// A value of several lines, a ratio, a value by reference, or none.
     Other,
 }
 
 impl Default for CellLocation {
     /// The location of a counter without a cell.
     fn default() -> Self {
-        Self { form: Form::Other, kind: CellKind::None, needs_mark: false, at: 0, lines: 0 }
+        Self { form: Form::Other, kind: CellKind::None, needs_has_value: false, first_word: 0, lines: 0 }
     }
 }
 
 impl CellLocation {
     /// The locations of all counters of a description, in the order of the description.
     pub fn of_all(description: &CounterSetInfo) -> Vec<Self> {
-        let mut at = LINE;
+        let mut first_word = LINE_WORDS;
         let location = |counter: &CounterInfo| {
             let lines = counter.lines();
-            let needs_mark = counter.attributes.has(Attributes::BY_REFERENCE);
+            let needs_has_value = counter.attributes.has(Attributes::BY_REFERENCE);
             let form = match counter.cell {
-                CellKind::Plain if lines == 1 && !needs_mark => Form::Word,
+                CellKind::Plain if lines == 1 && !needs_has_value => Form::Word,
                 CellKind::Pair | CellKind::Timer if lines == 1 => Form::Pair,
                 _ => Form::Other,
             };
             // 65,536 counters of 128 lines are less than 2^32 words.
-            let location = Self { form, kind: counter.cell, needs_mark, at: at as u32, lines: lines as u32 };
-            at += lines * LINE;
+            let location = Self {
+                form,
+                kind: counter.cell,
+                needs_has_value,
+                first_word: first_word as u32,
+                lines: lines as u32,
+            };
+            first_word += lines * LINE_WORDS;
             location
         };
         description.counters.iter().map(location).collect()
@@ -71,7 +79,7 @@ pub struct Reading {
     pub base: Option<u64>,
 }
 
-/// A present instance.
+/// A live instance, or the history of ended ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a> {
     pub(crate) words: &'a [AtomicU64],
@@ -114,18 +122,18 @@ impl Instance<'_> {
     }
 
     /// Reads the instance's name; invalid UTF-8 is replaced. Returns whether the name is complete. It is incomplete if
-    /// its rest is in slots that were added during the pass, is invalid, or exceeds the limit of 16 MiB for long names
-    /// in one pass.
+    /// it continues in slots that were added during the pass or that are invalid, or if the long names of the pass exceed
+    /// 16 MiB.
     pub fn read_name(&self, name: &mut String) -> bool {
         name.clear();
         let mut bytes = [0; MAX_NAME_BYTES];
         let length = (load(self.slot, slot::ID_AND_LENGTH) >> 32) as usize;
         let length = length.min(MAX_NAME_BYTES);
-        if length > (LINE - slot::NAME) * 8 {
+        if length > (LINE_WORDS - slot::NAME) * 8 {
             let Some(left) = self.name_budget.get().checked_sub(length) else { return false };
             self.name_budget.set(left);
         }
-        let mut filled = copy(&self.slot[slot::NAME..LINE], &mut bytes[..length]);
+        let mut filled = copy(&self.slot[slot::NAME..LINE_WORDS], &mut bytes[..length]);
         let mut next = load(self.slot, slot::NEXT);
         while filled < length && (1..=self.slot_count as u64).contains(&next) {
             let head = self.reader.head;
@@ -154,30 +162,31 @@ impl Instance<'_> {
         match cell.form {
             // Nearly all counters are a single word, which always has a value.
             Form::Word => {
-                let word = self.slot.get(cell.at as usize)?;
+                let word = self.slot.get(cell.first_word as usize)?;
                 Some(Reading { value: word.load(Ordering::Relaxed), base: None })
             }
             Form::Pair => {
-                let words = self.slot.get(cell.at as usize..cell.at as usize + LINE)?;
+                let first = cell.first_word as usize;
+                let words = self.slot.get(first..first + LINE_WORDS)?;
                 let read = Pair::<16, 48>::new(words).read()?;
-                let value = if cell.kind == CellKind::Timer { read.sum / TIMER_UNIT } else { read.sum };
+                let value = if cell.kind == CellKind::Timer { read.sum / TIMER_UNIT_NS } else { read.sum };
                 Some(Reading { value, base: Some(read.count) })
             }
-            Form::Other => self.value_of(cell),
+            Form::Other => self.value_of_other(cell),
         }
     }
 
     #[inline(never)]
-    fn value_of(&self, cell: &CellLocation) -> Option<Reading> {
-        let at = cell.at as usize;
-        let words = self.slot.get(at..at + cell.lines as usize * LINE)?;
+    fn value_of_other(&self, cell: &CellLocation) -> Option<Reading> {
+        let first = cell.first_word as usize;
+        let words = self.slot.get(first..first + cell.lines as usize * LINE_WORDS)?;
         match cell.kind {
             CellKind::None => None,
             CellKind::Plain => {
-                if cell.needs_mark && load(words, plain::HAS_VALUE) == 0 {
+                if cell.needs_has_value && load(words, plain::HAS_VALUE) == 0 {
                     return None;
                 }
-                let values = words.iter().step_by(LINE).map(|word| word.load(Ordering::Relaxed));
+                let values = words.iter().step_by(LINE_WORDS).map(|word| word.load(Ordering::Relaxed));
                 Some(Reading { value: values.fold(0, u64::wrapping_add), base: None })
             }
             CellKind::Ratio => {
@@ -186,18 +195,18 @@ impl Instance<'_> {
             }
             CellKind::Pair | CellKind::Timer => {
                 let (mut sum, mut count) = (0_u64, 0_u64);
-                for line in words.chunks_exact(LINE) {
+                for line in words.chunks_exact(LINE_WORDS) {
                     let read = Pair::<16, 48>::new(line).read()?;
                     sum = sum.wrapping_add(read.sum);
                     count = count.wrapping_add(read.count);
                 }
-                let value = if cell.kind == CellKind::Timer { sum / TIMER_UNIT } else { sum };
+                let value = if cell.kind == CellKind::Timer { sum / TIMER_UNIT_NS } else { sum };
                 Some(Reading { value, base: Some(count) })
             }
         }
     }
 
-    /// Whether all values read before this call belong to one instance; `false` if it has ended meanwhile.
+    /// Whether all values that were read before this call belong to this instance; `false` if it has ended.
     #[inline]
     pub fn is_consistent(&self) -> bool {
         fence(Ordering::Acquire);

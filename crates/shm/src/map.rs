@@ -15,16 +15,15 @@ use std::sync::{Arc, Once};
 
 use crate::bus_error::{self, Truncated};
 use crate::cell::CacheLine;
-use crate::layout::{LINE, LINE_BYTES, PAGE};
+use crate::layout::{LINE_BYTES, LINE_WORDS, PAGE};
 use crate::stripe;
 
-/// Mapped memory.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<AtomicU64>,
     /// Size in bytes, a multiple of a page.
     length: usize,
-    /// The size of the file in bytes: the part that may be accessed.
+    /// The size of the file in bytes. Only this part of the mapping may be accessed.
     backed: AtomicUsize,
 }
 
@@ -34,20 +33,20 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes of the file for writing; the file may be shorter, if the rest is not accessed.
-    pub(crate) fn to_write(file: &File, length: usize, backed: usize) -> io::Result<Self> {
-        handle_forks();
+    /// Maps `length` bytes of the file for writing. The file may be shorter: only its first `backed` bytes may be accessed.
+    pub(crate) fn writable(file: &File, length: usize, backed: usize) -> io::Result<Self> {
+        register_fork_handler();
         Self::map(Some(file), libc::PROT_READ | libc::PROT_WRITE, length, backed)
     }
 
     /// Maps `length` bytes of the file for reading. The file must have at least this size.
-    pub(crate) fn to_read(file: &File, length: usize) -> io::Result<Self> {
+    pub(crate) fn read_only(file: &File, length: usize) -> io::Result<Self> {
         Self::map(Some(file), libc::PROT_READ, length, length)
     }
 
     /// Anonymous memory, which forked children share.
     pub(crate) fn anonymous(length: usize) -> io::Result<Self> {
-        handle_forks();
+        register_fork_handler();
         Self::map(None, libc::PROT_READ | libc::PROT_WRITE, length, length)
     }
 
@@ -68,7 +67,7 @@ impl Mapping {
         }
     }
 
-    /// The words of the file.
+    /// The words of the mapping that the file backs.
     pub(crate) fn words(&self) -> &[AtomicU64] {
         let words = self.backed.load(Ordering::Acquire).min(self.length) / 8;
         // SAFETY: these words are mapped as long as `self` lives. Atomic words may be changed by others.
@@ -124,10 +123,10 @@ pub(crate) trait MappingOwner {
 }
 
 impl<O: MappingOwner> MappedLines<O> {
-    /// `count` lines from a byte offset; `None` if the file does not have them.
+    /// `count` lines from byte offset `at`; `None` if the file does not have them, or the offset is not that of a line.
     pub(crate) fn new(owner: O, at: usize, count: usize) -> Option<Self> {
         let words = owner.mapping().words();
-        let lines = words.get(at / 8..)?.get(..count.checked_mul(LINE)?)?;
+        let lines = words.get(at / 8..)?.get(..count.checked_mul(LINE_WORDS)?)?;
         let start = NonNull::new(lines.as_ptr().cast_mut().cast::<CacheLine>())?;
         (at.is_multiple_of(LINE_BYTES)).then_some(Self { start, count, _owner: owner })
     }
@@ -156,7 +155,7 @@ unsafe impl<O: Send> Send for MappedLine<O> {}
 unsafe impl<O: Sync> Sync for MappedLine<O> {}
 
 impl<O: MappingOwner> MappedLine<O> {
-    /// The line at a byte offset; `None` if the file does not have it.
+    /// The line at byte offset `at`; `None` as for [`MappedLines::new`].
     pub(crate) fn new(owner: O, at: usize) -> Option<Self> {
         let MappedLines { start, _owner, .. } = MappedLines::new(owner, at, 1)?;
         Some(Self { start, _owner })
@@ -191,7 +190,7 @@ pub(crate) fn check_limit(to: usize) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// No space on the disk, or beyond the [limit](check_limit).
+/// The disk is full, or `to` exceeds the [limit](check_limit).
 pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
     check_limit(to)?;
     let length = to.saturating_sub(from);
@@ -212,32 +211,32 @@ pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
 
 /// Moves an open file to a descriptor of at least 1024 (`FD_SETSIZE`), or in the upper half of a lower limit, if one is
 /// free. The program that uses the reader may call `select`, which supports only lower descriptors.
-pub(crate) fn with_high_number(file: File) -> File {
+pub(crate) fn with_high_descriptor(file: File) -> File {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel fills the structure.
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-    let lowest = (limit.rlim_cur / 2).min(libc::FD_SETSIZE as u64) as libc::c_int;
+    let min_descriptor = (limit.rlim_cur / 2).min(libc::FD_SETSIZE as u64) as libc::c_int;
     // SAFETY: the call creates a new descriptor, and does not change the file.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, lowest) } {
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, min_descriptor) } {
         ..0 => file,
         // SAFETY: the descriptor has just been created, and nothing else owns it.
         descriptor => unsafe { File::from_raw_fd(descriptor) },
     }
 }
 
-/// Locks the file as long as it is open here or in a forked child. The lock is a write lock: a process that can only
+/// Locks the file until this process and all forked children have closed it. The lock is a write lock: a process that can only
 /// read the file can neither take such a lock nor prevent others from taking it.
-pub(crate) fn lock_to_write(file: &File) -> io::Result<()> {
-    let whole = lock_of_whole_file(libc::F_WRLCK);
+pub(crate) fn take_write_lock(file: &File) -> io::Result<()> {
+    let lock = lock_of_whole_file(libc::F_WRLCK);
     // SAFETY: the kernel reads the structure.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const whole) } {
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Whether another open file has the [write lock](lock_to_write); `true` if this is unknown. Takes no lock.
-pub(crate) fn is_locked_to_write(file: &File) -> bool {
+/// Whether another open file has the [write lock](take_write_lock); `true` if this is unknown. Takes no lock.
+pub(crate) fn is_write_locked(file: &File) -> bool {
     let mut conflict = lock_of_whole_file(libc::F_RDLCK);
     // SAFETY: the kernel reads the structure, and writes a conflicting lock to it.
     let code = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut conflict) };
@@ -262,21 +261,20 @@ pub(crate) fn boot_nanoseconds() -> u64 {
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
-/// The effective user id of this process.
 pub(crate) fn effective_user() -> u32 {
     // SAFETY: the call has no preconditions.
     unsafe { libc::geteuid() }
 }
 
-/// Registers a handler that marks forked children for the stripes.
-fn handle_forks() {
+/// Registers a fork handler that resets the indexes of stripes in forked children.
+fn register_fork_handler() {
     static ONCE: Once = Once::new();
-    extern "C" fn in_child() {
-        stripe::in_child();
+    extern "C" fn after_fork_in_child() {
+        stripe::after_fork_in_child();
     }
     ONCE.call_once(|| {
         // SAFETY: the handler only stores to statics and to this thread's variables.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        unsafe { libc::pthread_atfork(None, None, Some(after_fork_in_child)) };
     });
 }
 
@@ -288,7 +286,7 @@ mod tests {
     fn a_truncated_file_is_reported_to_the_reader() {
         let file = tempfile::tempfile().expect("a file");
         file.set_len(3 * PAGE as u64).expect("its length");
-        let map = Mapping::to_read(&file, 3 * PAGE).expect("a mapping");
+        let map = Mapping::read_only(&file, 3 * PAGE).expect("a mapping");
         assert_eq!(map.guarded(|words| words[PAGE / 8 * 2].load(Ordering::Relaxed)), Ok(0));
         file.set_len(PAGE as u64).expect("its length");
         let read = |words: &[AtomicU64]| words[PAGE / 8 * 2].load(Ordering::Relaxed);
@@ -297,7 +295,7 @@ mod tests {
         assert_eq!(map.guarded(read), Ok(0));
         let other = tempfile::tempfile().expect("a file");
         other.set_len(PAGE as u64).expect("its length");
-        let other_map = Mapping::to_read(&other, PAGE).expect("a mapping");
+        let other_map = Mapping::read_only(&other, PAGE).expect("a mapping");
         assert_eq!(other_map.guarded(|words| words[0].load(Ordering::Relaxed)), Ok(0));
     }
 
@@ -306,7 +304,7 @@ mod tests {
         let [first, second] = [0, 1].map(|_| {
             let file = tempfile::tempfile().expect("a file");
             file.set_len(PAGE as u64).expect("its length");
-            let map = Mapping::to_read(&file, PAGE).expect("a mapping");
+            let map = Mapping::read_only(&file, PAGE).expect("a mapping");
             (file, map)
         });
         let outer = first.1.guarded(|words| {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The text of an I/O error, without the number that the standard library adds to it.
+/// The message of an I/O error, without the error number that the standard library appends.
 pub fn io_error_text(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
@@ -40,8 +40,8 @@ impl std::error::Error for Problem {}
 pub enum OpenError {
     /// An error of the operating system.
     Io(io::Error),
-    /// The file is a link, is not a regular file, or has several names, so no writer created it.
-    NotAFile(&'static str),
+    /// The file is a symbolic link, is not a regular file, or has more than one hard link: no writer creates such a file.
+    Unsuitable(&'static str),
     /// The contents of the file are not a valid published set.
     Problem(Problem),
 }
@@ -50,7 +50,7 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => f.write_str(&io_error_text(error)),
-            Self::NotAFile(what) => f.write_str(what),
+            Self::Unsuitable(found) => f.write_str(found),
             Self::Problem(problem) => problem.fmt(f),
         }
     }
@@ -60,7 +60,7 @@ impl std::error::Error for OpenError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io(error) => Some(error),
-            Self::NotAFile(_) => None,
+            Self::Unsuitable(_) => None,
             Self::Problem(problem) => Some(problem),
         }
     }
@@ -82,15 +82,16 @@ impl From<io::Error> for OpenError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// No folder is configured: neither variable is set, and `/run/tachograph` does not exist.
+    /// No folder is configured: neither `TACHO_RUNTIME_DIR` nor `XDG_RUNTIME_DIR` is set, and `/run/tachograph` does not
+    /// exist.
     NoFolder,
-    /// The folder is unsuitable: a link, owned by another user, or writable by all.
+    /// The folder is unsuitable: it belongs to another user, or all users can write to it and replace its files.
     Folder(PathBuf, &'static str),
     /// An error of the operating system, with the attempted operation and the file.
     Io(&'static str, PathBuf, io::Error),
-    /// The description breaks a rule.
+    /// The description of the set is invalid.
     CounterSetInfo(Problem),
-    /// The name is too long, or empty where one is required.
+    /// The name of an instance is too long, contains NUL, or is empty where one is required.
     Name(String),
     /// An instance with this name and id exists.
     InstanceExists(String, u32),
@@ -100,13 +101,13 @@ pub enum WriteError {
     ForkedChild,
     /// The set has been stopped.
     Stopped,
-    /// All slots are in use.
+    /// The set already has the maximum number of instances.
     Full(u32),
 }
 
 impl WriteError {
-    pub(crate) fn io(work: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::Io(work, path.to_owned(), error)
+    pub(crate) fn io(operation: &'static str, path: &Path, error: io::Error) -> Self {
+        Self::Io(operation, path.to_owned(), error)
     }
 }
 
@@ -118,16 +119,16 @@ impl fmt::Display for WriteError {
                  XDG_RUNTIME_DIR",
             ),
             Self::Folder(path, why) => write!(f, "{}: {why}", path.display()),
-            Self::Io(work, path, error) => {
-                write!(f, "{}: cannot {work}: {}", path.display(), io_error_text(error))
+            Self::Io(operation, path, error) => {
+                write!(f, "{}: cannot {operation}: {}", path.display(), io_error_text(error))
             }
             Self::CounterSetInfo(problem) => {
-                write!(f, "the counter set: found {}, expected {}", problem.found, problem.expected)
+                write!(f, "invalid counter set: found {}, expected {}", problem.found, problem.expected)
             }
             Self::Name(name) if name.is_empty() => f.write_str("an instance of this set requires a name"),
             Self::Name(name) => {
                 let start: String = name.chars().take(20).collect();
-                write!(f, "the instance name '{start}...' is longer than 1023 characters, or contains a zero")
+                write!(f, "the instance name '{start}...' has more than 1023 UTF-16 units, or contains NUL")
             }
             Self::InstanceExists(name, id) => write!(f, "an instance '{name}' with id {id} exists already"),
             Self::SecondInstance => f.write_str("a single-instance set can have only one instance"),

@@ -13,7 +13,7 @@ use crate::layout::{
     HEADER_BYTES, LINE_BYTES, MAGIC, MAX_DESCRIPTION, MAX_FILE, MAX_LONG_NAMES, PAGE, VERSION, header, slot,
     state,
 };
-use crate::map::{Mapping, is_locked_to_write, with_high_number};
+use crate::map::{Mapping, is_write_locked, with_high_descriptor};
 use crate::problem::{OpenError, Problem};
 use crate::{CounterSetInfo, encoding};
 
@@ -49,26 +49,27 @@ impl SetReader {
     ///
     /// # Errors
     ///
-    /// Errors of the operating system; a symbolic link, or not a regular file; invalid contents.
+    /// Errors of the operating system; the file is a symbolic link, is not a regular file, or has more than one hard link; its
+    /// contents are invalid.
     pub fn open(folder: &Folder, name: &str) -> Result<Self, OpenError> {
         let file = folder.open_file(name).map_err(|error| match error.raw_os_error() {
-            Some(libc::ELOOP) => OpenError::NotAFile("a link, not a file"),
+            Some(libc::ELOOP) => OpenError::Unsuitable("a symbolic link, not a file"),
             _ => OpenError::Io(error),
         })?;
-        let file = with_high_number(file);
+        let file = with_high_descriptor(file);
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(OpenError::NotAFile("not a regular file"));
+            return Err(OpenError::Unsuitable("not a regular file"));
         }
         if metadata.nlink() > 1 {
-            return Err(OpenError::NotAFile("a file with several names"));
+            return Err(OpenError::Unsuitable("a file with more than one hard link"));
         }
         let size = metadata.len().min(MAX_FILE as u64 + 1) as usize;
         if !(HEADER_BYTES..=MAX_FILE).contains(&size) {
             let expected = format!("a size from {HEADER_BYTES} to {MAX_FILE} bytes");
             return Err(Problem::new(0, format!("{} bytes", metadata.len()), expected).into());
         }
-        let mapping = Mapping::to_read(&file, size)?;
+        let mapping = Mapping::read_only(&file, size)?;
         let (head, description) =
             mapping.guarded(read_head).unwrap_or_else(|Truncated| Err(truncated(size)))?;
         let cells = CellLocation::of_all(&description);
@@ -124,22 +125,22 @@ impl SetReader {
             return false;
         }
         // A writer holds the lock as long as it lives.
-        is_locked_to_write(&self.file)
+        is_write_locked(&self.file)
     }
 
     /// Calls `visit` for each live instance, in the order of the slots.
     ///
-    /// Returns whether the history is consistent: `false` if an instance ended meanwhile, so that `visit` may have seen its
-    /// values twice, or not at all.
+    /// Returns whether the history is consistent: `false` if an instance ended during the call, so that `visit` may have read
+    /// its values twice (from the instance and from the history) or not at all.
     ///
     /// # Errors
     ///
-    /// Invalid contents. The results of `visit` must be discarded then.
+    /// Invalid contents. The caller must then discard what `visit` read.
     pub fn read(&mut self, mut visit: impl FnMut(&Instance<'_>)) -> Result<bool, Problem> {
         // Slots that are added later are seen by the next pass.
         let slot_count = self.remap_if_grown()?;
         let name_budget = &Cell::new(MAX_LONG_NAMES);
-        let outcome = self.with_words(|words| {
+        let result = self.with_words(|words| {
             let folds = load(words, header::FOLDS);
             for index in 0..slot_count {
                 let start = (self.head.slots_at + index * self.head.slot_bytes) / 8;
@@ -154,7 +155,7 @@ impl SetReader {
             fence(Ordering::Acquire);
             Ok(folds.is_multiple_of(2) && folds == load(words, header::FOLDS))
         });
-        outcome.unwrap_or_else(|Truncated| Err(truncated(self.mapping.backed())))
+        result.unwrap_or_else(|Truncated| Err(truncated(self.mapping.backed())))
     }
 
     /// Calls `read` with the words of the file. Fails if the file was truncated now or in an earlier call; the mapping
@@ -176,7 +177,6 @@ impl SetReader {
         self.with_words(|words| load(words, header::CHANGES)).unwrap_or_default()
     }
 
-    /// The number of slots in the header.
     fn slots(&self, words: &[AtomicU64]) -> Result<usize, Problem> {
         let slots = load(words, header::SLOTS);
         if slots > self.head.capacity {
@@ -203,19 +203,20 @@ impl SetReader {
                 format!("{slots} slots, to byte {needed}"),
             ));
         }
-        self.mapping = Mapping::to_read(&self.file, size)
-            .map_err(|error| Problem::new(0, format!("a file that cannot be mapped ({error})"), "memory"))?;
+        self.mapping = Mapping::read_only(&self.file, size).map_err(|error| {
+            Problem::new(0, format!("a file that cannot be mapped ({error})"), "a mapping")
+        })?;
         Ok(slots)
     }
 }
 
-/// A word, or 0 beyond the end.
+/// A word; 0 beyond the end of the slice.
 #[inline]
 pub(crate) fn load(words: &[AtomicU64], index: usize) -> u64 {
     words.get(index).map_or(0, |word| word.load(Ordering::Acquire))
 }
 
-/// Copies the bytes of words until one of both ends; returns their number.
+/// Copies words to bytes until one of the slices ends; returns the number of copied bytes.
 pub(crate) fn copy(words: &[AtomicU64], bytes: &mut [u8]) -> usize {
     let mut filled = 0;
     for (word, chunk) in words.iter().zip(bytes.chunks_mut(8)) {
@@ -231,9 +232,13 @@ fn truncated(size: usize) -> Problem {
 }
 
 fn read_head(words: &[AtomicU64]) -> Result<(Head, CounterSetInfo), Problem> {
-    let field = |index: usize, expected: &str, is_good: &dyn Fn(u64) -> bool| {
+    let field = |index: usize, expected: &str, is_valid: &dyn Fn(u64) -> bool| {
         let value = load(words, index);
-        if is_good(value) { Ok(value) } else { Err(Problem::new(index * 8, format!("{value:#x}"), expected)) }
+        if is_valid(value) {
+            Ok(value)
+        } else {
+            Err(Problem::new(index * 8, format!("{value:#x}"), expected))
+        }
     };
     field(header::MAGIC, "TACHOSET", &|value| value == MAGIC)?;
     let version = load(words, header::VERSION);
@@ -243,7 +248,7 @@ fn read_head(words: &[AtomicU64]) -> Result<(Head, CounterSetInfo), Problem> {
     }
     let is_description = |value: u64| value <= MAX_DESCRIPTION as u64;
     let description_bytes =
-        field(header::DESCRIPTION_BYTES, "at most 16 MiB of description", &is_description)? as usize;
+        field(header::DESCRIPTION_BYTES, "a description of at most 16 MiB", &is_description)? as usize;
     let slots_at = (HEADER_BYTES + description_bytes).next_multiple_of(PAGE);
     field(header::SLOTS_AT, &format!("slots at {slots_at}"), &|value| value == slots_at as u64)?;
     let mut bytes = vec![0; description_bytes.min(words.len().saturating_mul(8))];

@@ -14,7 +14,7 @@ use crate::writer::Inner;
 #[derive(Clone, Debug)]
 pub struct Slot(Arc<SlotOwner>);
 
-/// The owner of an instance's slots. They are freed when neither the instance nor a cell is used any more.
+/// The owner of an instance's slots. They are freed when the instance and all its cells are dropped.
 #[derive(Debug)]
 pub(crate) struct SlotOwner {
     pub(crate) set: Arc<Inner>,
@@ -58,13 +58,13 @@ impl Slot {
         self.0.serial
     }
 
-    /// Ends the instance: readers do not see it any more. In a set with a history, its values are added to the history. Its
+    /// Ends the instance: readers no longer see it. In a set with a history, its values are added to the history. Its
     /// cells can still be updated, without effect.
     pub fn end(&self) {
         self.0.set.end(&self.0);
     }
 
-    /// Whether this process created the instance, not a process from which it was forked.
+    /// Whether this process created the instance; `false` in a forked child of its creator.
     pub fn is_of_this_process(&self) -> bool {
         self.0.set.is_of_this_process()
     }
@@ -76,21 +76,21 @@ impl Slot {
 
     /// The cell of the counter at this index of the description; `None` if the counter does not exist or has no cell.
     pub fn lines(&self, counter: usize) -> Option<Lines> {
-        let (at, count) = self.cell(counter)?;
-        MappedLines::new(Arc::clone(&self.0), at, count).map(Lines)
+        let (offset, count) = self.cell_location(counter)?;
+        MappedLines::new(Arc::clone(&self.0), offset, count).map(Lines)
     }
 
     /// Like [`lines`](Self::lines), but only the first line of the cell.
     pub fn line(&self, counter: usize) -> Option<Line> {
-        let (at, _) = self.cell(counter)?;
-        MappedLine::new(Arc::clone(&self.0), at).map(Line)
+        let (offset, _) = self.cell_location(counter)?;
+        MappedLine::new(Arc::clone(&self.0), offset).map(Line)
     }
 
     /// The offset of a cell in bytes, and the number of its lines.
-    fn cell(&self, counter: usize) -> Option<(usize, usize)> {
+    fn cell_location(&self, counter: usize) -> Option<(usize, usize)> {
         let (first, count) = *self.0.set.cells.get(counter).filter(|(_, count)| *count > 0)?;
-        let at = self.0.set.slot_at(*self.0.indexes.first()?) + first as usize * LINE_BYTES;
-        Some((at, count as usize))
+        let offset = self.0.set.slot_offset(*self.0.indexes.first()?) + first as usize * LINE_BYTES;
+        Some((offset, count as usize))
     }
 }
 
@@ -125,7 +125,7 @@ impl Deref for Line {
 pub(crate) struct SlotTable {
     /// The number of slots that were ever used.
     pub(crate) used: u32,
-    /// Slots that were freed.
+    /// Indexes of the slots that were freed.
     free: Vec<u32>,
     /// The serial number of the last instance.
     pub(crate) last_serial: u64,
@@ -135,12 +135,12 @@ pub(crate) struct SlotTable {
 }
 
 impl SlotTable {
-    /// How many unused slots are required for `count` slots, in addition to the free ones.
+    /// The number of never used slots that an allocation of `count` slots takes, after the freed ones.
     pub(crate) fn new_slots_for(&self, count: usize) -> usize {
         count.saturating_sub(self.free.len())
     }
 
-    /// Allocates slots; the file must have room for the new ones.
+    /// Allocates slots and returns their indexes. The file must have room for the never used ones.
     pub(crate) fn allocate(&mut self, count: usize) -> Vec<u32> {
         let mut indexes = Vec::with_capacity(count);
         for _ in 0..count {

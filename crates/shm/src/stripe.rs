@@ -1,29 +1,30 @@
-//! The stripe of striped counters that belongs to a thread.
+//! The index of the stripe that a thread updates in striped counters.
 //!
-//! At its first update of a striped counter, a thread gets the lowest index that no other thread of the process has, and
-//! releases it when it ends. Since no other thread writes to the stripe with this index, an update is a load and a store. A
-//! forked child has the same cells as its parent: its threads get no index, and share cells by atomic additions.
+//! A striped counter has one cell per stripe. At its first update of a striped counter, a thread gets the lowest index that no
+//! other thread of the process has, and releases it when it ends. Since no other thread writes to the cell with this index,
+//! an update is a load and a store. If all indexes are in use, the thread gets none: it adds atomically to cells that it
+//! shares with other threads. The same holds for all threads of a forked child, because it has the same cells as its parent.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The index of a thread without a stripe.
+/// Returned by [`index`] for a thread without an index, which updates shared cells.
 pub const SHARED: u32 = u32::MAX;
 
-/// The thread has not requested an index yet.
-const UNKNOWN: u32 = u32::MAX - 1;
+/// The value of `INDEX` before the first update of a striped counter.
+const UNASSIGNED: u32 = u32::MAX - 1;
 
-/// The indexes in use, as bits.
+/// Bit `i` is set while a thread has index `i`.
 static USED: AtomicU64 = AtomicU64::new(0);
 
-/// Set in forked children.
+/// Whether this process was forked from one that may have assigned indexes.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Distributes the threads without an index over the shared cells.
+/// The next value of `SHARED_INDEX`.
 static NEXT_SHARED: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    static INDEX: Cell<u32> = const { Cell::new(UNKNOWN) };
+    static INDEX: Cell<u32> = const { Cell::new(UNASSIGNED) };
     static SHARED_INDEX: Cell<u32> = const { Cell::new(0) };
     static GUARD: Guard = const { Guard(Cell::new(SHARED)) };
 }
@@ -45,7 +46,7 @@ impl Drop for Guard {
 #[inline]
 pub fn index() -> u32 {
     match INDEX.get() {
-        UNKNOWN => first_index(),
+        UNASSIGNED => assign_index(),
         index => index,
     }
 }
@@ -57,10 +58,10 @@ pub fn shared_index() -> u32 {
 }
 
 #[cold]
-fn first_index() -> u32 {
+fn assign_index() -> u32 {
     SHARED_INDEX.set(NEXT_SHARED.fetch_add(1, Ordering::Relaxed) as u32);
     let index = allocate();
-    // In a destructor of a thread that ends, the guard may be gone.
+    // If a destructor calls this while the thread ends, the guard may already have been dropped.
     let index = match GUARD.try_with(|guard| guard.0.set(index)) {
         Ok(()) => index,
         Err(_) => {
@@ -76,8 +77,8 @@ fn allocate() -> u32 {
     if IS_CHILD.load(Ordering::Relaxed) {
         return SHARED;
     }
-    let lowest = |used: u64| (used != u64::MAX).then(|| used | (used + 1));
-    match USED.fetch_update(Ordering::Acquire, Ordering::Relaxed, lowest) {
+    let with_lowest_free = |used: u64| (used != u64::MAX).then(|| used | (used + 1));
+    match USED.fetch_update(Ordering::Acquire, Ordering::Relaxed, with_lowest_free) {
         Ok(used) => used.trailing_ones(),
         Err(_) => SHARED,
     }
@@ -90,9 +91,9 @@ fn release(index: u32) {
     }
 }
 
-/// Must be called in a forked child, by its only thread.
+/// Resets the indexes in a forked child. Must be called by its only thread.
 #[cfg(not(loom))]
-pub(crate) fn in_child() {
+pub(crate) fn after_fork_in_child() {
     IS_CHILD.store(true, Ordering::Relaxed);
     INDEX.set(SHARED);
     SHARED_INDEX.set(NEXT_SHARED.fetch_add(1, Ordering::Relaxed) as u32);
@@ -105,17 +106,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn living_threads_have_different_indexes() {
-        let together = Arc::new(Barrier::new(80));
+    fn concurrent_threads_have_different_indexes() {
+        let barrier = Arc::new(Barrier::new(80));
         let threads: Vec<_> = (0..80)
             .map(|_| {
-                let together = Arc::clone(&together);
+                let barrier = Arc::clone(&barrier);
                 std::thread::spawn(move || {
-                    together.wait();
-                    let mine = index();
-                    assert_eq!(index(), mine, "the index does not change");
-                    together.wait();
-                    mine
+                    barrier.wait();
+                    let assigned = index();
+                    assert_eq!(index(), assigned, "the index does not change");
+                    barrier.wait();
+                    assigned
                 })
             })
             .collect();
@@ -125,10 +126,10 @@ mod tests {
         let count = indexes.len();
         indexes.sort_unstable();
         indexes.dedup();
-        assert_eq!(indexes.len(), count, "no index twice");
+        assert_eq!(indexes.len(), count, "no two threads have the same index");
         assert!((32..=64).contains(&count), "{count}");
         // The threads have released their indexes.
-        let again = std::thread::spawn(index).join().expect("a thread");
-        assert!(again < 64);
+        let reassigned = std::thread::spawn(index).join().expect("a thread");
+        assert!(reassigned < 64);
     }
 }

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::folder::{FILE, Folder, unfinished_name};
+use crate::folder::{FILE_SUFFIX, Folder, unfinished_name};
 use crate::layout::{HEADER_BYTES, MAGIC, MAX_NAME_BYTES, VERSION, header, slot, state};
-use crate::map::{Mapping, boot_nanoseconds, check_limit, lock_to_write, reserve};
+use crate::map::{Mapping, boot_nanoseconds, check_limit, reserve, take_write_lock};
 use crate::problem::WriteError;
 use crate::slots::{Slot, SlotOwner};
 use crate::{CounterSetInfo, InstanceType};
@@ -22,7 +22,7 @@ pub(crate) use inner::Inner;
 use inner::Published;
 use plan::Plan;
 
-/// The users that may read a published set, in addition to root.
+/// Which users, in addition to root, may read a published set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Readers {
     /// The owner of the file: mode 0600.
@@ -67,14 +67,14 @@ impl SetFile {
     /// No suitable folder, no permission, no space, or an invalid description.
     pub fn create(description: CounterSetInfo, options: &Options) -> Result<Self, WriteError> {
         let plan = Plan::new(description, options.capacity)?;
-        let folder = Folder::to_publish(options.folder.as_deref())?;
+        let folder = Folder::open_for_publishing(options.folder.as_deref())?;
         folder.remove_unfinished();
         let unique = random_number();
         let process = std::process::id();
-        let name = format!("{:032x}-{process}-{unique:016x}{FILE}", plan.description.guid.to_u128());
-        let path = folder.by_descriptor().join(unfinished_name(&name));
-        let shown = folder.path().join(&name);
-        let io = |work| move |error| WriteError::io(work, &shown, error);
+        let name = format!("{:032x}-{process}-{unique:016x}{FILE_SUFFIX}", plan.description.guid.to_u128());
+        let path = folder.descriptor_path().join(unfinished_name(&name));
+        let final_path = folder.path().join(&name);
+        let io_error = |operation| move |error| WriteError::io(operation, &final_path, error);
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -82,24 +82,24 @@ impl SetFile {
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
             .open(&path)
-            .map_err(io.clone()("create the file"))?;
+            .map_err(io_error.clone()("create the file"))?;
         let unfinished = RemoveOnError { path };
         let prepare = |file: &File| {
-            lock_to_write(file).map_err(io.clone()("lock the file"))?;
-            // Once it has a version, the file counts as abandoned if it is not locked.
-            write_version(file, plan.slots_at).map_err(io.clone()("reserve space for the file"))?;
+            take_write_lock(file).map_err(io_error.clone()("lock the file"))?;
+            // The lock comes first: a file that has a version but no lock counts as abandoned.
+            write_version(file, plan.slots_at).map_err(io_error.clone()("reserve space for the file"))?;
             if let Readers::Group(group) = options.readers {
-                fchown(file, None, Some(group)).map_err(io.clone()("change the group of the file"))?;
+                fchown(file, None, Some(group)).map_err(io_error.clone()("change the group of the file"))?;
                 let mode = Permissions::from_mode(0o640);
-                file.set_permissions(mode).map_err(io.clone()("change the mode of the file"))?;
+                file.set_permissions(mode).map_err(io_error.clone()("change the mode of the file"))?;
             }
-            reserve(file, 0, plan.slots_at).map_err(io.clone()("reserve space for the file"))?;
-            Mapping::to_write(file, plan.length(), plan.slots_at).map_err(io.clone()("map the file"))
+            reserve(file, 0, plan.slots_at).map_err(io_error.clone()("reserve space for the file"))?;
+            Mapping::writable(file, plan.length(), plan.slots_at).map_err(io_error.clone()("map the file"))
         };
         let mapping = prepare(&file)?;
         unfinished.disarm();
         let published = Published { file, folder, name, is_ready: AtomicBool::new(false) };
-        Self::fill(plan, mapping, Some(published), unique, options.has_control)
+        Self::initialize(plan, mapping, Some(published), unique, options.has_control)
     }
 
     /// Creates a set in this process's memory. Its counters work, but no reader sees them.
@@ -111,10 +111,10 @@ impl SetFile {
         let plan = Plan::new(description, capacity)?;
         let no_memory = |error| WriteError::io("allocate memory", "unpublished counters".as_ref(), error);
         let mapping = Mapping::anonymous(plan.length()).map_err(no_memory)?;
-        Self::fill(plan, mapping, None, random_number(), false)
+        Self::initialize(plan, mapping, None, random_number(), false)
     }
 
-    fn fill(
+    fn initialize(
         plan: Plan,
         mapping: Mapping,
         published: Option<Published>,
@@ -178,7 +178,7 @@ impl SetFile {
         if published.is_ready.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let folder = published.folder.by_descriptor();
+        let folder = published.folder.descriptor_path();
         let unfinished = folder.join(published.unfinished_name());
         std::fs::rename(unfinished, folder.join(&published.name)).map_err(|error| {
             published.is_ready.store(false, Ordering::Release);
@@ -241,7 +241,7 @@ impl SetFile {
         Ok(Slot::new(owner))
     }
 
-    /// Checks that this process created the set, not a process from which it was forked.
+    /// Checks that this process created the set, and is not a forked child of its creator.
     ///
     /// # Errors
     ///
@@ -263,7 +263,7 @@ fn write_version(file: &File, length: usize) -> io::Result<()> {
     file.write_all_at(words.as_flattened(), 0)
 }
 
-/// Removes an unfinished file when dropped, unless disarmed.
+/// Removes an unfinished file when dropped, unless [`disarm`](Self::disarm) was called.
 struct RemoveOnError {
     path: PathBuf,
 }
@@ -291,7 +291,7 @@ fn check_name(name: &str, instances: InstanceType) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// A number that identifies a set.
+/// A random number that identifies the file of a set.
 fn random_number() -> u64 {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let seed = (std::process::id(), boot_nanoseconds(), COUNT.fetch_add(1, Ordering::Relaxed));

@@ -24,21 +24,21 @@ fn sample() -> Vec<u8> {
 
 struct Fixture {
     folder: tempfile::TempDir,
-    here: Folder,
+    opened_folder: Folder,
 }
 
 impl Fixture {
     /// In memory, like the folders of sets: thousands of files are written.
     fn new() -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
-        let here = Folder::open(folder.path()).expect("the folder");
-        Self { folder, here }
+        let opened_folder = Folder::open(folder.path()).expect("the folder");
+        Self { folder, opened_folder }
     }
 
     /// Reads a file, valid or not; returns the number of instances.
     fn read(&self, bytes: &[u8]) -> Result<usize, String> {
         std::fs::write(self.folder.path().join("x.tacho"), bytes).expect("a file");
-        let mut reader = SetReader::open(&self.here, "x.tacho").map_err(|error| match error {
+        let mut reader = SetReader::open(&self.opened_folder, "x.tacho").map_err(|error| match error {
             OpenError::Problem(problem) => problem.to_string(),
             other => panic!("{other}"),
         })?;
@@ -69,28 +69,28 @@ fn a_file_truncated_anywhere_is_a_problem() {
     }
 }
 
-/// The read during which a file is truncated reports that, and so does each later read, also before it reaches the instances.
+/// The read during which a file is truncated fails, and so does each later read, even if the first one did not read instances.
 #[test]
 fn a_file_truncated_during_the_first_read_is_not_an_empty_set() {
-    let cut: [fn(&mut SetReader); 3] = [
+    let first_reads: [fn(&mut SetReader); 3] = [
         |_| (),
         |reader| assert!(!reader.is_alive()),
         |reader| {
             reader.changes();
         },
     ];
-    for look_before in cut {
+    for first_read in first_reads {
         let (fixture, bytes) = (Fixture::new(), sample());
         let path = fixture.folder.path().join("x.tacho");
         std::fs::write(&path, bytes).expect("a file");
-        let mut reader = SetReader::open(&fixture.here, "x.tacho").expect("a reader");
+        let mut reader = SetReader::open(&fixture.opened_folder, "x.tacho").expect("a reader");
         std::fs::OpenOptions::new()
             .write(true)
             .open(&path)
             .expect("the file")
             .set_len(0)
             .expect("it is truncated");
-        look_before(&mut reader);
+        first_read(&mut reader);
         for _ in 0..2 {
             let problem =
                 reader.read(|_| panic!("no instance exists")).expect_err("it was truncated").to_string();
@@ -104,21 +104,21 @@ fn a_file_truncated_during_the_first_read_is_not_an_empty_set() {
 fn flipping_any_bit_is_handled() {
     let (fixture, mut bytes) = (Fixture::new(), sample());
     let used = bytes.iter().rposition(|byte| *byte != 0).expect("a byte") + 1;
-    let (mut refused, mut tried) = (0, 0);
+    let (mut rejected, mut attempts) = (0, 0);
     for at in 0..used.min(8192) {
-        // Ranges of zeros are equivalent.
+        // Most zeros are padding: testing one of eight is enough.
         if bytes[at] == 0 && at % 8 != 0 && at > 300 {
             continue;
         }
         for bit in 0..8 {
             bytes[at] ^= 1 << bit;
-            tried += 1;
-            refused += usize::from(fixture.read(&bytes).is_err());
+            attempts += 1;
+            rejected += usize::from(fixture.read(&bytes).is_err());
             bytes[at] ^= 1 << bit;
         }
     }
-    // Most bits belong to texts and values, which can have any contents.
-    assert!(refused > 1000, "{refused} of {tried}");
+    // Most bits belong to strings and values, which can have any contents.
+    assert!(rejected > 1000, "{rejected} of {attempts}");
 }
 
 /// The index of a word, its value, and a part of the problem's text.
@@ -134,7 +134,7 @@ const BROKEN: [(usize, u64, &str); 12] = [
     (17, u64::MAX, "at most"),
     (17, 60_000, "the end of the file"),
     (36, 0x64_0000_0007, "an instance type"),
-    (37, 0x10_0000, "a number of counters"),
+    (37, 0x10_0000, "of 88 bytes each"),
 ];
 
 #[test]
@@ -165,8 +165,8 @@ fn each_invalid_field_of_a_counter_is_reported() {
         (counter_field(1, 24), u32::MAX, "a base counter"),
         (counter_field(0, 44), 5, "a kind of cell"),
         (counter_field(3, 48), 65, "at most 64"),
-        (counter_field(0, 56), u32::MAX, "one within"),
-        (counter_field(0, 60), u32::MAX, "one within"),
+        (counter_field(0, 56), u32::MAX, "a string within"),
+        (counter_field(0, 60), u32::MAX, "a string within"),
     ];
     for (at, value, expected) in cases {
         let mut bytes = sample();
@@ -174,7 +174,7 @@ fn each_invalid_field_of_a_counter_is_reported() {
         let problem = fixture.read(&bytes).expect_err("a problem");
         assert!(problem.contains(expected), "byte {at}: {problem}");
     }
-    // Overlapping texts could make a small file a large description.
+    // Overlapping strings could make a small file a large description.
     let mut bytes = sample();
     for counter in 0..7 {
         for text in [56, 64, 72] {
@@ -184,7 +184,7 @@ fn each_invalid_field_of_a_counter_is_reported() {
         }
     }
     let problem = fixture.read(&bytes).expect_err("a problem");
-    assert!(problem.contains("overlapping texts"), "{problem}");
+    assert!(problem.contains("overlapping strings"), "{problem}");
 }
 
 /// The owner truncates, extends and overwrites a file while it is read: each read succeeds or reports a problem.
@@ -225,10 +225,10 @@ fn live_file(seconds: u64) {
                 outcome.expect("the file can be changed");
             }
         });
-        let here = Folder::open(folder.path()).expect("the folder");
+        let opened_folder = Folder::open(folder.path()).expect("the folder");
         let (begun, mut reads, mut problems, mut values) = (Instant::now(), 0, 0, 0);
         while begun.elapsed() < Duration::from_secs(seconds) {
-            let Ok(mut reader) = SetReader::open(&here, "x.tacho") else {
+            let Ok(mut reader) = SetReader::open(&opened_folder, "x.tacho") else {
                 problems += 1;
                 continue;
             };
@@ -250,7 +250,7 @@ fn live_file(seconds: u64) {
 }
 
 #[test]
-fn requests_are_the_same_after_encoding_and_decoding() {
+fn requests_round_trip() {
     let mut request = Request::new(Kind::AddCounter, SET);
     request.counter_id = 7;
     request.instance_id = 8;

@@ -22,14 +22,14 @@ fn unfinished(unique: u64) -> String {
 
 struct Fixture {
     folder: tempfile::TempDir,
-    here: Folder,
+    opened_folder: Folder,
 }
 
 impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let here = Folder::open(folder.path()).expect("the folder");
-        Self { folder, here }
+        let opened_folder = Folder::open(folder.path()).expect("the folder");
+        Self { folder, opened_folder }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -41,28 +41,28 @@ impl Fixture {
         self.path(name)
     }
 
-    fn left(&self) -> usize {
-        everything(self.folder.path()).len()
+    fn entry_count(&self) -> usize {
+        all_entries(self.folder.path()).len()
     }
 }
 
-/// Sets the time of the last change to longer ago than a start takes.
+/// Sets the modification time further back than any writer takes to start.
 fn make_old(path: &Path) {
     let long_ago = SystemTime::now() - Duration::from_secs(61);
     File::open(path).expect("it is there").set_modified(long_ago).expect("it is ours");
 }
 
-/// The first words of a header.
-fn head(version: u64) -> Vec<u8> {
+/// The first two words of a header.
+fn header_start(version: u64) -> Vec<u8> {
     [&b"TACHOSET"[..], &version.to_le_bytes()].concat()
 }
 
 /// The bytes of a complete file with this layout version.
-fn whole(version: u64) -> Vec<u8> {
+fn complete_file(version: u64) -> Vec<u8> {
     let fixture = Fixture::new();
     let set = publish(fixture.folder.path(), InstanceKind::Multiple);
     let mut bytes = std::fs::read(set.path().expect("a file")).expect("its bytes");
-    bytes[..16].copy_from_slice(&head(version));
+    bytes[..16].copy_from_slice(&header_start(version));
     bytes
 }
 
@@ -71,30 +71,30 @@ fn the_lock_shows_whether_the_writer_of_an_unfinished_file_is_alive() {
     let fixture = Fixture::new();
     let options = options(fixture.folder.path());
     let set = SetFile::create(description(InstanceKind::Multiple), &options).expect("a set");
-    let path = everything(fixture.folder.path()).remove(0);
+    let path = all_entries(fixture.folder.path()).remove(0);
     make_old(&path);
-    assert!(fixture.here.remove_unfinished(), "it may be abandoned later");
+    assert!(fixture.opened_folder.remove_unfinished(), "it may be abandoned later");
     assert!(path.exists(), "its writer lives, however long it takes");
     let bytes = std::fs::read(&path).expect("its bytes");
-    assert_eq!(bytes[..16], head(2), "the header shows that the file is locked");
+    assert_eq!(bytes[..16], header_start(2), "the header shows that the file is locked");
     set.go_live().expect("it has its file");
     drop(set);
 
     // The same file without a lock, and one with only its first bytes.
     fixture.write(&unfinished(1), &bytes);
-    fixture.write(&unfinished(2), &head(2));
+    fixture.write(&unfinished(2), &header_start(2));
     fixture.write(&name(1).replace(".tacho", ".sock"), b"");
-    assert!(!fixture.here.remove_unfinished());
-    assert_eq!(fixture.left(), 0, "both are gone at once, with the socket");
+    assert!(!fixture.opened_folder.remove_unfinished());
+    assert_eq!(fixture.entry_count(), 0, "both are gone at once, with the socket");
 }
 
 #[test]
 fn an_empty_file_is_not_removed_at_once() {
     let fixture = Fixture::new();
     let path = fixture.write(&unfinished(1), b"");
-    assert!(fixture.here.remove_unfinished() && path.exists());
+    assert!(fixture.opened_folder.remove_unfinished() && path.exists());
     make_old(&path);
-    assert!(!fixture.here.remove_unfinished());
+    assert!(!fixture.opened_folder.remove_unfinished());
     assert!(!path.exists());
 }
 
@@ -106,12 +106,12 @@ fn a_socket_without_a_file_is_not_removed_at_once() {
     let socket = set.socket_path().expect("a path");
     std::fs::write(&socket, "").expect("instead of the socket");
     make_old(&socket);
-    fixture.here.remove_unfinished();
+    fixture.opened_folder.remove_unfinished();
     assert!(socket.exists(), "its file is not ready yet");
     let alone = fixture.write(&name(7).replace(".tacho", ".sock"), b"");
-    assert!(fixture.here.remove_unfinished() && alone.exists());
+    assert!(fixture.opened_folder.remove_unfinished() && alone.exists());
     make_old(&alone);
-    fixture.here.remove_unfinished();
+    fixture.opened_folder.remove_unfinished();
     assert!(!alone.exists() && socket.exists());
 }
 
@@ -120,38 +120,39 @@ fn files_of_another_version_are_kept() {
     let fixture = Fixture::new();
     for version in [0, 1, 3, u64::MAX] {
         let (ready, unready) = (name(version), unfinished(version));
-        let paths = [fixture.write(&ready, &whole(version)), fixture.write(&unready, &head(version))];
+        let paths =
+            [fixture.write(&ready, &complete_file(version)), fixture.write(&unready, &header_start(version))];
         paths.iter().for_each(|path| make_old(path));
-        let problem = SetReader::open(&fixture.here, &ready).expect_err("it cannot be read").to_string();
+        let problem =
+            SetReader::open(&fixture.opened_folder, &ready).expect_err("it cannot be read").to_string();
         let expected = format!("at byte 8: found version {version} of the layout, expected version 2");
         assert_eq!(problem, expected);
-        assert!(!fixture.here.remove_if_abandoned(&ready));
-        assert!(!fixture.here.remove_unfinished(), "it will never be ours to remove");
+        assert!(!fixture.opened_folder.remove_if_abandoned(&ready));
+        assert!(!fixture.opened_folder.remove_unfinished(), "it will never be ours to remove");
         assert!(paths.iter().all(|path| path.exists()), "version {version}");
     }
-    let ours = fixture.write(&name(9), &whole(2));
-    assert!(fixture.here.remove_if_abandoned(&name(9)) && !ours.exists());
+    let ours = fixture.write(&name(9), &complete_file(2));
+    assert!(fixture.opened_folder.remove_if_abandoned(&name(9)) && !ours.exists());
 }
 
-/// A file whose version changes while it is open for reading is kept.
 #[test]
-fn the_current_version_counts() {
+fn a_file_whose_version_changes_while_it_is_open_is_kept() {
     let fixture = Fixture::new();
-    let path = fixture.write(&name(1), &whole(2));
-    let reader = SetReader::open(&fixture.here, &name(1)).expect("a reader");
+    let path = fixture.write(&name(1), &complete_file(2));
+    let reader = SetReader::open(&fixture.opened_folder, &name(1)).expect("a reader");
     assert!(!reader.is_alive());
     let file = OpenOptions::new().write(true).open(&path).expect("the file");
-    file.write_all_at(&head(3), 0).expect("it is written");
-    assert!(!fixture.here.remove_if_abandoned(&name(1)) && path.exists());
+    file.write_all_at(&header_start(3), 0).expect("it is written");
+    assert!(!fixture.opened_folder.remove_if_abandoned(&name(1)) && path.exists());
 }
 
 #[test]
 fn files_with_other_names_are_kept() {
     let fixture = Fixture::new();
     for other in [".notes.tacho.new", ".new", "x.sock", "x.sock-new", "notes.txt"] {
-        make_old(&fixture.write(other, &head(2)));
+        make_old(&fixture.write(other, &header_start(2)));
     }
     std::os::unix::fs::symlink(fixture.path("notes.txt"), fixture.path(&unfinished(1))).expect("a link");
-    assert!(!fixture.here.remove_unfinished());
-    assert_eq!(fixture.left(), 6);
+    assert!(!fixture.opened_folder.remove_unfinished());
+    assert_eq!(fixture.entry_count(), 6);
 }

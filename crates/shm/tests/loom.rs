@@ -18,21 +18,21 @@ fn words() -> Arc<[AtomicU64; 8]> {
     Arc::new(std::array::from_fn(|_| AtomicU64::new(0)))
 }
 
-/// Each addition is a bit of its own in the sum: the number of bits is the number of additions.
-fn is_whole(read: Sum) -> bool {
+/// Whether a read sum and count belong together. Each addition sets a bit of its own in the sum, so the number of bits is the
+/// number of additions.
+fn is_consistent(read: Sum) -> bool {
     read.count == 1 + u64::from((read.sum - BEFORE).count_ones())
 }
 
-/// Tries every order of the threads' steps. If there are many, only those with at most three switches, unless `TACHO_LONG` is
-/// set.
-fn every_order_of_three(check: impl Fn() + Send + Sync + 'static) {
+/// Tries the orders of the threads' steps with at most three switches between threads, or every order if `TACHO_LONG` is set.
+fn orders_with_few_switches(check: impl Fn() + Send + Sync + 'static) {
     orders(std::env::var_os("TACHO_LONG").is_none().then_some(3), check);
 }
 
-/// Tries the orders with at most this number of switches.
-fn orders(most_switches: Option<usize>, check: impl Fn() + Send + Sync + 'static) {
+/// Tries the orders with at most this number of switches between threads.
+fn orders(max_switches: Option<usize>, check: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = most_switches;
+    model.preemption_bound = max_switches;
     model.check(check);
 }
 
@@ -44,12 +44,12 @@ fn writer(words: &Arc<[AtomicU64; 8]>, values: &'static [u64]) -> thread::JoinHa
 
 #[test]
 fn a_sum_and_its_count_are_read_together() {
-    every_order_of_three(|| {
+    orders_with_few_switches(|| {
         let words = words();
         Narrow::new(&words[..]).add(BEFORE);
         let writers = [writer(&words, &[1]), writer(&words, &[2])];
         if let Some(read) = Narrow::new(&words[..]).read() {
-            assert!(is_whole(read), "{read:?}");
+            assert!(is_consistent(read), "{read:?}");
         }
         for writer in writers {
             writer.join().expect("a writer");
@@ -67,7 +67,7 @@ fn reads_never_go_backwards() {
         let mut last = Sum::default();
         for _ in 0..2 {
             if let Some(read) = Narrow::new(&words[..]).read() {
-                assert!(is_whole(read), "{read:?}");
+                assert!(is_consistent(read), "{read:?}");
                 assert!(read.count >= last.count && read.sum >= last.sum, "{read:?} after {last:?}");
                 last = read;
             }
@@ -105,7 +105,7 @@ fn large_counts_are_read_together_with_their_sum() {
 /// Overflows of the count (4 bits) and of the sum (4 bits), concurrent with small counts.
 #[test]
 fn large_and_small_counts_are_read_together() {
-    every_order_of_three(|| {
+    orders_with_few_switches(|| {
         let words = words();
         (0..2).for_each(|_| Narrow::new(&words[..]).add_many(7, 7));
         let writers = [writer_of_many(&words, &[(3, 3)]), writer(&words, &[1])];
@@ -121,7 +121,7 @@ fn large_and_small_counts_are_read_together() {
 
 #[test]
 fn reads_of_large_counts_never_go_backwards() {
-    every_order_of_three(|| {
+    orders_with_few_switches(|| {
         let words = words();
         (0..2).for_each(|_| Narrow::new(&words[..]).add_many(7, 7));
         let writer = writer_of_many(&words, &[(3, 3), (1, 1)]);
@@ -138,8 +138,8 @@ fn reads_of_large_counts_never_go_backwards() {
 
 /// While the reader is stopped between two steps, additions exceed the range of the sum more than once.
 #[test]
-fn a_reader_that_is_stopped_is_not_deceived() {
-    every_order_of_three(|| {
+fn a_reader_that_is_stopped_during_overflows_reads_a_consistent_sum() {
+    orders_with_few_switches(|| {
         let words = words();
         Narrow::new(&words[..]).add(7);
         let writer = writer(&words, &[7, 7]);

@@ -11,10 +11,10 @@ use tachograph_shm::{InstanceKind, Slot, stripe};
 const THREADS: u64 = 8;
 
 /// Additions of each thread.
-const SOME: u64 = 250_000;
+const ADDITIONS: u64 = 250_000;
 
 /// Additions of each thread in long tests: 100 million in total.
-const MANY: u64 = 12_500_000;
+const LONG_ADDITIONS: u64 = 12_500_000;
 
 fn is_long() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
@@ -40,13 +40,13 @@ fn run(additions: u64, update: impl Fn(u64) + Sync, mut check: impl FnMut()) {
 
 #[test]
 fn pairs_are_consistent_in_every_read() {
-    pairs(SOME);
+    pairs(ADDITIONS);
 }
 
 #[test]
 fn long_pairs_are_consistent_in_every_read() {
     if is_long() {
-        pairs(MANY);
+        pairs(LONG_ADDITIONS);
     }
 }
 
@@ -56,22 +56,22 @@ fn pairs(additions: u64) {
     let slot = set.create_instance("a", 0).expect("an instance");
     let line = slot.line(TIMER).expect("a cell");
     let mut reader = open(folder.path()).expect("a reader");
-    let (mut last, mut looks) = (0, 0_u64);
+    let (mut last, mut reads) = (0, 0_u64);
     // The sum overflows its packed word: 700 * 2^30 is 2^39.
     let value = 700 << 30;
     run(
         additions,
         |_| Pair::<16, 48>::new(&line[..]).add(value),
         || {
-            let Some(reading) = look(&mut reader)[0].values[TIMER] else { return };
+            let Some(reading) = read_instances(&mut reader)[0].values[TIMER] else { return };
             let count = reading.base.expect("a count");
             assert_eq!(reading.value, count.wrapping_mul(value) / 100, "of {count}");
             assert!(count >= last, "{count} after {last}");
-            (last, looks) = (count, looks + 1);
+            (last, reads) = (count, reads + 1);
         },
     );
     assert_eq!(last, THREADS * additions);
-    assert!(looks > 10, "{looks} looks");
+    assert!(reads > 10, "{reads} reads");
 }
 
 /// Updates a striped counter.
@@ -83,8 +83,8 @@ fn add(slot: &Slot, lines: &tachograph_shm::Lines) {
             word.store(word.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
         _ => {
-            let place = stripes + stripe::shared_index() as usize % stripes;
-            lines[place][0].fetch_add(1, Ordering::Relaxed);
+            let index = stripes + stripe::shared_index() as usize % stripes;
+            lines[index][0].fetch_add(1, Ordering::Relaxed);
         }
     }
     debug_assert!(!slot.has_ended());
@@ -92,13 +92,13 @@ fn add(slot: &Slot, lines: &tachograph_shm::Lines) {
 
 #[test]
 fn no_striped_addition_is_lost() {
-    striped(SOME);
+    striped(ADDITIONS);
 }
 
 #[test]
 fn long_no_striped_addition_is_lost() {
     if is_long() {
-        striped(MANY);
+        striped(LONG_ADDITIONS);
     }
 }
 
@@ -113,7 +113,7 @@ fn striped(additions: u64) {
         additions,
         |_| add(&slot, &lines),
         || {
-            let value = look(&mut reader)[0].value(STRIPED);
+            let value = read_instances(&mut reader)[0].value(STRIPED);
             assert!(value >= last, "{value} after {last}");
             last = value;
         },
@@ -121,7 +121,7 @@ fn striped(additions: u64) {
     assert_eq!(last, THREADS * additions);
 }
 
-/// Stops the writer also if a check fails.
+/// Stops the writer when dropped, also if a check fails.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -130,9 +130,9 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Slots are reused while they are read: no row mixes two instances.
+/// Slots are reused while they are read: no result mixes two instances.
 #[test]
-fn a_row_belongs_to_one_instance() {
+fn values_belong_to_the_instance_whose_name_was_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let mut reader = open(folder.path()).expect("a reader");
@@ -154,7 +154,7 @@ fn a_row_belongs_to_one_instance() {
         let _stop = Stop(&stop);
         let mut rows = 0;
         while rows < 20_000 {
-            for seen in look(&mut reader) {
+            for seen in read_instances(&mut reader) {
                 assert!(seen.name.starts_with(&format!("{} ", seen.id)), "{seen:?}");
                 // 0: not set yet.
                 assert!([0, u64::from(seen.id)].contains(&seen.value(PLAIN)), "{seen:?}");
@@ -166,7 +166,7 @@ fn a_row_belongs_to_one_instance() {
     assert!(rows >= 20_000);
 }
 
-/// The value of a new instance in a reused slot is set between its creation and the first read.
+/// Each ended instance adds 1 to the history: a consistent read contains every instance exactly once.
 #[test]
 fn a_history_never_counts_twice() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -183,21 +183,21 @@ fn a_history_never_counts_twice() {
             }
         });
         let _stop = Stop(&stop);
-        let (mut last, mut whole) = (0, 0);
+        let (mut last, mut consistent_reads) = (0, 0);
         for _ in 0..50_000 {
-            let least = ended.load(Ordering::Acquire);
+            let min = ended.load(Ordering::Acquire);
             let mut sum = 0;
-            let holds = reader.read(|instance| {
+            let is_consistent = reader.read(|instance| {
                 let value = instance.value(PLAIN).map_or(0, |reading| reading.value);
                 if instance.is_consistent() {
                     sum += value;
                 }
             });
-            if holds == Ok(true) {
-                assert!(sum >= least && sum >= last, "{sum} after {last}, of {least}");
-                (last, whole) = (sum, whole + 1);
+            if is_consistent == Ok(true) {
+                assert!(sum >= min && sum >= last, "{sum} after {last}, at least {min}");
+                (last, consistent_reads) = (sum, consistent_reads + 1);
             }
         }
-        assert!(whole > 0);
+        assert!(consistent_reads > 0);
     });
 }

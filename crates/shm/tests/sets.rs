@@ -1,4 +1,4 @@
-//! Published values are those that readers see.
+//! Readers see the values that were published.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn a_reader_sees_every_kind_of_value() {
     assert_eq!(**reader.description(), description(InstanceKind::Multiple));
     assert_eq!(reader.process(), u64::from(std::process::id()));
     assert!(reader.is_alive() && reader.unique() == set.unique() && reader.started() > 0);
-    let seen = look(&mut reader);
+    let seen = read_instances(&mut reader);
     assert_eq!((seen.len(), seen[0].name.as_str(), seen[0].id), (1, "till 1", 7));
     assert_eq!(seen[0].value(PLAIN), 5);
     assert_eq!(seen[0].values[TIMER], Some(Reading { value: 13, base: Some(2) }), "in 100 ns");
@@ -45,7 +45,7 @@ fn a_reader_sees_every_kind_of_value() {
     let reference = slot.line(REFERENCE).expect("a cell");
     reference[0].store(9, Ordering::Relaxed);
     reference[1].store(1, Ordering::Release);
-    assert_eq!(look(&mut reader)[0].value(REFERENCE), 9);
+    assert_eq!(read_instances(&mut reader)[0].value(REFERENCE), 9);
 }
 
 #[test]
@@ -59,23 +59,23 @@ fn instances_are_added_and_end() {
     let other_id = set.create_instance("a", 1).expect("another id is another instance");
     assert_ne!(reader.changes(), changes);
     add(&first, PLAIN, 4);
-    let kept = first.line(PLAIN).expect("a cell");
+    let cell = first.line(PLAIN).expect("a cell");
     drop(first);
-    assert_eq!(look(&mut reader).len(), 2, "its cell still has it");
-    drop(kept);
-    let seen = look(&mut reader);
+    assert_eq!(read_instances(&mut reader).len(), 2, "a cell keeps the slot");
+    drop(cell);
+    let seen = read_instances(&mut reader);
     assert_eq!((seen.len(), seen[0].id), (1, 1));
 
     let again = set.create_instance("a", 0).expect("the name is free");
     assert!(again.serial() > other_id.serial());
-    let seen = look(&mut reader);
-    assert_eq!(seen[0].number, again.serial(), "the slot is used again");
+    let seen = read_instances(&mut reader);
+    assert_eq!(seen[0].serial, again.serial(), "the slot is reused");
     assert_eq!(seen[0].value(PLAIN), 0, "and starts at 0");
     let late = again.line(PLAIN).expect("a cell");
     again.end();
     assert!(again.has_ended());
     late[0].fetch_add(1, Ordering::Relaxed);
-    assert_eq!(look(&mut reader).len(), 1);
+    assert_eq!(read_instances(&mut reader).len(), 1);
     assert_ne!(set.create_instance("b", 0).expect("an instance").serial(), again.serial());
 }
 
@@ -87,9 +87,9 @@ fn names_of_any_length_are_read() {
     let names = lengths.map(|length| "ä".repeat(length));
     let slots = names.each_ref().map(|name| set.create_instance(name, 3).expect("an instance"));
     let mut reader = open(folder.path()).expect("a reader");
-    assert_eq!(look(&mut reader).into_iter().map(|seen| seen.name).collect::<Vec<_>>(), names);
+    assert_eq!(read_instances(&mut reader).into_iter().map(|seen| seen.name).collect::<Vec<_>>(), names);
     drop(slots);
-    for name in ["", &"x".repeat(1024), "with\0zero"] {
+    for name in ["", &"x".repeat(1024), "with\0NUL"] {
         assert!(matches!(set.create_instance(name, 0), Err(WriteError::Name(_))), "{name:?}");
     }
 }
@@ -105,7 +105,7 @@ fn a_reader_follows_a_growing_file() {
         add(&slot, PLAIN, count);
         slots.push(slot);
         if count % 97 == 0 {
-            let seen = look(&mut reader);
+            let seen = read_instances(&mut reader);
             assert_eq!(seen.len() as u64, count);
             assert_eq!(seen.iter().map(|seen| seen.value(PLAIN)).sum::<u64>(), count * (count + 1) / 2);
         }
@@ -132,17 +132,17 @@ fn a_history_keeps_values_of_ended_instances() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::SingleAggregateHistory);
     let mut reader = open(folder.path()).expect("a reader");
-    assert_eq!(look(&mut reader)[0].history, Some(0));
+    assert_eq!(read_instances(&mut reader)[0].history, Some(0));
     for value in [5, 6] {
         let slot = set.create_instance("visit", 0).expect("an instance");
         add(&slot, PLAIN, value);
         Pair::<16, 48>::new(&slot.line(TIMER).expect("a cell")[..]).add(value * 100);
         slot.lines(STRIPED).expect("a cell").iter().for_each(|line| line[0].store(1, Ordering::Relaxed));
         set_ratio(&slot.line(RATIO).expect("a cell")[0], 1, u32::MAX);
-        assert_eq!(look(&mut reader).len(), 2);
+        assert_eq!(read_instances(&mut reader).len(), 2);
         slot.end();
     }
-    let seen = look(&mut reader);
+    let seen = read_instances(&mut reader);
     assert_eq!((seen.len(), seen[0].history), (1, Some(2)));
     assert_eq!(seen[0].value(PLAIN), 11);
     assert_eq!(seen[0].values[TIMER], Some(Reading { value: 11, base: Some(2) }));
@@ -161,15 +161,15 @@ fn a_stopped_set_has_no_file() {
     assert!(reader.is_alive());
     drop(other);
     assert!(!reader.is_alive());
-    assert!(everything(folder.path()).is_empty());
+    assert!(all_entries(folder.path()).is_empty());
     add(&slot, PLAIN, 1);
     slot.end();
 
-    let unready =
+    let unfinished =
         SetFile::create(description(InstanceKind::Multiple), &options(folder.path())).expect("a set");
     assert!(files(folder.path()).is_empty(), "readers do not see it before it goes live");
-    drop(unready);
-    assert!(everything(folder.path()).is_empty());
+    drop(unfinished);
+    assert!(all_entries(folder.path()).is_empty());
 }
 
 #[test]
@@ -177,20 +177,21 @@ fn files_of_dead_writers_are_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let name = files(folder.path()).remove(0);
-    let here = Folder::open(folder.path()).expect("the folder");
-    assert!(!here.remove_if_abandoned(&name), "its writer lives");
-    let left = format!("{}.tacho", ["0".repeat(32), "1".into(), "2".repeat(16)].join("-"));
-    for name in [left.as_str(), "notes.tacho"] {
+    let opened_folder = Folder::open(folder.path()).expect("the folder");
+    assert!(!opened_folder.remove_if_abandoned(&name), "its writer lives");
+    let abandoned = format!("{}.tacho", ["0".repeat(32), "1".into(), "2".repeat(16)].join("-"));
+    for name in [abandoned.as_str(), "notes.tacho"] {
         std::fs::copy(set.path().expect("a file"), folder.path().join(name)).expect("a copy");
     }
-    std::fs::write(folder.path().join(left.replace(".tacho", ".sock")), "").expect("in the socket's place");
-    let reader = SetReader::open(&here, &left).expect("a reader");
+    std::fs::write(folder.path().join(abandoned.replace(".tacho", ".sock")), "")
+        .expect("in the socket's place");
+    let reader = SetReader::open(&opened_folder, &abandoned).expect("a reader");
     assert!(!reader.is_alive(), "it is not locked");
-    assert!(here.remove_if_abandoned(&left));
-    assert!(!here.remove_if_abandoned(&left));
-    assert!(!here.remove_if_abandoned("notes.tacho"), "no writer gave it this name");
+    assert!(opened_folder.remove_if_abandoned(&abandoned));
+    assert!(!opened_folder.remove_if_abandoned(&abandoned));
+    assert!(!opened_folder.remove_if_abandoned("notes.tacho"), "no writer gave it this name");
     std::fs::remove_file(folder.path().join("notes.tacho")).expect("it is there");
-    assert_eq!(everything(folder.path()).len(), 1);
+    assert_eq!(all_entries(folder.path()).len(), 1);
     drop(set);
 }
 
@@ -215,17 +216,17 @@ fn planted_files_are_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let path = set.path().expect("a file");
-    let here = Folder::open(folder.path()).expect("the folder");
-    let open = |name: &str| SetReader::open(&here, name);
+    let opened_folder = Folder::open(folder.path()).expect("the folder");
+    let open = |name: &str| SetReader::open(&opened_folder, name);
     std::os::unix::fs::symlink(&path, folder.path().join("link.tacho")).expect("a link");
-    assert!(matches!(open("link.tacho"), Err(OpenError::NotAFile(_))));
+    assert!(matches!(open("link.tacho"), Err(OpenError::Unsuitable(_))));
     std::fs::create_dir(folder.path().join("folder.tacho")).expect("a folder");
-    assert!(matches!(open("folder.tacho"), Err(OpenError::NotAFile(_))));
+    assert!(matches!(open("folder.tacho"), Err(OpenError::Unsuitable(_))));
     let pipe = folder.path().join("pipe.tacho");
     rustix::fs::mknodat(rustix::fs::CWD, pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
-    assert!(matches!(open("pipe.tacho"), Err(OpenError::NotAFile(_))));
-    std::fs::hard_link(&path, folder.path().join("second.tacho")).expect("a second name");
-    assert!(matches!(open("second.tacho"), Err(OpenError::NotAFile(_))));
+    assert!(matches!(open("pipe.tacho"), Err(OpenError::Unsuitable(_))));
+    std::fs::hard_link(&path, folder.path().join("second.tacho")).expect("a second hard link");
+    assert!(matches!(open("second.tacho"), Err(OpenError::Unsuitable(_))));
     assert!(matches!(open("../x.tacho"), Err(OpenError::Io(_))));
     assert!(matches!(open("none.tacho"), Err(OpenError::Io(_))));
     std::fs::write(folder.path().join("empty.tacho"), "").expect("an empty file");
@@ -259,7 +260,7 @@ fn unsuitable_folders_are_rejected() {
 }
 
 #[test]
-fn an_unpublished_set_has_no_readers() {
+fn an_unpublished_set_has_cells_but_no_file() {
     let set = SetFile::unpublished(description(InstanceKind::Multiple), 0).expect("a set");
     set.go_live().expect("nothing to do");
     let slot = set.create_instance("a", 0).expect("an instance");
@@ -269,12 +270,12 @@ fn an_unpublished_set_has_no_readers() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_of_the_call() {
+fn creating_an_instance_fails_when_the_disk_is_full() {
     // A limit applies to the whole process, so it is set in a child.
     if std::env::var_os("TACHO_TEST_LIMIT").is_none() {
         // Its output goes through pipes: writing to a file that exceeds the limit would fail.
         let child = std::process::Command::new(std::env::current_exe().expect("this program"))
-            .args(["a_full_disk_is_an_error_of_the_call", "--exact"])
+            .args(["creating_an_instance_fails_when_the_disk_is_full", "--exact"])
             .env("TACHO_TEST_LIMIT", "1")
             .output()
             .expect("a child");
@@ -298,5 +299,5 @@ fn a_full_disk_is_an_error_of_the_call() {
     assert!(error.to_string().ends_with("cannot reserve space in the file: File too large"), "{error}");
     assert!(!slots.is_empty());
     add(&slots[0], PLAIN, 1);
-    assert_eq!(look(&mut open(folder.path()).expect("a reader")).len(), slots.len());
+    assert_eq!(read_instances(&mut open(folder.path()).expect("a reader")).len(), slots.len());
 }

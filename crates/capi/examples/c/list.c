@@ -108,7 +108,7 @@ static ULONG add(HANDLE query, const GUID *set, const WCHAR *name, ULONG counter
     wanted.head.CounterSetGuid = *set;
     wanted.head.CounterId = counter;
     wanted.head.InstanceId = PERF_WILDCARD_COUNTER;
-    /* The size includes the name and its final zero, and is a multiple of 8. */
+    /* The size includes the name and its terminating NUL, and is a multiple of 8. */
     wanted.head.Size = (ULONG)(sizeof wanted.head + (length ? ((length + 1) * sizeof(WCHAR) + 7) / 8 * 8 : 0));
     code = PerfAddCounters(query, &wanted.head, wanted.head.Size);
     return code == ERROR_SUCCESS ? wanted.head.Status : code;

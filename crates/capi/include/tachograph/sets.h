@@ -487,6 +487,10 @@ static const GUID ProcessorGuid = { 0x60168abb, 0x3630, 0x5e93, { 0x82, 0xc5, 0x
 #define Processor_C1TransitionsPerSec 12 /* C1 Transitions/sec (PERF_COUNTER_BULK_COUNT) */
 #define Processor_C2TransitionsPerSec 13 /* C2 Transitions/sec (PERF_COUNTER_BULK_COUNT) */
 #define Processor_C3TransitionsPerSec 14 /* C3 Transitions/sec (PERF_COUNTER_BULK_COUNT) */
+#define Processor_PercentStealTime 100 /* % Steal Time (PERF_100NSEC_TIMER) */
+#define Processor_PercentIoWaitTime 101 /* % IO Wait Time (PERF_100NSEC_TIMER) */
+#define Processor_PercentGuestTime 102 /* % Guest Time (PERF_100NSEC_TIMER) */
+#define Processor_PercentNiceTime 103 /* % Nice Time (PERF_100NSEC_TIMER) */
 
 /* Processor CPI: Cycles per instruction of each processor, by NUMA node, from hardware counters. */
 #define ProcessorCpi_NAME TACHO_W("Processor CPI")
@@ -527,6 +531,26 @@ static const GUID ProcessorInformationGuid = { 0xb4fc721a, 0x0378, 0x476f, { 0x8
 #define ProcessorInformation_PercentProcessorPerformance 24 /* % Processor Performance (PERF_AVERAGE_BULK) */
 #define ProcessorInformation_PercentProcessorPerformanceBase 25 /* % Processor Performance Base (PERF_AVERAGE_BASE) */
 #define ProcessorInformation_PercentPerformanceLimit 30 /* % Performance Limit (PERF_COUNTER_RAWCOUNT) */
+#define ProcessorInformation_PercentStealTime 100 /* % Steal Time (PERF_100NSEC_TIMER) */
+#define ProcessorInformation_PercentIoWaitTime 101 /* % IO Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessorInformation_PercentGuestTime 102 /* % Guest Time (PERF_100NSEC_TIMER) */
+#define ProcessorInformation_PercentNiceTime 103 /* % Nice Time (PERF_100NSEC_TIMER) */
+#define ProcessorInformation_HighPriorityTaskletSoftIrQsPerSec 110 /* High-Priority Tasklet SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_TimerSoftIrQsPerSec 111 /* Timer SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_NetworkTransmitSoftIrQsPerSec 112 /* Network Transmit SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_NetworkReceiveSoftIrQsPerSec 113 /* Network Receive SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_BlockSoftIrQsPerSec 114 /* Block SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_InterruptPollSoftIrQsPerSec 115 /* Interrupt Poll SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_TaskletSoftIrQsPerSec 116 /* Tasklet SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_SchedulerSoftIrQsPerSec 117 /* Scheduler SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_HighResolutionTimerSoftIrQsPerSec 118 /* High-Resolution Timer SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_RcuSoftIrQsPerSec 119 /* RCU SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_NetworkPacketsProcessedPerSec 120 /* Network Packets Processed/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_NetworkPacketsDroppedPerSec 121 /* Network Packets Dropped/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_NetworkTimeSqueezesPerSec 122 /* Network Time Squeezes/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_NetworkRpsWakeupsPerSec 123 /* Network RPS Wakeups/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_NetworkFlowLimitDropsPerSec 124 /* Network Flow Limit Drops/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessorInformation_NetworkBacklog 125 /* Network Backlog (PERF_COUNTER_RAWCOUNT) */
 
 /* Socket: Sockets of this network namespace, and how TCP connections fare; buffers' memory is that of the whole machine. */
 #define Socket_NAME TACHO_W("Socket")
@@ -590,6 +614,17 @@ static const GUID SystemGuid = { 0x389eb515, 0xbc27, 0x581e, { 0x96, 0x88, 0x99,
 #define System_SystemUpTimeFrequency 7 /* System Up Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define System_ForksPerSec 8 /* Forks/sec (PERF_COUNTER_COUNTER) */
 #define System_ProcessesBlocked 9 /* Processes Blocked (PERF_COUNTER_RAWCOUNT) */
+#define System_LoadAverage1Min 10 /* Load Average, 1 min (PERF_RAW_FRACTION) */
+#define System_LoadAverage5Min 11 /* Load Average, 5 min (PERF_RAW_FRACTION) */
+#define System_LoadAverage15Min 12 /* Load Average, 15 min (PERF_RAW_FRACTION) */
+#define System_LoadAverageBase 13 /* Load Average Base (PERF_RAW_BASE) */
+#define System_ThreadsRunnable 14 /* Threads Runnable (PERF_COUNTER_RAWCOUNT) */
+#define System_FileHandles 15 /* File Handles (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_FileHandleLimit 16 /* File Handle Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_InodesInUse 17 /* Inodes In Use (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_UnusedDirectoryEntries 18 /* Unused Directory Entries (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_PseudoTerminals 19 /* Pseudo Terminals (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_PseudoTerminalLimit 20 /* Pseudo Terminal Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
 
 /* TCPv4: TCP segments and connections in this network namespace. The kernel counts those over IPv4 and over IPv6 together, so that this set holds both. */
 #define TcPv4_NAME TACHO_W("TCPv4")

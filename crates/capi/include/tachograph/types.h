@@ -102,7 +102,7 @@ typedef CHAR *LPSTR, *PSTR;
 typedef const CHAR *LPCSTR, *PCSTR;
 typedef WCHAR *LPWSTR, *PWSTR;
 typedef const WCHAR *LPCWSTR, *PCWSTR;
-/* A list of texts, each with its final zero, and one more zero at the end. */
+/* A list of strings, each with its terminating NUL, and one more NUL at the end. */
 typedef CHAR *PZZSTR;
 typedef const CHAR *PCZZSTR;
 typedef WCHAR *PZZWSTR;

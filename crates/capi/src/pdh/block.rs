@@ -1,25 +1,24 @@
-//! The contents of a program's buffer: structures, followed by the texts that they point to.
+//! The contents of a program's buffer: structures, followed by the strings to which they point.
 
 use tachograph_pdh::{PdhStatus, Result};
 
 use super::boundary::{Out, Plain};
 use super::character::{Character, terminated};
 
-/// Bytes for a buffer, with pointers into that buffer.
+/// The bytes to be copied to a buffer. They contain pointers into that buffer.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The address of the buffer.
     base: usize,
     bytes: Vec<u8>,
 }
 
 impl Block {
-    /// Creates a block with zeros for the structures. `base` is the address of the buffer, 0 if it is null.
-    pub(super) fn new(base: usize, structures: usize) -> Self {
-        Self { base, bytes: vec![0; structures] }
+    /// Creates a block with zeros for structures of `structure_bytes` bytes in total. `base` is the address of the buffer, 0 if
+    /// it is null.
+    pub(super) fn new(base: usize, structure_bytes: usize) -> Self {
+        Self { base, bytes: vec![0; structure_bytes] }
     }
 
-    /// Writes bytes of a structure at an offset.
     pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset + bytes.len();
         debug_assert!(end <= self.bytes.len(), "members are inside the structure");
@@ -28,17 +27,15 @@ impl Block {
         }
     }
 
-    /// Writes a 32-bit number.
     pub(super) fn write_u32(&mut self, offset: usize, number: u32) {
         self.write(offset, &number.to_ne_bytes());
     }
 
-    /// Writes a 64-bit number.
     pub(super) fn write_u64(&mut self, offset: usize, number: u64) {
         self.write(offset, &number.to_ne_bytes());
     }
 
-    /// Appends a text, and writes its address at an offset.
+    /// Appends a string, and writes its address at an offset.
     pub(super) fn write_text<C: Character>(&mut self, offset: usize, text: &str) {
         let address = self.base.wrapping_add(self.bytes.len());
         for character in terminated::<C>(text) {
@@ -63,7 +60,7 @@ impl Block {
 ///
 /// # Errors
 ///
-/// `PDH_MORE_DATA` if they do not fit: only the size is written. `PDH_INVALID_ARGUMENT` for a null size, and for a null
+/// `PDH_MORE_DATA` if the values do not fit; then only the size is written. `PDH_INVALID_ARGUMENT` for a null size, and for a null
 /// buffer with a capacity.
 pub(super) fn write_out<T: Plain>(values: &[T], buffer: Out<T>, size: Out<u32>) -> Result<()> {
     let needed = u32::try_from(values.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
@@ -90,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_follow_the_structures_that_point_to_them() {
+    fn strings_follow_the_structures_that_point_to_them() {
         let mut block = Block::new(0x1000, 24);
         block.write_u32(0, 7);
         block.write_text::<u16>(8, "ab");

@@ -1,4 +1,4 @@
-//! Pointers that C passes: the argument types of the functions of pdh.h.
+//! The types of pointer arguments of the functions of pdh.h.
 //!
 //! Each type is a transparent pointer, so functions accept it as C passes it. Reading or writing through a null pointer is
 //! `PDH_INVALID_ARGUMENT`. Pointers may be unaligned.
@@ -18,7 +18,7 @@ use super::structures::{
     FileTimeHalves, FormattedBlock, PathElementsBlock, RawCounterBlock, StatisticsBlock, TimeInfoBlock,
 };
 
-/// The maximum length of a text or list in characters. It usually catches unterminated texts.
+/// The maximum length of a string or list in characters. This check usually detects strings that are not terminated.
 const MAX_CHARACTERS: usize = 1 << 20;
 
 /// A type that can be copied from and to a program's memory.
@@ -51,22 +51,22 @@ unsafe impl Plain for TimeInfoBlock {}
 // SAFETY: as above.
 unsafe impl<C: Character> Plain for PathElementsBlock<C> {}
 
-/// A zero-terminated text, or null. The program guarantees that the text is terminated, and does not change during the
+/// A NUL-terminated string, or null. The program guarantees that the string is terminated, and does not change during the
 /// call.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<C>(*const C);
 
-/// The number of characters before the first sequence of `zeros` zeros.
+/// The number of characters before the first sequence of `zeros` NUL characters.
 ///
 /// # Safety
 ///
-/// `start` points to a text that contains such a sequence.
+/// `start` points to characters that contain such a sequence.
 unsafe fn length<C: Character>(start: *const C, zeros: usize) -> Result<usize> {
     let mut found = 0;
     for index in 0..MAX_CHARACTERS {
         // SAFETY: the end was not reached, so by the condition of this function this character exists.
-        let is_end = unsafe { start.add(index).read_unaligned() }.is_end();
+        let is_end = unsafe { start.add(index).read_unaligned() }.is_nul();
         found = if is_end { found + 1 } else { 0 };
         if found == zeros {
             return Ok(index + 1 - zeros);
@@ -96,44 +96,44 @@ impl<C: Character + Plain> Text<C> {
         if self.0.is_null() {
             return Ok(None);
         }
-        // SAFETY: not null, so it is a zero-terminated text: the program guarantees it.
+        // SAFETY: not null, so it is a NUL-terminated string: the program guarantees it.
         unsafe { copy_in(self.0, length(self.0, 1)?) }.map(Some)
     }
 
-    /// The text; `None` for null.
+    /// The string; `None` for null.
     pub(super) fn optional(self) -> Result<Option<String>> {
         Ok(self.characters()?.map(|characters| C::decode(&characters)))
     }
 
-    /// The text.
+    /// The string; an error for null.
     pub(super) fn get(self) -> Result<String> {
         self.optional()?.ok_or(PdhStatus::INVALID_ARGUMENT)
     }
 
-    /// The text as a file name; `None` for null.
+    /// The string as a file name; `None` for null.
     pub(super) fn optional_path(self) -> Result<Option<PathBuf>> {
         Ok(self.characters()?.map(|characters| C::path(&characters)))
     }
 }
 
-/// A list of zero-terminated texts, followed by one more zero; or null. The program gives the same guarantees as for
+/// A list of NUL-terminated strings, followed by one more NUL; or null. The program gives the same guarantees as for
 /// [`Text`].
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextList<C>(*const C);
 
 impl<C: Character + Plain> TextList<C> {
-    /// The texts as file names; `None` for null.
+    /// The strings as file names; `None` for null.
     pub(super) fn optional_paths(self) -> Result<Option<Vec<PathBuf>>> {
         if self.0.is_null() {
             return Ok(None);
         }
-        // SAFETY: not null, so it is a list with its end: the program guarantees it. A single zero is an empty list, and
+        // SAFETY: not null, so it is a list with its end: the program guarantees it. A single NUL is an empty list, and
         // nothing after it is read.
         let characters = unsafe {
-            if self.0.read_unaligned().is_end() { Vec::new() } else { copy_in(self.0, length(self.0, 2)?)? }
+            if self.0.read_unaligned().is_nul() { Vec::new() } else { copy_in(self.0, length(self.0, 2)?)? }
         };
-        let names = characters.split(|character| character.is_end());
+        let names = characters.split(|character| character.is_nul());
         Ok(Some(names.filter(|name| !name.is_empty()).map(C::path).collect()))
     }
 }
@@ -218,12 +218,12 @@ impl<T: Plain> Out<T> {
 /// Duplicates a file descriptor.
 pub(super) fn duplicate(descriptor: i32) -> io::Result<File> {
     // SAFETY: the call accepts any number, and fails if it is not a descriptor.
-    let own = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0) };
-    if own < 0 {
+    let duplicate = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0) };
+    if duplicate < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the system has just returned this descriptor, which nothing else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(own) }.into())
+    Ok(unsafe { OwnedFd::from_raw_fd(duplicate) }.into())
 }
 
 #[cfg(test)]
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_ends_at_two_zeros_and_an_empty_list_at_the_first() {
+    fn a_list_ends_at_two_nuls_and_an_empty_list_at_the_first() {
         let paths =
             |bytes: &[u8]| TextList(bytes.as_ptr()).optional_paths().expect("a list").expect("not null");
         assert_eq!(paths(b"a\0bc\0\0d\0\0"), [PathBuf::from("a"), PathBuf::from("bc")]);
@@ -255,9 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_an_end_is_an_error() {
-        let endless = vec![b'a'; MAX_CHARACTERS];
-        assert_eq!(Text(endless.as_ptr()).get(), Err(PdhStatus::INVALID_ARGUMENT));
+    fn an_unterminated_string_is_an_error() {
+        let unterminated = vec![b'a'; MAX_CHARACTERS];
+        assert_eq!(Text(unterminated.as_ptr()).get(), Err(PdhStatus::INVALID_ARGUMENT));
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! C texts: 16-bit characters in the W functions, bytes in the A functions.
+//! Strings of C: 16-bit characters in the W functions, bytes in the A functions.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A character of a C text, which ends at the first 0.
+/// A character of a string of C, which ends at the first NUL.
 pub(super) trait Character: Copy + Default + PartialEq + 'static {
-    /// Encodes a text without its final zero. Zeros within the text, which would end it, are removed.
+    /// Encodes a string without a terminating NUL. NUL characters within the string, which would end it, are removed.
     fn encode(text: &str) -> Vec<Self>;
 
-    /// Decodes a text; invalid characters become U+FFFD.
+    /// Decodes a string; invalid characters become U+FFFD.
     fn decode(characters: &[Self]) -> String;
 
     /// Decodes a file name.
@@ -18,8 +18,8 @@ pub(super) trait Character: Copy + Default + PartialEq + 'static {
     /// Appends the character to bytes, as stored in memory.
     fn append(self, bytes: &mut Vec<u8>);
 
-    /// Whether this is the final zero.
-    fn is_end(self) -> bool {
+    /// Whether this is NUL.
+    fn is_nul(self) -> bool {
         self == Self::default()
     }
 }
@@ -62,15 +62,15 @@ impl Character for u8 {
     }
 }
 
-/// A text with its final zero.
+/// Encodes a string with a terminating NUL.
 pub(super) fn terminated<C: Character>(text: &str) -> Vec<C> {
     let mut characters = C::encode(text);
     characters.push(C::default());
     characters
 }
 
-/// A list as C expects it: zero-terminated texts, followed by one more zero; an empty list is two zeros. Empty texts, which
-/// would end the list, are removed.
+/// Encodes a list: NUL-terminated strings, followed by one more NUL; an empty list is two NULs. Empty strings, which would end
+/// the list, are removed.
 pub(super) fn list<C: Character>(texts: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<C> {
     let mut characters = Vec::new();
     for text in texts {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_the_same_after_encoding_and_decoding() {
+    fn strings_round_trip() {
         for text in ["", "a", "Grüße, \u{1F600}", r"\\host\Set(instance#1)\% Counter"] {
             assert_eq!(u16::decode(&u16::encode(text)), text);
             assert_eq!(u8::decode(&u8::encode(text)), text);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_and_empty_texts_do_not_end_a_list_early() {
+    fn nuls_and_empty_strings_are_removed_from_lists() {
         assert_eq!(terminated::<u8>("a\0b"), b"ab\0");
         assert_eq!(list::<u8>(["a\0b", "", "\0", "c"]), b"ab\0c\0\0");
         assert_eq!(list::<u16>([""; 0]), [0, 0]);

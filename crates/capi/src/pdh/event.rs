@@ -8,37 +8,35 @@ use tachograph_pdh::{PdhStatus, Result};
 use super::boundary::duplicate;
 use super::objects::Handle;
 
-/// An event, held by a descriptor that belongs to the library, since the program may close its own at any time.
+/// An event. The library has a descriptor of its own, because the program may close its descriptor at any time.
 #[derive(Debug)]
 pub(super) struct Event(File);
 
 impl Event {
-    /// The event of a handle, which is the descriptor times 4, with bit 0 set. Bit 1 says how waiting resets the event,
-    /// and is ignored here.
+    /// The event of a handle. The handle is the descriptor times 4, with bit 0 set. Bit 1 determines whether waiting resets the
+    /// event; it is irrelevant for setting it.
     ///
     /// # Errors
     ///
     /// `PDH_INVALID_HANDLE` if it is not an eventfd: other files are never written to.
-    pub(super) fn of_handle(handle: Handle) -> Result<Self> {
+    pub(super) fn from_handle(handle: Handle) -> Result<Self> {
         let bits = handle.0;
         let descriptor = i32::try_from(bits >> 2).ok().filter(|_| bits & 1 == 1);
         let file = descriptor.and_then(|file| duplicate(file).ok()).ok_or(PdhStatus::INVALID_HANDLE)?;
         if is_eventfd(&file) { Ok(Self(file)) } else { Err(PdhStatus::INVALID_HANDLE) }
     }
 
-    /// Sets the event.
     pub(super) fn set(&self) {
         // This fails only if the event has been set 2^64 times.
         let _ = (&self.0).write(&1_u64.to_ne_bytes());
     }
 }
 
-/// Whether a file is an eventfd.
 fn is_eventfd(file: &File) -> bool {
     use std::os::fd::AsRawFd;
 
-    let about = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()));
-    about.is_ok_and(|text| text.lines().any(|line| line.starts_with("eventfd-count:")))
+    let file_info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()));
+    file_info.is_ok_and(|text| text.lines().any(|line| line.starts_with("eventfd-count:")))
 }
 
 #[cfg(test)]
@@ -65,7 +63,7 @@ mod tests {
             usize::MAX >> 1,
         ] {
             // 1 and 3 are handles of descriptor 0, which is not an event.
-            assert_eq!(Event::of_handle(Handle(bits)).err(), Some(PdhStatus::INVALID_HANDLE));
+            assert_eq!(Event::from_handle(Handle(bits)).err(), Some(PdhStatus::INVALID_HANDLE));
         }
         assert_eq!(std::fs::read(&path).expect("read"), b"");
     }

@@ -32,13 +32,13 @@ pub(super) fn time_range<C: Character + Plain>(
     range: Out<TimeInfoBlock>,
     size: Out<u32>,
 ) -> Result<()> {
-    const SIZE: u32 = size_of::<TimeInfoBlock>() as u32;
+    const INFO_BYTES: u32 = size_of::<TimeInfoBlock>() as u32;
     count.check()?;
     let capacity = capacity(range, size)?;
     let found = source.open()?.time_range()?;
-    size.set(SIZE);
+    size.set(INFO_BYTES);
     count.set(1);
-    if capacity < SIZE {
+    if capacity < INFO_BYTES {
         return Err(PdhStatus::MORE_DATA);
     }
     range.set(TimeInfoBlock { start: found.start.0, end: found.end.0, samples: found.samples });
@@ -96,16 +96,16 @@ pub(super) fn size(log: Handle, size: Out<i64>) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn read_record(log: Handle, at: FileTimeHalves, buffer: Out<u8>, size: Out<u32>) -> Result<()> {
+pub(super) fn read_record(log: Handle, time: FileTimeHalves, buffer: Out<u8>, size: Out<u32>) -> Result<()> {
     capacity(buffer, size)?;
     let log = objects::log(log)?;
     let source = log.source.as_ref().ok_or(PdhStatus::INVALID_HANDLE)?;
-    let record = source.read_raw_log_record(FileTime(at.ticks()))?;
+    let record = source.read_raw_log_record(FileTime(time.ticks()))?;
     let start = offset_of!(RawLogRecordBlock, bytes);
     let length = (start + record.bytes.len()).max(size_of::<RawLogRecordBlock>());
-    let written = u32::try_from(length).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
+    let record_bytes = u32::try_from(length).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
     let mut block = Block::new(buffer.address(), length);
-    block.write_u32(offset_of!(RawLogRecordBlock, structure_size), written);
+    block.write_u32(offset_of!(RawLogRecordBlock, structure_size), record_bytes);
     block.write_u32(offset_of!(RawLogRecordBlock, record_type), record.record_type.code());
     let items = u32::try_from(record.bytes.len()).unwrap_or(u32::MAX);
     block.write_u32(offset_of!(RawLogRecordBlock, items), items);
@@ -121,7 +121,7 @@ pub(super) fn close(log: Handle, flags: u32) -> Result<()> {
     let opened = log.log.lock().ignore_poison().take();
     let closed = opened.map_or(Ok(()), LogHandle::close);
     match log.query {
-        // The query may have been closed before.
+        // This fails if the query was already closed.
         Some(query) if flags & CLOSE_QUERY != 0 => closed.and(objects::remove_query(query)),
         _ => closed,
     }

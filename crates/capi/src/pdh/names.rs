@@ -16,7 +16,7 @@ const DETAIL_ALL: u32 = 400;
 /// The index that Windows programs pass for an instance without an index: -1.
 const NO_INDEX: u32 = u32::MAX;
 
-/// Writes the parts of a path at an offset of a block.
+/// Writes the elements of a path to the structure at offset `at` of a block.
 pub(super) fn write_elements<C: Character>(block: &mut Block, at: usize, elements: &PathElements) {
     type Elements = PathElementsBlock<u8>;
     // As on Windows, the name of a machine includes its backslashes.
@@ -56,13 +56,13 @@ pub(super) fn make_path<C: Character + Plain>(
 ) -> Result<()> {
     let elements = elements.get()?;
     capacity(buffer, size)?;
-    // Programs also pass empty texts for absent parts.
-    let name = |text: Text<C>| text.optional().map(|name| name.filter(|name| !name.is_empty()));
+    // Programs also pass empty strings for absent parts.
+    let optional_name = |text: Text<C>| text.optional().map(|name| name.filter(|name| !name.is_empty()));
     let elements = PathElements {
         machine: elements.machine.optional()?,
         object: elements.object.get()?,
-        instance: name(elements.instance)?,
-        parent: name(elements.parent)?,
+        instance: optional_name(elements.instance)?,
+        parent: optional_name(elements.parent)?,
         index: if elements.index == NO_INDEX { 0 } else { elements.index },
         counter: elements.counter.get()?,
     };
@@ -139,7 +139,8 @@ pub(super) fn items<C: Character + Plain>(
     capacity(counters, counters_size)?;
     capacity(instances, instances_size)?;
     let items = source.open()?.object_items(machine.optional()?.as_deref(), &set, detail_level)?;
-    // For a set that cannot have instances, the length is 0; for one that currently has none, the list is empty.
+    // If the set cannot have instances, nothing is written, and the length is 0. If it currently has none, an empty list is
+    // written.
     let names = items.instances.map(list).unwrap_or_default();
     let results = [
         write_out(&list(items.counters), counters, counters_size),

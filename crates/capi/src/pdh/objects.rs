@@ -26,7 +26,6 @@ impl Handle {
     }
 }
 
-/// An open query.
 pub(super) struct QueryObject {
     query: Arc<Mutex<Query>>,
     /// The thread that `PdhCollectQueryDataEx` started.
@@ -36,7 +35,6 @@ pub(super) struct QueryObject {
 }
 
 impl QueryObject {
-    /// Locks the query.
     pub(super) fn query(&self) -> MutexGuard<'_, Query> {
         self.query.lock().ignore_poison()
     }
@@ -49,7 +47,7 @@ impl QueryObject {
         let mut collector = self.collector.lock().ignore_poison();
         // Dropping the previous collector waits for its current collection.
         *collector = None;
-        // A query that was closed meanwhile must not get a thread that nothing would stop.
+        // If the query was closed meanwhile, nothing would stop a new thread.
         if self.counters.lock().ignore_poison().is_none() {
             return Err(PdhStatus::INVALID_HANDLE);
         }
@@ -58,16 +56,14 @@ impl QueryObject {
     }
 }
 
-/// A counter of a query.
 pub(super) struct CounterObject {
-    of: Arc<QueryObject>,
+    query: Arc<QueryObject>,
     pub(super) id: CounterId,
 }
 
 impl CounterObject {
-    /// Locks the counter's query.
     pub(super) fn query(&self) -> MutexGuard<'_, Query> {
-        self.of.query()
+        self.query.query()
     }
 }
 
@@ -111,22 +107,19 @@ fn remove<K: HandleKind>(handle: Handle) -> Result<Arc<K>> {
     HANDLES.remove(handle.pointer()).map_err(status)
 }
 
-/// The query of a handle.
 pub(super) fn query(handle: Handle) -> Result<Arc<QueryObject>> {
     HANDLES.find(handle.pointer()).map_err(status)
 }
 
-/// The counter of a handle.
 pub(super) fn counter(handle: Handle) -> Result<Arc<CounterObject>> {
     HANDLES.find(handle.pointer()).map_err(status)
 }
 
-/// The log or data source of a handle.
 pub(super) fn log(handle: Handle) -> Result<Arc<LogObject>> {
     HANDLES.find(handle.pointer()).map_err(status)
 }
 
-/// A handle for a new query.
+/// Creates a handle for a query.
 pub(super) fn add_query(query: Query) -> Result<Handle> {
     add(QueryObject {
         query: Arc::new(Mutex::new(query)),
@@ -135,16 +128,16 @@ pub(super) fn add_query(query: Query) -> Result<Handle> {
     })
 }
 
-/// A handle for a counter that was added to a query.
+/// Creates a handle for a counter that was added to a query.
 pub(super) fn add_counter(query: &Arc<QueryObject>, id: CounterId) -> Result<Handle> {
     let mut counters = query.counters.lock().ignore_poison();
     let handles = counters.as_mut().ok_or(PdhStatus::INVALID_HANDLE)?;
-    let handle = add(CounterObject { of: Arc::clone(query), id })?;
+    let handle = add(CounterObject { query: Arc::clone(query), id })?;
     handles.push(handle);
     Ok(handle)
 }
 
-/// A handle for a log or data source.
+/// Creates a handle for a log or data source.
 pub(super) fn add_log(log: LogObject) -> Result<Handle> {
     add(log)
 }
@@ -152,8 +145,8 @@ pub(super) fn add_log(log: LogObject) -> Result<Handle> {
 /// Removes a counter, and closes its handle.
 pub(super) fn remove_counter(handle: Handle) -> Result<()> {
     let counter: Arc<CounterObject> = remove(handle)?;
-    if let Some(handles) = counter.of.counters.lock().ignore_poison().as_mut() {
-        handles.retain(|of_query| *of_query != handle);
+    if let Some(handles) = counter.query.counters.lock().ignore_poison().as_mut() {
+        handles.retain(|other| *other != handle);
     }
     counter.query().remove_counter(counter.id)
 }
@@ -176,20 +169,18 @@ pub(super) fn remove_log(handle: Handle) -> Result<Arc<LogObject>> {
     remove(handle)
 }
 
-/// A data source, in the ways in which functions can specify it.
+/// A data source, as an argument of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source<C> {
-    /// The name of a log; null for this machine.
+    /// The file name of a log; null means this machine.
     Name(Text<C>),
-    /// Bound logs, or a log opened for reading; `H_REALTIME_DATASOURCE` for this machine.
+    /// A handle of bound logs or of a log that is open for reading; `H_REALTIME_DATASOURCE` means this machine.
     Handle(Handle),
 }
 
 impl<C: Character + Plain> Source<C> {
-    /// This machine.
     pub(super) const MACHINE: Self = Self::Handle(Handle::NULL);
 
-    /// Opens the data source.
     pub(super) fn open(self) -> Result<DataSource> {
         match self {
             Self::Name(name) => match name.optional_path()? {

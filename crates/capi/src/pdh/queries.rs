@@ -15,8 +15,10 @@ use super::structures::TimeInfoBlock;
 /// `PDH_VERSION`.
 const VERSION: u32 = 0x503;
 
-/// `DATA_SOURCE_REGISTRY` and `DATA_SOURCE_WBEM`.
+/// `DATA_SOURCE_REGISTRY`.
 const SOURCE_REGISTRY: u32 = 1;
+
+/// `DATA_SOURCE_WBEM`.
 const SOURCE_WBEM: u32 = 4;
 
 pub(super) fn version(version: Out<u32>) -> Result<()> {
@@ -38,17 +40,17 @@ pub(super) fn close(query: Handle) -> Result<()> {
     objects::remove_query(query)
 }
 
-/// Returns a `BOOL`: false if the handle is invalid.
+/// Returns a `BOOL`, which is false if the handle is invalid.
 pub(super) fn is_real_time(query: Handle) -> i32 {
     let mut is_real_time = false;
-    let is_known = call_with(
+    let is_valid = call_with(
         |status| status == PdhStatus::SUCCESS,
         || {
             is_real_time = objects::query(query)?.query().is_real_time();
             Ok(())
         },
     );
-    i32::from(is_known && is_real_time)
+    i32::from(is_valid && is_real_time)
 }
 
 pub(super) fn set_default_source(source: u32) -> Result<()> {
@@ -59,7 +61,7 @@ pub(super) fn set_default_source(source: u32) -> Result<()> {
     }
 }
 
-/// Adds a counter with a function of the query.
+/// Adds a counter by calling `add`, and writes its handle.
 fn add<C: Character + Plain>(
     query: Handle,
     path: Text<C>,
@@ -112,7 +114,7 @@ pub(super) fn collect_by_thread(query: Handle, seconds: u32, event: Handle) -> R
     if seconds == 0 {
         return Err(PdhStatus::INVALID_ARGUMENT);
     }
-    let event = Event::of_handle(event)?;
+    let event = Event::from_handle(event)?;
     query.set_collector(|query| {
         Collector::start(query, Duration::from_secs(u64::from(seconds)), move |_| event.set())
     })

@@ -11,13 +11,13 @@ pub(super) struct FileTimeHalves {
 }
 
 impl FileTimeHalves {
-    /// Splits 100 ns units into halves.
+    /// Splits a time in units of 100 ns into halves.
     pub(super) fn new(ticks: i64) -> Self {
         let bits = ticks.cast_unsigned();
         Self { low: bits as u32, high: (bits >> 32) as u32 }
     }
 
-    /// The 100 ns units.
+    /// The time in units of 100 ns.
     pub(super) fn ticks(self) -> i64 {
         (u64::from(self.high) << 32 | u64::from(self.low)).cast_signed()
     }
@@ -34,7 +34,7 @@ pub(super) struct RawCounterBlock {
     pub(super) multi_count: u32,
 }
 
-/// `PDH_FMT_COUNTERVALUE`; the union as its 8 bytes.
+/// `PDH_FMT_COUNTERVALUE`. `value` has the 8 bytes of the union.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FormattedBlock {
@@ -90,7 +90,7 @@ pub(super) struct PathElementsBlock<C> {
     pub(super) counter: Text<C>,
 }
 
-/// `PDH_COUNTER_INFO_W` and `_A`, for the offsets of its members.
+/// `PDH_COUNTER_INFO_W` and `_A`. Only the offsets of its members are used.
 #[repr(C)]
 pub(super) struct CounterInfoBlock {
     pub(super) length: u32,
@@ -108,7 +108,7 @@ pub(super) struct CounterInfoBlock {
     pub(super) data: [u32; 1],
 }
 
-/// `PDH_RAW_LOG_RECORD`, for the offsets of its members.
+/// `PDH_RAW_LOG_RECORD`. Only the offsets of its members are used.
 #[repr(C)]
 pub(super) struct RawLogRecordBlock {
     pub(super) structure_size: u32,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_the_same_after_splitting_and_joining() {
+    fn file_times_round_trip() {
         for ticks in [0, 1, -1, i64::MAX, i64::MIN, 0x01CE_0000_8000_0001] {
             assert_eq!(FileTimeHalves::new(ticks).ticks(), ticks);
         }

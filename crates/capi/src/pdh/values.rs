@@ -17,7 +17,7 @@ use super::structures::{
     StatisticsBlock,
 };
 
-/// A value as `PDH_FMT_COUNTERVALUE`; shorter members are at the start of the union.
+/// Converts a value to `PDH_FMT_COUNTERVALUE`. A member of 4 bytes is at the start of the union.
 impl From<FormattedValue> for FormattedBlock {
     fn from(formatted: FormattedValue) -> Self {
         let mut union = [0; 8];
@@ -54,7 +54,7 @@ impl From<RawCounterBlock> for RawCounter {
     }
 }
 
-/// The raw value that is written for a missing value.
+/// Written instead of a missing raw value.
 const NO_RAW_VALUE: RawCounterBlock = RawCounterBlock {
     status: PdhStatus::CSTATUS_INVALID_DATA.0,
     time_stamp: FileTimeHalves { low: 0, high: 0 },
@@ -64,31 +64,34 @@ const NO_RAW_VALUE: RawCounterBlock = RawCounterBlock {
 };
 
 /// Writes a value, or the status of a missing value.
-fn write(formatted: std::result::Result<FormattedValue, NoValue>, value: Out<FormattedBlock>) -> Result<()> {
+fn write_formatted(
+    formatted: std::result::Result<FormattedValue, NoValue>,
+    value: Out<FormattedBlock>,
+) -> Result<()> {
     match formatted {
         Ok(formatted) => {
             value.set(formatted.into());
             Ok(())
         }
-        Err(none) => {
-            value.set(FormattedBlock { status: none.value_status.0, value: 0 });
-            Err(none.status)
+        Err(missing) => {
+            value.set(FormattedBlock { status: missing.value_status.0, value: 0 });
+            Err(missing.status)
         }
     }
 }
 
 pub(super) fn formatted(
     counter: Handle,
-    format: u32,
+    flags: u32,
     counter_type: Out<u32>,
     value: Out<FormattedBlock>,
 ) -> Result<()> {
     value.check()?;
-    let format = Format::from_flags(format)?;
+    let format = Format::from_flags(flags)?;
     let counter = objects::counter(counter)?;
     let query = counter.query();
     counter_type.set(query.kind(counter.id)?.counter_type.0);
-    write(query.formatted_value(counter.id, format), value)
+    write_formatted(query.formatted_value(counter.id, format), value)
 }
 
 pub(super) fn raw(counter: Handle, counter_type: Out<u32>, value: Out<RawCounterBlock>) -> Result<()> {
@@ -101,38 +104,39 @@ pub(super) fn raw(counter: Handle, counter_type: Out<u32>, value: Out<RawCounter
     raw.map(drop)
 }
 
-/// Writes an array: structures of one size, followed by their names. `write` writes one structure.
+/// Writes an array of structures, each of `item_bytes` bytes, followed by the names to which they point. `write` writes the
+/// structure of an item at an offset.
 fn write_items<T>(
     items: &[T],
-    structure: usize,
+    item_bytes: usize,
     write: impl Fn(&mut Block, usize, &T),
     buffer: Out<u8>,
     (size, count): (Out<u32>, Out<u32>),
 ) -> Result<()> {
-    let items_count = u32::try_from(items.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
-    let mut block = Block::new(buffer.address(), items.len().saturating_mul(structure));
+    let item_count = u32::try_from(items.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
+    let mut block = Block::new(buffer.address(), items.len().saturating_mul(item_bytes));
     for (index, item) in items.iter().enumerate() {
-        write(&mut block, index * structure, item);
+        write(&mut block, index * item_bytes, item);
     }
-    count.set(items_count);
+    count.set(item_count);
     write_out(block.bytes(), buffer, size)
 }
 
-/// Checks the arguments of a function that returns an array.
-fn check_items(buffer: Out<u8>, size: Out<u32>, count: Out<u32>) -> Result<()> {
+/// Checks the pointer arguments of a function that returns an array.
+fn check_array_arguments(buffer: Out<u8>, size: Out<u32>, count: Out<u32>) -> Result<()> {
     count.check()?;
     capacity(buffer, size).map(drop)
 }
 
 pub(super) fn formatted_array<C: Character>(
     counter: Handle,
-    format: u32,
+    flags: u32,
     size: Out<u32>,
     count: Out<u32>,
     buffer: Out<u8>,
 ) -> Result<()> {
-    check_items(buffer, size, count)?;
-    let format = Format::from_flags(format)?;
+    check_array_arguments(buffer, size, count)?;
+    let format = Format::from_flags(flags)?;
     let counter = objects::counter(counter)?;
     let items = counter.query().formatted_array(counter.id, format)?;
     let write = |block: &mut Block, at: usize, item: &FormattedItem| {
@@ -151,7 +155,7 @@ pub(super) fn raw_array<C: Character>(
     count: Out<u32>,
     buffer: Out<u8>,
 ) -> Result<()> {
-    check_items(buffer, size, count)?;
+    check_array_arguments(buffer, size, count)?;
     let counter = objects::counter(counter)?;
     let items = counter.query().raw_array(counter.id)?;
     let write = |block: &mut Block, at: usize, item: &RawItem| {
@@ -171,7 +175,7 @@ pub(super) fn raw_array<C: Character>(
 
 pub(super) fn calculate(
     counter: Handle,
-    format: u32,
+    flags: u32,
     newer: In<RawCounterBlock>,
     older: In<RawCounterBlock>,
     value: Out<FormattedBlock>,
@@ -179,15 +183,15 @@ pub(super) fn calculate(
     value.check()?;
     let newer = newer.get()?.into();
     let older = older.optional().map(RawCounter::from);
-    let format = Format::from_flags(format)?;
+    let format = Format::from_flags(flags)?;
     let counter = objects::counter(counter)?;
     let kind = counter.query().kind(counter.id)?;
-    write(calculate_from_raw(&kind, format, &newer, older.as_ref()), value)
+    write_formatted(calculate_from_raw(&kind, format, &newer, older.as_ref()), value)
 }
 
 pub(super) fn format_raw(
     counter_type: u32,
-    format: u32,
+    flags: u32,
     time_base: In<i64>,
     (newer, older): (In<RawCounterBlock>, In<RawCounterBlock>),
     value: Out<FormattedBlock>,
@@ -195,26 +199,29 @@ pub(super) fn format_raw(
     value.check()?;
     let newer = newer.get()?.into();
     let older = older.optional().map(RawCounter::from);
-    let format = Format::from_flags(format)?;
-    write(format_from_raw(counter_type, format, time_base.optional(), &newer, older.as_ref()), value)
+    let format = Format::from_flags(flags)?;
+    write_formatted(
+        format_from_raw(counter_type, format, time_base.optional(), &newer, older.as_ref()),
+        value,
+    )
 }
 
 pub(super) fn statistics(
     counter: Handle,
-    format: u32,
+    flags: u32,
     first: u32,
     count: u32,
     entries: In<RawCounterBlock>,
     statistics: Out<StatisticsBlock>,
 ) -> Result<()> {
     statistics.check()?;
-    let flags = Format::from_flags(format)?;
+    let format = Format::from_flags(flags)?;
     let counter = objects::counter(counter)?;
     let kind = counter.query().kind(counter.id)?;
     let entries: Vec<RawCounter> = entries.array(count)?.into_iter().map(RawCounter::from).collect();
-    let computed = compute_statistics(&kind, flags, first as usize, &entries)?;
+    let computed = compute_statistics(&kind, format, first as usize, &entries)?;
     statistics.set(StatisticsBlock {
-        format,
+        format: flags,
         count: computed.count,
         minimum: computed.minimum.into(),
         maximum: computed.maximum.into(),
@@ -276,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_values_are_the_same_after_conversion_and_back() {
+    fn raw_values_round_trip() {
         let raw = RawCounter {
             status: PdhStatus(1),
             time_stamp: FileTime(0x1234_5678_9ABC_DEF0),

@@ -1,4 +1,4 @@
-//! The Win32 code and text of a failed function of perflib.h, and the last error of each thread.
+//! The Win32 code and message of a failed function of perflib.h, and the last error of each thread.
 
 use std::cell::Cell;
 
@@ -21,12 +21,12 @@ pub(crate) fn last_code() -> u32 {
     LAST_CODE.try_with(Cell::get).unwrap_or(0)
 }
 
-/// Stores a code for this thread. While a thread ends, its storage may be destroyed already.
+/// Stores a code for this thread. Has no effect while the thread ends, if its thread-local variables have been destroyed.
 pub(crate) fn set_last_code(code: u32) {
     let _ = LAST_CODE.try_with(|last| last.set(code));
 }
 
-/// Why a function failed: its return code, and a sentence with the cause.
+/// Why a function failed: its return code, and a message with the cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
@@ -71,20 +71,20 @@ impl From<SetFailure> for ApiError {
     }
 }
 
-/// Runs the body of a function, and returns its code. Stores the text of a failure for the thread, unless a buffer was too
-/// small: that is how callers query the required size.
+/// Runs the body of a function, and returns its code. Stores the message of a failure for the thread. A buffer that is too
+/// small is no failure: callers query the required size in this way.
 pub(crate) fn call(body: impl FnOnce() -> Result<(), ApiError>) -> u32 {
     call_or_else(|code| code, || body().map(|()| 0))
 }
 
-/// Like [`call`], for a function with another result type: `failed` converts the code to it.
+/// Like [`call`], for a function with another result type: `from_code` converts an error code to it.
 pub(crate) fn call_or_else<T>(
-    failed: impl FnOnce(u32) -> T,
+    from_code: impl FnOnce(u32) -> T,
     body: impl FnOnce() -> Result<T, ApiError>,
 ) -> T {
-    // The initial value applies if the body panics.
+    // This value is used if the body panics.
     let code = Cell::new(ErrorCode::INTERNAL_ERROR);
-    let done = call_or(
+    let result = call_or(
         |_| None,
         || match body() {
             Ok(value) => Ok(Some(value)),
@@ -97,7 +97,7 @@ pub(crate) fn call_or_else<T>(
             }
         },
     );
-    done.unwrap_or_else(|| failed(code.get().0))
+    result.unwrap_or_else(|| from_code(code.get().0))
 }
 
 #[cfg(test)]

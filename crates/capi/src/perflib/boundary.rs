@@ -26,7 +26,7 @@ fn query(handle: *mut c_void) -> Result<Arc<OpenQuery>, ApiError> {
 ///
 /// # Safety
 ///
-/// `szMachine` is null or zero-terminated; `pCounterSetIds` is null or has room for `cCounterSetIds` GUIDs;
+/// `szMachine` is null or NUL-terminated; `pCounterSetIds` is null or has room for `cCounterSetIds` GUIDs;
 /// `pcCounterSetIdsActual` is null or has room for a number.
 // SAFETY: here and below: no other symbol has this name.
 #[unsafe(no_mangle)]
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn PerfEnumerateCounterSet(
     pcCounterSetIdsActual: *mut u32,
 ) -> u32 {
     let output = OutputBuffer {
-        to: pCounterSetIds.cast(),
+        start: pCounterSetIds.cast(),
         capacity: cCounterSetIds,
         actual: pcCounterSetIdsActual,
         argument: "pCounterSetIds",
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn PerfEnumerateCounterSet(
 ///
 /// # Safety
 ///
-/// `szMachine` is null or zero-terminated; `pCounterSetId` is null or points to a GUID; `pbRegInfo` is null or has room for
+/// `szMachine` is null or NUL-terminated; `pCounterSetId` is null or points to a GUID; `pbRegInfo` is null or has room for
 /// `cbRegInfo` bytes; `pcbRegInfoActual` is null or has room for a number.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
@@ -68,8 +68,12 @@ pub unsafe extern "C" fn PerfQueryCounterSetRegistrationInfo(
     cbRegInfo: u32,
     pcbRegInfoActual: *mut u32,
 ) -> u32 {
-    let output =
-        OutputBuffer { to: pbRegInfo, capacity: cbRegInfo, actual: pcbRegInfoActual, argument: "pbRegInfo" };
+    let output = OutputBuffer {
+        start: pbRegInfo,
+        capacity: cbRegInfo,
+        actual: pcbRegInfoActual,
+        argument: "pbRegInfo",
+    };
     call(|| {
         output.check()?;
         // SAFETY: by the condition of this function.
@@ -85,7 +89,7 @@ pub unsafe extern "C" fn PerfQueryCounterSetRegistrationInfo(
 ///
 /// # Safety
 ///
-/// `szMachine` is null or zero-terminated; `pCounterSetId` is null or points to a GUID; `pInstances` is null or has room for
+/// `szMachine` is null or NUL-terminated; `pCounterSetId` is null or points to a GUID; `pInstances` is null or has room for
 /// `cbInstances` bytes; `pcbInstancesActual` is null or has room for a number.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
@@ -97,7 +101,7 @@ pub unsafe extern "C" fn PerfEnumerateCounterSetInstances(
     pcbInstancesActual: *mut u32,
 ) -> u32 {
     let output = OutputBuffer {
-        to: pInstances,
+        start: pInstances,
         capacity: cbInstances,
         actual: pcbInstancesActual,
         argument: "pInstances",
@@ -117,7 +121,7 @@ pub unsafe extern "C" fn PerfEnumerateCounterSetInstances(
 ///
 /// # Safety
 ///
-/// `szMachine` is null or zero-terminated; `phQuery` is null or has room for a handle.
+/// `szMachine` is null or NUL-terminated; `phQuery` is null or has room for a handle.
 // SAFETY: as at `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfOpenQueryHandle(szMachine: *const u16, phQuery: *mut *mut c_void) -> u32 {
@@ -197,7 +201,7 @@ pub unsafe extern "C" fn PerfQueryCounterInfo(
     pcbCountersActual: *mut u32,
 ) -> u32 {
     let output = OutputBuffer {
-        to: pCounters,
+        start: pCounters,
         capacity: cbCounters,
         actual: pcbCountersActual,
         argument: "pCounters",
@@ -223,7 +227,7 @@ pub unsafe extern "C" fn PerfQueryCounterData(
     pcbCounterBlockActual: *mut u32,
 ) -> u32 {
     let output = OutputBuffer {
-        to: pCounterBlock,
+        start: pCounterBlock,
         capacity: cbCounterBlock,
         actual: pcbCounterBlockActual,
         argument: "pCounterBlock",

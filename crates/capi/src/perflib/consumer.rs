@@ -27,7 +27,7 @@ pub(super) fn enumerate(machine: Option<&str>) -> Result<Vec<u8>, ApiError> {
     Ok(registry.enumerate().flat_map(Guid::to_bytes).collect())
 }
 
-/// A part of a set's registration.
+/// The part of a set's registration that `request` selects, as PerfLib's bytes.
 pub(super) fn registration(
     machine: Option<&str>,
     set: Guid,
@@ -43,7 +43,7 @@ pub(super) fn registration(
     Ok(bytes)
 }
 
-/// The instances that a set currently has.
+/// The instances that a set currently has, as PerfLib's bytes.
 pub(super) fn instances(machine: Option<&str>, set: Guid) -> Result<Vec<u8>, ApiError> {
     let registry = machine::registry()?;
     check_machine(&registry, machine)?;
@@ -52,14 +52,13 @@ pub(super) fn instances(machine: Option<&str>, set: Guid) -> Result<Vec<u8>, Api
     Ok(bytes)
 }
 
-/// A change of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Add,
     Delete,
 }
 
-/// A query handle. Calls for one handle wait for each other.
+/// The object of a query handle. Concurrent calls for one handle run one after the other.
 #[derive(Debug)]
 pub(super) struct OpenQuery {
     state: Mutex<State>,
@@ -98,11 +97,11 @@ impl OpenQuery {
             return Err(ApiError::argument("No identifiers were passed: cbCounters is 0."));
         }
         let mut statuses = Vec::new();
-        let mut good: Vec<Identifier> = Vec::new();
+        let mut valid: Vec<Identifier> = Vec::new();
         for identifier in decoded {
             match identifier {
                 Ok(identifier) => {
-                    good.push(identifier);
+                    valid.push(identifier);
                     statuses.push(None);
                 }
                 Err(error) => statuses.push(Some(error.code().0)),
@@ -115,14 +114,14 @@ impl OpenQuery {
             Change::Add => {
                 // The newer registry has sets that were published since the query was opened.
                 state.query.adopt(&machine::registry()?);
-                state.query.add(&mut good);
+                state.query.add(&mut valid);
             }
-            Change::Delete => state.query.delete(&mut good),
+            Change::Delete => state.query.delete(&mut valid),
         }
-        let mut changed = good.iter().map(|identifier| identifier.status);
+        let mut valid_statuses = valid.iter().map(|identifier| identifier.status);
         let statuses = statuses
             .into_iter()
-            .map(|bad| bad.or_else(|| changed.next()).unwrap_or_default())
+            .map(|decode_error| decode_error.or_else(|| valid_statuses.next()).unwrap_or_default())
             .collect::<Vec<_>>();
         write_statuses(bytes, statuses).map_err(|error| ApiError::new(error.code(), error.to_string()))
     }
@@ -136,8 +135,8 @@ impl OpenQuery {
         Ok(bytes)
     }
 
-    /// Collects, and passes the block to `fill`. A block that does not fit is returned by the next call: discarding it
-    /// would lose events between two collections, such as the absence of an instance.
+    /// Collects, and passes the block to `fill`, which fails if the caller's buffer is too small. The next call then passes the
+    /// same block: discarding it would lose events between two collections, such as the absence of an instance.
     pub(super) fn collect(&self, fill: impl FnOnce(&[u8]) -> Result<(), ApiError>) -> Result<(), ApiError> {
         let mut state = self.state()?;
         let State { query, block, is_pending } = &mut *state;

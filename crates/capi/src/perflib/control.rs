@@ -2,21 +2,21 @@
 
 use tachograph_publish::dynamic::{Request, RequestKind};
 
-/// Size of `PERF_COUNTER_IDENTITY` without its texts.
+/// Size of `PERF_COUNTER_IDENTITY` without the names after it.
 const IDENTITY_BYTES: usize = 40;
 
-/// The buffer of a request: `PERF_COUNTER_IDENTITY` with the names of machine and instance, or the name of the machine.
-/// Returned as words, so that it is aligned to 8 bytes, with its length in bytes.
-pub(super) fn buffer(request: &Request<'_>) -> (Vec<u64>, u32) {
+/// The buffer that the callback receives: `PERF_COUNTER_IDENTITY` with the names of machine and instance, or only the name
+/// of the machine. Returns words, so that it is aligned to 8 bytes, and its length in bytes.
+pub(super) fn encode_request(request: &Request<'_>) -> (Vec<u64>, u32) {
     let mut bytes = Vec::new();
     match request.kind {
         RequestKind::AddCounter | RequestKind::RemoveCounter => {
-            let machine = text(request.machine);
-            let instance = text(request.instance);
+            let machine = encode_utf16(request.machine);
+            let instance = encode_utf16(request.instance);
             let machine_offset = IDENTITY_BYTES;
             let name_offset = machine_offset + machine.len();
             bytes.extend(request.set.to_bytes());
-            // A text has at most a thousand characters.
+            // The names have at most 1023 UTF-16 units, so these numbers fit.
             let numbers = [
                 (name_offset + instance.len()) as u32,
                 request.counter_id,
@@ -29,7 +29,7 @@ pub(super) fn buffer(request: &Request<'_>) -> (Vec<u64>, u32) {
             bytes.extend(machine);
             bytes.extend(instance);
         }
-        _ => bytes.extend(text(request.machine)),
+        _ => bytes.extend(encode_utf16(request.machine)),
     }
     let length = bytes.len() as u32;
     bytes.resize(bytes.len().next_multiple_of(8), 0);
@@ -37,8 +37,8 @@ pub(super) fn buffer(request: &Request<'_>) -> (Vec<u64>, u32) {
     (words.collect(), length)
 }
 
-/// UTF-16 with its final zero.
-fn text(text: &str) -> Vec<u8> {
+/// Encodes a string as UTF-16 with a terminating NUL.
+fn encode_utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
@@ -57,7 +57,7 @@ mod tests {
             instance: "*",
             machine: "WEB",
         };
-        let (words, length) = buffer(&request);
+        let (words, length) = encode_request(&request);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!((length, bytes.len()), (52, 56));
         assert_eq!(bytes[..4], [0x67, 0x45, 0x23, 0x01]);
@@ -68,6 +68,6 @@ mod tests {
         assert_eq!(numbers, [52, 7, u32::MAX, 40, 48, 0]);
         assert_eq!(bytes[40..52], *b"W\0E\0B\0\0\0*\0\0\0");
         request.kind = RequestKind::CollectStart;
-        assert_eq!(buffer(&request), (vec![u64::from_le_bytes(*b"W\0E\0B\0\0\0")], 8));
+        assert_eq!(encode_request(&request), (vec![u64::from_le_bytes(*b"W\0E\0B\0\0\0")], 8));
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use tachograph_publish::dynamic::Instance;
 use tachograph_shm::{Description, Guid};
 
-/// Size of the fixed part, 32 bytes, in words.
-const HEAD_WORDS: usize = 4;
+/// Number of words in `PERF_COUNTERSET_INSTANCE`, which has 32 bytes.
+const HEADER_WORDS: usize = 4;
 
 /// An instance and its block, whose address the program has. The values in the block are copies for the program to read; the
 /// published values are those of the [`Instance`].
@@ -24,20 +24,20 @@ pub(super) struct InstanceBlock {
 }
 
 /// Ids of a set's counters, in the order of the template.
-pub(super) fn ids_of(description: &Description) -> Arc<[u32]> {
+pub(super) fn counter_ids(description: &Description) -> Arc<[u32]> {
     description.counters.iter().map(|counter| counter.id).collect()
 }
 
 impl InstanceBlock {
-    /// Creates the block: the fixed part, 8 bytes per counter, and the zero-terminated name, padded to a multiple of 8
+    /// Creates the block: the structure, 8 bytes per counter, and the NUL-terminated name, padded to a multiple of 8
     /// bytes.
     pub(super) fn new(set: Guid, name: String, id: u32, ids: Arc<[u32]>, instance: Arc<Instance>) -> Self {
         let text: Vec<u8> = name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
-        let name_offset = (HEAD_WORDS + ids.len()) * 8;
+        let name_offset = (HEADER_WORDS + ids.len()) * 8;
         let size = (name_offset + text.len()).next_multiple_of(8);
         let mut bytes = Vec::with_capacity(size);
         bytes.extend(set.to_bytes());
-        // There are at most 65,536 counters and 1,024 characters, so these fit.
+        // A set has at most 65,536 counters, and a name at most 1,024 UTF-16 units, so these numbers fit.
         for number in [size as u32, id, name_offset as u32, text.len() as u32] {
             bytes.extend(number.to_le_bytes());
         }
@@ -50,19 +50,18 @@ impl InstanceBlock {
         Self { words: words.collect(), ids, instance, set, name, id }
     }
 
-    /// The address of the block.
     pub(super) fn address(&self) -> *const AtomicU64 {
         self.words.as_ptr()
     }
 
-    /// Copies a counter's value, or the address of a counter by reference, to the block.
+    /// Writes the value of a counter to the block; for a counter by reference, the address of the value.
     pub(super) fn set(&self, counter_id: u32, value: u64) {
         if let Some(word) = self.word(counter_id) {
             word.store(value, Relaxed);
         }
     }
 
-    /// Adds to the copy of a counter's value.
+    /// Adds to the value of a counter in the block.
     pub(super) fn add(&self, counter_id: u32, amount: u64) {
         if let Some(word) = self.word(counter_id) {
             word.fetch_add(amount, Relaxed);
@@ -71,6 +70,6 @@ impl InstanceBlock {
 
     fn word(&self, counter_id: u32) -> Option<&AtomicU64> {
         let index = self.ids.iter().position(|id| *id == counter_id)?;
-        self.words.get(HEAD_WORDS + index)
+        self.words.get(HEADER_WORDS + index)
     }
 }

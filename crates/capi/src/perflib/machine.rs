@@ -15,7 +15,7 @@ static MACHINE: Mutex<Option<Arc<Machine>>> = Mutex::new(None);
 ///
 /// # Errors
 ///
-/// [`ErrorCode::INTERNAL_ERROR`] if the machine's own sets contradict each other.
+/// [`ErrorCode::INTERNAL_ERROR`] if two of the machine's own sets have the same name or GUID.
 pub(crate) fn registry() -> Result<Arc<Registry>, ApiError> {
     Ok(machine()?.refresh())
 }

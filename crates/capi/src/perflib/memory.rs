@@ -1,4 +1,4 @@
-//! Access to the caller's memory: texts, GUIDs and buffers.
+//! Access to the caller's memory: strings, GUIDs and buffers.
 
 #![allow(unsafe_code, reason = "pointers of C")]
 
@@ -6,31 +6,31 @@ use tachograph_perflib::{ErrorCode, Guid};
 
 use super::ApiError;
 
-/// The maximum length of a machine's or an instance's name, in 16-bit characters including the final zero.
+/// The maximum length of a machine's or an instance's name, in UTF-16 units including the terminating NUL.
 ///
 /// Source: `PERF_MAX_INSTANCE_NAME` of perflib.h.
 const MAX_UNITS: usize = 1024;
 
-/// Reads a UTF-16 text; `None` if it is null. Unpaired surrogates are replaced.
+/// Reads a UTF-16 string; `None` if the pointer is null. Unpaired surrogates are replaced.
 ///
 /// # Safety
 ///
-/// `text` is null, zero-terminated, or has [`MAX_UNITS`] characters.
+/// `text` is null, is NUL-terminated, or has [`MAX_UNITS`] units.
 pub(super) unsafe fn read_text(text: *const u16, argument: &str) -> Result<Option<String>, ApiError> {
     if text.is_null() {
         return Ok(None);
     }
     let mut units = Vec::new();
     for index in 0..MAX_UNITS {
-        // SAFETY: no zero came before this index, so it belongs to the text, by the condition of this function. A text within
-        // a C structure may be unaligned.
+        // SAFETY: no unit before this index is NUL, so this unit belongs to the string, by the condition of this function. A
+        // string within a C structure may be unaligned.
         match unsafe { text.add(index).read_unaligned() } {
             0 => return Ok(Some(String::from_utf16_lossy(&units))),
             unit => units.push(unit),
         }
     }
     Err(ApiError::argument(format!(
-        "The argument {argument} is a text of more than {} characters, or not zero-terminated.",
+        "The argument {argument} has more than {} UTF-16 units, or is not NUL-terminated.",
         MAX_UNITS - 1
     )))
 }
@@ -48,7 +48,7 @@ pub(super) unsafe fn read_guid(guid: *const [u8; 16], argument: &str) -> Result<
     Ok(Guid::from_bytes(unsafe { guid.read() }))
 }
 
-/// Copies bytes of the caller, which other threads may change meanwhile.
+/// Copies bytes from the caller's memory, which other threads of the program may change meanwhile.
 ///
 /// # Safety
 ///
@@ -104,10 +104,10 @@ pub(super) unsafe fn write_bytes(to: *mut u8, bytes: &[u8], argument: &str) -> R
 /// A buffer of the caller: its capacity in items, and the address to which the number of items is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OutputBuffer {
-    pub(super) to: *mut u8,
+    pub(super) start: *mut u8,
     pub(super) capacity: u32,
     pub(super) actual: *mut u32,
-    /// The name of the argument `to`, for errors.
+    /// The name of the argument that contains `start`, for messages.
     pub(super) argument: &'static str,
 }
 
@@ -121,22 +121,25 @@ impl OutputBuffer {
         if self.actual.is_null() {
             return Err(ApiError::null("for the actual size"));
         }
-        if self.to.is_null() && self.capacity != 0 {
+        if self.start.is_null() && self.capacity != 0 {
             return Err(ApiError::null(self.argument));
         }
         Ok(())
     }
 
-    /// Writes items of `item` bytes if they fit, and their number; [`ErrorCode::NOT_ENOUGH_MEMORY`] with the required number
-    /// if not.
+    /// Writes the number of items, each of `item_bytes` bytes, and the items if they fit.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::NOT_ENOUGH_MEMORY`] if the items do not fit.
     ///
     /// # Safety
     ///
-    /// `to` is null or has room for `capacity` items, `actual` is null or has room for a number.
-    pub(super) unsafe fn fill(&self, bytes: &[u8], item: usize) -> Result<(), ApiError> {
+    /// `start` is null or has room for `capacity` items; `actual` is null or has room for a number.
+    pub(super) unsafe fn fill(&self, bytes: &[u8], item_bytes: usize) -> Result<(), ApiError> {
         self.check()?;
-        let count = u32::try_from(bytes.len() / item).map_err(|_| ErrorCode::OUT_OF_MEMORY)?;
-        // SAFETY: it was checked for null, and has room by the condition of this function.
+        let count = u32::try_from(bytes.len() / item_bytes).map_err(|_| ErrorCode::OUT_OF_MEMORY)?;
+        // SAFETY: by the condition of this function.
         unsafe { write(self.actual, count, "for the actual size")? };
         if count > self.capacity {
             return Err(ErrorCode::NOT_ENOUGH_MEMORY.into());
@@ -145,6 +148,6 @@ impl OutputBuffer {
             return Ok(());
         }
         // SAFETY: there is room for `capacity` items by the condition of this function, and there are no more.
-        unsafe { write_bytes(self.to, bytes, self.argument) }
+        unsafe { write_bytes(self.start, bytes, self.argument) }
     }
 }

@@ -12,7 +12,7 @@ use tachograph_publish::dynamic::{ControlCallback, Options, Provider};
 use tachograph_shm::Guid;
 
 use super::ApiError;
-use super::instance_block::{InstanceBlock, ids_of};
+use super::instance_block::{InstanceBlock, counter_ids};
 use super::template::description;
 
 impl From<PublishError> for ApiError {
@@ -21,7 +21,6 @@ impl From<PublishError> for ApiError {
     }
 }
 
-/// A started provider.
 #[derive(Debug)]
 pub(super) struct OpenProvider {
     provider: Provider,
@@ -30,15 +29,14 @@ pub(super) struct OpenProvider {
     blocks: RwLock<BTreeMap<usize, Arc<InstanceBlock>>>,
 }
 
-/// The counters of a declared set.
 #[derive(Debug)]
 struct SetLayout {
     ids: Arc<[u32]>,
-    /// The counters whose type has 64 bits.
-    wide: Arc<[u32]>,
+    /// The ids of counters whose type has 64 bits.
+    wide_ids: Arc<[u32]>,
 }
 
-/// A change of a value.
+/// A change of a counter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Update {
     Set(u64),
@@ -53,15 +51,17 @@ impl OpenProvider {
     }
 
     fn sets(&self) -> MutexGuard<'_, HashMap<Guid, SetLayout>> {
-        // A panic cannot leave the map inconsistent: each change is one call.
+        // A panic cannot leave the map inconsistent, because each change is a single call to it.
         self.sets.lock().ignore_poison()
     }
 
-    /// Declares the set of a template.
     pub(super) fn declare(&self, template: &[u8]) -> Result<(), ApiError> {
         let description = description(template)?;
-        let wide = description.counters.iter().filter(|counter| counter.counter_type.0 & 0x300 == 0x100);
-        let set = SetLayout { ids: ids_of(&description), wide: wide.map(|counter| counter.id).collect() };
+        let wide_ids = description.counters.iter().filter(|counter| counter.counter_type.0 & 0x300 == 0x100);
+        let set = SetLayout {
+            ids: counter_ids(&description),
+            wide_ids: wide_ids.map(|counter| counter.id).collect(),
+        };
         let guid = description.guid;
         let mut sets = self.sets();
         self.provider.register(description)?;
@@ -91,7 +91,7 @@ impl OpenProvider {
         })
     }
 
-    /// The instance of a block.
+    /// Looks up a block by its address.
     fn block(&self, block: *const c_void) -> Result<Arc<InstanceBlock>, ApiError> {
         if block.is_null() {
             return Err(ApiError::null("Instance"));
@@ -114,7 +114,6 @@ impl OpenProvider {
         Ok(())
     }
 
-    /// Changes a value.
     pub(super) fn update(
         &self,
         block: *const c_void,
@@ -139,7 +138,7 @@ impl OpenProvider {
         Ok(())
     }
 
-    /// Sets how a counter by reference is read: `read(true)` reads 64 bits, `read(false)` 32.
+    /// Sets how a counter by reference is read: `read(true)` reads a value of 64 bits, `read(false)` one of 32 bits.
     pub(super) fn set_reference(
         &self,
         block: *const c_void,
@@ -148,13 +147,12 @@ impl OpenProvider {
         read: impl Fn(bool) -> u64 + Send + Sync + 'static,
     ) -> Result<(), ApiError> {
         let block = self.block(block)?;
-        let is_wide = self.sets().get(&block.set).is_some_and(|set| set.wide.contains(&counter_id));
+        let is_wide = self.sets().get(&block.set).is_some_and(|set| set.wide_ids.contains(&counter_id));
         block.instance.set_reference(counter_id, Box::new(move || read(is_wide)))?;
         block.set(counter_id, address as u64);
         Ok(())
     }
 
-    /// Stops the provider.
     pub(super) fn stop(&self) {
         self.provider.stop();
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use tachograph_publish::dynamic::{ControlCallback, Request};
 
 use super::api_error::{call_or_else, set_last_code};
-use super::control::buffer;
+use super::control::encode_request;
 use super::memory::{read_bytes, read_guid, read_text, write};
 use super::provider::{OpenProvider, Update};
 use super::template::{SET_BYTES, length};
@@ -44,18 +44,18 @@ pub struct ProviderContext {
     pub argument: usize,
 }
 
-fn bad_handle(error: HandleError) -> ApiError {
+fn handle_error(error: HandleError) -> ApiError {
     ApiError::handle::<OpenProvider>(error, "Provider")
 }
 
 fn provider(handle: *mut c_void) -> Result<Arc<OpenProvider>, ApiError> {
-    HANDLES.find(handle).map_err(bad_handle)
+    HANDLES.find(handle).map_err(handle_error)
 }
 
-/// Wraps a program's callback.
-fn control(callback: Callback) -> ControlCallback {
+/// Wraps the callback of a program.
+fn control_callback(callback: Callback) -> ControlCallback {
     Arc::new(move |request: &Request<'_>| {
-        let (mut words, length) = buffer(request);
+        let (mut words, length) = encode_request(request);
         // SAFETY: the program passed its function for this, and it is valid until the provider is stopped; the buffer has
         // `length` bytes, which the callback may change.
         let code = unsafe { callback(request.kind as u32, words.as_mut_ptr().cast(), length) };
@@ -78,8 +78,8 @@ unsafe fn start(
     if out.is_null() {
         return Err(ApiError::null("phProvider"));
     }
-    let open = OpenProvider::start(guid, callback.map(control))?;
-    let handle = HANDLES.add(open).map_err(bad_handle)?;
+    let open = OpenProvider::start(guid, callback.map(control_callback))?;
+    let handle = HANDLES.add(open).map_err(handle_error)?;
     // SAFETY: by the condition of this function.
     unsafe { write(out, handle, "phProvider") }
 }
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn PerfStartProviderEx(
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfStopProvider(ProviderHandle: *mut c_void) -> u32 {
     call(|| {
-        let provider = HANDLES.remove::<OpenProvider>(ProviderHandle).map_err(bad_handle)?;
+        let provider = HANDLES.remove::<OpenProvider>(ProviderHandle).map_err(handle_error)?;
         provider.stop();
         Ok(())
     })
@@ -161,27 +161,27 @@ pub unsafe extern "C" fn PerfSetCounterSetInfo(
             )));
         }
         // SAFETY: `size` is at least `SET_BYTES`, so the bytes exist by the condition of this function.
-        let head = unsafe { read_bytes(Template, SET_BYTES, "Template")? };
-        let whole = length(&head, size)?;
-        // SAFETY: `whole` is at most `TemplateSize`, so the bytes exist by the condition of this function.
-        provider.declare(&unsafe { read_bytes(Template, whole, "Template")? })
+        let set = unsafe { read_bytes(Template, SET_BYTES, "Template")? };
+        let template_bytes = length(&set, size)?;
+        // SAFETY: `template_bytes` is at most `TemplateSize`, so the bytes exist by the condition of this function.
+        provider.declare(&unsafe { read_bytes(Template, template_bytes, "Template")? })
     })
 }
 
 /// Runs a function that returns the address of a block. On failure, stores the code for the thread and returns null.
 fn block_or_null(body: impl FnOnce() -> Result<*const AtomicU64, ApiError>) -> *mut c_void {
-    let failed = |code| {
+    let on_failure = |code| {
         set_last_code(code);
         std::ptr::null()
     };
-    call_or_else(failed, body).cast_mut().cast()
+    call_or_else(on_failure, body).cast_mut().cast()
 }
 
 /// Creates an instance.
 ///
 /// # Safety
 ///
-/// `CounterSetGuid` is null or points to a GUID, `Name` is null or zero-terminated.
+/// `CounterSetGuid` is null or points to a GUID, `Name` is null or NUL-terminated.
 // SAFETY: as at `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfCreateInstance(

@@ -8,30 +8,32 @@ use tachograph_perflib::{ErrorCode, Guid};
 
 use super::ApiError;
 
-/// Sizes of `PERF_COUNTERSET_INFO` and of each `PERF_COUNTER_INFO` after it, in bytes.
+/// Size of `PERF_COUNTERSET_INFO` in bytes.
 pub(super) const SET_BYTES: usize = 40;
+
+/// Size of each `PERF_COUNTER_INFO` after it, in bytes.
 const COUNTER_BYTES: usize = 32;
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    let number = bytes.get(at..at + 4).and_then(|number| number.try_into().ok());
+fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+    let number = bytes.get(offset..offset + 4).and_then(|number| number.try_into().ok());
     u32::from_le_bytes(number.unwrap_or_default())
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    u64::from(u32_at(bytes, offset)) | u64::from(u32_at(bytes, offset + 4)) << 32
 }
 
 fn guid_of(bytes: &[u8]) -> [u8; 16] {
     bytes.get(..16).and_then(|guid| guid.try_into().ok()).unwrap_or_default()
 }
 
-/// The size of a template in bytes, from its fixed part. `size` is the size that the caller passed.
+/// The size of a template in bytes, computed from its first [`SET_BYTES`] bytes. `size` is the size that the caller passed.
 ///
 /// # Errors
 ///
 /// The template has no counters or too many, or `size` is too small.
-pub(super) fn length(head: &[u8], size: usize) -> Result<usize, ApiError> {
-    let count = u32_at(head, 32) as usize;
+pub(super) fn length(set: &[u8], size: usize) -> Result<usize, ApiError> {
+    let count = u32_at(set, 32) as usize;
     if count == 0 || count > CounterSetInfo::MAX_COUNTERS {
         return Err(ApiError::argument(format!(
             "The template has {count} counters: a set has 1 to {}.",
@@ -110,7 +112,7 @@ fn find_bases(counters: &mut [CounterInfo]) {
     }
 }
 
-/// Checks the rules for sets; consumers would ignore a set that breaks them.
+/// Checks the requirements of a registration: consumers would ignore a set that violates them.
 fn check(description: &CounterSetInfo) -> Result<(), ApiError> {
     if !description.counters.iter().any(|counter| counter.counter_type.formula().is_some()) {
         return Err(ApiError::argument(
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_is_the_next_one_of_its_type() {
+    fn the_base_of_a_counter_is_the_next_counter_of_the_base_type() {
         let counters = [
             (5, CounterType::AVERAGE_TIMER),
             (6, CounterType::AVERAGE_BULK),
@@ -185,15 +187,15 @@ mod tests {
         many[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
         assert!(length(&many, usize::MAX).is_err());
         for (instances, code) in [(1, 87), (3, 87), (22, 50), (u32::MAX, 87)] {
-            let refused =
-                description(&template(instances, &[(1, CounterType::BULK_COUNT)])).expect_err("refused");
-            assert_eq!(refused.code, ErrorCode(code), "{instances}");
+            let error =
+                description(&template(instances, &[(1, CounterType::BULK_COUNT)])).expect_err("rejected");
+            assert_eq!(error.code, ErrorCode(code), "{instances}");
         }
         let twice = [(1, CounterType::BULK_COUNT), (1, CounterType::RAWCOUNT)];
         assert!(description(&template(2, &twice)).is_err());
-        for shows_nothing in [CounterType::TEXT, CounterType::AVERAGE_BASE, CounterType(u32::MAX)] {
-            let refused = description(&template(2, &[(1, shows_nothing)])).expect_err("nothing to show");
-            assert_eq!(refused.code, ErrorCode::INVALID_PARAMETER, "{shows_nothing:?}");
+        for undisplayed in [CounterType::TEXT, CounterType::AVERAGE_BASE, CounterType(u32::MAX)] {
+            let error = description(&template(2, &[(1, undisplayed)])).expect_err("nothing to display");
+            assert_eq!(error.code, ErrorCode::INVALID_PARAMETER, "{undisplayed:?}");
         }
         let wildcard = [(u32::MAX, CounterType::BULK_COUNT)];
         assert!(description(&template(2, &wildcard)).is_err());

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "a symbol for C")]
 
-// All its functions must be in the static library, too.
+// Links all functions of the library into this static library.
 extern crate tachograph as _;
 
 use std::ffi::c_int;

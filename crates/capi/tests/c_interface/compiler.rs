@@ -1,4 +1,4 @@
-//! Compiling and running C and C++ programs.
+//! Compiles and runs C and C++ programs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::library::{built, crate_folder};
 
-/// The warnings that the headers must not cause.
+/// The compiler options for warnings, which are errors.
 pub(crate) const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
 
 /// The system libraries that a static Rust library requires, as in tachograph.pc for `--static`.
@@ -24,8 +24,8 @@ pub(crate) enum Link<'a> {
     Shared,
     /// The static library of these tests.
     Static,
-    /// This static library.
-    This(&'a Path),
+    /// The static library at this path.
+    StaticAt(&'a Path),
 }
 
 /// The compiler for a standard, with the header on its path.
@@ -44,7 +44,7 @@ pub(crate) fn source(name: &str) -> PathBuf {
     crate_folder().join("tests/c").join(name)
 }
 
-/// Runs a command and waits for it, whatever its status.
+/// Runs a command and returns its output, even if it fails.
 pub(crate) fn output(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| {
         panic!(
@@ -90,7 +90,7 @@ impl Program {
             Link::Static => {
                 command.arg(built("a")).args(SYSTEM_LIBRARIES);
             }
-            Link::This(library) => {
+            Link::StaticAt(library) => {
                 command.arg(library).args(SYSTEM_LIBRARIES);
             }
         }

@@ -1,4 +1,4 @@
-//! The examples of C, and the tests of perflib.h under valgrind.
+//! The C examples, and the tests of perflib.h under valgrind.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -52,7 +52,7 @@ fn a_published_set_is_listed_while_its_program_runs() {
         .stdout(Stdio::null())
         .spawn()
         .expect("it runs");
-    let is_there = || {
+    let list_set = || {
         let listed = output(list.command(&[set]).env("TACHO_RUNTIME_DIR", folder.path()));
         let printed = String::from_utf8_lossy(&listed.stdout).into_owned();
         (listed.status.success() && printed.contains("checkout: ")).then_some(printed)
@@ -60,28 +60,29 @@ fn a_published_set_is_listed_while_its_program_runs() {
     let begun = std::time::Instant::now();
     let mut printed = None;
     while printed.is_none() && begun.elapsed().as_secs() < 50 {
-        printed = is_there();
+        printed = list_set();
     }
     running.kill().expect("it runs");
     running.wait().expect("it ends");
     let printed = printed.expect("it was published");
     assert!(printed.contains(": 4 counters\n"), "{printed}");
     assert!(printed.contains("one counter of all instances:\n    checkout: 1"), "{printed}");
-    assert!(is_there().is_none(), "the set disappears with its program");
+    assert!(list_set().is_none(), "the set disappears with its program");
 }
 
 /// Whether a tool is installed; if not, prints that the test is skipped.
-fn has(tool: &str) -> bool {
-    let is_there = Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !is_there {
-        eprintln!("left out: {tool} is not installed");
+fn is_installed(tool: &str) -> bool {
+    let is_installed =
+        Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_installed {
+        eprintln!("skipped: {tool} is not installed");
     }
-    is_there
+    is_installed
 }
 
 #[test]
 fn valgrind_finds_neither_errors_nor_leaks() {
-    if !has("valgrind") {
+    if !is_installed("valgrind") {
         return;
     }
     for (name, arguments) in [
@@ -108,7 +109,7 @@ fn valgrind_finds_neither_errors_nor_leaks() {
 
 #[test]
 fn manual_pages_have_no_errors() {
-    if !has("man") {
+    if !is_installed("man") {
         return;
     }
     for page in ["perflib.3", "perfutil.3"] {

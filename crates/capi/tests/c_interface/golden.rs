@@ -224,7 +224,7 @@ fn the_expected_hooks_have_the_documented_lengths() {
 
 #[test]
 fn every_combination_is_traced_by_call_and_by_environment() {
-    let program = Program::compile("golden.c", "c99", Link::This(&with_made_machine()), &[]);
+    let program = Program::compile("golden.c", "c99", Link::StaticAt(&with_made_machine()), &[]);
     for processors in [1, 64] {
         let expected = file(&cases(processors));
         let number = processors.to_string();

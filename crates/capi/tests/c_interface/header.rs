@@ -1,4 +1,4 @@
-//! The headers agree with the Rust side.
+//! The headers agree with the Rust code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
@@ -43,14 +43,14 @@ fn calls_with_another_max_cpus_do_not_compile() {
             .arg("-o")
             .arg(object);
         succeed(&mut command);
-        let refused = output(command.arg("-DMAX_CPUS=128"));
-        assert!(!refused.status.success());
-        let text = String::from_utf8_lossy(&refused.stderr);
+        let rejected = output(command.arg("-DMAX_CPUS=128"));
+        assert!(!rejected.status.success());
+        let text = String::from_utf8_lossy(&rejected.stderr);
         assert!(text.contains("leave it undefined, or define it as 1024"), "{text}");
     }
 }
 
-/// The Rust side has the same layout as the C compiler.
+/// The Rust structure has the layout of the C structure.
 #[test]
 fn the_layout_is_that_of_the_c_compiler() {
     let program = Program::compile("header.c", "c99", Link::Shared, &[]);

@@ -1,4 +1,4 @@
-//! What the library does not change in its process.
+//! The library does not change limits, signal handlers or low descriptors of its process.
 
 use crate::compiler::{Link, Program, succeed};
 use crate::perflib::private_folder;

@@ -10,7 +10,7 @@ pub(crate) fn page() -> String {
     std::fs::read_to_string(crate_folder().join("../../docs/c-interface.md")).expect("the page")
 }
 
-/// Compiles the first C program of a text.
+/// Compiles the first C program in a Markdown text.
 pub(crate) fn compile_program(text: &str, standards: &[&str]) {
     let (_, rest) = text.split_once("```c\n").expect("a program");
     let (program, _) = rest.split_once("```").expect("its end");
@@ -23,22 +23,22 @@ pub(crate) fn compile_program(text: &str, standards: &[&str]) {
 }
 
 #[test]
-fn its_program_compiles_without_a_warning() {
+fn the_program_of_the_page_compiles_without_a_warning() {
     compile_program(&page(), &STANDARDS);
 }
 
 #[test]
-fn it_has_every_code_with_its_number() {
+fn the_page_has_every_code_with_its_number() {
     let page = page();
     for (code, name) in code::ALL.iter().filter(|(code, _)| code.0 < 0) {
         let name = name.to_str().expect("ASCII");
-        let is_there = [format!("`{name}` | {} |", code.0), format!("`{name}` ({})", code.0)];
-        assert!(is_there.iter().any(|text| page.contains(text)), "{name}");
+        let forms = [format!("`{name}` | {} |", code.0), format!("`{name}` ({})", code.0)];
+        assert!(forms.iter().any(|text| page.contains(text)), "{name}");
     }
 }
 
 #[test]
-fn it_has_every_code_of_perflib_with_its_number() {
+fn the_page_has_every_code_of_perflib_with_its_number() {
     let page = page();
     let codes = crate::perflib::numbers_of("tachograph/errors.h", "ERROR_");
     // Codes that only results and identifiers carry are not returned.

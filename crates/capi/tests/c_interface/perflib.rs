@@ -1,4 +1,4 @@
-//! perflib.h and winperf.h, and programs that check the functions' results.
+//! perflib.h and winperf.h: their constants, and programs that check the results of the functions.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(crate) fn numbers_of(header: &str, prefix: &str) -> BTreeMap<String, u32> {
 }
 
 #[test]
-fn the_types_are_those_of_the_library() {
+fn counter_types_have_the_values_of_the_library() {
     let in_header = numbers_of("winperf.h", "PERF_");
     let mut named = 0;
     for (name, word) in &in_header {
@@ -50,7 +50,7 @@ fn the_types_are_those_of_the_library() {
 }
 
 #[test]
-fn the_codes_are_those_of_the_library() {
+fn error_codes_have_the_values_of_the_library() {
     let in_header = numbers_of("tachograph/errors.h", "ERROR_");
     assert_eq!(in_header.len(), 23);
     for (name, code) in in_header {
@@ -65,7 +65,7 @@ fn the_codes_are_those_of_the_library() {
 
 /// The errors of publishing; the table is in the documentation of the function that returns the codes.
 #[test]
-fn the_codes_of_publishing_have_names() {
+fn the_header_defines_every_code_of_publishing() {
     let source = std::fs::read_to_string(crate_folder().join("../publish/src/error.rs")).expect("the source");
     let in_header = numbers_of("tachograph/errors.h", "ERROR_");
     let rows = source.lines().filter_map(|line| line.trim().strip_prefix("/// | ")?.split_once(" | `"));
@@ -77,7 +77,7 @@ fn the_codes_of_publishing_have_names() {
 }
 
 #[test]
-fn consumers_of_this_machine() {
+fn consumers_get_the_counters_of_this_machine() {
     for (standard, link, options) in
         [("c99", Link::Static, &[][..]), ("c17", Link::Shared, &[]), ("c++17", Link::Shared, &[SHORT_WCHAR])]
     {
@@ -87,21 +87,21 @@ fn consumers_of_this_machine() {
 }
 
 #[test]
-fn many_consuming_threads_at_once() {
+fn many_threads_consume_at_once() {
     let program = Program::compile("perflib_threads.c", "c17", Link::Shared, &[]);
     succeed(&mut program.command(&[""; 0]));
 }
 
 #[test]
-fn providers_and_their_consumers() {
+fn consumers_get_what_providers_publish() {
     for (standard, link, options) in [("c17", Link::Static, &[][..]), ("c++17", Link::Shared, &[SHORT_WCHAR])]
     {
         let program = Program::compile("perflib_provider.c", standard, link, options);
         for part in ["windows", "values", "callback", "single", "threads"] {
             let folder = private_folder();
             succeed(program.command(&[part]).env("TACHO_RUNTIME_DIR", folder.path()));
-            let left = std::fs::read_dir(folder.path()).expect("the folder").count();
-            assert_eq!(left, 0, "{part}: published files are removed");
+            let remaining = std::fs::read_dir(folder.path()).expect("the folder").count();
+            assert_eq!(remaining, 0, "{part}: published files are removed");
         }
     }
 }

@@ -9,9 +9,9 @@ use crate::compiler::{Link, Program, succeed};
 use crate::library::{crate_folder, with_made_machine};
 use crate::pdh::log_for;
 
-/// The code that the Rust side's `CpiInit` returns on this machine.
+/// The code that `CpiInit` returns on this machine.
 #[allow(unsafe_code, reason = "the call takes a pointer")]
-fn code_here() -> i32 {
+fn init_code() -> i32 {
     let mut handle = null_mut();
     // SAFETY: `handle` has room for a pointer.
     let code = unsafe { tachograph::boundary::CpiInit(3, &mut handle) };
@@ -23,14 +23,14 @@ fn code_here() -> i32 {
 }
 
 #[test]
-fn errors_on_every_machine() {
-    let here = code_here();
-    assert!(here == 0 || IsCpiSupported() == 0, "a machine without counters is not supported");
+fn errors_are_returned_on_every_machine() {
+    let code = init_code();
+    assert!(code == 0 || IsCpiSupported() == 0, "a machine without counters is not supported");
     for link in [Link::Static, Link::Shared] {
         for standard in ["c99", "c++11"] {
             let program = Program::compile("refused.c", standard, link, &[]);
             let folder = program.folder().to_str().expect("UTF-8").to_owned();
-            succeed(&mut program.command(&[folder, here.to_string()]));
+            succeed(&mut program.command(&[folder, code.to_string()]));
         }
     }
 }
@@ -41,7 +41,7 @@ fn a_thread_alone_measures_what_the_machine_allows() {
     let printed = succeed(&mut program.command(&[""; 0]));
     let is_code = code::ALL.iter().any(|(_, name)| name.to_str() == Ok(printed.trim()));
     let expected = ["processors and the thread", "the thread alone"];
-    assert!(if code_here() == 0 {
+    assert!(if init_code() == 0 {
         printed.trim() == expected[0]
     } else {
         is_code || printed.trim() == expected[1]
@@ -49,14 +49,14 @@ fn a_thread_alone_measures_what_the_machine_allows() {
 }
 
 #[test]
-fn live_handles_on_the_fake_machine() {
-    let program = Program::compile("made.c", "gnu11", Link::This(&with_made_machine()), &[]);
+fn open_handles_work_on_the_fake_machine() {
+    let program = Program::compile("made.c", "gnu11", Link::StaticAt(&with_made_machine()), &[]);
     succeed(&mut program.command(&[program.folder()]));
 }
 
 #[test]
 fn a_trace_that_cannot_be_created_is_an_error() {
-    let program = Program::compile("environment.c", "c99", Link::This(&with_made_machine()), &[]);
+    let program = Program::compile("environment.c", "c99", Link::StaticAt(&with_made_machine()), &[]);
     succeed(
         program.command(&[""; 0]).env("TACHO_CPI_TRACE", program.folder().join("no such folder/trace.nrm2")),
     );
@@ -66,25 +66,25 @@ fn a_trace_that_cannot_be_created_is_an_error() {
 fn many_threads_at_once() {
     let program = Program::compile("threads.c", "c11", Link::Shared, &[]);
     let folder = program.folder().to_str().expect("UTF-8").to_owned();
-    succeed(&mut program.command(&[folder, code_here().to_string()]));
+    succeed(&mut program.command(&[folder, init_code().to_string()]));
 }
 
 #[test]
 fn many_threads_at_once_on_the_fake_machine() {
-    let program = Program::compile("threads.c", "c11", Link::This(&with_made_machine()), &["-DMADE"]);
+    let program = Program::compile("threads.c", "c11", Link::StaticAt(&with_made_machine()), &["-DMADE"]);
     let folder = program.folder().to_str().expect("UTF-8").to_owned();
     succeed(&mut program.command(&[folder, "0".to_owned()]));
 }
 
 #[test]
 fn a_forked_child_measures_itself() {
-    let program = Program::compile("fork.c", "gnu11", Link::This(&with_made_machine()), &["-DMADE"]);
+    let program = Program::compile("fork.c", "gnu11", Link::StaticAt(&with_made_machine()), &["-DMADE"]);
     let trace = program.folder().join("trace-%p.nrm2");
     succeed(program.command(&[program.folder()]).env("TACHO_CPI_TRACE", trace));
 }
 
 #[test]
-fn the_compatibility_header() {
+fn the_compatibility_header_behaves_as_documented() {
     for standard in ["c99", "c17", "c++11", "c++20"] {
         let program = Program::compile("shims.c", standard, Link::Shared, &[]);
         let folder = crate_folder().canonicalize().expect("this crate's folder");
@@ -101,7 +101,8 @@ fn the_compatibility_header() {
 #[test]
 fn a_handle_of_one_kind_is_an_error_for_functions_of_another() {
     for (standard, options) in [("c17", &[][..]), ("c++17", &["-fshort-wchar"])] {
-        let program = Program::compile("handle_kinds.c", standard, Link::This(&with_made_machine()), options);
+        let program =
+            Program::compile("handle_kinds.c", standard, Link::StaticAt(&with_made_machine()), options);
         succeed(&mut program.command(&[log_for(&program)]));
     }
 }

@@ -1,4 +1,4 @@
-//! The facility's sample program.
+//! The sample program of perfutil.h.
 
 use tachograph::boundary::IsCpiSupported;
 use tachograph::code;
@@ -6,7 +6,7 @@ use tachograph::code;
 use crate::compiler::{Link, Program, output};
 use crate::library::with_made_machine;
 
-/// Columns and rows of the sample's table: `System CPU0 CPU1 ...` over four rows with a value in each column.
+/// Checks the sample's table: a line `System CPU0 CPU1 ...`, and four rows with a value for each column.
 fn check_table(printed: &str) {
     let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
     let names: Vec<&str> = lines.iter().skip(1).map(|line| line[0]).collect();
@@ -21,7 +21,7 @@ fn check_table(printed: &str) {
 }
 
 #[test]
-fn it_compiles_without_a_warning_and_runs() {
+fn the_sample_compiles_without_a_warning_and_runs() {
     // Without hardware counters, the sample prints the code with its name, and ends.
     let is_supported = IsCpiSupported() == 1;
     for (standard, link) in [
@@ -52,12 +52,12 @@ fn it_compiles_without_a_warning_and_runs() {
     }
 }
 
-/// The other path of the sample, on every machine.
+/// With counters, on every machine.
 #[test]
-fn it_prints_its_table_on_the_fake_machine() {
+fn the_sample_prints_its_table_on_the_fake_machine() {
     let made = with_made_machine();
     let options = ["-DROUNDS=2", "-DCALLS=10"];
-    let program = Program::compile("sample_made.c", "c99", Link::This(&made), &options);
+    let program = Program::compile("sample_made.c", "c99", Link::StaticAt(&made), &options);
     let output = output(&mut program.command(&[""; 0]));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let printed = String::from_utf8_lossy(&output.stdout);

@@ -23,15 +23,15 @@ fn the_header_is_current() {
     if std::env::var_os("TACHO_UPDATE").is_some() {
         std::fs::write(&path, &generated).expect("written");
     }
-    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    let current = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        there == generated,
+        current == generated,
         "TACHO_UPDATE=1 cargo test -p tachograph-capi --test c_interface sets writes it"
     );
 }
 
 #[test]
-fn it_compiles_when_included_alone() {
+fn the_header_compiles_when_included_alone() {
     for standard in STANDARDS {
         for option in ["-fno-short-wchar", SHORT_WCHAR] {
             let mut command = compiler(standard);

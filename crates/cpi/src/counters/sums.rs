@@ -127,7 +127,6 @@ fn add(sum: &mut u64, value: u64) {
     *sum = sum.saturating_add(value);
 }
 
-/// The sums of all processors.
 #[derive(Debug, Default)]
 pub(super) struct ProcessorSums {
     /// Indexed by processor id.
@@ -188,7 +187,6 @@ impl ProcessorSums {
         }
     }
 
-    /// The ids of the online processors.
     pub(super) fn online(&self) -> impl Iterator<Item = u32> {
         let processors = (0..).zip(&self.processors);
         processors

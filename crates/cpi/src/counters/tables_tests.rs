@@ -14,7 +14,6 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// All counter tables; this crate's are last.
 fn all() -> Vec<&'static SetTable> {
     tachograph_system::tables().chain(TABLES.iter().copied()).collect()
 }

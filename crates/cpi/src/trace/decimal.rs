@@ -15,7 +15,6 @@ impl Decimal {
     /// The largest number; larger values are written as this one.
     pub const MAX: Self = Self { integral: u32::MAX, fraction: Self::PARTS - 1 };
 
-    /// Parts of one.
     pub(super) const PARTS: u32 = 10_000;
 
     /// Rounds a value to the nearest ten-thousandth (halves away from zero) and then splits it, so 1.99996 becomes 2

@@ -193,7 +193,6 @@ fn write_thread(records: &mut Vec<u8>, data: &CpiData, thread: &Counts, minor: u
     record.end(data.processors.len())
 }
 
-/// The kinds of data measured on processors.
 fn kinds(data: &CpiData) -> Kinds {
     Kinds { raw: !data.processors.is_empty(), scaled: data.is_scaled, thread: false }
 }

@@ -52,9 +52,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The bit of raw data.
     pub(super) const RAW: u32 = 1;
-    /// The bit of scaled data.
     pub(super) const SCALED: u32 = 2;
     /// The bit of the thread's data.
     pub(super) const THREAD: u32 = 4;

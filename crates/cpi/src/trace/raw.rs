@@ -9,7 +9,6 @@ pub(super) const MAGIC: [u8; 4] = *b"NRM2";
 pub(super) const BYTE_ORDER: u32 = 0x0403_0201;
 /// A line feed, which a transfer in text mode would change.
 pub(super) const GUARD: u8 = 0x0A;
-/// Bytes of a section's header.
 pub(super) const SECTION_HEADER_BYTES: usize = 512;
 /// Offset of the number of data bytes in a section's header.
 pub(super) const DATA_BYTES_OFFSET: u64 = 16;
@@ -20,22 +19,17 @@ pub(super) const LINUX_64: u32 = 0x64;
 
 /// Major code of CPI hooks.
 pub(super) const MAJOR: u16 = 0xC0;
-/// Bytes of a record's header.
 pub(super) const RECORD_HEADER_BYTES: usize = 16;
 /// Maximum size of a record, limited by its length field.
 pub(super) const MAX_RECORD_BYTES: usize = 0xFFFC;
 /// The bits of the record's type in [`RecordHeader::type_and_bytes`].
 pub(super) const TYPE_BITS: u16 = 0b11;
-/// A record of integers.
 pub(super) const INTEGERS: u16 = 0;
 /// A record that has no time stamp if [`SectionHeader::is_type_1_without_time`] is set.
 pub(super) const MAYBE_WITHOUT_TIME: u16 = 1;
-/// A record of integers and strings.
 pub(super) const INTEGERS_AND_STRINGS: u16 = 2;
-/// Maximum size of a label in bytes.
 pub(super) const MAX_LABEL_BYTES: usize = 2048;
 
-/// Header of a section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct SectionHeader {
@@ -51,7 +45,6 @@ pub(super) struct SectionHeader {
     /// Bytes of the records that follow.
     pub(super) data_bytes: U32,
     pub(super) unused: U32,
-    /// The processor of all records in the section.
     pub(super) processor: U32,
     /// Not 0 if records of type 1 have no time stamp.
     pub(super) is_type_1_without_time: U32,
@@ -64,7 +57,6 @@ pub(super) struct SectionHeader {
     pub(super) metrics: U32,
     /// Not 0 if records were lost.
     pub(super) is_overflow: U32,
-    /// Number of processors with sections.
     pub(super) processors: U32,
     pub(super) unknown: U32,
     /// The operating system, such as [`LINUX_64`].
@@ -100,17 +92,14 @@ impl SectionHeader {
     }
 }
 
-/// Header of a record.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct RecordHeader {
     /// Bits 0 and 1: the type. With these bits cleared: the size of the record including this header.
     pub(super) type_and_bytes: U16,
-    /// Major code.
     pub(super) major: U16,
     /// Minor code: the kind of hook in the top four bits, the caller's in the low byte.
     pub(super) minor: U32,
-    /// Time stamp of the record.
     pub(super) time_stamp: U64,
 }
 

@@ -47,7 +47,6 @@ pub struct TraceReader<R> {
     record: Vec<u8>,
 }
 
-/// The unread part of a section.
 #[derive(Debug, Default)]
 struct Section {
     processor: u32,
@@ -157,7 +156,6 @@ impl<R: Read> TraceReader<R> {
         Problem::new(offset, what)
     }
 
-    /// Skips the rest of a section.
     fn skip_section(&mut self, record: &mut [u8]) -> Result<(), Problem> {
         while self.section.left > 0 {
             let count = record.len().min(self.section.left as usize);
@@ -166,7 +164,6 @@ impl<R: Read> TraceReader<R> {
         Ok(())
     }
 
-    /// Reads the section's next record.
     fn next_record(&mut self, record: &mut [u8]) -> Result<Hook, Problem> {
         let offset = self.offset;
         let left = self.section.left;

@@ -26,9 +26,9 @@ fn files_truncated_at_every_byte_are_errors() {
 fn every_flipped_bit_is_handled() {
     for version in [1, 2, 3] {
         let Image { mut bytes, labels, indoms, .. } = File::shop(version).image();
-        // In this range versions 2 and 3 are the same.
-        let same = if version == 3 { indoms..labels } else { 0..0 };
-        for bit in (0..8 * bytes.len()).filter(|bit| !same.contains(&(bit / 8))) {
+        // Versions 2 and 3 have the same bytes in this range: test it once.
+        let tested_before = if version == 3 { indoms..labels } else { 0..0 };
+        for bit in (0..8 * bytes.len()).filter(|bit| !tested_before.contains(&(bit / 8))) {
             bytes[bit / 8] ^= 1 << (bit % 8);
             checks::mmv(&bytes);
             bytes[bit / 8] ^= 1 << (bit % 8);
@@ -36,8 +36,8 @@ fn every_flipped_bit_is_handled() {
     }
 }
 
-/// Breaks one field of a file.
-type Break = fn(&mut Image);
+/// Damages one field of a file.
+type Damage = fn(&mut Image);
 
 fn set_u32(bytes: &mut [u8], at: usize, number: u32) {
     bytes[at..at + 4].copy_from_slice(&number.to_ne_bytes());
@@ -47,8 +47,8 @@ fn set_u64(bytes: &mut [u8], at: usize, number: u64) {
     bytes[at..at + 8].copy_from_slice(&number.to_ne_bytes());
 }
 
-/// One broken field each, of a file of version 2 with all sections but labels.
-const BROKEN: &[(&str, &str, Break)] = &[
+/// The damaged field, a part of the message, and the damage to a file of version 2 with all sections but labels.
+const BROKEN: &[(&str, &str, Damage)] = &[
     ("magic", "0: magic: found MMW\\x00, expected MMV\\x00", |image| image.bytes[2] = b'W'),
     ("version 0", "4: version: found 0, expected 1, 2 or 3", |image| set_u32(&mut image.bytes, 4, 0)),
     ("version 4", "4: version: found 4, expected 1, 2 or 3", |image| set_u32(&mut image.bytes, 4, 4)),
@@ -71,7 +71,7 @@ const BROKEN: &[(&str, &str, Break)] = &[
     ("kind of section", "40: kind of a section: found 9, expected 1 to 6", |image| {
         set_u32(&mut image.bytes, 40, 9);
     }),
-    ("section twice", "72: kind of a section: found 2, expected each kind once", |image| {
+    ("section twice", "72: kind of a section: found 2, expected each kind at most once", |image| {
         set_u32(&mut image.bytes, 72, 2);
     }),
     ("negative count", "44: number of entries: found -1, expected 0 to 1024", |image| {
@@ -100,13 +100,9 @@ const BROKEN: &[(&str, &str, Break)] = &[
     ("no values", "40: section of values: found none, expected one section", |image| {
         set_u32(&mut image.bytes, 88, 6);
     }),
-    (
-        "serial twice",
-        "152: serial of an instance domain: found 61, expected a different one for each",
-        |image| {
-            set_u32(&mut image.bytes, image.indoms + 32, 61);
-        },
-    ),
+    ("serial twice", "152: serial of an instance domain: found 61, expected a unique serial", |image| {
+        set_u32(&mut image.bytes, image.indoms + 32, 61);
+    }),
     ("instances of a domain", "124: number of instances: found 3, expected at most 2", |image| {
         set_u32(&mut image.bytes, image.indoms + 4, 3);
     }),
@@ -140,7 +136,7 @@ const BROKEN: &[(&str, &str, Break)] = &[
     }),
     (
         "unterminated name",
-        "name of a metric: found 256 bytes without a 0, expected a text that ends with 0",
+        "name of a metric: found 256 bytes without NUL, expected a NUL-terminated string",
         |image| {
             let at = u64::from_ne_bytes(
                 image.bytes[image.metrics..image.metrics + 8].try_into().expect("8 bytes"),
@@ -181,15 +177,15 @@ const BROKEN: &[(&str, &str, Break)] = &[
 ];
 
 #[test]
-fn a_broken_field_is_named_with_its_offset() {
-    for (what, expected, break_it) in BROKEN {
+fn errors_name_the_damaged_field_and_its_offset() {
+    for (field, expected, damage) in BROKEN {
         let mut file = File::shop(2);
         file.indoms.push(Indom { serial: 62_000, short: "", long: "", instances: Vec::new() });
         let mut image = file.image();
         assert!(image_providers("x", &image.bytes).is_ok());
-        break_it(&mut image);
+        damage(&mut image);
         let message = error(&image.bytes).to_string();
-        assert!(message.starts_with("offset ") && message.contains(expected), "{what}: {message}");
+        assert!(message.starts_with("offset ") && message.contains(expected), "{field}: {message}");
     }
 }
 
@@ -201,7 +197,7 @@ fn an_unterminated_name_of_version_1_is_an_error() {
     assert_eq!(
         error(&image.bytes).to_string(),
         format!(
-            "offset {at}: name of a metric: found 64 bytes without a 0, expected a text that ends with 0"
+            "offset {at}: name of a metric: found 64 bytes without NUL, expected a NUL-terminated string"
         )
     );
     assert_eq!(error(&image.bytes).field(), "name of a metric");
@@ -223,7 +219,7 @@ fn sets_that_are_too_large_are_skipped() {
     let instances: Vec<_> = (0..1_025).map(|n| (n, "i".to_owned())).collect();
     file.indoms.push(Indom { serial: 1, short: "", long: "", instances });
     file.metrics =
-        (1..=1_024).map(|n| Metric::new(&format!("m{n}"), n, I32, INSTANT, 0).of(1, &[])).collect();
+        (1..=1_024).map(|n| Metric::new(&format!("m{n}"), n, I32, INSTANT, 0).in_domain(1, &[])).collect();
     assert!(image_providers("x", &file.image().bytes).expect("read").is_empty());
     file.metrics.pop();
     assert_eq!(image_providers("x", &file.image().bytes).expect("read").len(), 1);

@@ -11,7 +11,8 @@ use crate::writer::{
 
 const MINUTES: u32 = 0x0100_4000;
 
-/// Counter type, unit, and the displayed value of an interval of ten seconds with these two raw values.
+/// Each case has a type, semantics and units; the counter type and unit; two raw values that are ten seconds apart; and the
+/// displayed value.
 #[test]
 fn metrics_become_counters_of_the_right_type() {
     use CounterType as T;
@@ -49,17 +50,17 @@ fn metrics_become_counters_of_the_right_type() {
                 collect(&mut *sets[0], at(seconds))
             };
             let (older, newer) = (rows_of(before, 100), rows_of(after, 110));
-            let what = format!("version {version}: {kind} {semantics} {units:#x}");
+            let case = format!("version {version}: {kind} {semantics} {units:#x}");
             let info = &newer.info().counters[0];
-            assert_eq!((info.counter_type, &*info.unit), (counter_type, unit), "{what}");
-            assert_eq!(formatted(&older, &newer, "", "m"), Ok(expected), "{what}");
+            assert_eq!((info.counter_type, &*info.unit), (counter_type, unit), "{case}");
+            assert_eq!(formatted(&older, &newer, "", "m"), Ok(expected), "{case}");
         }
     }
 }
 
 #[test]
 fn an_interval_in_progress_counts_up_to_now() {
-    // The tests' machine started 1,767,225,600 s after 1970.
+    // The machine of the tests was booted 1,767,225,600 s after 1970-01-01.
     let start_us = |second: i64| -(1_767_225_600 + second) * 1_000_000;
     let cases = [
         (COUNTER, MICROSECONDS, 5, 30_000_050),
@@ -95,13 +96,13 @@ fn an_interval_in_progress_counts_up_to_now() {
 }
 
 #[test]
-fn values_that_do_not_fit_are_errors_with_a_reason() {
+fn invalid_values_are_errors_with_a_reason() {
     let cases = [
-        (U64, INSTANT, COUNT, u64::MAX, "it does not fit a signed 64-bit number"),
-        (U64, COUNTER, SECONDS, 1 << 50, "it does not fit a signed 64-bit number"),
-        (DOUBLE, INSTANT, COUNT, f64::NAN.to_bits(), "it is not a finite number"),
-        (DOUBLE, INSTANT, COUNT, f64::INFINITY.to_bits(), "it is not a finite number"),
-        (FLOAT, COUNTER, COUNT, f32::NEG_INFINITY.to_bits().into(), "it is not a finite number"),
+        (U64, INSTANT, COUNT, u64::MAX, "the value does not fit in a signed 64-bit integer"),
+        (U64, COUNTER, SECONDS, 1 << 50, "the value does not fit in a signed 64-bit integer"),
+        (DOUBLE, INSTANT, COUNT, f64::NAN.to_bits(), "the value is not a finite number"),
+        (DOUBLE, INSTANT, COUNT, f64::INFINITY.to_bits(), "the value is not a finite number"),
+        (FLOAT, COUNTER, COUNT, f32::NEG_INFINITY.to_bits().into(), "the value is not a finite number"),
     ];
     for (kind, semantics, units, bits, reason) in cases {
         let mut file = File::new(1);

@@ -4,7 +4,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
 use tachograph_perflib::{FREQUENCY, Failure, Provider, Rows, Timestamps};
 
-/// A moment, in seconds since the start of the machine at 2026-01-01 00:00:00 UTC.
+/// The timestamps at this number of seconds after boot, on a machine that was booted at 2026-01-01 00:00:00 UTC.
 pub(crate) fn at(seconds: i64) -> Timestamps {
     let ticks = seconds * FREQUENCY;
     let time = FileTime(134_116_992_000_000_000 + ticks);
@@ -32,7 +32,7 @@ pub(crate) fn raw(rows: &Rows, instance: &str, counter: &str) -> RawValue {
     rows.values(row)[column.unwrap_or_else(|| panic!("no counter {counter}"))]
 }
 
-/// The displayed value of a counter for two samples.
+/// The value of a counter that is displayed for two samples.
 pub(crate) fn formatted(older: &Rows, newer: &Rows, instance: &str, counter: &str) -> Result<f64, Status> {
     let info = newer.info().counters.iter().find(|info| &*info.name == counter).expect("a counter");
     let calculator = Calculator::new(info.counter_type, FREQUENCY);

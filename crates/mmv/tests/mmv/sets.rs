@@ -109,8 +109,8 @@ fn each_domain_is_a_set_even_without_instances() {
     let instances = vec![(1, String::new()), (2, "a\u{1b}[2J".to_owned())];
     file.indoms.push(Indom { serial: 9, short: "", long: "", instances });
     file.indoms.push(Indom { serial: 10, short: "", long: "", instances: Vec::new() });
-    file.metrics.push(Metric::new("nine", 20, U64, DISCRETE, 0).of(9, &[1, 2]));
-    file.metrics.push(Metric::new("ten", 21, U64, DISCRETE, 0).of(10, &[]));
+    file.metrics.push(Metric::new("nine", 20, U64, DISCRETE, 0).in_domain(9, &[1, 2]));
+    file.metrics.push(Metric::new("ten", 21, U64, DISCRETE, 0).in_domain(10, &[]));
     let mut sets = image_providers("shop", &file.image().bytes).expect("read");
     let rows = collect(set(&mut sets, "mmv shop 9"), at(1));
     assert_eq!(names(&rows), ["1", "a\u{fffd}[2J"]);

@@ -36,8 +36,8 @@ impl Folder {
     }
 
     fn problems(&self) -> Vec<String> {
-        let own = format!("{}/", self.0.path().display());
-        self.find().problems.iter().map(|problem| problem.to_string().replace(&own, "")).collect()
+        let prefix = format!("{}/", self.0.path().display());
+        self.find().problems.iter().map(|problem| problem.to_string().replace(&prefix, "")).collect()
     }
 }
 
@@ -184,7 +184,7 @@ fn damage_between_collections_is_an_error_with_its_offset() {
     fs::rename(folder.path("shop"), folder.path("real")).expect("renamed");
     symlink(folder.path("real"), folder.path("shop")).expect("linked");
     let failure = try_collect(products, at(6)).expect_err("a link");
-    assert!(failure.reason.ends_with("a link, not a regular file"), "{failure}");
+    assert!(failure.reason.ends_with("a symbolic link, not a regular file"), "{failure}");
 }
 
 fn sleeper() -> (Child, i32) {
@@ -206,8 +206,8 @@ fn a_set_has_no_instances_after_its_process_ended() {
     child.kill().expect("killed");
     child.wait().expect("ended");
     assert_eq!(names(&collect(products, at(2))), [""; 0]);
-    let again = folder.find();
-    assert!(again.providers.is_empty() && again.problems.is_empty(), "{:?}", again.problems);
+    let reread = folder.find();
+    assert!(reread.providers.is_empty() && reread.problems.is_empty(), "{:?}", reread.problems);
 
     // Without the flag PROCESS.
     file.flags = 0;
@@ -233,7 +233,7 @@ fn files_that_are_not_mmv_files_are_reported() {
     assert_eq!(
         folder.problems(),
         [
-            "link: a link, not a regular file",
+            "link: a symbolic link, not a regular file",
             "pipe: a pipe, not a regular file",
             "empty: 0 bytes, fewer than the header of an MMV file",
             "text: offset 0: magic: found not , expected MMV\\x00",
@@ -325,7 +325,7 @@ fn large_files_share_a_memory_budget() {
     let mut file = File::new(1);
     file.metrics.push(Metric::new("m", 1, U64, COUNTER, COUNT));
     let mut image = file.image();
-    // The maximum of values, all for the same cell.
+    // As many values as a file can have, all of the same cell.
     let values = (8 << 20) / 32 - 100;
     let record = image.bytes[image.values..image.values + 32].to_vec();
     let start = image.bytes.len() as u64;
@@ -367,16 +367,16 @@ fn all_values_of_a_sample_are_of_one_generation() {
     fs::write(folder.path("shop"), &first).expect("written");
     let mut found = folder.find();
     let is_done = AtomicBool::new(false);
-    let (mut good, mut torn) = (0, 0);
+    let (mut complete, mut torn) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let file = fs::OpenOptions::new().write(true).open(folder.path("shop")).expect("opened");
             for generation in 2..=GENERATIONS {
                 let bytes = shop(generation);
                 file.write_all_at(&bytes[..24], 0).expect("written");
-                for part in (24..bytes.len()).step_by(200) {
-                    let end = bytes.len().min(part + 200);
-                    file.write_all_at(&bytes[part..end], part as u64).expect("written");
+                for start in (24..bytes.len()).step_by(200) {
+                    let end = bytes.len().min(start + 200);
+                    file.write_all_at(&bytes[start..end], start as u64).expect("written");
                 }
                 file.write_all_at(&generation.to_ne_bytes(), 16).expect("written");
             }
@@ -398,7 +398,7 @@ fn all_values_of_a_sample_are_of_one_generation() {
                         "each generation has its own identities"
                     );
                     last = (values[0], identity);
-                    good += 1;
+                    complete += 1;
                 }
                 Err(failure) => {
                     assert!(failure.reason.contains("the file is being written"), "{failure}");
@@ -412,15 +412,15 @@ fn all_values_of_a_sample_are_of_one_generation() {
         }
         assert_eq!(last.0, GENERATIONS as i64, "the last generation is read");
     });
-    assert!(good > 0, "{good} good, {torn} torn");
+    assert!(complete > 0, "{complete} complete, {torn} torn");
 }
 
 /// A program writes random bytes into the file while it is read.
 #[test]
-fn a_hostile_writer_does_no_harm() {
+fn random_changes_of_a_file_are_handled() {
     let folder = Folder::new();
-    let whole = File::shop(3).image().bytes;
-    fs::write(folder.path("shop"), &whole).expect("written");
+    let original = File::shop(3).image().bytes;
+    fs::write(folder.path("shop"), &original).expect("written");
     let mut found = folder.find();
     let file = fs::OpenOptions::new().write(true).open(folder.path("shop")).expect("opened");
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
@@ -430,21 +430,21 @@ fn a_hostile_writer_does_no_harm() {
         state ^= state << 17;
         state
     };
-    let (mut good, mut bad) = (0, 0);
+    let (mut rows_read, mut failures) = (0, 0);
     for moment in 1..20_000 {
-        let offset = random() % whole.len() as u64;
+        let offset = random() % original.len() as u64;
         match random() % 8 {
-            0 => file.write_all_at(&whole, 0).expect("written"),
+            0 => file.write_all_at(&original, 0).expect("written"),
             1 => file.set_len(offset).expect("cut"),
             2 => file.write_all_at(&random().to_ne_bytes(), 8 * (offset / 8)).expect("written"),
             _ => file.write_all_at(&[random() as u8], offset % 1_000).expect("written"),
         }
         for provider in &mut found.providers {
             match try_collect(&mut **provider, at(moment)) {
-                Ok(rows) => good += rows.instances().len(),
-                Err(failure) => bad += usize::from(!failure.reason.is_empty()),
+                Ok(rows) => rows_read += rows.instances().len(),
+                Err(failure) => failures += usize::from(!failure.reason.is_empty()),
             }
         }
     }
-    assert!(good > 100 && bad > 100, "{good} good, {bad} bad");
+    assert!(rows_read > 100 && failures > 100, "{rows_read} rows, {failures} failures");
 }

@@ -46,7 +46,7 @@ pub(crate) struct Metric {
     pub(crate) indom: u32,
     pub(crate) short: &'static str,
     pub(crate) long: &'static str,
-    /// One per instance, with its extra field.
+    /// A value for each instance, and the second number of its record.
     pub(crate) values: Vec<(u64, i64)>,
 }
 
@@ -85,7 +85,7 @@ impl Metric {
         self
     }
 
-    pub(crate) fn of(mut self, indom: u32, values: &[u64]) -> Self {
+    pub(crate) fn in_domain(mut self, indom: u32, values: &[u64]) -> Self {
         self.indom = indom;
         self.values = values.iter().map(|&bits| (bits, 0)).collect();
         self
@@ -117,10 +117,10 @@ impl File {
         file.indoms.push(Indom { serial: 61, short: "Products", long: "What the shop\nsells", instances });
         file.metrics = vec![
             Metric::new("products.count", 7, U64, COUNTER, COUNT)
-                .of(61, &[10, 20])
+                .in_domain(61, &[10, 20])
                 .help("Sold", "Since\nthe start."),
             Metric::new("products.time", 8, U64, COUNTER, MICROSECONDS)
-                .of(61, &[1_000, 2_000])
+                .in_domain(61, &[1_000, 2_000])
                 .help("Time.", ""),
             Metric::new("open", 1, I32, DISCRETE, 0).value(1),
             Metric::new("stock", 2, U64, INSTANT, BYTES).value(4_096).help("", "Bytes in store"),
@@ -134,16 +134,16 @@ impl File {
     }
 
     pub(crate) fn image(&self) -> Image {
-        let is_one = self.version == 1;
-        let (instance_bytes, metric_bytes) = if is_one { (80, 104) } else { (24, 48) };
+        let is_version_1 = self.version == 1;
+        let (instance_bytes, metric_bytes) = if is_version_1 { (80, 104) } else { (24, 48) };
         let count = |f: &dyn Fn(&Metric) -> usize| self.metrics.iter().map(f).sum::<usize>();
         let instance_count: usize = self.indoms.iter().map(|indom| indom.instances.len()).sum();
         let value_count = count(&|metric| metric.values.len());
         let counts = [self.indoms.len(), instance_count, self.metrics.len(), value_count];
         let sizes = [32, instance_bytes, metric_bytes, 32];
-        let kinds = 5 + usize::from(!self.labels.is_empty());
+        let section_count = 5 + usize::from(!self.labels.is_empty());
         let mut offsets = [0; 5];
-        offsets[0] = 40 + 16 * kinds;
+        offsets[0] = 40 + 16 * section_count;
         for kind in 0..4 {
             offsets[kind + 1] = offsets[kind] + counts[kind] * sizes[kind];
         }
@@ -166,12 +166,16 @@ impl File {
                 put(&mut body, ((indoms + 32 * index) as u64).to_ne_bytes());
                 put(&mut body, 0_u32.to_ne_bytes());
                 put(&mut body, internal.to_ne_bytes());
-                if is_one { put(&mut body, slot::<64>(name)) } else { put(&mut body, texts.add(name)) }
+                if is_version_1 {
+                    put(&mut body, padded::<64>(name))
+                } else {
+                    put(&mut body, texts.add(name))
+                }
             }
         }
         for metric in &self.metrics {
-            if is_one {
-                put(&mut body, slot::<64>(&metric.name))
+            if is_version_1 {
+                put(&mut body, padded::<64>(&metric.name))
             } else {
                 put(&mut body, texts.add(&metric.name))
             }
@@ -204,20 +208,21 @@ impl File {
             put(&mut body, 4_u32.to_ne_bytes());
             put(&mut body, 2_u32.to_ne_bytes());
             put(&mut body, (-1_i32).to_ne_bytes());
-            put(&mut body, slot::<244>(label));
+            put(&mut body, padded::<244>(label));
         }
 
         let mut bytes = b"MMV\0".to_vec();
         put(&mut bytes, self.version.to_ne_bytes());
         put(&mut bytes, self.generations[0].to_ne_bytes());
         put(&mut bytes, self.generations[1].to_ne_bytes());
-        put(&mut bytes, (kinds as i32).to_ne_bytes());
+        put(&mut bytes, (section_count as i32).to_ne_bytes());
         put(&mut bytes, self.flags.to_ne_bytes());
         put(&mut bytes, self.process.to_ne_bytes());
         put(&mut bytes, 321_i32.to_ne_bytes());
         let string_count = texts.bytes.len() / 256;
         let counts = counts.into_iter().chain([string_count, self.labels.len()]);
-        for (kind, (count, offset)) in counts.zip(offsets.into_iter().chain([labels])).enumerate().take(kinds)
+        for (kind, (count, offset)) in
+            counts.zip(offsets.into_iter().chain([labels])).enumerate().take(section_count)
         {
             put(&mut bytes, (kind as u32 + 1).to_ne_bytes());
             put(&mut bytes, (count as i32).to_ne_bytes());
@@ -235,22 +240,22 @@ struct Strings {
 }
 
 impl Strings {
-    /// The offset of a text; 0 if empty. The first string of a file is empty.
+    /// Adds a string, and returns its offset. The first string must be empty; for further empty strings, the offset is 0.
     fn add(&mut self, text: &str) -> [u8; 8] {
         if text.is_empty() && !self.bytes.is_empty() {
             return [0; 8];
         }
         let offset = self.start + self.bytes.len();
-        self.bytes.extend_from_slice(&slot::<256>(text));
+        self.bytes.extend_from_slice(&padded::<256>(text));
         (offset as u64).to_ne_bytes()
     }
 }
 
-fn slot<const N: usize>(text: &str) -> [u8; N] {
+fn padded<const N: usize>(text: &str) -> [u8; N] {
     assert!(text.len() < N, "{text}");
-    let mut slot = [0; N];
-    slot[..text.len()].copy_from_slice(text.as_bytes());
-    slot
+    let mut field = [0; N];
+    field[..text.len()].copy_from_slice(text.as_bytes());
+    field
 }
 
 fn put<const N: usize>(bytes: &mut Vec<u8>, part: [u8; N]) {

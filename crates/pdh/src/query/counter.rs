@@ -46,7 +46,6 @@ pub struct CounterInfo {
     pub explain_text: String,
 }
 
-/// A counter of a query.
 pub(super) struct QueryCounter {
     id: CounterId,
     found: FoundCounter,
@@ -60,7 +59,6 @@ pub(super) struct QueryCounter {
     status: PdhStatus,
 }
 
-/// The values of one instance.
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) instance: Arc<Instance>,
@@ -118,7 +116,6 @@ impl QueryCounter {
         }
     }
 
-    /// The status of the last collection.
     pub(super) fn status(&self) -> PdhStatus {
         let good = self.rows.iter().find(|row| !row.newer.status.is_error());
         good.or(self.rows.first()).map_or(self.status, |row| row.newer.status)
@@ -151,7 +148,6 @@ impl QueryCounter {
         self.status = PdhStatus::ITEM_NOT_VALIDATED;
     }
 
-    /// Adds the values of a sample.
     pub(super) fn push(&mut self, sample: &Sample, change: Change<'_>) {
         self.indexes.follow(&self.found.pattern, sample, change);
         if self.indexes.values().is_empty() {

@@ -25,7 +25,6 @@ struct Shape {
     is_present: bool,
 }
 
-/// A column of a group.
 #[derive(Clone, Copy)]
 struct Column {
     group: usize,
@@ -103,7 +102,6 @@ fn key_of(machine: &str, set: &str, counter: &str, has_instances: bool) -> Strin
     format!("{machine}\0{set}\0{counter}\0{kind}")
 }
 
-/// The indexes of one counter's values.
 pub(super) struct ValueIndexes {
     key: String,
     has_wildcard: bool,
@@ -114,7 +112,6 @@ pub(super) struct ValueIndexes {
     values: Vec<ValueIndex>,
 }
 
-/// The index of a value in a sample.
 #[derive(Clone, Copy)]
 pub(super) struct ValueIndex {
     column: Column,
@@ -129,7 +126,6 @@ impl ValueIndexes {
         Self { key, has_wildcard, is_of_logs, columns: Vec::new(), values: Vec::new() }
     }
 
-    /// Updates the indexes after a layout change.
     pub(super) fn follow(&mut self, pattern: &PathPattern, sample: &Sample, change: Change<'_>) {
         match change {
             Change::None => return,

@@ -216,7 +216,6 @@ impl BlockError {
         self.rule.code()
     }
 
-    /// The error for a field whose number violates a rule.
     pub(crate) fn number(rule: Rule, offset: usize, found: impl Into<i64>, expected: Expected) -> Self {
         Self { rule, offset, found: Found::Number(found.into()), expected }
     }

@@ -13,7 +13,6 @@ pub(crate) struct Section<'a> {
 
 /// The rules for the size field of a structure.
 pub(crate) struct SizeRules {
-    /// Offset of the size field in the structure.
     pub(crate) field: usize,
     /// The rule for the minimum size, and this size.
     pub(crate) min: (Rule, usize),

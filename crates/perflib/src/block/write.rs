@@ -141,7 +141,6 @@ impl<'v> BlockWriter<'v> {
         self.put(header.as_bytes())
     }
 
-    /// Finishes a result.
     fn finish_result(&mut self) -> Result<(), WriteError> {
         let bytes = to_u32(self.out.len() - self.finished_bytes)?;
         self.results = self.results.checked_add(1).ok_or(WriteError::TooLarge)?;

@@ -118,7 +118,6 @@ impl Reader<'_> {
         self.error(self.at(node), label(node), format!("no {name}"), format!("the attribute {name}"));
     }
 
-    /// Reports unknown attributes.
     pub(super) fn check_attributes(&mut self, node: Node<'_, '_>, known: &[&str]) {
         for attribute in node.attributes() {
             let is_known = match attribute.namespace() {

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 /// Manifests that root has registered on this machine.
 const SYSTEM_DIR: &str = "/etc/tachograph/manifests";
-/// Manifests of installed packages.
 const PACKAGE_DIR: &str = "/usr/share/tachograph/manifests";
 
 /// The folders of registered manifests.

@@ -95,7 +95,6 @@ impl<K: Eq + Hash> Unique<K> {
     }
 }
 
-/// The kind of element that has a symbol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SymbolOwner {
     Provider,

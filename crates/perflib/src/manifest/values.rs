@@ -12,12 +12,10 @@ use crate::registration::Attributes;
 
 pub(super) type Value<T> = Result<T, String>;
 
-/// A string that is not empty.
 pub(super) fn non_empty(text: &str) -> Value<Arc<str>> {
     if text.is_empty() { Err("a string that is not empty".into()) } else { Ok(text.into()) }
 }
 
-/// The name of a provider, set or counter.
 pub(super) fn name(text: &str) -> Value<Arc<str>> {
     if text.is_empty() || text.encode_utf16().count() > MAX_NAME_UNITS {
         return Err(format!("1 to {MAX_NAME_UNITS} characters"));
@@ -56,7 +54,6 @@ pub(super) fn integer(text: &str) -> Value<u32> {
     parsed.ok_or_else(|| "a number from 0 to 4294967295, in decimal or as 0x with 1 to 8 digits".into())
 }
 
-/// The id of a counter.
 pub(super) fn counter_id(text: &str) -> Value<u32> {
     match integer(text)? {
         WILDCARD_ID => Err("another number: this one selects all counters".into()),
@@ -80,7 +77,6 @@ pub(super) fn symbol(text: &str) -> Value<Option<Arc<str>>> {
     Ok(Some(text.into()))
 }
 
-/// A C identifier.
 pub(super) fn required_symbol(text: &str) -> Value<Arc<str>> {
     symbol(text)?.ok_or_else(|| "a C identifier".into())
 }

@@ -19,10 +19,8 @@ use tachograph_counters::{Formula, RawValue, Size, Status};
 use super::source::Source;
 use crate::registration::{Aggregate, CounterInfo, CounterSetInfo};
 
-/// The aggregate functions of a set's counters.
 #[derive(Debug)]
 pub(super) struct Functions {
-    /// In the order of registration.
     by_position: Vec<Function>,
 }
 
@@ -47,7 +45,6 @@ pub(super) struct Accumulator {
     multi_count: u32,
     /// The timestamp, if the second number is not a base.
     timestamp: Option<i64>,
-    /// Whether any value is 64 bits wide.
     is_wide: bool,
     /// The status of a value that could not be read.
     error: Option<Status>,

@@ -32,7 +32,6 @@ struct State {
     open_files: HashSet<(u64, u64)>,
 }
 
-/// A watched folder.
 #[derive(Debug, Default)]
 struct WatchedFolder {
     path: PathBuf,
@@ -46,7 +45,6 @@ struct WatchedFolder {
     error: Option<Arc<str>>,
 }
 
-/// The state of a file name in a folder.
 #[derive(Debug)]
 enum FileState {
     Member(Arc<Member>),
@@ -57,7 +55,6 @@ enum FileState {
     Duplicate,
     /// A file of another user that cannot be read for lack of permission.
     Hidden,
-    /// Invalid, with the reason.
     Rejected(Arc<str>),
 }
 
@@ -235,7 +232,7 @@ impl WatchedFolder {
     /// The folder and its version; `None` if the folder does not exist.
     fn current(&mut self) -> io::Result<Option<(Arc<Folder>, u64)>> {
         if let Some(folder) = &self.folder {
-            let version = folder.version();
+            let version = folder.change_token();
             if version != 0 {
                 return Ok(Some((Arc::clone(folder), version)));
             }
@@ -245,7 +242,7 @@ impl WatchedFolder {
             Ok(folder) => {
                 let folder = Arc::new(folder);
                 // Read the version before the files are listed, so that later changes are detected.
-                let version = folder.version();
+                let version = folder.change_token();
                 self.folder = Some(Arc::clone(&folder));
                 Ok(Some((folder, version)))
             }

@@ -35,7 +35,6 @@ const MAX_RECONNECTS: u8 = 3;
 /// before its locks, so it still seems to be alive for a moment.
 const MAX_EXIT_TIME: Duration = Duration::from_millis(50);
 
-/// The connection to a provider.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
     wire: Option<Wire>,

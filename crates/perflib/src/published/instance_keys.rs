@@ -34,7 +34,6 @@ struct Known {
 }
 
 impl InstanceKeys {
-    /// Starts a traversal.
     pub(super) fn begin(&mut self) {
         self.now.clear();
         self.has_changed = false;

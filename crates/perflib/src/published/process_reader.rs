@@ -21,7 +21,6 @@ pub const MAX_VALUES: usize = 4_000_000;
 /// Maximum number of attempts to read a history that changes at the same time.
 const MAX_HISTORY_READS: usize = 16;
 
-/// Reads the instances of one process that publishes the set.
 #[derive(Debug)]
 pub(super) struct ProcessReader {
     pub(super) member: Arc<Member>,
@@ -228,7 +227,6 @@ impl ProcessReader {
     }
 }
 
-/// The current number of instances of a process.
 pub(super) fn count_instances(member: &Member) -> usize {
     let mut count = 0;
     let counted = member.reader().read(|instance: &Instance<'_>| {

@@ -12,7 +12,6 @@ use super::total_row::TotalRow;
 use crate::registration::CounterSetInfo;
 use crate::{CollectionId, ErrorCode, Failure, Provider, Rows};
 
-/// The provider of a published set.
 #[derive(Debug)]
 pub(super) struct PublishedSet {
     info: Arc<CounterSetInfo>,
@@ -30,7 +29,6 @@ impl PublishedSet {
         Self { info, catalog, group, generation: 0, processes: Vec::new(), total }
     }
 
-    /// Updates the list of processes from the group.
     fn update_processes(&mut self) {
         let generation = self.group.generation();
         if generation == self.generation {
@@ -63,7 +61,6 @@ impl PublishedSet {
         }
     }
 
-    /// Reads all processes and adds their rows.
     fn read(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let requested = RequestedRows::new(self.info.instance_type, rows);
         self.total.begin(rows.positions());
@@ -105,7 +102,6 @@ impl Provider for PublishedSet {
         &self.info
     }
 
-    /// Sends requests to all processes with a control callback.
     fn request(&mut self, rows: &Rows, collection: CollectionId) {
         self.catalog.scan(collection);
         self.update_processes();

@@ -47,7 +47,6 @@ impl Stamps {
 /// Where the parts of one counter's raw value are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
-    /// The cell with the value.
     pub(super) cell: CellLocation,
     /// The bits of the cell that belong to the value.
     pub(super) mask: u64,
@@ -192,7 +191,6 @@ impl Source {
         self.needs_two_samples && matches!(self.second, SecondLocation::OtherCell { .. })
     }
 
-    /// The current raw value.
     pub(super) fn read(&self, instance: &Instance<'_>, stamps: &Stamps) -> RawValue {
         let Some(reading) = instance.value_at(&self.cell) else { return self.missing() };
         let second = match (self.stamp_index(), self.second) {

@@ -23,7 +23,6 @@ pub(super) struct Added {
     pub(super) has_wildcard: bool,
     /// Whether this comes from a path, whose instance name can end in `#n`.
     is_path: bool,
-    /// The counters in the result.
     pub(super) ids: Arc<[u32]>,
 }
 

@@ -58,7 +58,6 @@ impl QueriedSet {
         }
     }
 
-    /// The ids of the selected counters.
     pub(super) fn selected_ids(&self) -> Vec<u32> {
         let positions = self.rows.positions().iter();
         positions.map(|&position| self.rows.info().counters[position].id).collect()

@@ -10,7 +10,6 @@ use crate::registration::CounterSetInfo;
 use crate::{ErrorCode, Guid, Provider};
 
 impl Registry {
-    /// Registers a published set.
     pub(crate) fn register_published(
         &mut self,
         set: Box<dyn Provider>,

@@ -1,4 +1,4 @@
-//! The fields of the struct, which are its counters.
+//! Parses the fields of the struct, which are its counters.
 
 use proc_macro2::{Ident, Span};
 use syn::spanned::Spanned;
@@ -11,7 +11,7 @@ use super::{Counter, OwnBase, Spans};
 use crate::attributes::{Entries, Errors, Value, documentation};
 use crate::types::{self, has_number, word};
 
-/// The keys of `#[counter(...)]`, in addition to the text attributes.
+/// The keys of `#[counter(...)]`, in addition to those of [`COUNTER_ATTRIBUTES`].
 const COUNTER_KEYS: [&str; 11] = [
     "name",
     "id",
@@ -27,9 +27,9 @@ const COUNTER_KEYS: [&str; 11] = [
 ];
 
 /// The default number of stripes.
-const STRIPES: u32 = 16;
+const DEFAULT_STRIPES: u32 = 16;
 
-/// The type of a field.
+/// The Rust type of a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Counter,
@@ -52,7 +52,7 @@ impl Kind {
         ("Ratio", Self::Ratio),
     ];
 
-    fn of(field_type: &SynType) -> Option<Self> {
+    fn from_type(field_type: &SynType) -> Option<Self> {
         let SynType::Path(path) = field_type else { return None };
         let last = path.path.segments.last().filter(|last| last.arguments.is_empty())?;
         Self::ALL.iter().find(|(name, _)| last.ident == name).map(|(_, kind)| *kind)
@@ -66,7 +66,7 @@ impl Kind {
         format!("{} {}", if self == Self::Average { "an" } else { "a" }, self.name())
     }
 
-    /// How the value is stored.
+    /// The cell that stores the value.
     const fn cell(self) -> CellKind {
         match self {
             Self::Counter | Self::Striped | Self::Gauge => CellKind::Plain,
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// Whether the field stores its base.
+    /// Whether the field stores the value of its base too.
     const fn stores_base(self) -> bool {
         matches!(self, Self::Timer | Self::Average | Self::Fraction | Self::Ratio)
     }
@@ -95,28 +95,28 @@ impl Kind {
     /// Why a field of this type cannot have a counter type; `None` if it can.
     fn type_error(self, counter_type: CounterType) -> Option<String> {
         let name = word(counter_type);
-        let grows = counter_type.needs_two_samples();
+        let needs_total = counter_type.needs_two_samples();
         match self {
             _ if !has_number(counter_type) => {
-                Some(format!("a counter of type {name} has no number and cannot be published"))
+                Some(format!("a counter of type {name} has no numeric value, so it cannot be published"))
             }
             Self::Counter | Self::Striped => None,
-            Self::Gauge if grows => Some(format!(
-                "a Gauge goes up and down, but type {name} is for numbers that grow: use a Counter"
-            )),
+            Self::Gauge if needs_total => {
+                Some(format!("a Gauge can decrease, but type {name} is for running totals: use a Counter"))
+            }
             Self::Gauge => None,
             _ if counter_type == self.default_type() => None,
             _ => Some(format!(
                 "{} always has the type {}: for type {name} use a {}",
                 self.with_article(),
                 word(self.default_type()),
-                if grows { "Counter" } else { "Gauge" }
+                if needs_total { "Counter" } else { "Gauge" }
             )),
         }
     }
 }
 
-/// Reads the counters of all valid fields, with their ids.
+/// Parses all fields. Returns the valid ones, with the ids of their bases.
 pub(super) fn read(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
     let mut counters: Vec<Counter> = Vec::new();
     for (index, field) in fields.named.iter().enumerate() {
@@ -128,17 +128,17 @@ pub(super) fn read(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
     counters
 }
 
-/// Assigns ids after the last counter to the bases without one.
+/// Assigns ids to the bases for which none is specified, starting after the largest id.
 fn assign_base_ids(counters: &mut [Counter]) {
     let ids = counters.iter().flat_map(|counter| {
         let base = counter.own_base.as_ref().and_then(|base| base.id);
         [counter.info.id, base.unwrap_or(0)]
     });
-    let mut last = ids.max().unwrap_or(0);
+    let mut last_id = ids.max().unwrap_or(0);
     for base in counters.iter_mut().filter_map(|counter| counter.own_base.as_mut()) {
         if base.id.is_none() {
-            last = last.saturating_add(1);
-            base.id = Some(last);
+            last_id = last_id.saturating_add(1);
+            base.id = Some(last_id);
         }
     }
 }
@@ -146,8 +146,8 @@ fn assign_base_ids(counters: &mut [Counter]) {
 fn read_field(field: &Field, default_id: u32, errors: &mut Errors) -> Option<Counter> {
     let ident = field.ident.clone()?;
     let mut keys =
-        Entries::of(&field.attrs, "counter", &COUNTER_KEYS, COUNTER_ATTRIBUTES, ident.span(), errors);
-    let Some(kind) = Kind::of(&field.ty) else {
+        Entries::parse(&field.attrs, "counter", &COUNTER_KEYS, COUNTER_ATTRIBUTES, ident.span(), errors);
+    let Some(kind) = Kind::from_type(&field.ty) else {
         let names: Vec<_> = Kind::ALL.iter().map(|(name, _)| *name).collect();
         errors.at(
             field.ty.span(),
@@ -207,7 +207,7 @@ fn read_type(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> Option<(Cou
 
 fn read_id(keys: &mut Entries, key: &str, errors: &mut Errors) -> Option<(u32, Span)> {
     let (number, span) = keys.number(key, errors)?;
-    // u32::MAX means all counters.
+    // In queries, the id u32::MAX means all counters.
     match u32::try_from(number) {
         Ok(number) if number != u32::MAX => Some((number, span)),
         _ => {
@@ -240,7 +240,7 @@ fn read_display(keys: &mut Entries, counter_type: CounterType, errors: &mut Erro
 
 fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
     let Some((value, span)) = keys.remove("striped") else {
-        return if kind == Kind::Striped { STRIPES } else { 0 };
+        return if kind == Kind::Striped { DEFAULT_STRIPES } else { 0 };
     };
     match kind {
         Kind::Counter => {
@@ -256,16 +256,16 @@ fn read_stripes(keys: &mut Entries, kind: Kind, errors: &mut Errors) -> u32 {
     }
     let max = CounterInfo::MAX_STRIPES;
     match value {
-        Value::Nothing => STRIPES,
+        Value::Nothing => DEFAULT_STRIPES,
         Value::Number(stripes) if (1..=i64::from(max)).contains(&stripes) => stripes as u32,
         _ => {
-            errors.at(span, format!("`striped` has no value, or the number of stripes, 1 to {max}"));
+            errors.at(span, format!("`striped` takes no value, or a number of stripes from 1 to {max}"));
             0
         }
     }
 }
 
-/// Reads the base, which the field stores or which is another field.
+/// Reads the keys `base` and `base_id`. Returns the base that the field stores itself, or the other field that is its base.
 fn read_base(
     keys: &mut Entries,
     kind: Kind,
@@ -279,7 +279,7 @@ fn read_base(
         errors.at(
             span,
             format!(
-                "`base_id` is the id of a base that the field stores; {} stores none",
+                "`base_id` is the id of a base that the field stores, but {} stores none",
                 kind.with_article()
             ),
         );
@@ -295,7 +295,7 @@ fn read_base(
         };
         return (None, field);
     };
-    let what = kind.with_article();
+    let kind_name = kind.with_article();
     match base {
         Some((Value::Text(name), span)) if kind.stores_base() => {
             check_name("base", &name.value(), span, errors);
@@ -304,21 +304,27 @@ fn read_base(
         }
         Some((Value::Field(field), _)) if !kind.stores_base() => (None, Some(field)),
         Some((Value::Field(_), span)) => {
-            errors
-                .at(span, format!("{what} stores its base itself: name the base in quotes, base = \"...\""));
+            errors.at(
+                span,
+                format!(
+                    "{kind_name} stores its base itself: write the name of the base in quotes, base = \"...\""
+                ),
+            );
             (None, None)
         }
         Some((_, span)) => {
             errors.at(
                 span,
-                format!("{what} stores one number, so its base must be another field: base = field, without quotes. Only Timer, Average, Fraction and Ratio store their base"),
+                format!("{kind_name} stores one number, so its base must be another field: base = field, without quotes. Only Timer, Average, Fraction and Ratio store their base"),
             );
             (None, None)
         }
         None if kind.stores_base() => {
             errors.at(
                 keys.span,
-                format!("the base of {what} is a counter of its own and has no name: add base = \"...\""),
+                format!(
+                    "the base of {kind_name} is a counter of its own and has no name: add base = \"...\""
+                ),
             );
             (None, None)
         }
@@ -334,8 +340,8 @@ fn read_base(
     }
 }
 
-fn check_name(what: &str, name: &str, span: Span, errors: &mut Errors) {
-    if let Some(fault) = fault_of_counter_name(name) {
-        errors.at(span, format!("the name of a {what} {fault}"));
+fn check_name(role: &str, name: &str, span: Span, errors: &mut Errors) {
+    if let Some(reason) = fault_of_counter_name(name) {
+        errors.at(span, format!("the name of a {role} {reason}"));
     }
 }

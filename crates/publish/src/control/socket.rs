@@ -1,4 +1,4 @@
-//! The socket of a set's file.
+//! Creates the socket of a set's file.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -11,7 +11,7 @@ use tachograph_shm::Readers;
 
 use crate::signals::effective_user;
 
-/// Listens at `path`, accessible to `readers`.
+/// Creates a socket at `path` to which `readers` may connect, and listens.
 ///
 /// A new socket has permissions that depend on the umask, and may be accessible to all. So it is created in a private folder,
 /// and moved to `path` after its permissions are set.
@@ -20,7 +20,7 @@ pub(super) fn listen(path: &Path, readers: Readers) -> io::Result<UnixListener> 
     DirBuilder::new().mode(0o700).create(&private)?;
     let folder = PrivateFolder::open(&private)?;
     let listener = listen_in(&folder, path, readers);
-    // The folder is empty now, or contains a socket without a listener.
+    // After an error, the folder may still contain the socket.
     let _ = fs::remove_file(folder.socket());
     let _ = fs::remove_dir(&private);
     listener
@@ -58,7 +58,7 @@ impl PrivateFolder {
 fn listen_in(folder: &PrivateFolder, path: &Path, readers: Readers) -> io::Result<UnixListener> {
     let socket = folder.socket();
     let listener = UnixListener::bind(&socket)?;
-    // Changing the mode follows links, so the socket must not be one.
+    // `set_permissions` follows symbolic links, so check that the socket is none.
     let metadata = fs::symlink_metadata(&socket)?;
     if !metadata.file_type().is_socket() || metadata.uid() != effective_user() {
         return Err(io::Error::other("the socket in the private folder was replaced by another file"));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_folder_of_our_own_is_private() {
+    fn a_folder_is_private_if_only_its_owner_may_enter_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let private = folder.path().join("private");
         DirBuilder::new().mode(0o700).create(&private).expect("a folder");
@@ -101,12 +101,12 @@ mod tests {
         }
     }
 
-    /// What a member of the group could do to the folder between any two steps.
+    /// A member of the group may replace the private folder between any two steps.
     #[test]
-    fn a_folder_that_replaces_the_private_one_is_not_changed() {
-        let around = tempfile::tempdir().expect("a folder");
-        let path = |name: &str| around.path().join(name);
-        let gid = fs::metadata(around.path()).expect("the folder").gid();
+    fn files_in_a_folder_that_replaced_the_private_one_are_not_changed() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| parent.path().join(name);
+        let gid = fs::metadata(parent.path()).expect("the folder").gid();
         DirBuilder::new().mode(0o700).create(path("x.sock-new")).expect("a folder");
         let folder = PrivateFolder::open(&path("x.sock-new")).expect("it is private");
         fs::rename(path("x.sock-new"), path("away")).expect("renamed");
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn sockets_can_be_created_in_a_folder_with_an_inherited_group() {
-        let around = tempfile::tempdir().expect("a folder");
-        fs::set_permissions(around.path(), Permissions::from_mode(0o2770)).expect("a mode");
-        let _listener = listen(&around.path().join("x.sock"), Readers::Owner).expect("it listens");
-        assert_eq!(mode_of(&around.path().join("x.sock")), 0o600);
-        assert_eq!(fs::read_dir(around.path()).expect("read").count(), 1);
+        let parent = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(parent.path(), Permissions::from_mode(0o2770)).expect("a mode");
+        let _listener = listen(&parent.path().join("x.sock"), Readers::Owner).expect("it listens");
+        assert_eq!(mode_of(&parent.path().join("x.sock")), 0o600);
+        assert_eq!(fs::read_dir(parent.path()).expect("read").count(), 1);
     }
 }

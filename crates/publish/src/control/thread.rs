@@ -23,24 +23,24 @@ use tachograph_shm::{Guid, IgnorePoison, Readers};
 use super::{ControlCallback, Request, RequestKind, socket};
 use crate::{PublishError, signals};
 
-/// Maximum number of readers at a time.
 const MAX_READERS: usize = 16;
 
 /// Maximum number of readers' threads at a time, including those of disconnected readers.
 const MAX_THREADS: usize = MAX_READERS + 4;
 
-/// The time limit for the rest of a request, and for reading an answer.
+/// The time limit of a reader to send the rest of a request, and to read an answer. Also that of a new reader to wait for a
+/// thread.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// The callback panicked: `ERROR_UNHANDLED_EXCEPTION`.
+/// The answer if the callback panicked: `ERROR_UNHANDLED_EXCEPTION`.
 const UNHANDLED_EXCEPTION: u32 = 574;
 
-/// The request is for another set, or arrived after the set was stopped: `ERROR_INVALID_PARAMETER`.
+/// The answer to a request for another set or after the set was stopped: `ERROR_INVALID_PARAMETER`.
 const INVALID_PARAMETER: u32 = 87;
 
 thread_local! {
     /// The address of the `Shared` whose callback this thread runs, or 0.
-    static INSIDE: Cell<usize> = const { Cell::new(0) };
+    static RUNNING_CALLBACK: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Called before each collection, after the callback.
@@ -59,24 +59,25 @@ struct Shared {
     set: Guid,
     callback: Option<ControlCallback>,
     refresh: Refresh,
-    /// Serializes the callbacks.
-    calling: Mutex<()>,
+    /// Locked during a call of the callback, so that calls do not overlap.
+    callback_lock: Mutex<()>,
     is_stopped: AtomicBool,
     readers: Mutex<Vec<Reader>>,
     /// Notified when a reader's thread ends.
-    done: Condvar,
-    /// A counter of requests, to find the reader that has been silent for the longest time.
-    requests: AtomicU64,
+    thread_ended: Condvar,
+    /// The number of requests and connections so far. It orders the last requests of readers by time.
+    request_count: AtomicU64,
 }
 
 struct Reader {
     stream: Arc<UnixStream>,
+    /// The value of `request_count` at the last request, or when the reader connected.
     last_request: Arc<AtomicU64>,
     thread: JoinHandle<()>,
     /// Whether the reader is being disconnected. Its thread may still run.
-    is_leaving: bool,
-    /// Whether the reader's thread has ended. Accessed while the list is locked.
-    is_done: Arc<AtomicBool>,
+    is_disconnecting: bool,
+    /// Whether the reader's thread has ended. Only accessed while the list of readers is locked.
+    has_ended: Arc<AtomicBool>,
 }
 
 impl Control {
@@ -88,21 +89,21 @@ impl Control {
         callback: Option<ControlCallback>,
         refresh: Refresh,
     ) -> Result<Self, PublishError> {
-        let wrong = |error| PublishError::Control(path.clone(), error);
-        let listener = socket::listen(&path, readers).map_err(wrong)?;
+        let control_error = |error| PublishError::Control(path.clone(), error);
+        let listener = socket::listen(&path, readers).map_err(control_error)?;
         let shared = Arc::new(Shared {
             set,
             callback,
             refresh,
-            calling: Mutex::new(()),
+            callback_lock: Mutex::new(()),
             is_stopped: AtomicBool::new(false),
             readers: Mutex::new(Vec::new()),
-            done: Condvar::new(),
-            requests: AtomicU64::new(0),
+            thread_ended: Condvar::new(),
+            request_count: AtomicU64::new(0),
         });
         let started = listener.try_clone().and_then(|clone| {
-            let for_thread = Arc::clone(&shared);
-            let thread = thread("tacho-control", move || for_thread.accept(&listener))?;
+            let shared = Arc::clone(&shared);
+            let thread = spawn("tacho-control", move || shared.accept(&listener))?;
             Ok((UnixStream::from(OwnedFd::from(clone)), thread))
         });
         match started {
@@ -125,7 +126,7 @@ impl Drop for Control {
 }
 
 impl Control {
-    /// Whether this process started the threads, rather than a process from which it was forked.
+    /// Whether this process started the threads; `false` in a forked child.
     pub(crate) fn is_of_this_process(&self) -> bool {
         std::process::id() == self.process
     }
@@ -134,20 +135,20 @@ impl Control {
     pub(crate) fn stop(&self) {
         self.shared.is_stopped.store(true, Ordering::SeqCst);
         if !self.is_of_this_process() {
-            // A forked child has none of the threads, and does not own the socket. It must not drop the handle of a
-            // thread that does not exist here, nor wait for a lock, since such a thread may hold it.
+            // A forked child has none of the threads, and does not own the socket. It must neither drop the handle of a
+            // thread that exists only in the parent, nor wait for a lock that such a thread may hold.
             if let Ok(mut accepting) = self.accepting.try_lock() {
                 std::mem::forget(accepting.take());
             }
             return;
         }
         let _ = std::fs::remove_file(&self.path);
-        // Wakes up threads that wait for connections or requests.
+        // Wakes up the thread that waits for connections.
         let _ = self.listener.shutdown(Shutdown::Both);
-        // Wakes up the thread that waits for the end of a reader.
+        // Wakes up this thread if it waits for another thread to end.
         drop(self.shared.readers.lock().ignore_poison());
-        self.shared.done.notify_all();
-        let is_own_callback = INSIDE.get() == self.shared.address();
+        self.shared.thread_ended.notify_all();
+        let is_own_callback = RUNNING_CALLBACK.get() == self.shared.address();
         if let Some(thread) = self.accepting.lock().ignore_poison().take()
             && !is_own_callback
         {
@@ -169,7 +170,7 @@ impl Shared {
     }
 
     fn accept(self: Arc<Self>, listener: &UnixListener) {
-        let mut until = None;
+        let mut wait_deadline = None;
         loop {
             let accepted = listener.accept();
             if self.is_stopped.load(Ordering::SeqCst) {
@@ -177,25 +178,26 @@ impl Shared {
             }
             match accepted {
                 Ok((stream, _)) => {
-                    // Readers that arrive while one waits share its deadline.
-                    let deadline = *until.get_or_insert_with(|| Instant::now() + DEADLINE);
-                    if let Some(readers) = self.wait_for_room(deadline) {
-                        until = None;
+                    // Readers that connect while one waits share its deadline.
+                    let deadline = *wait_deadline.get_or_insert_with(|| Instant::now() + DEADLINE);
+                    if let Some(readers) = self.wait_for_free_thread(deadline) {
+                        wait_deadline = None;
                         self.admit(stream, readers);
                     }
                 }
-                // For example, too many open files: the reader gives up after its deadline.
+                // For example, too many files are open. The reader gives up at its own deadline.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
     }
 
-    /// Waits until another reader may have a thread; returns the readers, or `None` at the deadline.
-    fn wait_for_room(&self, deadline: Instant) -> Option<MutexGuard<'_, Vec<Reader>>> {
+    /// Waits until another reader may have a thread. Returns the locked list of readers; `None` at the deadline or when the set
+    /// is stopped.
+    fn wait_for_free_thread(&self, deadline: Instant) -> Option<MutexGuard<'_, Vec<Reader>>> {
         let mut readers = self.readers.lock().ignore_poison();
         loop {
-            let is_done = |reader: &mut Reader| reader.is_done.load(Ordering::Relaxed);
-            readers.extract_if(.., is_done).for_each(|reader| drop(reader.thread.join()));
+            let has_ended = |reader: &mut Reader| reader.has_ended.load(Ordering::Relaxed);
+            readers.extract_if(.., has_ended).for_each(|reader| drop(reader.thread.join()));
             if readers.len() < MAX_THREADS {
                 return Some(readers);
             }
@@ -203,31 +205,31 @@ impl Shared {
             if left.is_zero() || self.is_stopped.load(Ordering::SeqCst) {
                 return None;
             }
-            readers = self.done.wait_timeout(readers, left).ignore_poison().0;
+            readers = self.thread_ended.wait_timeout(readers, left).ignore_poison().0;
         }
     }
 
     fn admit(self: &Arc<Self>, stream: UnixStream, mut readers: MutexGuard<'_, Vec<Reader>>) {
-        make_room(&mut readers);
+        disconnect_one_if_full(&mut readers);
         let stream = Arc::new(stream);
-        let last_request = Arc::new(AtomicU64::new(self.requests.fetch_add(1, Ordering::Relaxed)));
-        let is_done = Arc::new(AtomicBool::new(false));
+        let last_request = Arc::new(AtomicU64::new(self.request_count.fetch_add(1, Ordering::Relaxed)));
+        let has_ended = Arc::new(AtomicBool::new(false));
         let (shared, for_thread, last) = (Arc::clone(self), Arc::clone(&stream), Arc::clone(&last_request));
-        let done = Arc::clone(&is_done);
-        let started = thread("tacho-control", move || {
+        let has_ended_in_thread = Arc::clone(&has_ended);
+        let started = spawn("tacho-control", move || {
             // An error of a connection affects only its reader.
             let _ = shared.serve(&for_thread, &last);
             let _ = for_thread.shutdown(Shutdown::Both);
             let _readers = shared.readers.lock().ignore_poison();
-            done.store(true, Ordering::Relaxed);
-            shared.done.notify_all();
+            has_ended_in_thread.store(true, Ordering::Relaxed);
+            shared.thread_ended.notify_all();
         });
         if self.is_stopped.load(Ordering::SeqCst) {
-            // The stopping thread may have processed the list already.
+            // The thread that stops the set may already have disconnected the readers in the list.
             let _ = stream.shutdown(Shutdown::Both);
         }
         if let Ok(thread) = started {
-            readers.push(Reader { stream, last_request, thread, is_leaving: false, is_done });
+            readers.push(Reader { stream, last_request, thread, is_disconnecting: false, has_ended });
         }
     }
 
@@ -235,7 +237,7 @@ impl Shared {
         stream.set_write_timeout(Some(DEADLINE))?;
         let mut received = Vec::new();
         while let Some(request) = receive(stream, &mut received)? {
-            last_request.store(self.requests.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+            last_request.store(self.request_count.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
             let answer = self.answer(&request);
             stream.write_all(&answer.to_le_bytes())?;
         }
@@ -244,12 +246,12 @@ impl Shared {
 
     /// Answers a request: 0, or a code of winerror.h.
     fn answer(self: &Arc<Self>, message: &message::Request) -> u32 {
-        let _one_at_a_time = self.calling.lock().ignore_poison();
+        let _callback_lock = self.callback_lock.lock().ignore_poison();
         if message.set != self.set || self.is_stopped.load(Ordering::SeqCst) {
             return INVALID_PARAMETER;
         }
-        let request = Request::of(message);
-        INSIDE.set(self.address());
+        let request = Request::from_message(message);
+        RUNNING_CALLBACK.set(self.address());
         let answer = catch_unwind(AssertUnwindSafe(|| {
             let answer = self.callback.as_ref().map_or(Ok(()), |callback| callback(&request));
             if request.kind == RequestKind::CollectStart {
@@ -257,39 +259,39 @@ impl Shared {
             }
             answer.err().unwrap_or(0)
         }));
-        INSIDE.set(0);
+        RUNNING_CALLBACK.set(0);
         answer.unwrap_or(UNHANDLED_EXCEPTION)
     }
 }
 
 /// If the maximum number of readers is reached, disconnects the one that has been silent for the longest time. Its
 /// pending requests are answered; it can connect again.
-fn make_room(readers: &mut [Reader]) {
-    if readers.iter().filter(|reader| !reader.is_leaving).count() < MAX_READERS {
+fn disconnect_one_if_full(readers: &mut [Reader]) {
+    if readers.iter().filter(|reader| !reader.is_disconnecting).count() < MAX_READERS {
         return;
     }
-    let remaining = readers.iter_mut().filter(|reader| !reader.is_leaving);
+    let remaining = readers.iter_mut().filter(|reader| !reader.is_disconnecting);
     if let Some(reader) = remaining.min_by_key(|reader| reader.last_request.load(Ordering::Relaxed)) {
-        reader.is_leaving = true;
+        reader.is_disconnecting = true;
         let _ = reader.stream.shutdown(Shutdown::Read);
     }
 }
 
 /// Receives a request; `None` at the end of the connection. Bytes of the next request remain in `received`.
 fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option<message::Request>> {
-    // A reader may be silent between requests, but not within one.
+    // There is no time limit between requests, only within one.
     stream.set_read_timeout(None)?;
     let mut deadline = None;
     loop {
         let decoded = message::Request::decode(received);
         if let Some((request, length)) =
-            decoded.map_err(|wrong| io::Error::new(io::ErrorKind::InvalidData, wrong))?
+            decoded.map_err(|problem| io::Error::new(io::ErrorKind::InvalidData, problem))?
         {
             received.drain(..length);
             return Ok(Some(request));
         }
         if !received.is_empty() {
-            // The deadline applies to the whole request: receiving single bytes does not extend it.
+            // The deadline is that of the whole request: receiving single bytes does not extend it.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + DEADLINE);
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -297,10 +299,10 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option
             }
             stream.set_read_timeout(Some(left))?;
         }
-        let had = received.len();
+        let length_before = received.len();
         received.resize(message::MAX_REQUEST, 0);
-        let read = stream.read(&mut received[had..]);
-        received.truncate(had + *read.as_ref().unwrap_or(&0));
+        let read = stream.read(&mut received[length_before..]);
+        received.truncate(length_before + *read.as_ref().unwrap_or(&0));
         match read {
             Ok(0) => return Ok(None),
             Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
@@ -310,6 +312,6 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option
 }
 
 /// Starts a thread that blocks the application's signals.
-fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    signals::blocked(|| std::thread::Builder::new().name(name.to_owned()).spawn(work))
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    signals::with_signals_blocked(|| std::thread::Builder::new().name(name.to_owned()).spawn(work))
 }

@@ -10,8 +10,9 @@ use tachograph_shm::{CounterSetInfo, IgnorePoison, Line, Slot};
 use super::{CounterIndex, Counters};
 use crate::PublishError;
 
-/// The words of a plain cell's line.
+/// The index of the value in a plain cell's line.
 const VALUE: usize = 0;
+/// The index of the word that is 1 if the value of a counter by reference is set.
 const HAS_VALUE: usize = 1;
 
 /// Reads the value of a counter by reference.
@@ -28,6 +29,7 @@ pub struct Instance {
 
 #[derive(Default)]
 struct References {
+    /// References with the indexes of their counters.
     by_index: Vec<(usize, Reference)>,
     is_closed: bool,
 }
@@ -150,7 +152,7 @@ impl Instance {
         }
     }
 
-    /// Removes all references. None is read after this returns.
+    /// Removes all references, and rejects further ones. No reference is read after this returns.
     pub(super) fn clear_references(&self) {
         let mut references = self.references.lock().ignore_poison();
         references.is_closed = true;

@@ -46,6 +46,7 @@ struct Inner<S> {
 
 type Instances<S> = HashMap<(Box<str>, u32), Entry<S>>;
 
+/// An entry of the list of instances. It does not keep the instance alive.
 struct Entry<S> {
     owner: Weak<Owner<S>>,
     slot: Slot,
@@ -56,6 +57,7 @@ pub struct Instance<S> {
     owner: Arc<Owner<S>>,
 }
 
+/// The shared state of the handles of an instance.
 struct Owner<S> {
     values: S,
     slot: Slot,
@@ -78,14 +80,14 @@ impl<S: MultipleInstances> PublishedSet<S> {
     pub(crate) fn start(publisher: &Publisher) -> Result<Self, PublishError> {
         let running = Running::create::<S>(publisher)?;
         running.file.go_live()?;
-        Ok(Self::of(running))
+        Ok(Self::new(running))
     }
 
     pub(crate) fn unpublished(capacity: u32) -> Self {
-        Self::of(Running::unpublished::<S>(capacity))
+        Self::new(Running::unpublished::<S>(capacity))
     }
 
-    fn of(running: Running) -> Self {
+    fn new(running: Running) -> Self {
         Self { inner: Arc::new(Inner { running, instances: Arc::default() }) }
     }
 
@@ -93,8 +95,8 @@ impl<S: MultipleInstances> PublishedSet<S> {
     ///
     /// # Errors
     ///
-    /// An instance with this name exists; the name is empty, contains a zero, or has more than 1023 characters of UTF-16; the
-    /// set or the folder is full.
+    /// An instance with this name exists; the name is empty, contains NUL, or has more than 1023 UTF-16 units; the set or the
+    /// folder is full.
     pub fn instance(&self, name: &str) -> Result<Instance<S>, PublishError> {
         self.instance_with_id(name, 0)
     }
@@ -111,7 +113,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
 
     /// Finds the instance with this name and id. A forked child does not find its parent's instances.
     pub fn find(&self, name: &str, id: u32) -> Option<Instance<S>> {
-        // Dropping a handle takes the same lock, so no handle may be dropped while it is held.
+        // The lock is released in this statement: dropping a handle takes it too.
         let found =
             self.instances().ok()?.get(&(Box::from(name), id)).and_then(|entry| entry.owner.upgrade());
         found.map(|owner| Instance { owner })
@@ -135,7 +137,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
         self.inner.running.is_published()
     }
 
-    /// The instances; an error in a forked child, where a thread that does not exist may hold the lock.
+    /// Locks the list of instances. Fails in a forked child, where the lock may be held by a thread that exists only in the parent.
     fn instances(&self) -> Result<MutexGuard<'_, Instances<S>>, PublishError> {
         self.inner.running.file.check_process()?;
         Ok(self.inner.instances.lock().ignore_poison())
@@ -146,7 +148,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
         if let Some(entry) = instances.get(&key)
             && entry.owner.strong_count() == 0
         {
-            // Another thread is dropping its last handle, and waits for the lock.
+            // Another thread is dropping the last handle of this instance, and waits for the lock.
             entry.slot.end();
             instances.remove(&key);
         }
@@ -195,7 +197,7 @@ impl<S> fmt::Debug for Instance<S> {
 impl<S> Drop for Owner<S> {
     fn drop(&mut self) {
         if !self.slot.is_of_this_process() {
-            // In a forked child, a thread that does not exist may hold the lock.
+            // In a forked child, the lock may be held by a thread that exists only in the parent.
             return;
         }
         let mut instances = self.instances.lock().ignore_poison();

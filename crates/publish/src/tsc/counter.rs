@@ -1,10 +1,10 @@
-//! The processor's counter, and whether the kernel keeps time with it.
+//! Reads the processor's time stamp counter, and checks whether the kernel keeps time with it.
 
-#![allow(unsafe_code, reason = "the processor's counter, and a file read without memory")]
+#![allow(unsafe_code, reason = "an instruction of the processor; reading a file without allocating")]
 
 use std::ffi::CStr;
 
-/// The processor's counter.
+/// The processor's time stamp counter.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn ticks() -> u64 {
@@ -13,7 +13,7 @@ pub(super) fn ticks() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// The system's counter.
+/// The system counter, which all processors share.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub(super) fn ticks() -> u64 {
@@ -30,7 +30,7 @@ pub(super) fn ticks() -> u64 {
     0
 }
 
-/// Whether the kernel keeps time with the counter. Does not allocate: timers call it.
+/// Whether the kernel keeps time with the counter. Must not allocate, because timers call it.
 pub(super) fn is_clock() -> bool {
     let name = if cfg!(target_arch = "aarch64") { &b"arch_sys_counter"[..] } else { b"tsc" };
     let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -41,7 +41,7 @@ pub(super) fn is_clock() -> bool {
 
 /// The contents of a file, up to the size of the buffer.
 fn read_file<'a>(path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    // SAFETY: the path is zero-terminated, and the kernel writes at most the buffer's length; this function owns the
+    // SAFETY: the path is NUL-terminated, and the kernel writes at most the buffer's length; this function owns the
     // descriptor.
     let length = unsafe {
         let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);

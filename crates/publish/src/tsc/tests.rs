@@ -9,12 +9,12 @@ fn impossible_ratios_are_rejected() {
     assert_eq!(ratio(250_000_000, 100_000_000, 100), Some((100_000_000_u64 << 32) / 250_000_000));
     assert_eq!(ratio(250_000_000, 100_000_000, 251), None, "read too far apart");
     assert_eq!(ratio(0, 100_000_000, 0), None);
-    assert_eq!(ratio(u64::MAX, 100_000_000, 0), None, "it went back");
+    assert_eq!(ratio(u64::MAX, 100_000_000, 0), None, "the counter went backwards");
     assert_eq!(nanoseconds(250_000_000, ratio(250_000_000, 100_000_000, 1).expect("a ratio")), 99_999_999);
-    // A hundred years are not too long.
+    // A hundred years do not overflow.
     let years = 100 * 365 * 86_400 * 1_000_000_000_u64;
-    let off = nanoseconds(years, 1 << 32).abs_diff(years);
-    assert_eq!(off, 0);
+    let error_ns = nanoseconds(years, 1 << 32).abs_diff(years);
+    assert_eq!(error_ns, 0);
 }
 
 #[test]
@@ -23,10 +23,10 @@ fn a_counter_that_goes_backwards_counts_nothing() {
 }
 
 /// Two readings at this distance, with this number of ticks per microsecond.
-fn readings(nanoseconds: u64, ticks_in_1000_ns: u64) -> [Both; 2] {
-    let first = Both { ticks: 7, moment: Instant::now(), within: 0 };
+fn readings(nanoseconds: u64, ticks_in_1000_ns: u64) -> [ClockPair; 2] {
+    let first = ClockPair { ticks: 7, moment: Instant::now(), uncertainty: 0 };
     let moment = first.moment + Duration::from_nanos(nanoseconds);
-    [first, Both { ticks: 7 + nanoseconds / 1000 * ticks_in_1000_ns, moment, within: 0 }]
+    [first, ClockPair { ticks: 7 + nanoseconds / 1000 * ticks_in_1000_ns, moment, uncertainty: 0 }]
 }
 
 #[test]
@@ -37,19 +37,19 @@ fn a_new_ratio_must_agree_with_the_previous_one() {
     assert_eq!(before, None, "2.5 THz");
     let [first, now] = readings(minute, 2500);
     let before = ratio_between(&first, &now).expect("2.5 GHz");
-    assert_eq!(judge(before, &first, &now), Judgement::Agrees(before));
+    assert_eq!(compare(before, &first, &now), Comparison::Agrees(before));
     // The kernel's clock follows a time server: 400 millionths.
     let [first, now] = readings(minute, 2501);
-    assert!(matches!(judge(before, &first, &now), Judgement::Agrees(ratio) if ratio < before));
+    assert!(matches!(compare(before, &first, &now), Comparison::Agrees(ratio) if ratio < before));
     let [first, now] = readings(minute, 2504);
-    assert_eq!(judge(before, &first, &now), Judgement::Contradicts);
-    assert_eq!(judge(before, &now, &Both { ticks: now.ticks - 1, ..now }), Judgement::Contradicts);
-    let apart = Both { within: minute / 1000, ..now };
-    assert_eq!(judge(before, &first, &apart), Judgement::Unknown);
+    assert_eq!(compare(before, &first, &now), Comparison::Contradicts);
+    assert_eq!(compare(before, &now, &ClockPair { ticks: now.ticks - 1, ..now }), Comparison::Contradicts);
+    let apart = ClockPair { uncertainty: minute / 1000, ..now };
+    assert_eq!(compare(before, &first, &apart), Comparison::Unknown);
 }
 
-/// A clock that uses the counter; `None` if the kernel of this machine does not.
-fn using(is_clock_source: fn() -> bool) -> Option<Clock> {
+/// A calibrated clock that uses the counter; `None` if the kernel of this machine does not use it.
+fn calibrated_clock(is_clock_source: fn() -> bool) -> Option<Clock> {
     let clock = Clock::new(CALIBRATION, is_clock_source);
     clock.prepare();
     is_clock().then(|| {
@@ -58,11 +58,11 @@ fn using(is_clock_source: fn() -> bool) -> Option<Clock> {
     })
 }
 
-/// Calls `now` until the condition holds.
-fn until(clock: &Clock, what: &str, is_it: impl Fn(Start) -> bool) {
-    let tries = Instant::now();
-    while !is_it(clock.now()) {
-        assert!(tries.elapsed() < Duration::from_secs(60), "{what}: never");
+/// Calls `now` until its result matches; fails after a minute.
+fn until(clock: &Clock, expected: &str, matches: impl Fn(Start) -> bool) {
+    let begin = Instant::now();
+    while !matches(clock.now()) {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{expected}: never");
     }
 }
 
@@ -73,12 +73,12 @@ fn set_wrong_ratio(clock: &Clock) {
 
 #[test]
 fn the_ratio_is_measured_repeatedly() {
-    let Some(clock) = using(is_clock) else { return };
+    let Some(clock) = calibrated_clock(is_clock) else { return };
     let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
     for doubling in 1..4 {
-        let (before, length) = (readings(), clock.length.load(Ordering::Relaxed));
+        let (before, length) = (readings(), clock.valid_ticks.load(Ordering::Relaxed));
         until(&clock, "another ratio", |_| readings() != before);
-        assert!(clock.length.load(Ordering::Relaxed) > length, "{doubling}");
+        assert!(clock.valid_ticks.load(Ordering::Relaxed) > length, "{doubling}");
     }
     // A wrong ratio is replaced.
     let right = clock.ratio.load(Ordering::Relaxed);
@@ -88,18 +88,18 @@ fn the_ratio_is_measured_repeatedly() {
 
 #[test]
 fn one_thread_measures_at_a_time() {
-    static CLOCK: Clock = Clock::new(CALIBRATION, measure_meanwhile);
+    static CLOCK: Clock = Clock::new(CALIBRATION, act_during_measurements);
     static MEASUREMENTS: AtomicUsize = AtomicUsize::new(0);
     /// Does what other threads do during a measurement: each measurement checks the kernel's clock source.
-    fn measure_meanwhile() -> bool {
+    fn act_during_measurements() -> bool {
         if MEASUREMENTS.fetch_add(1, Ordering::Relaxed) >= 3 {
             return true;
         }
-        let [from, length] = [&CLOCK.from, &CLOCK.length].map(|word| word.load(Ordering::Relaxed));
+        let [from, length] = [&CLOCK.valid_from, &CLOCK.valid_ticks].map(|word| word.load(Ordering::Relaxed));
         if length > 0 {
             // One thread read the counter before the measuring thread did, the other long after it.
             for late in [from - 1, from + 2 * length] {
-                assert!(matches!(CLOCK.measure_again(late), Start::Ticks(tick) if tick == late));
+                assert!(matches!(CLOCK.remeasure(late), Start::Ticks(tick) if tick == late));
             }
         }
         true
@@ -110,18 +110,18 @@ fn one_thread_measures_at_a_time() {
         return;
     }
     assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 2, "prepared, and calibrated");
-    let before = CLOCK.from.load(Ordering::Relaxed);
-    until(&CLOCK, "another ratio", |_| CLOCK.from.load(Ordering::Relaxed) != before);
+    let before = CLOCK.valid_from.load(Ordering::Relaxed);
+    until(&CLOCK, "another ratio", |_| CLOCK.valid_from.load(Ordering::Relaxed) != before);
     assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 3);
     // A thread that read the counter before the measurement, and was interrupted until it was complete.
-    let from = CLOCK.from.load(Ordering::Relaxed);
-    CLOCK.measure_again(from - 1);
-    assert_eq!((MEASUREMENTS.load(Ordering::Relaxed), CLOCK.from.load(Ordering::Relaxed)), (3, from));
+    let from = CLOCK.valid_from.load(Ordering::Relaxed);
+    CLOCK.remeasure(from - 1);
+    assert_eq!((MEASUREMENTS.load(Ordering::Relaxed), CLOCK.valid_from.load(Ordering::Relaxed)), (3, from));
 }
 
 #[test]
 fn a_forked_child_measures_even_if_its_parent_was_measuring() {
-    let Some(clock) = using(is_clock) else { return };
+    let Some(clock) = calibrated_clock(is_clock) else { return };
     let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
     let before = readings();
     clock.measuring.store(std::process::id() + 1, Ordering::Relaxed);
@@ -130,14 +130,14 @@ fn a_forked_child_measures_even_if_its_parent_was_measuring() {
 }
 
 #[test]
-fn a_changed_clock_source_is_noticed() {
+fn the_counter_is_not_used_after_the_clock_source_has_changed() {
     static IS_TSC: AtomicBool = AtomicBool::new(true);
-    let Some(clock) = using(|| is_clock() && IS_TSC.load(Ordering::Relaxed)) else { return };
+    let Some(clock) = calibrated_clock(|| is_clock() && IS_TSC.load(Ordering::Relaxed)) else { return };
     let running = clock.now();
     IS_TSC.store(false, Ordering::Relaxed);
     until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
     for _ in 0..1000 {
-        assert!(matches!(clock.now(), Start::Moment(_)), "it stays so");
+        assert!(matches!(clock.now(), Start::Moment(_)), "the kernel's clock stays in use");
     }
     assert!(!clock.is_calibrating.load(Ordering::Relaxed));
     // A measurement that started before is completed with the counter.
@@ -146,22 +146,22 @@ fn a_changed_clock_source_is_noticed() {
 
 #[test]
 fn a_contradicted_ratio_is_measured_from_the_start() {
-    let Some(clock) = using(is_clock) else { return };
+    let Some(clock) = calibrated_clock(is_clock) else { return };
     let right = clock.ratio.load(Ordering::Relaxed);
     set_wrong_ratio(&clock);
     let wrong = clock.ratio.load(Ordering::Relaxed);
     // The wrong ratio is not used after the contradiction.
     until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
     until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
-    let again = clock.ratio.load(Ordering::Relaxed);
-    assert!(again.abs_diff(right) < right / 1000, "{right}, {wrong} -> {again}");
+    let remeasured = clock.ratio.load(Ordering::Relaxed);
+    assert!(remeasured.abs_diff(right) < right / 1000, "{right}, {wrong} -> {remeasured}");
     assert_eq!(clock.contradictions.load(Ordering::Relaxed), 1);
     until(&clock, "agreement", |_| clock.contradictions.load(Ordering::Relaxed) == 0);
 }
 
 #[test]
 fn repeated_contradictions_end_the_use_of_the_counter() {
-    let Some(clock) = using(is_clock) else { return };
+    let Some(clock) = calibrated_clock(is_clock) else { return };
     for contradictions in 1..=MAX_CONTRADICTIONS {
         until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
         set_wrong_ratio(&clock);
@@ -178,18 +178,18 @@ fn both_clocks_agree() {
         assert!(matches!(Start::now(), Start::Moment(_)), "without the counter, the kernel's clock");
         return;
     }
-    let tries = Instant::now();
+    let begin = Instant::now();
     while !matches!(Start::now(), Start::Ticks(_)) {
-        assert!(tries.elapsed() < Duration::from_secs(20), "the ratio was never calibrated");
+        assert!(begin.elapsed() < Duration::from_secs(20), "the ratio was never calibrated");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // An interruption between the readings is not an error of the counter: several attempts.
-    let off = (0..5).map(|_| {
+    // An interruption between two readings is not an error of the counter, so the best of several attempts counts.
+    let deviations = (0..5).map(|_| {
         let (moment, start) = (Instant::now(), Start::now());
         std::thread::sleep(Duration::from_millis(100));
         let (by_counter, by_kernel) = (start.elapsed_ns() as f64, moment.elapsed().as_nanos() as f64);
         (by_counter / by_kernel - 1.0).abs()
     });
-    let best = off.fold(f64::INFINITY, f64::min);
+    let best = deviations.fold(f64::INFINITY, f64::min);
     assert!(best < 1e-4, "off by {best}");
 }

@@ -64,7 +64,7 @@ fn answer(mut stream: &UnixStream) -> u32 {
 }
 
 /// Sends a request and returns the answer; `None` if the provider has closed the connection.
-fn try_ask(mut stream: &UnixStream, kind: Kind) -> Option<u32> {
+fn try_send(mut stream: &UnixStream, kind: Kind) -> Option<u32> {
     let mut answer = [0; ANSWER];
     stream.write_all(&encoded(kind)).ok()?;
     match stream.read_exact(&mut answer) {
@@ -74,7 +74,8 @@ fn try_ask(mut stream: &UnixStream, kind: Kind) -> Option<u32> {
     }
 }
 
-fn ask(mut stream: &UnixStream, kind: Kind) -> u32 {
+/// Sends a request and returns the answer.
+fn send(mut stream: &UnixStream, kind: Kind) -> u32 {
     stream.write_all(&encoded(kind)).expect("sent");
     answer(stream)
 }
@@ -96,8 +97,8 @@ fn requests_reach_the_callback_and_its_code_reaches_the_reader() {
     let recorded = Arc::clone(&seen);
     let control: ControlCallback = Arc::new(move |request| {
         let ids = (request.counter_id, request.instance_id);
-        let texts = (request.instance.to_owned(), request.machine.to_owned());
-        recorded.lock().expect("a lock").push((request.kind, request.set, ids, texts));
+        let names = (request.instance.to_owned(), request.machine.to_owned());
+        recorded.lock().expect("a lock").push((request.kind, request.set, ids, names));
         match request.kind {
             RequestKind::AddCounter => Err(1450),
             RequestKind::Filter => panic!("a callback that panics"),
@@ -114,13 +115,13 @@ fn requests_reach_the_callback_and_its_code_reaches_the_reader() {
         Kind::CollectEnd,
         Kind::Filter,
     ];
-    let codes = kinds.map(|kind| ask(&stream, kind));
+    let codes = kinds.map(|kind| send(&stream, kind));
     assert_eq!(codes, [1450, 0, 0, 0, 0, 574]);
     let expected =
         kinds.map(|kind| (kind, PUMPS, (u32::MAX, u32::MAX), ("n*".to_owned(), "here".to_owned())));
     assert_eq!(*seen.lock().expect("a lock"), expected);
     // The connection remains usable after the panic.
-    assert_eq!(ask(&stream, Kind::CollectStart), 0);
+    assert_eq!(send(&stream, Kind::CollectStart), 0);
 }
 
 #[test]
@@ -138,16 +139,16 @@ fn references_are_read_before_each_collection() {
     };
     assert_eq!(values(), [None, None]);
     let stream = connect(folder.path());
-    assert_eq!(ask(&stream, Kind::EnumInstances), 0);
+    assert_eq!(send(&stream, Kind::EnumInstances), 0);
     assert_eq!(values(), [None, None], "that was no collection");
     for expected in [40, 41] {
         pressure.store(expected, Ordering::Relaxed);
-        assert_eq!(ask(&stream, Kind::CollectStart), 0);
+        assert_eq!(send(&stream, Kind::CollectStart), 0);
         assert_eq!(values(), [Some(expected), None]);
     }
     // Another reference replaces the first.
     north.set_reference(7, Box::new(|| 7)).expect("by reference");
-    assert_eq!(ask(&stream, Kind::CollectStart), 0);
+    assert_eq!(send(&stream, Kind::CollectStart), 0);
     assert_eq!(values(), [Some(7), None]);
     assert_eq!(Arc::strong_count(&pressure), 1, "it was dropped");
 }
@@ -157,9 +158,9 @@ fn references_are_not_read_after_the_instance_is_deleted() {
     let (folder, provider) = provider(None);
     let stream = connect(folder.path());
     let ended = Arc::new(AtomicU64::new(0));
-    let asking = {
+    let sender = {
         let stream = stream.try_clone().expect("a clone");
-        std::thread::spawn(move || (0..2000).for_each(|_| assert_eq!(ask(&stream, Kind::CollectStart), 0)))
+        std::thread::spawn(move || (0..2000).for_each(|_| assert_eq!(send(&stream, Kind::CollectStart), 0)))
     };
     for round in 1..500 {
         let north = provider.create_instance(PUMPS, "north", 0).expect("room");
@@ -173,7 +174,7 @@ fn references_are_not_read_after_the_instance_is_deleted() {
         ended.store(round, Ordering::SeqCst);
         assert_eq!(north.value(7).expect("a counter") % round, 0);
     }
-    asking.join().expect("all answered");
+    sender.join().expect("all answered");
 }
 
 #[test]
@@ -182,14 +183,14 @@ fn the_socket_has_the_access_rights_of_the_file_and_is_removed_with_it() {
     let metadata = std::fs::symlink_metadata(socket(folder.path())).expect("the socket");
     assert!(metadata.file_type().is_socket());
     assert_eq!(metadata.permissions().mode() & 0o7777, 0o600);
-    assert_eq!(seen::everything(folder.path()).len(), 2, "the file and its socket");
+    assert_eq!(seen::all_entries(folder.path()).len(), 2, "the file and its socket");
     let stream = connect(folder.path());
-    assert_eq!(ask(&stream, Kind::CollectEnd), 0);
+    assert_eq!(send(&stream, Kind::CollectEnd), 0);
     let before = Instant::now();
     drop(provider);
-    assert!(before.elapsed() < Duration::from_secs(5), "a reader that stays does not hold it up");
+    assert!(before.elapsed() < Duration::from_secs(5), "a connected reader does not delay it");
     assert!(is_closed(&stream));
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 
     let gid = std::fs::metadata(folder.path()).expect("the folder").gid();
     let publisher = Publisher::new().folder(folder.path()).gid(gid);
@@ -207,9 +208,9 @@ fn sockets_can_be_created_in_a_folder_with_a_long_path() {
     let publisher = Publisher::new().folder(&long);
     let provider = Provider::start(PUMPS, Options { publisher, control: None }).expect("it starts");
     provider.register(pumps()).expect("registered");
-    assert_eq!(seen::everything(&long).len(), 2, "the file and its socket");
+    assert_eq!(seen::all_entries(&long).len(), 2, "the file and its socket");
     drop(provider);
-    assert_eq!(seen::everything(&long), [""; 0]);
+    assert_eq!(seen::all_entries(&long), [""; 0]);
 }
 
 #[test]
@@ -219,9 +220,9 @@ fn an_invalid_request_only_ends_its_connection() {
     let request = encoded(Kind::CollectStart);
     let mut broken: Vec<Vec<u8>> =
         vec![vec![b'X'; 8], [&b"TREQ"[..], &[0xFF; 44]].concat(), vec![0; 100_000]];
-    for place in [4, 8, 36, 40] {
+    for offset in [4, 8, 36, 40] {
         let mut bytes = request.clone();
-        bytes[place + 3] = 0x7F;
+        bytes[offset + 3] = 0x7F;
         broken.push(bytes);
     }
     for bytes in broken {
@@ -235,7 +236,7 @@ fn an_invalid_request_only_ends_its_connection() {
     Request::new(Kind::CollectStart, Guid::from_u128(1)).encode(&mut other);
     (&good).write_all(&other).expect("sent");
     assert_eq!(answer(&good), 87);
-    assert_eq!(ask(&good, Kind::CollectStart), 0);
+    assert_eq!(send(&good, Kind::CollectStart), 0);
 }
 
 #[test]
@@ -267,25 +268,25 @@ fn a_reader_that_stops_within_a_request_is_disconnected() {
     assert!(is_closed(&stream));
     assert!(before.elapsed() < Duration::from_secs(15), "{:?}", before.elapsed());
     // A reader that sends nothing stays connected.
-    assert_eq!(ask(&connect(folder.path()), Kind::CollectStart), 0);
+    assert_eq!(send(&connect(folder.path()), Kind::CollectStart), 0);
 }
 
 #[test]
-fn the_most_silent_reader_is_disconnected_if_there_are_too_many() {
+fn the_reader_that_was_silent_longest_is_disconnected_if_there_are_too_many() {
     let (folder, _provider) = provider(None);
     let streams: Vec<_> = (0..16).map(|_| connect(folder.path())).collect();
     // All are connected, and the first one has been silent for the longest time.
-    streams.iter().for_each(|stream| assert_eq!(ask(stream, Kind::CollectEnd), 0));
-    streams[1..].iter().for_each(|stream| assert_eq!(ask(stream, Kind::CollectEnd), 0));
+    streams.iter().for_each(|stream| assert_eq!(send(stream, Kind::CollectEnd), 0));
+    streams[1..].iter().for_each(|stream| assert_eq!(send(stream, Kind::CollectEnd), 0));
     let one_more = connect(folder.path());
-    assert_eq!(ask(&one_more, Kind::CollectEnd), 0);
+    assert_eq!(send(&one_more, Kind::CollectEnd), 0);
     assert!(is_closed(&streams[0]));
-    streams[1..].iter().for_each(|stream| assert_eq!(ask(stream, Kind::CollectEnd), 0));
+    streams[1..].iter().for_each(|stream| assert_eq!(send(stream, Kind::CollectEnd), 0));
 }
 
 #[test]
 fn readers_that_wait_for_a_slow_callback_are_limited() {
-    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let (release, wait) = std::sync::mpsc::channel::<()>();
     let (wait, calls) = (Mutex::new(wait), Arc::new(AtomicU64::new(0)));
     let called = Arc::clone(&calls);
     let control: ControlCallback = Arc::new(move |request| {
@@ -295,15 +296,15 @@ fn readers_that_wait_for_a_slow_callback_are_limited() {
         Ok(())
     });
     let (folder, _provider) = provider(Some(control));
-    let come = |_| {
+    let connect_and_send = |_| {
         let mut stream = connect(folder.path());
         // A connection may be rejected before all bytes are sent.
         let _ = stream.write_all(&encoded(Kind::AddCounter));
         stream
     };
-    let streams: Vec<_> = (0..100).map(come).collect();
-    assert!(is_closed(&streams[99]), "the last one is refused, so all were looked at");
-    drop(go_on);
+    let streams: Vec<_> = (0..100).map(connect_and_send).collect();
+    assert!(is_closed(&streams[99]), "the last one is rejected, so all have been processed");
+    drop(release);
     let before = Instant::now();
     while calls.load(Ordering::SeqCst) < 16 && before.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(10));
@@ -313,28 +314,28 @@ fn readers_that_wait_for_a_slow_callback_are_limited() {
     assert!((16..=20).contains(&calls), "{calls} readers had a thread");
     // Disconnected readers are answered too.
     streams[..20].iter().for_each(|stream| assert_eq!(answer(stream), 0));
-    // Which ones depends on whose requests were read first.
-    let is_gone = |stream: &&UnixStream| try_ask(stream, Kind::CollectEnd).is_none();
+    // Which ones are disconnected depends on the order in which requests were read.
+    let is_gone = |stream: &&UnixStream| try_send(stream, Kind::CollectEnd).is_none();
     assert_eq!(streams[..20].iter().filter(is_gone).count(), 4);
-    assert_eq!(ask(&connect(folder.path()), Kind::CollectEnd), 0, "there is room again");
+    assert_eq!(send(&connect(folder.path()), Kind::CollectEnd), 0, "there is room again");
 }
 
 #[test]
 fn a_reader_waits_for_a_free_thread() {
-    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let (release, wait) = std::sync::mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     let control: ControlCallback = Arc::new(move |_| {
         let _ = wait.lock().expect("a lock").recv();
         Ok(())
     });
     let (folder, _provider) = provider(Some(control));
-    let come = |_| {
+    let connect_and_send = |_| {
         let mut stream = connect(folder.path());
         stream.write_all(&encoded(Kind::CollectStart)).expect("sent");
         stream
     };
-    let streams: Vec<_> = (0..40).map(come).collect();
-    drop(go_on);
+    let streams: Vec<_> = (0..40).map(connect_and_send).collect();
+    drop(release);
     streams.iter().for_each(|stream| assert_eq!(answer(stream), 0));
 }
 
@@ -356,7 +357,7 @@ fn the_threads_block_the_signals_of_the_application() {
     let before = blocked_signals();
     let (folder, _provider) = provider(Some(control));
     assert_eq!(blocked_signals(), before, "the application's own thread has its mask again");
-    assert_eq!(ask(&connect(folder.path()), Kind::CollectStart), 0);
+    assert_eq!(send(&connect(folder.path()), Kind::CollectStart), 0);
     let mask = mask.load(Ordering::SeqCst);
     let blocks = |signal: i32| mask & (1 << (signal - 1)) != 0;
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGCHLD, libc::SIGUSR1, libc::SIGALRM] {
@@ -381,10 +382,10 @@ fn a_callback_may_stop_its_provider() {
     let stream = connect(folder.path());
     assert!(slot.set(provider).is_ok());
     (&stream).write_all(&encoded(Kind::CollectStart)).expect("sent");
-    is_stopped.recv_timeout(Duration::from_secs(60)).expect("nothing waits for itself");
+    is_stopped.recv_timeout(Duration::from_secs(60)).expect("the callback does not wait for itself");
     // The connection is closed, with or without the answer.
     while !is_closed(&stream) {}
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 }
 
 #[test]
@@ -429,6 +430,6 @@ fn sets_of_structs_have_callbacks_too() {
         Publisher::new().folder(folder.path()).control(control).start::<Tank>().expect("it starts");
     assert!(tank.set(published.litres.clone()).is_ok());
     let stream = connect(folder.path());
-    assert_eq!(ask(&stream, Kind::CollectStart), 0);
+    assert_eq!(send(&stream, Kind::CollectStart), 0);
     assert_eq!(seen::row(folder.path()).values, [Some((5, None))]);
 }

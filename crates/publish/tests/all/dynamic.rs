@@ -53,7 +53,7 @@ fn names_that_paths_cannot_express_are_rejected() {
     let (folder, provider) = provider();
     let mut set = pumps(InstanceKind::Multiple);
     set.name = "Pumps (north)".into();
-    let error = provider.register(set.clone()).expect_err("no path means it");
+    let error = provider.register(set.clone()).expect_err("no path can contain it");
     assert_eq!(error.code(), 87);
     assert_eq!(
         error.to_string(),
@@ -93,7 +93,7 @@ fn invalid_descriptions_are_rejected() {
     let mut repeated = pumps(InstanceKind::Multiple);
     repeated.counters[1].id = 1;
     assert_eq!(code(provider.register(repeated)), 87);
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
     provider.register(pumps(InstanceKind::Multiple)).expect("nothing is left of those");
 }
 
@@ -175,7 +175,7 @@ fn a_stopped_provider_rejects_all_calls() {
     let north = provider.create_instance(PUMPS, "north", 0).expect("room");
     provider.stop();
     provider.stop();
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
     assert_eq!(code(provider.register(set)), 6);
     assert_eq!(code(provider.create_instance(PUMPS, "north", 0)), 6);
     assert_eq!(code(provider.delete_instance(PUMPS, "north", 0)), 6);
@@ -211,7 +211,7 @@ fn providers_and_instances_can_be_shared_by_threads() {
     assert_eq!((row.name.as_str(), row.values[1]), ("shared", Some((200 * u64::from(threads), None))));
 }
 
-/// The variable by which a child process is asked to limit its open files.
+/// The environment variable of the child process, which runs with a low limit of open files.
 const FEW_FILES: &str = "TACHO_TEST_FEW_FILES";
 
 #[test]
@@ -240,18 +240,18 @@ fn too_many_open_files_are_reported_as_such() {
         }
     };
     assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
-    // Wherever the limit is reached: opening the folder, the file, the socket, or starting the threads.
-    let mut refused = 0;
+    // With each released file, the limit is reached later: at the folder, the file, the socket, or the threads.
+    let mut failures = 0;
     while let Err(error) = provider.register(pumps(InstanceKind::Multiple)) {
-        assert_eq!(error.code(), 1450, "with {refused} files: {error}");
+        assert_eq!(error.code(), 1450, "after {failures} failures: {error}");
         assert!(
             error.to_string().ends_with("; raise the limit of open files (ulimit -n), or close some"),
             "{error}"
         );
         held.pop().expect("it needs few files");
-        refused += 1;
+        failures += 1;
     }
-    assert!(refused > 2, "{refused}");
+    assert!(failures > 2, "{failures}");
     drop(held);
     assert_eq!(seen::sets(folder.path()).len(), 1);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{Reading, SetReader};
 
-/// An instance as it was read: name, id, and the value of each counter.
+/// What a reader read of an instance. A value is `(value, base)`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) name: String,
@@ -20,8 +20,8 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
     Folder::open(folder).and_then(|folder| folder.files()).expect("the folder")
 }
 
-/// All names in a folder, including hidden ones.
-pub(crate) fn everything(folder: &Path) -> Vec<String> {
+/// The names of all directory entries, including hidden ones.
+pub(crate) fn all_entries(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("the folder");
     let mut names: Vec<_> =
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
@@ -50,14 +50,14 @@ pub(crate) fn rows(set: &mut SetReader) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut name = String::new();
     set.read(|instance| {
-        assert!(instance.read_name(&mut name), "a whole name");
+        assert!(instance.read_name(&mut name), "a complete name");
         let values =
-            (0..counters).map(|place| instance.value(place).map(|Reading { value, base }| (value, base)));
+            (0..counters).map(|counter| instance.value(counter).map(|Reading { value, base }| (value, base)));
         let values = values.collect();
         let is_history = instance.history().is_some();
         rows.push(Row { name: name.clone(), id: instance.id(), is_history, values });
     })
-    .expect("a sound file");
+    .expect("a valid file");
     rows
 }
 

@@ -30,25 +30,26 @@ struct Busy {
 }
 
 /// Updates of each counter per thread.
-const SOME: u64 = 200_000;
+const UPDATES: u64 = 200_000;
 
-/// The same in long tests: 100 million in total.
-const MANY: u64 = 100_000_000 / THREADS;
+/// Updates of each counter per thread in long tests: 100 million in total.
+const LONG_UPDATES: u64 = 100_000_000 / THREADS;
 
 fn is_long() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
-/// Runs `work` on threads while the values are read; returns the final values, and the number of reads.
-fn while_looking(
+/// Runs `work` on threads, and calls `check` with the values of repeated reads meanwhile. Returns the final values, and the number
+/// of reads.
+fn read_while_updating(
     folder: &Path,
     threads: u64,
     work: impl Fn() + Sync,
-    mut look: impl FnMut(&[Option<Reading>]),
+    mut check: impl FnMut(&[Option<Reading>]),
 ) -> (Vec<Option<Reading>>, u64) {
     let mut set = seen::set(folder);
     let is_done = AtomicBool::new(false);
-    let mut looks = 0;
+    let mut reads = 0;
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
         let is_done = &is_done;
@@ -57,34 +58,34 @@ fn while_looking(
             is_done.store(true, Ordering::SeqCst);
         });
         while !is_done.load(Ordering::SeqCst) {
-            look(&values(&mut set));
-            looks += 1;
+            check(&values(&mut set));
+            reads += 1;
         }
     });
-    (values(&mut set), looks)
+    (values(&mut set), reads)
 }
 
 fn values(set: &mut SetReader) -> Vec<Option<Reading>> {
     let counters = set.description().counters.len();
     let mut values = Vec::with_capacity(counters);
-    set.read(|instance| values.extend((0..counters).map(|place| instance.value(place))))
-        .expect("a sound file");
+    set.read(|instance| values.extend((0..counters).map(|counter| instance.value(counter))))
+        .expect("a valid file");
     values
 }
 
-fn value(values: &[Option<Reading>], place: usize) -> u64 {
-    values[place].expect("a plain counter always has a value").value
+fn value(values: &[Option<Reading>], counter: usize) -> u64 {
+    values[counter].expect("a plain counter always has a value").value
 }
 
 #[test]
 fn no_update_is_lost() {
-    lost_updates(SOME);
+    lost_updates(UPDATES);
 }
 
 #[test]
 fn long_no_update_is_lost() {
     if is_long() {
-        lost_updates(MANY);
+        lost_updates(LONG_UPDATES);
     }
 }
 
@@ -98,12 +99,12 @@ fn lost_updates(updates: u64) {
         }
     };
     let mut last = [0, 0];
-    let (after, looks) = while_looking(folder.path(), THREADS, work, |values| {
+    let (after, reads) = read_while_updating(folder.path(), THREADS, work, |values| {
         let now = [value(values, 0), value(values, 1)];
         assert!(now[0] >= last[0] && now[1] >= last[1], "{now:?} after {last:?}");
         last = now;
     });
-    assert!(looks > 0);
+    assert!(reads > 0);
     let all = THREADS * updates;
     assert_eq!([value(&after, 0), value(&after, 1)], [all, all]);
     assert_eq!([busy.plain.value(), busy.striped.value()], [all, all]);
@@ -111,13 +112,13 @@ fn lost_updates(updates: u64) {
 
 #[test]
 fn pairs_are_consistent() {
-    pairs(SOME / 4);
+    pairs(UPDATES / 4);
 }
 
 #[test]
 fn long_pairs_are_consistent() {
     if is_long() {
-        pairs(MANY / 4);
+        pairs(LONG_UPDATES / 4);
     }
 }
 
@@ -133,31 +134,31 @@ fn pairs(updates: u64) {
         }
     };
     let mut last = [0; 4];
-    let mut whole = 0_u64;
+    let mut consistent_reads = 0_u64;
     let mut check = |values: &[Option<Reading>]| {
-        let places = [(2, 3), (3, 3), (4, 3), (5, 1)];
-        for (last, (place, times)) in last.iter_mut().zip(places) {
+        let factors = [(2, 3), (3, 3), (4, 3), (5, 1)];
+        for (last, (counter, factor)) in last.iter_mut().zip(factors) {
             // If writers are too fast for a reader, the value is missing, never wrong.
-            let Some(Reading { value, base }) = values[place] else { continue };
+            let Some(Reading { value, base }) = values[counter] else { continue };
             let count = base.expect("a pair");
-            assert_eq!(value, times * count, "counter {place}");
-            assert!(count >= *last, "counter {place}: {count} after {last}");
+            assert_eq!(value, factor * count, "counter {counter}");
+            assert!(count >= *last, "counter {counter}: {count} after {last}");
             *last = count;
-            whole += 1;
+            consistent_reads += 1;
         }
     };
-    let (after, _) = while_looking(folder.path(), THREADS, work, &mut check);
+    let (after, _) = read_while_updating(folder.path(), THREADS, work, &mut check);
     check(&after);
-    assert!(whole >= 4);
+    assert!(consistent_reads >= 4);
     let all = THREADS * updates;
     assert_eq!(last, [all, all, all, 3 * all]);
 }
 
-/// Large counts, added in any number of steps: each has its sum in every read.
+/// Large counts are added in one or more steps. After each step, sum and count belong together.
 #[test]
 fn large_counts_are_consistent() {
     for count in [255, 256, 1_000, 262_144, 1_000_000] {
-        many_at_once(count, SOME / 20);
+        many_at_once(count, UPDATES / 20);
     }
 }
 
@@ -172,25 +173,25 @@ fn many_at_once(count: u64, updates: u64) {
         }
     };
     let mut last = [0; 3];
-    let mut whole = 0_u64;
+    let mut consistent_reads = 0_u64;
     let mut check = |values: &[Option<Reading>]| {
-        for (last, (place, times)) in last.iter_mut().zip([(2, 7), (3, 7), (5, 1)]) {
-            let Some(Reading { value, base }) = values[place] else { continue };
+        for (last, (counter, factor)) in last.iter_mut().zip([(2, 7), (3, 7), (5, 1)]) {
+            let Some(Reading { value, base }) = values[counter] else { continue };
             let seen = base.expect("a pair");
-            assert_eq!(value, times * seen, "counter {place}, {count} at once");
-            // A million takes more than one step.
+            assert_eq!(value, factor * seen, "counter {counter}, {count} at once");
+            // A count above 2^18 is added in several steps.
             assert!(
                 count > 1 << 18 || seen.is_multiple_of(count),
-                "counter {place}: {seen} of {count} at once"
+                "counter {counter}: {seen} of {count} at once"
             );
-            assert!(seen >= *last, "counter {place}: {seen} after {last}");
+            assert!(seen >= *last, "counter {counter}: {seen} after {last}");
             *last = seen;
-            whole += 1;
+            consistent_reads += 1;
         }
     };
-    let (after, _) = while_looking(folder.path(), THREADS, work, &mut check);
+    let (after, _) = read_while_updating(folder.path(), THREADS, work, &mut check);
     check(&after);
-    assert!(whole >= 3);
+    assert!(consistent_reads >= 3);
     assert_eq!(last, [THREADS * updates * count; 3]);
 }
 
@@ -205,7 +206,7 @@ fn more_threads_than_stripes_lose_no_update() {
             busy.hits.hit();
         }
     };
-    let (after, _) = while_looking(folder.path(), 80, work, |_| ());
+    let (after, _) = read_while_updating(folder.path(), 80, work, |_| ());
     let all = 80 * 2_000;
     assert_eq!(value(&after, 1), all);
     assert_eq!(after[3], Some(Reading { value: 7 * all, base: Some(all) }));

@@ -64,7 +64,7 @@ fn an_empty_provider_name_is_kept() {
 }
 
 #[test]
-fn the_description_has_the_attributes() {
+fn attributes_of_the_struct_are_in_the_description() {
     let set = Shop::description();
     assert_eq!((set.name.as_ref(), set.help.as_ref()), ("Shop", "Activity of the shop."));
     assert_eq!((set.provider_name.as_ref(), set.provider_guid), ("Shop", set.guid));
@@ -147,18 +147,18 @@ fn readers_see_updates() {
 fn a_timer_measures_the_lifetime_of_its_guard() {
     let (_folder, publisher) = folder();
     let shop = publisher.start::<Shop>().expect("it starts");
-    let all = std::time::Instant::now();
+    let begin = std::time::Instant::now();
     let times = 20;
     for _ in 0..times {
         let _guard = shop.time.start();
         std::thread::sleep(Duration::from_millis(10));
     }
-    let most = all.elapsed().as_nanos() as u64;
+    let max_ns = begin.elapsed().as_nanos() as u64;
     shop.time.start().cancel();
     assert_eq!(shop.time.time(|| 7), 7);
     let sum = shop.time.sum().expect("no thread writes");
     assert_eq!(sum.count, times + 1);
-    assert!((times * 10_000_000..most + 1_000_000).contains(&sum.sum), "{} of {most}", sum.sum);
+    assert!((times * 10_000_000..max_ns + 1_000_000).contains(&sum.sum), "{} of {max_ns}", sum.sum);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn the_file_exists_as_long_as_the_set() {
     let requests = shop.requests.clone();
     drop(shop);
     assert!(!reader.is_alive());
-    assert_eq!(seen::everything(folder.path()), [""; 0]);
+    assert_eq!(seen::all_entries(folder.path()), [""; 0]);
     // An instance that outlives its set can still be used.
     requests.add(1);
     assert_eq!(requests.value(), 1);
@@ -197,30 +197,30 @@ fn instances_are_added_and_end() {
     let carts = publisher.capacity(3).start_set::<Carts>().expect("it starts");
     assert!(seen::rows(&mut seen::set(folder.path())).is_empty());
     let first = carts.instance("first").expect("room");
-    let again = carts.instance("first").expect_err("it is there");
-    assert!(again.already_exists(), "{again}");
+    let repeated = carts.instance("first").expect_err("it is there");
+    assert!(repeated.already_exists(), "{repeated}");
     let other = carts.instance_with_id("first", 9).expect("another id");
     assert!(carts.find("second", 0).is_none());
     let second = carts.find_or_create("second", 0).expect("room");
-    let full = carts.instance("third").expect_err("three are all");
+    let full = carts.instance("third").expect_err("the capacity is three");
     assert!(full.is_full() && full.code() == 8, "{full}");
     assert_eq!(carts.instance("").expect_err("a name is needed").code(), 87);
     first.things.add(1);
     carts.find("first", 0).expect("the same").things.add(2);
     carts.find_or_create("first", 0).expect("the same").things.add(4);
     other.things.add(100);
-    let shown = |folder: &TempDir| {
+    let read_values = |folder: &TempDir| {
         let rows = seen::rows(&mut seen::set(folder.path()));
         rows.into_iter().map(|row| (row.name, row.id, row.values[0].map(|value| value.0))).collect::<Vec<_>>()
     };
     let expected = [("first", 0, 7), ("first", 9, 100), ("second", 0, 0)];
-    assert_eq!(shown(&folder), expected.map(|(name, id, value)| (name.to_owned(), id, Some(value))));
+    assert_eq!(read_values(&folder), expected.map(|(name, id, value)| (name.to_owned(), id, Some(value))));
     assert_eq!((second.name(), second.id()), ("second", 0));
     let clone = first.clone();
     drop(first);
-    assert_eq!(shown(&folder).len(), 3, "a clone is left");
+    assert_eq!(read_values(&folder).len(), 3, "a clone is left");
     drop((clone, other));
-    assert_eq!(shown(&folder), [("second".to_owned(), 0, Some(0))]);
+    assert_eq!(read_values(&folder), [("second".to_owned(), 0, Some(0))]);
     // A new instance with the same name starts at 0.
     let first = carts.instance("first").expect("room again");
     assert_eq!(first.things.value(), 0);
@@ -241,7 +241,7 @@ fn starting_a_set_twice_creates_two_files() {
 }
 
 #[test]
-fn sets_with_aggregates_are_marked_as_such() {
+fn a_history_aggregates_ended_instances() {
     #[derive(CounterSet)]
     #[counter_set(name = "Jobs", instances = "global_aggregate_history")]
     struct Jobs {
@@ -306,8 +306,8 @@ fn companions_can_be_fields() {
     assert_eq!((busy.multiplier_id, used.base_id), (Some(31), Some(33)));
     let (folder, publisher) = folder();
     let machine = publisher.start::<Machine>().expect("it starts");
-    for (place, gauge) in [&machine.up, &machine.now, &machine.frequency].into_iter().enumerate() {
-        gauge.set(place as u64 + 1);
+    for (index, gauge) in [&machine.up, &machine.now, &machine.frequency].into_iter().enumerate() {
+        gauge.set(index as u64 + 1);
     }
     machine.busy.add(4);
     machine.processors.set(5);

@@ -6,7 +6,7 @@ macro_rules! types {
     ($($field:ident $name:literal $(, $key:ident = $companion:ident)*;)*) => {
         #[derive(CounterSet)]
         #[counter_set(name = "All Types")]
-        #[allow(dead_code, reason = "only the description is looked at")]
+        #[allow(dead_code, reason = "the test uses only the description")]
         struct AllTypes {
             #[counter(name = "base: raw", type = "perf_raw_base")]
             raw: Gauge,
@@ -63,7 +63,7 @@ types! {
 }
 
 #[test]
-fn words_have_the_names_of_winperf() {
+fn all_types_of_winperf_can_be_named_in_attributes() {
     let set = AllTypes::description();
     for counter in &set.counters[7..] {
         let known = counter.counter_type.name();

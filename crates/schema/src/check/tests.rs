@@ -9,18 +9,18 @@ fn counter(id: u32, counter_type: T) -> CounterInfo {
 }
 
 #[track_caller]
-fn refused(info: &CounterSetInfo, words: &str) {
+fn assert_rejected(info: &CounterSetInfo, message: &str) {
     let error = info.check().expect_err("a set that cannot be registered");
-    assert_eq!(error.to_string(), words);
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]
-fn sets() {
-    refused(&set(vec![]), "counter set 'Disk': it has 0 counters, not 1 to 65536");
+fn invalid_sets_are_rejected() {
+    assert_rejected(&set(vec![]), "counter set 'Disk': it has 0 counters, not 1 to 65536");
     let mut info = set(vec![counter(1, T::RAWCOUNT)]);
     info.check().unwrap();
     info.detail_level = 300;
-    refused(&info, "counter set 'Disk': its detail level is 300, not 100 or 200");
+    assert_rejected(&info, "counter set 'Disk': its detail level is 300, not 100 or 200");
     info.detail_level = 200;
     info.name = "ä".repeat(1023).into();
     info.check().unwrap();
@@ -29,30 +29,36 @@ fn sets() {
 }
 
 #[test]
-fn counters() {
+fn invalid_counters_are_rejected() {
     let head = "counter set 'Disk', counter";
     let with = |change: fn(&mut CounterInfo)| {
         let mut info = set(vec![counter(1, T::RAWCOUNT), counter(2, T::RAWCOUNT)]);
         change(&mut info.counters[1]);
         info
     };
-    refused(&with(|c| c.id = 1), &format!("{head} 1 'C2': another counter has its id"));
-    refused(&with(|c| c.id = u32::MAX), &format!("{head} 4294967295 'C2': its id stands for all counters"));
-    refused(&with(|c| c.name = "c1".into()), &format!("{head} 2 'c1': another counter has its name"));
-    refused(&with(|c| c.detail_level = 0), &format!("{head} 2 'C2': its detail level is 0, not 100 or 200"));
-    refused(
+    assert_rejected(&with(|c| c.id = 1), &format!("{head} 1 'C2': another counter has its id"));
+    assert_rejected(
+        &with(|c| c.id = u32::MAX),
+        &format!("{head} 4294967295 'C2': its id is reserved: it means all counters"),
+    );
+    assert_rejected(&with(|c| c.name = "c1".into()), &format!("{head} 2 'c1': another counter has its name"));
+    assert_rejected(
+        &with(|c| c.detail_level = 0),
+        &format!("{head} 2 'C2': its detail level is 0, not 100 or 200"),
+    );
+    assert_rejected(
         &with(|c| c.default_scale = 11),
         &format!("{head} 2 'C2': its default scale is 11, not -10 to 10"),
     );
-    refused(
+    assert_rejected(
         &with(|c| c.default_scale = -11),
         &format!("{head} 2 'C2': its default scale is -11, not -10 to 10"),
     );
-    refused(
+    assert_rejected(
         &with(|c| c.base_id = Some(3)),
         &format!("{head} 2 'C2': its base is counter 3, which is not in the set"),
     );
-    refused(&with(|c| c.time_id = Some(2)), &format!("{head} 2 'C2': it is its own time"));
+    assert_rejected(&with(|c| c.time_id = Some(2)), &format!("{head} 2 'C2': it is its own time"));
     with(|c| c.default_scale = -10).check().unwrap();
     // A companion that the type does not need can have any type.
     with(|c| c.base_id = Some(1)).check().unwrap();
@@ -63,9 +69,9 @@ fn counters() {
     info.check().unwrap();
 }
 
-/// Each type that needs companions, and the companions. Source: \[MS-PCQ\] 2.2.4.2.
+/// The table lists each type that needs companions, and their types. Source: \[MS-PCQ\] 2.2.4.2.
 #[test]
-fn companions() {
+fn needed_companions_must_exist_and_have_the_needed_type() {
     let base = |t| [Some(t), None, None, None];
     let time = [None, Some(T::LARGE_RAWCOUNT), Some(T::LARGE_RAWCOUNT), None];
     let multiplier = [None, None, None, Some(T::RAWCOUNT)];
@@ -104,14 +110,18 @@ fn companions() {
         }
         info.check().unwrap_or_else(|error| panic!("{error}"));
         for role in (0..4).filter(|&role| needed[role].is_some()) {
-            let mut lacking = info.clone();
-            *slot(&mut lacking.counters[0], role) = None;
-            assert!(lacking.check().unwrap_err().to_string().contains("its type needs a "), "{counter_type}");
+            let mut incomplete = info.clone();
+            *slot(&mut incomplete.counters[0], role) = None;
+            assert!(
+                incomplete.check().unwrap_err().to_string().contains("its type needs a "),
+                "{counter_type}"
+            );
             let mut wrong = info.clone();
-            let of = wrong.counters.iter_mut().find(|c| c.id == 10 + role as u32).expect("there");
-            of.counter_type = T::RAWCOUNT_HEX;
-            let words = wrong.check().unwrap_err().to_string();
-            assert!(words.contains("is of type PERF_COUNTER_RAWCOUNT_HEX, not "), "{words}");
+            let companion =
+                wrong.counters.iter_mut().find(|c| c.id == 10 + role as u32).expect("the companion");
+            companion.counter_type = T::RAWCOUNT_HEX;
+            let message = wrong.check().unwrap_err().to_string();
+            assert!(message.contains("is of type PERF_COUNTER_RAWCOUNT_HEX, not "), "{message}");
         }
     }
     // No other types need companions.

@@ -6,7 +6,6 @@
 use super::CounterType;
 use crate::Formula;
 
-/// A row of the table.
 pub(super) struct NamedType {
     pub(super) word: u32,
     pub(super) name: &'static str,
@@ -35,7 +34,7 @@ macro_rules! counter_types {
             },
         )*];
 
-        /// The named types.
+        /// Constants of the named types.
         impl CounterType {$(
             #[doc = concat!("`", $name, "`.")]
             #[doc(alias = $name)]

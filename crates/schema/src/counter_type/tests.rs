@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn table_is_sorted_and_names_go_both_ways() {
+fn table_is_sorted_and_names_round_trip() {
     assert!(NAMED_TYPES.windows(2).all(|pair| pair[0].word <= pair[1].word));
     for named in NAMED_TYPES {
         assert_eq!(CounterType::from_name(named.name), Some(CounterType(named.word)));
@@ -15,7 +15,7 @@ fn table_is_sorted_and_names_go_both_ways() {
 }
 
 #[test]
-fn fields_of_known_words() {
+fn accessors_return_the_fields_of_a_word() {
     use CounterType as T;
     let fields = |kind: T| (kind.size(), kind.class(), kind.subtype(), kind.time_base(), kind.suffix());
     assert_eq!(
@@ -42,9 +42,9 @@ fn fields_of_known_words() {
 }
 
 #[test]
-fn averages_need_two_samples_against_their_bits() {
-    let two: Vec<_> = CounterType::all().filter(|kind| kind.needs_two_samples()).collect();
-    assert_eq!(two.len(), 24);
+fn averages_need_two_samples_although_their_delta_bit_is_clear() {
+    let types: Vec<_> = CounterType::all().filter(|kind| kind.needs_two_samples()).collect();
+    assert_eq!(types.len(), 24);
     for kind in [CounterType::AVERAGE_TIMER, CounterType::AVERAGE_BULK] {
         assert!(!kind.is_delta() && kind.needs_two_samples());
     }

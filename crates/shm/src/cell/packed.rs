@@ -1,4 +1,4 @@
-//! A sum and a count packed in one word, and words for their overflows.
+//! A sum and a count that are packed in one word, and two further words that count their overflows.
 
 use super::Sum;
 use crate::sync::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ impl Widths {
     }
 }
 
-/// Three words: a packed sum and count, which one addition changes; then the whole count, and how often the sum passed a
+/// Three words: a packed sum and count, which one addition changes; the full count; and how often the sum passed a
 /// multiple of the range of its lower bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed<'a> {
@@ -41,7 +41,7 @@ pub(super) struct Packed<'a> {
 
 impl Packed<'_> {
     /// Maximum number of attempts of a reader.
-    const TRIES: usize = 1000;
+    const MAX_ATTEMPTS: usize = 1000;
 
     /// Adds to the sum and to the count. Both values must be less than the range of their field.
     #[inline(always)]
@@ -58,7 +58,7 @@ impl Packed<'_> {
         words[first + 1].fetch_add(count, Ordering::Release);
     }
 
-    /// Whether nothing was added yet.
+    /// Whether nothing has been added yet.
     #[inline(always)]
     pub(super) fn is_untouched(self) -> bool {
         let Self { words, first, .. } = self;
@@ -67,21 +67,21 @@ impl Packed<'_> {
 
     /// Reads the sum and the count, which belong together; `None` as for [`Pair::read`](super::Pair::read).
     pub(super) fn read(self) -> Option<Sum> {
-        (0..Self::TRIES).find_map(|_| self.read_once())
+        (0..Self::MAX_ATTEMPTS).find_map(|_| self.read_once())
     }
 
-    /// One attempt to read; `None` if it was too slow.
+    /// Tries once to read; `None` if writers changed the words too much meanwhile.
     #[inline(always)]
     pub(super) fn read_once(self) -> Option<Sum> {
         let Self { words, first, widths } = self;
         let quarter = 1_u64 << (widths.count - 2);
-        // In this order, so that the packed word includes whatever was added to the other two.
+        // In this order, so that the packed word includes all additions that the other two words include.
         let count = words[first + 1].load(Ordering::Acquire);
         let passed = words[first + 2].load(Ordering::Acquire);
         let packed = words[first].load(Ordering::Acquire) >> widths.shift();
         let count_after = words[first + 1].load(Ordering::Acquire);
         let passed_after = words[first + 2].load(Ordering::Acquire);
-        // A reader that was stopped in between would mistake later additions for the lag.
+        // If the reader was interrupted between these loads, it would mistake later additions for the lag.
         let is_slow = count_after.wrapping_sub(count) > quarter
             || passed_after.wrapping_sub(passed) > 1 << (widths.highest - 2);
         if is_slow {
@@ -90,9 +90,9 @@ impl Packed<'_> {
         let lag = packed.wrapping_sub(count) & ((1 << widths.count) - 1);
         let count = count.wrapping_add(lag);
         let field = packed >> widths.count;
-        let late = (field >> widths.low()).wrapping_sub(passed) & ((1 << widths.highest) - 1);
+        let passed_lag = (field >> widths.low()).wrapping_sub(passed) & ((1 << widths.highest) - 1);
         let low = field & ((1 << widths.low()) - 1);
-        let carried = (passed.wrapping_add(late) << widths.low()).wrapping_add(low);
+        let carried = (passed.wrapping_add(passed_lag) << widths.low()).wrapping_add(low);
         // Each overflow of the count carried one into the sum.
         Some(Sum { sum: carried.wrapping_sub(count >> widths.count), count })
     }

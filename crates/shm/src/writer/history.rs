@@ -3,26 +3,26 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::cell::{Pair, ratio_of, set_ratio};
-use crate::layout::{LINE, plain, slot};
+use crate::layout::{LINE_WORDS, plain, slot};
 use crate::{Aggregate, Attributes, CellKind, CounterSetInfo};
 
-/// Adds the values of an ending instance to the history. `cells` has the first line and the number of lines of each counter's
-/// cell.
+/// Adds the values of the slot `ended` to the slot `history`. `cells` has the first line and the number of lines of each
+/// counter's cell.
 pub(super) fn fold(
     description: &CounterSetInfo,
     cells: &[(u32, u32)],
     ended: &[AtomicU64],
     history: &[AtomicU64],
 ) {
-    let folded = history[slot::ID_AND_LENGTH].fetch_add(1, Ordering::Relaxed);
+    let folded_before = history[slot::ID_AND_LENGTH].fetch_add(1, Ordering::Relaxed);
     for (counter, &(first, count)) in description.counters.iter().zip(cells) {
-        let lines = |slot: &'_ [AtomicU64], line: u32| {
-            let start = (first + line) as usize * LINE;
-            start..(start + LINE).min(slot.len())
+        let line_words = |slot: &'_ [AtomicU64], line: u32| {
+            let start = (first + line) as usize * LINE_WORDS;
+            start..(start + LINE_WORDS).min(slot.len())
         };
         for line in 0..count {
-            let (from, to) = (&ended[lines(ended, line)], &history[lines(history, line)]);
-            let is_first = folded == 0;
+            let (from, to) = (&ended[line_words(ended, line)], &history[line_words(history, line)]);
+            let is_first = folded_before == 0;
             match counter.cell {
                 CellKind::None => {}
                 CellKind::Pair | CellKind::Timer => {
@@ -48,7 +48,7 @@ pub(super) fn fold(
                     let (smaller, larger) =
                         ((value as i64).min(before as i64), (value as i64).max(before as i64));
                     let after = match counter.aggregate {
-                        // A striped value is the sum of all lines: single lines have no minimum or maximum.
+                        // A striped value is the sum of its lines, so there is no minimum or maximum of a single line.
                         Aggregate::Minimum | Aggregate::Maximum if count == 1 && is_first => value,
                         Aggregate::Minimum if count == 1 => smaller as u64,
                         Aggregate::Maximum if count == 1 => larger as u64,

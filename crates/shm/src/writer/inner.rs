@@ -9,7 +9,7 @@ use tachograph_schema::IgnorePoison;
 
 use super::history;
 use crate::folder::{Folder, socket_name, unfinished_name};
-use crate::layout::{LINE, PAGE, header, slot, state};
+use crate::layout::{LINE_WORDS, PAGE, header, slot, state};
 use crate::map::{Mapping, boot_nanoseconds, reserve};
 use crate::problem::WriteError;
 use crate::slots::{SlotOwner, SlotTable};
@@ -46,7 +46,8 @@ pub(super) struct Published {
 }
 
 impl Inner {
-    /// Must be checked before the table is locked: in a forked child, a thread that no longer exists may hold the lock.
+    /// Whether this process created the set. Must be checked before the table is locked: in a forked child, a thread that no
+    /// longer exists may hold the lock.
     pub(crate) fn is_of_this_process(&self) -> bool {
         self.process == std::process::id()
     }
@@ -56,20 +57,20 @@ impl Inner {
     }
 
     /// The offset of a slot in bytes.
-    pub(crate) fn slot_at(&self, index: u32) -> usize {
+    pub(crate) fn slot_offset(&self, index: u32) -> usize {
         self.slots_at + index as usize * self.slot_bytes
     }
 
     pub(super) fn slot(&self, index: u32) -> &[AtomicU64] {
-        &self.mapping.words()[self.slot_at(index) / 8..][..self.slot_bytes / 8]
+        &self.mapping.words()[self.slot_offset(index) / 8..][..self.slot_bytes / 8]
     }
 
-    /// The capacity for a name in the instance's own slot, in bytes.
+    /// The number of bytes of a name that the instance's first slot holds.
     pub(super) fn first_name_bytes(&self) -> usize {
-        (LINE - slot::NAME) * 8
+        (LINE_WORDS - slot::NAME) * 8
     }
 
-    /// Allocates slots, and reserves space for new ones.
+    /// Allocates slots and returns their indexes. Reserves space in the file for never used ones.
     pub(super) fn allocate_slots(&self, table: &mut SlotTable, count: usize) -> Result<Vec<u32>, WriteError> {
         let used = table.used as usize + table.new_slots_for(count);
         if used > self.capacity as usize {
@@ -90,27 +91,28 @@ impl Inner {
         Ok(indexes)
     }
 
-    /// Fills slots that no reader uses; the instance's life is stored last.
+    /// Writes an instance to slots that are free. The instance's life is stored last, because it makes the slots visible to
+    /// readers.
     pub(super) fn write_instance(&self, indexes: &[u32], name: &str, id: u32, serial: u64) {
         // A reader that still sees words of the previous instance must also see that its life has ended.
         fence(Ordering::Release);
         let (mut bytes, mut first) = (name.as_bytes(), true);
-        for (part, &index) in indexes.iter().enumerate() {
+        for (position, &index) in indexes.iter().enumerate() {
             let words = self.slot(index);
-            let space = if first { &words[slot::NAME..LINE] } else { &words[slot::NAME..] };
+            let space = if first { &words[slot::NAME..LINE_WORDS] } else { &words[slot::NAME..] };
             let (here, rest) = bytes.split_at(bytes.len().min(space.len() * 8));
             for (word, chunk) in space.iter().zip(here.chunks(8)) {
                 let mut value = [0; 8];
                 value[..chunk.len()].copy_from_slice(chunk);
                 word.store(u64::from_le_bytes(value), Ordering::Relaxed);
             }
-            let next = indexes.get(part + 1).map_or(0, |next| u64::from(*next) + 1);
+            let next = indexes.get(position + 1).map_or(0, |next| u64::from(*next) + 1);
             words[slot::NEXT].store(next, Ordering::Relaxed);
             if first {
                 let id_and_length = u64::from(id) | (name.len() as u64) << 32;
                 words[slot::ID_AND_LENGTH].store(id_and_length, Ordering::Relaxed);
                 words[slot::BORN].store(boot_nanoseconds(), Ordering::Relaxed);
-                words[LINE..].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+                words[LINE_WORDS..].iter().for_each(|word| word.store(0, Ordering::Relaxed));
             } else {
                 words[slot::LIFE].store(slot::IS_NAME, Ordering::Relaxed);
             }
@@ -136,7 +138,7 @@ impl Inner {
         let Some(&index) = owner.indexes.first() else { return };
         let words = self.mapping.words();
         if self.description.instance_type == InstanceType::SingleAggregateHistory {
-            // Odd while the values are moved: a concurrent reader could count the instance twice, or not at all.
+            // `FOLDS` is odd while the values are moved: a concurrent reader could count the instance twice, or not at all.
             words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
             self.slot(index)[slot::LIFE].store(0, Ordering::Release);
             history::fold(&self.description, &self.cells, self.slot(index), self.slot(0));
@@ -171,8 +173,8 @@ impl Inner {
         self.mapping.words()[header::STATE].store(state::STOPPED, Ordering::Release);
         let is_ready = published.is_ready.load(Ordering::Acquire);
         let name = if is_ready { published.name.clone() } else { published.unfinished_name() };
-        if published.folder.is_still(&name, &published.file) {
-            let folder = published.folder.by_descriptor();
+        if published.folder.name_refers_to(&name, &published.file) {
+            let folder = published.folder.descriptor_path();
             let _ = std::fs::remove_file(folder.join(&name));
             let _ = std::fs::remove_file(folder.join(socket_name(&published.name)));
         }

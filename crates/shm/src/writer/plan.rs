@@ -4,7 +4,6 @@ use crate::layout::{HEADER_BYTES, LINE_BYTES, MAX_FILE, PAGE};
 use crate::problem::{Problem, WriteError};
 use crate::{CounterSetInfo, InstanceType, encoding};
 
-/// The layout of a file.
 pub(super) struct Plan {
     pub(super) description: CounterSetInfo,
     pub(super) encoded: Vec<u8>,
@@ -23,7 +22,7 @@ impl Plan {
         let max = MAX_FILE.saturating_sub(slots_at) / slot_bytes;
         if max == 0 {
             let found = format!("{slot_bytes} bytes per instance");
-            let problem = Problem::new(0, found, "a set of which 1 GiB holds at least one instance");
+            let problem = Problem::new(0, found, "at most 1 GiB for the description and one instance");
             return Err(WriteError::CounterSetInfo(problem));
         }
         let requested = if capacity == 0 { 65_536 } else { capacity as usize };

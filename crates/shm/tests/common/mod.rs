@@ -60,12 +60,12 @@ pub(crate) fn publish(folder: &Path, instances: InstanceKind) -> SetFile {
     set
 }
 
-/// An instance as it was read.
+/// What a reader read of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReadInstance {
     pub(crate) name: String,
     pub(crate) id: u32,
-    pub(crate) number: u64,
+    pub(crate) serial: u64,
     pub(crate) history: Option<u64>,
     pub(crate) values: Vec<Option<Reading>>,
 }
@@ -76,7 +76,8 @@ impl ReadInstance {
     }
 }
 
-pub(crate) fn look(reader: &mut SetReader) -> Vec<ReadInstance> {
+/// The consistent instances with complete names.
+pub(crate) fn read_instances(reader: &mut SetReader) -> Vec<ReadInstance> {
     let mut seen = Vec::new();
     let counters = reader.description().counters.len();
     reader
@@ -84,12 +85,12 @@ pub(crate) fn look(reader: &mut SetReader) -> Vec<ReadInstance> {
             let mut name = String::new();
             let has_name = instance.read_name(&mut name);
             let values = (0..counters).map(|counter| instance.value(counter)).collect();
-            let (id, number, history) = (instance.id(), instance.serial(), instance.history());
+            let (id, serial, history) = (instance.id(), instance.serial(), instance.history());
             if has_name && instance.is_consistent() {
-                seen.push(ReadInstance { name, id, number, history, values });
+                seen.push(ReadInstance { name, id, serial, history, values });
             }
         })
-        .expect("a sound file");
+        .expect("a valid file");
     seen
 }
 
@@ -103,8 +104,8 @@ pub(crate) fn open(folder: &Path) -> Result<SetReader, OpenError> {
     SetReader::open(&Folder::open(folder).expect("the folder"), &files[0])
 }
 
-/// All names in the folder, including hidden ones.
-pub(crate) fn everything(folder: &Path) -> Vec<PathBuf> {
+/// The paths of all directory entries, including hidden ones.
+pub(crate) fn all_entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("the folder");
     entries.map(|entry| entry.expect("an entry").path()).collect()
 }

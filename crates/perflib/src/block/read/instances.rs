@@ -51,7 +51,6 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// Checks all instances.
     pub(super) fn check(mut self) -> Result<(), BlockError> {
         for _ in 0..self.remaining {
             self.instance()?;

@@ -65,7 +65,6 @@ fn write_struct(
     Ok(())
 }
 
-/// The fields of a struct.
 struct Fields<'a> {
     set: &'a CounterSet,
     /// For each counter, the names of its field and of the counter.
