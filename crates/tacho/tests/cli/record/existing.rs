@@ -118,6 +118,6 @@ fn a_full_log_is_refused() {
     assert!(before.len() > 1 << 20);
     let ran = folder.run([&much[..], &["-a", "-max", "1"]].concat());
     assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("over -max"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("more than -max"), "{}", ran.stderr);
     assert_eq!(folder.bytes("a.blg"), before);
 }
