@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Counter;
-use tachograph_perflib::registration::counter_of;
+use tachograph_perflib::registration::{CounterSetInfo, counter_of};
 use tachograph_perflib::{Numbering, Registry};
 
 /// A counter set.
@@ -20,6 +20,30 @@ pub struct SetEntry {
     pub has_instances: bool,
     /// Its counters.
     pub counters: Vec<CounterEntry>,
+}
+
+impl SetEntry {
+    /// The entry for a registered set. Counters that only support others are omitted.
+    pub fn new(machine: &Arc<str>, info: &CounterSetInfo) -> Self {
+        let displayable = info.counters.iter().filter(|counter| counter.is_displayable());
+        let counters = displayable
+            .map(|info| CounterEntry { counter: counter_of(info), help: Arc::from(&*info.help) })
+            .collect();
+        Self {
+            machine: Some(Arc::clone(machine)),
+            name: Arc::from(&*info.name),
+            help: Arc::from(&*info.help),
+            has_instances: info.has_instances(),
+            counters,
+        }
+    }
+
+    /// A path that selects this counter, or all; of all instances.
+    pub fn path(&self, counter: Option<&CounterEntry>) -> String {
+        let instances = if self.has_instances { "(*)" } else { "" };
+        let counter = counter.map_or("*", |entry| &entry.counter.name);
+        format!(r"\{}{instances}\{counter}", self.name)
+    }
 }
 
 /// A counter of a set.
@@ -103,19 +127,8 @@ pub struct MachineCatalogue(pub Arc<Registry>);
 
 impl Catalogue for MachineCatalogue {
     fn sets(&self) -> Vec<SetEntry> {
-        let entry = |info: &Arc<tachograph_perflib::registration::CounterSetInfo>| SetEntry {
-            machine: Some(Arc::clone(self.0.machine())),
-            name: Arc::from(&*info.name),
-            help: Arc::from(&*info.help),
-            has_instances: info.has_instances(),
-            counters: info
-                .counters
-                .iter()
-                .filter(|counter| counter.is_displayable())
-                .map(|info| CounterEntry { counter: counter_of(info), help: Arc::from(&*info.help) })
-                .collect(),
-        };
-        let mut sets: Vec<_> = self.0.counter_sets().map(entry).collect();
+        let mut sets: Vec<_> =
+            self.0.counter_sets().map(|info| SetEntry::new(self.0.machine(), info)).collect();
         sets.sort_by_cached_key(|set| set.name.to_lowercase());
         sets
     }

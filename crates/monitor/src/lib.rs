@@ -25,6 +25,7 @@ mod reduced;
 mod reducer;
 mod ring;
 pub mod scale;
+mod search;
 mod series;
 mod span;
 mod view;
@@ -38,6 +39,9 @@ pub use logs::{LogBoard, LogCatalogue, LogProgress};
 pub use reduced::{Column, Reduced, ReducedSeries, Reduction};
 pub use reducer::Reducer;
 pub use ring::Ring;
+pub use search::{
+    EVERYDAY, ForeignName, Hit, SearchIndex, absent_figures, foreign_names, known_paths, similar_word,
+};
 pub use series::{SeriesId, SeriesInfo, SeriesTable};
 pub use span::Span;
 pub use view::{View, ViewError, ViewKind};

@@ -42,11 +42,7 @@ impl ViewKind {
     /// The next kind; the first one after the last.
     #[must_use]
     pub fn next(self) -> Self {
-        match self {
-            Self::Line => Self::Histogram,
-            Self::Histogram => Self::Report,
-            Self::Report => Self::Line,
-        }
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) enum Bands {
 /// The dialog on top of the screen.
 pub(crate) enum Overlay {
     None,
-    Tree(Tree),
+    Tree(Box<Tree>),
     Help(usize),
     Messages(usize),
     Prompt(Prompt),
@@ -327,7 +327,7 @@ impl App {
 
     fn open_tree(&mut self, is_searching: bool, requests: &mut Vec<Request>) {
         let sets = self.sets.clone().unwrap_or_default();
-        self.overlay = Overlay::Tree(Tree::new(sets, is_searching));
+        self.overlay = Overlay::Tree(Box::new(Tree::new(sets, is_searching)));
         requests.push(Request::Sets);
     }
 

@@ -24,7 +24,6 @@ struct Cell {
 /// The bit of each dot, by row and column within the character.
 const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
-/// The style of dots.
 #[derive(Clone, Copy)]
 pub(crate) struct Pen {
     pub(crate) style: Style,
@@ -106,7 +105,6 @@ impl Canvas {
         }
     }
 
-    /// Copies the drawing into the buffer of the screen.
     pub(crate) fn draw(&self, buffer: &mut Buffer, area: Rect) {
         for row in 0..self.rows {
             for column in 0..self.columns {

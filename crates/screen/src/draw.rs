@@ -28,7 +28,6 @@ pub(crate) struct Areas {
     pub(crate) screen: Rect,
     /// The plot without the axes.
     pub(crate) plot: Rect,
-    /// The legend with its heading.
     pub(crate) legend: Rect,
     /// The column headings and their horizontal extents.
     pub(crate) headings: Vec<(LegendColumn, Range<u16>)>,

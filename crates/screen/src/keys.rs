@@ -2,7 +2,6 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A command that the user can give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Command {
     Quit,
@@ -68,7 +67,6 @@ pub(crate) enum Scope {
     Logs,
 }
 
-/// An entry in the list of keys.
 pub(crate) struct Key {
     pub(crate) scope: Scope,
     pub(crate) keys: &'static [(KeyCode, Command)],

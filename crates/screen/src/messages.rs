@@ -3,12 +3,11 @@
 /// All messages, for the last line and the list of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
-    all: Vec<Message>,
+    pub(crate) all: Vec<Message>,
     /// The number of messages when a key was last pressed; messages added since then are new.
     seen: usize,
 }
 
-/// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) text: String,
@@ -17,7 +16,6 @@ pub(crate) struct Message {
     pub(crate) count: u64,
 }
 
-/// Maximum number of messages that are kept.
 const MAX_MESSAGES: usize = 1000;
 
 impl Messages {
@@ -49,13 +47,7 @@ impl Messages {
         Some((news.last()?, news.len()))
     }
 
-    /// Marks all messages as seen.
     pub(crate) fn mark_seen(&mut self) {
         self.seen = self.all.len();
-    }
-
-    /// All messages, the oldest first.
-    pub(crate) fn all(&self) -> &[Message] {
-        &self.all
     }
 }

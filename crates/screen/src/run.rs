@@ -211,7 +211,6 @@ impl Running {
         }
     }
 
-    /// Processes all inputs and the requests that follow.
     fn process_inputs(&mut self) -> Result<(), ScreenError> {
         let inputs = match &mut self.feed {
             Feed::Live(live) => live.collect_if_due(),
@@ -255,7 +254,6 @@ impl Running {
         Ok(())
     }
 
-    /// Performs a request; returns the resulting inputs.
     fn perform(&mut self, request: Request) -> Result<Vec<Input>, ScreenError> {
         match request {
             Request::Quit => self.has_quit = true,

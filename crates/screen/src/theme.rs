@@ -140,16 +140,10 @@ impl Theme {
 }
 
 /// The palette on terminals with 16 colours.
-const ANSI: [Color; palette::COLOURS] = [
-    Color::Cyan,
-    Color::Yellow,
-    Color::Green,
-    Color::LightYellow,
-    Color::Magenta,
-    Color::Red,
-    Color::Gray,
-    Color::Blue,
-];
+const ANSI: [Color; palette::COLOURS] = {
+    use Color::*;
+    [Cyan, Yellow, Green, LightYellow, Magenta, Red, Gray, Blue]
+};
 
 /// The index of the nearest xterm colour: 16 to 231 are a cube of 6 x 6 x 6, 232 to 255 are greys.
 fn nearest(colour: Colour) -> u8 {

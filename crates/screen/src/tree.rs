@@ -6,15 +6,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
-use tachograph_monitor::SetEntry;
+use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_monitor::{Hit, SearchIndex, SetEntry};
 
 /// The instances of a set, or why they are not available.
 pub type Instances = Result<Vec<String>, String>;
 
-/// The tree, with its open rows, search and marks.
 pub(crate) struct Tree {
     sets: Arc<[SetEntry]>,
+    index: SearchIndex,
+    /// What the search finds, best first.
+    hits: Vec<Hit>,
     /// The instances that have been loaded, by set name.
     instances: HashMap<String, Instances>,
     open_sets: HashSet<usize>,
@@ -30,7 +32,6 @@ pub(crate) struct Tree {
     pub(crate) question: Option<(Vec<PathPattern>, usize)>,
 }
 
-/// A row of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Set(usize),
@@ -43,6 +44,8 @@ pub(crate) enum Node {
 impl Tree {
     pub(crate) fn new(sets: Arc<[SetEntry]>, is_searching: bool) -> Self {
         let mut tree = Self {
+            index: SearchIndex::new(&sets),
+            hits: Vec::new(),
             sets,
             instances: HashMap::new(),
             open_sets: HashSet::new(),
@@ -91,35 +94,36 @@ impl Tree {
         }
     }
 
-    /// The words of the search, case-folded.
-    fn words(&self) -> Vec<String> {
-        self.search.split_whitespace().map(fold_case).collect()
+    /// Whether the set is listed with the counters that the search finds in it.
+    fn is_listed_for_counters(&self, set: usize) -> bool {
+        self.hits.iter().any(|hit| hit.set == set && hit.counter.is_some())
     }
 
-    /// Whether the set is listed only because the search matches some of its counters. Then it is shown open.
-    fn is_listed_for_counters(&self, set: usize) -> bool {
-        let words = self.words();
-        !words.is_empty() && self.sets.get(set).is_some_and(|set| !contains_all(&set.name, &words))
+    /// The listed sets: all, or those that the search finds, best first.
+    fn listed_sets(&self) -> Vec<usize> {
+        if self.search.trim().is_empty() {
+            return (0..self.sets.len()).collect();
+        }
+        let mut listed: Vec<usize> = Vec::new();
+        for hit in &self.hits {
+            if !listed.contains(&hit.set) {
+                listed.push(hit.set);
+            }
+        }
+        listed
     }
 
     /// Rebuilds the rows. The selected row stays selected if it still exists.
     fn rebuild_rows(&mut self) {
         let before = self.node().cloned();
-        let words = self.words();
         let mut rows = Vec::new();
-        for (set_index, set) in self.sets.iter().enumerate() {
-            let is_set_found = contains_all(&set.name, &words);
-            let is_found =
-                |counter: &str| is_set_found || contains_all(&format!("{} {counter}", set.name), &words);
-            if !is_set_found && !set.counters.iter().any(|entry| is_found(&entry.counter.name)) {
-                continue;
-            }
+        for set_index in self.listed_sets() {
+            let set = &self.sets[set_index];
             rows.push(Node::Set(set_index));
-            if is_set_found && !self.open_sets.contains(&set_index) {
-                continue;
-            }
-            for (index, entry) in set.counters.iter().enumerate() {
-                if !is_found(&entry.counter.name) {
+            let is_open = self.open_sets.contains(&set_index);
+            for index in 0..set.counters.len() {
+                let is_hit = |hit: &Hit| hit.set == set_index && hit.counter == Some(index);
+                if !is_open && !self.hits.iter().any(is_hit) {
                     continue;
                 }
                 rows.push(Node::Counter(set_index, index));
@@ -155,18 +159,23 @@ impl Tree {
     /// Changes the search string, and selects the best match.
     pub(crate) fn set_search(&mut self, search: String) {
         self.search = search;
+        self.hits = self.index.search(&self.search);
         self.rebuild_rows();
         let search = self.search.trim();
         if search.is_empty() {
             return;
         }
-        // Selects the set with exactly this name, or else the first counter found.
+        // Selects the set with exactly this name, or else the best match.
         let is_named = |row: &Node| {
             let Node::Set(set) = row else { return false };
             self.sets.get(*set).is_some_and(|set| eq_ignore_case(&set.name, search))
         };
-        let is_counter = |row: &Node| matches!(row, Node::Counter(..));
-        let found = self.rows.iter().position(is_named).or_else(|| self.rows.iter().position(is_counter));
+        let best = self.hits.first().map(|hit| match hit.counter {
+            Some(counter) => Node::Counter(hit.set, counter),
+            None => Node::Set(hit.set),
+        });
+        let is_best = |row: &Node| best.as_ref() == Some(row);
+        let found = self.rows.iter().position(is_named).or_else(|| self.rows.iter().position(is_best));
         self.selected = found.unwrap_or(0);
     }
 
@@ -221,7 +230,6 @@ impl Tree {
         self.rebuild_rows();
     }
 
-    /// Replaces the sets.
     pub(crate) fn set_sets(&mut self, sets: Arc<[SetEntry]>) {
         let names = |indices: &HashSet<usize>| -> HashSet<Arc<str>> {
             indices.iter().filter_map(|&index| Some(Arc::clone(&self.sets.get(index)?.name))).collect()
@@ -231,6 +239,8 @@ impl Tree {
         self.open_counters.clear();
         self.instances.clear();
         self.open_sets = (0..sets.len()).filter(|&index| open_names.contains(&sets[index].name)).collect();
+        self.index = SearchIndex::new(&sets);
+        self.hits = self.index.search(&self.search);
         self.sets = sets;
         self.rebuild_rows();
         // The indices of sets can have changed, so rows are compared by path.
@@ -241,14 +251,6 @@ impl Tree {
             None => self.set_search(self.search.clone()),
         }
     }
-}
-
-fn contains_all(name: &str, words: &[String]) -> bool {
-    if words.is_empty() {
-        return true;
-    }
-    let name = fold_case(name);
-    words.iter().all(|word| name.contains(word.as_str()))
 }
 
 #[cfg(test)]
@@ -319,6 +321,9 @@ mod tests {
         assert_eq!(shown(&tree), [r"\Memory\*"]);
         tree.set_search("nothing".to_owned());
         assert!(tree.rows().is_empty() && tree.chosen().expect("none").is_empty());
+        // As in `tacho list`: words of other tools, in any order.
+        tree.set_search("ram".to_owned());
+        assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Memory\Available Bytes");
         tree.set_search(r"\Any(thing)\at all".to_owned());
         assert_eq!(tree.chosen().expect("a path")[0].to_string(), r"\Any(thing)\at all");
         tree.set_search(r"\broken".to_owned());

@@ -12,6 +12,7 @@ mod error_texts;
 mod kernel;
 mod memory;
 mod network;
+mod number_file;
 mod online;
 mod open_file;
 mod ordered;
@@ -26,6 +27,7 @@ pub mod table;
 mod tables_tests;
 #[cfg(test)]
 mod testing;
+mod wrapping_sum;
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! `Memory`, `Paging File`, `NUMA Node Memory`, `Paging Activity`, `Cache` and `System`.
+//! `Memory`, `Paging File`, `NUMA Node Memory`, `Paging Activity`, `Cache`, `Huge Page`, `Kernel Samepage Merging`,
+//! `Buddy Allocator` and `System`.
 //!
 //! Counters of the Windows set `Memory` that have no source in Linux:
 //!
@@ -12,7 +13,8 @@
 //!   inactive list, and no priorities.
 //!
 //! `System` lacks `System Calls/sec`, `File ... /sec` and `Exception Dispatches/sec`: on Linux, these can only be
-//! counted by tracing.
+//! counted by tracing. It also lacks the offset and frequency of the clock: no file has them, only `adjtimex`, for
+//! which rustix has no function, and this crate has no unsafe code.
 
 use tachograph_perflib::{Provider, SharedReading, Timestamps};
 
@@ -21,17 +23,31 @@ use crate::stat::Stat;
 use crate::table::SetTable;
 
 mod activity;
+mod buddy;
 mod cache;
+mod huge_pages;
+mod kernel_objects;
 mod keyed;
 mod memory_set;
+mod merged_pages;
 mod numa;
+mod number_folder;
 mod processes;
 mod swap;
 mod system;
 
 /// The tables of these sets.
-pub(crate) const TABLES: &[&SetTable] =
-    &[&memory_set::TABLE, &swap::TABLE, &numa::TABLE, &activity::TABLE, &cache::TABLE, &system::TABLE];
+pub(crate) const TABLES: &[&SetTable] = &[
+    &memory_set::TABLE,
+    &swap::TABLE,
+    &numa::TABLE,
+    &activity::TABLE,
+    &cache::TABLE,
+    &huge_pages::TABLE,
+    &merged_pages::TABLE,
+    &buddy::TABLE,
+    &system::TABLE,
+];
 
 /// The providers of the sets that this machine has.
 pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dyn Provider>> {
@@ -42,6 +58,9 @@ pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dy
         numa::provider(roots),
         activity::provider(roots),
         cache::provider(roots),
+        huge_pages::provider(roots),
+        merged_pages::provider(roots),
+        buddy::provider(roots),
         system::provider(roots, stat, at),
     ]
     .into_iter()

@@ -1,5 +1,6 @@
-//! Network interfaces, protocols and sockets.
+//! Network interfaces, protocols, sockets, tracked connections, neighbors, bonds and queueing disciplines.
 
+mod bonding;
 mod connections;
 mod counts;
 mod diagnostics;
@@ -9,7 +10,11 @@ mod interface_table;
 mod interfaces;
 mod ip;
 mod named;
+mod netlink_dump;
 mod nodes;
+mod per_processor;
+mod qdisc;
+mod qdisc_message;
 mod socket;
 mod speed;
 mod tcp;
@@ -37,6 +42,10 @@ pub(crate) const TABLES: &[&SetTable] = &[
     &icmp::TABLE_V4,
     &icmp::TABLE_V6,
     &socket::TABLE,
+    &per_processor::CONNECTION_TRACKING,
+    &per_processor::NEIGHBOR_CACHE,
+    &bonding::TABLE,
+    &qdisc::TABLE,
 ];
 
 /// The sets whose counters are named numbers in files.
@@ -62,5 +71,8 @@ pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     if let Some(connections) = connections::ConnectionsV6::new(roots) {
         providers.push(Box::new(connections));
     }
+    providers.extend(per_processor::providers(roots));
+    providers.extend(bonding::provider(roots));
+    providers.extend(qdisc::provider(roots));
     providers
 }

@@ -8,10 +8,11 @@
 //! | user | user + nice; both include guest time |
 //! | privileged | system + irq + softirq |
 //! | interrupt, DPC | irq, softirq |
-//! | low priority, for `% Priority Time` | idle + nice: programs with a nice value above 0 |
+//! | low priority, for `% Priority Time` | nice: programs with a nice value above 0 |
 //!
-//! Steal time is busy time, because it is not idle, but neither user nor privileged time. So `% Processor Time` is 100
-//! minus `% Idle Time`, as on Windows.
+//! Steal time is neither busy nor idle: `% Processor Time` is the time spent executing a thread, as Windows defines it.
+//! So it is `% User Time` plus `% Privileged Time`, and with idle and steal time they are 100 %. The raw value of `%
+//! Processor Time`, an inverse type, is idle + iowait + steal.
 //!
 //! Windows counters without a source in Linux:
 //!
@@ -36,9 +37,9 @@ mod columns;
 mod frequency;
 mod idle_states;
 mod instances;
-mod number_file;
 mod outputs;
 mod readings;
+mod softnet;
 mod tables;
 mod times;
 mod topology;

@@ -27,12 +27,28 @@ pub(crate) fn number(word: &[u8]) -> Option<u64> {
     Some(value)
 }
 
+/// An unsigned hexadecimal number without prefix; `None` if it is malformed or too large.
+pub(crate) fn hexadecimal(word: &[u8]) -> Option<u64> {
+    if word.is_empty() || word.len() > 16 {
+        return None;
+    }
+    word.iter().try_fold(0, |value, &byte| Some(value << 4 | u64::from(char::from(byte).to_digit(16)?)))
+}
+
 /// A decimal number, possibly negative.
 pub(crate) fn signed(word: &[u8]) -> Option<i64> {
     match word.strip_prefix(b"-") {
         Some(digits) => number(digits).and_then(|value| 0_i64.checked_sub_unsigned(value)),
         None => number(word).and_then(|value| value.try_into().ok()),
     }
+}
+
+/// Parses `12.34` as 1,234: the kernel writes two digits after the point of averages.
+pub(crate) fn hundredths(word: &[u8]) -> Option<u64> {
+    let point = word.len().checked_sub(3)?;
+    let (whole, fraction) = (&word[..point], &word[point..]);
+    let hundredths = number(fraction.strip_prefix(b".")?)?;
+    number(whole)?.checked_mul(100)?.checked_add(hundredths)
 }
 
 /// Parses a file that contains only a number.
@@ -89,6 +105,14 @@ mod tests {
         assert_eq!(signed(b"-9223372036854775808"), Some(i64::MIN));
         assert_eq!(signed(b"12"), Some(12));
         assert_eq!(only_number(b"42\n"), Some(42));
+        assert_eq!([hundredths(b"12.34"), hundredths(b"0.05")], [Some(1234), Some(5)]);
+        assert_eq!(
+            [hundredths(b"1.2"), hundredths(b".12"), hundredths(b"1.-2"), hundredths(b"12")],
+            [None; 4]
+        );
+        assert_eq!(hexadecimal(b"0000170d"), Some(0x170d));
+        assert_eq!(hexadecimal(b"ffffffffffffffff"), Some(u64::MAX));
+        assert_eq!([hexadecimal(b""), hexadecimal(b"0x1"), hexadecimal(b"10000000000000000")], [None; 3]);
     }
 
     #[test]

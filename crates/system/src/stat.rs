@@ -29,9 +29,9 @@ pub struct ProcessorLine {
 /// The times of a processor since boot, in kernel ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ProcessorTicks {
-    /// User mode at normal priority, including guests.
+    /// User mode at normal priority, including guests (`guest`).
     pub user: u64,
-    /// User mode at low priority (nice value above 0).
+    /// User mode at low priority (nice value above 0), including guests (`guest_nice`).
     pub nice: u64,
     /// Kernel mode, without interrupts.
     pub system: u64,
@@ -43,6 +43,12 @@ pub struct ProcessorTicks {
     pub irq: u64,
     /// Soft interrupts.
     pub softirq: u64,
+    /// Time in which the hypervisor ran something else while this virtual processor had work.
+    pub steal: u64,
+    /// Guests at normal priority; part of `user`.
+    pub guest: u64,
+    /// Guests at low priority; part of `nice`.
+    pub guest_nice: u64,
 }
 
 impl ProcessorTicks {
@@ -166,16 +172,17 @@ impl Reading for Stat {
 }
 
 fn ticks<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<ProcessorTicks> {
-    let mut next = || words.next().and_then(number);
-    Some(ProcessorTicks {
-        user: next()?,
-        nice: next()?,
-        system: next()?,
-        idle: next()?,
-        iowait: next()?,
-        irq: next()?,
-        softirq: next()?,
-    })
+    let mut ticks = [0; 10];
+    for (index, ticks) in ticks.iter_mut().enumerate() {
+        match words.next() {
+            Some(word) => *ticks = number(word)?,
+            // Steal and guest times are newer than the other fields.
+            None if index >= 7 => {}
+            None => return None,
+        }
+    }
+    let [user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice] = ticks;
+    Some(ProcessorTicks { user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice })
 }
 
 #[cfg(test)]
@@ -201,8 +208,11 @@ mod tests {
                     iowait: 50,
                     irq: 60,
                     softirq: 70,
+                    ..ProcessorTicks::default()
                 };
                 assert_eq!(stat.processors()[1].ticks, Some(expected));
+                let first = stat.processors()[0].ticks.expect("whole");
+                assert_eq!([first.steal, first.guest, first.guest_nice], [8, 9, 10]);
                 let rest = [stat.context_switches(), stat.forks(), stat.running(), stat.blocked()];
                 assert_eq!(rest, [Some(11), Some(13), Some(14), Some(15)]);
             })

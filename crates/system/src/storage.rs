@@ -1,5 +1,6 @@
-//! Disks, mounted disks and file systems.
+//! Disks, stacked block devices, mounted disks and file systems.
 
+mod block_device;
 mod devices;
 mod diskstats;
 mod file_system;
@@ -7,9 +8,14 @@ mod io;
 mod logical;
 pub(crate) mod mount_table;
 mod mounts;
+mod nfs;
 mod physical;
+mod raid;
 mod space;
+mod zram;
 
+#[cfg(test)]
+mod stacked_tests;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +27,16 @@ use diskstats::Diskstats;
 use mounts::Mounts;
 
 /// The tables of these sets.
-pub(crate) const TABLES: &[&SetTable] = &[&physical::TABLE, &logical::TABLE, &file_system::TABLE];
+pub(crate) const TABLES: &[&SetTable] = &[
+    &physical::TABLE,
+    &logical::TABLE,
+    &file_system::TABLE,
+    &block_device::TABLE,
+    &block_device::MEMBERS,
+    &raid::TABLE,
+    &zram::TABLE,
+    &nfs::TABLE,
+];
 
 /// The providers of the sets that this machine has.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
@@ -35,11 +50,16 @@ fn providers_of(roots: &Roots, mut mounts: Mounts) -> Vec<Box<dyn Provider>> {
     let stats = SharedReading::new(stats);
     if let Some(fields) = fields {
         providers.push(Box::new(physical::PhysicalDisk::new(stats.clone(), fields)));
+        providers.push(Box::new(block_device::BlockDevices::new(stats.clone(), fields)));
+        providers.push(Box::new(block_device::Members::new(roots, stats.clone(), fields)));
+        providers.push(Box::new(raid::RaidArrays::new(roots, stats.clone())));
+        providers.push(Box::new(zram::Zram::new(roots, stats.clone())));
     }
     if mounts.are_readable() {
         let mounts = SharedReading::new(mounts);
         providers.push(Box::new(logical::LogicalDisk::new(mounts.clone(), stats, fields)));
         providers.push(Box::new(file_system::FileSystem::new(mounts)));
     }
+    providers.extend(nfs::provider(roots));
     providers
 }

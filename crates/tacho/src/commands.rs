@@ -58,7 +58,6 @@ fn notify_problems(reports: &[LogReport]) {
     guessed_encoding_messages(reports).chain(problem_messages(reports)).for_each(notify);
 }
 
-/// A message for each text log whose encoding was guessed.
 fn guessed_encoding_messages(reports: &[LogReport]) -> impl Iterator<Item = String> {
     reports.iter().filter_map(|report| {
         let encoding = report.guessed_encoding()?;
@@ -67,7 +66,6 @@ fn guessed_encoding_messages(reports: &[LogReport]) -> impl Iterator<Item = Stri
     })
 }
 
-/// A message for each damaged log.
 fn problem_messages(reports: &[LogReport]) -> Vec<String> {
     let line = |report: &LogReport| {
         let problems = report.problems();

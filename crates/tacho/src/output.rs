@@ -150,7 +150,6 @@ impl OutputFile {
         self.file.get_ref().set_len(0)
     }
 
-    /// Writes `text`, and finishes the file.
     pub(crate) fn finish_with(mut self, text: &str) -> Result<(), Failure> {
         let outcome = self.file.write_all(text.as_bytes());
         outcome.map_err(|error| Failure::of_output(FlowError::Output(error), &self.target))?;
@@ -175,7 +174,6 @@ fn write_failure(path: &Path, error: io::Error) -> Failure {
     cannot("write", path, &error)
 }
 
-/// The failure for a file that exists and must not be overwritten.
 pub(crate) fn already_exists(path: &Path) -> Failure {
     Failure::usage(format!("{} exists: use -y to overwrite it, or another name", path.display()))
 }

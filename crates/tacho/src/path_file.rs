@@ -54,7 +54,6 @@ fn is_standard_input(file: &Path) -> bool {
     file.as_os_str() == "-"
 }
 
-/// The name of a file in messages.
 fn display_name(file: &Path) -> Cow<'_, str> {
     if is_standard_input(file) { "standard input".into() } else { file.to_string_lossy() }
 }

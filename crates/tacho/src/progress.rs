@@ -23,7 +23,6 @@ impl Progress {
         Self { started: Instant::now(), calls: 0, bar: None, is_enabled: std::io::stderr().is_terminal() }
     }
 
-    /// Updates the bar after a sample.
     pub(crate) fn update(&mut self, reports: &[LogReport]) {
         self.calls += 1;
         // Read the clock only at every 64th sample.

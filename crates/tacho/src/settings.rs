@@ -28,7 +28,6 @@ struct Section {
     has_value: bool,
 }
 
-/// The values that a section accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SectionValues {
     None,

@@ -8,10 +8,10 @@ use jiff::Zoned;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case};
 use tachograph_flow::Selection;
 use tachograph_flow::live::{CollectionError, LiveOptions, LiveReport, LiveSource, Schedule, TimedSource};
-use tachograph_monitor::first_paths;
+use tachograph_monitor::{SearchIndex, SetEntry, first_paths};
 use tachograph_perflib::Registry;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_system::Roots;
@@ -89,6 +89,34 @@ pub(crate) fn parse_path(registry: &Registry, text: &str) -> Result<PathPattern,
 /// The message if the name of a counter set is used in place of a path.
 pub(crate) fn set_in_place_of_path(name: &str, set: &CounterSetInfo) -> String {
     format!("'{name}' is a counter set: write '{}' for its counters", all_counters(set))
+}
+
+/// The paths of all counters except those of the named sets.
+pub(crate) fn all_but(registry: &Registry, names: &[String]) -> Result<Vec<PathPattern>, Failure> {
+    let excluded: Vec<_> =
+        names.iter().map(|name| Pattern::new(name.trim_start_matches(['\\', '/']))).collect();
+    for (name, pattern) in names.iter().zip(&excluded) {
+        let sets = || registry.counter_sets().map(|set| &*set.name);
+        if !sets().any(|set| pattern.matches(set)) {
+            let advice = match closest(name, sets()) {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => "'tacho list' lists the sets".to_owned(),
+            };
+            return Err(Failure::usage(format!(
+                "--all-but: '{name}' is no counter set of this machine: {advice}"
+            )));
+        }
+    }
+    let mut paths = Vec::new();
+    for set in registry.counter_sets() {
+        if !excluded.iter().any(|pattern| pattern.matches(&set.name)) {
+            paths.push(parse_path(registry, &all_counters(set))?);
+        }
+    }
+    match paths.is_empty() {
+        true => Err(Failure::usage("--all-but excludes all counter sets of this machine")),
+        false => Ok(paths),
+    }
 }
 
 /// A path that selects all counters of a set.
@@ -204,12 +232,36 @@ pub(crate) fn unmatched_here(selection: &Selection) -> Vec<String> {
         if let Some(why) = missing_reason(&path) {
             return format!("'{path}': {why}");
         }
+        // A similar name is a better suggestion than a synonym.
+        let question = advice.clone().filter(|advice| advice.ends_with('?')).or_else(|| synonym_of(&path));
+        let advice = question.or(advice);
         match advice {
             Some(advice) => format!("'{path}' is not on this machine: {advice}"),
             None => format!("'{path}' is not on this machine; 'tacho list' lists its counters"),
         }
     };
     selection.unmatched().into_iter().map(message).collect()
+}
+
+/// The question for a path that has another tool's name for a counter: the counter that it means.
+fn synonym_of(path: &str) -> Option<String> {
+    let pattern = PathPattern::parse(path).ok()?;
+    let known = tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets());
+    let sets: Vec<_> = known.map(|info| SetEntry::new(&Arc::from(""), &info)).collect();
+    let index = SearchIndex::new(&sets);
+    let has_counter = |set: &SetEntry| {
+        pattern.matches_set_name(&set.name)
+            && set.counters.iter().any(|entry| pattern.matches_counter(&entry.counter.name))
+    };
+    if sets.iter().any(has_counter) {
+        return None;
+    }
+    let words = pattern.path();
+    let hits = index.search(&format!("{} {}", words.set, words.counter));
+    let hit = hits.first().copied().or_else(|| index.search(&words.counter).first().copied())?;
+    let set = sets.get(hit.set)?;
+    let counter = hit.counter.and_then(|counter| set.counters.get(counter));
+    Some(format!("did you mean '{}'?", set.path(counter)))
 }
 
 /// The reason why this machine lacks a known counter: the error, or the missing source.

@@ -275,7 +275,7 @@ fn a_refused_file_is_reported_once() {
     symlink("/etc/passwd", folder.runtime().join("planted.tacho")).expect("a link");
     let (status, stderr) = folder.messages(&["list"]);
     assert_eq!(status, Some(0));
-    assert_eq!(stderr.matches("planted.tacho: a link, not a file").count(), 1, "{stderr}");
+    assert_eq!(stderr.matches("planted.tacho: a symbolic link, not a file").count(), 1, "{stderr}");
     // It does not concern these counters.
     let query = ["query", r"\Tacho Test Shop\Open Orders", "-sc", "1", "-si", "0.05"];
     assert_eq!(folder.messages(&query), (Some(0), String::new()));

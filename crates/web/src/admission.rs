@@ -40,15 +40,12 @@ impl std::fmt::Display for Client {
 /// Maximum numbers of connections.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Of all clients.
     total: usize,
-    /// Of one client.
     per_client: usize,
     /// Of one client, idle for more than [`MIN_IDLE`].
     idle_per_client: usize,
 }
 
-/// The open connections.
 pub(crate) struct Admission {
     limits: Limits,
     state: Mutex<State>,
@@ -62,7 +59,6 @@ struct State {
     last_id: u64,
 }
 
-/// The connections of one client.
 #[derive(Default)]
 struct Connections {
     open: usize,
@@ -240,7 +236,6 @@ mod tests {
         IpAddr::from([192, 0, 2, last]).into()
     }
 
-    /// An idle connection.
     fn admit(state: &mut State, from: u8, now: Instant) -> Option<u64> {
         state.admit(LIMITS, client(from), &Arc::default(), now)
     }

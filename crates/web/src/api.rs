@@ -26,11 +26,8 @@ use crate::sources::Sources;
 use crate::tls;
 use crate::workers::Workers;
 
-/// Number of threads that read logs.
 const READING_THREADS: usize = 3;
-/// Number of threads for requests about this machine.
 const LIVE_THREADS: usize = 2;
-/// Maximum number of concurrent downloads.
 const MAX_DOWNLOADS: usize = 8;
 
 /// The state that all handlers share.
@@ -47,7 +44,6 @@ pub(crate) struct Shared {
     /// One thread: scrapes run one after another.
     pub(crate) scrape_worker: Workers,
     pub(crate) exporters: metrics::ExporterCache,
-    /// The view that the page opens with.
     pub(crate) view: Option<View>,
     pub(crate) metrics: MetricsOptions,
     pub(crate) log: Option<LineLog>,
@@ -90,14 +86,12 @@ impl Shared {
         }))
     }
 
-    /// Stops the collection and closes all logs.
     pub(crate) fn close(&self) {
         self.hub.stop();
         self.sources.close_all();
     }
 }
 
-/// All routes.
 pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
     vec![
         ("/", get(page::index)),

@@ -5,11 +5,9 @@ use axum::response::{IntoResponse, Response};
 
 use crate::response::{ApiError, with_content_type};
 
-/// A static file.
 struct Asset {
     /// The name under `/assets/`.
     name: &'static str,
-    /// The media type.
     kind: &'static str,
     etag: &'static str,
     bytes: &'static [u8],

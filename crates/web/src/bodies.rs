@@ -71,7 +71,6 @@ impl Body for FileBody {
     }
 }
 
-/// The events of a stream.
 pub(crate) struct EventBody {
     reader: StreamReader,
     keep_alive: Interval,

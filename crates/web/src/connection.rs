@@ -41,7 +41,6 @@ const MAX_HEADER_LINES: usize = 64;
 #[derive(Clone)]
 pub(crate) struct Overrun(pub(crate) Arc<Notify>);
 
-/// Serves a connection until it is closed.
 pub(crate) async fn serve(
     stream: TcpStream,
     permit: Arc<ConnectionPermit>,

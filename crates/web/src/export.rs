@@ -22,7 +22,6 @@ const MAX_BYTES: u64 = 4 << 30;
 /// Maximum length of a download's name, in bytes.
 const MAX_NAME: usize = 100;
 
-/// The format of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Blg,
@@ -40,7 +39,6 @@ impl Format {
         }
     }
 
-    /// The media type.
     pub(crate) fn kind(self) -> &'static str {
         match self {
             Self::Blg => "application/octet-stream",
@@ -103,10 +101,8 @@ impl From<FlowError> for ExportError {
     }
 }
 
-/// Writes downloads.
 pub(crate) struct Export<'a> {
     pub(crate) format: Format,
-    /// The folder for temporary files.
     pub(crate) folder: &'a Path,
     pub(crate) cancel: &'a Cancel,
 }
@@ -208,7 +204,6 @@ struct LimitedFile {
 }
 
 impl LimitedFile {
-    /// Records a failure of the file.
     fn record<T>(&mut self, outcome: io::Result<T>) -> io::Result<T> {
         if outcome.is_err() {
             self.failure = Some(ExportError::DiskFull);

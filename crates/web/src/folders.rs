@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// Maximum depth of subfolders.
 const MAX_DEPTH: usize = 5;
 const MAX_LOGS: usize = 5_000;
-/// Maximum number of folder entries that are examined.
 const MAX_ENTRIES: usize = 100_000;
 
 /// Folders, with the names that clients see.

@@ -22,7 +22,6 @@ const MAX_URI: usize = 48 << 10;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Headers of every response.
 const HEADERS: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -100,7 +99,6 @@ impl Guard {
         is_port && (name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok())
     }
 
-    /// Whether the host is one of the names given with `--host`.
     fn is_named(&self, host: &Authority) -> bool {
         self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host.host()))
     }

@@ -23,7 +23,6 @@ use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::LiveReport;
-use tachograph_logs::io_error_text;
 use tachograph_perflib::Registry;
 use tokio::sync::{Notify, mpsc, watch};
 
@@ -34,14 +33,12 @@ use requested_paths::RequestedPaths;
 pub(crate) use ring::{RingSource, RingWindow};
 use streams::{NewSubscriber, queue_length};
 
-/// Maximum number of concurrent streams.
 pub(crate) const MAX_STREAMS: usize = 512;
 /// How long a counter is collected after the last request for it.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
 /// How long a registry is used before it is replaced by the current one.
 const MAX_REGISTRY_AGE: Duration = Duration::from_secs(1);
 
-/// The collection of this machine.
 pub(crate) struct Hub {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -58,7 +55,6 @@ struct Shared {
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
 }
 
-/// The progress of the thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     /// The last version of the requested paths that the thread has applied.
@@ -102,7 +98,6 @@ struct PathState {
     missing: Option<String>,
 }
 
-/// The receiving end of a stream.
 pub(crate) struct StreamReader {
     pub(crate) events: mpsc::Receiver<Bytes>,
     _subscription: Subscription,
@@ -140,9 +135,7 @@ impl Hub {
         let thread = std::thread::Builder::new()
             .name("collect".to_owned())
             .spawn(move || collector::run(&thread_shared))
-            .map_err(|error| {
-                ServeError::failure(format!("cannot start a thread: {}", io_error_text(&error)))
-            })?;
+            .map_err(|error| ServeError::io("cannot start a thread", &error))?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
@@ -255,7 +248,6 @@ impl Hub {
         Ok(StreamReader { events, _subscription: subscription })
     }
 
-    /// Stops the collection and closes all streams.
     pub(crate) fn stop(&self) {
         self.shared.lock().is_stopped = true;
         self.shared.changed.notify_all();

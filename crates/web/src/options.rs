@@ -1,6 +1,7 @@
 //! The options of a server.
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::metrics::MetricsOptions;
 use crate::secret_file;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_logs::{Budget, TextEncoding};
+use tachograph_logs::{Budget, TextEncoding, io_error_text};
 use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 
@@ -155,6 +156,10 @@ pub struct ServeError {
 impl ServeError {
     pub(crate) fn failure(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_usage: false }
+    }
+
+    pub(crate) fn io(what: impl fmt::Display, error: &io::Error) -> Self {
+        Self::failure(format!("{what}: {}", io_error_text(error)))
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {

@@ -7,7 +7,6 @@ use tachograph_counters::path::{CounterPath, PathPattern};
 
 use crate::response::ApiError;
 
-/// Maximum number of counter paths in a request.
 pub(crate) const MAX_PATHS: usize = 256;
 /// Maximum number of excluded counters in a request.
 const MAX_EXCEPTIONS: usize = 1024;
@@ -73,7 +72,6 @@ impl Parameters {
         Ok(paths)
     }
 
-    /// The paths of single counters that are excluded from the selection.
     pub(crate) fn exceptions(&self) -> Result<Vec<CounterPath>, ApiError> {
         let texts = self.path_texts("except", MAX_EXCEPTIONS)?;
         let parse = |text: &str| {

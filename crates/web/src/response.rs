@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     status: StatusCode,
-    message: String,
+    pub(crate) message: String,
 }
 
 impl ApiError {
@@ -52,19 +52,12 @@ impl ApiError {
         let remedy = "close a source, or start the server with a larger --max-memory";
         Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("{what}; {remedy}"))
     }
-
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        #[derive(Serialize)]
-        struct ErrorBody<'a> {
-            error: &'a str,
-        }
-        let mut response = (self.status, json(&ErrorBody { error: &self.message })).into_response();
+        let body = serde_json::json!({ "error": self.message });
+        let mut response = (self.status, json(&body)).into_response();
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -5,8 +5,6 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use tachograph_logs::io_error_text;
-
 use crate::options::ServeError;
 
 const MAX_BYTES: u64 = 1 << 20;
@@ -18,9 +16,10 @@ const MAX_BYTES: u64 = 1 << 20;
 /// If the file cannot be read, is a folder or too long, or if other users can read or write it.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ServeError> {
     let failed = |what: &dyn std::fmt::Display| ServeError::failure(format!("{}: {what}", path.display()));
-    let file = File::open(path).map_err(|error| failed(&io_error_text(&error)))?;
+    let unreadable = |error| ServeError::io(path.display(), &error);
+    let file = File::open(path).map_err(unreadable)?;
     // Metadata of the open file, because the path may refer to another file by now.
-    let metadata = file.metadata().map_err(|error| failed(&io_error_text(&error)))?;
+    let metadata = file.metadata().map_err(unreadable)?;
     if metadata.is_dir() {
         return Err(failed(&"is a folder; a file is required"));
     }
@@ -28,7 +27,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ServeError> {
         return Err(failed(&"other users can read or write this file; run 'chmod o-rw' on it"));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(&io_error_text(&error)))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(failed(&format_args!("longer than {MAX_BYTES} bytes")));
     }

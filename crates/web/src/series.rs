@@ -30,7 +30,6 @@ pub(crate) fn check_cells(series: usize, columns: usize) -> Result<(), ApiError>
     }
 }
 
-/// The identity of a series.
 #[derive(Serialize)]
 pub(crate) struct SeriesName<'a> {
     path: &'a str,
@@ -73,7 +72,6 @@ impl<'a> SeriesName<'a> {
     }
 }
 
-/// The statistics of a time range.
 #[derive(Serialize)]
 struct Statistics {
     values: u64,

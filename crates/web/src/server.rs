@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
-use tachograph_logs::io_error_text;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -73,7 +72,7 @@ impl Server {
             io::ErrorKind::AddrInUse => {
                 ServeError::failure(format!("port {} is in use; choose another with --port", address.port()))
             }
-            _ => ServeError::failure(format!("{address}: {}", io_error_text(&error))),
+            _ => ServeError::io(address, &error),
         })?;
         let release = options.release.clone();
         let web = Shared::new(address.port(), tls.is_some(), options)?;
@@ -108,9 +107,7 @@ impl Server {
             .thread_name("serve")
             .enable_all()
             .build()
-            .map_err(|error| {
-                ServeError::failure(format!("cannot start threads: {}", io_error_text(&error)))
-            })?;
+            .map_err(|error| ServeError::io("cannot start threads", &error))?;
         let web = self.web.clone();
         let outcome = runtime.block_on(self.serve());
         web.close();
@@ -121,7 +118,7 @@ impl Server {
 
     async fn serve(self) -> Result<(), ServeError> {
         let listener = tokio::net::TcpListener::from_std(self.listener)
-            .map_err(|error| ServeError::failure(format!("{}: {}", self.address, io_error_text(&error))))?;
+            .map_err(|error| ServeError::io(self.address, &error))?;
         self.web.sources.read_named();
         if let Some(release) = self.release.clone() {
             tokio::spawn(release_memory(release, Arc::clone(&self.web.sources.workers.freed)));

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tachograph_counters::IgnorePoison;
-use tachograph_logs::{ReadOptions, io_error_text};
+use tachograph_logs::ReadOptions;
 
 use crate::folders::Folders;
 use crate::options::{LineLog, ServeError, Uploads};
@@ -18,9 +18,7 @@ use crate::response::ApiError;
 use crate::workers::Workers;
 pub(crate) use log::{Log, LogState};
 
-/// Maximum number of logs that are open at a time.
 const MAX_OPEN: usize = 64;
-/// Maximum number of files in one source.
 const MAX_FILES: usize = 64;
 
 /// A log is opened only if this much memory is left.
@@ -39,9 +37,9 @@ pub(crate) enum Origin {
 
 /// All open logs, and the folders from which clients can open more.
 pub(crate) struct Sources {
-    folders: Folders,
+    pub(crate) folders: Folders,
     state: Mutex<State>,
-    uploads: Uploads,
+    pub(crate) uploads: Uploads,
     /// How logs are read. All logs share its memory budget.
     reading: ReadOptions,
     /// Called for each log named on the command line that cannot be read.
@@ -71,8 +69,7 @@ impl Sources {
         let mut folders = Vec::new();
         let mut state = State::default();
         for path in paths {
-            let failed =
-                |error| ServeError::failure(format!("{}: {}", path.display(), io_error_text(&error)));
+            let failed = |error| ServeError::io(path.display(), &error);
             let metadata = fs::metadata(path).map_err(failed)?;
             let path = fs::canonicalize(path).map_err(failed)?;
             if metadata.is_dir() {
@@ -114,14 +111,6 @@ impl Sources {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().ignore_poison()
-    }
-
-    pub(crate) fn folders(&self) -> &Folders {
-        &self.folders
-    }
-
-    pub(crate) fn uploads(&self) -> &Uploads {
-        &self.uploads
     }
 
     /// The open logs, in the order in which they were opened.
@@ -187,7 +176,6 @@ impl Sources {
         self.reading.budget.reserve(MIN_LOG_BYTES).map(drop).map_err(ApiError::memory_full)
     }
 
-    /// Closes a log that a client opened.
     pub(crate) fn close(&self, id: &str) -> Result<(), ApiError> {
         let log = self.get(id)?;
         if !log.is_closable() {

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tachograph_logs::io_error_text;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -13,13 +12,12 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::options::ServeError;
 use crate::secret_file;
 
-/// Reads the certificate chain and its key from PEM files.
 pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServeError> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| {
         ServeError::failure(format!("{}: {error}", path.display()))
     };
     let invalid = |path: &Path, error: &pem::Error, what: &str| match error {
-        pem::Error::Io(error) => failed(path, &io_error_text(error)),
+        pem::Error::Io(error) => ServeError::io(path.display(), error),
         pem::Error::NoItemsFound => failed(path, &format_args!("contains no {what}")),
         error => failed(path, error),
     };

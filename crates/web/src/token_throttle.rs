@@ -20,7 +20,6 @@ const COMPARE_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_WAITING: usize = 4;
 /// A client is forgotten after this time without a wrong token.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
-/// Maximum number of clients that are remembered.
 const MAX_CLIENTS: usize = 1024;
 
 /// Compares tokens, and delays clients that have sent wrong ones.

@@ -30,7 +30,6 @@ pub(crate) struct Cancel {
     deadline: Instant,
 }
 
-/// Cancels a task when it is dropped.
 struct CancelOnDrop(Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {

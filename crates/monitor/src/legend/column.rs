@@ -38,20 +38,10 @@ pub enum LegendColumn {
 
 impl LegendColumn {
     /// All columns, from left to right.
-    pub const ALL: [Self; 12] = [
-        Self::Show,
-        Self::Colour,
-        Self::Scale,
-        Self::Average,
-        Self::Last,
-        Self::Minimum,
-        Self::Maximum,
-        Self::Counter,
-        Self::Instance,
-        Self::Parent,
-        Self::Set,
-        Self::Computer,
-    ];
+    pub const ALL: [Self; 12] = {
+        use LegendColumn::*;
+        [Show, Colour, Scale, Average, Last, Minimum, Maximum, Counter, Instance, Parent, Set, Computer]
+    };
 
     /// The column's heading.
     pub fn title(self) -> &'static str {
@@ -74,6 +64,10 @@ impl LegendColumn {
     /// Whether the column holds numbers, which are sorted in descending order at first.
     pub fn is_number(self) -> bool {
         matches!(self, Self::Scale | Self::Average | Self::Last | Self::Minimum | Self::Maximum)
+    }
+
+    fn is_name(self) -> bool {
+        matches!(self, Self::Counter | Self::Instance | Self::Parent | Self::Set | Self::Computer)
     }
 
     /// The text of an item in this column; `None` if missing or a number.
@@ -129,15 +123,7 @@ impl SortOrder {
     /// Sorts; items without a value come last in both directions, and equal items keep their order.
     pub(super) fn sort(self, items: &mut [&LegendItem], reduced: &Reduced) {
         let with_direction = |order: Ordering| if self.is_descending { order.reverse() } else { order };
-        let is_name = matches!(
-            self.column,
-            LegendColumn::Counter
-                | LegendColumn::Instance
-                | LegendColumn::Parent
-                | LegendColumn::Set
-                | LegendColumn::Computer
-        );
-        if is_name {
+        if self.column.is_name() {
             let mut keyed: Vec<_> =
                 items.iter().map(|item| (self.column.name(item).map(fold_case), *item)).collect();
             keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(natural(a, b))));

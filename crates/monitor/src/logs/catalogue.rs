@@ -92,7 +92,6 @@ impl LogCatalogue {
         paths
     }
 
-    /// Whether a path selects anything.
     fn has(&self, path: &PathPattern) -> bool {
         let matches = |instance: &Arc<Instance>| path.matches_instance(Some(instance.label()));
         let has_instance = |set: &LoggedSet| !set.entry.has_instances || set.instances.iter().any(matches);

@@ -30,7 +30,6 @@ enum State {
     Unpacked(Box<Statistics>),
 }
 
-/// A stored state.
 #[derive(Clone, Copy)]
 pub(crate) enum StoredState<'a> {
     Packed(&'a Packing, &'a PackedStatistics),
@@ -38,7 +37,6 @@ pub(crate) enum StoredState<'a> {
 }
 
 impl StoredState<'_> {
-    /// Merges this state into a state of the same counter.
     pub(crate) fn merge_into(self, state: &mut Statistics) {
         match self {
             Self::Packed(packing, packed) => packing.merge(state, packed),
@@ -91,12 +89,10 @@ impl IndexedSeries {
         cells.iter_mut().for_each(|cell| cell.bucket /= 2);
     }
 
-    /// Bytes used by the statistics.
     pub(super) fn bytes(&self) -> usize {
         self.cells.len() * CELL_BYTES + self.unpacked_bytes
     }
 
-    /// The statistics from a bucket onwards.
     pub(super) fn from(&self, bucket: usize) -> Option<CellCursor<'_>> {
         let from = self.cells.partition_point(|cell| (cell.bucket as usize) < bucket);
         Some(CellCursor { packing: self.packing.as_ref()?, cells: &self.cells[from..] })

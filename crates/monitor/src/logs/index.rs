@@ -11,7 +11,6 @@ use super::opening::sample_bytes;
 use crate::series::{SeriesId, SeriesTable};
 use crate::span::Span;
 
-/// Maximum number of buckets.
 const MAX_BUCKETS: usize = 1 << 16;
 
 /// With fewer buckets, statistics would save too little, so they are dropped and each chart reads the logs again.
@@ -37,13 +36,13 @@ pub(super) struct Index {
     first: Option<FileTime>,
     last: Option<FileTime>,
     intervals: Vec<i64>,
-    buckets: Vec<Bucket>,
+    pub(super) buckets: Vec<Bucket>,
     /// Indexed by the sink's series index.
     series: Vec<IndexedSeries>,
     /// Bytes used by the statistics in `series`.
     bytes: usize,
     /// `None` if statistics would need too much memory.
-    sink: Option<StatisticsSink>,
+    pub(super) sink: Option<StatisticsSink>,
     max_bytes: usize,
     memory: Reservation,
     /// Memory for the series and for samples in flight. It is needed even without statistics, to read samples again.
@@ -55,7 +54,6 @@ pub(super) struct Index {
 /// Memory of one series: its state, its path twice, and its entries in several tables.
 const SERIES_BYTES: u64 = 1500;
 
-/// The times of the samples of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
     /// The earliest and the latest time of its samples, including baselines.
@@ -87,7 +85,6 @@ impl Index {
         }
     }
 
-    /// Adds the next sample.
     pub(super) fn push(&mut self, sample: &Sample, table: &mut SeriesTable) -> Result<(), FlowError> {
         let at = sample.at.utc;
         if !sample.is_baseline {
@@ -216,19 +213,10 @@ impl Index {
         &self.intervals
     }
 
-    pub(super) fn buckets(&self) -> &[Bucket] {
-        &self.buckets
-    }
-
     /// The index of a bucket's first sample, and of the first sample after it.
     pub(super) fn range_of(&self, bucket: usize) -> (u64, u64) {
         let from = bucket as u64 * self.width;
         (from, (from + self.width).min(self.samples))
-    }
-
-    /// Whether the index has statistics.
-    pub(super) fn has_cells(&self) -> bool {
-        self.sink.is_some()
     }
 
     /// Iterates over statistics from a bucket onwards, of the series for which `chosen` returns a value. [`Cells::at`]

@@ -50,7 +50,6 @@ pub(super) fn sample_bytes(sample: &Sample) -> u64 {
     sample.len() as u64 * VALUE_BYTES
 }
 
-/// Estimated memory of a catalogue of the scan's groups.
 fn catalogue_bytes(scan: &UnionScan) -> u64 {
     let bytes = |instance: &Arc<Instance>| INSTANCE_BYTES + 2 * instance.label().len() as u64;
     scan.groups().iter().flat_map(|group| &group.instances).map(bytes).sum()

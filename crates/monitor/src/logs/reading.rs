@@ -34,12 +34,10 @@ pub(super) struct Reading<'a> {
     column: Option<usize>,
 }
 
-/// Whether one of the paths selects the series.
 fn is_charted(id: SeriesId, paths: &[PathPattern], table: &SeriesTable) -> bool {
     table.get(id).is_some_and(|info| paths.iter().any(|path| info.is_selected_by(path)))
 }
 
-/// The baselines in log order.
 fn in_order(baselines: Baselines) -> Vec<Sample> {
     let mut samples = baselines.into_latest_first();
     samples.reverse();
@@ -74,7 +72,7 @@ impl<'a> Reading<'a> {
 
     pub(super) fn run(mut self) -> Result<(), FlowError> {
         let span = *self.reduction.span();
-        let buckets = self.index.buckets();
+        let buckets = &self.index.buckets;
         let Some(first) = buckets.iter().position(|bucket| bucket.latest >= span.begin()) else {
             return Ok(());
         };
@@ -110,7 +108,7 @@ impl<'a> Reading<'a> {
         let span = self.reduction.span();
         let (from, to) = self.index.range_of(bucket);
         self.begin = from;
-        if self.index.buckets()[bucket].earliest >= span.begin() {
+        if self.index.buckets[bucket].earliest >= span.begin() {
             return Ok(true);
         }
         if !self.source.seek(from)? {
@@ -132,7 +130,7 @@ impl<'a> Reading<'a> {
         // the span.
         let is_valid = bucket.oldest_needed >= self.begin.saturating_sub(1);
         let only = column(bucket.earliest).filter(|&only| column(bucket.latest) == Some(only));
-        only.filter(|_| is_valid && self.index.has_cells())
+        only.filter(|_| is_valid && self.index.sink.is_some())
     }
 
     /// Reads samples from the file. Returns false at the end of the span or of the samples.

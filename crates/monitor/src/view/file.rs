@@ -1,6 +1,6 @@
 //! The TOML form of a view.
 
-use std::ops::Range;
+use std::ops;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::scale::{MAX_EXPONENT, MIN_EXPONENT, Scale};
 const VERSION: i64 = 1;
 
 /// Range of the interval in seconds, as on the command line.
-const INTERVALS: std::ops::RangeInclusive<f64> = 0.001..=366.0 * 24.0 * 3600.0;
+const INTERVALS: ops::RangeInclusive<f64> = 0.001..=366.0 * 24.0 * 3600.0;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,16 +28,19 @@ struct ReadView {
     interval: Option<Spanned<f64>>,
     points: Option<Spanned<i64>>,
     view: Option<Spanned<String>>,
-    range: Option<ReadRange>,
+    range: Option<Range<Spanned<String>>>,
     #[serde(default)]
     counter: Vec<ReadCounter>,
 }
 
-#[derive(Deserialize)]
+/// The time range; `S` is a text with or without its position.
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct ReadRange {
-    begin: Option<Spanned<String>>,
-    end: Option<Spanned<String>>,
+struct Range<S> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    begin: Option<S>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<S>,
 }
 
 #[derive(Deserialize)]
@@ -58,16 +61,15 @@ fn yes() -> bool {
     true
 }
 
-/// The text of a view file. Creates errors with line numbers.
 struct Lines<'a>(&'a str);
 
 impl Lines<'_> {
-    fn line_of(&self, range: Range<usize>) -> usize {
+    fn line_of(&self, range: ops::Range<usize>) -> usize {
         let before = self.0.as_bytes().get(..range.start).unwrap_or_default();
         1 + before.iter().filter(|&&byte| byte == b'\n').count()
     }
 
-    fn error_at(&self, range: Range<usize>, message: impl std::fmt::Display) -> ViewError {
+    fn error_at(&self, range: ops::Range<usize>, message: impl std::fmt::Display) -> ViewError {
         ViewError::new(Some(self.line_of(range)), message)
     }
 
@@ -76,7 +78,7 @@ impl Lines<'_> {
         &self,
         name: &str,
         number: &Option<Spanned<i64>>,
-        range: Range<i64>,
+        range: ops::Range<i64>,
     ) -> Result<Option<i64>, ViewError> {
         let Some(number) = number else { return Ok(None) };
         if range.contains(number.get_ref()) {
@@ -101,7 +103,10 @@ impl Lines<'_> {
         read.map(Some).map_err(|error| self.error_at(text.span(), error))
     }
 
-    fn range(&self, read: &ReadRange) -> Result<(Option<TimeArgument>, Option<TimeArgument>), ViewError> {
+    fn range(
+        &self,
+        read: &Range<Spanned<String>>,
+    ) -> Result<(Option<TimeArgument>, Option<TimeArgument>), ViewError> {
         let (begin, end) = (self.time(&read.begin)?, self.time(&read.end)?);
         match &read.end {
             Some(text) if (WindowBounds { begin, end }).are_empty() => {
@@ -191,17 +196,9 @@ struct WrittenView<'a> {
     points: Option<usize>,
     view: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<WrittenRange>,
+    range: Option<Range<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counter: Vec<WrittenCounter<'a>>,
-}
-
-#[derive(Serialize)]
-struct WrittenRange {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    begin: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -213,7 +210,7 @@ struct WrittenCounter<'a> {
     scale: Option<i32>,
     #[serde(skip_serializing_if = "is_true")]
     shown: bool,
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     highlighted: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     except: Vec<&'a str>,
@@ -221,10 +218,6 @@ struct WrittenCounter<'a> {
 
 fn is_true(value: &bool) -> bool {
     *value
-}
-
-fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 impl<'a> WrittenCounter<'a> {
@@ -245,7 +238,6 @@ impl<'a> WrittenCounter<'a> {
     }
 }
 
-/// Whether a path has no wildcards.
 fn is_literal(path: &str) -> bool {
     PathPattern::parse(path).is_ok_and(|path| path.is_literal())
 }
@@ -266,8 +258,7 @@ pub(super) fn text_of(view: &View) -> String {
         interval: view.interval.map(|interval| interval.as_secs_f64()),
         points: view.points,
         view: view.kind.name(),
-        range: has_range
-            .then(|| WrittenRange { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
+        range: has_range.then(|| Range { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
         counter: view.counters.iter().map(WrittenCounter::of).collect(),
     };
     // Every field has a TOML form.

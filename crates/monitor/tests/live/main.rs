@@ -2,9 +2,9 @@
 
 #[path = "../../../flow/tests/live/fixture.rs"]
 #[allow(dead_code, reason = "a machine that several tests share")]
-mod made;
+mod fixture;
 
-use made::{Machine, Process};
+use fixture::{Machine, Process};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::Sink;

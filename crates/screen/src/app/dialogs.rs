@@ -11,7 +11,6 @@ use tachograph_monitor::{Chosen, MAX_POINTS, MIN_POINTS, Span};
 
 use super::{App, Existing, Overlay, Request};
 
-/// The purpose of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromptKind {
     Record,
@@ -22,7 +21,6 @@ pub(crate) enum PromptKind {
     Overwrite(Existing),
 }
 
-/// A prompt and the text that is being entered.
 #[derive(Clone, Debug)]
 pub(crate) struct Prompt {
     pub(crate) kind: PromptKind,
@@ -40,11 +38,6 @@ impl Prompt {
 
     pub(super) fn overwrite(what: Existing) -> Self {
         Self::new(PromptKind::Overwrite(what), String::new())
-    }
-
-    /// Whether a single key answers the prompt, instead of text.
-    pub(crate) fn is_yes_or_no(&self) -> bool {
-        matches!(self.kind, PromptKind::Overwrite(_))
     }
 
     pub(crate) fn question(&self) -> String {
@@ -267,7 +260,6 @@ impl App {
         self.add(paths, requests);
     }
 
-    /// Adds paths to the legend and closes the tree.
     fn add(&mut self, paths: Vec<PathPattern>, requests: &mut Vec<Request>) {
         self.overlay = Overlay::None;
         let mut known = Vec::new();

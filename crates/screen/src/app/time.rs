@@ -6,7 +6,6 @@ use tachograph_monitor::Span;
 
 use super::{App, Request};
 
-/// A mouse drag in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drag {
     /// The time range of the column of characters where the button was pressed.
@@ -78,7 +77,6 @@ impl App {
         }
     }
 
-    /// Freezes the chart at this sample.
     pub(super) fn freeze_at(&mut self, last: FileTime) -> Request {
         self.frozen = Some(last);
         self.times.hold(|time| *time == last);
@@ -104,7 +102,6 @@ impl App {
         }
     }
 
-    /// Shows another time range of logs.
     pub(super) fn show(&mut self, span: Span, requests: &mut Vec<Request>) {
         let (Some(full_span), Some(now)) = (self.full_span, self.span) else { return };
         // Whole milliseconds, so that the displayed range is exactly the range of the figures.

@@ -144,7 +144,6 @@ impl App {
         self.draw_times(buffer, Rect { x: plot.x, width: plot.width, ..line }, &span, across);
     }
 
-    /// Draws labels with local times, as many as fit.
     fn draw_times(&self, buffer: &mut Buffer, line: Rect, span: &Span, across: &str) {
         let dim = self.theme.dim();
         let width = usize::from(line.width);
@@ -194,7 +193,6 @@ impl App {
         buffer.set_style(area, Style::new().add_modifier(Modifier::REVERSED));
     }
 
-    /// Draws the cursor, a vertical line, in empty cells.
     fn draw_cursor(&self, buffer: &mut Buffer, plot: Rect) {
         let Some(x) = self.cursor.and_then(|cursor| self.column_at(cursor.begin())) else { return };
         let mark = self.theme.either("│", "|");

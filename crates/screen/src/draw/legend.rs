@@ -22,17 +22,10 @@ struct ColumnWidth {
 }
 
 /// Columns that can be omitted if there is not enough room, in the order in which they are omitted.
-const OPTIONAL_COLUMNS: [LegendColumn; 9] = [
-    LegendColumn::Computer,
-    LegendColumn::Parent,
-    LegendColumn::Set,
-    LegendColumn::Minimum,
-    LegendColumn::Maximum,
-    LegendColumn::Scale,
-    LegendColumn::Last,
-    LegendColumn::Show,
-    LegendColumn::Instance,
-];
+const OPTIONAL_COLUMNS: [LegendColumn; 9] = {
+    use LegendColumn::*;
+    [Computer, Parent, Set, Minimum, Maximum, Scale, Last, Show, Instance]
+};
 
 /// In a legend of at least this width, headings and numbers are not shortened.
 const WIDE: u16 = 110;
@@ -62,11 +55,8 @@ impl App {
         for (column, columns) in &columns {
             let mark = match self.legend.order() {
                 Some(order) if order.column == *column => {
-                    if order.is_descending {
-                        self.theme.either("▾", "v")
-                    } else {
-                        self.theme.either("▴", "^")
-                    }
+                    let (unicode, ascii) = if order.is_descending { ("▾", "v") } else { ("▴", "^") };
+                    self.theme.either(unicode, ascii)
                 }
                 _ => "",
             };
@@ -132,22 +122,15 @@ impl App {
 
     fn cells_of(&self, item: &LegendItem, width: u16) -> HashMap<LegendColumn, String> {
         let cell = |column: LegendColumn| match column {
-            LegendColumn::Show => {
-                if item.is_shown() {
-                    self.theme.either("✓", "x").to_owned()
-                } else {
-                    String::new()
-                }
-            }
+            LegendColumn::Show if item.is_shown() => self.theme.either("✓", "x").to_owned(),
+            LegendColumn::Show => String::new(),
             LegendColumn::Colour => self.swatch(item, if width >= WIDE { 5 } else { 2 }),
             LegendColumn::Scale => Factor(item.exponent()).to_string(),
             LegendColumn::Average | LegendColumn::Last | LegendColumn::Minimum | LegendColumn::Maximum => {
-                let max = if width >= 160 {
-                    20
-                } else if width >= WIDE {
-                    13
-                } else {
-                    10
+                let max = match width {
+                    160.. => 20,
+                    WIDE.. => 13,
+                    _ => 10,
                 };
                 self.figure_of(item, column, max)
             }

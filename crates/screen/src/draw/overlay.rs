@@ -9,7 +9,7 @@ use ratatui::widgets::{Block, Clear};
 use tachograph_monitor::figures::escape_controls;
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::app::{App, Prompt};
+use crate::app::{App, Prompt, PromptKind};
 use crate::keys::{KEYS, Scope};
 use crate::text::{row, width};
 
@@ -99,7 +99,7 @@ impl App {
     pub(super) fn draw_messages(&self, frame: &mut Frame<'_>, top: &mut usize) {
         let room = usize::from(self.areas.screen.width).saturating_sub(4).max(8);
         let mut lines = Vec::new();
-        for message in self.messages.all() {
+        for message in &self.messages.all {
             let times = if message.count > 1 { format!(" ({} times)", message.count) } else { String::new() };
             wrap(&format!("{}{times}", message.text), room, |line| lines.push((String::new(), line)));
         }
@@ -111,7 +111,7 @@ impl App {
 
     pub(super) fn draw_prompt(&self, frame: &mut Frame<'_>, prompt: &Prompt) {
         let question = prompt.question();
-        if prompt.is_yes_or_no() {
+        if matches!(prompt.kind, PromptKind::Overwrite(_)) {
             return self.draw_yes_or_no(frame, &question);
         }
         let (text, style) = match &prompt.error {

@@ -90,7 +90,6 @@ impl App {
         }
     }
 
-    /// The depth and the text of a row.
     fn row_of(&self, tree: &Tree, node: &Node) -> (usize, String) {
         match node {
             Node::Set(set) => (0, tree.set(*set).map_or_else(String::new, |set| set.name.to_string())),

@@ -60,7 +60,6 @@ impl LiveFeed {
         self.cadence.due().saturating_duration_since(Instant::now())
     }
 
-    /// Takes a sample if one is due.
     pub(super) fn collect_if_due(&mut self) -> Vec<Input> {
         if !self.wait().is_zero() {
             return Vec::new();

@@ -35,13 +35,11 @@ pub struct Logs {
     pub problems: fn(&LogBoard) -> Vec<String>,
 }
 
-/// A job for the thread.
 enum Job {
     Paths(Vec<PathPattern>),
     Figures(Span, usize),
 }
 
-/// A result of the thread.
 enum Outcome {
     Opened { span: Option<Span>, zone: tachograph_counters::time_zone::TimeZone, paths: Vec<PathPattern> },
     Read { selection: Selection, span: Option<Span>, problems: Vec<String> },
@@ -51,7 +49,6 @@ enum Outcome {
     Failed(FlowError),
 }
 
-/// A thread that reads logs.
 pub(super) struct LogFeed {
     jobs: Sender<Job>,
     outcomes: Receiver<Outcome>,
@@ -212,7 +209,6 @@ impl Reporter {
     }
 }
 
-/// The state of the thread.
 struct Worker {
     files: Vec<PathBuf>,
     reading: ReadOptions,

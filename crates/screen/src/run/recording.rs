@@ -18,7 +18,6 @@ use tachograph_logs::Format;
 
 use crate::app::Recording;
 
-/// A recording in progress.
 pub(super) struct ActiveRecording {
     recorder: Recorder,
     /// Messages about a log that was renamed or deleted.
@@ -32,7 +31,6 @@ pub(super) struct ActiveRecording {
 /// the same counters differently: when a set has been absent, or paths have changed.
 #[derive(Default)]
 struct RecordedCounters {
-    /// The description of each counter.
     sets: Vec<Arc<CounterSet>>,
     /// The descriptions of the last sample's groups.
     known: Vec<Arc<CounterSet>>,
@@ -74,7 +72,6 @@ impl RecordedCounters {
         self.known = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
     }
 
-    /// The groups of the counters, with the values of a sample.
     fn groups(&mut self, sample: &Sample) -> Vec<Group> {
         if !sample.has_sets(self.known.iter()) {
             self.find(sample);

@@ -39,7 +39,6 @@ impl Tree {
         self.path_of(node).is_some_and(|path| self.marked.contains(&path))
     }
 
-    /// The number of marked rows.
     pub(crate) fn marks(&self) -> usize {
         self.marked.len()
     }

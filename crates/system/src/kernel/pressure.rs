@@ -10,7 +10,7 @@ use crate::error_texts::ErrorTexts;
 use crate::open_file::OpenFile;
 use crate::ordered::finished;
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{hundredths, lines, number, words};
 use crate::table::{CounterInfo, SetTable};
 
 const SOME: u32 = 1;
@@ -103,14 +103,6 @@ pub(super) fn parse(text: &[u8]) -> Pressure {
         }
     }
     pressure
-}
-
-/// Parses `12.34` as 1,234: the kernel always writes two digits after the point.
-fn hundredths(word: &[u8]) -> Option<u64> {
-    let point = word.len().checked_sub(3)?;
-    let (whole, fraction) = (&word[..point], &word[point..]);
-    let hundredths = number(fraction.strip_prefix(b".")?)?;
-    number(whole)?.checked_mul(100)?.checked_add(hundredths)
 }
 
 /// The provider, if the kernel measures pressure.

@@ -29,6 +29,25 @@ const CACHE: u32 = 17;
 const CACHE_RESIDENT: u32 = 18;
 const FREE: u32 = 19;
 const MODIFIED: u32 = 20;
+const TOTAL: u32 = 21;
+const USED: u32 = 22;
+const SHARED: u32 = 23;
+const ANONYMOUS: u32 = 24;
+const MAPPED: u32 = 25;
+const ACTIVE: u32 = 26;
+const INACTIVE: u32 = 27;
+const PAGE_TABLES: u32 = 28;
+const KERNEL_STACK: u32 = 29;
+const LOCKED: u32 = 30;
+const VMALLOC: u32 = 31;
+const PERCPU: u32 = 32;
+const HUGE: u32 = 33;
+const SWAP_TOTAL: u32 = 34;
+const SWAP_USED: u32 = 35;
+const SWAP_CACHED: u32 = 36;
+const ZSWAP: u32 = 37;
+const ZSWAPPED: u32 = 38;
+const ZSWAP_SIZE: u32 = 39;
 
 #[rustfmt::skip]
 pub(super) const TABLE: SetTable = SetTable {
@@ -135,6 +154,46 @@ pub(super) const TABLE: SetTable = SetTable {
             "/proc/meminfo: Dirty",
             "Changed contents of files that are not written yet.",
         ),
+        bytes(TOTAL, "Total Bytes", -6, "/proc/meminfo: MemTotal",
+            "Memory that the kernel can use: what is installed, without what firmware and the kernel itself occupy."),
+        bytes(USED, "Used Bytes", -6, "/proc/meminfo: MemTotal, MemAvailable",
+            "Memory that is not available: Total Bytes minus Available Bytes, as free of procps 4 computes it."),
+        bytes(SHARED, "Shared Bytes", -6, "/proc/meminfo: Shmem",
+            "Shared memory and files in memory (tmpfs)."),
+        bytes(ANONYMOUS, "Anonymous Bytes", -6, "/proc/meminfo: AnonPages",
+            "Programs' own memory that is in no file: heaps and stacks. Swapped memory is not in it."),
+        bytes(MAPPED, "Mapped Bytes", -6, "/proc/meminfo: Mapped",
+            "Contents of files, and shared memory, that programs have mapped."),
+        bytes(ACTIVE, "Active Bytes", -6, "/proc/meminfo: Active",
+            "Memory that was used recently, and is taken back last."),
+        bytes(INACTIVE, "Inactive Bytes", -6, "/proc/meminfo: Inactive",
+            "Memory that was not used recently, and is taken back first."),
+        bytes(PAGE_TABLES, "Page Table Bytes", -5, "/proc/meminfo: PageTables",
+            "Tables that map the memory of programs."),
+        bytes(KERNEL_STACK, "Kernel Stack Bytes", -5, "/proc/meminfo: KernelStack",
+            "Stacks of the kernel, one for each thread."),
+        bytes(LOCKED, "Locked Bytes", -5, "/proc/meminfo: Mlocked",
+            "Memory that programs have locked (mlock), so that it is never swapped."),
+        bytes(VMALLOC, "Vmalloc Used Bytes", -5, "/proc/meminfo: VmallocUsed",
+            "Memory of the kernel that is contiguous only in its own address space, such as modules."),
+        bytes(PERCPU, "Per-Processor Bytes", -5, "/proc/meminfo: Percpu",
+            "Memory of the kernel that each processor has its own copy of."),
+        bytes(HUGE, "Anonymous Huge Page Bytes", -6, "/proc/meminfo: AnonHugePages",
+            "Programs' own memory in transparent huge pages; part of Anonymous Bytes."),
+        bytes(SWAP_TOTAL, "Swap Total Bytes", -6, "/proc/meminfo: SwapTotal",
+            "The size of all swap areas."),
+        bytes(SWAP_USED, "Swap Used Bytes", -6, "/proc/meminfo: SwapTotal, SwapFree",
+            "The part of the swap areas that is in use."),
+        bytes(SWAP_CACHED, "Swap Cached Bytes", -6, "/proc/meminfo: SwapCached",
+            "Memory that is still in a swap area after it was read back; it need not be written again."),
+        bytes(ZSWAP, "Zswap Pool Bytes", -6, "/proc/meminfo: Zswap",
+            "Memory that compressed swap in memory (zswap) occupies."),
+        bytes(ZSWAPPED, "Zswap Stored Bytes", -6, "/proc/meminfo: Zswapped",
+            "The size before compression of what zswap holds."),
+        CounterInfo::row(ZSWAP_SIZE, "% Zswap Compressed Size", CounterType::RAW_FRACTION, "%", 0,
+            "/proc/meminfo: Zswap, Zswapped",
+            "Zswap Pool Bytes in percent of Zswap Stored Bytes: 25 is a compression ratio of 4.").base(40),
+        CounterInfo::companion(40, "% Zswap Compressed Size Base", CounterType::RAW_BASE),
     ],
 };
 
@@ -170,6 +229,22 @@ const MEMINFO: &[&str] = &[
     "SUnreclaim",
     "CommitLimit",
     "Committed_AS",
+    "MemTotal",
+    "AnonPages",
+    "Mapped",
+    "Active",
+    "Inactive",
+    "PageTables",
+    "KernelStack",
+    "Mlocked",
+    "VmallocUsed",
+    "Percpu",
+    "AnonHugePages",
+    "SwapTotal",
+    "SwapFree",
+    "SwapCached",
+    "Zswap",
+    "Zswapped",
 ];
 const VMSTAT: &[&str] = &["pswpin", "pswpout", "pgfault", "pgmajfault", "pgsteal_anon", "pgsteal_file"];
 
@@ -198,6 +273,13 @@ fn in_bytes(values: &[u64]) -> u64 {
     sum(values).saturating_mul(1024)
 }
 
+/// MemTotal, MemAvailable, MemFree. In a container, available memory can exceed the total; `free` then subtracts what
+/// is free.
+fn used(values: &[u64]) -> u64 {
+    let rest = if values[1] > values[0] { values[2] } else { values[1] };
+    in_bytes(&[values[0].saturating_sub(rest)])
+}
+
 /// Buffers, Cached, Shmem.
 fn file_cache(values: &[u64]) -> u64 {
     in_bytes(&[sum(&values[..2]).saturating_sub(values[2])])
@@ -218,6 +300,26 @@ const SOURCES: &[Source] = &[
     meminfo(CACHE_RESIDENT, &[2, 3, 5], file_cache),
     meminfo(FREE, &[0], in_bytes),
     meminfo(MODIFIED, &[4], in_bytes),
+    meminfo(TOTAL, &[10], in_bytes),
+    meminfo(USED, &[10, 1, 0], used),
+    meminfo(SHARED, &[5], in_bytes),
+    meminfo(ANONYMOUS, &[11], in_bytes),
+    meminfo(MAPPED, &[12], in_bytes),
+    meminfo(ACTIVE, &[13], in_bytes),
+    meminfo(INACTIVE, &[14], in_bytes),
+    meminfo(PAGE_TABLES, &[15], in_bytes),
+    meminfo(KERNEL_STACK, &[16], in_bytes),
+    meminfo(LOCKED, &[17], in_bytes),
+    meminfo(VMALLOC, &[18], in_bytes),
+    meminfo(PERCPU, &[19], in_bytes),
+    meminfo(HUGE, &[20], in_bytes),
+    meminfo(SWAP_TOTAL, &[21], in_bytes),
+    meminfo(SWAP_USED, &[21, 22], |values| in_bytes(&[values[0].saturating_sub(values[1])])),
+    meminfo(SWAP_CACHED, &[23], in_bytes),
+    meminfo(ZSWAP, &[24], in_bytes),
+    meminfo(ZSWAPPED, &[25], in_bytes),
+    // Its base is what is stored.
+    meminfo(ZSWAP_SIZE, &[24, 25], |values| in_bytes(&values[..1])),
     vmstat(PAGE_FAULTS, &[2]),
     vmstat(PAGES, &[0, 1]),
     vmstat(PAGES_INPUT, &[0]),
@@ -285,7 +387,7 @@ impl Provider for Memory {
             let values = &values[..source.keys.len()];
             match missing {
                 Some(key) => row.fail(source.id, file.reason(key)),
-                None if source.id == COMMITTED_IN_USE => {
+                None if [COMMITTED_IN_USE, ZSWAP_SIZE].contains(&source.id) => {
                     row.set_with_base(source.id, (source.make)(values), in_bytes(&values[1..]));
                 }
                 None => row.set(source.id, (source.make)(values)),

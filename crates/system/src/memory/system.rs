@@ -1,4 +1,4 @@
-//! `System`, from `/proc/stat`, `/proc/loadavg` and the clock.
+//! `System`, from `/proc/stat`, `/proc/loadavg`, `/proc/sys` and the clock.
 
 use std::sync::Arc;
 
@@ -6,11 +6,12 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading, Timestamps};
 
+use super::kernel_objects::KernelObjects;
 use super::processes::ProcessCount;
 use crate::error_texts::error_text;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{number, words};
+use crate::scan::{hundredths, number, words};
 use crate::stat::Stat;
 use crate::table::{CounterInfo, SetTable};
 
@@ -21,6 +22,22 @@ const QUEUE_LENGTH: u32 = 4;
 const UP_TIME: u32 = 5;
 const FORKS: u32 = 8;
 const BLOCKED: u32 = 9;
+const LOAD_AVERAGES: [u32; 3] = [10, 11, 12];
+const LOAD_AVERAGE_BASE: u32 = 13;
+const RUNNABLE: u32 = 14;
+pub(super) const FILE_HANDLES: u32 = 15;
+pub(super) const FILE_HANDLE_LIMIT: u32 = 16;
+pub(super) const INODES: u32 = 17;
+pub(super) const UNUSED_DENTRIES: u32 = 18;
+pub(super) const TERMINALS: u32 = 19;
+pub(super) const TERMINAL_LIMIT: u32 = 20;
+
+/// A fraction is displayed as a percentage: 1.23, which is 123 hundredths, is 100 * 123 / 10,000.
+const LOAD_AVERAGE_WHOLE: u64 = 10_000;
+
+const fn load_average(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::RAW_FRACTION, "", 1, source, help).base(LOAD_AVERAGE_BASE)
+}
 
 #[rustfmt::skip]
 pub(super) const TABLE: SetTable = SetTable {
@@ -51,10 +68,37 @@ pub(super) const TABLE: SetTable = SetTable {
             "Processes and threads that were created. Windows has no such counter."),
         CounterInfo::row(BLOCKED, "Processes Blocked", CounterType::RAWCOUNT, "", 1, "/proc/stat: procs_blocked",
             "Threads that wait for a device at this moment. Windows has no such counter."),
+        load_average(LOAD_AVERAGES[0], "Load Average, 1 min", "/proc/loadavg: first field",
+            "The kernel's running average of the threads that run, can run or wait without interruption (usually for \
+             a disk), which fades over 1 minute."),
+        load_average(LOAD_AVERAGES[1], "Load Average, 5 min", "/proc/loadavg: second field",
+            "As Load Average, 1 min, but it fades over 5 minutes."),
+        load_average(LOAD_AVERAGES[2], "Load Average, 15 min", "/proc/loadavg: third field",
+            "As Load Average, 1 min, but it fades over 15 minutes."),
+        CounterInfo::companion(LOAD_AVERAGE_BASE, "Load Average Base", CounterType::RAW_BASE),
+        CounterInfo::row(RUNNABLE, "Threads Runnable", CounterType::RAWCOUNT, "", 1, "/proc/stat: procs_running",
+            "Threads that run or could run at this moment, without the reading one."),
+        objects(FILE_HANDLES, "File Handles", "/proc/sys/fs/file-nr: first field minus second field",
+            "Files that are open at this moment, of all programs. Several descriptors can share one."),
+        objects(FILE_HANDLE_LIMIT, "File Handle Limit", "/proc/sys/fs/file-nr: third field",
+            "The maximum number of open files (fs.file-max)."),
+        objects(INODES, "Inodes In Use", "/proc/sys/fs/inode-nr: first field minus second field",
+            "Inodes in memory that are in use."),
+        objects(UNUSED_DENTRIES, "Unused Directory Entries", "/proc/sys/fs/dentry-state: second field",
+            "Cached directory entries that nothing uses at this moment; the kernel can release them."),
+        objects(TERMINALS, "Pseudo Terminals", "/proc/sys/kernel/pty/nr",
+            "Pseudo terminals that are open at this moment, such as those of terminal windows and of ssh."),
+        objects(TERMINAL_LIMIT, "Pseudo Terminal Limit", "/proc/sys/kernel/pty/max",
+            "The maximum number of pseudo terminals (kernel.pty.max)."),
     ],
 };
 
-const FROM_STAT: [u32; 4] = [CONTEXT_SWITCHES, QUEUE_LENGTH, FORKS, BLOCKED];
+const fn objects(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::LARGE_RAWCOUNT, "", 0, source, help)
+}
+
+const FROM_STAT: [u32; 5] = [CONTEXT_SWITCHES, QUEUE_LENGTH, FORKS, BLOCKED, RUNNABLE];
+const FROM_LOADAVG: [u32; 4] = [LOAD_AVERAGES[0], LOAD_AVERAGES[1], LOAD_AVERAGES[2], THREADS];
 
 struct System {
     info: Arc<CounterSetInfo>,
@@ -62,21 +106,24 @@ struct System {
     stat: SharedReading<Stat>,
     loadavg: OpenFile,
     processes: ProcessCount,
+    objects: KernelObjects,
     /// The last errors of `/proc/stat`, `/proc/loadavg`, and `/proc`.
     reasons: [Option<Arc<str>>; 3],
     stat_path: Arc<str>,
+    loadavg_path: Arc<str>,
 }
 
 /// The values of the counters in `FROM_STAT`, in the same order.
-fn from_stat(stat: &Stat) -> [Option<u64>; 4] {
+fn from_stat(stat: &Stat) -> [Option<u64>; 5] {
     let processors = stat.processors().len() as u64;
     // Do not count the calling thread.
-    let queue = |running: u64| running.saturating_sub(1).saturating_sub(processors);
+    let runnable = stat.running().map(|running| running.saturating_sub(1));
     [
         stat.context_switches(),
-        stat.running().filter(|_| processors > 0).map(queue),
+        runnable.filter(|_| processors > 0).map(|runnable| runnable.saturating_sub(processors)),
         stat.forks(),
         stat.blocked(),
+        runnable,
     ]
 }
 
@@ -89,13 +136,17 @@ pub(super) fn provider(
     let values = stat.at(at, |stat| from_stat(stat)).unwrap_or_default();
     let mut loadavg = OpenFile::new(roots.proc.join("loadavg"));
     let mut processes = ProcessCount::new(&roots.proc);
-    let has_threads = loadavg.read().is_ok_and(|text| threads(text).is_some());
+    let averages = loadavg.read().map(from_loadavg).unwrap_or_default();
+    let objects = KernelObjects::new(roots);
     let has_processes = processes.count().is_ok();
     let info = TABLE.info_of(|id| match id {
         PROCESSES => has_processes,
-        THREADS => has_threads,
         UP_TIME => true,
-        _ => FROM_STAT.iter().zip(values).any(|(&other, value)| other == id && value.is_some()),
+        _ => {
+            let from_stat = FROM_STAT.iter().zip(values);
+            let mut from_files = from_stat.chain(FROM_LOADAVG.iter().zip(averages));
+            from_files.any(|(&other, value)| other == id && value.is_some()) || objects.has(id)
+        }
     });
     Some(Box::new(System {
         info,
@@ -103,8 +154,10 @@ pub(super) fn provider(
         stat: stat.clone(),
         loadavg,
         processes,
+        objects,
         reasons: [const { None }; 3],
         stat_path: format!("{}: a field is missing", roots.proc.join("stat").display()).into(),
+        loadavg_path: format!("{}: a field is missing", roots.proc.join("loadavg").display()).into(),
     }))
 }
 
@@ -132,19 +185,24 @@ impl Provider for System {
                 Err(failure) => row.fail_all(FROM_STAT, reuse(stat_reason, &failure.reason)),
             }
         }
-        if row.wants(THREADS) {
-            match self.loadavg.read().map(threads) {
-                Ok(Some(threads)) => row.set(THREADS, threads),
-                other => {
-                    let path = self.loadavg.path().display();
-                    let reason = match other {
-                        Err(error) => error_text(&path, &error),
-                        Ok(_) => format!("{path}: no number of threads"),
-                    };
-                    row.fail(THREADS, reuse(loadavg_reason, &reason));
+        if FROM_LOADAVG.into_iter().any(|id| row.wants(id)) {
+            match self.loadavg.read().map(from_loadavg) {
+                Ok(values) => {
+                    for (id, value) in FROM_LOADAVG.into_iter().zip(values) {
+                        match value {
+                            Some(value) if id == THREADS => row.set(id, value),
+                            Some(value) => row.set_with_base(id, value, LOAD_AVERAGE_WHOLE),
+                            None => row.fail(id, &self.loadavg_path),
+                        }
+                    }
+                }
+                Err(error) => {
+                    let reason = error_text(self.loadavg.path().display(), &error);
+                    row.fail_all(FROM_LOADAVG, reuse(loadavg_reason, &reason));
                 }
             }
         }
+        self.objects.set(&mut row);
         if row.wants(PROCESSES) {
             match self.processes.count() {
                 Ok(processes) => row.set(PROCESSES, processes),
@@ -156,19 +214,22 @@ impl Provider for System {
 }
 
 /// Replaces the last reason if the text differs, so that a repeated reason is not allocated again.
-fn reuse<'a>(reason: &'a mut Option<Arc<str>>, text: &str) -> &'a Arc<str> {
+pub(super) fn reuse<'a>(reason: &'a mut Option<Arc<str>>, text: &str) -> &'a Arc<str> {
     if reason.as_deref() != Some(text) {
         *reason = None;
     }
     reason.get_or_insert_with(|| text.into())
 }
 
-/// The number of threads in "0.62 0.44 0.40 4/93 14119".
-fn threads(text: &[u8]) -> Option<u64> {
-    let text = text.strip_suffix(b"\n")?;
-    let field = words(text).nth(3)?;
-    let slash = field.iter().position(|&byte| byte == b'/')?;
+/// The averages in hundredths and the number of threads in "0.62 0.44 0.40 4/93 14119", as in [`FROM_LOADAVG`].
+fn from_loadavg(text: &[u8]) -> [Option<u64>; 4] {
+    let mut fields = words(text.strip_suffix(b"\n").unwrap_or_default());
+    let mut average = || fields.next().and_then(hundredths);
+    let averages = [average(), average(), average()];
+    let threads = fields.next().and_then(|field| {
+        let slash = field.iter().position(|&byte| byte == b'/')?;
+        number(&field[slash + 1..])
+    });
     // This field is complete only if another one follows.
-    words(text).nth(4)?;
-    number(&field[slash + 1..])
+    [averages[0], averages[1], averages[2], threads.filter(|_| fields.next().is_some())]
 }

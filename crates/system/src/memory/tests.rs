@@ -9,7 +9,10 @@ use crate::testing::{Machine, at, collect, first_value, names, value};
 const MEMINFO: &str = "MemTotal:       24684092 kB\nMemFree:        2000 kB\nMemAvailable:   24324324 kB\n\
     Buffers:            1712 kB\nCached:           517884 kB\nSwapCached:            3 kB\nDirty:   180 kB\n\
     Shmem:              8856 kB\nSlab: 84620 kB\nSReclaimable:      61484 kB\nSUnreclaim:        23136 kB\n\
-    CommitLimit:    12342044 kB\nCommitted_AS:      68160 kB\nHugePages_Total: 0\n";
+    CommitLimit:    12342044 kB\nCommitted_AS:      68160 kB\nHugePages_Total: 0\n\
+    Active: 21 kB\nInactive: 22 kB\nActive(anon): 1 kB\nMlocked: 23 kB\nSwapTotal: 1000 kB\nSwapFree: 900 kB\n\
+    Zswap: 25 kB\nZswapped: 100 kB\nAnonPages: 24 kB\nMapped: 26 kB\nKernelStack: 27 kB\nPageTables: 28 kB\n\
+    VmallocUsed: 29 kB\nPercpu: 30 kB\nAnonHugePages: 31 kB\n";
 
 const VMSTAT: &str = "nr_free_pages 1\nnr_dirty 45\nnr_dirtied 638080\nnr_written 556450\nnr_dirty_threshold 1218611\n\
     pgpgin 28\npgpgout 7\npswpin 11\npswpout 22\npgalloc_dma 1\npgalloc_normal 20\npgalloc_movable 300\n\
@@ -56,12 +59,56 @@ fn every_counter_of_memory_has_its_value() {
         ("System Cache Resident Bytes", (1712 + 517_884 - 8856) * 1024),
         ("Free & Zero Page List Bytes", 2000 * 1024),
         ("Modified Page List Bytes", 180 * 1024),
+        ("Total Bytes", 24_684_092 * 1024),
+        ("Used Bytes", (24_684_092 - 24_324_324) * 1024),
+        ("Shared Bytes", 8856 * 1024),
+        ("Anonymous Bytes", 24 * 1024),
+        ("Mapped Bytes", 26 * 1024),
+        ("Active Bytes", 21 * 1024),
+        ("Inactive Bytes", 22 * 1024),
+        ("Page Table Bytes", 28 * 1024),
+        ("Kernel Stack Bytes", 27 * 1024),
+        ("Locked Bytes", 23 * 1024),
+        ("Vmalloc Used Bytes", 29 * 1024),
+        ("Per-Processor Bytes", 30 * 1024),
+        ("Anonymous Huge Page Bytes", 31 * 1024),
+        ("Swap Total Bytes", 1000 * 1024),
+        ("Swap Used Bytes", 100 * 1024),
+        ("Swap Cached Bytes", 3 * 1024),
+        ("Zswap Pool Bytes", 25 * 1024),
+        ("Zswap Stored Bytes", 100 * 1024),
+        ("% Zswap Compressed Size", 25 * 1024),
     ] {
         assert_eq!(of(&rows, name), expected, "{name}");
     }
+    assert_eq!(value(&rows, "", 39).second, 100 * 1024, "the base");
     assert_eq!(value(&rows, "", 6).second, 12_342_044 * 1024, "the base");
-    assert_eq!(rows.width(), 19, "all of them were looked at");
+    assert_eq!(rows.width(), 38, "all of them were looked at");
     assert_eq!(names(&rows), [""]);
+}
+
+#[test]
+fn used_memory_is_that_of_free() {
+    // In a container, available memory can exceed the total.
+    let machine =
+        Machine::new(&[("proc/meminfo", "MemTotal: 100 kB\nMemFree: 30 kB\nMemAvailable: 120 kB\n")]);
+    assert_eq!(of(&collect(&mut *set(&machine, "Memory"), at(1)), "Used Bytes"), 70 * 1024);
+
+    let Ok(output) = std::process::Command::new("free").arg("-b").output() else { return };
+    let version = std::process::Command::new("free").arg("--version").output().expect("free");
+    if !String::from_utf8_lossy(&version.stdout).contains("procps-ng 4") {
+        return;
+    }
+    let text = String::from_utf8(output.stdout).expect("text");
+    let line = text.lines().find(|line| line.starts_with("Mem:")).expect("a line");
+    let theirs: Vec<i64> =
+        line.split_whitespace().skip(1).map(|word| word.parse().expect("a number")).collect();
+    let roots = Roots::of_this_machine();
+    let mut memory = providers(&roots, &crate::stat::shared(&roots)).swap_remove(0);
+    let rows = collect(&mut *memory, at(1));
+    assert_eq!(of(&rows, "Total Bytes"), theirs[0]);
+    // Other programs run between the two.
+    assert!(of(&rows, "Used Bytes").abs_diff(theirs[1]) < 512 << 20);
 }
 
 #[test]
@@ -219,7 +266,12 @@ fn every_counter_of_system_has_its_value() {
     };
     let machine = Machine::new(&[
         ("proc/stat", &stat(6)),
-        ("proc/loadavg", "0.62 0.44 0.40 4/93 14119\n"),
+        ("proc/loadavg", "0.62 12.44 0.05 4/93 14119\n"),
+        ("proc/sys/fs/file-nr", "720\t20\t9223372036854775807\n"),
+        ("proc/sys/fs/inode-nr", "107738\t38\n"),
+        ("proc/sys/fs/dentry-state", "133376\t131670\t45\t0\t25323\t0\n"),
+        ("proc/sys/kernel/pty/nr", "3\n"),
+        ("proc/sys/kernel/pty/max", "4096\n"),
         ("proc/1/stat", ""),
         ("proc/7/stat", ""),
     ]);
@@ -232,6 +284,16 @@ fn every_counter_of_system_has_its_value() {
         ("Processor Queue Length", 3),
         ("Forks/sec", 14_115),
         ("Processes Blocked", 3),
+        ("Load Average, 1 min", 62),
+        ("Load Average, 5 min", 1244),
+        ("Load Average, 15 min", 5),
+        ("Threads Runnable", 5),
+        ("File Handles", 700),
+        ("File Handle Limit", i64::MAX),
+        ("Inodes In Use", 107_700),
+        ("Unused Directory Entries", 131_670),
+        ("Pseudo Terminals", 3),
+        ("Pseudo Terminal Limit", 4096),
         // The boot time of the fake machine.
         ("System Up Time", at(0).system_time.0),
     ] {
@@ -245,9 +307,26 @@ fn every_counter_of_system_has_its_value() {
     }
     machine.write("proc/stat", "cpu0 1 1\nctxt 5");
     machine.write("proc/loadavg", "0.62 0.44 0.40 4/9");
+    machine.write("proc/sys/fs/file-nr", "7");
+    machine.write("proc/sys/fs/inode-nr", "7\n");
     let rows = collect(&mut *set, at(300));
-    assert_eq!(rows.errors().iter().map(|trouble| trouble.counter_id).collect::<Vec<_>>(), [1, 4, 8, 9, 3]);
+    let failed: Vec<u32> = rows.errors().iter().map(|error| error.counter_id).collect();
+    assert_eq!(failed, [1, 4, 8, 9, 14, 10, 11, 12, 3, 15, 16, 17]);
     assert_eq!(of(&rows, "Processes"), 2);
+}
+
+#[test]
+fn load_averages_are_displayed_as_the_kernel_does() {
+    let machine = Machine::new(&[("proc/loadavg", "1.23 12.40 0.05 4/93 14119\n")]);
+    let rows = collect(&mut *set(&machine, "System"), at(1));
+    let shown = [10, 11, 12].map(|id| {
+        let counter = rows.counter(rows.column(id).expect("collected"));
+        let counter = tachograph_perflib::registration::counter_of(counter);
+        assert_eq!(counter.unit(), "", "{}", counter.name);
+        let options = tachograph_counters::FormatOptions::default();
+        counter.calculator().format(None, &value(&rows, "", id), &options).expect("a value")
+    });
+    assert_eq!(shown, [1.23, 12.4, 0.05]);
 }
 
 #[test]
@@ -277,6 +356,8 @@ fn values_of_this_machine_are_plausible() {
             let seconds = fs::read_to_string("/proc/uptime").expect("read");
             let seconds: f64 = seconds.split(' ').next().expect("a number").parse().expect("a number");
             assert!((up as f64 / 1e7 - seconds).abs() < 5.0);
+            let terminals = fs::read_to_string("/proc/sys/kernel/pty/max").expect("read");
+            assert_eq!(of(&after, "Pseudo Terminal Limit").to_string(), terminals.trim());
         }
     }
     for name in ["Memory", "Paging Activity", "System"] {

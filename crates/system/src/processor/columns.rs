@@ -5,6 +5,7 @@ use tachograph_perflib::Timestamps;
 use crate::error_texts::error_text;
 use crate::open_file::OpenFile;
 use crate::scan::{number, words};
+use crate::wrapping_sum::WrappingSum;
 
 /// The sums of a file's columns.
 ///
@@ -19,7 +20,9 @@ pub(super) struct ColumnSums {
     row: Vec<u32>,
     rows: usize,
     read_at: Option<Timestamps>,
-    has_clock: bool,
+    /// The kind of a row, from its label and the text after its numbers.
+    kind_of: fn(&[u8], &[u8]) -> Option<usize>,
+    has_kind: [bool; KINDS],
     outcome: Result<(), String>,
 }
 
@@ -27,28 +30,40 @@ pub(super) struct ColumnSums {
 struct Column {
     processor: u32,
     is_new: bool,
-    all: Sum,
-    clock: Sum,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    /// The 64-bit sum.
-    total: u64,
-    last: u64,
-    now: u64,
+    all: WrappingSum,
+    kinds: [WrappingSum; KINDS],
 }
 
 /// The sums of a processor's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ColumnSum {
     pub(super) all: u64,
-    /// Timer rows only.
-    pub(super) clock: u64,
+    /// The rows of each kind.
+    pub(super) kinds: [u64; KINDS],
 }
 
+/// The maximum number of kinds of rows that have sums of their own.
+pub(super) const KINDS: usize = 10;
+
+/// The kind of the timer's rows in `/proc/interrupts`.
+pub(super) const CLOCK: usize = 0;
+
+/// The labels of `/proc/softirqs`; the index is the kind.
+const SOFTIRQS: [&[u8]; KINDS] =
+    [b"HI", b"TIMER", b"NET_TX", b"NET_RX", b"BLOCK", b"IRQ_POLL", b"TASKLET", b"SCHED", b"HRTIMER", b"RCU"];
+
 impl ColumnSums {
-    pub(super) fn new(path: std::path::PathBuf) -> Self {
+    /// `/proc/interrupts`, where the timer is a kind.
+    pub(super) fn interrupts(path: std::path::PathBuf) -> Self {
+        Self::new(path, |label, rest| (label == b"LOC" || is_timer(rest)).then_some(CLOCK))
+    }
+
+    /// `/proc/softirqs`, where each row is a kind.
+    pub(super) fn softirqs(path: std::path::PathBuf) -> Self {
+        Self::new(path, |label, _| SOFTIRQS.iter().position(|&kind| kind == label))
+    }
+
+    fn new(path: std::path::PathBuf, kind_of: fn(&[u8], &[u8]) -> Option<usize>) -> Self {
         Self {
             file: OpenFile::new(&path),
             path,
@@ -57,7 +72,8 @@ impl ColumnSums {
             row: Vec::new(),
             rows: 0,
             read_at: None,
-            has_clock: false,
+            kind_of,
+            has_kind: [false; KINDS],
             outcome: Ok(()),
         }
     }
@@ -71,9 +87,9 @@ impl ColumnSums {
         self.outcome.as_ref().copied().map_err(String::as_str)
     }
 
-    /// Whether the file has a timer row.
-    pub(super) fn has_clock(&self) -> bool {
-        self.has_clock
+    /// Whether the file has a row of this kind.
+    pub(super) fn has(&self, kind: usize) -> bool {
+        self.has_kind.get(kind).copied().unwrap_or_default()
     }
 
     /// The column of a processor.
@@ -82,7 +98,7 @@ impl ColumnSums {
         let is_it = |column: &&Column| column.processor == processor;
         let column = self.columns.get(processor as usize).filter(is_it);
         let column = column.or_else(|| self.columns.iter().find(is_it))?;
-        Some(ColumnSum { all: column.all.total, clock: column.clock.total })
+        Some(ColumnSum { all: column.all.total, kinds: column.kinds.map(|sum| sum.total) })
     }
 
     fn read_now(&mut self) -> Result<(), String> {
@@ -101,8 +117,8 @@ impl ColumnSums {
                 self.columns.push(known.unwrap_or(Column {
                     processor,
                     is_new: true,
-                    all: Sum::default(),
-                    clock: Sum::default(),
+                    all: WrappingSum::default(),
+                    kinds: [WrappingSum::default(); KINDS],
                 }));
             }
             self.header.clear();
@@ -114,8 +130,9 @@ impl ColumnSums {
         }
 
         for column in &mut self.columns {
-            column.all.now = 0;
-            column.clock.now = 0;
+            for sum in column.sums() {
+                sum.now = 0;
+            }
         }
         let mut rows = 0;
         for line in lines {
@@ -131,42 +148,33 @@ impl ColumnSums {
             if label == b"TLB" {
                 continue;
             }
-            let is_clock = label == b"LOC" || is_timer(rest);
-            self.has_clock |= is_clock;
+            let kind = (self.kind_of)(label, rest);
             for (column, &value) in self.columns.iter_mut().zip(&self.row) {
                 column.all.now = column.all.now.wrapping_add(value.into());
-                if is_clock {
-                    column.clock.now = column.clock.now.wrapping_add(value.into());
+                if let Some(kind) = kind {
+                    let sum = &mut column.kinds[kind];
+                    sum.now = sum.now.wrapping_add(value.into());
                 }
+            }
+            if let Some(kind) = kind {
+                self.has_kind[kind] = true;
             }
         }
         let has_same_rows = rows == self.rows;
         self.rows = rows;
         for column in &mut self.columns {
-            for sum in [&mut column.all, &mut column.clock] {
-                sum.update(column.is_new, has_same_rows);
+            let is_new = std::mem::take(&mut column.is_new);
+            for sum in column.sums() {
+                sum.update(is_new, has_same_rows);
             }
-            column.is_new = false;
         }
         Ok(())
     }
 }
 
-impl Sum {
-    fn update(&mut self, is_new: bool, has_same_rows: bool) {
-        let step = if is_new {
-            self.now
-        } else if has_same_rows {
-            // Each number can have wrapped, but their sum modulo 2^32 is exact. An increase by more than half of 2^32
-            // is actually a decrease (one row was replaced by another).
-            let step = (self.now as u32).wrapping_sub(self.last as u32);
-            if step > u32::MAX / 2 { 0 } else { step.into() }
-        } else {
-            // The row of a device was added or removed.
-            self.now.saturating_sub(self.last)
-        };
-        self.total = self.total.wrapping_add(step);
-        self.last = self.now;
+impl Column {
+    fn sums(&mut self) -> impl Iterator<Item = &mut WrappingSum> {
+        std::iter::once(&mut self.all).chain(&mut self.kinds)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `/sys/devices/system/cpu/cpu*/cpufreq`: the current, allowed and highest frequency of a processor.
 
 use crate::error_texts::error_text;
-use crate::processor::number_file::SmallFile;
+use crate::number_file::SmallFile;
 use crate::roots::Roots;
 use crate::scan::{lines, number, words};
 

@@ -1,7 +1,7 @@
 //! `/sys/devices/system/cpu/cpu*/cpuidle`: the time spent in each idle state of a processor, and the number of
 //! entries.
 
-use crate::processor::number_file::SmallFile;
+use crate::number_file::SmallFile;
 use crate::processor::topology::numbered;
 use crate::roots::Roots;
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use tachograph_perflib::{Failure, Reading, Row, Rows, SharedReading, Timestamps};
 
-use super::columns::ColumnSums;
+use super::columns::{CLOCK, ColumnSums, KINDS};
 use super::frequency::Frequency;
 use super::idle_states::{CLASSES, IdleStates};
 use super::instances::{self, Order, ProcessorInstance, in_both_orders};
-use super::outputs::{OUTPUTS, Output, SOURCES, Source, VALUES, Value};
+use super::outputs::{OUTPUTS, Output, SOURCES, Source, TIMES, VALUES, Value};
+use super::softnet::{COUNTS, Softnet};
 use super::times::{Processor, ProcessorTimes};
 use super::topology::Topology;
 use crate::roots::Roots;
@@ -24,6 +25,7 @@ pub(super) struct Processors {
     topology: Topology,
     interrupts: ColumnSums,
     softirqs: ColumnSums,
+    softnet: Softnet,
     round: u32,
     /// The processors, sorted by node and id.
     members: Vec<Member>,
@@ -47,11 +49,11 @@ struct Member {
 }
 
 /// The counters that this machine has.
-pub(super) struct Present([bool; 32]);
+pub(super) struct Present(Vec<u32>);
 
 impl Present {
     pub(super) fn has(&self, id: u32) -> bool {
-        self.0.get(id as usize).copied().unwrap_or_default()
+        self.0.contains(&id)
     }
 }
 
@@ -62,8 +64,9 @@ impl Processors {
             stat: stat.clone(),
             times: ProcessorTimes::default(),
             topology: Topology::default(),
-            interrupts: ColumnSums::new(roots.proc.join("interrupts")),
-            softirqs: ColumnSums::new(roots.proc.join("softirqs")),
+            interrupts: ColumnSums::interrupts(roots.proc.join("interrupts")),
+            softirqs: ColumnSums::softirqs(roots.proc.join("softirqs")),
+            softnet: Softnet::new(roots),
             round: 0,
             members: Vec::new(),
             instances: [Vec::new(), Vec::new()],
@@ -81,14 +84,15 @@ impl Processors {
         let has_softirqs = self.softirqs.read(at).is_ok();
         let any = |has: fn(&Member) -> bool| self.members.iter().any(has);
         let class = |class: usize| self.members.iter().any(|member| member.idle_states.has().0[class]);
-        let mut present = Present([false; 32]);
-        for output in OUTPUTS {
-            present.0[output.id as usize] = match output.value {
-                Value::Idle | Value::User | Value::Privileged => true,
-                Value::Dpc | Value::Interrupt | Value::LowPriority => true,
+        let online = self.times.processors().iter().map(|processor| processor.id);
+        let has_softnet = self.softnet.read(online).is_ok();
+        let is_present = |output: &&Output| {
+            let kind = (output.value as usize).wrapping_sub(Value::SoftirqHighTasklet as usize);
+            match output.value {
                 Value::Interrupts => has_interrupts,
-                Value::Clock => has_interrupts && self.interrupts.has_clock(),
+                Value::Clock => has_interrupts && self.interrupts.has(CLOCK),
                 Value::Softirqs => has_softirqs,
+                Value::Backlog => has_softnet && self.softnet.has_backlog(),
                 Value::C1Time | Value::C1Entries => class(0),
                 Value::C2Time | Value::C2Entries => class(1),
                 Value::C3Time | Value::C3Entries => class(2),
@@ -99,9 +103,14 @@ impl Processors {
                 Value::Performance | Value::PerformanceTime => {
                     any(|member| member.frequency.has_performance())
                 }
-            };
-        }
-        Some(present)
+                _ => match output.source {
+                    Source::Softirqs => has_softirqs && self.softirqs.has(kind),
+                    Source::Softnet => has_softnet,
+                    _ => true,
+                },
+            }
+        };
+        Some(Present(OUTPUTS.iter().filter(is_present).map(|output| output.id).collect()))
     }
 
     /// Adds the rows of a set.
@@ -145,7 +154,7 @@ impl Processors {
     }
 
     fn read_source(&mut self, source: Source, at: Timestamps) {
-        let Self { members, interrupts, softirqs, .. } = self;
+        let Self { members, times, interrupts, softirqs, softnet, .. } = self;
         let reason = match source {
             Source::Times => return self.update_times(),
             Source::Interrupts => {
@@ -155,7 +164,7 @@ impl Processors {
                     let column =
                         interrupts.of(member.id).ok_or("/proc/interrupts: no column of this processor")?;
                     member.values[Value::Interrupts as usize] = column.all;
-                    member.values[Value::Clock as usize] = column.clock;
+                    member.values[Value::Clock as usize] = column.kinds[CLOCK];
                     Ok(())
                 })
             }
@@ -166,6 +175,19 @@ impl Processors {
                     let column =
                         softirqs.of(member.id).ok_or("/proc/softirqs: no column of this processor")?;
                     member.values[Value::Softirqs as usize] = column.all;
+                    member.values[Value::SoftirqHighTasklet as usize..][..KINDS]
+                        .copy_from_slice(&column.kinds);
+                    Ok(())
+                })
+            }
+            Source::Softnet => {
+                let outcome = softnet.read(times.processors().iter().map(|processor| processor.id));
+                read_members(members, source, |member| {
+                    outcome.clone()?;
+                    let softnet = softnet.of(member.id)?;
+                    member.values[Value::PacketsProcessed as usize..][..COUNTS]
+                        .copy_from_slice(&softnet.counts);
+                    member.values[Value::Backlog as usize] = softnet.backlog;
                     Ok(())
                 })
             }
@@ -214,16 +236,7 @@ impl Processors {
                 is_malformed = true;
                 continue;
             };
-            for (index, value) in [
-                (Value::Idle, times.idle),
-                (Value::User, times.user),
-                (Value::Privileged, times.privileged),
-                (Value::Dpc, times.dpc),
-                (Value::Interrupt, times.interrupt),
-                (Value::LowPriority, times.low_priority),
-            ] {
-                member.values[index as usize] = value;
-            }
+            member.values[..TIMES].copy_from_slice(&times.0);
         }
         if is_malformed {
             let path = self.roots.proc.join("stat");

@@ -31,9 +31,9 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
         C2_TRANSITIONS,
         C3_TRANSITIONS,
         CounterInfo::row(15, "% Priority Time", CounterType::TIMER_INV_100NS, "%", 0,
-            "/proc/stat: cpuN idle, iowait, nice",
-            "Share of the time in which the processor was neither idle nor ran a program of low priority, which on \
-             Linux is one with a nice value above 0."),
+            "/proc/stat: cpuN idle, iowait, steal, nice",
+            "Share of the time in which the processor ran the kernel, or programs that are not of low priority, \
+             which on Linux are those with a nice value above 0."),
         CounterInfo::row(17, "Processor Frequency", CounterType::RAWCOUNT, "MHz", 0,
             "/sys/devices/system/cpu/cpuN/cpufreq/scaling_cur_freq",
             "The processor's frequency as the kernel knows it at this moment, in MHz. Totals are the mean."),
@@ -55,6 +55,42 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
         CounterInfo::row(30, "% Performance Limit", CounterType::RAWCOUNT, "%", 0,
             "/sys/devices/system/cpu/cpuN/cpufreq/scaling_max_freq, cpuinfo_max_freq",
             "The highest frequency that policy allows now, in percent of the highest that the processor can run at."),
+        STEAL_TIME,
+        IOWAIT_TIME,
+        GUEST_TIME,
+        NICE_TIME,
+        softirqs(110, "High-Priority Tasklet SoftIRQs/sec", "/proc/softirqs: HI, column of the processor",
+            "Softirqs of tasklets with high priority, that the processor handled."),
+        softirqs(111, "Timer SoftIRQs/sec", "/proc/softirqs: TIMER, column of the processor",
+            "Softirqs of timers, that the processor handled."),
+        softirqs(112, "Network Transmit SoftIRQs/sec", "/proc/softirqs: NET_TX, column of the processor",
+            "Softirqs after packets were sent, that the processor handled."),
+        softirqs(113, "Network Receive SoftIRQs/sec", "/proc/softirqs: NET_RX, column of the processor",
+            "Softirqs in which received packets are processed, that the processor handled."),
+        softirqs(114, "Block SoftIRQs/sec", "/proc/softirqs: BLOCK, column of the processor",
+            "Softirqs in which completed disk operations are processed, that the processor handled."),
+        softirqs(115, "Interrupt Poll SoftIRQs/sec", "/proc/softirqs: IRQ_POLL, column of the processor",
+            "Softirqs in which devices are polled, that the processor handled."),
+        softirqs(116, "Tasklet SoftIRQs/sec", "/proc/softirqs: TASKLET, column of the processor",
+            "Softirqs of tasklets, which drivers use, that the processor handled."),
+        softirqs(117, "Scheduler SoftIRQs/sec", "/proc/softirqs: SCHED, column of the processor",
+            "Softirqs in which the scheduler balances load between processors, that the processor handled."),
+        softirqs(118, "High-Resolution Timer SoftIRQs/sec", "/proc/softirqs: HRTIMER, column of the processor",
+            "Softirqs of timers of high resolution, that the processor handled."),
+        softirqs(119, "RCU SoftIRQs/sec", "/proc/softirqs: RCU, column of the processor",
+            "Softirqs in which memory is released that readers may still have used (read-copy-update), that the processor handled."),
+        softnet(120, CounterType::BULK_COUNT, "Network Packets Processed/sec", "1/s",
+            "/proc/net/softnet_stat: first column", "Packets that the processor took from the queues of network devices, or from other processors."),
+        softnet(121, CounterType::BULK_COUNT, "Network Packets Dropped/sec", "1/s",
+            "/proc/net/softnet_stat: second column", "Received packets that were dropped because the queue of the processor was full (net.core.netdev_max_backlog)."),
+        softnet(122, CounterType::BULK_COUNT, "Network Time Squeezes/sec", "1/s",
+            "/proc/net/softnet_stat: third column", "How often the processor stopped with packets still waiting, because its budget or time was used up (net.core.netdev_budget, netdev_budget_usecs)."),
+        softnet(123, CounterType::BULK_COUNT, "Network RPS Wakeups/sec", "1/s",
+            "/proc/net/softnet_stat: tenth column", "How often another processor woke this one to process packets (receive packet steering)."),
+        softnet(124, CounterType::BULK_COUNT, "Network Flow Limit Drops/sec", "1/s",
+            "/proc/net/softnet_stat: eleventh column", "Received packets that were dropped because a single flow used most of the queue of the processor (net.core.flow_limit_cpu_bitmap)."),
+        softnet(125, CounterType::RAWCOUNT, "Network Backlog", "",
+            "/proc/net/softnet_stat: twelfth column", "Received packets that wait for the processor at this moment."),
     ],
 };
 
@@ -81,6 +117,10 @@ pub(super) const PROCESSOR: SetTable = SetTable {
         C1_TRANSITIONS,
         C2_TRANSITIONS,
         C3_TRANSITIONS,
+        STEAL_TIME,
+        IOWAIT_TIME,
+        GUEST_TIME,
+        NICE_TIME,
     ],
 };
 
@@ -89,14 +129,15 @@ const TOTAL: &str = "Times, frequencies and percentages: the floor of the mean o
 
 #[rustfmt::skip]
 const PROCESSOR_TIME: CounterInfo = CounterInfo::row(0, "% Processor Time", CounterType::TIMER_INV_100NS, "%", 0,
-    "/proc/stat: cpuN idle, iowait",
-    "Share of the time in which the processor was not idle. Waiting for a device is idle time; time that a hypervisor \
-     took away is not.");
+    "/proc/stat: cpuN idle, iowait, steal",
+    "Share of the time in which the processor ran programs or the kernel. Waiting for a device is idle time. Time that \
+     a hypervisor took away is neither: user, privileged, idle and steal time together are 100 %.");
 
 #[rustfmt::skip]
 const USER_TIME: CounterInfo = CounterInfo::row(1, "% User Time", CounterType::TIMER_100NS, "%", 0,
     "/proc/stat: cpuN user, nice",
-    "Share of the time in which programs ran, virtual machines included.");
+    "Share of the time in which programs ran, those of low priority and virtual machines (% Nice Time, % Guest Time) \
+     included.");
 
 #[rustfmt::skip]
 const PRIVILEGED_TIME: CounterInfo = CounterInfo::row(2, "% Privileged Time", CounterType::TIMER_100NS, "%", 0,
@@ -129,7 +170,46 @@ const DPCS: CounterInfo = CounterInfo::row(6, "DPCs Queued/sec", CounterType::CO
 #[rustfmt::skip]
 const IDLE_TIME: CounterInfo = CounterInfo::row(8, "% Idle Time", CounterType::TIMER_100NS, "%", 0,
     "/proc/stat: cpuN idle, iowait",
-    "Share of the time in which the processor had nothing to do, waiting for a device included.");
+    "Share of the time in which the processor had nothing to do, waiting for a device (% IO Wait Time) included.");
+
+#[rustfmt::skip]
+const STEAL_TIME: CounterInfo = CounterInfo::row(100, "% Steal Time", CounterType::TIMER_100NS, "%", 0,
+    "/proc/stat: cpuN steal",
+    "Share of the time in which this virtual processor had work and the hypervisor ran something else. It is neither \
+     busy nor idle time.");
+
+#[rustfmt::skip]
+const IOWAIT_TIME: CounterInfo = CounterInfo::row(101, "% IO Wait Time", CounterType::TIMER_100NS, "%", 0,
+    "/proc/stat: cpuN iowait",
+    "Share of the time in which the processor was idle and a thread that last ran on it waited for a disk. It is part \
+     of % Idle Time. The kernel sometimes revokes some of it; the raw value then waits until it is reached again.");
+
+#[rustfmt::skip]
+const GUEST_TIME: CounterInfo = CounterInfo::row(102, "% Guest Time", CounterType::TIMER_100NS, "%", 0,
+    "/proc/stat: cpuN guest, guest_nice",
+    "Share of the time in which virtual machines of this host ran. It is part of % User Time; that of machines of low \
+     priority is also part of % Nice Time.");
+
+#[rustfmt::skip]
+const NICE_TIME: CounterInfo = CounterInfo::row(103, "% Nice Time", CounterType::TIMER_100NS, "%", 0,
+    "/proc/stat: cpuN nice",
+    "Share of the time in which programs of low priority ran, that is with a nice value above 0. It is part of % User \
+     Time, and includes virtual machines of low priority.");
+
+const fn softirqs(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::BULK_COUNT, "1/s", 0, source, help)
+}
+
+const fn softnet(
+    id: u32,
+    counter_type: CounterType,
+    name: &'static str,
+    unit: &'static str,
+    source: &'static str,
+    help: &'static str,
+) -> CounterInfo {
+    CounterInfo::row(id, name, counter_type, unit, 0, source, help)
+}
 
 const CLASS_SOURCE: &str = "/sys/devices/system/cpu/cpuN/cpuidle/state*/name, time, usage";
 

@@ -41,17 +41,69 @@ fn times_are_those_of_windows() {
     let rows = collect(&mut *information(&machine), at(7));
     let of = |id| ["0,0", "0,1", "_Total", "0,_Total"].map(|name| first_value(&rows, name, id));
     // A tick of 10 ms is 100,000 units. Totals are means, rounded down.
-    assert_eq!(of(0), [105_000_000, 307_100_000, 206_050_000, 206_050_000], "idle + iowait");
-    assert_eq!(of(8), of(0));
+    assert_eq!(of(0), [105_900_000, 307_100_000, 206_500_000, 206_500_000], "idle + iowait + steal");
+    assert_eq!(of(8), [105_000_000, 307_100_000, 206_050_000, 206_050_000], "idle + iowait");
     assert_eq!(of(1), [11_000_000, 32_000_000, 21_500_000, 21_500_000], "user + nice");
     assert_eq!(of(2), [4_000_000, 6_000_000, 5_000_000, 5_000_000], "system + irq + softirq");
     assert_eq!(of(4), [600_000, 200_000, 400_000, 400_000]);
     assert_eq!(of(5), [400_000, 800_000, 600_000, 600_000]);
-    assert_eq!(of(15), [106_000_000, 309_100_000, 207_550_000, 207_550_000], "idle + iowait + nice");
+    assert_eq!(of(15), [106_900_000, 309_100_000, 208_000_000, 208_000_000], "idle + iowait + steal + nice");
+    assert_eq!(of(100), [900_000, 0, 450_000, 450_000], "steal");
+    assert_eq!(of(101), [5_000_000, 7_000_000, 6_000_000, 6_000_000], "iowait");
+    assert_eq!(of(102), [4_500_000, 0, 2_250_000, 2_250_000], "guest + guest_nice");
+    assert_eq!(of(103), [1_000_000, 2_000_000, 1_500_000, 1_500_000], "nice");
     assert_eq!(value(&rows, "0,0", 0).second, at(7).system_time.0);
     // This machine has no other counters.
     let ids: Vec<u32> = rows.info().counters.iter().map(|counter| counter.id).collect();
-    assert_eq!(ids, [0, 1, 2, 4, 5, 8, 15]);
+    assert_eq!(ids, [0, 1, 2, 4, 5, 8, 15, 100, 101, 102, 103]);
+}
+
+/// The counters that add up to 100 %: user, privileged, idle and steal time.
+const WHOLE: [u32; 4] = [1, 2, 8, 100];
+
+#[test]
+fn user_privileged_idle_and_steal_time_are_100_percent() {
+    // A second with 8 % user (3 % guests), 2 % nice, 4 % system, 1 % irq, 1 % softirq, 39 % idle, 5 % iowait, 40 % steal.
+    let later = STAT.replace("cpu0 100 10 30 1000 50 4 6 9 40 5", "cpu0 108 12 34 1039 55 5 7 49 43 5");
+    for (set, name) in ["0,0", "0"].into_iter().enumerate() {
+        let machine = Machine::new(&[("proc/stat", STAT)]);
+        let mut set = sets(&machine).swap_remove(set);
+        let before = collect(&mut *set, at(1));
+        machine.write("proc/stat", &later);
+        let after = collect(&mut *set, at(2));
+        let raw = |rows: &Rows| WHOLE.iter().map(|id| first_value(rows, name, *id)).sum::<i64>();
+        assert_eq!(raw(&after) - raw(&before), 10_000_000, "exactly one second of {name}");
+        let percent = |id| {
+            let column = after.column(id).expect("collected");
+            let counter = tachograph_perflib::registration::counter_of(after.counter(column));
+            let (before, after) = (value(&before, name, id), value(&after, name, id));
+            let options = tachograph_counters::FormatOptions::default();
+            counter.calculator().format(Some(&before), &after, &options).expect("a value")
+        };
+        assert_eq!(WHOLE.map(percent), [10.0, 6.0, 44.0, 40.0]);
+        assert!((percent(0) - 16.0).abs() < 1e-9, "steal is not busy time: {}", percent(0));
+        assert_eq!([101, 102, 103].map(percent), [5.0, 3.0, 2.0]);
+    }
+}
+
+/// The kernel's own sum of a processor's ticks, from a separate read.
+fn ticks_of(processor: &str) -> i64 {
+    let text = std::fs::read_to_string("/proc/stat").expect("read");
+    let line = text.lines().find_map(|line| line.strip_prefix(processor)).expect("the processor");
+    line.split_whitespace().take(8).map(|word| word.parse::<i64>().expect("a number")).sum()
+}
+
+#[test]
+fn times_of_this_machine_add_up_to_the_kernels_sum() {
+    let roots = Roots::of_this_machine();
+    let mut set = providers(&roots, &crate::stat::shared(&roots)).swap_remove(1);
+    assert_eq!(set.info().name, "Processor");
+    for moment in 1..=3 {
+        let (before, rows, after) = (ticks_of("cpu0 "), collect(&mut *set, at(moment)), ticks_of("cpu0 "));
+        let per_tick = roots.hundred_ns(1) as i64;
+        let sum = WHOLE.iter().map(|id| first_value(&rows, "0", *id)).sum::<i64>() / per_tick;
+        assert!((before - 2..=after + 2).contains(&sum), "{before} {sum} {after}");
+    }
 }
 
 #[test]
@@ -68,8 +120,8 @@ fn the_set_processor_has_its_total_last() {
     assert_eq!(sets[1].info().name.as_ref(), "Processor");
     let rows = collect(&mut *sets[1], at(7));
     assert_eq!(names(&rows), ["0", "1", "_Total"]);
-    assert_eq!(first_value(&rows, "_Total", 0), 206_050_000);
-    assert!(!rows.info().counters.iter().any(|counter| counter.id > 14));
+    assert_eq!(first_value(&rows, "_Total", 0), 206_500_000);
+    assert!(!rows.info().counters.iter().any(|counter| (15..100).contains(&counter.id) || counter.id > 103));
 }
 
 #[test]
@@ -196,6 +248,61 @@ fn times_never_fall() {
 }
 
 #[test]
+fn revoked_waits_are_no_restart() {
+    let machine = Machine::new(&[("proc/stat", "cpu0 10 0 0 1000 500 0 0 0 0 0\n")]);
+    let mut set = information(&machine);
+    let identity = collect(&mut *set, at(1)).instances()[2].identity();
+    // Three seconds of waiting become idle time.
+    machine.write("proc/stat", "cpu0 10 0 0 1310 200 0 0 0 0 0\n");
+    let rows = collect(&mut *set, at(2));
+    assert_eq!(rows.instances()[2].identity(), identity);
+    assert_eq!([8, 101].map(|id| first_value(&rows, "0,0", id)), [151_000_000, 50_000_000]);
+}
+
+const SOFTNET: &str = "\
+00000289 00000001 00000002 00000000 00000000 00000000 00000000 00000000 00000000 00000003 00000004 00000005 00000000 00000000 00000000\n\
+ffffffff 00000000 00000010 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000001 00000000 00000000\n";
+
+#[test]
+fn softnet_counts_belong_to_processors() {
+    let machine = Machine::new(&[("proc/stat", STAT), ("proc/net/softnet_stat", SOFTNET)]);
+    let mut set = information(&machine);
+    let rows = collect(&mut *set, at(1));
+    let of = |rows: &Rows, id| ["0,0", "0,1", "_Total"].map(|name| first_value(rows, name, id));
+    assert_eq!(of(&rows, 120), [0x289, 0xffff_ffff, 0x1_0000_0288]);
+    assert_eq!(
+        [121, 122, 123, 124, 125].map(|id| of(&rows, id)),
+        [[1, 0, 1], [2, 16, 18], [3, 0, 3], [4, 0, 4], [5, 0, 5],]
+    );
+    // The number of processor 1 wraps, and its line comes first.
+    let (first, second) = SOFTNET.split_once('\n').expect("two lines");
+    machine.write("proc/net/softnet_stat", format!("{}{first}\n", second.replace("ffffffff", "00000009")));
+    let rows = collect(&mut *set, at(2));
+    assert_eq!(of(&rows, 120), [0x289, 0x1_0000_0009, 0x1_0000_0292]);
+
+    machine.write("proc/net/softnet_stat", format!("{first}\n"));
+    let rows = collect(&mut *set, at(3));
+    assert_eq!(first_value(&rows, "0,0", 122), 2);
+    assert!(!value(&rows, "0,1", 122).status.is_good() && !value(&rows, "_Total", 122).status.is_good());
+    assert!(rows.errors()[0].reason.contains("softnet_stat: no line"), "{:?}", rows.errors());
+    machine.write("proc/net/softnet_stat", "x\n");
+    assert!(!value(&collect(&mut *set, at(4)), "0,0", 120).status.is_good());
+}
+
+#[test]
+fn softnet_lines_without_ids_are_those_of_online_processors() {
+    let line = |processed: u32| format!("{processed:08x}{}\n", " 00000000".repeat(10));
+    let machine = Machine::new(&[
+        ("proc/stat", &stat_of(&[(0, 1), (3, 1)])),
+        ("proc/net/softnet_stat", &(line(7) + &line(8))),
+    ]);
+    let mut set = information(&machine);
+    let rows = collect(&mut *set, at(1));
+    assert_eq!(["0,0", "0,1"].map(|name| first_value(&rows, name, 120)), [7, 8]);
+    assert!(rows.info().position(125).is_none(), "this kernel prints no backlog");
+}
+
+#[test]
 fn interrupts_and_softirqs_are_summed_by_processor() {
     let machine =
         Machine::new(&[("proc/stat", STAT), ("proc/interrupts", INTERRUPTS), ("proc/softirqs", SOFTIRQS)]);
@@ -205,6 +312,9 @@ fn interrupts_and_softirqs_are_summed_by_processor() {
     assert_eq!(of(3), [117, 210, 327], "without TLB and ERR");
     assert_eq!(of(20), [100, 200, 300]);
     assert_eq!(of(6), [31, 42, 73]);
+    assert_eq!(of(110), [1, 2, 3], "HI");
+    assert_eq!(of(111), [30, 40, 70], "TIMER");
+    assert!(rows.info().position(112).is_none(), "no row NET_TX");
     assert_eq!(value(&rows, "_Total", 3).second, at(1).ticks);
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::outputs::{TIMES, Value};
 use crate::roots::Roots;
 use crate::stat::{ProcessorLine, ProcessorTicks};
 
@@ -16,53 +17,43 @@ pub(super) struct Processor {
     last: Times,
 }
 
-/// Times since boot, in 100 ns.
+/// Times since boot, in 100 ns, indexed by [`Value`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Times {
-    /// Idle, including waits for I/O (idle, iowait).
-    pub(super) idle: u64,
-    /// User mode, including guests (user, nice).
-    pub(super) user: u64,
-    /// Kernel mode, including interrupts and softirqs (system, irq, softirq).
-    pub(super) privileged: u64,
-    /// Softirqs.
-    pub(super) dpc: u64,
-    /// Hardware interrupts.
-    pub(super) interrupt: u64,
-    /// Idle, or running programs of low priority (idle, iowait, nice).
-    pub(super) low_priority: u64,
-}
+pub(super) struct Times(pub(super) [u64; TIMES]);
 
 impl Times {
     fn new(ticks: &ProcessorTicks, roots: &Roots) -> Self {
-        let time = |parts: &[u64]| {
+        let mut times = Self::default();
+        let mut set = |value: Value, parts: &[u64]| {
             let ticks = parts.iter().fold(0_u64, |sum, &part| sum.saturating_add(part));
-            roots.hundred_ns(ticks)
+            times.0[value as usize] = roots.hundred_ns(ticks);
         };
-        Self {
-            idle: time(&[ticks.idle, ticks.iowait]),
-            user: time(&[ticks.user, ticks.nice]),
-            privileged: time(&[ticks.system, ticks.irq, ticks.softirq]),
-            dpc: time(&[ticks.softirq]),
-            interrupt: time(&[ticks.irq]),
-            low_priority: time(&[ticks.idle, ticks.iowait, ticks.nice]),
-        }
+        set(Value::Idle, &[ticks.idle, ticks.iowait]);
+        set(Value::IdleOrStolen, &[ticks.idle, ticks.iowait, ticks.steal]);
+        set(Value::User, &[ticks.user, ticks.nice]);
+        set(Value::Privileged, &[ticks.system, ticks.irq, ticks.softirq]);
+        set(Value::Dpc, &[ticks.softirq]);
+        set(Value::Interrupt, &[ticks.irq]);
+        set(Value::LowPriority, &[ticks.idle, ticks.iowait, ticks.steal, ticks.nice]);
+        set(Value::Steal, &[ticks.steal]);
+        set(Value::Iowait, &[ticks.iowait]);
+        set(Value::Guest, &[ticks.guest, ticks.guest_nice]);
+        set(Value::Nice, &[ticks.nice]);
+        times
     }
 
-    fn fields(&self) -> [u64; 6] {
-        [self.idle, self.user, self.privileged, self.dpc, self.interrupt, self.low_priority]
+    /// Whether the kernel has restarted the counts since `last`. The kernel moves time from iowait to idle when the
+    /// wait ends elsewhere, even minutes, so iowait shows nothing.
+    fn has_restarted(&self, last: &Self) -> bool {
+        let values = self.0.iter().zip(&last.0).enumerate();
+        values
+            .filter(|(index, _)| *index != Value::Iowait as usize)
+            .any(|(_, (now, last))| now.saturating_add(MAX_CORRECTION) < *last)
     }
 
     /// For each time, the larger of the two values.
     fn max(self, last: Self) -> Self {
-        Self {
-            idle: self.idle.max(last.idle),
-            user: self.user.max(last.user),
-            privileged: self.privileged.max(last.privileged),
-            dpc: self.dpc.max(last.dpc),
-            interrupt: self.interrupt.max(last.interrupt),
-            low_priority: self.low_priority.max(last.low_priority),
-        }
+        Self(std::array::from_fn(|index| self.0[index].max(last.0[index])))
     }
 }
 
@@ -104,9 +95,7 @@ impl ProcessorTimes {
         for (processor, line) in self.processors.iter_mut().zip(lines) {
             processor.times = line.ticks.as_ref().map(|ticks| {
                 let now = Times::new(ticks, roots);
-                let last = processor.last.fields();
-                if now.fields().iter().zip(last).any(|(now, last)| now.saturating_add(MAX_CORRECTION) < last)
-                {
+                if now.has_restarted(&processor.last) {
                     processor.generation = next_generation(&mut self.generations, processor.id);
                     processor.last = Times::default();
                     changed = true;

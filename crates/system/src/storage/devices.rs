@@ -27,7 +27,39 @@ pub(super) fn is_disk(sys: &Path, name: &str, disk: Option<&str>) -> bool {
 
 /// Whether devices of this name exist before they are used: the `nbd` driver creates sixteen.
 pub(super) fn is_slot(name: &str) -> bool {
-    is_one_of(name, &["nbd"])
+    is_one_of(name, &["nbd", "loop", "zram"])
+}
+
+/// Whether a device lies on other devices, on a file or in compressed memory.
+pub(super) fn is_stacked(name: &str) -> bool {
+    is_one_of(name, &["dm-", "md", "md_d", "loop", "zram", "drbd", "bcache"])
+}
+
+/// The name that people use: that of the volume for a dm device, else the kernel's.
+pub(super) fn display_name(sys: &Path, name: &str) -> String {
+    let of_volume = |name: &str| fs::read_to_string(sys.join("block").join(name).join("dm/name")).ok();
+    let found = if is_one_of(name, &["dm-"]) { of_volume(name) } else { None };
+    match found.as_deref().map(str::trim) {
+        Some(found) if !found.is_empty() => found.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The folder of the RAID array that a device is, if it is one.
+pub(super) fn array_folder(sys: &Path, name: &[u8]) -> Option<std::path::PathBuf> {
+    let name = std::str::from_utf8(name).ok().filter(|name| is_one_of(name, &["md", "md_d"]))?;
+    let folder = sys.join("block").join(name).join("md");
+    folder.is_dir().then_some(folder)
+}
+
+/// The kernel's names of the devices on which a device lies, sorted.
+pub(super) fn below(sys: &Path, name: &[u8]) -> Vec<Vec<u8>> {
+    let folder = sys.join("block").join(file_name(&String::from_utf8_lossy(name))).join("slaves");
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace('!', "/").into_bytes();
+    let mut names: Vec<Vec<u8>> = entries.map(name).collect();
+    names.sort();
+    names
 }
 
 /// The name of a device's folder in sysfs: `cciss!c0d0` for `cciss/c0d0`.

@@ -56,7 +56,9 @@ pub(super) struct Device {
     pub(super) key: Arc<InstanceKey>,
     /// Whether this is a disk, and not a partition or a stacked device.
     pub(super) is_disk: bool,
-    /// Whether the disk is hidden until first used (nbd).
+    /// Whether this lies on other devices, a file or memory, and is in Block Device.
+    pub(super) is_stacked: bool,
+    /// Whether the device is hidden until first used (nbd, loop, zram).
     is_slot: bool,
     /// The number of fields in the device's line; 0 if the line is malformed.
     pub(super) fields: usize,
@@ -88,8 +90,10 @@ pub(super) struct Diskstats {
     pub(super) devices: Vec<Device>,
     /// The number of devices that appeared after the first read, plus the number of resets.
     births: u64,
-    /// Changes when a device is added, removed, reset, shown or hidden.
+    /// Changes when a disk that PhysicalDisk shows is added, removed, reset, shown or hidden.
     pub(super) generation: u64,
+    /// Changes when any device is added, removed, reset or first used.
+    pub(super) changes: u64,
     was_read: bool,
 }
 
@@ -101,6 +105,7 @@ impl Diskstats {
             devices: Vec::new(),
             births: 0,
             generation: 1,
+            changes: 1,
             was_read: false,
         }
     }
@@ -126,7 +131,7 @@ impl Diskstats {
 impl Reading for Diskstats {
     fn read(&mut self, at: Timestamps) -> Result<(), Failure> {
         let text = self.file.read_or_fail()?;
-        let mut changed = false;
+        let (mut changed, mut shown_changed) = (false, false);
         let mut next = 0;
         let (whole, unfinished) = finished(text);
         let all = lines(whole)
@@ -145,22 +150,25 @@ impl Reading for Diskstats {
                 let disk = disk.map(|disk| disk.key.name());
                 let device = Device::new(&self.sys, (major, minor), name, disk, self.births);
                 self.devices.insert(next, device);
-                changed = true;
             }
             let device = &mut self.devices[next];
-            let was_shown = device.is_shown();
+            let (was_shown, was_used) = (is_known && device.is_shown(), is_known && device.is_used());
             let is_reset = device.update(fields, &read, at) && is_known;
             if is_reset {
                 self.births += 1;
                 device.birth = self.births;
                 device.renew_key();
             }
-            changed |= is_reset || was_shown != device.is_shown();
+            changed |= !is_known || is_reset || was_used != device.is_used();
+            shown_changed |= was_shown != device.is_shown() || is_reset && was_shown;
             next += 1;
         }
-        changed |= next < self.devices.len();
+        let removed = &self.devices[next..];
+        changed |= !removed.is_empty();
+        shown_changed |= removed.iter().any(Device::is_shown);
         self.devices.truncate(next);
-        self.generation += u64::from(changed);
+        self.generation += u64::from(shown_changed);
+        self.changes += u64::from(changed);
         self.was_read = true;
         Ok(())
     }
@@ -203,8 +211,9 @@ impl Device {
         let mut device = Self {
             major_minor,
             name: name.into(),
-            key: Arc::new(InstanceKey::new(&*text, 0, 0)),
+            key: Arc::new(InstanceKey::new(devices::display_name(sys, &text), 0, 0)),
             is_disk,
+            is_stacked: devices::is_stacked(&text),
             is_slot: devices::is_slot(&text),
             fields: 0,
             read: Numbers::default(),
@@ -219,7 +228,17 @@ impl Device {
 
     /// Whether PhysicalDisk shows the device.
     pub(super) fn is_shown(&self) -> bool {
-        self.is_disk && !(self.is_slot && self.numbers.iter().all(|&number| number == 0))
+        self.is_disk && self.is_used()
+    }
+
+    /// Whether the device exists for a purpose: drivers create some devices before they are needed.
+    pub(super) fn is_used(&self) -> bool {
+        !(self.is_slot && self.numbers.iter().all(|&number| number == 0))
+    }
+
+    /// The name in `/proc/diskstats`.
+    pub(super) fn kernel_name(&self) -> &[u8] {
+        &self.name
     }
 
     /// Distinguishes the device from others of the same name.
@@ -236,15 +255,16 @@ impl Device {
     fn update(&mut self, fields: usize, read: &Numbers, at: Timestamps) -> bool {
         self.fields = fields;
         let is_another = self.sequence.as_mut().is_some_and(Sequence::changed);
-        if fields == 0 {
-            return is_another;
-        }
         use field::{READ_SECTORS, READS, WRITE_SECTORS, WRITES};
         let counts = [READS, READ_SECTORS, WRITES, WRITE_SECTORS];
-        let is_restarted = counts.into_iter().any(|index| advance(self.read[index], read[index]).is_none());
+        let is_restarted =
+            fields > 0 && counts.into_iter().any(|index| advance(self.read[index], read[index]).is_none());
         let is_reset = is_another || is_restarted;
         if is_reset {
             (self.read, self.numbers, self.idle) = (Numbers::default(), Numbers::default(), 0);
+        }
+        if fields == 0 {
+            return is_reset;
         }
         for (index, &new) in read.iter().enumerate() {
             if index == field::IN_FLIGHT {

@@ -158,7 +158,10 @@ pub(crate) fn parse(text: &[u8]) -> Vec<Line> {
 }
 
 fn line(text: &[u8]) -> Option<Line> {
-    let mut words = words(text);
+    // Blanks in names are escaped, so this is the separator after the optional fields.
+    let separator = text.windows(3).position(|bytes| bytes == b" - ")?;
+    let (head, tail) = (&text[..separator], &text[separator + 3..]);
+    let mut words = words(head);
     let id = number(words.next()?)?;
     let parent = number(words.next()?)?;
     let device = words.next()?;
@@ -168,13 +171,13 @@ fn line(text: &[u8]) -> Option<Line> {
     let root = path(words.next()?);
     let mount_point = path(words.next()?);
     let options = words.next()?;
-    words.by_ref().find(|word| *word == b"-")?;
-    let fs_type = String::from_utf8_lossy(&unescape(words.next()?)).into_owned();
-    // If the source is empty, `words` skips it, and the super options take its place.
-    let source = words.next().map(unescape).unwrap_or_default();
-    let source = String::from_utf8_lossy(&source).into_owned();
+    // The source can be empty: single blanks separate these fields.
+    let mut fields = tail.split(|&byte| byte == b' ');
+    let fs_type = fields.next().filter(|name| !name.is_empty())?;
+    let fs_type = String::from_utf8_lossy(&unescape(fs_type)).into_owned();
+    let source = String::from_utf8_lossy(&unescape(fields.next().unwrap_or_default())).into_owned();
     let is_ro = |options: &[u8]| options.split(|&byte| byte == b',').any(|option| option == b"ro");
-    let is_read_only = is_ro(options) || words.next().is_some_and(is_ro);
+    let is_read_only = is_ro(options) || fields.next().is_some_and(is_ro);
     Some(Line { id, parent, major_minor, root, mount_point, fs_type, source, is_read_only })
 }
 
@@ -259,6 +262,17 @@ mod tests {
         assert_eq!((line.fs_type.as_str(), line.source.as_str()), ("ext3", "/dev/my root"));
         assert!(!line.is_read_only);
         assert_eq!(line.kind(), Kind::Local);
+    }
+
+    #[test]
+    fn the_source_can_be_empty() {
+        let lines =
+            parse(b"36 35 0:50 / /a rw shared:1 - tmpfs  ro,size=4k\n37 35 0:51 / /b rw - ramfs  rw\n");
+        let read: Vec<_> = lines
+            .iter()
+            .map(|line| (line.fs_type.as_str(), line.source.as_str(), line.is_read_only))
+            .collect();
+        assert_eq!(read, [("tmpfs", "", true), ("ramfs", "", false)]);
     }
 
     #[test]

@@ -71,3 +71,56 @@ impl Provider for PhysicalDisk {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::storage::io as disk;
+    use crate::storage::tests::{MOUNTS, STATS, calls, identity, machine, pair, provider};
+    use crate::testing::{at, collect, first_value, value};
+
+    #[test]
+    fn a_total_continues_when_other_devices_come_and_go() {
+        let machine = machine(STATS, MOUNTS);
+        let mut disks = provider(&machine, "PhysicalDisk", calls());
+        let mut total = |second: i64, stats: &str| {
+            machine.write("proc/diskstats", stats);
+            identity(&collect(&mut *disks, at(second)), "_Total")
+        };
+        let first = total(1, STATS);
+        let more = format!("{STATS}   7       1 loop1 5 0 10 1 0 0 0 0 0 1 1 0 0 0 0 0 0\n");
+        assert_eq!(total(2, &more), first, "a loop device was added");
+        assert_eq!(total(3, STATS), first, "and removed");
+        assert_eq!(total(4, &STATS.replace("loop0 5", "loop0 1")), first, "and restarted");
+        let without_sdb: String = STATS.split_inclusive('\n').filter(|line| !line.contains("sdb")).collect();
+        let second = total(5, &without_sdb);
+        assert_ne!(second, first, "a disk was removed");
+        assert_ne!(total(6, STATS), second, "and added");
+    }
+
+    #[test]
+    fn a_disk_that_is_replaced_while_its_line_is_malformed_starts_from_its_own_counts() {
+        let machine = machine(STATS, MOUNTS);
+        let mut disks = provider(&machine, "PhysicalDisk", calls());
+        let old = identity(&collect(&mut *disks, at(1)), "sda");
+        machine.write("sys/block/sda/diskseq", "9\n");
+        machine.write("proc/diskstats", STATS.replace("sda 100", "sda x"));
+        let rows = collect(&mut *disks, at(2));
+        assert!(!value(&rows, "sda", disk::READS).status.is_good());
+        let new = identity(&rows, "sda");
+        assert_ne!(new, old);
+        // The new disk has more of everything than the old one, except for the time reading.
+        machine.write(
+            "proc/diskstats",
+            STATS.replace("sda 100 10 2000 300 50 5 1000 400", "sda 107 10 2070 100 57 5 1070 470"),
+        );
+        let rows = collect(&mut *disks, at(3));
+        assert_eq!(identity(&rows, "sda"), new);
+        let of = |id| first_value(&rows, "sda", id);
+        assert_eq!([disk::READS, disk::WRITES, disk::READ_BYTES].map(of), [107, 57, 2070 * 512]);
+        assert_eq!(
+            pair(&rows, "sda", disk::SECONDS_PER_READ),
+            (1_000_000, 107),
+            "nothing of the old disk remains"
+        );
+    }
+}

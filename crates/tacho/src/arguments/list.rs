@@ -11,6 +11,7 @@ macro_rules! examples {
         r"Examples:
   tacho list                                   all counter sets of this machine
   tacho list Memory 'Network*'                 their counters
+  tacho list process cpu                       search: words of names, descriptions and other tools, best first
   tacho list -v '\PhysicalDisk(*)\Avg. *'      types, units and sources of these counters
   tacho list -qx PhysicalDisk -o counters.txt  paths for -cf
   tacho list server.blg                        the counters of a log"
@@ -22,7 +23,9 @@ macro_rules! examples {
 #[command(after_help = EXAMPLES, after_long_help = LONG_HELP)]
 pub(crate) struct ListArguments {
     /// A log (.blg, .csv, .tsv or .json, recognised by its content), a counter path of this machine (starts with `\`), or
-    /// the name of a counter set; the wildcards `*` and `?` are allowed. Default: all counter sets of this machine.
+    /// the name of a counter set; the wildcards `*` and `?` are allowed. Otherwise, all operands together are words to
+    /// search for in names, descriptions and the names of other tools (docs/linux.md). Default: all counter sets of this
+    /// machine.
     #[arg(value_name = "WHAT", value_parser = super::log_name())]
     pub(crate) what: Vec<PathBuf>,
     /// Output format.

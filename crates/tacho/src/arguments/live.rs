@@ -26,6 +26,13 @@ pub(crate) struct LiveArguments {
     /// comments.
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     pub(crate) counter_files: Vec<PathBuf>,
+    /// All counters of this machine, with all instances, in place of paths.
+    #[arg(long, conflicts_with_all = ["paths", "counters", "counter_files"])]
+    all: bool,
+    /// All counters except those of this counter set; wildcards are allowed, and the option can be repeated. Counter
+    /// sets that are published later are not included.
+    #[arg(long, value_name = "SET", conflicts_with_all = ["paths", "counters", "counter_files"])]
+    all_but: Vec<String>,
     /// Time between samples (-si): seconds (also 0.1), mm:ss or hh:mm:ss. Sample k is due at start + k * interval;
     /// delays do not add up. [default: 1]
     #[arg(long, visible_alias = "si", value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
@@ -43,6 +50,9 @@ pub(crate) struct LiveArguments {
 }
 
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The paths of all counters: of sets without and with instances.
+const ALL: [&str; 2] = [r"\*\*", r"\*(*)\*"];
 
 impl LiveArguments {
     /// The time between samples.
@@ -62,6 +72,12 @@ impl LiveArguments {
 
     /// The requested paths.
     pub(crate) fn patterns(&self, registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
+        if !self.all_but.is_empty() {
+            return this_machine::all_but(registry, &self.all_but);
+        }
+        if self.all {
+            return this_machine::parse_paths(registry, ALL.map(str::to_owned).iter(), &[]);
+        }
         this_machine::parse_paths(registry, self.paths.iter().chain(&self.counters), &self.counter_files)
     }
 }

@@ -26,7 +26,6 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     super::check_each(&arguments.files, |file| check(file, arguments))
 }
 
-/// Checks a log; returns whether it is intact.
 fn check(file: &Path, arguments: &CheckArguments) -> Result<bool, Failure> {
     let reading = arguments.reading.options();
     let (report, scan) = scan(file, &reading)?;

@@ -63,7 +63,6 @@ fn measure(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The failure if the system cannot be measured.
 fn system_failure(arguments: &CpiArguments, error: &Error) -> Failure {
     match arguments.no_utilization {
         true => Failure::runtime(format!("-noai: nothing to measure: {error}")),

@@ -1,6 +1,7 @@
 //! `tacho list`: lists the counters of this machine and of logs.
 
 mod chosen_set;
+mod found;
 mod json;
 mod listed_set;
 
@@ -20,6 +21,7 @@ use tachograph_perflib::Registry;
 use unicode_width::UnicodeWidthStr;
 
 use chosen_set::ChosenSet;
+use found::Found;
 pub(crate) use listed_set::machines;
 use listed_set::{ListedSet, sets};
 
@@ -44,7 +46,6 @@ struct Request<'a> {
     reading: ReadOptions,
 }
 
-/// The format of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Description,
@@ -61,6 +62,7 @@ enum Form {
 enum Listed {
     Log(Box<(LogReport, UnionScan)>),
     Sets(Vec<ChosenSet>),
+    Found(Found),
 }
 
 pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
@@ -132,7 +134,10 @@ fn show(
     }
     let output = output_file(request.output);
     let mut failures = Vec::new();
-    for name in &request.names {
+    let found = search(request, &mut registry)?;
+    let names: &[&Path] = if found.is_some() { &[] } else { &request.names[..] };
+    listed.extend(found.map(Listed::Found));
+    for name in names {
         let one = if request.accepts_logs && is_log(name) {
             scan(name, &request.reading).map_err(Failure::from).map(|(report, scan)| {
                 notify_problems(std::slice::from_ref(&report));
@@ -175,6 +180,28 @@ fn show(
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::merge(failures)) }
 }
 
+/// Searches for the operands as words, if they are no logs, paths or names of sets. Returns `None` if nothing is found.
+fn search(
+    request: &Request<'_>,
+    mut registry: impl FnMut() -> Result<Arc<Registry>, Failure>,
+) -> Result<Option<Found>, Failure> {
+    if !request.accepts_logs || request.names.is_empty() || request.names.iter().any(|name| is_log(name)) {
+        return Ok(None);
+    }
+    let registry = registry()?;
+    let names: Vec<_> = request.names.iter().map(|name| name.to_string_lossy()).collect();
+    if !chosen_set::are_words(&registry, &names) {
+        return Ok(None);
+    }
+    let words = names.join(" ");
+    let found = found::search(&registry, &words, request.form);
+    if found.is_empty() {
+        return Ok(None);
+    }
+    found::notify_absent(&words);
+    Ok(Some(found))
+}
+
 /// Whether a name refers to a log: it is an existing file, or has the extension of a log and is not a counter path.
 fn is_log(name: &Path) -> bool {
     let is_path = name.to_string_lossy().starts_with('\\');
@@ -192,6 +219,7 @@ fn description(listed: &Listed, is_overview: bool, is_verbose: bool, width: usiz
             }
             text
         }
+        Listed::Found(found) => found.description(is_verbose, width),
         Listed::Sets(sets) if is_overview => chosen_set::overview(sets, width),
         Listed::Sets(sets) => chosen_set::description(sets, is_verbose, width),
     }
@@ -211,6 +239,7 @@ fn all_paths(listed: &Listed, has_instances: bool) -> Vec<String> {
             counters.filter(|path| seen.insert(fold_case(path))).collect()
         }
         Listed::Sets(sets) => sets.iter().flat_map(|set| set.paths(has_instances)).collect(),
+        Listed::Found(found) => found.parts().flat_map(|part| part.paths(has_instances)).collect(),
     }
 }
 
@@ -225,7 +254,6 @@ pub(crate) fn scan(file: &Path, reading: &ReadOptions) -> Result<(LogReport, Uni
     Ok((pipeline.reports.swap_remove(0), scan))
 }
 
-/// A summary of a log in a few lines.
 pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let facts = report.facts();
     let mut text = String::new();
@@ -277,14 +305,12 @@ pub(crate) fn values(report: &LogReport, scan: &UnionScan) -> String {
     counted(scan.values(), &format!("{kind} value"), &format!("{kind} values"))
 }
 
-/// The path of each counter of each instance.
 pub(crate) fn paths(scan: &UnionScan) -> impl Iterator<Item = String> {
     scan.groups().iter().flat_map(|ScannedGroup { set, instances, .. }| {
         instances.iter().flat_map(|instance| set.counters.iter().map(|counter| set.path(instance, counter)))
     })
 }
 
-/// Describes a set with its instances and counters.
 fn describe(listed: &ListedSet<'_>) -> String {
     let machine = match &*listed.set.machine {
         "" => String::new(),

@@ -101,7 +101,6 @@ fn check(file: &Path) -> Result<bool, Failure> {
     Ok(manifest.is_some())
 }
 
-/// Generates code from a manifest.
 fn write_code(
     file: &Path,
     output: &CodeOutput,

@@ -6,7 +6,6 @@ use tachograph_logs::Format;
 
 use crate::failure::Failure;
 
-/// The format for a file name's extension.
 pub(crate) fn format_of_path(path: &Path) -> Option<Format> {
     match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
         "blg" => Some(Format::Blg),
@@ -31,12 +30,10 @@ pub(crate) fn format_of_output(output: &Path, default: Format) -> Result<Format,
     }
 }
 
-/// Whether a format is CSV or TSV.
 pub(crate) fn is_text(format: Format) -> bool {
     matches!(format, Format::Csv | Format::Tsv)
 }
 
-/// Whether the name of an output is `-`.
 pub(crate) fn is_standard_output(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -46,7 +43,6 @@ pub(crate) fn output_file(output: Option<&Path>) -> Option<&Path> {
     output.filter(|output| !is_standard_output(output))
 }
 
-/// The error for a BLG on standard output.
 pub(crate) fn blg_on_standard_output() -> Failure {
     Failure::usage(
         "cannot write a BLG to standard output (its header is completed at the end): use -o FILE, or -f csv",

@@ -184,7 +184,6 @@ pub(crate) fn write_table<W: Write + Seek>(
     written.map_err(|error| Failure::of_output(error, output))
 }
 
-/// Writes scanned samples as text.
 fn write_text(
     out: &mut impl Write,
     format: Format,

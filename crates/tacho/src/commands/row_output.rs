@@ -14,7 +14,6 @@ use crate::output::already_exists;
 pub(crate) struct RowOutput {
     pending: Vec<u8>,
     to: Destination,
-    /// The name of the destination in messages.
     name: PathBuf,
 }
 
@@ -53,7 +52,6 @@ impl RowOutput {
         Ok(Self { pending: Vec::new(), to: Destination::File(file), name: path.to_path_buf() })
     }
 
-    /// Writes `text`, and flushes.
     pub(crate) fn write_text(&mut self, text: &str) -> Result<(), Failure> {
         let outcome = self.write_all(text.as_bytes()).and_then(|()| self.flush());
         outcome.map_err(|error| Failure::of_output(FlowError::Output(error), &self.name))

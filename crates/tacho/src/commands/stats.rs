@@ -84,7 +84,6 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds the names of the logs to an error.
 fn with_log_names(error: FlowError, reports: &[LogReport]) -> FlowError {
     match (error, reports) {
         (FlowError::Log(error), [log]) => error.at_path(log.path()).into(),

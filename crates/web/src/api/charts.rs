@@ -116,7 +116,6 @@ fn chart_live(
     charts_response(Some(&reduction.finish(&table, paths)), missing)
 }
 
-/// The samples of a source.
 enum Samples {
     Live(LiveSnapshot),
     Log(Arc<Log>),
@@ -288,7 +287,7 @@ pub(super) async fn export(
     })?;
     let shared = web.clone();
     let written = web.sources.workers.run(move |cancel| {
-        let export = Export { format, folder: &shared.sources.uploads().folder, cancel };
+        let export = Export { format, folder: &shared.sources.uploads.folder, cancel };
         let facts = export::MachineFacts::of_this_machine(shared.hub.options());
         let file = requested.process(
             |window| export.live(window(), window(), &facts),

@@ -65,7 +65,6 @@ pub(super) fn check_type(headers: &HeaderMap, expected: &str) -> Result<(), ApiE
     }
 }
 
-/// Reads a small JSON body.
 pub(super) async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, ApiError> {
     check_type(headers, "application/json")?;
     // An announced length is checked before the body arrives.

@@ -1,5 +1,7 @@
 //! Sources: list, open, upload, close; their counter sets and instances.
 
+use std::collections::HashMap;
+
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -25,7 +27,6 @@ pub(super) const LIVE: &str = "live";
 const MAX_CHANGES: usize = 100;
 /// Clock changes of this machine are reported up to this time after its last sample.
 const LOOK_AHEAD: i64 = 366 * FileTime::PER_DAY;
-/// Maximum number of problems that are reported for this machine.
 const MAX_PROBLEMS: usize = 10;
 
 #[derive(Default, Serialize)]
@@ -112,7 +113,7 @@ impl Source {
             is_formatted: facts.is_some_and(|facts| facts.is_formatted),
             problems: log.problems(),
             error: match &state {
-                LogState::Failed(error) => Some(error.message().to_owned()),
+                LogState::Failed(error) => Some(error.message.to_string()),
                 _ => None,
             },
             default_paths: facts.map(|facts| facts.default_paths.clone()).unwrap_or_default(),
@@ -161,8 +162,8 @@ pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> R
                 std::iter::once(Source::live(&web.hub)).chain(logs.iter().map(|log| Source::log(log)));
             Ok(json(&List {
                 sources: sources.collect(),
-                logs: web.sources.folders().logs(),
-                max_upload_bytes: web.sources.uploads().max_bytes,
+                logs: web.sources.folders.logs(),
+                max_upload_bytes: web.sources.uploads.max_bytes,
                 version: env!("CARGO_PKG_VERSION"),
                 view: web.view.as_ref().map(|view| OpeningView::of(view, &web.hub)),
             }))
@@ -238,11 +239,6 @@ pub(super) async fn close(
 }
 
 #[derive(Serialize)]
-struct Sets<'a> {
-    sets: Vec<Set<'a>>,
-}
-
-#[derive(Serialize)]
 struct Set<'a> {
     name: &'a str,
     help: &'a str,
@@ -278,7 +274,6 @@ impl<'a> Set<'a> {
     }
 }
 
-/// Queries the catalogue of a source on a worker thread.
 async fn query_catalogue<T: Send + 'static>(
     web: Web,
     id: String,
@@ -305,14 +300,10 @@ pub(super) async fn sets(
     Parameters::parse(query.as_deref(), &[])?;
     query_catalogue(web, id, |catalogue| {
         let sets = catalogue.sets();
-        Ok(json(&Sets { sets: sets.iter().map(Set::of).collect() }))
+        let sets: Vec<_> = sets.iter().map(Set::of).collect();
+        Ok(json(&HashMap::from([("sets", sets)])))
     })
     .await
-}
-
-#[derive(Serialize)]
-struct Instances {
-    instances: Vec<String>,
 }
 
 pub(super) async fn instances(
@@ -327,7 +318,7 @@ pub(super) async fn instances(
         .to_owned();
     query_catalogue(web, id, move |catalogue| {
         let instances = catalogue.instances(&set).map_err(ApiError::not_found)?;
-        Ok(json(&Instances { instances }))
+        Ok(json(&HashMap::from([("instances", instances)])))
     })
     .await
 }

@@ -6,7 +6,6 @@ use tachograph_monitor::scale::Scale;
 
 use crate::hub::Hub;
 
-/// The view that the page opens with.
 #[derive(Serialize)]
 pub(super) struct OpeningView<'a> {
     view: &'static str,

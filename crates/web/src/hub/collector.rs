@@ -162,7 +162,6 @@ impl Collector {
         self.spare = None;
     }
 
-    /// Updates the state of each path.
     fn update_states(&mut self, shared: &Shared, selection: &Selection) {
         let unmatched: HashMap<_, _> = selection.unmatched().into_iter().collect();
         let state = |path: &PathPattern| {

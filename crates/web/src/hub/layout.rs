@@ -62,7 +62,6 @@ impl SelectedColumns {
         })
     }
 
-    /// Whether the paths select all columns of a group.
     pub(super) fn selects_all(&mut self, group: &Group) -> bool {
         let Columns { original, selected, .. } = self.columns(&group.set);
         Arc::ptr_eq(original, selected)
@@ -96,7 +95,6 @@ pub(crate) struct Layout {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// One series.
 pub(crate) struct Cell {
     group: usize,
     /// The series' index in the group's values.
@@ -155,7 +153,6 @@ impl Layout {
         Self { cells }
     }
 
-    /// The current values of the series.
     pub(crate) fn values<'a>(&'a self, values: &'a LiveValues) -> impl Iterator<Item = Option<f64>> + 'a {
         self.cells.iter().map(|cell| *values.groups().get(cell.group)?.values().get(cell.index)?)
     }

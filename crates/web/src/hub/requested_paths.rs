@@ -10,7 +10,6 @@ use crate::response::ApiError;
 /// Maximum number of different counter paths of all requests and streams.
 const MAX_PATHS: usize = 2048;
 
-/// The requested counter paths.
 #[derive(Default)]
 pub(super) struct RequestedPaths {
     by_text: HashMap<String, RequestedPath>,

@@ -13,7 +13,6 @@ use tokio::sync::mpsc::Sender;
 use super::layout::{Cell, Layout};
 use crate::series::SeriesName;
 
-/// Maximum number of series in a stream.
 const MAX_SERIES: usize = 10_000;
 /// Maximum number of series in all streams together. Streams with the same selection count once.
 const MAX_ALL_SERIES: usize = 100_000;
@@ -37,7 +36,6 @@ pub(super) fn queue_length(every: usize, interval: Duration) -> usize {
     usize::try_from(events).unwrap_or(MAX_QUEUE).clamp(MIN_QUEUE, MAX_QUEUE)
 }
 
-/// A subscriber to be added.
 pub(super) struct NewSubscriber {
     pub(super) paths: Vec<PathPattern>,
     pub(super) every: usize,
@@ -61,11 +59,9 @@ struct Subscriber {
     has_names: bool,
 }
 
-/// All streams.
 #[derive(Default)]
 pub(super) struct Streams(Vec<SubscriberGroup>);
 
-/// The result of one collection.
 pub(super) struct Collected<'a> {
     pub(super) values: &'a LiveValues,
     /// Whether the series differ from those of the last collection.
@@ -96,7 +92,6 @@ impl Streams {
         }
     }
 
-    /// Removes subscribers that have disconnected.
     pub(super) fn remove_closed(&mut self) {
         for group in &mut self.0 {
             group.subscribers.retain(|subscriber| !subscriber.sender.is_closed());
@@ -175,7 +170,6 @@ impl Subscriber {
 }
 
 impl SubscriberGroup {
-    /// Updates the event that names the series.
     fn update_names(&mut self, interval: f64) {
         let series = self.layout.cells.iter().enumerate().map(|(id, cell)| Named { id, name: cell.name() });
         let names = event("series", &Names { interval, series: series.collect() });
@@ -213,18 +207,13 @@ impl SubscriberGroup {
 
     /// Sends an error to the subscribers and disconnects them.
     fn reject(&mut self, error: &str) {
-        #[derive(Serialize)]
-        struct StreamError<'a> {
-            error: &'a str,
-        }
-        let text = event("error", &StreamError { error });
+        let text = event("error", &serde_json::json!({ "error": error }));
         for subscriber in self.subscribers.drain(..) {
             let _ = subscriber.sender.try_send(text.clone());
         }
     }
 }
 
-/// A server-sent event.
 fn event(name: &str, data: &impl Serialize) -> Bytes {
     let mut text = format!("event: {name}\ndata: ").into_bytes();
     // Writing plain values to memory cannot fail.

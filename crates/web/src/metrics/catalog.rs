@@ -12,10 +12,8 @@ use super::metric::{Kind, Metric, Part, metrics_of};
 use super::scale::Scale;
 use super::words::{valid_words, words_of};
 
-/// The prefix of all names.
 pub(super) const PREFIX: &str = "tacho";
 
-/// Names of the exporter's own metrics.
 const OWN_NAMES: [&str; 5] = [
     "tacho_build",
     "tacho_build_info",
@@ -29,7 +27,6 @@ const OWN_NAMES: [&str; 5] = [
 pub(super) struct Family {
     pub(super) kind: Kind,
     unit: String,
-    /// The name in samples.
     pub(super) sample: Box<str>,
     /// The result of [`header`](Self::header) for each [`Exposition`].
     headers: [Box<str>; 2],
@@ -46,13 +43,6 @@ pub(super) struct Source {
     pub(super) can_wrap: bool,
 }
 
-impl SetFamilies {
-    /// An entry without families, for an unknown set.
-    pub(super) fn empty(info: &Arc<CounterSetInfo>) -> Arc<Self> {
-        Arc::new(Self { info: Arc::clone(info), families: Vec::new() })
-    }
-}
-
 impl Family {
     /// The `# HELP`, `# TYPE` and `# UNIT` lines.
     pub(super) fn header(&self, exposition: Exposition) -> &str {
@@ -60,7 +50,6 @@ impl Family {
     }
 }
 
-/// The families of a counter set.
 #[derive(Debug)]
 pub(super) struct SetFamilies {
     pub(super) info: Arc<CounterSetInfo>,

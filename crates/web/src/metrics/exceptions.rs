@@ -31,7 +31,6 @@ const fn row(sets: &'static [&'static str], counter: &'static str, part: Part, r
     Row { sets, counter, part, rule }
 }
 
-/// An explicit name.
 const fn named(name: &'static str) -> Rule {
     Rule::Named { name, is_duplicate: false, scale: None }
 }
@@ -46,14 +45,14 @@ const fn scaled(name: &'static str, decimals: u32) -> Rule {
     Rule::Named { name, is_duplicate: false, scale: Some(Scale::new(1, decimals)) }
 }
 
-const DISKS: &[&str] = &["PhysicalDisk", "LogicalDisk"];
+const DISKS: &[&str] = &["PhysicalDisk", "LogicalDisk", "Block Device", "Block Device Member"];
 const PROCESSORS: &[&str] = &["Processor Information", "Processor"];
 
 #[rustfmt::skip]
 static ROWS: &[Row] = &[
-    // The raw number is idle time, as for `% Idle Time`.
-    row(PROCESSORS, "% Processor Time", Part::First, same_as("idle_seconds")),
-    row(PROCESSORS, "% Priority Time", Part::First, named("idle_or_low_priority_seconds")),
+    // Steal time is neither busy nor idle.
+    row(PROCESSORS, "% Processor Time", Part::First, named("idle_or_stolen_seconds")),
+    row(PROCESSORS, "% Priority Time", Part::First, named("idle_stolen_or_low_priority_seconds")),
     row(PROCESSORS, "% of Maximum Frequency", Part::First, named("frequency_ratio")),
     // The first number has the unit 10 ms ticks x percent (10^-4 s), the second 10 ms ticks.
     row(PROCESSORS, "% Processor Performance", Part::First, scaled("nominal_work_seconds", 4)),
@@ -99,6 +98,33 @@ static ROWS: &[Row] = &[
     row(&["File System"], "% Used Inodes", Part::Second, same_as("inodes")),
 
     row(&["System"], "System Up Time", Part::Start, named("start_time_seconds")),
+    // Hundredths; the denominator is always 10,000.
+    row(&["System"], "Load Average, 1 min", Part::First, scaled("load_average_1_min", 2)),
+    row(&["System"], "Load Average, 1 min", Part::Second, Rule::Omitted),
+    row(&["System"], "Load Average, 5 min", Part::First, scaled("load_average_5_min", 2)),
+    row(&["System"], "Load Average, 5 min", Part::Second, Rule::Omitted),
+    row(&["System"], "Load Average, 15 min", Part::First, scaled("load_average_15_min", 2)),
+    row(&["System"], "Load Average, 15 min", Part::Second, Rule::Omitted),
+    row(&["Memory"], "% Zswap Compressed Size", Part::First, same_as("zswap_pool_bytes")),
+    row(&["Memory"], "% Zswap Compressed Size", Part::Second, same_as("zswap_stored_bytes")),
+    row(&["Connection Tracking"], "% Entries In Use", Part::First, same_as("entries")),
+    row(&["Connection Tracking"], "% Entries In Use", Part::Second, same_as("limit")),
+    row(&["Zram"], "% Compressed Size", Part::First, same_as("compressed_bytes")),
+    row(&["Zram"], "% Compressed Size", Part::Second, same_as("original_bytes")),
+    row(&["RAID Array"], "% Sync Completed", Part::First, named("sync_completed_sectors")),
+    row(&["RAID Array"], "% Sync Completed", Part::Second, named("sync_sectors")),
+    row(&["NFS Mount"], "Avg. sec/Read", Part::First, named("read_seconds")),
+    row(&["NFS Mount"], "Avg. sec/Read", Part::Second, same_as("reads")),
+    row(&["NFS Mount"], "Avg. Round Trip sec/Read", Part::First, named("read_round_trip_seconds")),
+    row(&["NFS Mount"], "Avg. Round Trip sec/Read", Part::Second, same_as("reads")),
+    row(&["NFS Mount"], "Avg. Queue sec/Read", Part::First, named("read_queue_seconds")),
+    row(&["NFS Mount"], "Avg. Queue sec/Read", Part::Second, same_as("reads")),
+    row(&["NFS Mount"], "Avg. sec/Write", Part::First, named("write_seconds")),
+    row(&["NFS Mount"], "Avg. sec/Write", Part::Second, same_as("writes")),
+    row(&["NFS Mount"], "Avg. Round Trip sec/Write", Part::First, named("write_round_trip_seconds")),
+    row(&["NFS Mount"], "Avg. Round Trip sec/Write", Part::Second, same_as("writes")),
+    row(&["NFS Mount"], "Avg. Queue sec/Write", Part::First, named("write_queue_seconds")),
+    row(&["NFS Mount"], "Avg. Queue sec/Write", Part::Second, same_as("writes")),
     row(&["Cgroup"], "% Memory Limit Used", Part::First, same_as("memory_current_bytes")),
     row(&["Cgroup"], "% Memory Limit Used", Part::Second, same_as("memory_limit_bytes")),
 
@@ -152,7 +178,6 @@ pub(super) fn is_cumulative(set: &str, counter: &str) -> bool {
     row.is_some_and(|(_, prefix, exception)| counter.starts_with(prefix) && counter != *exception)
 }
 
-/// Splits a name into stem and unit.
 pub(super) fn split_unit(name: &str) -> (&str, &str) {
     for unit in ["bytes", "seconds", "ratio"] {
         match name.strip_suffix(unit) {

@@ -21,7 +21,6 @@ use super::{Exposition, MetricsOptions, is_exported_by_default};
 #[derive(Debug)]
 pub struct Exporter {
     options: MetricsOptions,
-    /// The registry and the paths of the plan.
     registry: Arc<Registry>,
     paths: Vec<PathPattern>,
     plan: Plan,
@@ -135,7 +134,6 @@ fn requested_paths(registry: &Registry, options: &MetricsOptions, paths: &[PathP
     given.iter().map(|path| registry.resolve_path(path)).collect()
 }
 
-/// All counters of all instances of a set.
 fn all_counters_of(info: &CounterSetInfo) -> PathPattern {
     let instance = info.has_instances().then(|| InstanceName::from("*"));
     CounterPath { machine: None, set: info.name.to_string(), instance, counter: "*".to_owned() }.into()

@@ -7,7 +7,6 @@ use tachograph_counters::set::{Instance, Instances};
 /// Unique labels for the rows of a collection. They are rebuilt when the instances change.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// The instances that the labels are for.
     instances: Option<Instances>,
     text: String,
     ends: Vec<usize>,
@@ -39,7 +38,6 @@ impl Labels {
         true
     }
 
-    /// The labels of a row.
     pub(super) fn of_row(&self, row: usize) -> &str {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[row]]

@@ -332,7 +332,6 @@ impl NameWords {
     }
 }
 
-/// Whether a word only names the unit.
 fn is_word_of_unit(word: &str, unit: &str) -> bool {
     match unit {
         "bytes" => matches!(

@@ -17,7 +17,6 @@ use super::labels::Labels;
 pub(super) struct Plan {
     pub(super) query: Query,
     pub(super) sets: Vec<PlannedSet>,
-    /// The number of paths.
     paths: usize,
 }
 
@@ -44,7 +43,6 @@ pub(super) struct PlannedFamily {
     filters: Vec<usize>,
 }
 
-/// The rows that an instance pattern selects.
 #[derive(Debug)]
 struct RowFilter {
     pattern: PathPattern,
@@ -64,7 +62,9 @@ impl Plan {
         let mut sets = Vec::with_capacity(query.sets().len());
         for (index, queried) in query.sets().iter().enumerate() {
             let info = queried.rows().info();
-            let families = catalog.set(info.guid).cloned().unwrap_or_else(|| SetFamilies::empty(info));
+            // An unknown set has no families.
+            let unknown = || Arc::new(SetFamilies { info: Arc::clone(info), families: Vec::new() });
+            let families = catalog.set(info.guid).cloned().unwrap_or_else(unknown);
             let is_same_set =
                 |set: &PlannedSet| set.families.info.guid == info.guid && set.families.info == *info;
             let mut set = match known.iter().position(is_same_set) {
@@ -155,7 +155,6 @@ impl PlannedSet {
         }
     }
 
-    /// Whether a row of a family is exported.
     pub(super) fn includes(&self, family: &PlannedFamily, row: usize) -> bool {
         family.filters.iter().any(|&filter| self.filters[filter].rows.get(row) == Some(&true))
     }
@@ -169,7 +168,6 @@ impl PlannedSet {
         self.extended.get_mut(key)?.get_mut(family)
     }
 
-    /// Removes the state of instances that have ended.
     pub(super) fn remove_absent(&mut self, queried: &QueriedSet) {
         let present = queried.rows().instances();
         if queried.outcome().is_ok() && self.extended.len() > present.len() {

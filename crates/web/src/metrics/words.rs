@@ -2,36 +2,8 @@
 
 /// Words that `promtool check metrics` reports as units that are not base units, or as abbreviations. They are appended to the
 /// previous word without `_`.
-const REPORTED_UNITS: [&str; 28] = [
-    "s",
-    "ms",
-    "us",
-    "ns",
-    "sec",
-    "b",
-    "kb",
-    "mb",
-    "gb",
-    "tb",
-    "pb",
-    "m",
-    "h",
-    "d",
-    "minutes",
-    "hours",
-    "days",
-    "weeks",
-    "kelvins",
-    "fahrenheit",
-    "rankine",
-    "inches",
-    "yards",
-    "miles",
-    "bits",
-    "calories",
-    "pounds",
-    "ounces",
-];
+const REPORTED_UNITS: &str = "s ms us ns sec b kb mb gb tb pb m h d minutes hours days weeks kelvins fahrenheit rankine inches \
+                              yards miles bits calories pounds ounces";
 
 /// Base units, which are reported if they have a prefix such as `milli`.
 const BASE_UNITS: [&str; 11] = [
@@ -50,6 +22,10 @@ pub(super) fn words_of(name: &str) -> Vec<String> {
         .collect()
 }
 
+fn is_reported_unit(word: &str) -> bool {
+    REPORTED_UNITS.split(' ').any(|unit| unit == word)
+}
+
 /// Whether a word is a unit with a metric prefix such as `milli`.
 fn is_prefixed_unit(word: &str) -> bool {
     const PREFIXES: [&str; 18] = [
@@ -57,9 +33,8 @@ fn is_prefixed_unit(word: &str) -> bool {
         "mebi", "giga", "gibi", "tera", "tebi", "peta",
     ];
     PREFIXES.iter().any(|prefix| {
-        word.strip_prefix(prefix).is_some_and(|unit| {
-            BASE_UNITS.contains(&unit) || unit.len() > 3 && REPORTED_UNITS.contains(&unit)
-        })
+        word.strip_prefix(prefix)
+            .is_some_and(|unit| BASE_UNITS.contains(&unit) || unit.len() > 3 && is_reported_unit(unit))
     })
 }
 
@@ -74,7 +49,7 @@ pub(super) fn valid_inner_words(words: &[String]) -> Vec<String> {
     let mut fit: Vec<String> = Vec::new();
     let mut before = String::new();
     for word in words {
-        let is_unit = REPORTED_UNITS.contains(&word.as_str()) || is_prefixed_unit(word);
+        let is_unit = is_reported_unit(word) || is_prefixed_unit(word);
         match fit.last_mut() {
             Some(last) if is_unit => last.push_str(word),
             None if is_unit => before.push_str(word),
@@ -114,7 +89,6 @@ fn without_reserved_suffix(mut fit: Vec<String>) -> Vec<String> {
     fit
 }
 
-/// The plural of an English word.
 pub(super) fn plural(word: &str) -> String {
     let ends = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
     match word.strip_suffix('y') {

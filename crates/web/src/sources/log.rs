@@ -29,7 +29,6 @@ use crate::workers::Workers;
 /// Maximum number of problems that are reported per file.
 const MAX_PROBLEMS: usize = 20;
 
-/// An open log.
 pub(crate) struct Log {
     pub(crate) id: u64,
     pub(crate) origin: Origin,
@@ -82,7 +81,6 @@ impl Stamp {
     }
 }
 
-/// Facts about a log that was read.
 pub(crate) struct LogSummary {
     pub(crate) machines: Vec<String>,
     pub(crate) span: Option<Span>,
@@ -216,14 +214,13 @@ impl Log {
         text
     }
 
-    /// The problems found so far.
     pub(crate) fn problems(&self) -> Vec<String> {
         // While a chart is being computed, returns the problems of the last query.
         let Ok(chart_board) = self.board.try_lock() else {
             return self.problems.lock().ignore_poison().clone();
         };
         let mut lines: Vec<_> =
-            self.check_files().err().map(|error| error.message().to_owned()).into_iter().collect();
+            self.check_files().err().map(|error| error.message.to_string()).into_iter().collect();
         for report in chart_board.board.iter().flat_map(LogBoard::reports) {
             let problems = report.problems();
             for problem in problems.list().iter().take(MAX_PROBLEMS) {

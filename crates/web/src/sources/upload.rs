@@ -17,7 +17,6 @@ use tokio::time::{Instant, timeout_at};
 use super::{Log, Origin, Sources};
 use crate::response::ApiError;
 
-/// Maximum number of uploads that are received at a time.
 const MAX_RECEIVING: usize = 4;
 /// Maximum time between two chunks.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
@@ -186,7 +185,7 @@ mod tests {
             let began = Instant::now();
             let upload = sources.begin_upload(None).expect("admitted");
             let outcome = upload.receive("x.blg", body).await;
-            let outcome = outcome.map(drop).map_err(|error| error.message().to_owned());
+            let outcome = outcome.map(drop).map_err(|error| error.message.to_string());
             assert_eq!(sources.lock().receiving, 0);
             assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
             (outcome, began.elapsed().as_secs())

@@ -4,7 +4,6 @@ use std::fmt::{Display, Write as _};
 
 use super::sample::{Row, Sample, Scope};
 
-/// The header line.
 pub(super) const HEADER: &str = "time,seconds,scope,user_only,instructions,cycles,cycles_scaled,core_cycles,cpi,cpi_wb,\
                                  core_cpi,idle_percent,busy_percent,counters_running_percent\n";
 

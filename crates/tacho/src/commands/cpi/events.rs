@@ -19,7 +19,6 @@ use crate::signals::{self, start_thread};
 enum Event {
     /// A signal to this process.
     Signal(i32),
-    /// The measured process has ended.
     Ended,
 }
 
@@ -27,7 +26,6 @@ enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitResult {
     TimedOut,
-    /// The measured process has ended.
     Ended,
     /// A signal ends the measurement.
     Stopped,
@@ -36,7 +34,6 @@ pub(super) enum WaitResult {
 /// Whether signals are for the measurement or for the measured command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SignalTarget {
-    /// Signals end the measurement.
     Measurement,
     /// Signals are for the command. The terminal sends its signals to the command directly; others are forwarded.
     Command,
@@ -51,7 +48,6 @@ pub(super) struct Events {
     receiver: Receiver<Event>,
     target: SignalTarget,
     command: Option<Pid>,
-    /// Whether the measured process has ended.
     has_ended: Cell<bool>,
 }
 

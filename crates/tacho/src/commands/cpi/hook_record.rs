@@ -88,7 +88,6 @@ fn processor(index: usize) -> String {
 }
 
 impl HookRecord {
-    /// The CSV header line.
     pub(super) const CSV_HEADER: &'static str = "offset,processor,time_stamp,minor,kind,elapsed_cycles,label,major,tid,scope,\
                                                  instructions,cycles,cycles_scaled,cpi,cpi_wb,busy_percent\n";
 
@@ -217,7 +216,6 @@ impl HookRecord {
         }
     }
 
-    /// Appends the hook as a JSON object.
     pub(super) fn push_json(&self, text: &mut String) {
         text.push_str(&serde_json::to_string(self).expect("numbers and texts are JSON"));
         text.push('\n');

@@ -20,7 +20,6 @@ struct Processor<'a> {
     row: &'a Row,
 }
 
-/// Appends the object of a sample.
 pub(super) fn push(text: &mut String, sample: &Sample) {
     let processor = |row| match row {
         row @ &Row { scope: Scope::Processor(processor), .. } => Some(Processor { processor, row }),

@@ -46,7 +46,6 @@ pub(super) struct Measurement {
     notices: Vec<String>,
 }
 
-/// The measured process.
 enum Process {
     None,
     /// A command that could not be counted.
@@ -233,7 +232,6 @@ impl Measurement {
         Some(row)
     }
 
-    /// Completes the output.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         self.report.finish()
     }

@@ -13,7 +13,6 @@ use crate::commands::output_format::output_file;
 use crate::commands::row_output::{RowOutput, is_same_file, refuse_existing, refuse_unwritable};
 use crate::failure::Failure;
 
-/// The output of a measurement.
 pub(super) struct Report {
     output: RowOutput,
     format: ReportFormat,
@@ -133,7 +132,6 @@ impl Report {
         }
     }
 
-    /// Completes the trace.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         let trace = self.hooks.as_ref().and_then(|hooks| hooks.trace.as_ref());
         trace.map_or(Ok(()), |trace| trace.close().map_err(Failure::runtime))

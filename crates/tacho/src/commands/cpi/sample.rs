@@ -4,18 +4,14 @@ use serde::Serialize;
 use tachograph_counters::civil::Moment;
 use tachograph_cpi::{Counts, CpiData, Measured, ProcessorData, ProcessorState};
 
-/// The values of an interval.
 #[derive(Debug)]
 pub(super) struct Sample {
-    /// The end of the interval.
     pub(super) at: Moment,
-    /// The length of the interval.
     pub(super) seconds: f64,
     /// The command or process, with its children.
     pub(super) process: Option<Row>,
     /// The sums over the processors.
     pub(super) system: Option<Row>,
-    /// The online processors.
     pub(super) processors: Vec<Row>,
 }
 

@@ -5,22 +5,16 @@ use std::fmt::Write as _;
 use super::sample::{Row, Sample, Scope};
 use crate::table::{escape_controls, grouped, push_padded};
 
-/// The minimum width of a column.
 const MIN_COLUMN_WIDTH: usize = 6;
 
-/// The width of the labels of the table.
 const LABEL_WIDTH: usize = 6;
 
-/// The widths of the labels and values of a process.
 const PROCESS_LABEL_WIDTH: usize = 14;
 const PROCESS_VALUE_WIDTH: usize = 18;
 
-/// The options of the table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// The name of the measured process.
     pub(super) process: String,
-    /// Whether each sample has a time stamp.
     pub(super) has_time: bool,
     /// Whether the values of the system are shown on one line, without processors.
     pub(super) is_one_line: bool,

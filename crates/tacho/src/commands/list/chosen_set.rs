@@ -1,5 +1,6 @@
 //! Selects and describes counter sets of this machine.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment};
@@ -7,12 +8,13 @@ use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::set::Instances;
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case, fold_case};
 use tachograph_flow::live::{LiveOptions, LiveSource};
+use tachograph_monitor::{known_paths, similar_word};
 use tachograph_perflib::published::Publisher;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, counter_of};
 use tachograph_perflib::{Numbering, Registry, Timestamps};
 use unicode_width::UnicodeWidthStr;
 
-use super::{Form, local};
+use super::{Form, found, local};
 use crate::failure::{Failure, notify};
 use crate::table::{counted, escape_controls, line, push_padded, push_wrapped};
 use crate::this_machine;
@@ -40,6 +42,16 @@ pub(super) fn is_about(word: &std::path::Path, set: &str) -> bool {
         Ok(path) => path.matches_set_name(set) || path.matches_set(set, false),
         Err(_) => Pattern::new(word.trim_start_matches(['\\', '/'])).matches(set),
     }
+}
+
+/// Whether the operands are words to search for: none is a path, and at least one is not the name of a set.
+pub(super) fn are_words(registry: &Registry, names: &[Cow<'_, str>]) -> bool {
+    let is_set = |name: &str| {
+        let pattern = Pattern::new(name);
+        registry.counter_sets().any(|info| pattern.matches(&info.name))
+    };
+    let is_path = |name: &str| name.starts_with(['\\', '/']) || incomplete_path(registry, name).is_some();
+    !names.iter().any(|name| is_path(name)) && !names.iter().all(|name| is_set(name))
 }
 
 /// All counter sets, sorted by name.
@@ -84,7 +96,14 @@ fn choose_by_name(
         }
         // The set may be missing because its folder or file could not be read.
         this_machine::notify_of_sets(registry, |set| set.is_none());
-        return Err(Failure::usage(match suggestion(registry, name)? {
+        let mut absent = found::absent_messages(name);
+        absent
+            .extend(known_paths(name).first().map(|path| format!("'{name}': this machine has no '{path}'")));
+        if !absent.is_empty() {
+            return Err(Failure::usage_messages(absent));
+        }
+        let similar = similar_word(name).map(|word| format!("did you mean '{word}'?"));
+        return Err(Failure::usage(match suggestion(registry, name)?.or(similar) {
             Some(question) => {
                 format!("'{name}' is neither a counter set of this machine nor a file: {question}")
             }
@@ -164,7 +183,7 @@ fn choose_by_path(
 }
 
 impl ChosenSet {
-    fn whole(registry: &Registry, info: &Arc<CounterSetInfo>) -> Self {
+    pub(super) fn whole(registry: &Registry, info: &Arc<CounterSetInfo>) -> Self {
         let is_shown = |&index: &usize| info.counters[index].is_displayable();
         Self {
             machine: Arc::clone(registry.machine()),
@@ -177,8 +196,31 @@ impl ChosenSet {
         }
     }
 
+    /// The part with this counter only.
+    pub(super) fn with_counter(mut self, name: &str) -> Self {
+        self.counters.retain(|&index| &*self.info.counters[index].name == name);
+        self
+    }
+
+    /// Adds the counters of a part of the same set; returns whether it is one.
+    pub(super) fn join(&mut self, other: &Self) -> bool {
+        let is_same = self.info.guid == other.info.guid;
+        if is_same {
+            let known = self.counters.len();
+            let new = other.counters.iter().filter(|index| !self.counters[..known].contains(index));
+            self.counters.extend(new.copied().collect::<Vec<_>>());
+        }
+        is_same
+    }
+
+    /// The unit and the description of the first counter.
+    pub(super) fn unit_and_help(&self) -> (String, String) {
+        let first = self.counters().next();
+        first.map_or_else(Default::default, |counter| (unit_of(counter), counter.help.to_string()))
+    }
+
     /// Reads the current instances. On failure, reports why and leaves the list empty.
-    fn read_instances(&mut self, registry: &Registry) {
+    pub(super) fn read_instances(&mut self, registry: &Registry) {
         if !self.info.has_instances() {
             return;
         }
@@ -287,7 +329,7 @@ pub(super) fn description(sets: &[ChosenSet], is_verbose: bool, width: usize) ->
     paths + &texts.join("\n")
 }
 
-fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> String {
+pub(super) fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> String {
     let info = &set.info;
     let mut text = line(format_args!(r"\\{}\{}", set.machine, info.name));
     push_wrapped(&mut text, "  ", &escape_controls(&info.help), width);
@@ -335,7 +377,6 @@ fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> String {
     text + &columns(rows.collect(), usize::MAX, width)
 }
 
-/// A line about a process that publishes a set.
 fn publisher_line(publisher: &Publisher, started: Moment) -> String {
     let Publisher { process, program, user, instances, .. } = publisher;
     let instances = counted(*instances as u64, "instance", "instances");
@@ -345,7 +386,11 @@ fn publisher_line(publisher: &Publisher, started: Moment) -> String {
 }
 
 /// Formats a table. Column `right` is right-aligned, and the last column is wrapped.
-fn columns<const COLUMNS: usize>(rows: Vec<[String; COLUMNS]>, right: usize, width: usize) -> String {
+pub(super) fn columns<const COLUMNS: usize>(
+    rows: Vec<[String; COLUMNS]>,
+    right: usize,
+    width: usize,
+) -> String {
     let mut widths = [0; COLUMNS];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {

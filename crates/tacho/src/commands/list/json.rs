@@ -22,15 +22,14 @@ pub(super) enum Object<'a> {
     Set(MachineSet<'a>),
 }
 
-/// The JSON objects of a log or of counter sets.
 pub(super) fn objects(listed: &Listed) -> Vec<Object<'_>> {
     match listed {
         Listed::Log(log) => vec![Object::Log(ListedLog::new(&log.0, &log.1))],
+        Listed::Found(found) => found.parts().map(|part| Object::Set(MachineSet::new(part))).collect(),
         Listed::Sets(sets) => sets.iter().map(|set| Object::Set(MachineSet::new(set))).collect(),
     }
 }
 
-/// One counter set of this machine.
 #[derive(Serialize)]
 pub(super) struct MachineSet<'a> {
     machine: &'a str,
@@ -56,7 +55,6 @@ struct JsonPublisher<'a> {
     instance_count: usize,
 }
 
-/// One counter of this machine.
 #[derive(Serialize)]
 struct MachineCounter<'a> {
     name: &'a str,
@@ -104,7 +102,6 @@ impl<'a> MachineSet<'a> {
     }
 }
 
-/// One log.
 #[derive(Serialize)]
 pub(super) struct ListedLog<'a> {
     file: Cow<'a, str>,
@@ -123,7 +120,6 @@ pub(super) struct ListedLog<'a> {
     sets: Vec<JsonSet<'a>>,
 }
 
-/// One counter set of a machine.
 #[derive(Serialize)]
 struct JsonSet<'a> {
     machine: &'a str,
@@ -133,7 +129,6 @@ struct JsonSet<'a> {
     counters: Vec<JsonCounter<'a>>,
 }
 
-/// One counter of a set.
 #[derive(Serialize)]
 struct JsonCounter<'a> {
     name: &'a str,

@@ -8,7 +8,6 @@ use tachograph_counters::set::{Counter, CounterSet};
 use tachograph_counters::wildcard::fold_case;
 use tachograph_flow::{ScannedGroup, UnionScan};
 
-/// A counter set of a machine.
 pub(crate) struct ListedSet<'a> {
     pub(crate) set: &'a CounterSet,
     pub(crate) counters: Vec<&'a Counter>,

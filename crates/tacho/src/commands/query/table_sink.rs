@@ -23,7 +23,6 @@ const MIN_WIDTH: usize = 10;
 /// The width of a time such as `20:01:05.123`.
 const TIME_WIDTH: usize = 12;
 
-/// The width of the terminal.
 pub(crate) fn screen_width() -> usize {
     terminal_width().unwrap_or(DEFAULT_WIDTH)
 }
@@ -47,7 +46,6 @@ pub(crate) struct TableSink<W> {
     text: String,
 }
 
-/// One counter of one instance.
 struct Column {
     /// `\set(instance)`.
     set: String,
@@ -59,7 +57,6 @@ struct Column {
 }
 
 impl<W: Write> TableSink<W> {
-    /// Creates a sink for a screen of this width.
     pub(crate) fn new(out: W, screen_width: usize) -> Self {
         Self {
             out,
@@ -76,7 +73,6 @@ impl<W: Write> TableSink<W> {
         }
     }
 
-    /// Rebuilds the columns from the current instances.
     fn rebuild_columns(&mut self) {
         self.is_stale = false;
         self.columns.clear();

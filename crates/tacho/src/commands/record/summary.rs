@@ -6,7 +6,6 @@ use tachograph_flow::record::RecordSummary;
 use crate::commands::list::duration;
 use crate::table::{counted, grouped};
 
-/// Why a recording ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// By a signal, or by -sc or -d.

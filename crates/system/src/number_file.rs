@@ -1,4 +1,4 @@
-//! Small files in /sys with one number each.
+//! Small files in /sys with one number each, which stay open.
 
 use std::fs::File;
 use std::io;
@@ -13,18 +13,18 @@ use crate::scan;
 
 /// A small file in /sys. It is read into the caller's buffer, because large machines have thousands of these files.
 #[derive(Debug)]
-pub(super) struct SmallFile {
+pub(crate) struct SmallFile {
     path: PathBuf,
     file: Option<RetainedFile>,
 }
 
 impl SmallFile {
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf) -> Self {
         Self { path, file: None }
     }
 
     /// The content, up to the size of the buffer.
-    pub(super) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+    pub(crate) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
         let length = match &self.file {
             Some(file) => {
                 let length = fill(file.as_fd(), buffer);
@@ -41,7 +41,7 @@ impl SmallFile {
     }
 
     /// The number in the file.
-    pub(super) fn number(&mut self) -> Result<u64, String> {
+    pub(crate) fn number(&mut self) -> Result<u64, String> {
         let mut buffer = [0; 64];
         let text = self.read(&mut buffer).map_err(|error| error_text(self.path.display(), &error))?;
         match scan::only_number(text) {
@@ -50,7 +50,7 @@ impl SmallFile {
         }
     }
 
-    pub(super) fn path(&self) -> &std::path::Path {
+    pub(crate) fn path(&self) -> &std::path::Path {
         &self.path
     }
 }

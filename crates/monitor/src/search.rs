@@ -1,0 +1,328 @@
+//! The search for counters by words: names, synonyms and descriptions of sets and counters.
+
+mod foreign_names;
+
+use std::cmp::Reverse;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::wildcard::{closest, fold_case};
+
+pub use foreign_names::{EVERYDAY, ForeignName, foreign_names};
+
+use crate::SetEntry;
+
+/// Scores of a word by what it matches; the scores of all words are added.
+mod score {
+    /// A synonym of exactly this counter.
+    pub(super) const SYNONYM: u32 = 110;
+    /// Subtracted from the score of a synonym that is a name of another tool, not an everyday word.
+    pub(super) const OF_TOOL: u32 = 3;
+    /// The whole name of the set or counter.
+    pub(super) const WHOLE: u32 = 100;
+    /// A synonym of a whole set.
+    pub(super) const SET_SYNONYM: u32 = 92;
+    /// A synonym of several counters of a set.
+    pub(super) const GROUP_SYNONYM: u32 = 90;
+    /// A synonym of counters of any set.
+    pub(super) const WIDE_SYNONYM: u32 = 85;
+    /// A word of the name.
+    pub(super) const WORD: u32 = 80;
+    /// The start of a word of the name.
+    pub(super) const START: u32 = 60;
+    /// The start of a synonym, or one of its words.
+    pub(super) const PART_OF_SYNONYM: u32 = 40;
+    /// A part of the name.
+    pub(super) const PART: u32 = 30;
+    /// The start of a word of the description. No other match has so low a score.
+    pub(super) const HELP: u32 = 10;
+}
+
+/// The minimum length of a word that can match a part of a name.
+const MIN_PART: usize = 3;
+
+/// A set or counter that contains all words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The index of the set.
+    pub set: usize,
+    /// The index of the counter; `None` for the set as a whole.
+    pub counter: Option<usize>,
+    /// How well it matches: higher is better.
+    pub score: u32,
+    /// Whether a word occurs only in the description.
+    is_by_help: bool,
+}
+
+/// Sets and counters, prepared for searches.
+#[derive(Debug, Default)]
+pub struct SearchIndex {
+    sets: Vec<(Text, Vec<Text>)>,
+}
+
+/// The searchable text of a set or counter, case-folded.
+#[derive(Debug, Default)]
+struct Text {
+    name: String,
+    help: String,
+    synonyms: Vec<(String, u32)>,
+}
+
+impl SearchIndex {
+    /// Prepares these sets. [`Hit`]s refer to them by index.
+    pub fn new(sets: &[SetEntry]) -> Self {
+        let rows: Vec<_> = foreign_names()
+            .filter_map(|row| {
+                let path = PathPattern::parse(row.path?).ok()?;
+                let penalty = if row.tool == EVERYDAY { 0 } else { score::OF_TOOL };
+                Some((fold_case(row.name), specificity(&path) - penalty, path))
+            })
+            .collect();
+        let index = |set: &SetEntry| {
+            let of_set: Vec<_> = rows.iter().filter(|(.., path)| path.matches_set_name(&set.name)).collect();
+            let all = of_set.iter().filter(|(.., path)| is_whole_set(path));
+            let text = Text {
+                name: fold_case(&set.name),
+                help: fold_case(&set.help),
+                synonyms: all.map(|(name, score, _)| (name.clone(), *score)).collect(),
+            };
+            let counter = |name: &str, help: &str| {
+                let synonyms =
+                    of_set.iter().filter(|(.., path)| !is_whole_set(path) && path.matches_counter(name));
+                Text {
+                    name: fold_case(name),
+                    help: fold_case(help),
+                    synonyms: synonyms.map(|(name, score, _)| (name.clone(), *score)).collect(),
+                }
+            };
+            let counters = set.counters.iter().map(|entry| counter(&entry.counter.name, &entry.help));
+            (text, counters.collect())
+        };
+        Self { sets: sets.iter().map(index).collect() }
+    }
+
+    /// The sets and counters that contain all words of `text`, in any order; the best match first. A set that contains
+    /// them all stands for its counters, except those that match better. Descriptions count only if no name or
+    /// synonym contains all words.
+    pub fn search(&self, text: &str) -> Vec<Hit> {
+        let words = words(text);
+        let mut hits = Vec::new();
+        if words.is_empty() {
+            return hits;
+        }
+        for (set, (set_text, counters)) in self.sets.iter().enumerate() {
+            let of_set: Vec<_> = words.iter().map(|word| set_text.score(word, &words)).collect();
+            let is_set_hit = of_set.iter().all(|&score| score > 0);
+            if is_set_hit {
+                hits.push(Hit::new(set, None, &of_set));
+            }
+            for (counter, counter_text) in counters.iter().enumerate() {
+                let own: Vec<_> = words.iter().map(|word| counter_text.score(word, &words)).collect();
+                let best: Vec<_> = own.iter().zip(&of_set).map(|(own, of_set)| *own.max(of_set)).collect();
+                let is_better = own.iter().zip(&of_set).any(|(own, of_set)| own > of_set);
+                if best.iter().all(|&score| score > 0) && is_better {
+                    hits.push(Hit::new(set, Some(counter), &best));
+                }
+            }
+        }
+        if hits.iter().any(|hit| !hit.is_by_help) {
+            hits.retain(|hit| !hit.is_by_help);
+        }
+        hits.sort_by_key(|hit| Reverse(hit.score));
+        hits
+    }
+}
+
+impl Hit {
+    fn new(set: usize, counter: Option<usize>, scores: &[u32]) -> Self {
+        let is_by_help = scores.iter().any(|&score| score <= score::HELP);
+        Self { set, counter, score: scores.iter().sum(), is_by_help }
+    }
+}
+
+impl Text {
+    /// The score of one of the words; 0 if it does not occur.
+    fn score(&self, word: &str, all: &[String]) -> u32 {
+        let is_long = word.chars().count() >= MIN_PART;
+        let of_name = if self.name == word {
+            score::WHOLE
+        } else {
+            let of_word = |name: &str| match name.strip_prefix(word) {
+                Some("") => score::WORD,
+                Some(_) => score::START,
+                None if word.strip_suffix('s') == Some(name) => score::START,
+                None if is_long && name.contains(word) => score::PART,
+                None => 0,
+            };
+            parts(&self.name).chain(self.name.split(' ')).map(of_word).max().unwrap_or(0)
+        };
+        let of_synonym = |(name, score): &(String, u32)| {
+            if is_same(name, word) || is_phrase_in(name, word, all) {
+                return *score;
+            }
+            let is_part = is_long && (name.starts_with(word) || parts(name).any(|part| part == word));
+            if is_part { score::PART_OF_SYNONYM } else { 0 }
+        };
+        let of_synonyms = self.synonyms.iter().map(of_synonym).max().unwrap_or(0);
+        let of_help = match is_long && parts(&self.help).any(|part| part.starts_with(word)) {
+            true => score::HELP,
+            false => 0,
+        };
+        of_name.max(of_synonyms).max(of_help)
+    }
+}
+
+/// The figures without a counter that these words name, with the reason: each reason once.
+pub fn absent_figures(text: &str) -> Vec<ForeignName> {
+    let words = words(text);
+    let whole = words.join(" ");
+    let is_meant = |row: &ForeignName| {
+        let name = fold_case(row.name);
+        row.path.is_none()
+            && (is_same(&name, &whole)
+                || words.iter().any(|word| is_same(&name, word) || is_phrase_in(&name, word, &words)))
+    };
+    let mut found: Vec<ForeignName> = Vec::new();
+    for row in foreign_names().filter(is_meant) {
+        if found.iter().all(|known| known.remark != row.remark) {
+            found.push(row);
+        }
+    }
+    found
+}
+
+/// The counter paths of figures and everyday words with exactly this name, whether or not a machine has the counters.
+pub fn known_paths(name: &str) -> Vec<&'static str> {
+    let name = fold_case(name);
+    let rows = foreign_names().filter(|row| is_same(&fold_case(row.name), &name));
+    rows.filter_map(|row| row.path).collect()
+}
+
+/// The everyday word that is most similar to a misspelt one.
+pub fn similar_word(word: &str) -> Option<&'static str> {
+    closest(word, foreign_names().filter(|row| row.tool == EVERYDAY).map(|row| row.name))
+}
+
+/// The words of a search, case-folded. The separators of counter paths separate words too.
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| c.is_whitespace() || matches!(c, '\\' | '(' | ')' | '*'))
+        .filter(|word| !word.is_empty())
+        .map(fold_case)
+        .collect()
+}
+
+/// The letters and digits of a name, split at all other characters.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty())
+}
+
+/// Whether a word is this synonym; `%` at its ends can be omitted.
+fn is_same(synonym: &str, word: &str) -> bool {
+    synonym == word || synonym.trim_matches('%') == word
+}
+
+/// Whether a synonym of several words contains this word, and all its words occur.
+fn is_phrase_in(synonym: &str, word: &str, all: &[String]) -> bool {
+    synonym.contains(' ')
+        && synonym.split(' ').any(|part| part == word)
+        && synonym.split(' ').all(|part| all.iter().any(|word| word == part))
+}
+
+/// Whether a path selects all counters of sets.
+fn is_whole_set(path: &PathPattern) -> bool {
+    path.path().counter == "*"
+}
+
+/// The score of a synonym by how many counters its path selects.
+fn specificity(path: &PathPattern) -> u32 {
+    let has_wildcard = |name: &str| name.contains(['*', '?']);
+    match path.path() {
+        path if has_wildcard(&path.set) => score::WIDE_SYNONYM,
+        path if path.counter == "*" => score::SET_SYNONYM,
+        path if has_wildcard(&path.counter) => score::GROUP_SYNONYM,
+        _ => score::SYNONYM,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_counters::CounterType;
+    use tachograph_counters::set::Counter;
+
+    use super::*;
+    use crate::CounterEntry;
+
+    fn set(name: &str, help: &str, has_instances: bool, counters: &[(&str, &str)]) -> SetEntry {
+        let entry = |&(name, help): &(&str, &str)| CounterEntry {
+            counter: Counter::new(name, CounterType::RAWCOUNT, 1),
+            help: help.into(),
+        };
+        let counters = counters.iter().map(entry).collect();
+        SetEntry { machine: None, name: name.into(), help: help.into(), has_instances, counters }
+    }
+
+    /// The paths that a search finds, in order.
+    fn found(text: &str) -> Vec<String> {
+        let time = ("% Processor Time", "Share of the time in which the processor was not idle.");
+        let sets = [
+            set("Cgroup", "", true, &[time, ("OOM Kills/sec", "")]),
+            set("Memory", "", false, &[("Available Bytes", "Memory for programs, without swapping.")]),
+            set("PhysicalDisk", "", true, &[("Avg. Disk sec/Read", ""), ("Disk Reads/sec", "")]),
+            set("Process", "", true, &[time, ("Page Faults/sec", "")]),
+            set("Processor Information", "", true, &[time, ("% Idle Time", ""), ("% User Time", "")]),
+            set("Network Interface", "", true, &[("Bytes Received/sec", ""), ("Bytes Sent/sec", "")]),
+        ];
+        let path = |hit: &Hit| {
+            let set = &sets[hit.set];
+            format!("{}/{}", set.name, hit.counter.map_or("*", |counter| &set.counters[counter].counter.name))
+        };
+        SearchIndex::new(&sets).search(text).iter().map(path).collect()
+    }
+
+    #[test]
+    fn synonyms_find_counters() {
+        assert_eq!(found("cpu")[0], "Processor Information/% Processor Time");
+        assert_eq!(found("ram")[0], "Memory/Available Bytes");
+        assert_eq!(found("r_await")[0], "PhysicalDisk/Avg. Disk sec/Read");
+        assert_eq!(found("latency"), ["PhysicalDisk/Avg. Disk sec/Read"]);
+        assert_eq!(found("rx")[0], "Network Interface/Bytes Received/sec");
+        assert_eq!(found("OOM")[0], "Cgroup/OOM Kills/sec");
+        assert_eq!(found("out of memory")[0], "Cgroup/OOM Kills/sec");
+        for text in ["%user", "user", "%usr", "usr"] {
+            assert_eq!(found(text)[0], "Processor Information/% User Time", "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_in_any_order_and_the_best_match_is_first() {
+        for text in ["process cpu", "CPU process", r"\Process(*)\cpu"] {
+            let found = found(text);
+            assert_eq!(found[0], "Process/% Processor Time", "{text}: {found:?}");
+            assert!(!found.contains(&"Process/Page Faults/sec".to_owned()), "{text}: {found:?}");
+        }
+        assert!(found("process quantum").is_empty() && found(" ").is_empty());
+    }
+
+    #[test]
+    fn a_set_stands_for_its_counters() {
+        assert_eq!(found("network"), ["Network Interface/*"]);
+        assert_eq!(found("physicaldisk"), ["PhysicalDisk/*"]);
+    }
+
+    #[test]
+    fn descriptions_count_only_if_nothing_else_matches() {
+        assert_eq!(found("programs"), ["Memory/Available Bytes"]);
+        assert_eq!(found("share").len(), 3);
+        assert_eq!(found("idle"), ["Processor Information/% Idle Time"]);
+    }
+
+    #[test]
+    fn figures_without_a_counter_have_a_reason() {
+        let reason = |text: &str| absent_figures(text).first().map(|row| (row.name, row.remark));
+        assert_eq!(reason("svctm").map(|(name, _)| name), Some("svctm"));
+        assert!(reason("Syscalls").is_some_and(|(_, why)| why.contains("system calls")));
+        assert_eq!(reason("cpu"), None);
+        assert_eq!(reason("the"), None);
+        assert_eq!(known_paths("temps"), [r"\Thermal Zone(*)\Temperature"]);
+        assert_eq!((similar_word("latncy"), similar_word("Quantum")), (Some("latency"), None));
+    }
+}

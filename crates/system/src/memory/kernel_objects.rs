@@ -1,0 +1,99 @@
+//! Objects of the kernel that `/proc/sys` counts: open files, inodes, directory entries, pseudo terminals.
+
+use std::sync::Arc;
+
+use tachograph_perflib::Row;
+
+use crate::error_texts::error_text;
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
+use crate::scan::{number, words};
+
+/// A counter and its file.
+struct Source {
+    id: u32,
+    path: &'static str,
+    /// The index of the number in the file.
+    field: usize,
+    /// The index of the number to subtract, which counts the unused objects.
+    unused: Option<usize>,
+}
+
+const fn source(id: u32, path: &'static str, field: usize, unused: Option<usize>) -> Source {
+    Source { id, path, field, unused }
+}
+
+/// The counters, of each file consecutively.
+const SOURCES: &[Source] = &[
+    source(super::system::FILE_HANDLES, "sys/fs/file-nr", 0, Some(1)),
+    source(super::system::FILE_HANDLE_LIMIT, "sys/fs/file-nr", 2, None),
+    source(super::system::INODES, "sys/fs/inode-nr", 0, Some(1)),
+    source(super::system::UNUSED_DENTRIES, "sys/fs/dentry-state", 1, None),
+    source(super::system::TERMINALS, "sys/kernel/pty/nr", 0, None),
+    source(super::system::TERMINAL_LIMIT, "sys/kernel/pty/max", 0, None),
+];
+
+/// The files of the counters.
+pub(super) struct KernelObjects(Vec<ObjectFile>);
+
+struct ObjectFile {
+    file: OpenFile,
+    sources: &'static [Source],
+    reason: Option<Arc<str>>,
+}
+
+impl KernelObjects {
+    /// The files that can be read.
+    pub(super) fn new(roots: &Roots) -> Self {
+        let files = SOURCES.chunk_by(|one, other| one.path == other.path).map(|sources| ObjectFile {
+            file: OpenFile::new(roots.proc.join(sources[0].path)),
+            sources,
+            reason: None,
+        });
+        Self(files.filter_map(|mut file| file.file.is_readable().then_some(file)).collect())
+    }
+
+    /// Whether a counter is one of a readable file.
+    pub(super) fn has(&self, id: u32) -> bool {
+        self.0.iter().any(|file| file.sources.iter().any(|source| source.id == id))
+    }
+
+    /// Sets the values that the row wants.
+    pub(super) fn set(&mut self, row: &mut Row<'_>) {
+        for ObjectFile { file, sources, reason } in &mut self.0 {
+            if !sources.iter().any(|source| row.wants(source.id)) {
+                continue;
+            }
+            let numbers = match file.read() {
+                Ok(text) => numbers(text),
+                Err(error) => {
+                    let text = error_text(file.path().display(), &error);
+                    row.fail_all(sources.iter().map(|source| source.id), super::system::reuse(reason, &text));
+                    continue;
+                }
+            };
+            for source in *sources {
+                let used = |count: u64| match source.unused {
+                    Some(index) => numbers[index].map(|unused| count.saturating_sub(unused)),
+                    None => Some(count),
+                };
+                match numbers[source.field].and_then(used) {
+                    Some(value) => row.set(source.id, value),
+                    None => {
+                        let text = format!("{}: a number is missing", file.path().display());
+                        row.fail(source.id, super::system::reuse(reason, &text));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The first numbers of a file; `None` for those that are missing. An unfinished line has none.
+fn numbers(text: &[u8]) -> [Option<u64>; 3] {
+    let mut numbers = [None; 3];
+    for (number_at, word) in numbers.iter_mut().zip(words(text.strip_suffix(b"\n").unwrap_or_default())) {
+        *number_at = number(word);
+    }
+    numbers
+}

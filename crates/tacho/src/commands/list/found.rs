@@ -1,0 +1,111 @@
+//! Counters of this machine that were found by words.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use tachograph_monitor::{Catalogue as _, Hit, MachineCatalogue, SearchIndex, SetEntry, absent_figures};
+use tachograph_perflib::Registry;
+
+use super::Form;
+use super::chosen_set::{ChosenSet, columns, describe};
+use crate::failure::notify;
+use crate::table::escape_controls;
+use crate::this_machine::all_counters;
+
+/// The maximum number of lines of a table.
+const MAX_LINES: usize = 25;
+
+/// The results of a search, best first: a counter or a whole set each.
+pub(super) struct Found {
+    words: String,
+    /// The parts of sets. Those of a whole set have all its counters.
+    parts: Vec<(ChosenSet, bool)>,
+}
+
+/// Searches for sets and counters that contain all words.
+pub(super) fn search(registry: &Arc<Registry>, words: &str, form: Form) -> Found {
+    let catalogue = MachineCatalogue(Arc::clone(registry)).sets();
+    let mut hits = SearchIndex::new(&catalogue).search(words);
+    if matches!(form, Form::Json { .. }) {
+        hits = by_set(hits);
+    }
+    let part = |hit: &Hit| part_of(registry, catalogue.get(hit.set)?, hit.counter);
+    let mut found = Found { words: words.to_owned(), parts: hits.iter().filter_map(part).collect() };
+    if matches!(form, Form::Json { .. }) {
+        found.join_parts();
+    }
+    if matches!(form, Form::PathsWithInstances | Form::Json { has_instances: true }) {
+        found.parts.iter_mut().for_each(|(part, _)| part.read_instances(registry));
+    }
+    found
+}
+
+/// Reports figures of other tools that have these names, but no counter.
+pub(super) fn notify_absent(words: &str) {
+    absent_messages(words).iter().for_each(notify);
+}
+
+/// A message for each reason why figures with these names have no counter.
+pub(super) fn absent_messages(words: &str) -> Vec<String> {
+    absent_figures(words).iter().map(|row| format!("'{}': {}", row.name, row.remark)).collect()
+}
+
+fn part_of(registry: &Registry, entry: &SetEntry, counter: Option<usize>) -> Option<(ChosenSet, bool)> {
+    let set = ChosenSet::whole(registry, registry.find(&entry.name)?);
+    match counter {
+        Some(counter) => Some((set.with_counter(&entry.counters.get(counter)?.counter.name), false)),
+        None => Some((set, true)),
+    }
+}
+
+/// Moves the hits of a set to its best one.
+fn by_set(hits: Vec<Hit>) -> Vec<Hit> {
+    let mut sets: IndexMap<usize, Vec<Hit>> = IndexMap::new();
+    for hit in hits {
+        sets.entry(hit.set).or_default().push(hit);
+    }
+    sets.into_values().flatten().collect()
+}
+
+impl Found {
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = &ChosenSet> {
+        self.parts.iter().map(|(part, _)| part)
+    }
+
+    /// Joins neighbouring parts of a set.
+    fn join_parts(&mut self) {
+        self.parts.dedup_by(|(next, _), (part, _)| part.join(next));
+    }
+
+    /// A line for each result: path, unit and description.
+    pub(super) fn description(&self, is_verbose: bool, width: usize) -> String {
+        if is_verbose {
+            return self.parts().map(|part| describe(part, true, width)).collect::<Vec<_>>().join("\n");
+        }
+        let row = |(part, is_set): &(ChosenSet, bool)| {
+            if *is_set {
+                let path = all_counters(part.info());
+                return [
+                    escape_controls(&path).into_owned(),
+                    String::new(),
+                    escape_controls(&part.info().help).into_owned(),
+                ];
+            }
+            let (unit, help) = part.unit_and_help();
+            [
+                escape_controls(&part.paths(false).concat()).into_owned(),
+                unit,
+                escape_controls(&help).into_owned(),
+            ]
+        };
+        let others = self.parts.len().saturating_sub(MAX_LINES);
+        if others > 0 {
+            notify(format_args!("... and {others} more; 'tacho list -q {}' lists all", self.words));
+        }
+        columns(self.parts.iter().take(MAX_LINES).map(row).collect(), usize::MAX, width)
+    }
+}
