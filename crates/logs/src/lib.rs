@@ -45,6 +45,18 @@ pub enum Format {
 }
 
 impl Format {
+    /// The format that the extension of a file name stands for, in any case: `blg`, `csv`, `tsv`; `json`, `jsonl` and
+    /// `ndjson` for JSON lines. `None` for others, and without an extension.
+    pub fn of_extension(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "blg" => Some(Self::Blg),
+            "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
+            "json" | "jsonl" | "ndjson" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
     /// The name of the format in messages.
     pub fn name(self) -> &'static str {
         match self {

@@ -159,7 +159,9 @@ impl Text {
             if is_same(name, word) || is_phrase_in(name, word, all) {
                 return *score;
             }
-            let is_part = is_long && (name.starts_with(word) || parts(name).any(|part| part == word));
+            // "/proc/meminfo: MemAvailable" is not meant by "proc".
+            let key = name.rsplit(": ").next().unwrap_or(name);
+            let is_part = is_long && (name.starts_with(word) || parts(key).any(|part| part == word));
             if is_part { score::PART_OF_SYNONYM } else { 0 }
         };
         let of_synonyms = self.synonyms.iter().map(of_synonym).max().unwrap_or(0);

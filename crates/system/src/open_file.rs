@@ -2,19 +2,21 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use rustix::io::{Errno, pread};
 use tachograph_perflib::Failure;
 
-use crate::descriptors::with_high_descriptor;
+use crate::descriptors::{Descriptors, RetainedFile};
 use crate::error_texts::unreadable;
 
-/// A file in /proc or /sys that stays open and is re-read with `pread` into the same buffer.
+/// A file in /proc or /sys that is re-read with `pread` into the same buffer. It stays open if the limit of open files
+/// allows; otherwise it is opened for each read.
 #[derive(Debug)]
 pub(crate) struct OpenFile {
     path: PathBuf,
-    file: Option<File>,
+    file: Option<RetainedFile>,
     buffer: Vec<u8>,
 }
 
@@ -31,9 +33,11 @@ impl OpenFile {
         &self.path
     }
 
-    /// Whether the file can be read now.
+    /// Whether the file can be read now. It does not stay open, since its counters may never be queried.
     pub(crate) fn is_readable(&mut self) -> bool {
-        self.read().is_ok()
+        let is_readable = self.read().is_ok();
+        self.file = None;
+        is_readable
     }
 
     /// The current content.
@@ -53,31 +57,35 @@ impl OpenFile {
     }
 
     fn load(&mut self) -> io::Result<usize> {
-        self.fill().inspect_err(|_| self.file = None)
-    }
-
-    fn fill(&mut self) -> io::Result<usize> {
-        let file = match &self.file {
-            Some(file) => file,
-            None => self.file.insert(with_high_descriptor(File::open(&self.path)?.into()).into()),
-        };
-        if self.buffer.is_empty() {
-            self.buffer.resize(4096, 0);
+        if let Some(file) = &self.file {
+            let length = fill(file.as_fd(), &mut self.buffer);
+            return length.inspect_err(|_| self.file = None);
         }
-        let mut length = 0;
-        loop {
-            match file.read_at(&mut self.buffer[length..], length as u64) {
-                Ok(0) => return Ok(length),
-                Ok(read) => length += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
+        let file = OwnedFd::from(File::open(&self.path)?);
+        let length = fill(file.as_fd(), &mut self.buffer)?;
+        self.file = Descriptors::of_this_process().retain(file).ok();
+        Ok(length)
+    }
+}
+
+/// Reads a whole file into a buffer, which grows as needed. Returns the length of the content.
+fn fill(file: BorrowedFd<'_>, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    if buffer.is_empty() {
+        buffer.resize(4096, 0);
+    }
+    let mut length = 0;
+    loop {
+        match pread(file, &mut buffer[length..], length as u64) {
+            Ok(0) => return Ok(length),
+            Ok(read) => length += read,
+            Err(Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        if length == buffer.len() {
+            if length >= MAX_BYTES {
+                return Ok(length);
             }
-            if length == self.buffer.len() {
-                if length >= MAX_BYTES {
-                    return Ok(length);
-                }
-                self.buffer.resize(length * 2, 0);
-            }
+            buffer.resize(length * 2, 0);
         }
     }
 }

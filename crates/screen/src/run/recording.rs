@@ -1,6 +1,7 @@
 //! Recording the displayed samples.
 
 use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -97,7 +98,7 @@ fn absent_group(set: &Arc<CounterSet>) -> Group {
 }
 
 impl ActiveRecording {
-    /// Starts a recording. The extension of the name selects the format; the default is BLG.
+    /// Starts a recording. The extension of the name selects the format; without one it is BLG.
     pub(super) fn begin(
         path: &Path,
         is_overwritten: bool,
@@ -106,11 +107,14 @@ impl ActiveRecording {
         frequency: i64,
         paths: &[PathPattern],
     ) -> Result<Self, FlowError> {
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let format = match extension.to_ascii_lowercase().as_str() {
-            "csv" => Format::Csv,
-            "tsv" => Format::Tsv,
-            _ => Format::Blg,
+        let format = match Format::of_extension(path) {
+            Some(format @ (Format::Blg | Format::Csv | Format::Tsv)) => format,
+            None if path.extension().is_none() => Format::Blg,
+            Some(Format::Json) | None => {
+                let text =
+                    format!("{}: unknown format: use a name that ends in .blg, .csv or .tsv", path.display());
+                return Err(FlowError::Output(io::Error::new(io::ErrorKind::InvalidInput, text)));
+            }
         };
         let mut options = RecordOptions::new(path, interval);
         options.format = format;

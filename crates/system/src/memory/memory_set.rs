@@ -254,14 +254,21 @@ struct Source {
     is_vmstat: bool,
     keys: &'static [usize],
     make: fn(&[u64]) -> u64,
+    /// Whether the second key is the base by which the value is divided.
+    has_base: bool,
 }
 
 const fn meminfo(id: u32, keys: &'static [usize], make: fn(&[u64]) -> u64) -> Source {
-    Source { id, is_vmstat: false, keys, make }
+    Source { id, is_vmstat: false, keys, make, has_base: false }
+}
+
+/// A ratio: the first key divided by the second.
+const fn meminfo_ratio(id: u32, keys: &'static [usize; 2]) -> Source {
+    Source { id, is_vmstat: false, keys, make: |values| in_bytes(&values[..1]), has_base: true }
 }
 
 const fn vmstat(id: u32, keys: &'static [usize]) -> Source {
-    Source { id, is_vmstat: true, keys, make: sum }
+    Source { id, is_vmstat: true, keys, make: sum, has_base: false }
 }
 
 fn sum(values: &[u64]) -> u64 {
@@ -291,8 +298,7 @@ const SOURCES: &[Source] = &[
     meminfo(AVAILABLE_MBYTES, &[1], |values| values[0] / 1024),
     meminfo(COMMITTED, &[9], in_bytes),
     meminfo(COMMIT_LIMIT, &[8], in_bytes),
-    // Its base is the commit limit.
-    meminfo(COMMITTED_IN_USE, &[9, 8], |values| in_bytes(&values[..1])),
+    meminfo_ratio(COMMITTED_IN_USE, &[9, 8]),
     meminfo(POOL_PAGED, &[6], in_bytes),
     meminfo(POOL_PAGED_RESIDENT, &[6], in_bytes),
     meminfo(POOL_NONPAGED, &[7], in_bytes),
@@ -318,8 +324,7 @@ const SOURCES: &[Source] = &[
     meminfo(SWAP_CACHED, &[23], in_bytes),
     meminfo(ZSWAP, &[24], in_bytes),
     meminfo(ZSWAPPED, &[25], in_bytes),
-    // Its base is what is stored.
-    meminfo(ZSWAP_SIZE, &[24, 25], |values| in_bytes(&values[..1])),
+    meminfo_ratio(ZSWAP_SIZE, &[24, 25]),
     vmstat(PAGE_FAULTS, &[2]),
     vmstat(PAGES, &[0, 1]),
     vmstat(PAGES_INPUT, &[0]),
@@ -387,7 +392,7 @@ impl Provider for Memory {
             let values = &values[..source.keys.len()];
             match missing {
                 Some(key) => row.fail(source.id, file.reason(key)),
-                None if [COMMITTED_IN_USE, ZSWAP_SIZE].contains(&source.id) => {
+                None if source.has_base => {
                     row.set_with_base(source.id, (source.make)(values), in_bytes(&values[1..]));
                 }
                 None => row.set(source.id, (source.make)(values)),

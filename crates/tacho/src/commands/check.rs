@@ -6,10 +6,9 @@ use std::process::ExitCode;
 
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::TextForm;
-use tachograph_logs::ReadOptions;
+use tachograph_logs::{Format, ReadOptions};
 
 use super::list::{UNKNOWN_ZONE, duration, local, machines, scan, values};
-use super::output_format::format_of_path;
 use super::relog::write_table;
 use crate::arguments::CheckArguments;
 use crate::failure::{Failure, notify};
@@ -86,7 +85,7 @@ fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) ->
     if scan.samples() == 0 {
         return Err(Failure::runtime(format!("{}: no intact samples to save", file.display())));
     }
-    let format = format_of_path(target).unwrap_or(pipeline.reports[0].facts().format);
+    let format = Format::of_extension(target).unwrap_or(pipeline.reports[0].facts().format);
     let mut output = OutputFile::create(target, overwrite)?;
     let samples = scan.samples();
     let form = TextForm { digits: pipeline.reports[0].digits(), ..TextForm::default() };

@@ -6,20 +6,10 @@ use tachograph_logs::Format;
 
 use crate::failure::Failure;
 
-pub(crate) fn format_of_path(path: &Path) -> Option<Format> {
-    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "blg" => Some(Format::Blg),
-        "csv" => Some(Format::Csv),
-        "tsv" => Some(Format::Tsv),
-        "json" | "jsonl" | "ndjson" => Some(Format::Json),
-        _ => None,
-    }
-}
-
 /// The output format if `-f` is not used: by the extension; CSV for standard output; `default` for a file without an
 /// extension. An unknown extension is an error.
 pub(crate) fn format_of_output(output: &Path, default: Format) -> Result<Format, Failure> {
-    match format_of_path(output) {
+    match Format::of_extension(output) {
         Some(format) => Ok(format),
         None if is_standard_output(output) => Ok(Format::Csv),
         None if output.extension().is_none() => Ok(default),

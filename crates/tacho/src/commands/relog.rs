@@ -12,7 +12,7 @@ use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_logs::{Format, Grouping};
 
 use super::output_format::{
-    blg_on_standard_output, format_of_output, format_of_path, is_standard_output, is_text, output_file,
+    blg_on_standard_output, format_of_output, is_standard_output, is_text, output_file,
 };
 use super::{list, no_sample, notify_problems, notify_unmatched};
 use crate::arguments::{RelogArguments, check_append};
@@ -25,7 +25,7 @@ use crate::table::{counted, line};
 fn format_of(arguments: &RelogArguments, output: &Path) -> Result<Format, Failure> {
     match arguments.format {
         Some(format) => Ok(format),
-        None if arguments.append && format_of_path(output).is_none() && output.is_file() => {
+        None if arguments.append && Format::of_extension(output).is_none() && output.is_file() => {
             Ok(tachograph_logs::open(output)?.facts().format)
         }
         // Without an extension: BLG, as on Windows.

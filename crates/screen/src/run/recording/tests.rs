@@ -37,6 +37,23 @@ fn begin(file: &Path, recorded: &[&str]) -> ActiveRecording {
         .expect("a new file")
 }
 
+#[test]
+fn an_unknown_extension_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["a.foo", "a.json"] {
+        let file = folder.path().join(name);
+        let zone = TimeZone::utc();
+        let begun = ActiveRecording::begin(&file, false, Duration::from_secs(1), &zone, FREQUENCY, &[]);
+        let error = begun.err().expect("refused").to_string();
+        assert!(error.ends_with("unknown format: use a name that ends in .blg, .csv or .tsv"), "{error}");
+        assert!(!file.exists());
+    }
+    for name in ["a.BLG", "without"] {
+        begin(&folder.path().join(name), &[]);
+        assert!(folder.path().join(name).exists());
+    }
+}
+
 /// Takes and records a sample of these paths. Returns the number of counters of each group.
 fn record(source: &mut LiveSource, recording: &mut ActiveRecording, sampled: &[&str]) -> Vec<usize> {
     source.set_paths(&paths(sampled));

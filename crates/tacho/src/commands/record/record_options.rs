@@ -8,7 +8,7 @@ use tachograph_logs::{Digits, Format};
 use tachograph_perflib::FREQUENCY;
 
 use crate::arguments::{RecordArguments, RecordFormat, SegmentLimit, check_append};
-use crate::commands::output_format::{format_of_path, is_standard_output};
+use crate::commands::output_format::is_standard_output;
 use crate::failure::{Failure, is_a_folder};
 
 /// When a file ends, and what happens then.
@@ -127,7 +127,7 @@ fn format_of(arguments: &RecordArguments, existing: Existing) -> Result<Format, 
             _ => Ok(existing_format),
         };
     }
-    let by_name = format_of_path(output);
+    let by_name = Format::of_extension(output);
     if arguments.format == Some(RecordFormat::Bincirc) && !matches!(by_name, None | Some(Format::Blg)) {
         return Err(Failure::usage(format!(
             "{}: -f bincirc writes a BLG: use a name that ends in .blg",
