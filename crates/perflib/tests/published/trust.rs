@@ -104,7 +104,7 @@ fn sets_of_the_machine_cannot_be_published() {
         assert_eq!(reported.len(), 3, "{reported:?}");
         assert!(reported[0].starts_with("the counter set 'memory' of "), "{reported:?}");
         assert!(
-            reported[0].ends_with("is omitted: its name or GUID is that of a counter set of this machine")
+            reported[0].ends_with("is omitted: its name or GUID belongs to a counter set of this machine")
         );
         assert_eq!(registry.notices()[1].set(), Some("Store"));
     }
