@@ -334,8 +334,8 @@ PDH_FUNCTION PdhAddEnglishCounterA(PDH_HQUERY hQuery, LPCSTR szFullCounterPath, 
 PDH_FUNCTION PdhRemoveCounter(PDH_HCOUNTER hCounter);
 
 /*
- * Samples all counters of the query at one moment, or reads the next record of the log. PDH_NO_MORE_DATA: the log
- * has no further record. PDH_NO_DATA: nothing could be collected.
+ * Samples all counters of the query at one moment, or reads the next sample of the log. PDH_NO_MORE_DATA: the log
+ * has no more samples. PDH_NO_DATA: nothing could be collected.
  */
 PDH_FUNCTION PdhCollectQueryData(PDH_HQUERY hQuery);
 
@@ -344,15 +344,16 @@ PDH_FUNCTION PdhCollectQueryDataWithTime(PDH_HQUERY hQuery, LONGLONG *pllTimeSta
 
 /*
  * Starts a thread of the library that collects every dwIntervalTime seconds (at least 1) and sets the event after
- * each sample, until the query is closed. Another call changes the interval and the event. The event comes from CreateEvent
- * of the compatibility folder, or is an eventfd. The library duplicates it, so the program may close it at any time.
+ * each sample, until the query is closed. Another call changes the interval and the event. The event comes from
+ * CreateEvent of the compatibility folder, or is an eventfd. The library duplicates it, so the program may close it at
+ * any time.
  */
 PDH_FUNCTION PdhCollectQueryDataEx(PDH_HQUERY hQuery, DWORD dwIntervalTime, HANDLE hNewDataEvent);
 
 /* The event handle of an eventfd. */
 #define TACHO_EVENT_OF_FD(fd) ((HANDLE)((uintptr_t)(fd) << 2 | 1))
 
-/* Restricts a query over logs to the records in a time range, and rewinds it to the first one. */
+/* Restricts a query over logs to the samples in a time range, and rewinds it to the first one. */
 PDH_FUNCTION PdhSetQueryTimeRange(PDH_HQUERY hQuery, PPDH_TIME_INFO pInfo);
 
 /* Succeeds for DATA_SOURCE_REGISTRY, the only real-time data source. */
