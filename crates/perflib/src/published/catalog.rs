@@ -36,7 +36,7 @@ struct State {
 struct WatchedFolder {
     path: PathBuf,
     folder: Option<Arc<Folder>>,
-    /// The [`Folder::version`] at the last scan; 0 to scan again.
+    /// The [`Folder::change_token`] at the last scan; 0 to scan again.
     version: u64,
     files: BTreeMap<String, FileState>,
     /// Whether the last scan found unfinished files, which may belong to a dead writer.
