@@ -1,6 +1,6 @@
 /*
- * tacho_main.h: wmain as the entry of a program. It returns int or void, and has no arguments, argc and argv, or also
- * the environment. Part of the compatibility folder; windows.h includes it.
+ * tacho_main.h: wmain as the entry point of a program. It returns int or void, and has no arguments, argc and argv, or
+ * also the environment. Part of the compatibility folder; windows.h includes it.
  *
  * The macro wmain expands to a declaration of the program's function, a main that calls it with its arguments in
  * UTF-16, and the head of the function's definition.

@@ -47,7 +47,7 @@ static inline int tacho_compat_vfwprintf(FILE *stream, const WCHAR *text, va_lis
     return tacho_compat_result(&sink);
 }
 
-/* As the standard vsnprintf: truncates, terminates, and returns the full length. */
+/* Like the standard vsnprintf: truncates, terminates, and returns the full length. */
 static inline int tacho_compat_vsnprintf(char *buffer, size_t size, const char *text, va_list list)
 {
     struct tacho_compat_sink sink;
@@ -89,7 +89,7 @@ static inline int tacho_compat_vsnwprintf(WCHAR *buffer, size_t size, const WCHA
     return tacho_compat_result(&sink);
 }
 
-/* As the standard vswprintf: a text that does not fit is an error. */
+/* Like the standard vswprintf: a text that does not fit is an error. */
 static inline int tacho_compat_vswprintf(WCHAR *buffer, size_t size, const WCHAR *text, va_list list)
 {
     const int length = tacho_compat_vsnwprintf(buffer, size, text, list);
@@ -252,7 +252,7 @@ static inline wint_t tacho_compat_putwchar(WCHAR c)
 #ifdef __cplusplus
 /*
  * Narrow functions are templates, which overload resolution prefers to the C library's whenever there is an argument,
- * also in std. Unlike macros, they hide no other names.
+ * including in std. Unlike macros, they hide no other names.
  */
 extern "C++" {
 template <class A, class... B>

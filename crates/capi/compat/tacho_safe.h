@@ -43,7 +43,7 @@ static inline int wprintf_s(const WCHAR *text, ...)
     TACHO_COMPAT_FORWARD(tacho_compat_vfwprintf(stdout, text, list));
 }
 
-/* -1 if the text does not fit. Unlike on Windows, the buffer is terminated then, too. */
+/* -1 if the text does not fit. Unlike on Windows, the buffer is terminated in this case, too. */
 static inline int tacho_compat_fitting(int length, size_t size)
 {
     return length >= 0 && (size_t)length < size ? length : -1;

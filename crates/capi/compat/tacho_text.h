@@ -2,7 +2,7 @@
  * tacho_text.h: 16-bit forms of the wide text functions, since glibc's use 32-bit characters. Part of the
  * compatibility folder; windows.h includes it.
  *
- * With -fshort-wchar, and in C also without, they replace glibc's under the standard names, also in std. In C++
+ * With -fshort-wchar, and in C also without, they replace glibc's under the standard names, including in std. In C++
  * without -fshort-wchar they are overloads for char16_t.
  */
 #ifndef TACHO_COMPAT_TEXT_H
@@ -442,7 +442,7 @@ static inline errno_t strcat_s(char *to, size_t size, const char *from)
     return error;
 }
 
-/* Compares ASCII letters without case. */
+/* Compares, ignoring the case of ASCII letters. */
 static inline int _stricmp(const char *a, const char *b)
 {
     for (;; a++, b++) {

@@ -1,13 +1,13 @@
 /*
  * windows.h: the part of Windows that programs with performance counters use. Part of the compatibility folder,
- * which is not on the default path: see docs/c-interface.md.
+ * which is not on the default include path: see docs/c-interface.md.
  *
  * 16-bit literals written L"..." need -fshort-wchar. C99 and later, C++11 and later.
  */
 #ifndef TACHO_COMPAT_WINDOWS_H
 #define TACHO_COMPAT_WINDOWS_H
 
-/* Programs compare it. Everything is available, whatever its value. */
+/* Programs compare it. Everything is available, regardless of its value. */
 #ifndef _WIN32_WINNT
 #define _WIN32_WINNT 0x0A00
 #endif

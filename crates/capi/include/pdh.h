@@ -2,15 +2,15 @@
  * pdh.h: the Performance Data Helper (PDH): counters by path, of this machine and of logs.
  *
  * Names, structures and status codes are those of Windows. Link with -ltachograph (pkg-config --cflags --libs
- * tachograph). C11 and later, C++11 and later. docs/c-interface.md has an example and lists the differences to
+ * tachograph). C11 and later, C++11 and later. docs/c-interface.md has an example and lists the differences from
  * Windows; see also pdh(3).
  *
  * - Functions return 0 or a status of pdhmsg.h. Common ones: PDH_INVALID_ARGUMENT for a null pointer or an invalid
  *   argument, PDH_INVALID_HANDLE for a handle that is closed, of another kind or invalid. TachoLastErrorText() of
  *   perfutil.h describes the calling thread's last error.
- * - All functions are thread-safe. Calls for one query wait for each other.
- * - W functions use UTF-16 in 16-bit characters, whatever WCHAR is in the program; A functions use UTF-8. Names
- *   without a letter are macros: W if UNICODE is defined, otherwise A.
+ * - All functions are thread-safe. Calls for one query are serialized.
+ * - W functions use UTF-16 in 16-bit characters, regardless of the program's WCHAR; A functions use UTF-8. Names
+ *   without a suffix are macros: W if UNICODE is defined, otherwise A.
  * - Buffers: the size argument is the capacity on entry and the used size on return. If the buffer is too small,
  *   the function returns PDH_MORE_DATA and the required size, and writes nothing else. A buffer of size 0 may be
  *   null. Sizes of arrays and structures are in bytes, including the texts that they point to, which follow them in
@@ -36,7 +36,7 @@ typedef LONG PDH_STATUS;
 
 #define PDH_FUNCTION PDH_STATUS
 
-/* Marks anonymous structures, which standard C++ lacks and its compilers support. */
+/* Marks anonymous structures, which standard C++ lacks but its compilers support. */
 #define TACHO_ANONYMOUS __extension__
 
 #define PDH_CVERSION_WIN40 ((DWORD)0x0400)
@@ -304,7 +304,7 @@ PDH_FUNCTION PdhGetDllVersion(LPDWORD lpdwVersion);
 PDH_FUNCTION PdhOpenQueryW(LPCWSTR szDataSource, DWORD_PTR dwUserData, PDH_HQUERY *phQuery);
 PDH_FUNCTION PdhOpenQueryA(LPCSTR szDataSource, DWORD_PTR dwUserData, PDH_HQUERY *phQuery);
 
-/* The same over a data source of PdhBindInputDataSource. */
+/* Same as PdhOpenQuery, over a data source of PdhBindInputDataSource. */
 PDH_FUNCTION PdhOpenQueryH(PDH_HLOG hDataSource, DWORD_PTR dwUserData, PDH_HQUERY *phQuery);
 
 /* Closes a query and its counters, and stops its thread. */
@@ -334,8 +334,8 @@ PDH_FUNCTION PdhAddEnglishCounterA(PDH_HQUERY hQuery, LPCSTR szFullCounterPath, 
 PDH_FUNCTION PdhRemoveCounter(PDH_HCOUNTER hCounter);
 
 /*
- * Samples all counters of the query at one moment, or reads the next record of the log. PDH_NO_MORE_DATA: the log
- * has no further record. PDH_NO_DATA: nothing could be collected.
+ * Samples all counters of the query at one moment, or reads the next sample of the log. PDH_NO_MORE_DATA: the log
+ * has no more samples. PDH_NO_DATA: nothing could be collected.
  */
 PDH_FUNCTION PdhCollectQueryData(PDH_HQUERY hQuery);
 
@@ -344,15 +344,16 @@ PDH_FUNCTION PdhCollectQueryDataWithTime(PDH_HQUERY hQuery, LONGLONG *pllTimeSta
 
 /*
  * Starts a thread of the library that collects every dwIntervalTime seconds (at least 1) and sets the event after
- * each sample, until the query is closed. A further call changes interval and event. The event comes from CreateEvent
- * of the compatibility folder, or is an eventfd. The library duplicates it, so the program may close it at any time.
+ * each sample, until the query is closed. Another call changes the interval and the event. The event comes from
+ * CreateEvent of the compatibility folder, or is an eventfd. The library duplicates it, so the program may close it at
+ * any time.
  */
 PDH_FUNCTION PdhCollectQueryDataEx(PDH_HQUERY hQuery, DWORD dwIntervalTime, HANDLE hNewDataEvent);
 
 /* The event handle of an eventfd. */
 #define TACHO_EVENT_OF_FD(fd) ((HANDLE)((uintptr_t)(fd) << 2 | 1))
 
-/* Restricts a query over logs to the records in a time range, and rewinds it to the first one. */
+/* Restricts a query over logs to the samples in a time range, and rewinds it to the first one. */
 PDH_FUNCTION PdhSetQueryTimeRange(PDH_HQUERY hQuery, PPDH_TIME_INFO pInfo);
 
 /* Succeeds for DATA_SOURCE_REGISTRY, the only real-time data source. */
@@ -403,7 +404,7 @@ PDH_FUNCTION PdhFormatFromRawValue(DWORD dwCounterType, DWORD dwFormat, LONGLONG
                                    PPDH_FMT_COUNTERVALUE pFmtValue);
 
 /*
- * Computes minimum, maximum and mean of a ring of dwNumEntries raw values, of which the oldest is at index
+ * Computes minimum, maximum and mean of a ring buffer of dwNumEntries raw values, of which the oldest is at index
  * dwFirstEntry. The mean is computed from the first and the last raw value by the formula of the counter type, not
  * from formatted values.
  */
@@ -446,7 +447,7 @@ PDH_FUNCTION PdhMakeCounterPathW(PPDH_COUNTER_PATH_ELEMENTS_W pCounterPathElemen
 PDH_FUNCTION PdhMakeCounterPathA(PPDH_COUNTER_PATH_ELEMENTS_A pCounterPathElements, LPSTR szFullPathBuffer,
                                  LPDWORD pcchBufferSize, DWORD dwFlags);
 
-/* Splits parent/instance#index into its parts. A text that fits is written even if the other does not. */
+/* Splits parent/instance#index into its parts. A name that fits is written even if the other does not. */
 PDH_FUNCTION PdhParseInstanceNameW(LPCWSTR szInstanceString, LPWSTR szInstanceName,
                                    LPDWORD pcchInstanceNameLength, LPWSTR szParentName,
                                    LPDWORD pcchParentNameLength, LPDWORD lpIndex);
@@ -569,7 +570,7 @@ PDH_FUNCTION PdhGetDataSourceTimeRangeH(PDH_HLOG hDataSource, LPDWORD pdwNumEntr
 /*
  * Opens a log to write the samples of hQuery, or to read its records (hQuery is null). *lpdwLogType is
  * PDH_LOG_TYPE_BINARY, _CSV or _TSV; for a log that is read, it receives the type found. dwMaxSize is in MB, or in
- * bytes with PDH_LOG_OPT_MAX_IS_BYTES; 0 is unlimited. szUserCaption is accepted and not stored.
+ * bytes with PDH_LOG_OPT_MAX_IS_BYTES; 0 is unlimited. szUserCaption is accepted but not stored.
  */
 PDH_FUNCTION PdhOpenLogW(LPCWSTR szLogFileName, DWORD dwAccessFlags, LPDWORD lpdwLogType, PDH_HQUERY hQuery,
                          DWORD dwMaxSize, LPCWSTR szUserCaption, PDH_HLOG *phLog);
@@ -578,7 +579,7 @@ PDH_FUNCTION PdhOpenLogA(LPCSTR szLogFileName, DWORD dwAccessFlags, LPDWORD lpdw
 
 /*
  * Collects the log's query and writes the sample. szUserString is null or a comment, which is not stored.
- * PDH_LOG_FILE_TOO_SMALL: the log is full. PDH_INVALID_HANDLE: the log was opened to be read.
+ * PDH_LOG_FILE_TOO_SMALL: the log is full. PDH_INVALID_HANDLE: the log was opened for reading.
  */
 PDH_FUNCTION PdhUpdateLogW(PDH_HLOG hLog, LPCWSTR szUserString);
 PDH_FUNCTION PdhUpdateLogA(PDH_HLOG hLog, LPCSTR szUserString);
@@ -589,7 +590,7 @@ PDH_FUNCTION PdhUpdateLogFileCatalog(PDH_HLOG hLog);
 /* Returns the size of a log, or of all logs of a data source, in bytes. */
 PDH_FUNCTION PdhGetLogFileSize(PDH_HLOG hLog, LONGLONG *llSize);
 
-/* Returns the record at a local time, or the last one before it, in the log's format. Size in bytes. */
+/* Returns the record at the given local time, or the last one before it, in the log's format. Size in bytes. */
 PDH_FUNCTION PdhReadRawLogRecord(PDH_HLOG hLog, FILETIME ftRecord, PPDH_RAW_LOG_RECORD pRawLogRecord,
                                  LPDWORD pdwBufferLength);
 
@@ -600,7 +601,7 @@ PDH_FUNCTION PdhCloseLog(PDH_HLOG hLog, DWORD dwFlags);
 }
 #endif
 
-/* ---- Names without a letter ---- */
+/* ---- Names without a suffix ---- */
 
 #ifdef UNICODE
 typedef PDH_RAW_COUNTER_ITEM_W PDH_RAW_COUNTER_ITEM;

@@ -48,7 +48,7 @@ extern "C" {
 #define PERF_AGGREGATE_MIN       3
 #define PERF_AGGREGATE_MAX       4
 
-/* Attributes of a counter. If several display attributes are set, the first of the last three applies. */
+/* Attributes of a counter. If several of the last three are set, the first of them applies. */
 #define PERF_ATTRIB_BY_REFERENCE       0x0000000000000001ULL /* read from the address in PerfSetCounterRefValue */
 #define PERF_ATTRIB_NO_DISPLAYABLE     0x0000000000000002ULL /* a base, time, frequency or multiplier */
 #define PERF_ATTRIB_NO_GROUP_SEPARATOR 0x0000000000000004ULL
@@ -186,11 +186,11 @@ typedef struct _PERF_COUNTER_DATA {
  * the required size. Call it in a loop: the required size can grow between two calls. A buffer of size 0 may be
  * null.
  *
- * Common errors: ERROR_INVALID_PARAMETER for a null pointer, ERROR_INVALID_HANDLE for a closed or foreign handle,
+ * Common errors: ERROR_INVALID_PARAMETER for a null pointer, ERROR_INVALID_HANDLE for a closed or invalid handle,
  * ERROR_WMI_GUID_NOT_FOUND for an unknown counter set.
  */
 
-/* Writes the GUIDs of all counter sets, including those that programs publish now. Sizes count GUIDs. */
+/* Writes the GUIDs of all counter sets, including those that programs publish now. Sizes are in GUIDs. */
 ULONG WINAPI PerfEnumerateCounterSet(LPCWSTR szMachine, LPGUID pCounterSetIds, DWORD cCounterSetIds,
                                      LPDWORD pcCounterSetIdsActual);
 
@@ -280,8 +280,8 @@ typedef struct _PERF_COUNTER_IDENTITY {
 } PERF_COUNTER_IDENTITY, *PPERF_COUNTER_IDENTITY;
 
 /* Requests to a provider, and the contents of their buffer. */
-#define PERF_ADD_COUNTER           1 /* a consumer starts to query counters; PERF_COUNTER_IDENTITY */
-#define PERF_REMOVE_COUNTER        2 /* a consumer stops to query counters; PERF_COUNTER_IDENTITY */
+#define PERF_ADD_COUNTER           1 /* a consumer starts querying counters; PERF_COUNTER_IDENTITY */
+#define PERF_REMOVE_COUNTER        2 /* a consumer stops querying counters; PERF_COUNTER_IDENTITY */
 #define PERF_ENUM_INSTANCES        3 /* instances will be listed; name of the machine */
 #define PERF_COLLECT_START         5 /* values will be read: refresh them now; name of the machine */
 #define PERF_COLLECT_END           6 /* values were read; name of the machine */
@@ -310,14 +310,14 @@ typedef struct _PROVIDER_CONTEXT {
 /* ---- Providers ---- */
 
 /*
- * Start a provider. ControlCallback and ProviderContext may be null. One GUID can be started more than once; each
- * call returns a handle of its own.
+ * Start a provider. ControlCallback and ProviderContext may be null. A GUID can be started several times; each call
+ * returns its own handle.
  */
 ULONG WINAPI PerfStartProvider(LPGUID ProviderGuid, PERFLIBREQUEST ControlCallback, HANDLE *phProvider);
 ULONG WINAPI PerfStartProviderEx(LPGUID ProviderGuid, PPERF_PROVIDER_CONTEXT ProviderContext,
                                  HANDLE *phProvider);
 
-/* Stops a provider, removes its sets and frees its instances. The callback is not called after the return. */
+/* Stops a provider, removes its sets and frees its instances. The callback is not called after this returns. */
 ULONG WINAPI PerfStopProvider(HANDLE ProviderHandle);
 
 /*
@@ -370,7 +370,7 @@ ULONG WINAPI PerfSetCounterRefValue(HANDLE Provider, PPERF_COUNTERSET_INSTANCE I
 
 /*
  * Returns the code of the calling thread's last failed PerfCreateInstance or PerfQueryInstance, or the code that
- * TachoSetLastError() stored. GetLastError() and SetLastError() of the compatibility folder call them.
+ * TachoSetLastError() stored. GetLastError() and SetLastError() of the compatibility folder call these functions.
  */
 DWORD TachoGetLastError(void);
 void TachoSetLastError(DWORD code);

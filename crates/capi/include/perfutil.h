@@ -41,21 +41,21 @@ typedef uint64_t UINT64;
 #endif
 
 /*
- * Measurements of an interval. Arrays are indexed by processor number. NaN is an unknown value: a CPI without
- * instructions; a CPI while busy without busy time; a busy share of an interval that is too short for the system's
- * accounting of idle time (10 ms). 0 is the value of processors that are offline or do not exist, and of values
- * that the mode does not include.
+ * Measurements of an interval. Arrays are indexed by processor number. An unknown value is NaN: a CPI if no
+ * instructions were counted, a scaled CPI if there was no busy time, a busy share if the interval is too short for
+ * the system's accounting of idle time (10 ms). Processors that are offline or do not exist, and values that the
+ * mode does not include, are 0.
  */
 typedef struct cpi_data_t {
     int num_cpus;                /* highest number of a measured processor, plus 1; 0 if only the thread is measured */
     UINT32 tid;                  /* thread id (gettid) of the caller of CpiInit */
     UINT64 elapsed_cycles;       /* length of the interval in ticks of ReadCycles() */
     double raw_cpi[MAX_CPUS];    /* elapsed cycles per instruction of each processor, idle time included */
-    double raw_sys_cpi;          /* the same of the system: sum of cycles / sum of instructions */
+    double raw_sys_cpi;          /* the same for the system: sum of cycles / sum of instructions */
     double scaled_cpi[MAX_CPUS]; /* cycles per instruction of each processor while busy (CPI_TYPE_SCALED) */
-    double scaled_sys_cpi;       /* the same of the system */
+    double scaled_sys_cpi;       /* the same for the system */
     double cpu_busy[MAX_CPUS];   /* busy share of each processor in percent (CPI_TYPE_SCALED) */
-    double sys_busy;             /* the same of the system */
+    double sys_busy;             /* the same for the system */
     double thread_cpi;           /* cycles per instruction of the thread (CPI_TYPE_ONTHREAD) */
 } cpi_data_t;
 
@@ -67,7 +67,7 @@ typedef cpi_data_t CPI_DATA;
 #define CPI_TYPE_SCALED           0x02 /* CPI while busy, and busy shares */
 #define CPI_TYPE_ONTHREAD         0x04 /* the thread that calls CpiInit; needs the least privilege */
 #define CPI_TYPE_TRACE_ON_GET     0x08 /* CpiGet writes to the trace */
-#define CPI_TYPE_TRACE_ONLY_ON_GET 0x10 /* the same; data is returned nevertheless */
+#define CPI_TYPE_TRACE_ONLY_ON_GET 0x10 /* the same: data is returned too */
 #define CPI_TYPE_TRACE_SUMMARY    0x20 /* trace the contents of CPI_DATA */
 #define CPI_TYPE_TRACE_DETAILED   0x40 /* trace counts and times */
 #define CPI_TYPE_TRACE_EVERYTHING 0x60 /* trace both */
@@ -83,7 +83,7 @@ typedef cpi_data_t CPI_DATA;
 #define PU_ERROR_ACCESS_DENIED         (-5)   /* kernel.perf_event_paranoid, seccomp or lockdown forbids it */
 #define PU_ERR_NOT_INITIALIZED         (-6)   /* CpiInit was not called */
 #define PU_ERROR_NOT_ENOUGH_MEMORY     (-8)
-#define PU_ERROR_INVALID_PARAMETER     (-87)  /* unknown mode bits, minor code over 255, closed or foreign handle */
+#define PU_ERROR_INVALID_PARAMETER     (-87)  /* unknown mode bits, minor code over 255, closed or invalid handle */
 #define PU_ERROR_INSUFFICIENT_BUFFER   (-122) /* more processors than MAX_CPUS */
 #define PU_ERROR_INTERNAL_ERROR        (-200) /* a bug in the library: please report it */
 #define PU_ERROR_INCORRECT_STATE       (-201) /* a trace is open already; an earlier call for the handle returned -200 */
@@ -110,7 +110,7 @@ typedef cpi_data_t CPI_DATA;
  */
 int __cdecl CpiInit(UINT32 mode, void **handle);
 
-/* Closes a handle and frees its data. Closing it again is an error without other effects. */
+/* Closes a handle and frees its data. Closing it again is an error and has no other effect. */
 int __cdecl CpiTerminate(void *handle);
 
 /* Starts a new interval of the handle. */
@@ -120,16 +120,16 @@ int __cdecl CpiStart(void *handle);
 /*
  * Writes a pointer to the measurements of the interval to *cd. The interval continues. The data belongs to the
  * library, and is valid until the next CpiGet, CpiGetAndTrace or CpiTerminate of the handle: threads that share a
- * handle must synchronize. With PU_ERROR_INVALID_CPI_DATA and errors of the trace (-4, -202, -205, -208) the data
- * is returned nevertheless; with other errors *cd is null.
+ * handle must synchronize. The data is returned even with PU_ERROR_INVALID_CPI_DATA and with trace errors (-4,
+ * -202, -205, -208); with other errors *cd is null.
  *
  * Cost: about 20 us per processor. Calls after the first one of a handle do not allocate.
  */
 int __cdecl CpiGet(void *handle, const CPI_DATA **cd);
 
 /*
- * As CpiGet, and writes hooks to the trace: those selected by flags (CPI_TYPE_TRACE_SUMMARY,
- * CPI_TYPE_TRACE_DETAILED), or if flags is 0, by the mode of CpiInit. minor_code: 0 to 255. label: UTF-8 of at
+ * Like CpiGet, but also writes hooks to the trace. flags (CPI_TYPE_TRACE_SUMMARY, CPI_TYPE_TRACE_DETAILED) selects
+ * them; if flags is 0, the mode of CpiInit does. minor_code: 0 to 255. label: UTF-8 of at
  * most 2048 bytes, or null.
  */
 int __cdecl CpiGetAndTrace(void *handle, int minor_code, UINT32 flags, const char *label,
@@ -174,7 +174,7 @@ int __cdecl GetActiveProcessorCount(void);
 int __cdecl PiGetActiveProcessorCount(void);
 
 /*
- * Returns the clock of intervals: the time stamp counter on x86-64, the generic timer on arm64, elsewhere
+ * Reads the clock that measures intervals: the time stamp counter on x86-64, the generic timer on arm64, elsewhere
  * nanoseconds.
  */
 UINT64 __cdecl ReadCycles(void);

@@ -1,5 +1,5 @@
 /*
- * winperf.h: counter types, and the bit fields of which they consist. The values are those of Windows.
+ * winperf.h: counter types and their bit fields. The values are those of Windows.
  *
  * A counter type combines one value of each bit field: size, class, subtype, time base, modifiers, suffix.
  * docs/counters.md lists types and units. C99 and later, C++11 and later.

@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::data::CpiDataBlock;
 use crate::failure::{Failure, call, call_or, last_text};
 use crate::handles::{HANDLES, HandleError, HandleKind};
-use crate::instance::{GetResult, Instance, is_supported, minor_of, mode_of};
+use crate::instance::{GetResult, Instance, is_supported, parse_minor_code, parse_mode};
 use crate::{environment, trace_file};
 
 impl HandleKind for Instance {
@@ -44,7 +44,7 @@ fn instance(handle: *mut c_void) -> Result<Arc<Instance>, Failure> {
 ///
 /// `label` is null or a NUL-terminated string that does not change during the call.
 unsafe fn decode_label<'a>(label: *const c_char) -> Option<std::borrow::Cow<'a, str>> {
-    // SAFETY: by the condition of this function.
+    // SAFETY: guaranteed by this function's safety contract.
     (!label.is_null()).then(|| unsafe { CStr::from_ptr(label) }.to_string_lossy())
 }
 
@@ -67,7 +67,7 @@ unsafe fn write_data(
         result
     });
     if !cd.is_null() {
-        // SAFETY: not null, so there is room for a pointer, by the condition of this function.
+        // SAFETY: not null, so there is room for a pointer, by this function's safety contract.
         unsafe { cd.write(data.unwrap_or(null())) };
     }
     code
@@ -90,21 +90,21 @@ pub unsafe extern "C" fn CpiInit(mode: u32, handle: *mut *mut c_void) -> c_int {
         Ok(())
     });
     if !handle.is_null() {
-        // SAFETY: not null, so there is room for a pointer, by the condition of this function.
+        // SAFETY: not null, so there is room for a pointer, by this function's safety contract.
         unsafe { handle.write(created) };
     }
     code
 }
 
 /// Closes a handle.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiTerminate(handle: *mut c_void) -> c_int {
     call(|| HANDLES.remove::<Instance>(handle).map(drop).map_err(handle_failure))
 }
 
 /// Starts a new interval.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiStart(handle: *mut c_void) -> c_int {
     call(|| instance(handle)?.start())
@@ -115,10 +115,10 @@ pub extern "C" fn CpiStart(handle: *mut c_void) -> c_int {
 /// # Safety
 ///
 /// `cd` is null or has room for a pointer.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiGet(handle: *mut c_void, cd: *mut *const CpiDataBlock) -> c_int {
-    // SAFETY: by the condition of this function.
+    // SAFETY: guaranteed by this function's safety contract.
     unsafe { write_data(cd, || Ok(instance(handle)?.get())) }
 }
 
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn CpiGet(handle: *mut c_void, cd: *mut *const CpiDataBloc
 /// # Safety
 ///
 /// `cd` is null or has room for a pointer; `label` is null or a NUL-terminated string.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiGetAndTrace(
     handle: *mut c_void,
@@ -138,13 +138,13 @@ pub unsafe extern "C" fn CpiGetAndTrace(
 ) -> c_int {
     let get = || {
         let instance = instance(handle)?;
-        let minor = minor_of(minor_code)?;
-        let flags = mode_of(flags)?;
-        // SAFETY: by the condition of this function.
+        let minor = parse_minor_code(minor_code)?;
+        let flags = parse_mode(flags)?;
+        // SAFETY: guaranteed by this function's safety contract.
         let label = unsafe { decode_label(label) };
         Ok(instance.get_and_trace(minor, flags, label.as_deref()))
     };
-    // SAFETY: by the condition of this function.
+    // SAFETY: guaranteed by this function's safety contract.
     unsafe { write_data(cd, get) }
 }
 
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn CpiGetAndTrace(
 /// # Safety
 ///
 /// `label` is null or a NUL-terminated string.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiSetTraceHookId(
     handle: *mut c_void,
@@ -162,50 +162,50 @@ pub unsafe extern "C" fn CpiSetTraceHookId(
 ) -> c_int {
     call(|| {
         let instance = instance(handle)?;
-        let minor = minor_of(minor_code)?;
-        // SAFETY: by the condition of this function.
+        let minor = parse_minor_code(minor_code)?;
+        // SAFETY: guaranteed by this function's safety contract.
         let label = unsafe { decode_label(label) };
         instance.set_trace_hook(minor, label.as_deref())
     })
 }
 
 /// The mode in effect; 0 if the handle is invalid.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn CpiGetCurrentMode(handle: *mut c_void) -> u32 {
     call_or(|_| 0, || Ok(instance(handle)?.mode()?.bits()))
 }
 
 /// 1 if this machine counts cycles and instructions and this process has access, otherwise 0.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn IsCpiSupported() -> c_int {
     call_or(|_| 0, || is_supported().map(|()| 1))
 }
 
 /// The name of a return code, or a sentence if the code is unknown.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn RcToString(rc: c_int) -> *const c_char {
     Code(rc).name().unwrap_or(c"Not a PerfUtil return code").as_ptr()
 }
 
 /// The number of online processors.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn GetActiveProcessorCount() -> c_int {
     environment::processors_online()
 }
 
 /// The number of online processors.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PiGetActiveProcessorCount() -> c_int {
     environment::processors_online()
 }
 
 /// The current time of the clock that intervals and traces use, in ticks.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn ReadCycles() -> u64 {
     call_or(|_| 0, || Ok(tachograph_cpi::clock_ticks()))
@@ -216,28 +216,28 @@ pub extern "C" fn ReadCycles() -> u64 {
 /// # Safety
 ///
 /// `path` is null or a NUL-terminated string.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn TachoTraceOpen(path: *const c_char) -> c_int {
     call(|| {
         if path.is_null() {
             return Err(Failure::null("path"));
         }
-        // SAFETY: not null, so it is NUL-terminated, by the condition of this function.
+        // SAFETY: not null, so it is NUL-terminated, by this function's safety contract.
         let path = unsafe { CStr::from_ptr(path) };
         trace_file::open(Path::new(OsStr::from_bytes(path.to_bytes())))
     })
 }
 
 /// Closes the trace.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoTraceClose() -> c_int {
     call(trace_file::close)
 }
 
 /// The message of the calling thread's last error.
-// SAFETY: as at `CpiInit`.
+// SAFETY: as for `CpiInit`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoLastErrorText() -> *const c_char {
     last_text()

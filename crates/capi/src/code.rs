@@ -27,7 +27,7 @@ codes! {
     PU_ERROR_INVALID_FUNCTION = -2 c"PU_ERROR_INVALID_FUNCTION" "never returned";
     PU_ERR_NULL_PTR = -3 c"PU_ERR_NULL_PTR" "an argument is a null pointer";
     PU_ERR_FILE_ERROR = -4 c"PU_ERR_FILE_ERROR" "the trace file could not be created or written";
-    PU_ERROR_ACCESS_DENIED = -5 c"PU_ERROR_ACCESS_DENIED" "the system forbids it";
+    PU_ERROR_ACCESS_DENIED = -5 c"PU_ERROR_ACCESS_DENIED" "the system denies access";
     PU_ERR_NOT_INITIALIZED = -6 c"PU_ERR_NOT_INITIALIZED" "no handle exists";
     PU_ERROR_NOT_ENOUGH_MEMORY = -8 c"PU_ERROR_NOT_ENOUGH_MEMORY" "out of memory";
     PU_ERROR_INVALID_PARAMETER = -87 c"PU_ERROR_INVALID_PARAMETER" "unknown mode bits or minor code, closed handle";

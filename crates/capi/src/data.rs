@@ -58,14 +58,14 @@ impl CpiDataBlock {
     /// # Errors
     ///
     /// `PU_ERROR_INSUFFICIENT_BUFFER` for more processors than `MAX_CPUS`. `PU_ERROR_INVALID_CPI_DATA` for an interval
-    /// without a CPI: the block is filled nevertheless.
+    /// without a CPI; the block is still filled.
     pub(crate) fn fill(&mut self, measured: &CpiData, mode: Mode) -> Result<(), Failure> {
         let count = measured.processors.len();
         if count > MAX_CPUS {
             return Err(Failure::new(
                 Code::PU_ERROR_INSUFFICIENT_BUFFER,
                 format!(
-                    "This machine has processors up to number {}, but CPI_DATA has room for only {MAX_CPUS} \
+                    "The highest processor number of this machine is {}, but CPI_DATA has room for only {MAX_CPUS} processors \
                      (MAX_CPUS): use 'tacho cpi', which has no such limit.",
                     count - 1
                 ),
@@ -217,6 +217,6 @@ mod tests {
         data.processors.push(data.processors[0]);
         let failure = block.fill(&data, Mode::RAW).expect_err("one too many");
         assert_eq!(failure.code, Code::PU_ERROR_INSUFFICIENT_BUFFER);
-        assert!(failure.text.contains("number 1024"), "{}", failure.text);
+        assert!(failure.text.contains("is 1024,"), "{}", failure.text);
     }
 }

@@ -1,4 +1,4 @@
-//! Calls to the C library: the number of processors, the environment, a handler for the exit of the program.
+//! Calls to the C library: the number of processors, the environment, an exit handler.
 
 #![allow(unsafe_code, reason = "calls to the C library")]
 
@@ -15,7 +15,7 @@ pub(crate) fn processors_online() -> c_int {
 }
 
 /// The file that `TACHO_CPI_TRACE` names. The variable is ignored in a program that runs with more rights than its caller
-/// (set-user-ID): otherwise the caller could make it create files in places where only the program may.
+/// (set-user-ID): otherwise the caller could make the program create files where the caller itself may not.
 pub(crate) fn trace_path() -> Option<PathBuf> {
     // SAFETY: getauxval takes an integer, and does not access our memory.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
@@ -32,7 +32,7 @@ pub(crate) fn trace_path() -> Option<PathBuf> {
     (!value.is_empty()).then(|| insert_process_id(value.to_bytes(), std::process::id()))
 }
 
-/// Replaces `%p` by the process id, so that child processes, which inherit the variable, create files of their own.
+/// Replaces `%p` with the process id, so that child processes, which inherit the variable, create their own files.
 fn insert_process_id(value: &[u8], process_id: u32) -> PathBuf {
     let mut path = Vec::with_capacity(value.len());
     let mut rest = value;

@@ -70,7 +70,7 @@ pub(crate) fn call_or<T>(on_failure: impl FnOnce(Code) -> T, body: impl FnOnce()
             Failure::new(
                 Code::PU_ERROR_INTERNAL_ERROR,
                 format!(
-                    "An error in libtachograph: {}. Please report it with the steps that led to it.",
+                    "Internal error in libtachograph: {}. Please report it with the steps to reproduce it.",
                     cause.unwrap_or("no cause given")
                 ),
             )
@@ -102,17 +102,17 @@ mod tests {
         assert_eq!(call(|| panic!("lost {} sheep", 2)), -200);
         assert_eq!(
             text(),
-            "An error in libtachograph: lost 2 sheep. Please report it with the steps that led to it."
+            "Internal error in libtachograph: lost 2 sheep. Please report it with the steps to reproduce it."
         );
         assert_eq!(call(|| panic!("one word")), -200);
         assert_eq!(
             text(),
-            "An error in libtachograph: one word. Please report it with the steps that led to it."
+            "Internal error in libtachograph: one word. Please report it with the steps to reproduce it."
         );
         assert_eq!(call(|| std::panic::panic_any(7_u8)), -200);
         assert_eq!(
             text(),
-            "An error in libtachograph: no cause given. Please report it with the steps that led to it."
+            "Internal error in libtachograph: no cause given. Please report it with the steps to reproduce it."
         );
         assert_eq!(call_or(|_| 0, || panic!("a call that returns another type")), 0);
     }

@@ -17,7 +17,8 @@ pub(crate) static HANDLES: Handles = Handles::new();
 /// The first handle. Smaller numbers are not used, since programs may pass them by mistake.
 const FIRST_HANDLE: usize = 4096;
 
-/// The difference of consecutive handles. Bits 0 and 1 are clear, because bit 0 marks the events of compat/tacho_event.h.
+/// The difference between consecutive handles. Bits 0 and 1 are clear, because bit 0 marks the events of
+/// compat/tacho_event.h.
 const STEP: usize = 4;
 
 /// The type of the object that a handle refers to.

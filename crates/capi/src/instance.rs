@@ -9,7 +9,7 @@ use crate::data::CpiDataBlock;
 use crate::failure::Failure;
 use crate::trace_file;
 
-/// A measurement, and the data that was returned to the program. Calls for one instance wait for each other.
+/// A measurement, and the data that was returned to the program. Calls for one instance are serialized.
 #[derive(Debug)]
 pub(crate) struct Instance {
     state: Mutex<State>,
@@ -41,7 +41,7 @@ fn measure<T>(mode: Mode, new: impl Fn(Mode) -> Result<T, Error>) -> Result<T, E
     }
 }
 
-pub(crate) fn mode_of(bits: u32) -> Result<Mode, Failure> {
+pub(crate) fn parse_mode(bits: u32) -> Result<Mode, Failure> {
     Mode::from_bits(bits).ok_or_else(|| {
         Failure::new(
             Code::PU_ERROR_INVALID_PARAMETER,
@@ -54,7 +54,7 @@ pub(crate) fn mode_of(bits: u32) -> Result<Mode, Failure> {
     })
 }
 
-pub(crate) fn minor_of(minor_code: i32) -> Result<u8, Failure> {
+pub(crate) fn parse_minor_code(minor_code: i32) -> Result<u8, Failure> {
     u8::try_from(minor_code).map_err(|_| {
         Failure::new(
             Code::PU_ERROR_INVALID_PARAMETER,
@@ -74,7 +74,7 @@ pub(crate) fn is_supported() -> Result<(), Failure> {
 
 impl Instance {
     pub(crate) fn new(bits: u32) -> Result<Self, Failure> {
-        let mode = mode_of(bits)?;
+        let mode = parse_mode(bits)?;
         trace_file::open_from_environment()?;
         let state = State { cpi: measure(mode, Cpi::new)?, data: CpiDataBlock::boxed() };
         Ok(Self { state: Mutex::new(state) })
@@ -137,7 +137,7 @@ impl Instance {
     }
 }
 
-/// Whether a failed call has data nevertheless, because the counters never ran or only tracing failed.
+/// Whether a failed call still returns data, because the counters never ran or only tracing failed.
 fn has_data_despite(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -155,19 +155,22 @@ mod tests {
 
     #[test]
     fn unknown_mode_bits_are_rejected() {
-        assert_eq!(mode_of(0x7F), Ok(Mode::ALL));
-        assert_eq!(mode_of(0), Ok(Mode::default()));
-        let failure = mode_of(0x181).expect_err("unknown bits");
+        assert_eq!(parse_mode(0x7F), Ok(Mode::ALL));
+        assert_eq!(parse_mode(0), Ok(Mode::default()));
+        let failure = parse_mode(0x181).expect_err("unknown bits");
         assert_eq!(failure.code, Code::PU_ERROR_INVALID_PARAMETER);
         assert_eq!(failure.text, "Unknown mode bits 0x180: CPI_TYPE_ALL (0x7f) has all known ones.");
     }
 
     #[test]
     fn minor_codes_other_than_0_to_255_are_rejected() {
-        assert_eq!(minor_of(0), Ok(0));
-        assert_eq!(minor_of(255), Ok(255));
+        assert_eq!(parse_minor_code(0), Ok(0));
+        assert_eq!(parse_minor_code(255), Ok(255));
         for minor in [-1, 256, i32::MIN, i32::MAX] {
-            assert_eq!(minor_of(minor).expect_err("out of range").code, Code::PU_ERROR_INVALID_PARAMETER);
+            assert_eq!(
+                parse_minor_code(minor).expect_err("out of range").code,
+                Code::PU_ERROR_INVALID_PARAMETER
+            );
         }
     }
 

@@ -205,7 +205,7 @@ impl Sources {
         self.mmv_notices =
             found.problems.iter().map(|problem| Notice::new(None, problem.to_string())).collect();
         if found.more_problems > 0 {
-            let text = format!("and {} more problems of MMV files", found.more_problems);
+            let text = format!("and {} more problems in MMV files", found.more_problems);
             self.mmv_notices.push(Notice::new(None, text));
         }
         for provider in found.providers {

@@ -15,7 +15,7 @@ const MAX_FILES: usize = 4096;
 /// The size of the header of an MMV file, which includes the generations (docs/mmv.md).
 const HEADER_BYTES: usize = 40;
 
-/// By which of its properties a change of a file is detected.
+/// How a change of a file is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StampKind {
     /// By the time of the file's last change (ctime).

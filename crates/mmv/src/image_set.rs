@@ -17,7 +17,7 @@ use super::raw::Bytes;
 ///
 /// # Errors
 ///
-/// When a field breaks the format, or the two generations differ.
+/// A field breaks the format, or the two generations differ.
 pub fn image_providers(name: &str, image: &[u8]) -> Result<Vec<Box<dyn Provider>>, LayoutError> {
     let layout = Layout::parse(Bytes(image))?;
     let origin = Origin { name, source: name, uid: None, identity: layout.header.generation };

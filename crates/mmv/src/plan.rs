@@ -244,7 +244,7 @@ fn counter(
     if name.is_empty() {
         return Err(Skipped::Unnamed { item: metric.item });
     }
-    let mapping = Mapping::of(metric.kind, metric.semantics, metric.units)
+    let mapping = Mapping::new(metric.kind, metric.semantics, metric.units)
         .map_err(|error| Skipped::Metric { name: metric.name.clone(), error })?;
     // Names are case-sensitive in PCP, but not in counter sets.
     if names.names.contains(&fold_case(&name)) {

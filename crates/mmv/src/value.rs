@@ -102,7 +102,7 @@ impl Class {
 
 impl Mapping {
     /// The mapping for a type (`MMV_TYPE_*`), semantics (`MMV_SEM_*`) and units.
-    pub(super) fn of(kind: i32, semantics: i32, units: Units) -> Result<Self, MappingError> {
+    pub(super) fn new(kind: i32, semantics: i32, units: Units) -> Result<Self, MappingError> {
         let kind = match kind {
             0 => Kind::I32,
             1 => Kind::U32,

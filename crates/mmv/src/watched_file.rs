@@ -67,7 +67,7 @@ struct FileId {
 }
 
 impl FileId {
-    fn of(stat: &Stat) -> Self {
+    fn from_stat(stat: &Stat) -> Self {
         Self { device: stat.st_dev, inode: stat.st_ino }
     }
 }
@@ -154,7 +154,7 @@ impl WatchedFile {
             return Err(Cause::TooShort(bytes));
         }
         read_exact(file, &mut header, 0)?;
-        let fingerprint = Fingerprint { id: FileId::of(stat), bytes, header };
+        let fingerprint = Fingerprint { id: FileId::from_stat(stat), bytes, header };
         if let Some((known, cause)) = &self.damaged
             && *known == fingerprint
         {
@@ -200,7 +200,7 @@ impl WatchedFile {
             Err(error) => return Err(error.into()),
         };
         let is_same = match &mut self.opened {
-            Some(opened) if opened.fingerprint.id == FileId::of(&stat) => opened.read_values()?,
+            Some(opened) if opened.fingerprint.id == FileId::from_stat(&stat) => opened.read_values()?,
             _ => false,
         };
         if !is_same {

@@ -15,6 +15,7 @@ use tachograph_perflib::{ErrorCode, Numbering, Registry};
 use crate::source::{DataSource, Origin};
 use crate::{PdhStatus, Result};
 
+/// A counter set of a data source.
 pub(crate) struct KnownSet {
     pub(crate) machine: Arc<str>,
     pub(crate) name: Arc<str>,
@@ -87,7 +88,8 @@ fn is_named(own: &str, english: Option<&Arc<str>>, name: &str) -> bool {
     eq_ignore_case(own, name) || english.is_some_and(|english| eq_ignore_case(english, name))
 }
 
-pub(crate) fn of_scan(scan: &UnionScan) -> Vec<KnownSet> {
+/// The counter sets of scanned logs, with their instances.
+pub(crate) fn sets_from_scan(scan: &UnionScan) -> Vec<KnownSet> {
     let mut sets: Vec<KnownSet> = Vec::new();
     let mut indexes = HashMap::new();
     for group in scan.groups() {
@@ -112,7 +114,7 @@ pub(crate) fn of_scan(scan: &UnionScan) -> Vec<KnownSet> {
 }
 
 /// The counter sets of a machine, without their instances.
-fn of_registry(registry: &Registry) -> Vec<KnownSet> {
+fn sets_from_registry(registry: &Registry) -> Vec<KnownSet> {
     let entry = |info: &Arc<CounterSetInfo>| KnownSet {
         machine: Arc::clone(registry.machine()),
         name: Arc::from(&*info.name),
@@ -129,7 +131,7 @@ fn of_registry(registry: &Registry) -> Vec<KnownSet> {
 impl DataSource {
     pub(crate) fn sets(&self) -> Result<Arc<[KnownSet]>> {
         Ok(match self.origin() {
-            Origin::Machine(registry) => of_registry(&registry()).into(),
+            Origin::Machine(registry) => sets_from_registry(&registry()).into(),
             Origin::Logs(logs) => Arc::clone(&logs.scan()?.sets),
         })
     }
@@ -147,8 +149,8 @@ impl DataSource {
         Ok(Cow::Owned(parts))
     }
 
-    /// Returns the machine's name without backslashes, or `None` if the name is missing or is that of the local machine:
-    /// counter sets need not be filtered by machine then.
+    /// Returns the machine's name without backslashes, or `None` if the name is missing or is that of the local
+    /// machine; counter sets then need not be filtered.
     ///
     /// # Errors
     ///

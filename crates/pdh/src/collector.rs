@@ -8,7 +8,7 @@ use tachograph_counters::IgnorePoison;
 
 use crate::{PdhStatus, Query, Result};
 
-/// While another thread holds the query's lock, how long to wait before trying again or stopping.
+/// How long to wait before retrying while another thread holds the query's lock.
 const BUSY_WAIT: Duration = Duration::from_millis(1);
 
 /// Collects a query periodically on a background thread, until the collector is dropped.

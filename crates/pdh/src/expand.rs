@@ -22,8 +22,9 @@ pub const REFRESH_COUNTERS: u32 = 4;
 impl DataSource {
     /// Expands a path to the paths that match it. `*` and `?` may be in any part except the machine.
     ///
-    /// The path may contain the source's own names or English names; the results contain the source's own. They include
-    /// the machine if the path does, and always for logs. For a machine, the current instances are matched; for a log,
+    /// The path may contain the source's own names or English names; the results contain the source's own names, and
+    /// the machine if the path does or the source is a log. For a machine, the current instances are matched; for a
+    /// log,
     /// those of all its samples. Instance names include the index (`svchost#1`). An instance without wildcards need not
     /// exist. If no instance matches, the result is empty.
     ///
@@ -32,8 +33,8 @@ impl DataSource {
     /// [`PdhStatus::INVALID_ARGUMENT`] for an empty path and for unknown flags. [`PdhStatus::INVALID_PATH`] for a
     /// malformed path, and for a wildcard in the instance of a set without instances. [`PdhStatus::NO_MACHINE`],
     /// [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`] if the source does not have the machine, set or counter;
-    /// [`PdhStatus::NO_INSTANCE`] if the path has an instance and the set has none, or vice versa. Also errors of reading a
-    /// log and of the provider.
+    /// [`PdhStatus::NO_INSTANCE`] if the path names an instance and the set is single-instance, or vice versa. Also
+    /// errors of reading a log and of the provider.
     #[doc(alias = "PdhExpandWildCardPathW")]
     #[doc(alias = "PdhExpandWildCardPathA")]
     #[doc(alias = "PdhExpandWildCardPathHW")]

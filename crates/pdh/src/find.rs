@@ -49,7 +49,8 @@ pub(crate) fn parse(path: &str) -> Result<CounterPath> {
 ///
 /// [`PdhStatus::NO_COUNTERNAME`], [`PdhStatus::BAD_COUNTERNAME`], [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`],
 /// [`PdhStatus::NO_COUNTER`] if the source does not have the machine, set or counter; [`PdhStatus::NO_INSTANCE`] if the
-/// path has an instance and the set has none, or vice versa, and for a missing instance with [`MissingInstance::Error`].
+/// path names an instance and the set is single-instance, or vice versa, and for a missing instance with
+/// [`MissingInstance::Error`].
 pub(crate) fn find(source: &DataSource, path: &str, missing: MissingInstance) -> Result<FoundCounter> {
     let path = parse(path)?;
     let sets = source.sets_of(path.machine.as_deref())?;

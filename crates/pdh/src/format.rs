@@ -133,7 +133,7 @@ pub struct NoValue {
 
 impl NoValue {
     /// A call that failed with `status`; the status of the value is [`PdhStatus::CSTATUS_INVALID_DATA`].
-    pub(crate) fn of_call(status: PdhStatus) -> Self {
+    pub(crate) fn from_call_status(status: PdhStatus) -> Self {
         Self { status, value_status: PdhStatus::CSTATUS_INVALID_DATA }
     }
 

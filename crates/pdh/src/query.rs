@@ -20,7 +20,7 @@ pub use values::{FormattedItem, RawItem};
 
 /// A query: counters of one data source that are collected together.
 ///
-/// For a machine, each collection takes a sample. For logs, each collection reads the next record and has its time.
+/// For a machine, each collection takes a sample. For logs, each collection reads the next sample, with its time.
 ///
 /// Counters such as rates are computed from two samples of an instance. Both samples must have the same instance name
 /// and index and, if the source has identities (a process id and its start time), the same identity. Samples from before
@@ -97,8 +97,8 @@ impl Query {
     ///
     /// [`PdhStatus::NO_COUNTERNAME`] for an empty path, [`PdhStatus::BAD_COUNTERNAME`] for a malformed one,
     /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`] if the source does not have the
-    /// machine, set or counter. [`PdhStatus::NO_INSTANCE`] if the path has an instance and the set has none, or vice versa,
-    /// and for logs if no sample has the instance. Errors of reading a log.
+    /// machine, set or counter. [`PdhStatus::NO_INSTANCE`] if the path names an instance and the set is
+    /// single-instance, or vice versa, and for logs if no sample has the instance. Errors of reading a log.
     #[doc(alias = "PdhAddCounterW")]
     #[doc(alias = "PdhAddCounterA")]
     pub fn add_counter(&mut self, path: &str, user_data: usize) -> Result<CounterId> {
@@ -141,12 +141,12 @@ impl Query {
         self.counters.iter().map(QueryCounter::id)
     }
 
-    /// Samples all counters, or reads the next record of the logs.
+    /// Samples all counters, or reads the next sample of the logs.
     ///
     /// # Errors
     ///
     /// [`PdhStatus::NO_DATA`] for a query without counters, and for a machine if no counter has a raw value; the status
-    /// of each value gives the cause. [`PdhStatus::NO_MORE_DATA`] after the last record of the logs; the values are
+    /// of each value gives the cause. [`PdhStatus::NO_MORE_DATA`] after the last sample of the logs; the values are
     /// unchanged. Errors of reading a log.
     #[doc(alias = "PdhCollectQueryData")]
     pub fn collect(&mut self) -> Result<()> {
@@ -164,21 +164,21 @@ impl Query {
             return Err(PdhStatus::NO_DATA);
         }
         self.feed.next(&self.counters, &mut self.sample)?;
-        let mut change = self.layout.follow(&self.sample);
+        let mut change = self.layout.update(&self.sample);
         if std::mem::take(&mut self.needs_new_indexes) {
             change = self.layout.as_change();
         }
         for counter in &mut self.counters {
             counter.push(&self.sample, change);
         }
-        // For logs, a record without values for these counters is not an error.
+        // For logs, a sample without values for these counters is not an error.
         if self.is_real_time() && !self.counters.iter().any(QueryCounter::has_value) {
             return Err(PdhStatus::NO_DATA);
         }
         Ok(self.sample.at.local())
     }
 
-    /// Restricts a query of logs to the records between the local times `start` and `end`, both inclusive, and rewinds
+    /// Restricts a query of logs to the samples between the local times `start` and `end`, both inclusive, and rewinds
     /// it to the first of them. Values already collected are discarded.
     ///
     /// # Errors

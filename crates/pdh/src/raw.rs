@@ -132,7 +132,7 @@ pub fn format_from_raw(
     let counter_type = CounterType(counter_type);
     let needs_time_base = counter_type.formula().is_some_and(|formula| formula.uses_time_base());
     if needs_time_base && time_base.is_none() {
-        return Err(NoValue::of_call(PdhStatus::INVALID_ARGUMENT));
+        return Err(NoValue::from_call_status(PdhStatus::INVALID_ARGUMENT));
     }
     let kind = CounterKind { counter_type, time_base: time_base.unwrap_or_default(), scale: 0 };
     calculate_from_raw(&kind, format, newer, older)

@@ -77,8 +77,8 @@ impl DataSource {
         Self { origin: Origin::Machine(Arc::new(registry)) }
     }
 
-    /// Logs of any format and machine, read as one: samples of one machine in order of time, those of several machines side
-    /// by side.
+    /// BLG, CSV and TSV logs, read as one: samples of one machine in order of time, samples of several machines side by
+    /// side.
     ///
     /// # Errors
     ///
@@ -120,9 +120,8 @@ impl DataSource {
         }
     }
 
-    /// The time range and the number of samples. For logs of several machines, those of the first
-    /// machine, whose times the records have.
-    /// Scans the logs once.
+    /// The time range and the number of samples. For logs of several machines, those of the first machine, whose times
+    /// all samples have. Scans the logs once.
     ///
     /// # Errors
     ///
@@ -174,7 +173,7 @@ impl Logs {
         let query = self.query();
         let is_one_machine = query.logs_by_machine().map_err(|error| self.status_of(&error))?.len() == 1;
         let (union, _) = query.table(|_| Ok(())).map_err(|error| self.status_of(&error))?;
-        let sets = crate::catalogue::of_scan(&union).into();
+        let sets = crate::catalogue::sets_from_scan(&union).into();
         let scan = Arc::new(Scan { union, sets, is_one_machine });
         *cached = Some(Arc::clone(&scan));
         Ok(scan)

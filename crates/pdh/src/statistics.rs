@@ -6,7 +6,7 @@ use tachograph_counters::{Intervals, Series, Suffix, Summary};
 use crate::format::flags;
 use crate::{CounterKind, Format, FormattedValue, NoValue, PdhStatus, RawCounter, Result};
 
-/// Minimum, maximum and mean of raw values, each with a status of its own.
+/// Minimum, maximum and mean of raw values, each with its own status.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[doc(alias = "PDH_STATISTICS")]
 pub struct Statistics {
@@ -73,7 +73,7 @@ pub fn compute_statistics(
 
 /// Applies the cap, the factor 1000 and the scale factor, and formats the number.
 fn result(kind: &CounterKind, format: Format, number: Option<f64>) -> FormattedValue {
-    let none = NoValue::of_call(PdhStatus::INVALID_DATA).to_value(format);
+    let none = NoValue::from_call_status(PdhStatus::INVALID_DATA).to_value(format);
     let Some(mut number) = number else { return none };
     if format.flags() & flags::NOCAP100 == 0 && kind.counter_type.suffix() == Suffix::Percent {
         number = number.min(100.0);

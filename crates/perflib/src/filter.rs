@@ -26,7 +26,7 @@ impl InstanceFilter {
     }
 
     /// Instances whose display name (`parent/name#index`) can match the pattern. The `#index` is not compared, because
-    /// the index of an instance is known only once all instances of the same name are.
+    /// the index of an instance is known only after all instances of the same name are known.
     pub fn from_path(pattern: &str) -> Self {
         let before_index = pattern.rsplit_once('#').map(|(name, _)| Pattern::new(name));
         Self { before_index, ..Self::new(pattern, None) }

@@ -36,8 +36,8 @@ use crate::InstanceKey;
 /// ```
 #[derive(Debug, Default)]
 pub struct Numbering {
-    /// For each name, one slot per index.
-    names: HashMap<Box<str>, Vec<Slot>>,
+    /// For each name, the assignment of each index.
+    names: HashMap<Box<str>, Vec<Assignment>>,
     table: InstanceTable,
     keys: Vec<Arc<InstanceKey>>,
     instances: Instances,
@@ -57,7 +57,7 @@ pub struct Numbering {
 
 /// One index of a name, and the instance that last had it.
 #[derive(Debug)]
-struct Slot {
+struct Assignment {
     key: Arc<InstanceKey>,
     instance: Arc<Instance>,
     /// The generation of the last sample that contained the instance.
@@ -86,7 +86,7 @@ impl Numbering {
     }
 
     fn renumber(&mut self, keys: &[Arc<InstanceKey>]) {
-        // Starts at 2, so that an unused slot (`last_seen` 0) is free in the first sample.
+        // Starts at 2, so that an index that was never assigned (`last_seen` 0) is free in the first sample.
         self.generation = self.generation.max(1) + 1;
         self.has_waiting = false;
         let generation = self.generation;
@@ -100,25 +100,29 @@ impl Numbering {
         // for.
         let mut indexes = vec![usize::MAX; keys.len()];
         for (key, index) in keys.iter().zip(&mut indexes) {
-            let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
-            let matches = |slot: &Slot| {
-                slot.last_seen != generation && (Arc::ptr_eq(&slot.key, key) || slot.key == *key)
+            let Some(assignments) = self.names.get_mut(key.full_name()) else { continue };
+            let matches = |assignment: &Assignment| {
+                assignment.last_seen != generation
+                    && (Arc::ptr_eq(&assignment.key, key) || assignment.key == *key)
             };
             // Skip the plain name if it became reserved after this instance got it.
             let first = first_index(&self.reserved, key);
-            let Some(known) = slots.iter().skip(first).position(matches).map(|index| first + index) else {
+            let Some(known) = assignments.iter().skip(first).position(matches).map(|index| first + index)
+            else {
                 continue;
             };
-            *index = match slots[known].waits_for.take() {
-                Some(wanted) if slots.get(wanted).is_some_and(|slot| slot.is_free(generation)) => {
+            *index = match assignments[known].waits_for.take() {
+                Some(wanted)
+                    if assignments.get(wanted).is_some_and(|assignment| assignment.is_free(generation)) =>
+                {
                     let instance = self.table.intern(key.parent(), key.name(), wanted as u32);
-                    slots[wanted] =
-                        Slot { key: Arc::clone(key), instance, last_seen: generation, waits_for: None };
+                    assignments[wanted] =
+                        Assignment { key: Arc::clone(key), instance, last_seen: generation, waits_for: None };
                     wanted
                 }
                 _ => known,
             };
-            slots[*index].last_seen = generation;
+            assignments[*index].last_seen = generation;
         }
         for (key, index) in keys.iter().zip(indexes) {
             if !self.names.contains_key(key.full_name()) {
@@ -130,12 +134,12 @@ impl Numbering {
             } else {
                 let first = first_index(&self.reserved, key);
                 let free = self.free_index(key, first);
-                let Some(slots) = self.names.get_mut(key.full_name()) else { continue };
-                Self::add(slots, &mut self.table, key, generation, first..free)
+                let Some(assignments) = self.names.get_mut(key.full_name()) else { continue };
+                Self::add(assignments, &mut self.table, key, generation, first..free)
             };
-            let Some(slots) = self.names.get(key.full_name()) else { continue };
-            self.has_waiting |= slots[index].waits_for.is_some();
-            self.building.push(Arc::clone(&slots[index].instance));
+            let Some(assignments) = self.names.get(key.full_name()) else { continue };
+            self.has_waiting |= assignments[index].waits_for.is_some();
+            self.building.push(Arc::clone(&assignments[index].instance));
         }
         self.remove_free();
         self.instances = self.building.as_slice().into();
@@ -148,18 +152,18 @@ impl Numbering {
     /// only if readers can distinguish the two instances by identity.
     fn free_index(&self, key: &InstanceKey, first: usize) -> usize {
         let name = key.full_name();
-        let slots = self.names.get(name).map_or(&[][..], Vec::as_slice);
+        let assignments = self.names.get(name).map_or(&[][..], Vec::as_slice);
         let is_free = |index: &usize| {
-            let is_available = |slot: &Slot| {
-                slot.is_free(self.generation)
+            let is_available = |assignment: &Assignment| {
+                assignment.is_free(self.generation)
                     || self.is_for_identities
-                        && slot.last_seen < self.generation
-                        && slot.has_other_identity(key)
+                        && assignment.last_seen < self.generation
+                        && assignment.has_other_identity(key)
             };
-            slots.get(*index).is_none_or(is_available) && !self.is_label_of_another(name, *index)
+            assignments.get(*index).is_none_or(is_available) && !self.is_label_of_another(name, *index)
         };
-        // After the last slot, each other name can block at most one index.
-        let max = first + slots.len() + self.names.len() + 1;
+        // Beyond the last assignment, each other name can block at most one index.
+        let max = first + assignments.len() + self.names.len() + 1;
         (first..=max).find(is_free).unwrap_or(max)
     }
 
@@ -167,8 +171,8 @@ impl Numbering {
     /// can happen because a name can itself end in `#1`.
     fn is_label_of_another(&self, name: &str, index: usize) -> bool {
         let is_used = |other: &str, index: usize| {
-            let slots = self.names.get(other).map_or(&[][..], Vec::as_slice);
-            slots.get(index).is_some_and(|slot| !slot.is_free(self.generation))
+            let assignments = self.names.get(other).map_or(&[][..], Vec::as_slice);
+            assignments.get(index).is_some_and(|assignment| !assignment.is_free(self.generation))
         };
         if index == 0 {
             let (other, index) = split_index(name);
@@ -181,42 +185,42 @@ impl Numbering {
     /// Adds a new instance at the free index `before.end`. If an index in `before` was used in the previous sample
     /// only, the instance will get it in the next sample.
     fn add(
-        slots: &mut Vec<Slot>,
+        assignments: &mut Vec<Assignment>,
         table: &mut InstanceTable,
         key: &Arc<InstanceKey>,
         generation: u64,
         before: Range<usize>,
     ) -> usize {
         let index = before.end;
-        let is_awaited = |index| slots.iter().any(|slot| slot.waits_for == Some(index));
-        let was_just_used = |slot: &Slot| slot.last_seen + 1 == generation;
-        let waits_for = (before.start..index.min(slots.len()))
-            .find(|&index| was_just_used(&slots[index]) && !is_awaited(index));
+        let is_awaited = |index| assignments.iter().any(|assignment| assignment.waits_for == Some(index));
+        let was_just_used = |assignment: &Assignment| assignment.last_seen + 1 == generation;
+        let waits_for = (before.start..index.min(assignments.len()))
+            .find(|&index| was_just_used(&assignments[index]) && !is_awaited(index));
         let instance = table.intern(key.parent(), key.name(), index as u32);
         // Indexes whose display name belongs to an instance with another name stay unused.
-        while slots.len() < index {
+        while assignments.len() < index {
             let instance = Arc::clone(&instance);
-            slots.push(Slot { key: Arc::default(), instance, last_seen: 0, waits_for: None });
+            assignments.push(Assignment { key: Arc::default(), instance, last_seen: 0, waits_for: None });
         }
-        let slot = Slot { key: Arc::clone(key), instance, last_seen: generation, waits_for };
-        match slots.get_mut(index) {
-            Some(known) => *known = slot,
-            None => slots.push(slot),
+        let assignment = Assignment { key: Arc::clone(key), instance, last_seen: generation, waits_for };
+        match assignments.get_mut(index) {
+            Some(known) => *known = assignment,
+            None => assignments.push(assignment),
         }
         index
     }
 
-    /// Removes the free slots at the end of each name, so that memory stays bounded while names come and go.
+    /// Removes free assignments at the end of each list, so that memory stays bounded while names come and go.
     fn remove_free(&mut self) {
         let generation = self.generation;
         let table = &mut self.table;
-        self.names.retain(|_, slots| {
-            while slots.last().is_some_and(|slot| slot.is_free(generation)) {
-                if let Some(slot) = slots.pop() {
-                    table.forget(&slot.instance);
+        self.names.retain(|_, assignments| {
+            while assignments.last().is_some_and(|assignment| assignment.is_free(generation)) {
+                if let Some(assignment) = assignments.pop() {
+                    table.forget(&assignment.instance);
                 }
             }
-            !slots.is_empty()
+            !assignments.is_empty()
         });
     }
 }
@@ -227,13 +231,13 @@ fn first_index(reserved: &[Box<str>], key: &InstanceKey) -> usize {
     usize::from(is_taken && !key.is_reserved())
 }
 
-impl Slot {
+impl Assignment {
     /// Whether the index is unused in this sample and the previous one.
     fn is_free(&self, generation: u64) -> bool {
         self.last_seen + 1 < generation
     }
 
-    /// Whether the slot's instance is known to have another identity than `key`. Identity 0 is unknown.
+    /// Whether the instance is known to have another identity than `key`. Identity 0 is unknown.
     fn has_other_identity(&self, key: &InstanceKey) -> bool {
         let (known, other) = (self.key.identity(), key.identity());
         known != 0 && other != 0 && known != other

@@ -52,7 +52,7 @@ pub use catalog::MAX_FILES;
 pub use notice::{Notice, Publisher};
 pub use process_reader::{MAX_INSTANCES, MAX_VALUES};
 
-/// The counter sets that are published in some folders, and the sets of registered manifests.
+/// The counter sets that are published in the given folders, and the sets of registered manifests.
 ///
 /// ```
 /// use tachograph_perflib::published::Published;
@@ -115,7 +115,7 @@ impl Published {
         }
         let mut groups: Vec<_> =
             self.catalog.groups().into_iter().map(|group| (group.members(), group)).collect();
-        // The user's own sets come first. If names are equal, the set that was started first keeps the name.
+        // The user's own sets come first. If names are equal, the set that was published first keeps the name.
         groups.sort_by_key(|(members, group)| {
             let key = group.key();
             (key.owner != self.user, members.first().map(|member| member.order()), key)
@@ -164,7 +164,7 @@ impl Published {
             }
         };
         if self.is_reserved(registry, &info.name, guid) {
-            omit(registry, &info.name, "its name or GUID is that of a counter set of this machine");
+            omit(registry, &info.name, "its name or GUID belongs to a counter set of this machine");
             return None;
         }
         if key.owner != self.user {
@@ -187,7 +187,7 @@ impl Published {
     fn is_reserved(&self, registry: &Registry, name: &str, guid: Guid) -> bool {
         let matches = |known: &str, known_guid: Guid| known_guid == guid || eq_ignore_case(known, name);
         self.reserved.iter().any(|(known, known_guid)| matches(known, *known_guid))
-            || registry.of_machine().any(|info| matches(&info.name, info.guid))
+            || registry.machine_sets().any(|info| matches(&info.name, info.guid))
     }
 
     fn add(

@@ -190,7 +190,7 @@ impl Query {
             for counter in chosen {
                 matches.push(PathMatch { set, counter_id: counter.id });
                 for id in std::iter::once(counter.id).chain(counter.companions()) {
-                    let added = Added::of_path(set, info, instance, id);
+                    let added = Added::from_path(set, info, instance, id);
                     if !self.added.iter().any(|known| known.is_same(&added)) {
                         self.added.push(added);
                     }

@@ -1,4 +1,4 @@
-//! Collecting published sets does not allocate in the steady state, and instances that are gone take no memory.
+//! Collecting published sets does not allocate in the steady state, and removed instances take no memory.
 
 use std::sync::Arc;
 

@@ -67,7 +67,7 @@ fn with_companions(set: &Set, counter: &Counter) -> CounterInfo {
     info
 }
 
-/// The description of the base that a field stores besides its value; `None` if it stores none.
+/// The description of the base that a field stores in addition to its value; `None` if it stores none.
 fn own_base(counter: &Counter) -> Option<CounterInfo> {
     let base = counter.own_base.as_ref()?;
     Some(CounterInfo {

@@ -45,7 +45,7 @@ pub(crate) struct Spans {
     pub(crate) counter_type: Span,
 }
 
-/// A base whose value a field stores besides its own.
+/// A base whose value a field stores in addition to its own.
 pub(crate) struct OwnBase {
     pub(crate) name: String,
     /// The id. If the key `base_id` is absent, it is `None` until the ids of all counters are known.

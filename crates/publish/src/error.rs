@@ -23,8 +23,8 @@ pub enum PublishError {
     Name(String),
     /// The counter set has no counters.
     NoCounters(Guid),
-    /// The counter with this id does not have a plain cell without stripes, as sets that are described at run time
-    /// require.
+    /// The counter with this id has a cell that is not plain or has stripes. Sets that are described at run time cannot
+    /// have such cells.
     NotPlain(u32),
     /// The provider has already registered this set.
     SetExists(Guid),
@@ -137,18 +137,16 @@ fn remedy(error: &io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         ErrorKind::PermissionDenied => {
             "give the application's user write access to the folder (a member of the group tacho may write to \
-             /run/tachograph), or name another folder with TACHO_RUNTIME_DIR"
+             /run/tachograph), or set TACHO_RUNTIME_DIR to another folder"
         }
         ErrorKind::ReadOnlyFilesystem | ErrorKind::NotFound | ErrorKind::NotADirectory => {
-            "name a folder that can be written to with TACHO_RUNTIME_DIR"
+            "set TACHO_RUNTIME_DIR to a writable folder"
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "make room in the folder, or name another one with TACHO_RUNTIME_DIR"
+            "free space in the folder, or set TACHO_RUNTIME_DIR to another one"
         }
-        ErrorKind::FileTooLarge => {
-            "raise the limit of the size of files (ulimit -f), or publish fewer instances"
-        }
-        ErrorKind::InvalidInput => "name a folder with a shorter path with TACHO_RUNTIME_DIR",
+        ErrorKind::FileTooLarge => "raise the file size limit (ulimit -f), or publish fewer instances",
+        ErrorKind::InvalidInput => "set TACHO_RUNTIME_DIR to a folder with a shorter path",
         _ => return None,
     })
 }

@@ -70,7 +70,7 @@ impl Counter {
         self.line[0].fetch_sub(amount, Relaxed);
     }
 
-    /// Sets the value, for a number that something else counts.
+    /// Sets the value, for a number that is counted elsewhere.
     #[inline]
     pub fn set(&self, value: u64) {
         self.line[0].store(value, Relaxed);

@@ -117,7 +117,7 @@ impl Publisher {
     /// Each set gets a thread that listens on the socket of its file, and one more per connected reader. The callback
     /// runs on these threads, one call at a time, and should return within a second: readers do not wait longer. It
     /// must not wait for a lock that is held by the thread that stops the set. The threads block all signals except
-    /// those of faults.
+    /// fault signals such as `SIGSEGV`.
     #[must_use]
     pub fn control(
         mut self,

@@ -10,8 +10,8 @@ use std::ptr;
 const FAULT_SIGNALS: [libc::c_int; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
-/// Calls `work` while this thread blocks all signals except those of faults. A thread that `work` starts inherits the mask, so
-/// it receives none of the application's signals.
+/// Calls `work` while this thread blocks all signals except fault signals. A thread that `work` starts inherits the
+/// mask, so it receives none of the application's signals.
 pub(crate) fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
     let _restored_on_drop = SavedMask::block();
     work()

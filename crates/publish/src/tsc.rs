@@ -4,12 +4,13 @@
 //! (`clocksource0` is `tsc` on x86-64; always on aarch64), because then it has the same rate on all processors. x86-64
 //! does not specify the length of a tick: it is measured by two readings of both clocks at least 100 ms apart; until
 //! then the kernel's clock is used. The ratio is measured again over 100 ms, 200 ms and so on up to about a minute, and
-//! then every minute, since the kernel's clock follows a time server. The first timer that starts after a period has
+//! then every minute, because the kernel's clock is disciplined by NTP. The first timer that starts after a period has
 //! ended does this, without allocating or waiting for other threads; all others only compare two numbers.
 //!
-//! A kernel that finds the counter unreliable changes its clock source: this is checked whenever the ratio is measured, and
-//! then the kernel's clock is used. If a ratio contradicts the previous one, it is measured from the start, with the kernel's
-//! clock in use until then; after three contradictions in a row, the kernel's clock is used permanently.
+//! If the kernel finds the counter unreliable, it changes its clock source. This is checked whenever the ratio is
+//! measured; the kernel's clock is then used. If a ratio deviates from the previous one, it is measured again from the
+//! start, and the kernel's clock is used meanwhile; after three deviations in a row, the kernel's clock is used
+//! permanently.
 
 mod counter;
 
@@ -17,7 +18,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use counter::{is_clock, ticks};
+use counter::{is_kernel_clock, ticks};
 
 /// The duration of the first measurement of the ratio.
 const CALIBRATION: Duration = Duration::from_millis(100);
@@ -25,16 +26,16 @@ const CALIBRATION: Duration = Duration::from_millis(100);
 /// The maximum number of times that the duration of the measurement is doubled: up to 100 ms << 9, which is 51 s.
 const MAX_DOUBLINGS: u32 = 9;
 
-/// Two ratios contradict each other if they differ by more than one part in this number. A time server's client usually
-/// changes the rate of the kernel's clock by at most 500 millionths (`ADJ_FREQUENCY`). It can change the rate by a
-/// tenth (`ADJ_TICK`); then the ratio is measured from the start.
+/// A ratio deviates if it differs from the previous one by more than one part in this number (1000 ppm). NTP usually
+/// changes the rate of the kernel's clock by at most 500 ppm (`ADJ_FREQUENCY`). After a larger change, up to 10 %
+/// (`ADJ_TICK`), the ratio is measured again from the start.
 const MAX_DEVIATION_PARTS: u64 = 1000;
 
-/// After this many contradictions in a row, the counter is no longer used. A single one can have other causes: a
-/// suspended machine, where the counter may run and the kernel's clock does not, or a change of a clock's rate.
-const MAX_CONTRADICTIONS: u32 = 3;
+/// After this many deviations in a row, the counter is no longer used. A single deviation can have other causes: the
+/// machine was suspended, when the counter may run but the kernel's clock does not, or the rate of a clock was changed.
+const MAX_DEVIATIONS: u32 = 3;
 
-static CLOCK: Clock = Clock::new(CALIBRATION, is_clock);
+static CLOCK: Clock = Clock::new(CALIBRATION, is_kernel_clock);
 
 /// The processor's counter as a clock.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ struct Clock {
     /// The last reading of both clocks: its ticks, its time in nanoseconds since the first reading, and its uncertainty in ticks.
     last: [AtomicU64; 3],
     doublings: AtomicU32,
-    contradictions: AtomicU32,
+    deviations: AtomicU32,
     /// Whether the ratio is unknown and must be measured. Then `valid_ticks` is 0.
     is_calibrating: AtomicBool,
     /// The process in which a thread measures the ratio; 0 for none.
@@ -58,9 +59,10 @@ struct Clock {
     first: OnceLock<Option<ClockPair>>,
     calibration: Duration,
     /// Whether the kernel keeps time with the counter.
-    is_clock: fn() -> bool,
+    is_kernel_clock: fn() -> bool,
 }
 
+/// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
 struct ClockPair {
     ticks: u64,
@@ -69,6 +71,7 @@ struct ClockPair {
     uncertainty: u64,
 }
 
+/// The start of a time measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Start {
     /// Measured by the processor's counter.
@@ -96,25 +99,25 @@ pub(crate) fn prepare() {
 }
 
 impl Clock {
-    const fn new(calibration: Duration, is_clock: fn() -> bool) -> Self {
+    const fn new(calibration: Duration, is_kernel_clock: fn() -> bool) -> Self {
         Self {
             valid_from: AtomicU64::new(0),
             valid_ticks: AtomicU64::new(0),
             ratio: AtomicU64::new(0),
             last: [const { AtomicU64::new(0) }; 3],
             doublings: AtomicU32::new(0),
-            contradictions: AtomicU32::new(0),
+            deviations: AtomicU32::new(0),
             is_calibrating: AtomicBool::new(true),
             measuring: AtomicU32::new(0),
             first: OnceLock::new(),
             calibration,
-            is_clock,
+            is_kernel_clock,
         }
     }
 
     fn prepare(&self) {
         self.first.get_or_init(|| {
-            let first = (self.is_clock)().then(read_both)?;
+            let first = (self.is_kernel_clock)().then(read_both)?;
             self.set_last(&first, &first);
             Some(first)
         });
@@ -154,7 +157,7 @@ impl Clock {
     /// Measures the ratio if it is due.
     fn calibrate(&self) {
         let Some(Some(first)) = self.first.get() else { return };
-        let is_early = || first.moment.elapsed() < self.last_moment().saturating_add(self.calibration);
+        let is_early = || first.moment.elapsed() < self.last_elapsed().saturating_add(self.calibration);
         if !self.is_calibrating.load(Ordering::Relaxed) || is_early() {
             return;
         }
@@ -163,7 +166,7 @@ impl Clock {
         if !self.is_calibrating.load(Ordering::Relaxed) || is_early() {
             return;
         }
-        if !(self.is_clock)() {
+        if !(self.is_kernel_clock)() {
             self.is_calibrating.store(false, Ordering::Relaxed);
             return;
         }
@@ -175,7 +178,7 @@ impl Clock {
                 self.is_calibrating.store(false, Ordering::Relaxed);
                 self.begin_period(&now);
             }
-            None if !is_plausible_between(&last, &now) => self.contradict(first, &now),
+            None if !is_plausible_between(&last, &now) => self.fall_back(first, &now),
             // The readings were interrupted and are too far apart. The next measurement retries.
             None => {}
         }
@@ -220,11 +223,11 @@ impl Clock {
         ticks_since.wrapping_add(length) >= length.saturating_mul(2)
     }
 
-    /// Measures the ratio since the last reading. Stops using the counter if the kernel does, or if the ratio contradicts the
-    /// previous one.
+    /// Measures the ratio since the last reading. Stops using the counter if the kernel does, or if the ratio deviates
+    /// from the previous one.
     fn measure(&self) {
         let Some(Some(first)) = self.first.get() else { return };
-        if !(self.is_clock)() {
+        if !(self.is_kernel_clock)() {
             self.valid_ticks.store(0, Ordering::Relaxed);
             return;
         }
@@ -232,10 +235,10 @@ impl Clock {
         match compare(self.ratio.load(Ordering::Relaxed), &last, &now) {
             Comparison::Agrees(ratio) => {
                 self.ratio.store(ratio, Ordering::Relaxed);
-                self.contradictions.store(0, Ordering::Relaxed);
+                self.deviations.store(0, Ordering::Relaxed);
             }
             Comparison::Unknown => {}
-            Comparison::Contradicts => return self.contradict(first, &now),
+            Comparison::Deviates => return self.fall_back(first, &now),
         }
         self.set_last(first, &now);
         self.begin_period(&now);
@@ -243,24 +246,24 @@ impl Clock {
 
     /// Switches to the kernel's clock, either until the ratio has been measured again, starting from this reading, or
     /// permanently.
-    fn contradict(&self, first: &ClockPair, now: &ClockPair) {
+    fn fall_back(&self, first: &ClockPair, now: &ClockPair) {
         self.set_last(first, now);
         self.valid_ticks.store(0, Ordering::Relaxed);
         self.doublings.store(0, Ordering::Relaxed);
-        let contradictions = self.contradictions.load(Ordering::Relaxed) + 1;
-        self.contradictions.store(contradictions, Ordering::Relaxed);
-        self.is_calibrating.store(contradictions < MAX_CONTRADICTIONS, Ordering::Relaxed);
+        let deviations = self.deviations.load(Ordering::Relaxed) + 1;
+        self.deviations.store(deviations, Ordering::Relaxed);
+        self.is_calibrating.store(deviations < MAX_DEVIATIONS, Ordering::Relaxed);
     }
 
     /// The time of the last reading of both clocks, since the first one.
-    fn last_moment(&self) -> Duration {
+    fn last_elapsed(&self) -> Duration {
         Duration::from_nanos(self.last[1].load(Ordering::Relaxed))
     }
 
     /// The last reading of both clocks.
     fn last(&self, first: &ClockPair) -> ClockPair {
         let [ticks, _, uncertainty] = self.last.each_ref().map(|word| word.load(Ordering::Relaxed));
-        ClockPair { ticks, moment: first.moment + self.last_moment(), uncertainty }
+        ClockPair { ticks, moment: first.moment + self.last_elapsed(), uncertainty }
     }
 
     fn set_last(&self, first: &ClockPair, now: &ClockPair) {
@@ -302,16 +305,16 @@ enum Comparison {
     /// Unknown, because the readings were interrupted.
     Unknown,
     /// The ratios differ too much, or the counter went backwards.
-    Contradicts,
+    Deviates,
 }
 
 fn compare(before: u64, last: &ClockPair, now: &ClockPair) -> Comparison {
     if !is_plausible_between(last, now) {
-        return Comparison::Contradicts;
+        return Comparison::Deviates;
     }
     match ratio_between(last, now) {
         None => Comparison::Unknown,
-        Some(ratio) if ratio.abs_diff(before) > before / MAX_DEVIATION_PARTS => Comparison::Contradicts,
+        Some(ratio) if ratio.abs_diff(before) > before / MAX_DEVIATION_PARTS => Comparison::Deviates,
         Some(ratio) => Comparison::Agrees(ratio),
     }
 }
@@ -335,7 +338,7 @@ fn is_plausible(ticks: u64, nanoseconds: u128) -> bool {
     u128::from(ticks) * 100 >= nanoseconds && u128::from(ticks) <= nanoseconds * 100
 }
 
-/// Nanoseconds per tick, times 2^32; `None` if the uncertainty of the readings is more than a millionth of the ticks, or the
+/// Nanoseconds per tick, times 2^32; `None` if the uncertainty of the readings is more than 1 ppm of the ticks, or the
 /// frequency is implausible.
 fn ratio(ticks: u64, nanoseconds: u128, uncertainty: u64) -> Option<u64> {
     if !is_plausible(ticks, nanoseconds) || u128::from(uncertainty) * 1_000_000 > u128::from(ticks) {

@@ -1,4 +1,4 @@
-//! Folders in which publishing fails: the error says what to do, the counters work nevertheless, and no files remain. Tests
+//! Folders in which publishing fails: the error says what to do, the counters still work, and no files remain. Tests
 //! that require another user or other limits start this program again.
 
 #[path = "all/seen.rs"]
@@ -57,7 +57,7 @@ fn assert_success(output: &Output) {
     assert!(text.contains("1 passed"), "{text}");
 }
 
-/// Checks that starting a set fails and that its counters work nevertheless. Returns the error.
+/// Checks that starting a set fails and that its counters still work. Returns the error.
 fn start_error(publisher: &Publisher) -> PublishError {
     let mut reported = None;
     let shop = publisher.start_or_unpublished::<Shop>(|error| reported = Some(error));

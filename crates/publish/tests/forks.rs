@@ -117,7 +117,7 @@ fn a_child_does_not_remove_the_set() {
         one.add(1, 1).expect("a counter");
         drop(provider.take());
     });
-    assert!(ended, "nor does it hang in what it drops");
+    assert!(ended, "the child hung or failed while dropping its sets");
     assert_eq!(seen::all_entries(folder.path()), before);
     assert_eq!(seen::sets(folder.path()).len(), 2);
     for mut set in seen::sets(folder.path()) {

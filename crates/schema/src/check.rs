@@ -91,7 +91,7 @@ impl CounterSetInfo {
         if !is_detail_level(self.detail_level) {
             return set_error(Violation::DetailLevel(self.detail_level));
         }
-        if is_long(&self.name) {
+        if is_too_long(&self.name) {
             return set_error(Violation::LongName);
         }
         let mut types: Vec<_> =
@@ -120,7 +120,7 @@ impl CounterInfo {
     fn find_violation(&self, types: &[(u32, CounterType)]) -> Option<Violation> {
         if self.id == WILDCARD_ID {
             Some(Violation::Wildcard)
-        } else if is_long(&self.name) {
+        } else if is_too_long(&self.name) {
             Some(Violation::LongName)
         } else if !is_detail_level(self.detail_level) {
             Some(Violation::DetailLevel(self.detail_level))
@@ -133,7 +133,7 @@ impl CounterInfo {
     }
 }
 
-fn is_long(name: &str) -> bool {
+fn is_too_long(name: &str) -> bool {
     name.encode_utf16().count() > CounterSetInfo::MAX_NAME
 }
 

@@ -37,7 +37,7 @@ pub static COUNTER_ATTRIBUTES: &[Attribute<CounterInfo>] = &[
     attribute!(Some("aggregate"), "aggregate", aggregate, Aggregate::WORDS),
 ];
 
-/// A counter of a counter set: a `PERF_COUNTER_REG_INFO` with its texts, and with how a publisher stores the value.
+/// A counter of a counter set: a `PERF_COUNTER_REG_INFO`, its texts, and how a publisher stores the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(alias = "PERF_COUNTER_REG_INFO")]
 pub struct CounterInfo {

@@ -2,12 +2,12 @@
 //!
 //! Any program can truncate a file that another has mapped, and a reader must survive that.
 //! Copies by the kernel (`pread`, `process_vm_readv`) fail with an error code instead, but are not guaranteed to read a
-//! word atomically, as cells require. So a signal handler is needed: it replaces the mapping that this thread reads
-//! under a guard by zeros, and the guard reports the truncation.
+//! word atomically, as cells require. So a signal handler is needed: it replaces the mapping that this thread's guard
+//! covers with zeros, and the guard reports the truncation.
 //!
-//! All other signals are passed to the displaced handler. A program may install a handler of its own at any time; the
-//! next guard then displaces that one. Each displacement has its own entry point, so a handler that calls its
-//! predecessor gets to the handler that was displaced before, not back to itself. If a program installs the same
+//! All other signals are forwarded to the displaced handler. A program may install its own handler at any time; the
+//! next guard then displaces that handler. Each displacement has its own entry point, so a handler that calls its
+//! predecessor reaches the handler that was displaced before it, not itself. If a program installs the same
 //! handler a second time, its predecessor is an entry point that leads back to it; [`Visited`] breaks this loop.
 
 #![allow(unsafe_code, reason = "a signal handler")]
@@ -52,7 +52,7 @@ thread_local! {
     static GUARDED: Cell<Guarded> = const { Cell::new(Guarded { start: 0, end: 0, is_truncated: false }) };
 }
 
-/// Restores the previous guard, also if `read` panics.
+/// Restores the previous guard, even if `read` panics.
 struct Restore(Guarded);
 
 impl Drop for Restore {
@@ -193,8 +193,8 @@ extern "C" fn on_bus_error<const INDEX: usize>(
         // The whole mapping is replaced: it is unusable, and dropped after this read.
         let length = guarded.end - guarded.start;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        // SAFETY: this replaces the guarded mapping by zeros. It is read-only, so no written data is lost, and its owner
-        // unmaps it as before.
+        // SAFETY: this replaces the guarded mapping with zeros. It is read-only, so no written data is lost, and its
+        // owner unmaps it as before.
         let zeros =
             unsafe { libc::mmap(guarded.start as *mut libc::c_void, length, libc::PROT_READ, kind, -1, 0) };
         if zeros != libc::MAP_FAILED {
@@ -214,7 +214,7 @@ extern "C" fn on_bus_error<const INDEX: usize>(
     }
 }
 
-/// The indexes of displaced handlers that run for one signal, nested in each other. They are stored in bytes of its
+/// The indexes of the displaced handlers that are running (nested) for one signal. They are stored in bytes of its
 /// `siginfo_t` that Linux leaves unused and sets to zero for each signal. Unlike a thread-local counter, they stay
 /// correct after a handler that ended with `siglongjmp`, and for a signal that arrives during a handler.
 #[derive(Clone, Copy)]

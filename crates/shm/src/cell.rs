@@ -6,19 +6,19 @@ mod packed;
 use crate::sync::{AtomicU64, Ordering};
 use packed::{Packed, Widths};
 
-/// A cell consists of cache lines of its own, so that updates of two counters never contend for one line.
+/// A cell has its own cache lines, so updates of two counters never contend for a line.
 pub type CacheLine = [AtomicU64; 8];
 
 /// A sum and the number of its summands, read together.
 ///
-/// A writer cannot change two words at once, and a reader that has mapped the file read-only cannot stop it. So one packed
-/// word holds the low bits of both: the count in its lowest bits, the sum above. One addition changes both. Overflows of the
-/// packed fields are counted in further words, which are updated later: the reader needs only the number of overflows, and
-/// the packed word shows how far these words lag.
+/// A writer cannot change two words at once, and a reader that has mapped the file read-only cannot stop the writer. So
+/// one packed word holds the low bits of both: the count in its lowest bits, the sum above. One addition changes both.
+/// Overflows of the packed fields are counted in further words, which are updated later: the reader needs only the
+/// number of overflows, and the packed word shows how far these words lag.
 ///
 /// Small and large additions use separate packed words. A thread that is stopped between its two steps makes the second
 /// word lag by the count that it added, so large counts would use up the range that word 0 has for lag. The value of
-/// the pair is the sum of both.
+/// the pair is the sum of the two packed words.
 ///
 /// | word | holds |
 /// | --- | --- |
@@ -33,9 +33,9 @@ pub type CacheLine = [AtomicU64; 8];
 /// must be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of that. A
 /// thread that is stopped between its two steps uses 1 of this range, or up to 255 if it adds a larger count.
 /// Similarly, up to 191 units of word 2 (58 hours of a timer) may be in progress, and the reader re-reads word 2 as
-/// well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. To let several threads be
-/// stopped there, a count above 2^18, or a value of 2^34 or more, is added in several steps, each with a proportional
-/// part of both.
+/// well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. So that several threads
+/// can be stopped between their steps, a count above 2^18, or a value of 2^34 or more, is added in several steps, each
+/// with a proportional part of the count and the value.
 ///
 /// Two kinds of additions take two steps, and a reader may see the first without the second: a count below 256 with a
 /// value of half the range of the sum or more (2^47: a time of 39 hours, 140 terabytes), and a larger count that would
@@ -143,8 +143,8 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
         }
     }
 
-    /// Reads the sum and the count, which belong together; `None` after a thousand failed attempts, because writers
-    /// were faster than the reader, or the words were not written by this protocol.
+    /// Reads a consistent sum and count; `None` after a thousand failed attempts, because writers were faster than the
+    /// reader, or the words were not written by this protocol.
     #[inline]
     pub fn read(&self) -> Option<Sum> {
         let excess = self.words[3].load(Ordering::Acquire);

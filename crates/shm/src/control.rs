@@ -27,7 +27,7 @@ pub const MAX_REQUEST: usize = HEADER_BYTES + 2 * 3 * CounterSetInfo::MAX_NAME;
 /// Size of an answer in bytes.
 pub const ANSWER: usize = 4;
 
-/// The kind of a request (`PERF_ADD_COUNTER` and the others).
+/// The kind of a request (`PERF_ADD_COUNTER`, ...).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Kind {

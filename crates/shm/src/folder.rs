@@ -194,8 +194,8 @@ impl Folder {
 
     /// Removes unfinished files and sockets of dead writers, where permissions allow it.
     ///
-    /// Returns whether entries remain that become abandoned by age or by the death of their writer, which does not change
-    /// the folder: then the caller must call this again later.
+    /// Returns whether entries remain that may become abandoned later, by age or because their writer dies. Neither
+    /// changes the folder, so the caller must then call this again.
     pub fn remove_unfinished(&self) -> bool {
         let Ok(entries) = std::fs::read_dir(self.descriptor_path()) else { return false };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());

@@ -18,7 +18,7 @@ const TIMER_UNIT_NS: u64 = 100;
 pub struct CellLocation {
     form: Form,
     kind: CellKind,
-    /// Whether the value counts only if [`plain::HAS_VALUE`] is set.
+    /// Whether the value is valid only if [`plain::HAS_VALUE`] is set.
     needs_has_value: bool,
     /// The index of the first word in the slot.
     first_word: u32,

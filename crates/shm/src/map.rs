@@ -123,7 +123,8 @@ pub(crate) trait MappingOwner {
 }
 
 impl<O: MappingOwner> MappedLines<O> {
-    /// `count` lines from byte offset `at`; `None` if the file does not have them, or the offset is not that of a line.
+    /// `count` lines from byte offset `at`; `None` if the file does not have them, or the offset is not aligned to a
+    /// line.
     pub(crate) fn new(owner: O, at: usize, count: usize) -> Option<Self> {
         let words = owner.mapping().words();
         let lines = words.get(at / 8..)?.get(..count.checked_mul(LINE_WORDS)?)?;
@@ -172,7 +173,7 @@ impl<O> Deref for MappedLine<O> {
     }
 }
 
-/// Checks the limit of file sizes (`RLIMIT_FSIZE`): exceeding it would end the process by a signal.
+/// Checks the limit of file sizes (`RLIMIT_FSIZE`): exceeding it would kill the process (SIGXFSZ).
 ///
 /// # Errors
 ///
@@ -209,8 +210,8 @@ pub(crate) fn reserve(file: &File, from: usize, to: usize) -> io::Result<()> {
     }
 }
 
-/// Moves an open file to a descriptor of at least 1024 (`FD_SETSIZE`), or in the upper half of a lower limit, if one is
-/// free. The program that uses the reader may call `select`, which supports only lower descriptors.
+/// Moves an open file to a free descriptor, if any, of at least 1024 (`FD_SETSIZE`), or at least half the descriptor
+/// limit if that is lower. The program that uses the reader may call `select`, which supports only lower descriptors.
 pub(crate) fn with_high_descriptor(file: File) -> File {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel fills the structure.

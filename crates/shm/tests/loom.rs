@@ -18,8 +18,8 @@ fn words() -> Arc<[AtomicU64; 8]> {
     Arc::new(std::array::from_fn(|_| AtomicU64::new(0)))
 }
 
-/// Whether a read sum and count belong together. Each addition sets a bit of its own in the sum, so the number of bits is the
-/// number of additions.
+/// Whether a read sum and count are consistent. Each addition sets a bit of its own in the sum, so the number of bits
+/// is the number of additions.
 fn is_consistent(read: Sum) -> bool {
     read.count == 1 + u64::from((read.sum - BEFORE).count_ones())
 }

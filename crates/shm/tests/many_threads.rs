@@ -121,7 +121,7 @@ fn striped(additions: u64) {
     assert_eq!(last, THREADS * additions);
 }
 
-/// Stops the writer when dropped, also if a check fails.
+/// Stops the writer when dropped, even if a check fails.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {

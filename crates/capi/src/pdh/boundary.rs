@@ -57,7 +57,7 @@ unsafe impl<C: Character> Plain for PathElementsBlock<C> {}
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Text<C>(*const C);
 
-/// The number of characters before the first sequence of `zeros` NUL characters.
+/// The number of characters before the first `zeros` consecutive NUL characters.
 ///
 /// # Safety
 ///
@@ -65,7 +65,7 @@ pub(super) struct Text<C>(*const C);
 unsafe fn length<C: Character>(start: *const C, zeros: usize) -> Result<usize> {
     let mut found = 0;
     for index in 0..MAX_CHARACTERS {
-        // SAFETY: the end was not reached, so by the condition of this function this character exists.
+        // SAFETY: the end was not reached, so by this function's safety contract this character exists.
         let is_end = unsafe { start.add(index).read_unaligned() }.is_nul();
         found = if is_end { found + 1 } else { 0 };
         if found == zeros {
@@ -84,7 +84,7 @@ unsafe fn copy_in<T: Plain>(start: *const T, count: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     values.try_reserve_exact(count).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
     for index in 0..count {
-        // SAFETY: by the condition of this function; any bits are a valid value.
+        // SAFETY: by this function's safety contract; any bits are a valid value.
         values.push(unsafe { start.add(index).read_unaligned() });
     }
     Ok(values)

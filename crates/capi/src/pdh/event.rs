@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_that_is_no_eventfd_is_rejected_and_not_written_to() {
+    fn only_eventfd_handles_are_accepted_and_other_files_are_not_written_to() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         let file = File::create(&path).expect("a file");

@@ -72,7 +72,7 @@ impl From<SetFailure> for ApiError {
 }
 
 /// Runs the body of a function, and returns its code. Stores the message of a failure for the thread. A buffer that is too
-/// small is no failure: callers query the required size in this way.
+/// small is not a failure: callers query the required size in this way.
 pub(crate) fn call(body: impl FnOnce() -> Result<(), ApiError>) -> u32 {
     call_or_else(|code| code, || body().map(|()| 0))
 }

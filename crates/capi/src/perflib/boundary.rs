@@ -44,9 +44,9 @@ pub unsafe extern "C" fn PerfEnumerateCounterSet(
     };
     call(|| {
         output.check()?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let machine = unsafe { read_text(szMachine, "szMachine")? };
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         unsafe { output.fill(&enumerate(machine.as_deref())?, 16) }
     })
 }
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn PerfEnumerateCounterSet(
 ///
 /// `szMachine` is null or NUL-terminated; `pCounterSetId` is null or points to a GUID; `pbRegInfo` is null or has room for
 /// `cbRegInfo` bytes; `pcbRegInfoActual` is null or has room for a number.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfQueryCounterSetRegistrationInfo(
     szMachine: *const u16,
@@ -76,11 +76,11 @@ pub unsafe extern "C" fn PerfQueryCounterSetRegistrationInfo(
     };
     call(|| {
         output.check()?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let machine = unsafe { read_text(szMachine, "szMachine")? };
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let set = unsafe { read_guid(pCounterSetId, "pCounterSetId")? };
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         unsafe { output.fill(&registration(machine.as_deref(), set, requestCode, requestLangId)?, 1) }
     })
 }
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn PerfQueryCounterSetRegistrationInfo(
 ///
 /// `szMachine` is null or NUL-terminated; `pCounterSetId` is null or points to a GUID; `pInstances` is null or has room for
 /// `cbInstances` bytes; `pcbInstancesActual` is null or has room for a number.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfEnumerateCounterSetInstances(
     szMachine: *const u16,
@@ -108,11 +108,11 @@ pub unsafe extern "C" fn PerfEnumerateCounterSetInstances(
     };
     call(|| {
         output.check()?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let machine = unsafe { read_text(szMachine, "szMachine")? };
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let set = unsafe { read_guid(pCounterSetId, "pCounterSetId")? };
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         unsafe { output.fill(&instances(machine.as_deref(), set)?, 1) }
     })
 }
@@ -122,23 +122,23 @@ pub unsafe extern "C" fn PerfEnumerateCounterSetInstances(
 /// # Safety
 ///
 /// `szMachine` is null or NUL-terminated; `phQuery` is null or has room for a handle.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfOpenQueryHandle(szMachine: *const u16, phQuery: *mut *mut c_void) -> u32 {
     call(|| {
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         unsafe { write(phQuery, null_mut(), "phQuery")? };
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let machine = unsafe { read_text(szMachine, "szMachine")? };
         let open = OpenQuery::new(machine.as_deref())?;
         let handle = HANDLES.add(open).map_err(|error| ApiError::handle::<OpenQuery>(error, "hQuery"))?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         unsafe { write(phQuery, handle, "phQuery") }
     })
 }
 
 /// Closes a query.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfCloseQueryHandle(hQuery: *mut c_void) -> u32 {
     call(|| {
@@ -155,10 +155,10 @@ pub extern "C" fn PerfCloseQueryHandle(hQuery: *mut c_void) -> u32 {
 unsafe fn change(handle: *mut c_void, identifiers: *mut u8, size: u32, change: Change) -> u32 {
     call(|| {
         let query = query(handle)?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let mut bytes = unsafe { read_bytes(identifiers, size as usize, "pCounters")? };
         query.change(&mut bytes, change)?;
-        // SAFETY: by the condition of this function: the bytes were read from there.
+        // SAFETY: by this function's safety contract: the bytes were read from there.
         unsafe { write_bytes(identifiers, &bytes, "pCounters") }
     })
 }
@@ -168,10 +168,10 @@ unsafe fn change(handle: *mut c_void, identifiers: *mut u8, size: u32, change: C
 /// # Safety
 ///
 /// `pCounters` is null or points to `cbCounters` bytes.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfAddCounters(hQuery: *mut c_void, pCounters: *mut u8, cbCounters: u32) -> u32 {
-    // SAFETY: by the condition of this function.
+    // SAFETY: guaranteed by this function's safety contract.
     unsafe { change(hQuery, pCounters, cbCounters, Change::Add) }
 }
 
@@ -180,10 +180,10 @@ pub unsafe extern "C" fn PerfAddCounters(hQuery: *mut c_void, pCounters: *mut u8
 /// # Safety
 ///
 /// `pCounters` is null or points to `cbCounters` bytes.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfDeleteCounters(hQuery: *mut c_void, pCounters: *mut u8, cbCounters: u32) -> u32 {
-    // SAFETY: by the condition of this function.
+    // SAFETY: guaranteed by this function's safety contract.
     unsafe { change(hQuery, pCounters, cbCounters, Change::Delete) }
 }
 
@@ -192,7 +192,7 @@ pub unsafe extern "C" fn PerfDeleteCounters(hQuery: *mut c_void, pCounters: *mut
 /// # Safety
 ///
 /// `pCounters` is null or has room for `cbCounters` bytes; `pcbCountersActual` is null or has room for a number.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfQueryCounterInfo(
     hQuery: *mut c_void,
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn PerfQueryCounterInfo(
     };
     call(|| {
         output.check()?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         unsafe { output.fill(&query(hQuery)?.identifiers()?, 1) }
     })
 }
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn PerfQueryCounterInfo(
 /// # Safety
 ///
 /// `pCounterBlock` is null or has room for `cbCounterBlock` bytes; `pcbCounterBlockActual` is null or has room for a number.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfQueryCounterData(
     hQuery: *mut c_void,
@@ -234,21 +234,21 @@ pub unsafe extern "C" fn PerfQueryCounterData(
     };
     call(|| {
         output.check()?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         query(hQuery)?.collect(|block| unsafe { output.fill(block, 1) })
     })
 }
 
 /// The code of the calling thread's last failed `PerfCreateInstance` or `PerfQueryInstance`, or the code that
 /// `TachoSetLastError` stored.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoGetLastError() -> u32 {
     last_code()
 }
 
 /// Stores a code for the calling thread.
-// SAFETY: as at `PerfEnumerateCounterSet`.
+// SAFETY: as for `PerfEnumerateCounterSet`.
 #[unsafe(no_mangle)]
 pub extern "C" fn TachoSetLastError(code: u32) {
     set_last_code(code);

@@ -84,7 +84,7 @@ impl OpenQuery {
         self.state.lock().map_err(|_| {
             ApiError::new(
                 ErrorCode::INTERNAL_ERROR,
-                "An earlier call for this handle failed (ERROR_INTERNAL_ERROR): close it.",
+                "An earlier call for this handle failed (ERROR_INTERNAL_ERROR): close the handle.",
             )
         })
     }

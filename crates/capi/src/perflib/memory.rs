@@ -22,8 +22,8 @@ pub(super) unsafe fn read_text(text: *const u16, argument: &str) -> Result<Optio
     }
     let mut units = Vec::new();
     for index in 0..MAX_UNITS {
-        // SAFETY: no unit before this index is NUL, so this unit belongs to the string, by the condition of this function. A
-        // string within a C structure may be unaligned.
+        // SAFETY: no unit before this index is NUL, so this unit belongs to the string, by this function's safety
+        // contract. A string within a C structure may be unaligned.
         match unsafe { text.add(index).read_unaligned() } {
             0 => return Ok(Some(String::from_utf16_lossy(&units))),
             unit => units.push(unit),
@@ -44,7 +44,7 @@ pub(super) unsafe fn read_guid(guid: *const [u8; 16], argument: &str) -> Result<
     if guid.is_null() {
         return Err(ApiError::null(argument));
     }
-    // SAFETY: not null, so it points to a GUID, by the condition of this function; bytes have no alignment.
+    // SAFETY: not null, so it points to a GUID, by this function's safety contract; bytes need no alignment.
     Ok(Guid::from_bytes(unsafe { guid.read() }))
 }
 
@@ -63,7 +63,7 @@ pub(super) unsafe fn read_bytes(
     }
     let mut copy = Vec::new();
     copy.try_reserve_exact(length).map_err(|_| ErrorCode::OUT_OF_MEMORY)?;
-    // SAFETY: not null, so there are `length` bytes, by the condition of this function; `copy` has capacity for them,
+    // SAFETY: not null, so there are `length` bytes, by this function's safety contract; `copy` has capacity for them,
     // and they are initialized before `set_len`.
     unsafe {
         bytes.copy_to_nonoverlapping(copy.as_mut_ptr(), length);
@@ -81,7 +81,7 @@ pub(super) unsafe fn write<T>(to: *mut T, value: T, argument: &str) -> Result<()
     if to.is_null() {
         return Err(ApiError::null(argument));
     }
-    // SAFETY: not null, so there is room, by the condition of this function.
+    // SAFETY: not null, so there is room, by this function's safety contract.
     unsafe { to.write_unaligned(value) };
     Ok(())
 }
@@ -95,8 +95,8 @@ pub(super) unsafe fn write_bytes(to: *mut u8, bytes: &[u8], argument: &str) -> R
     if to.is_null() {
         return Err(ApiError::null(argument));
     }
-    // SAFETY: not null, so there is room, by the condition of this function. The bytes belong to the library, so they do not
-    // overlap the caller's buffer.
+    // SAFETY: not null, so there is room, by this function's safety contract. The bytes belong to the library, so they
+    // do not overlap the caller's buffer.
     unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     Ok(())
 }
@@ -139,7 +139,7 @@ impl OutputBuffer {
     pub(super) unsafe fn fill(&self, bytes: &[u8], item_bytes: usize) -> Result<(), ApiError> {
         self.check()?;
         let count = u32::try_from(bytes.len() / item_bytes).map_err(|_| ErrorCode::OUT_OF_MEMORY)?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         unsafe { write(self.actual, count, "for the actual size")? };
         if count > self.capacity {
             return Err(ErrorCode::NOT_ENOUGH_MEMORY.into());
@@ -147,7 +147,7 @@ impl OutputBuffer {
         if count == 0 {
             return Ok(());
         }
-        // SAFETY: there is room for `capacity` items by the condition of this function, and there are no more.
+        // SAFETY: there is room for `capacity` items by this function's safety contract, and there are no more.
         unsafe { write_bytes(self.start, bytes, self.argument) }
     }
 }

@@ -73,14 +73,14 @@ unsafe fn start(
     callback: Option<Callback>,
     out: *mut *mut c_void,
 ) -> Result<(), ApiError> {
-    // SAFETY: by the condition of this function.
+    // SAFETY: guaranteed by this function's safety contract.
     let guid = unsafe { read_guid(guid, "ProviderGuid")? };
     if out.is_null() {
         return Err(ApiError::null("phProvider"));
     }
     let open = OpenProvider::start(guid, callback.map(control_callback))?;
     let handle = HANDLES.add(open).map_err(handle_error)?;
-    // SAFETY: by the condition of this function.
+    // SAFETY: guaranteed by this function's safety contract.
     unsafe { write(out, handle, "phProvider") }
 }
 
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn PerfStartProvider(
     ControlCallback: Option<Callback>,
     phProvider: *mut *mut c_void,
 ) -> u32 {
-    // SAFETY: by the condition of this function.
+    // SAFETY: guaranteed by this function's safety contract.
     call(|| unsafe { start(ProviderGuid, ControlCallback, phProvider) })
 }
 
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn PerfStartProvider(
 /// # Safety
 ///
 /// As for `PerfStartProvider`; `ProviderContext` is null or points to a context of the size in its first member.
-// SAFETY: as at `PerfStartProvider`.
+// SAFETY: as for `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfStartProviderEx(
     ProviderGuid: *const [u8; 16],
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn PerfStartProviderEx(
     call(|| {
         let mut callback = None;
         if !ProviderContext.is_null() {
-            // SAFETY: not null, so the size can be read, by the condition of this function.
+            // SAFETY: not null, so the size can be read, by this function's safety contract.
             let size = unsafe { (&raw const (*ProviderContext).size).read_unaligned() };
             if (size as usize) < size_of::<ProviderContext>() {
                 return Err(ApiError::argument(format!("ContextSize is {size}: a context has 40 bytes.")));
@@ -124,13 +124,13 @@ pub unsafe extern "C" fn PerfStartProviderEx(
             // SAFETY: by its size, the context is complete.
             callback = unsafe { (&raw const (*ProviderContext).callback).read_unaligned() };
         }
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         unsafe { start(ProviderGuid, callback, phProvider) }
     })
 }
 
 /// Stops a provider.
-// SAFETY: as at `PerfStartProvider`.
+// SAFETY: as for `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfStopProvider(ProviderHandle: *mut c_void) -> u32 {
     call(|| {
@@ -145,7 +145,7 @@ pub extern "C" fn PerfStopProvider(ProviderHandle: *mut c_void) -> u32 {
 /// # Safety
 ///
 /// `Template` is null or points to `TemplateSize` bytes.
-// SAFETY: as at `PerfStartProvider`.
+// SAFETY: as for `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfSetCounterSetInfo(
     ProviderHandle: *mut c_void,
@@ -160,10 +160,10 @@ pub unsafe extern "C" fn PerfSetCounterSetInfo(
                 "TemplateSize is {size}: a template has more than {SET_BYTES} bytes."
             )));
         }
-        // SAFETY: `size` is at least `SET_BYTES`, so the bytes exist by the condition of this function.
+        // SAFETY: `size` is at least `SET_BYTES`, so the bytes exist by this function's safety contract.
         let set = unsafe { read_bytes(Template, SET_BYTES, "Template")? };
         let template_bytes = length(&set, size)?;
-        // SAFETY: `template_bytes` is at most `TemplateSize`, so the bytes exist by the condition of this function.
+        // SAFETY: `template_bytes` is at most `TemplateSize`, so the bytes exist by this function's safety contract.
         provider.declare(&unsafe { read_bytes(Template, template_bytes, "Template")? })
     })
 }
@@ -182,7 +182,7 @@ fn block_or_null(body: impl FnOnce() -> Result<*const AtomicU64, ApiError>) -> *
 /// # Safety
 ///
 /// `CounterSetGuid` is null or points to a GUID, `Name` is null or NUL-terminated.
-// SAFETY: as at `PerfStartProvider`.
+// SAFETY: as for `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfCreateInstance(
     ProviderHandle: *mut c_void,
@@ -192,9 +192,9 @@ pub unsafe extern "C" fn PerfCreateInstance(
 ) -> *mut c_void {
     block_or_null(|| {
         let provider = provider(ProviderHandle)?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let set = unsafe { read_guid(CounterSetGuid, "CounterSetGuid")? };
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let name = unsafe { read_text(Name, "Name")? }.ok_or_else(|| ApiError::null("Name"))?;
         provider.create(set, name, Id)
     })
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn PerfCreateInstance(
 /// # Safety
 ///
 /// As for `PerfCreateInstance`.
-// SAFETY: as at `PerfStartProvider`.
+// SAFETY: as for `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfQueryInstance(
     ProviderHandle: *mut c_void,
@@ -215,16 +215,16 @@ pub unsafe extern "C" fn PerfQueryInstance(
 ) -> *mut c_void {
     block_or_null(|| {
         let provider = provider(ProviderHandle)?;
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let set = unsafe { read_guid(CounterSetGuid, "CounterSetGuid")? };
-        // SAFETY: by the condition of this function.
+        // SAFETY: guaranteed by this function's safety contract.
         let name = unsafe { read_text(Name, "Name")? }.ok_or_else(|| ApiError::null("Name"))?;
         provider.find(set, &name, Id)
     })
 }
 
 /// Removes an instance from its set.
-// SAFETY: as at `PerfStartProvider`.
+// SAFETY: as for `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub extern "C" fn PerfDeleteInstance(Provider: *mut c_void, InstanceBlock: *mut c_void) -> u32 {
     call(|| provider(Provider)?.delete(InstanceBlock))
@@ -238,7 +238,7 @@ fn update(handle: *mut c_void, instance: *mut c_void, id: u32, update: Update) -
 macro_rules! update_functions {
     ($(#[doc = $doc:literal] $name:ident($value:ty) = $update:ident;)*) => {$(
         #[doc = $doc]
-        // SAFETY: as at `PerfStartProvider`.
+        // SAFETY: as for `PerfStartProvider`.
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(
             Provider: *mut c_void,
@@ -271,7 +271,7 @@ update_functions! {
 /// # Safety
 ///
 /// `Address` is valid for a value of the counter's width until the instance is deleted or the provider is stopped.
-// SAFETY: as at `PerfStartProvider`.
+// SAFETY: as for `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfSetCounterRefValue(
     Provider: *mut c_void,
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn PerfSetCounterRefValue(
             return Err(ApiError::null("Address"));
         }
         let address = Address.expose_provenance();
-        // SAFETY: the value is valid while the library reads it, by the condition of this function.
+        // SAFETY: the value is valid while the library reads it, by this function's safety contract.
         let read = move |is_wide| unsafe { value_at(address, is_wide) };
         provider(Provider)?.set_reference(Instance, CounterId, address, read)
     })
@@ -299,7 +299,7 @@ unsafe fn value_at(address: usize, is_wide: bool) -> u64 {
     let wide = with_exposed_provenance::<u64>(address);
     let narrow = with_exposed_provenance::<u32>(address);
     if !is_wide && narrow.is_aligned() {
-        // SAFETY: a value of 32 bits is there by the condition of this function. An aligned load is not torn.
+        // SAFETY: a value of 32 bits is there by this function's safety contract. An aligned load is not torn.
         return unsafe { narrow.read_volatile() }.into();
     }
     if is_wide && wide.is_aligned() {

@@ -200,7 +200,7 @@ static void system_calls(void)
     HOLDS(INVALID_HANDLE_VALUE != NULL && MAXULONG == 0xFFFFFFFFu && _WIN32_WINNT > 0);
 }
 
-static void rest(void)
+static void other_functions(void)
 {
     GUID none;
     BYTE *memory = (BYTE *)HeapAlloc(GetProcessHeap(), HEAP_ZERO_MEMORY, 16);
@@ -230,7 +230,7 @@ void __cdecl wmain(int argc, WCHAR **argv, WCHAR **envp)
     more_times();
     conversions();
     system_calls();
-    rest();
+    other_functions();
     if (failed) {
         exit(1);
     }

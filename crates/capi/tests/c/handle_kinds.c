@@ -25,7 +25,7 @@ static void check_names(int line, int kind)
 #define PDH_RETURNS(call) RETURNS((ULONG)(call), PDH_INVALID_HANDLE)
 
 /* Calls every function that could close or change an object of another kind. */
-static void give_to_others(void *handle, int kind)
+static void pass_to_other_functions(void *handle, int kind)
 {
     const CPI_DATA *data;
     PDH_HCOUNTER counter = NULL;
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         }
     }
     for (one = 0; one < KINDS; one++) {
-        give_to_others(handles[one], one);
+        pass_to_other_functions(handles[one], one);
     }
     /* All handles are open, and valid for their own functions. */
     RETURNS((ULONG)CpiStart(handles[CPI]), 0);

@@ -46,7 +46,7 @@ typedef struct {
     int priority;
 } STATE;
 
-static void look(STATE *state)
+static void record_state(STATE *state)
 {
     int i;
     memset(state, 0, sizeof *state);
@@ -70,7 +70,7 @@ static void check_same(const STATE *before)
 {
     static STATE now;
     int i;
-    look(&now);
+    record_state(&now);
     for (i = 0; i < (int)RLIM_NLIMITS; i++) {
         if (memcmp(&now.limits[i], &before->limits[i], sizeof now.limits[i]) != 0) {
             printf("limit %d: %ju instead of %ju\n", i, (uintmax_t)now.limits[i].rlim_cur,
@@ -158,7 +158,7 @@ int main(void)
     HOLDS(setrlimit(RLIMIT_NOFILE, &limit) == 0);
     HOLDS(setlocale(LC_ALL, "C") != NULL);
     start_children();
-    look(&before);
+    record_state(&before);
     SUCCEEDS(PdhOpenQueryA(NULL, 0, &query));
     SUCCEEDS(PdhAddCounterA(query, "\\Process(*)\\ID Process", 0, &ids));
     SUCCEEDS(PdhAddCounterA(query, "\\Process(*)\\Working Set Peak", 0, &memory));

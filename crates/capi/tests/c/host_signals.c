@@ -121,7 +121,7 @@ static void note(char name)
 {
     const size_t length = strlen(order);
     if (!expects) {
-        static const char text[] = "the program got a signal that was the library's\n";
+        static const char text[] = "the program got a signal meant for the library\n";
         _exit(write(1, text, sizeof text - 1) > 0 ? 1 : 2);
     }
     if (length < sizeof order - 1) {
@@ -254,7 +254,7 @@ int main(void)
     }
 
     /* The same again, so that it finds the library's in front of itself. On a stack of its own, all signals are at one
-     * address, also after a handler that left by a jump. */
+     * address, even after a handler that left with siglongjmp. */
     HOLDS(sigaltstack(&own, NULL) == 0);
     for (i = 0; i < 3; i++) {
         chain();

@@ -99,7 +99,7 @@ static void values(int processors)
     }
 }
 
-static void dead_and_foreign(void)
+static void closed_and_invalid_handles(void)
 {
     int foreign = 7;
     void *dead, *live;
@@ -142,7 +142,7 @@ static void tracing(const char *folder)
     RETURNS(CpiSetTraceHookId(handle, 256, NULL), PU_ERROR_INVALID_PARAMETER);
     LAST_ERROR_HAS("256");
     RETURNS(CpiSetTraceHookId(handle, 255, "label"), PU_SUCCESS);
-    /* Without a trace, data is returned nevertheless. */
+    /* Without a trace, data is still returned. */
     cd = NULL;
     RETURNS(CpiGet(handle, &cd), PU_ERROR_NO_BUFFER);
     HOLDS(cd != NULL && cd->num_cpus == 2 && cd->elapsed_cycles == 1000000);
@@ -231,7 +231,7 @@ int main(int count, char **arguments)
     HOLDS(setrlimit(RLIMIT_NOFILE, &files) == 0);
     values(1);
     values(64);
-    dead_and_foreign();
+    closed_and_invalid_handles();
     tracing(arguments[1]);
     many_processors();
     nothing_is_allocated(arguments[1]);

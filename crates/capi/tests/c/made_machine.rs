@@ -1,4 +1,4 @@
-//! The library with one more function, which replaces this machine by a fake one; for test programs. Not declared in
+//! The library with one more function, which replaces this machine with a fake one; for test programs. Not declared in
 //! perfutil.h.
 
 #![allow(unsafe_code, reason = "a symbol for C")]
@@ -8,7 +8,7 @@ extern crate tachograph as _;
 
 use std::ffi::c_int;
 
-/// Replaces this machine by a fake one with this number of processors, for the whole process. Returns 0.
+/// Replaces this machine with a fake one with this number of processors, for the whole process. Returns 0.
 // SAFETY: no other symbol has this name.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "names of the C interface")]

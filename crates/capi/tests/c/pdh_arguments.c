@@ -175,7 +175,7 @@ static void null_where_something_is_read_or_written(void)
 }
 
 /* Every function that has a handle, with an invalid one: null, an address, of another kind, closed. */
-static void is_no_handle(HANDLE none, int is_query, int is_counter, int is_log)
+static void check_invalid_handle(HANDLE none, int is_query, int is_counter, int is_log)
 {
     PDH_HCOUNTER added;
     PDH_HQUERY opened;
@@ -310,25 +310,25 @@ int main(int argc, char **argv)
     SUCCEEDS(PdhOpenQueryA(log_name, 0, &query));
     null_where_something_is_read_or_written();
 
-    is_no_handle(NULL, 0, 0, 0);
-    is_no_handle(&foreign, 0, 0, 0);
-    is_no_handle((HANDLE)(intptr_t)-1, 0, 0, 0);
-    is_no_handle(query, 1, 0, 0);
-    is_no_handle(counter, 0, 1, 0);
-    is_no_handle(source, 0, 0, 1);
+    check_invalid_handle(NULL, 0, 0, 0);
+    check_invalid_handle(&foreign, 0, 0, 0);
+    check_invalid_handle((HANDLE)(intptr_t)-1, 0, 0, 0);
+    check_invalid_handle(query, 1, 0, 0);
+    check_invalid_handle(counter, 0, 1, 0);
+    check_invalid_handle(source, 0, 0, 1);
     SUCCEEDS(PdhOpenQueryA(log_name, 0, &closed));
     SUCCEEDS(PdhAddCounterA(closed, DISK, 0, &dead));
     SUCCEEDS(PdhCloseQuery(closed));
-    is_no_handle(closed, 0, 0, 0);
-    is_no_handle(dead, 0, 0, 0);
+    check_invalid_handle(closed, 0, 0, 0);
+    check_invalid_handle(dead, 0, 0, 0);
     SUCCEEDS(PdhAddCounterA(query, DISK, 0, &dead));
     SUCCEEDS(PdhRemoveCounter(dead));
-    is_no_handle(dead, 0, 0, 0);
+    check_invalid_handle(dead, 0, 0, 0);
 
     codes_of_paths();
     formats_and_scales();
     SUCCEEDS(PdhCloseQuery(query));
     SUCCEEDS(PdhCloseLog(source, 0));
-    is_no_handle(source, 0, 0, 0);
+    check_invalid_handle(source, 0, 0, 0);
     return failed;
 }

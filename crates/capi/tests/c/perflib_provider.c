@@ -313,19 +313,19 @@ static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
 }
 
 /* Waits up to some seconds for a request to be counted. */
-static int comes(const ULONG *requests)
+static int arrives(const ULONG *requests)
 {
-    int round, has_come = 0;
-    for (round = 0; round < 500 && !has_come; round++) {
+    int round, has_arrived = 0;
+    for (round = 0; round < 500 && !has_arrived; round++) {
         struct timeval pause = {0, 20000};
         pthread_mutex_lock(&lock);
-        has_come = *requests > 0;
+        has_arrived = *requests > 0;
         pthread_mutex_unlock(&lock);
-        if (!has_come) {
+        if (!has_arrived) {
             select(0, NULL, NULL, NULL, &pause);
         }
     }
-    return has_come;
+    return has_arrived;
 }
 
 static void callback(void)
@@ -349,7 +349,7 @@ static void callback(void)
     HOLDS(controlled_instance != NULL);
     HOLDS(value_of(&control_guid, "11", 1) == 1);
     /* Consumers do not wait for the answer to COLLECT_END. */
-    HOLDS(comes(&seen[PERF_COLLECT_END]) && comes(&seen[PERF_COLLECT_START]) && comes(&seen[PERF_ADD_COUNTER]));
+    HOLDS(arrives(&seen[PERF_COLLECT_END]) && arrives(&seen[PERF_COLLECT_START]) && arrives(&seen[PERF_ADD_COUNTER]));
     pthread_mutex_lock(&lock);
     HOLDS(last_id == 1 && seen_of_all[PERF_ADD_COUNTER] == 0);
     seen[PERF_ADD_COUNTER] = 0;
@@ -369,7 +369,7 @@ static void callback(void)
         HOLDS(seen[PERF_ADD_COUNTER] == 1 && seen_of_all[PERF_ADD_COUNTER] == 1);
         pthread_mutex_unlock(&lock);
         RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
-        HOLDS(comes(&seen_of_all[PERF_REMOVE_COUNTER]));
+        HOLDS(arrives(&seen_of_all[PERF_REMOVE_COUNTER]));
     }
 
     /* An error of COLLECT_START reaches the consumer. */

@@ -111,7 +111,7 @@ fn every_constant_is_in_both_with_the_same_value() {
                     Some(digits) => i64::from_str_radix(digits, 16),
                     None => text.parse(),
                 };
-                (name.to_owned(), value.unwrap_or_else(|_| panic!("{line} is no number")))
+                (name.to_owned(), value.unwrap_or_else(|_| panic!("{line} is not a number")))
             })
         })
         .collect();

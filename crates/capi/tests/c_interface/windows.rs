@@ -183,14 +183,14 @@ fn every_type_is_calculated_as_by_the_library_except_for_known_differences() {
 #[test]
 fn the_published_function_has_other_known_differences() {
     let cases = [
-        // 12: a smaller value is rejected, also if that is normal.
+        // 12: a smaller value is rejected, even if it is normal.
         (CounterType::RAWCOUNT, [9, 0, 1], [8, 0, 1], 100),
         (CounterType::RAW_FRACTION, [9, 10, 1], [8, 10, 1], 100),
         // 7: an interval below a second.
         (CounterType::COUNTER_MULTI_TIMER, [0, 0, 1], [10, 50, 1], 100),
         // 1: a third of an event per second.
         (CounterType::COUNTER_COUNTER, [0, 0, 1], [1, 300, 1], 100),
-        // Not in the list: nothing happened, and the function divides nevertheless.
+        // Not in the list: nothing happened, but the function still divides.
         (CounterType::TIMER_INV_100NS, [5, 7, 1], [5, 7, 1], 100),
     ];
     let printed = calculated(&cases);

@@ -25,7 +25,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Replaces a file by a new one, as PCP's library does.
+    /// Replaces a file with a new one, as PCP's library does.
     fn replace(&self, name: &str, file: &File) {
         let _ = fs::remove_file(self.path(name));
         fs::write(self.path(name), file.image().bytes).expect("written");

@@ -101,13 +101,13 @@ impl QueryCounter {
         self.found.has_wildcard
     }
 
-    /// The values of the only instance: the one in the path, or the only process that publishes the set.
+    /// The row of the only instance: the instance in the path, or the only process that publishes the set.
     ///
     /// # Errors
     ///
     /// [`PdhStatus::INVALID_ARGUMENT`] for a path with wildcards; [`PdhStatus::INVALID_INSTANCE`] for a path without an
     /// instance if several processes publish the set.
-    pub(super) fn one(&self) -> Result<Option<&Row>> {
+    pub(super) fn only_row(&self) -> Result<Option<&Row>> {
         match self.rows.as_slice() {
             _ if self.has_wildcard() && !self.found.selects_all_processes => Err(PdhStatus::INVALID_ARGUMENT),
             [] => Ok(None),
@@ -149,7 +149,7 @@ impl QueryCounter {
     }
 
     pub(super) fn push(&mut self, sample: &Sample, change: Change<'_>) {
-        self.indexes.follow(&self.found.pattern, sample, change);
+        self.indexes.update(&self.found.pattern, sample, change);
         if self.indexes.values().is_empty() {
             self.push_missing(sample);
             return;

@@ -32,7 +32,8 @@ pub(super) struct LiveFeed {
     is_outdated: bool,
 }
 
-/// Records of logs with all their counters. The query's counters are selected later, so counters can be added at any time.
+/// Samples of logs with all their counters. The query's counters are selected later, so counters can be added at any
+/// time.
 pub(super) struct LogFeed {
     logs: Arc<Logs>,
     bounds: WindowBounds,
@@ -44,15 +45,15 @@ pub(super) struct LogFeed {
 
 /// Reduces complete samples to the query's counters, for writing them to a log.
 struct Selector {
-    select: Select<SlotSource>,
-    slot: Arc<Mutex<Option<Sample>>>,
+    select: Select<OneSampleSource>,
+    input: Arc<Mutex<Option<Sample>>>,
     selected: Sample,
 }
 
-/// A source that returns the sample stored in a shared slot.
-struct SlotSource(Arc<Mutex<Option<Sample>>>);
+/// A source that returns one sample, which [`LogFeed::select`] stores for it.
+struct OneSampleSource(Arc<Mutex<Option<Sample>>>);
 
-impl Source for SlotSource {
+impl Source for OneSampleSource {
     fn next(&mut self, sample: &mut Sample) -> std::result::Result<bool, FlowError> {
         match self.0.lock().ignore_poison().take() {
             Some(stored) => {
@@ -98,7 +99,7 @@ impl Feed {
         }
     }
 
-    /// Rewinds to the first record of a time range, and restricts the feed to it.
+    /// Rewinds to the first sample of a time range, and restricts the feed to it.
     pub(super) fn set_time_range(&mut self, start: FileTime, end: FileTime) -> Result<()> {
         let Self::Logs(logs) = self else { return Err(PdhStatus::DATA_SOURCE_IS_REAL_TIME) };
         logs.bounds = WindowBounds {
@@ -181,7 +182,7 @@ impl LogFeed {
         }
     }
 
-    /// Opens the logs, such that all records have the same list of groups.
+    /// Opens the logs so that all samples have the same list of groups.
     fn open(&self) -> Result<Box<dyn Source>> {
         let scan = self.logs.scan()?;
         let mut query = self.logs.query();
@@ -198,11 +199,11 @@ impl LogFeed {
 
     fn select(&mut self, counters: &[QueryCounter], sample: &Sample) -> Result<()> {
         let selector = self.selector.get_or_insert_with(|| {
-            let slot = Arc::default();
-            let select = Select::new(SlotSource(Arc::clone(&slot)), Selection::new(patterns(counters)));
-            Selector { select, slot, selected: Sample::default() }
+            let input = Arc::default();
+            let select = Select::new(OneSampleSource(Arc::clone(&input)), Selection::new(patterns(counters)));
+            Selector { select, input, selected: Sample::default() }
         });
-        *selector.slot.lock().ignore_poison() = Some(sample.clone());
+        *selector.input.lock().ignore_poison() = Some(sample.clone());
         match selector.select.next(&mut selector.selected) {
             Ok(_) => Ok(()),
             Err(error) => Err(self.logs.status_of(&error)),

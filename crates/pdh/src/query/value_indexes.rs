@@ -50,14 +50,14 @@ impl Change<'_> {
 
 impl Layout {
     /// Updates `self` to the sample's layout and returns what changed.
-    pub(super) fn follow(&mut self, sample: &Sample) -> Change<'_> {
+    pub(super) fn update(&mut self, sample: &Sample) -> Change<'_> {
         let groups = &sample.groups;
         let has_sets = sample.has_sets(self.sets.iter());
-        if has_sets && self.shapes.iter().zip(groups).all(|(shape, group)| shape.is_of(group)) {
+        if has_sets && self.shapes.iter().zip(groups).all(|(shape, group)| shape.matches(group)) {
             return Change::None;
         }
         self.shapes.clear();
-        self.shapes.extend(groups.iter().map(Shape::of));
+        self.shapes.extend(groups.iter().map(Shape::new));
         if has_sets {
             return Change::Rows;
         }
@@ -80,7 +80,7 @@ impl Layout {
 }
 
 impl Shape {
-    fn of(group: &Group) -> Self {
+    fn new(group: &Group) -> Self {
         Self {
             instances: Arc::clone(&group.instances),
             values: group.values.len(),
@@ -88,7 +88,7 @@ impl Shape {
         }
     }
 
-    fn is_of(&self, group: &Group) -> bool {
+    fn matches(&self, group: &Group) -> bool {
         Arc::ptr_eq(&self.instances, &group.instances)
             && self.values == group.values.len()
             && self.is_present == group.is_present()
@@ -126,7 +126,7 @@ impl ValueIndexes {
         Self { key, has_wildcard, is_of_logs, columns: Vec::new(), values: Vec::new() }
     }
 
-    pub(super) fn follow(&mut self, pattern: &PathPattern, sample: &Sample, change: Change<'_>) {
+    pub(super) fn update(&mut self, pattern: &PathPattern, sample: &Sample, change: Change<'_>) {
         match change {
             Change::None => return,
             Change::Rows => {}

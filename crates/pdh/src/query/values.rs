@@ -48,8 +48,8 @@ impl Query {
         id: CounterId,
         format: Format,
     ) -> std::result::Result<FormattedValue, NoValue> {
-        let counter = self.counter(id).map_err(NoValue::of_call)?;
-        match counter.one().map_err(NoValue::of_call)? {
+        let counter = self.counter(id).map_err(NoValue::from_call_status)?;
+        match counter.only_row().map_err(NoValue::from_call_status)? {
             Some(row) => value_of(counter, row, format),
             None => Err(NoValue { status: PdhStatus::INVALID_DATA, value_status: counter.status() }),
         }
@@ -97,7 +97,7 @@ impl Query {
     pub fn raw_value(&self, id: CounterId) -> Result<RawCounter> {
         let counter = self.counter(id)?;
         let none = RawCounter { status: counter.status(), ..RawCounter::default() };
-        Ok(counter.one()?.map_or(none, |row| row.newer))
+        Ok(counter.only_row()?.map_or(none, |row| row.newer))
     }
 
     /// The raw values that the last collection read for all instances of a counter; a single one for a path without

@@ -302,7 +302,7 @@ fn counters_can_be_added_between_collections() {
 
 /// The documented behaviour of PdhOpenQuery, and other files that are not logs.
 #[test]
-fn files_that_are_not_logs_are_refused() {
+fn files_that_are_not_logs_are_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let status = |name: &str, bytes: Option<&[u8]>| {
         let path = folder.path().join(name);
@@ -348,7 +348,7 @@ fn raw_records_are_those_of_the_file() {
         assert_eq!(at(-1), Err(PdhStatus::ENTRY_NOT_IN_LOG_FILE), "{name}");
         let first = at(0).expect("a record");
         assert_eq!(first.record_type.code(), log_type);
-        // Without going over.
+        // The last sample that is not later than the time.
         assert_eq!(at(FREQUENCY - 1), Ok(first.clone()), "{name}");
         let second = at(FREQUENCY).expect("a record");
         assert_ne!(first, second, "{name}");

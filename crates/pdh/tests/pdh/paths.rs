@@ -42,7 +42,7 @@ fn all_documented_forms_of_paths_round_trip() {
 }
 
 #[test]
-fn malformed_paths_are_refused() {
+fn malformed_paths_are_rejected() {
     assert_eq!(parse_counter_path("", 0), Err(PdhStatus::INVALID_ARGUMENT));
     assert_eq!(parse_counter_path(r"\a\b", 1), Err(PdhStatus::NOT_IMPLEMENTED));
     for wrong in

@@ -22,7 +22,7 @@ fn log_types_have_their_codes() {
 }
 
 #[test]
-fn invalid_arguments_of_open_are_refused() {
+fn invalid_arguments_of_open_are_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a");
     let machine = Machine::new();
@@ -193,7 +193,7 @@ fn the_size_of_logs_is_limited() {
     }
 }
 
-/// From log to log: only the counters of the query, every record, raw values as they were.
+/// From log to log: only the counters of the query, every record, unchanged raw values.
 #[test]
 fn a_query_of_a_log_can_be_written_to_a_log() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -21,8 +21,8 @@ pub enum CallError {
 
 /// Calls a function, growing the buffer until the function's data fits, and returns the data (rule D8).
 ///
-/// `call` gets the whole buffer, first extended to its current capacity, and returns the number of bytes written. The
-/// buffer keeps its size, so that later calls usually succeed at once.
+/// The buffer is first extended to its capacity. `call` gets all of it and returns the number of bytes written. The
+/// buffer keeps its size, so later calls usually succeed at once.
 ///
 /// # Errors
 ///

@@ -226,7 +226,7 @@ impl BlockError {
     }
 }
 
-/// Converts a number of bytes or items in memory, which always fits in an `i64`, to the type that errors use.
+/// Converts a number of bytes or items in memory to the type that errors use. It always fits.
 pub(crate) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -40,8 +40,8 @@ impl Identifier {
         Self { set, status: 0, counter_id: None, instance_id: None, index: 0, name: name.into() }
     }
 
-    /// Appends the identifier. An empty name is omitted; a name longer than [`MAX_NAME_UNITS`] is truncated at a
-    /// character boundary.
+    /// Appends the encoded identifier to `out`. An empty name is omitted; a name longer than [`MAX_NAME_UNITS`] is
+    /// truncated at a character boundary.
     ///
     /// # Errors
     ///

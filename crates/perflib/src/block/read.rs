@@ -91,7 +91,7 @@ pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, Bl
 impl<'a> Block<'a> {
     /// The time of the collection.
     pub fn stamp(&self) -> Stamp {
-        Stamp::of(self.header)
+        Stamp::from_header(self.header)
     }
 
     /// The header.

@@ -46,7 +46,7 @@ impl<'a> Section<'a> {
     pub(crate) fn split_off(&mut self, size: u32, rules: &SizeRules) -> Result<Self, BlockError> {
         let violation =
             |rule, expected| Err(BlockError::number(rule, self.offset + rules.field, size, expected));
-        // A size beyond `usize` is beyond the remaining bytes too.
+        // A size that does not fit in `usize` exceeds the remaining bytes too.
         let bytes = usize::try_from(size).unwrap_or(usize::MAX);
         if bytes < rules.min.1 {
             return violation(rules.min.0, Expected::AtLeast(count(rules.min.1)));

@@ -21,7 +21,7 @@ pub struct Stamp {
 
 impl Stamp {
     /// The stamp of a header. The header's calendar time is redundant, so it is ignored.
-    pub(super) fn of(header: &DataHeader) -> Self {
+    pub(super) fn from_header(header: &DataHeader) -> Self {
         Self {
             ticks: header.ticks.get(),
             frequency: header.frequency.get(),

@@ -1,6 +1,6 @@
 //! Finds duplicate ids.
 
-/// Maximum number of ids of which all pairs are compared. More ids are copied and sorted.
+/// Up to this number of ids, all pairs are compared; longer lists are copied and sorted.
 const MAX_PAIRWISE: usize = 64;
 
 /// The index of the first id that already occurred; `None` if all ids differ.

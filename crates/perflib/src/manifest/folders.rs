@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 /// Manifests that root has registered on this machine.
 const SYSTEM_DIR: &str = "/etc/tachograph/manifests";
+/// Manifests that packages install.
 const PACKAGE_DIR: &str = "/usr/share/tachograph/manifests";
 
 /// The folders of registered manifests.

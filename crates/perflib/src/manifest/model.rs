@@ -10,11 +10,11 @@ use crate::registration::{CounterInfo, CounterSetInfo, counter_of};
 /// The version of a manifest's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SchemaVersion {
-    /// 1.0.
+    /// Version 1.0.
     V1_0,
-    /// 1.1.
+    /// Version 1.1.
     V1_1,
-    /// 2.0, in which each string has an id.
+    /// Version 2.0, in which each string has an id.
     V2_0,
 }
 

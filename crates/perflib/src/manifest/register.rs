@@ -41,9 +41,7 @@ impl fmt::Display for RegisterError {
                 write!(f, "the manifest is invalid; errors: {}", violations.errors())
             }
             Self::Taken(what) | Self::NotRegistered(what) => f.write_str(what),
-            Self::NoFolder => {
-                f.write_str("there is no folder for registrations: set TACHO_MANIFEST_DIR, or HOME")
-            }
+            Self::NoFolder => f.write_str("no folder for registrations: set TACHO_MANIFEST_DIR or HOME"),
             Self::Io { file, error } => write!(f, "{}: {error}", file.display()),
         }
     }
@@ -134,7 +132,7 @@ fn check_free(
     for info in manifest.counter_sets() {
         let name = format!("counter set '{}' {}", info.name, info.guid);
         if is_taken(&info) {
-            let message = format!("{name}: a counter set of this machine has this name or GUID");
+            let message = format!("{name}: a counter set of this machine already has this name or GUID");
             return Err(RegisterError::Taken(message));
         }
         let known = registered
@@ -143,8 +141,10 @@ fn check_free(
             .find(|known| known.info.guid == info.guid || eq_ignore_case(&known.info.name, &info.name));
         if let Some(known) = known {
             let what = if known.info.guid == info.guid { "GUID" } else { "name" };
-            let message =
-                format!("{name}: {} has registered this {what}; unregister it first", known.file.display());
+            let message = format!(
+                "{name}: this {what} is already registered by {}; unregister that first",
+                known.file.display()
+            );
             return Err(RegisterError::Taken(message));
         }
     }
@@ -186,7 +186,7 @@ fn write_new(file: &Path, bytes: &[u8], folder: &Path) -> Result<(), RegisterErr
         })
     });
     if written.is_err() {
-        // The error is returned; the next registration removes a leftover.
+        // If this fails, the next registration removes the file.
         let _ = std::fs::remove_file(&partial);
     }
     written
@@ -217,7 +217,7 @@ fn write_partial(partial: &Path, bytes: &[u8]) -> io::Result<()> {
 pub enum Unregister<'a> {
     /// The provider in this manifest file.
     Manifest(&'a Path),
-    /// The provider with this GUID, or the provider whose only counter set has it.
+    /// The provider with this GUID, or the provider whose only counter set has this GUID.
     Guid(Guid),
 }
 

@@ -151,8 +151,10 @@ impl Registered {
             let mut list = checked.violations.list().iter();
             let message = match list.find(|violation| violation.severity == Severity::Error) {
                 Some(first) if errors == 1 => first.to_string(),
-                Some(first) => format!("{first} ({errors} in all; 'tacho manifest check' shows them)"),
-                None => "it is no manifest".to_owned(),
+                Some(first) => {
+                    format!("{first} (the first of {errors} errors; 'tacho manifest check' lists them)")
+                }
+                None => "it is not a manifest".to_owned(),
             };
             self.problem(file, message);
         }
@@ -170,8 +172,10 @@ impl Registered {
         let known = guids.get(&info.guid).map(|first| (first, "GUID"));
         if let Some((first, what)) = known.or_else(|| names.get(&name).map(|first| (first, "name"))) {
             let first = first.display();
-            let message =
-                format!("counter set '{}' {}: {first} has registered this {what}", info.name, info.guid);
+            let message = format!(
+                "counter set '{}' {}: this {what} is already registered by {first}",
+                info.name, info.guid
+            );
             return self.problem(file, message);
         }
         guids.insert(info.guid, Arc::clone(file));

@@ -53,7 +53,7 @@ fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
     if let Some(name) = &set.name
         && let Some(fault) = fault_of_set_name(&name.value)
     {
-        let expected = format!("another: the name of a set {fault}");
+        let expected = format!("another name: the name of a set {fault}");
         reader.warning(name.at, format_args!("{}, name", set.label), quoted(&name.value), expected);
     }
     for counter in
@@ -62,7 +62,7 @@ fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
         if let Some(name) = &counter.name
             && let Some(fault) = fault_of_counter_name(&name.value)
         {
-            let expected = format!("another: the name of a counter {fault}");
+            let expected = format!("another name: the name of a counter {fault}");
             reader.warning(name.at, format_args!("{}, name", counter.label), quoted(&name.value), expected);
         }
     }

@@ -9,8 +9,8 @@ pub(super) struct Lines<'a> {
     marks: Vec<(usize, Position)>,
 }
 
-/// The distance of marks in bytes: large enough for a small table, and small enough to find positions quickly even if
-/// the manifest is a single line.
+/// The distance between marks in bytes: large enough for a small table, and small enough to find positions quickly if
+/// the manifest is one long line.
 const MARK_INTERVAL: usize = 512;
 
 impl<'a> Lines<'a> {

@@ -3,7 +3,7 @@
 use tachograph_counters::wildcard::closest;
 use tachograph_schema::CounterType as T;
 
-/// A type that the schema has, but without a documented value or formula.
+/// A type in the schema that has no documented value or formula.
 const COMPOSITE: &str = "perf_counter_composite";
 
 /// The schema's words for all counter types.

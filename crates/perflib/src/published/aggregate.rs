@@ -9,8 +9,8 @@
 //! | undefined | the sum |
 //!
 //! A base uses its own function or, if this is undefined, the function of its counter. An elapsed time has no sum or
-//! mean; only the minimum or maximum of the start times is defined. The history of ended instances is included like the
-//! instances. If a counter's history is a sum, minimum and maximum ignore it.
+//! mean; only the minimum or maximum of the start times is defined. The history of ended instances is aggregated like
+//! an instance. If a counter's history is a sum, minimum and maximum ignore it.
 
 use std::collections::HashMap;
 
@@ -19,16 +19,20 @@ use tachograph_counters::{Formula, RawValue, Size, Status};
 use super::source::Source;
 use crate::registration::{Aggregate, CounterInfo, CounterSetInfo};
 
+/// The aggregate functions of a set's counters, in the order of registration.
 #[derive(Debug)]
 pub(super) struct Functions {
     by_position: Vec<Function>,
 }
 
+/// How a counter is aggregated.
 #[derive(Clone, Copy, Debug)]
 struct Function {
     /// Whether the counter's formula compares two samples, so that a new instance can affect the result.
     needs_two_samples: bool,
+    /// The function for the value; `None` if the counter cannot be aggregated.
     value: Option<Aggregate>,
+    /// The function for the base.
     base: Aggregate,
     is_double: bool,
     is_dword: bool,
@@ -39,12 +43,16 @@ struct Function {
 pub(super) struct Accumulator {
     /// The number of values, including those of ended instances.
     count: i128,
+    /// The first number of the raw value.
     first: i128,
+    /// The first number, if it is a floating-point number.
     double: f64,
+    /// The second number of the raw value, if it is a base.
     second: i128,
     multi_count: u32,
     /// The timestamp, if the second number is not a base.
     timestamp: Option<i64>,
+    /// Whether a value is 64 bits wide even if the counter type has 32 bits.
     is_wide: bool,
     /// The status of a value that could not be read.
     error: Option<Status>,
@@ -54,7 +62,9 @@ impl Functions {
     pub(super) fn new(info: &CounterSetInfo) -> Self {
         let by_id: HashMap<u32, Aggregate> =
             info.counters.iter().rev().map(|counter| (counter.id, counter.aggregate)).collect();
-        Self { by_position: info.counters.iter().map(|counter| Function::of(counter, &by_id)).collect() }
+        Self {
+            by_position: info.counters.iter().map(|counter| Function::for_counter(counter, &by_id)).collect(),
+        }
     }
 
     /// Whether a new instance makes the aggregate incomparable with earlier ones. Sums stay comparable: a new instance
@@ -144,7 +154,7 @@ impl Functions {
 
 impl Function {
     /// The function of a counter. `by_id` has the functions of the set's counters, by counter id.
-    fn of(counter: &CounterInfo, by_id: &HashMap<u32, Aggregate>) -> Self {
+    fn for_counter(counter: &CounterInfo, by_id: &HashMap<u32, Aggregate>) -> Self {
         let is_elapsed = counter.counter_type.formula() == Some(Formula::Elapsed);
         let value = match counter.aggregate {
             Aggregate::Undefined if is_elapsed => None,

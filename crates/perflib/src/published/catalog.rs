@@ -1,4 +1,4 @@
-//! The published files in some folders, grouped by set and owner.
+//! The published files in the given folders, grouped by set and owner.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -16,7 +16,7 @@ use crate::provider::CollectionId;
 /// Maximum number of open published files.
 pub const MAX_FILES: usize = 4096;
 
-/// The published files in some folders. All published sets of a registry and its successors share one catalog.
+/// The published files in the given folders. All published sets of a registry and its successors share one catalog.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     state: Mutex<State>,
@@ -36,7 +36,7 @@ struct State {
 struct WatchedFolder {
     path: PathBuf,
     folder: Option<Arc<Folder>>,
-    /// The [`Folder::version`] at the last scan; 0 to scan again.
+    /// The [`Folder::change_token`] at the last scan; 0 to scan again.
     version: u64,
     files: BTreeMap<String, FileState>,
     /// Whether the last scan found unfinished files, which may belong to a dead writer.
@@ -161,11 +161,11 @@ impl State {
             let (folder, version) = match self.folders[index].current() {
                 Ok(Some(current)) => current,
                 Ok(None) => {
-                    self.forget(index, None);
+                    self.mark_unavailable(index, None);
                     continue;
                 }
                 Err(error) => {
-                    self.forget(index, Some(error.to_string().into()));
+                    self.mark_unavailable(index, Some(error.to_string().into()));
                     continue;
                 }
             };
@@ -189,7 +189,7 @@ impl State {
 
     /// Records that a folder does not exist or cannot be opened. Open files stay open, because their writers can still
     /// be alive.
-    fn forget(&mut self, index: usize, error: Option<Arc<str>>) {
+    fn mark_unavailable(&mut self, index: usize, error: Option<Arc<str>>) {
         let watched = &mut self.folders[index];
         watched.error = error;
         watched.files.retain(|_, found| matches!(found, FileState::Member(_)));

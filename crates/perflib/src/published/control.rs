@@ -1,5 +1,5 @@
-//! Sends requests to the control callbacks of providers. Requests notify a provider of the counters that queries
-//! request, and that values are about to be read or have been read.
+//! Sends requests to the control callbacks of providers. Requests notify a provider which counters queries request,
+//! when values are about to be read, and when they have been read.
 //!
 //! A collection sends its requests to all providers and then waits up to a second for all answers. A provider that does
 //! not answer in time is late, and is skipped until its answers have arrived. Several queries can collect at the same
@@ -52,7 +52,7 @@ struct Pending {
     kind: Kind,
     /// The collection that waits for the answer; `None` if the answer is not needed or is late.
     collection: Option<CollectionId>,
-    /// How often the connection was closed and the request was sent again.
+    /// How many times the request was sent again because the connection was closed.
     reconnects: u8,
 }
 
@@ -191,7 +191,7 @@ impl Connection {
         self.pending.iter().any(|pending| pending.collection == Some(collection))
     }
 
-    /// Whether a relevant answer is still missing that no collection waits for any more.
+    /// Whether a relevant answer is overdue: it has not arrived, and no collection waits for it any more.
     fn is_late(&self) -> bool {
         self.pending.iter().any(|pending| has_relevant_answer(pending.kind) && pending.collection.is_none())
     }
@@ -287,7 +287,7 @@ fn is_closed(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionRefused | ConnectionReset)
 }
 
-/// Waits a moment for a process to exit, because it may have closed its connections for this reason.
+/// Waits briefly for a process to exit, in case it closed its connections because it is exiting.
 fn wait_for_exit(member: &Member, deadline: Instant) {
     let until = deadline.min(Instant::now() + MAX_EXIT_TIME);
     while member.is_alive() && Instant::now() < until {

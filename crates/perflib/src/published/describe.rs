@@ -6,8 +6,8 @@ use tachograph_schema::{CellKind, CounterInfo, CounterSetInfo, Guid, InstanceTyp
 
 use super::names::{cleaned, is_addressable};
 
-/// The name of a set, from its description. If this is empty, the name is taken from the registered manifest; without a
-/// manifest, it is the GUID.
+/// The name of a set: the name in its description or, if that is empty, in its registered manifest; the GUID if there
+/// is no name.
 fn name_of(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> String {
     match (cleaned(name), registered) {
         (name, _) if !name.is_empty() => name,
@@ -33,7 +33,7 @@ pub(super) fn info_of(
     info.label = Text::default();
     info.is_per_process = is_per_process(info.instance_type);
     if info.is_per_process && info.instances_help.is_empty() {
-        info.instances_help = "The processes that publish the set, in the order of their start.".into();
+        info.instances_help = "The processes that publish the set, ordered by start time.".into();
     }
     let known = registered.into_iter().flat_map(|set| &set.counters).rev();
     let known: HashMap<u32, &CounterInfo> = known.map(|counter| (counter.id, counter)).collect();
@@ -53,11 +53,14 @@ pub(super) fn is_per_process(instance_type: InstanceType) -> bool {
 pub(super) fn check(info: &CounterSetInfo) -> Result<(), String> {
     for counter in info.counters.iter().filter(|counter| counter.is_displayable()) {
         if !is_addressable(&info.name, &counter.name) {
-            return Err(format!("no counter path can name '{}' and '{}'", info.name, counter.name));
+            return Err(format!(
+                "no counter path can contain the names '{}' and '{}'",
+                info.name, counter.name
+            ));
         }
     }
     if !is_addressable(&info.name, "x") {
-        return Err(format!("no counter path can name '{}'", info.name));
+        return Err(format!("no counter path can contain the name '{}'", info.name));
     }
     info.check().map_err(|error| error.to_string())
 }

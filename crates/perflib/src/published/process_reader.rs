@@ -161,7 +161,7 @@ impl ProcessReader {
     ) -> Result<bool, Failure> {
         let Self { member, sources, plan, keys, process_key, .. } = self;
         plan.update(rows.positions(), sources);
-        let stamps = Stamps::of(&rows.timestamps());
+        let stamps = Stamps::new(&rows.timestamps());
         let (unique, process) = (member.unique, member.process as u32);
         let is_single = info.instance_type == InstanceType::Single;
         let is_aggregate = requested.total;

@@ -66,7 +66,7 @@ impl Step {
     fn new(position: usize, sources: &Sources) -> Self {
         match sources.get(position) {
             Some(source) => {
-                Self { cell: source.cell, method: Method::of(source), mask: source.mask, position }
+                Self { cell: source.cell, method: Method::for_source(source), mask: source.mask, position }
             }
             None => Self { cell: CellLocation::default(), method: Method::Missing, mask: 0, position },
         }
@@ -98,7 +98,7 @@ impl Step {
 }
 
 impl Method {
-    fn of(source: &Source) -> Self {
+    fn for_source(source: &Source) -> Self {
         match source.stamp_index() {
             _ if source.has_companions() => Self::SeveralCells,
             Some(stamp) => Self::WithStamp(stamp),

@@ -34,7 +34,7 @@ const TICKS_INDEX: u8 = 1;
 const SYSTEM_TIME_INDEX: u8 = 2;
 
 impl Stamps {
-    pub(super) fn of(at: &Timestamps) -> Self {
+    pub(super) fn new(at: &Timestamps) -> Self {
         Self([0, at.ticks, at.system_time.0])
     }
 
@@ -129,7 +129,7 @@ impl Source {
             base.map_or(u64::MAX, |&index| mask(description.counters[index].counter_type))
         };
         let time = cell_of(counter.time_id);
-        let second = match SecondNumberKind::of(counter) {
+        let second = match SecondNumberKind::for_counter(counter) {
             SecondNumberKind::None => SecondLocation::Zero,
             SecondNumberKind::Base if counter.cell.has_base() => SecondLocation::SameCell,
             SecondNumberKind::Base => match cell_of(counter.base_id) {

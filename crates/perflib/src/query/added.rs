@@ -52,7 +52,7 @@ impl Added {
     }
 
     /// One counter that a path selected, for the instances that the path can match.
-    pub(super) fn of_path(set: usize, info: &CounterSetInfo, instance: Option<&str>, id: u32) -> Self {
+    pub(super) fn from_path(set: usize, info: &CounterSetInfo, instance: Option<&str>, id: u32) -> Self {
         let filter = instance.map_or_else(InstanceFilter::all, InstanceFilter::from_path);
         let name = instance.unwrap_or_default();
         Self {

@@ -45,7 +45,7 @@ impl Registry {
     }
 
     /// The machine's own sets, which applications do not publish.
-    pub(crate) fn of_machine(&self) -> impl Iterator<Item = &Arc<CounterSetInfo>> {
+    pub(crate) fn machine_sets(&self) -> impl Iterator<Item = &Arc<CounterSetInfo>> {
         self.entries.iter().filter(|entry| entry.published.is_none()).map(|entry| &entry.info)
     }
 

@@ -83,7 +83,7 @@ impl Selection {
                 Some(dense) => *dense = column,
                 None => self.sparse_columns.push((counter.id, column)),
             }
-            self.second_number_kinds.push(SecondNumberKind::of(counter));
+            self.second_number_kinds.push(SecondNumberKind::for_counter(counter));
         }
         self.sparse_columns.sort_unstable();
         let companions = positions.iter().flat_map(|&position| info.counters[position].companions());
@@ -117,7 +117,7 @@ impl Selection {
 }
 
 impl SecondNumberKind {
-    pub(crate) fn of(counter: &CounterInfo) -> Self {
+    pub(crate) fn for_counter(counter: &CounterInfo) -> Self {
         let counter_type = counter.counter_type;
         match (counter_type.formula(), counter_type.subtype()) {
             (None | Some(Formula::Value | Formula::Double), _) => Self::None,

@@ -111,16 +111,16 @@ fn registered_names_and_guids_cannot_be_registered_again() {
     let other = |guids: &str| SHOP.replace("d1e7a4", guids).replace("name=\"Shop", "name=\"New");
     // The GUID of one set, and the name of one set.
     let same_guid = other("d1e7a5").replace("d1e7a52", "d1e7a42");
-    assert_taken(fixture.register(&same_guid), "has registered this GUID");
+    assert_taken(fixture.register(&same_guid), "this GUID is already registered by");
     assert_taken(
         fixture.register(&other("d1e7a5").replace("\"New\"", "\"SHOP\"")),
-        "has registered this name",
+        "this name is already registered by",
     );
     let of_machine = |info: &CounterSetInfo| &*info.name == "New Carts";
     let file = fixture.write("y.man", &other("d1e7a5"));
     assert_taken(
         register(&file, &fixture.folders, of_machine),
-        "a counter set of this machine has this name or GUID",
+        "a counter set of this machine already has this name or GUID",
     );
     assert_eq!(fixture.files(), [SHOP_FILE]);
     register(&file, &fixture.folders, |_| false).expect("free");
@@ -145,7 +145,7 @@ fn the_first_folder_wins() {
     // Sets in search folders conflict too.
     let folders = Folders { search: both.to_vec(), ..Folders::one(first.folders.search[0].clone()) };
     let file = second.write("pump.man", &KERNEL.replace("000001", "000009"));
-    assert_taken(register(&file, &folders, |_| false), "has registered this GUID");
+    assert_taken(register(&file, &folders, |_| false), "this GUID is already registered by");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn manifests_that_violate_a_rule_are_rejected() {
     }
 }
 
-/// Replaces the expected violations by the current ones. Review the difference.
+/// Replaces the expected violations with the current ones. Review the difference.
 fn update() {
     let head = CASES.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n"));
     let mut updated: String = head.collect();

@@ -17,8 +17,8 @@ fn seeds_of_the_fuzz_target() {
         if std::env::var_os("TACHO_UPDATE").is_some() {
             std::fs::write(folder.join(name), bytes).expect("writable");
         }
-        let there = std::fs::read(folder.join(name)).expect("checked in");
-        assert!(there == bytes, "{name} is not what this test makes: run it with TACHO_UPDATE=1");
+        let current = std::fs::read(folder.join(name)).expect("checked in");
+        assert!(current == bytes, "{name} differs from what this test generates: run it with TACHO_UPDATE=1");
     }
     for entry in std::fs::read_dir(folder).expect("the folder of the seeds") {
         let path = entry.expect("an entry").path();

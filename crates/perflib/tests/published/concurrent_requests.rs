@@ -77,7 +77,7 @@ fn concurrent_queries_get_their_own_answers() {
     std::thread::scope(|scope| {
         for paths in [[r"\Shop 2(*)\*", r"\Shop 1(*)\*"], [r"\Shop 1(*)\Open Orders", r"\Shop 2(*)\*"]] {
             let registry = Arc::clone(&registry);
-            scope.spawn(move || collect(&mut Consumer::on(registry, &paths)));
+            scope.spawn(move || collect(&mut Consumer::sharing(registry, &paths)));
         }
         collect(&mut first);
     });

@@ -82,17 +82,17 @@ pub(crate) struct Consumer {
 impl Consumer {
     #[track_caller]
     pub(crate) fn new(folder: &Path, paths: &[&str]) -> Self {
-        Self::of(registry(&published(folder), None), paths)
+        Self::with_registry(registry(&published(folder), None), paths)
     }
 
     #[track_caller]
-    pub(crate) fn of(registry: Registry, paths: &[&str]) -> Self {
-        Self::on(Arc::new(registry), paths)
+    pub(crate) fn with_registry(registry: Registry, paths: &[&str]) -> Self {
+        Self::sharing(Arc::new(registry), paths)
     }
 
     /// A consumer that shares a registry with others.
     #[track_caller]
-    pub(crate) fn on(registry: Arc<Registry>, paths: &[&str]) -> Self {
+    pub(crate) fn sharing(registry: Arc<Registry>, paths: &[&str]) -> Self {
         let mut query = Query::open(&registry, None).expect("open query");
         for path in paths {
             let path = registry.resolve_path(&PathPattern::parse(path).expect("valid path"));

@@ -31,7 +31,7 @@ fn a_killed_program_is_gone_at_the_next_collection() {
 
 /// Any process that can read the file can take a shared lock.
 #[test]
-fn a_lock_of_a_reader_does_not_keep_a_dead_set() {
+fn a_lock_of_a_reader_does_not_keep_a_dead_set_visible() {
     let folder = tempfile::tempdir().expect("create folder");
     let mut child = child(folder.path(), "single");
     let mut consumer = wait_for_shop(folder.path());
@@ -179,7 +179,7 @@ fn a_file_with_two_paths_is_read_once() {
     set(&slot, 0, 3);
     let again = folder.path().join("../").join(folder.path().file_name().expect("rename file"));
     let published = Published::in_folders(vec![folder.path().to_owned(), again]);
-    let mut consumer = Consumer::of(registry(&published, None), &[r"\Shop(*)\Requests/sec"]);
+    let mut consumer = Consumer::with_registry(registry(&published, None), &[r"\Shop(*)\Requests/sec"]);
     assert_eq!(consumer.collect(), rows([("a", [3])]));
     let path = file.path().expect("a file");
     let name = format!("{:032x}-{}-{:016x}.tacho", 1, std::process::id(), 2);
@@ -219,7 +219,7 @@ fn programs_are_killed_while_they_start() {
             files(folder.path()).into_iter().filter(|name| !is_empty(folder.path(), name)).collect();
         assert_eq!(left.len(), 1, "{left:?}");
     }
-    println!("left on the way at first: {first:?}");
+    println!("first unfinished file: {first:?}");
 }
 
 /// Whether the writer was killed before it locked the file; such a file is removed by age.

@@ -21,7 +21,7 @@ fn seeds_are_read_completely() {
         let path = entry.expect("an entry").path();
         let bytes = std::fs::read(&path).expect("readable");
         let rows = checks::published(&bytes);
-        assert!(rows > 0, "{}: it is that of a set whose writer lives", path.display());
+        assert!(rows > 0, "{}: the seed must be the file of a live set", path.display());
         // Truncated anywhere.
         for length in (0..bytes.len()).step_by(97) {
             checks::published(&bytes[..length]);

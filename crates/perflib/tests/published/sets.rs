@@ -263,7 +263,7 @@ fn registered_sets_exist_before_their_program_starts() {
     info.counters.push(CounterInfo::new(2, "Open Orders", T::LARGE_RAWCOUNT));
     let mut published = published(folder.path());
     published.set_registered([Arc::new(info)]);
-    let mut consumer = Consumer::of(registry(&published, None), &[r"\Shop\Requests/sec"]);
+    let mut consumer = Consumer::with_registry(registry(&published, None), &[r"\Shop\Requests/sec"]);
     assert!(consumer.registry.is_published(guid) && consumer.registry.publishers(guid).is_empty());
     assert_eq!(consumer.collect(), rows::<1, 0>([]));
     // Programs in C publish no names.

@@ -34,7 +34,7 @@ fn a_set_of_another_user_has_the_uid_in_its_name() {
     let guid = strange.find(&name).expect("the marked set").guid;
     assert!(strange.find("Shop").is_none());
     assert_ne!(guid, Guid::from_bytes(SHOP.to_bytes()));
-    let mut consumer = Consumer::of(strange, &[&format!(r"\{name}\Requests/sec")]);
+    let mut consumer = Consumer::with_registry(strange, &[&format!(r"\{name}\Requests/sec")]);
     assert_eq!(consumer.collect()[0].1, [3]);
 }
 
@@ -104,14 +104,14 @@ fn sets_of_the_machine_cannot_be_published() {
         assert_eq!(reported.len(), 3, "{reported:?}");
         assert!(reported[0].starts_with("the counter set 'memory' of "), "{reported:?}");
         assert!(
-            reported[0].ends_with("is omitted: its name or GUID is that of a counter set of this machine")
+            reported[0].ends_with("is omitted: its name or GUID belongs to a counter set of this machine")
         );
         assert_eq!(registry.notices()[1].set(), Some("Store"));
     }
 }
 
 #[test]
-fn the_set_that_was_started_first_keeps_the_name() {
+fn the_set_that_was_published_first_keeps_the_name() {
     let folder = tempfile::tempdir().expect("create folder");
     let (first, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     let second = Description { guid: tachograph_shm::Guid::from_u128(5), ..shop(InstanceKind::Single) };
@@ -273,7 +273,7 @@ pub(crate) fn wait_for_shop(folder: &Path) -> Consumer {
     for _ in 0..2_000 {
         let registry = registry(&published(folder), None);
         if registry.find("Shop").is_some() {
-            return Consumer::of(registry, &[r"\Shop(*)\Requests/sec"]);
+            return Consumer::with_registry(registry, &[r"\Shop(*)\Requests/sec"]);
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
     }

@@ -23,12 +23,13 @@ use tachograph_shm::{Guid, IgnorePoison, Readers};
 use super::{ControlCallback, Request, RequestKind, socket};
 use crate::{PublishError, signals};
 
+/// Maximum number of connected readers.
 const MAX_READERS: usize = 16;
 
 /// Maximum number of readers' threads at a time, including those of disconnected readers.
 const MAX_THREADS: usize = MAX_READERS + 4;
 
-/// The time limit of a reader to send the rest of a request, and to read an answer. Also that of a new reader to wait for a
+/// The time limit for a reader to send the rest of a request, to read an answer, and, after connecting, to wait for a
 /// thread.
 const DEADLINE: Duration = Duration::from_secs(1);
 

@@ -8,8 +8,8 @@ use std::ffi::CStr;
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn ticks() -> u64 {
-    // SAFETY: every processor of this architecture has the instruction, and `is_clock` checked that the kernel uses it, so
-    // processes are allowed to.
+    // SAFETY: every processor of this architecture has the instruction, and `is_kernel_clock` checked that the kernel
+    // uses it, so processes are allowed to.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
@@ -31,7 +31,7 @@ pub(super) fn ticks() -> u64 {
 }
 
 /// Whether the kernel keeps time with the counter. Must not allocate, because timers call it.
-pub(super) fn is_clock() -> bool {
+pub(super) fn is_kernel_clock() -> bool {
     let name = if cfg!(target_arch = "aarch64") { &b"arch_sys_counter"[..] } else { b"tsc" };
     let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let mut text = [0_u8; 64];

@@ -38,12 +38,12 @@ fn a_new_ratio_must_agree_with_the_previous_one() {
     let [first, now] = readings(minute, 2500);
     let before = ratio_between(&first, &now).expect("2.5 GHz");
     assert_eq!(compare(before, &first, &now), Comparison::Agrees(before));
-    // The kernel's clock follows a time server: 400 millionths.
+    // The kernel's clock is disciplined by NTP: 400 ppm.
     let [first, now] = readings(minute, 2501);
     assert!(matches!(compare(before, &first, &now), Comparison::Agrees(ratio) if ratio < before));
     let [first, now] = readings(minute, 2504);
-    assert_eq!(compare(before, &first, &now), Comparison::Contradicts);
-    assert_eq!(compare(before, &now, &ClockPair { ticks: now.ticks - 1, ..now }), Comparison::Contradicts);
+    assert_eq!(compare(before, &first, &now), Comparison::Deviates);
+    assert_eq!(compare(before, &now, &ClockPair { ticks: now.ticks - 1, ..now }), Comparison::Deviates);
     let apart = ClockPair { uncertainty: minute / 1000, ..now };
     assert_eq!(compare(before, &first, &apart), Comparison::Unknown);
 }
@@ -52,7 +52,7 @@ fn a_new_ratio_must_agree_with_the_previous_one() {
 fn calibrated_clock(is_clock_source: fn() -> bool) -> Option<Clock> {
     let clock = Clock::new(CALIBRATION, is_clock_source);
     clock.prepare();
-    is_clock().then(|| {
+    is_kernel_clock().then(|| {
         until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
         clock
     })
@@ -66,14 +66,14 @@ fn until(clock: &Clock, expected: &str, matches: impl Fn(Start) -> bool) {
     }
 }
 
-/// Sets a ratio that contradicts all measurements.
+/// Sets a ratio from which every measurement deviates.
 fn set_wrong_ratio(clock: &Clock) {
     clock.ratio.store(clock.ratio.load(Ordering::Relaxed) * 2, Ordering::Relaxed);
 }
 
 #[test]
 fn the_ratio_is_measured_repeatedly() {
-    let Some(clock) = calibrated_clock(is_clock) else { return };
+    let Some(clock) = calibrated_clock(is_kernel_clock) else { return };
     let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
     for doubling in 1..4 {
         let (before, length) = (readings(), clock.valid_ticks.load(Ordering::Relaxed));
@@ -105,8 +105,8 @@ fn one_thread_measures_at_a_time() {
         true
     }
     CLOCK.prepare();
-    until(&CLOCK, "the counter", |now| matches!(now, Start::Ticks(_)) || !is_clock());
-    if !is_clock() {
+    until(&CLOCK, "the counter", |now| matches!(now, Start::Ticks(_)) || !is_kernel_clock());
+    if !is_kernel_clock() {
         return;
     }
     assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 2, "prepared, and calibrated");
@@ -121,7 +121,7 @@ fn one_thread_measures_at_a_time() {
 
 #[test]
 fn a_forked_child_measures_even_if_its_parent_was_measuring() {
-    let Some(clock) = calibrated_clock(is_clock) else { return };
+    let Some(clock) = calibrated_clock(is_kernel_clock) else { return };
     let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
     let before = readings();
     clock.measuring.store(std::process::id() + 1, Ordering::Relaxed);
@@ -132,7 +132,9 @@ fn a_forked_child_measures_even_if_its_parent_was_measuring() {
 #[test]
 fn the_counter_is_not_used_after_the_clock_source_has_changed() {
     static IS_TSC: AtomicBool = AtomicBool::new(true);
-    let Some(clock) = calibrated_clock(|| is_clock() && IS_TSC.load(Ordering::Relaxed)) else { return };
+    let Some(clock) = calibrated_clock(|| is_kernel_clock() && IS_TSC.load(Ordering::Relaxed)) else {
+        return;
+    };
     let running = clock.now();
     IS_TSC.store(false, Ordering::Relaxed);
     until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
@@ -145,28 +147,28 @@ fn the_counter_is_not_used_after_the_clock_source_has_changed() {
 }
 
 #[test]
-fn a_contradicted_ratio_is_measured_from_the_start() {
-    let Some(clock) = calibrated_clock(is_clock) else { return };
+fn a_deviating_ratio_is_measured_again_from_the_start() {
+    let Some(clock) = calibrated_clock(is_kernel_clock) else { return };
     let right = clock.ratio.load(Ordering::Relaxed);
     set_wrong_ratio(&clock);
     let wrong = clock.ratio.load(Ordering::Relaxed);
-    // The wrong ratio is not used after the contradiction.
+    // The wrong ratio is not used after the deviation.
     until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
     until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
     let remeasured = clock.ratio.load(Ordering::Relaxed);
     assert!(remeasured.abs_diff(right) < right / 1000, "{right}, {wrong} -> {remeasured}");
-    assert_eq!(clock.contradictions.load(Ordering::Relaxed), 1);
-    until(&clock, "agreement", |_| clock.contradictions.load(Ordering::Relaxed) == 0);
+    assert_eq!(clock.deviations.load(Ordering::Relaxed), 1);
+    until(&clock, "agreement", |_| clock.deviations.load(Ordering::Relaxed) == 0);
 }
 
 #[test]
-fn repeated_contradictions_end_the_use_of_the_counter() {
-    let Some(clock) = calibrated_clock(is_clock) else { return };
-    for contradictions in 1..=MAX_CONTRADICTIONS {
+fn after_repeated_deviations_the_counter_is_not_used() {
+    let Some(clock) = calibrated_clock(is_kernel_clock) else { return };
+    for deviations in 1..=MAX_DEVIATIONS {
         until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
         set_wrong_ratio(&clock);
         until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
-        assert_eq!(clock.contradictions.load(Ordering::Relaxed), contradictions);
+        assert_eq!(clock.deviations.load(Ordering::Relaxed), deviations);
     }
     assert!(!clock.is_calibrating.load(Ordering::Relaxed));
 }
@@ -174,7 +176,7 @@ fn repeated_contradictions_end_the_use_of_the_counter() {
 #[test]
 fn both_clocks_agree() {
     prepare();
-    if !is_clock() {
+    if !is_kernel_clock() {
         assert!(matches!(Start::now(), Start::Moment(_)), "without the counter, the kernel's clock");
         return;
     }

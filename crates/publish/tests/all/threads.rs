@@ -154,7 +154,7 @@ fn pairs(updates: u64) {
     assert_eq!(last, [all, all, all, 3 * all]);
 }
 
-/// Large counts are added in one or more steps. After each step, sum and count belong together.
+/// Large counts are added in one or more steps. After each step, sum and count are consistent.
 #[test]
 fn large_counts_are_consistent() {
     for count in [255, 256, 1_000, 262_144, 1_000_000] {

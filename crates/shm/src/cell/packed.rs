@@ -65,7 +65,7 @@ impl Packed<'_> {
         words[first + 1].load(Ordering::Acquire) == 0 && words[first].load(Ordering::Acquire) == 0
     }
 
-    /// Reads the sum and the count, which belong together; `None` as for [`Pair::read`](super::Pair::read).
+    /// Reads a consistent sum and count; `None` as for [`Pair::read`](super::Pair::read).
     pub(super) fn read(self) -> Option<Sum> {
         (0..Self::MAX_ATTEMPTS).find_map(|_| self.read_once())
     }

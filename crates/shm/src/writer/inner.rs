@@ -18,6 +18,7 @@ use crate::{CounterSetInfo, InstanceType};
 /// Minimum growth of a file in bytes, so that not every new instance requires a system call.
 const GROWTH: usize = 16 * PAGE;
 
+/// The state that the handles of a set and its instances share.
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(super) description: Arc<CounterSetInfo>,

@@ -4,6 +4,7 @@ use crate::layout::{HEADER_BYTES, LINE_BYTES, MAX_FILE, PAGE};
 use crate::problem::{Problem, WriteError};
 use crate::{CounterSetInfo, InstanceType, encoding};
 
+/// The sizes and offsets of a file.
 pub(super) struct Plan {
     pub(super) description: CounterSetInfo,
     pub(super) encoded: Vec<u8>,

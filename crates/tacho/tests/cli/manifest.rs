@@ -171,7 +171,7 @@ fn registrations() {
 fn names_and_guids_of_this_machine_are_refused() {
     let folder = Folder::new();
     let message = |name: &str, guid: &str| {
-        format!("counter set '{name}' {guid}: a counter set of this machine has this name or GUID")
+        format!("counter set '{name}' {guid}: a counter set of this machine already has this name or GUID")
     };
     let own = "{6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a41}";
     folder.write("x.man", SHOP.replace("symbol=\"Shop\" name=\"Shop\"", "symbol=\"Shop\" name=\"MEMORY\""));

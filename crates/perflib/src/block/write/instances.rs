@@ -15,7 +15,7 @@ pub struct InstancesWriter<'w, 'v> {
     header_offset: usize,
     count: usize,
     values_per_instance: usize,
-    /// The number of values of the last instance that are still to be written.
+    /// The number of values of the last instance that have not been written yet.
     missing: usize,
 }
 

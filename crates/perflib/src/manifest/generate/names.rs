@@ -32,7 +32,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The name in camel case, such as `DiskReadsPerSec`. Empty if the name has no ASCII letters or digits, nor `%` or `/`.
+/// The name in camel case, such as `DiskReadsPerSec`. Empty if the name has no ASCII letter or digit, `%` or `/`.
 pub(super) fn camel(name: &str) -> String {
     let capital = |word: String| {
         let rest = word.get(1..).unwrap_or_default();

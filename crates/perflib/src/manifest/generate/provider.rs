@@ -61,7 +61,7 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     }
     let _ = write!(
         out,
-        "\n/* The provider between {prefix}CounterInitialize and {prefix}CounterCleanup; one for all source files. */\n\
+        "\n/* The handle, valid from {prefix}CounterInitialize to {prefix}CounterCleanup; all source files share it. */\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\nextern HANDLE {handle};\n\
          HANDLE {handle} __attribute__((weak)) = 0;\n#ifdef __cplusplus\n}}\n#endif\n"
     );

@@ -57,7 +57,7 @@ fn write_struct(
     let _ = writeln!(out, "#[derive(::tachograph_publish::CounterSet)]");
     write_attribute(out, "", "counter_set", &keys);
     let _ = writeln!(out, "pub struct {name} {{");
-    let fields = Fields::of(set);
+    let fields = Fields::new(set);
     for (index, counter) in set.counters.iter().enumerate() {
         fields.field(out, index, counter)?;
     }
@@ -78,7 +78,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(set: &'a CounterSet) -> Self {
+    fn new(set: &'a CounterSet) -> Self {
         let indexes: HashMap<_, _> =
             set.counters.iter().enumerate().map(|(index, counter)| (counter.info.id, index)).collect();
         let mut uses = vec![0; set.counters.len()];

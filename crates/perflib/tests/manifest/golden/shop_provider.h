@@ -15,7 +15,7 @@ static const GUID ShopGuid = { 0x6a1f5d0c, 0x3b2e, 0x4c57, { 0x9d, 0x3a, 0x0f, 0
 /* Shop Carts: Carts by kind. */
 static const GUID CartsGuid = { 0x6a1f5d0c, 0x3b2e, 0x4c57, { 0x9d, 0x3a, 0x0f, 0x2c, 0x8d, 0x1e, 0x7a, 0x42 } };
 
-/* The provider between CounterInitialize and CounterCleanup; one for all source files. */
+/* The handle, valid from CounterInitialize to CounterCleanup; all source files share it. */
 #ifdef __cplusplus
 extern "C" {
 #endif
