@@ -1,8 +1,8 @@
-# A machine of two processors: users without privilege, few files, processors that go and come.
+# A guest with two processors: unprivileged users, a low limit of open files, processors that go offline and online.
 # shellcheck source=tools/pmu-vm/guest/report.sh
 . ./report.sh
 
-# user COMMAND...: as a user that is not root.
+# user COMMAND...: runs a command as a user that is not root.
 user() { su user -s /bin/sh -c "$*"; }
 
 ways="run as root, or 'setcap cap_perfmon+ep' on the program, or 'sysctl kernel.perf_event_paranoid"
