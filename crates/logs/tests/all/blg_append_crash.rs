@@ -18,7 +18,7 @@ fn if_long(test: impl Fn(&dyn Fn(usize) -> bool)) {
     }
 }
 
-/// Every offset of a buffer's header, and enough others to hit every field.
+/// Whether an offset is tried by default: every offset in a buffer's header, and enough others to hit every field.
 fn is_usual(at: usize) -> bool {
     at % 1024 <= 72 || at % 11 == 4
 }

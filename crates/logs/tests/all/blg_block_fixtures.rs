@@ -1,4 +1,4 @@
-//! Logs of block records of all forms that Windows writes or could write: each has exactly the expected samples and
+//! Logs of block records in all forms that Windows writes or could write: each has exactly the expected samples and
 //! problems.
 
 use crate::fixture;
@@ -296,12 +296,12 @@ fn a_machine_without_a_name_table_has_english_names() {
 fn threads_and_their_processes() {
     let process = Object::new(230, &[COUNT], &[Instance::new("idle", &[1]), Instance::new("shell", &[2])]);
     let threads = [
-        Instance::new("0", &[3]).of(230, 0),
-        Instance::new("0", &[4]).of(230, 1),
-        Instance::new("1", &[5]).of(230, 1),
-        Instance::new("1", &[6]).of(230, 1),
+        Instance::new("0", &[3]).with_parent(230, 0),
+        Instance::new("0", &[4]).with_parent(230, 1),
+        Instance::new("1", &[5]).with_parent(230, 1),
+        Instance::new("1", &[6]).with_parent(230, 1),
         // Its parent is missing.
-        Instance::new("0", &[7]).of(230, 9),
+        Instance::new("0", &[7]).with_parent(230, 9),
     ];
     let thread = Object::new(232, &[COUNT], &threads);
     let expected = r"Thread(idle/0)\Time=3/0, Thread(shell/0)\Time=4/0, Thread(shell/1)\Time=5/0, Thread(shell/1#1)\Time=6/0, Thread(0)\Time=7/0";
@@ -405,7 +405,7 @@ fn an_object_without_instances_and_a_block_without_objects() {
     reads(0, &[Object::without_instances(2, &[COUNT], &[5])]);
     reads(1, &[]);
     reads(2, &[Object::without_instances(2, &[COUNT], &[6])]);
-    // It gets instances, and has none again.
+    // The object gets instances, and then has none again.
     reads(3, &[Object::new(2, &[COUNT], &[Instance::new("a", &[7])])]);
     reads(4, &[Object::new(2, &[COUNT], &[])]);
     reads(5, &[Object::without_instances(2, &[COUNT], &[8])]);

@@ -26,7 +26,7 @@ fn range_of(shown: &Shown, expected: &[String]) -> Range<usize> {
     let Some(first) = shown.samples.first() else { return 0..0 };
     let first = expected.iter().position(|sample| sample == first).expect("one of the samples");
     let run = first..first + shown.samples.len();
-    assert_eq!(expected.get(run.clone()).unwrap_or_default(), shown.samples, "one after another");
+    assert_eq!(expected.get(run.clone()).unwrap_or_default(), shown.samples, "consecutive samples");
     run
 }
 
@@ -80,7 +80,7 @@ fn the_header_counts_the_fixed_buffers() {
     assert_eq!(sequence[0], 1);
     let newest = *sequence.iter().max().expect("buffers");
     for (number, &sequence) in sequence.iter().enumerate().skip(1) {
-        assert_eq!((sequence - 2) % 18, number as u64 - 1, "each in its place");
+        assert_eq!((sequence - 2) % 18, number as u64 - 1, "each buffer at its index");
         assert!(sequence + 18 > newest, "the latest 18");
     }
     let last: Vec<_> = log.buffers.iter().filter(|buffer| buffer.header.flags.get() & 1 != 0).collect();

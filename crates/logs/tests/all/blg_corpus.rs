@@ -20,7 +20,7 @@ use tachograph_logs::open;
 /// A file of the corpus; `None`, with a notice, if there is no corpus.
 fn corpus(name: &str) -> Option<(PathBuf, Vec<u8>)> {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
-        eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
+        eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return None;
     };
     let path = PathBuf::from(folder).join(name);
@@ -222,8 +222,8 @@ fn rewritten_logs_have_equal_samples() {
 /// An event without the parts that can differ:
 ///
 /// * thread and process id of the event: ours are 0;
-/// * the size of multi records, of their samples and events: the recorder of T rounds the room for each name up to 8, as
-///   C's does not. Names, their offsets, values, times and MultiCounts (0 in T) are compared.
+/// * the size of multi records, of their samples and events: unlike the recorder of C, that of T rounds the length of each
+///   name up to 8. Names, their offsets, values, times and MultiCounts (0 in T) are compared.
 fn comparable(event: &Event) -> Event {
     let mut event = event.clone();
     event.header.thread_id = Default::default();

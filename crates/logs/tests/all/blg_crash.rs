@@ -36,7 +36,7 @@ fn the_process_to_be_killed() {
         writer.write(&samples[number % samples.len()]).expect("written");
         writer.flush().expect("flushed");
         // One write, so that the line is complete or absent.
-        stdout.write_all(format!("\nflushed {number}\n").as_bytes()).expect("a parent that listens");
+        stdout.write_all(format!("\nflushed {number}\n").as_bytes()).expect("a parent process that reads");
     }
 }
 
@@ -78,7 +78,7 @@ fn killed_at_any_moment() {
         let (flushed, file) = killed(&format!("crash-{round}.blg"), 1 + round * round * 7 % 331);
         let shown = read(&file);
         assert!(shown.samples.len() as u64 >= flushed, "{} of {flushed} samples", shown.samples.len());
-        assert!(shown.samples.len() as u64 <= flushed + 2, "no more than was written");
+        assert!(shown.samples.len() as u64 <= flushed + 2, "more samples than were written");
         for (number, sample) in shown.samples.iter().enumerate() {
             assert_eq!(*sample, expected[(number + 1) % expected.len()]);
         }
@@ -195,6 +195,6 @@ fn an_unfinished_log_is_readable_up_to_its_last_flush() {
         drop(writer);
         let shown = read(file.get_ref());
         assert_eq!(shown.samples.len(), 50);
-        assert_eq!(shown.problems, [""; 0], "a log without its end is not a damaged one");
+        assert_eq!(shown.problems, [""; 0], "an unfinished log is not damaged");
     }
 }

@@ -34,7 +34,7 @@ fn log() -> Log {
 #[track_caller]
 fn with(at: usize, bytes: &[u8]) -> Shown {
     let mut file = log().file;
-    assert_ne!(file[at..at + bytes.len()], *bytes, "this changes nothing");
+    assert_ne!(file[at..at + bytes.len()], *bytes, "the bytes are already there");
     put(&mut file, at, bytes);
     read(&file)
 }

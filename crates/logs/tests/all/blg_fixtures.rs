@@ -1,4 +1,4 @@
-//! Logs of all forms that Windows writes or could write: each has exactly the expected samples and problems.
+//! Logs in all forms that Windows writes or could write: each has exactly the expected samples and problems.
 
 use crate::fixture;
 
@@ -207,7 +207,7 @@ fn an_appended_list_applies_to_later_samples() {
     while reader.next(&mut sample).expect("readable") {
         logs.push(sample.log);
     }
-    assert_eq!(logs, [0, 0, 1, 1], "the same list again begins nothing");
+    assert_eq!(logs, [0, 0, 1, 1], "a repeated list does not begin a new log");
 }
 
 #[test]

@@ -15,11 +15,11 @@ use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::{BlgReader, BlgWriter, BlgWriterOptions};
 use tachograph_logs::{LogError, LogReader, LogWriter};
 
-/// A file to which a recorder writes some pieces at each call of a reader.
+/// A file to which a recorder writes a few pieces whenever a reader reads or seeks.
 struct Growing<'a> {
     file: Vec<u8>,
     at: u64,
-    /// The pieces that are not written yet.
+    /// The pieces that have not been written yet.
     pieces: std::iter::Copied<std::slice::Iter<'a, (u64, &'a [u8])>>,
     /// The number of pieces per call.
     pace: usize,
@@ -100,7 +100,7 @@ fn range_of(found: &[String], expected: &[String], context: &str) -> Range<usize
     let Some(first) = found.first() else { return 0..0 };
     let first = expected.iter().position(|sample| sample == first).expect("one of the samples");
     let run = first..first + found.len();
-    assert_eq!(expected.get(run.clone()).unwrap_or_default(), found, "{context}: one after another");
+    assert_eq!(expected.get(run.clone()).unwrap_or_default(), found, "{context}: consecutive samples");
     run
 }
 
@@ -218,7 +218,7 @@ fn readers_see_complete_samples_of_a_concurrent_recorder() {
             "{} of {READINGS} readings with buffers of {buffer_bytes}",
             damaged.len()
         );
-        assert!(grown > 0, "no reading met a log that was being written");
+        assert!(grown > 0, "no reader found a log that was being written");
     }
 }
 

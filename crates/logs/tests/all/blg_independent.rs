@@ -210,7 +210,7 @@ fn blocks() {
 #[test]
 fn the_reader_agrees_on_real_logs() {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
-        eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
+        eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return;
     };
     for name in ["BasicPerfCounters.blg", "SampleLog.blg"] {

@@ -35,7 +35,7 @@ fn rows(reader: &mut dyn LogReader) -> Rows {
         });
         rows.push((sample.at.rfc3339(), values.collect()));
     }
-    assert!(!reader.next(&mut sample).unwrap(), "the end stays the end");
+    assert!(!reader.next(&mut sample).unwrap(), "no sample after the end");
     rows
 }
 
@@ -291,7 +291,7 @@ fn paths_are_counted() {
     assert_eq!(budget.used(), 0);
 }
 
-/// A thousand paths in one line, and the same path a thousand times, which gets a column each time.
+/// A thousand paths in one line, and a thousand repetitions of one path, each of which gets a column.
 #[test]
 fn columns_of_one_line_are_counted() {
     let object = |path: &dyn Fn(usize) -> String| {
@@ -305,7 +305,7 @@ fn columns_of_one_line_are_counted() {
         let mut sample = Sample::default();
         let error = reader.next(&mut sample).unwrap_err();
         assert!(error.is_over_budget(), "{error}");
-        assert!(budget.used() > 1_000_000, "it was used before it was refused: {}", budget.used());
+        assert!(budget.used() > 1_000_000, "memory was reserved before the refusal: {}", budget.used());
         assert!(!reader.next(&mut sample).unwrap());
     }
 }

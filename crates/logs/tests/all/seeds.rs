@@ -53,7 +53,7 @@ fn logs() -> Vec<(&'static str, Vec<u8>)> {
     blocks.list(&[Entry::block("Thread"), Entry { instance: None, ..Entry::block("System") }]);
     for n in 0..2 {
         let process = Object::new(230, &[count], &[Instance::new("a", &[n])]);
-        let thread = Object::new(232, &average, &[Instance::new("0", &[n, 1]).of(230, 0)]);
+        let thread = Object::new(232, &average, &[Instance::new("0", &[n, 1]).with_parent(230, 0)]);
         let alone = Object::without_instances(2, &[count], &[n]);
         let records = [Block::new(n, &[process, thread]).record(), Block::new(n, &[alone]).record()];
         blocks.parts(fixture::SAMPLE, n, &fixture::sample(&records), 300);

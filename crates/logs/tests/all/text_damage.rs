@@ -249,7 +249,7 @@ fn utf_16_cut_at_every_byte() {
     }
 }
 
-/// Separators that are read ahead do not count for the row.
+/// Separators that are read ahead do not count toward the row's limit.
 #[test]
 fn only_cells_of_the_row_are_counted() {
     const AHEAD: usize = 64 * 1024;

@@ -110,7 +110,7 @@ fn the_forms_of_the_conversion() {
     }
 }
 
-/// Texts of Windows: the results of the O rows of the test vectors (counter-types.md, section 7).
+/// Texts of Windows: the results in the rows marked O of the test vectors (counter-types.md, section 7).
 #[test]
 fn texts_that_windows_wrote() {
     for text in WINDOWS {

@@ -44,7 +44,7 @@ fn rows(reader: &mut impl LogReader) -> Rows {
         };
         rows.push((sample.at, sample.groups.iter().map(value).collect()));
     }
-    assert!(!reader.next(&mut sample).unwrap(), "the end stays the end");
+    assert!(!reader.next(&mut sample).unwrap(), "no row after the end");
     rows
 }
 
@@ -136,7 +136,7 @@ fn encodings() {
         (latin, western()),
     ] {
         let length = bytes.len() as u64;
-        // Streams return any number of bytes; a character can come in two pieces.
+        // Streams return any number of bytes, so a character can be split.
         for stutter in [false, true] {
             let stream: Box<dyn std::io::Read + Send> = match stutter {
                 false => Box::new(Cursor::new(bytes.clone())),

@@ -304,7 +304,7 @@ fn columns_are_counted_before_they_are_built() {
     let error = open_stream_with(Cursor::new(wide(2000).into_bytes()), &options).err().unwrap();
     assert!(error.is_over_budget() && !error.is_corrupt(), "{error}");
     assert!(error.to_string().ends_with(" together, and 1 MiB are allowed"), "{error}");
-    assert_eq!(budget.used(), used, "what was refused has given all back");
+    assert_eq!(budget.used(), used, "a refused log releases its reservation");
     drop(reader);
     assert_eq!(budget.used(), 0);
 }

@@ -26,11 +26,11 @@ pub const NO_NAME: u32 = 0xFFFF_FFFF;
 )]
 #[repr(C)]
 pub struct ListHead {
-    /// [`SIGNATURE`].
+    /// Always [`SIGNATURE`].
     pub signature: U32,
-    /// 8.
+    /// Type of the log: always 8 (PDH_LOG_TYPE_BINARY).
     pub log_type: U16,
-    /// 2.
+    /// Version of the list: always 2.
     pub version: U16,
 }
 

@@ -205,8 +205,8 @@ impl Columns {
             let base = definitions
                 .get(index + 1)
                 .filter(|next| CounterType(next.counter_type.get()).is_base())
-                .map(Data::of);
-            let first = Data::of(definition);
+                .map(Data::from_definition);
+            let first = Data::from_definition(definition);
             let (mut second, time_base) = second_of(counter_type, base.flatten(), clocks);
             let mut multi = None;
             if counter_type.formula().is_some_and(Formula::uses_multiplier) {
@@ -251,7 +251,7 @@ impl Columns {
 
 impl Data {
     /// The location of a counter's number. The definition determines its size, not the counter type.
-    fn of(definition: &CounterDefinition) -> Option<Self> {
+    fn from_definition(definition: &CounterDefinition) -> Option<Self> {
         let is_32_bit = match definition.data_bytes.get() {
             4 => true,
             8 => false,

@@ -98,7 +98,7 @@ impl Ring {
     }
 
     /// Position in the file, in buffers, of the buffer with this index.
-    pub(super) fn slot(&self, index: u64) -> u64 {
+    pub(super) fn file_index(&self, index: u64) -> u64 {
         match index.checked_sub(self.first) {
             None => index,
             // The ring has at least three buffers.
