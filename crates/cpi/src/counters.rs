@@ -191,7 +191,7 @@ impl ProcessorCpi {
             let key = &instance.key;
             if wants_all || rows.wants_instance(key.full_name(), key.id()) {
                 let numbers = &self.instances.processors()[instance.members.clone()];
-                set(&mut rows.push(key), &self.sums.over(numbers), &self.reasons);
+                set(&mut rows.push(key), &self.sums.totals_of(numbers), &self.reasons);
             }
         }
     }

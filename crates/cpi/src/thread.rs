@@ -38,7 +38,7 @@ thread_local! {
 
 impl ThreadCounters {
     /// The counters shared by the instances of this thread.
-    pub(crate) fn of_this_thread(
+    pub(crate) fn for_this_thread(
         kernel: &Arc<dyn Kernel>,
         events: Events,
         user_only: bool,
@@ -168,7 +168,7 @@ pub(crate) fn open_groups(
     user_only: bool,
     change: impl Fn(Event) -> Event + Copy,
 ) -> Result<Vec<Group>, (OpenError, bool)> {
-    let plans = Plans::new(&**kernel, events).of_thread(change);
+    let plans = Plans::new(&**kernel, events).for_thread(change);
     let open_all = |excluded| -> Result<Vec<Group>, OpenError> {
         let opened = plans.iter().map(|plan| Group::open(kernel, plan, target, excluded)).collect();
         match opened {

@@ -65,7 +65,7 @@ impl Kinds {
     }
 
     /// The kinds in a word; the caller checks for unknown bits.
-    pub(super) const fn of_bits(bits: u32) -> Self {
+    pub(super) const fn from_bits(bits: u32) -> Self {
         Self {
             raw: bits & Self::RAW != 0,
             scaled: bits & Self::SCALED != 0,

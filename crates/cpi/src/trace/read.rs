@@ -111,7 +111,7 @@ impl<R: Read> TraceReader<R> {
         if filled < MAGIC.len() || header.magic != MAGIC {
             let found = header.as_bytes()[..filled.min(MAGIC.len())].escape_ascii();
             let what = if start == 0 {
-                "this is no trace"
+                "this is not a trace"
             } else {
                 // A program that was killed while it wrote also leaves such bytes.
                 "no section follows the last counted hook; the rest is ignored"
@@ -139,7 +139,7 @@ impl<R: Read> TraceReader<R> {
         self.is_at_end = false;
         self.section = Section {
             processor: header.processor.get(),
-            is_type_1_without_time: header.is_type_1_without_time.get() != 0,
+            is_type_1_without_time: header.type_1_without_time.get() != 0,
             left: header.data_bytes.get(),
             is_skipped: false,
         };
@@ -150,7 +150,7 @@ impl<R: Read> TraceReader<R> {
         Ok(true)
     }
 
-    /// Gives up the rest of the section, which cannot be divided into records.
+    /// Skips the rest of the section, which cannot be divided into records.
     fn abandon_section(&mut self, offset: u64, what: &'static str) -> Problem {
         self.section.is_skipped = true;
         Problem::new(offset, what)

@@ -55,7 +55,7 @@ fn hooks_that_would_exceed_the_section_limit_start_a_new_section() {
     assert!(std::fs::read(&path).expect("readable") == traces[0].bytes());
 }
 
-/// A disk that is full after a number of bytes, and possibly cannot truncate a file. As in the kernel's page cache, an
+/// A disk that becomes full after a number of bytes, and possibly cannot truncate a file. As in the kernel's page cache, an
 /// aligned integer is written completely or not at all.
 struct FullDisk {
     bytes: Vec<u8>,
