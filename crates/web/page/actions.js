@@ -3,7 +3,7 @@
 import { byId } from "./element.js";
 import { figure } from "./figures.js";
 import { nameOf } from "./hover.js";
-import { announce, say } from "./messages.js";
+import { announce, showNotice } from "./messages.js";
 import { STYLES } from "./palette.js";
 import { selects, withoutMachine } from "./paths.js";
 import { powerOf } from "./scale.js";
@@ -20,7 +20,7 @@ export function nextView() {
   announce(`View: ${view}`);
 }
 
-/** The requested range, which may not be loaded yet: keys can be faster. */
+/** The requested range, which may not be loaded yet if keys are pressed quickly. */
 const view = (page) => state.range ?? { begin: page.data.begin, end: page.data.end };
 const whole = (page) => page.loader.whole() ?? page.data;
 
@@ -38,7 +38,7 @@ export function pan(page, share) {
 
 /** Freezes or resumes live data. */
 export function freeze(page) {
-  if (!page.sources.shown().some((source) => source.kind === "live")) return say("Only live data can be frozen.");
+  if (!page.sources.shown().some((source) => source.kind === "live")) return showNotice("Only live data can be frozen.");
   if (page.loader.isRunning()) {
     if (!page.feed.block) return undefined;
     page.loader.freeze();
@@ -50,7 +50,7 @@ export function freeze(page) {
 
 /** Updates frozen data once. */
 export function step(page) {
-  if (!state.frozen || !page.feed.block) return say("Not frozen: freeze live data first (f).");
+  if (!state.frozen || !page.feed.block) return showNotice("Not frozen: freeze live data first (f).");
   page.loader.freeze();
   return announce("Updated.");
 }
@@ -138,7 +138,7 @@ export function keyTable(page) {
     { keys: ["a", "Insert", "/"], shown: ["a", "/"], words: "Add counters: open the tree, search in it", act: () => page.tree.open() },
     { keys: ["g"], shown: ["g", "1", "2", "3"], words: "Next view; line, histogram, report", act: nextView },
     ...VIEWS.map((name, index) => ({ keys: [String(index + 1)], act: () => change({ view: name }) })),
-    { keys: ["*"], shown: ["*", "=", "~"], words: "Scale to fit: all counters, the selected one; its default scale", act: () => toggleFit(page) },
+    { keys: ["*"], shown: ["*", "=", "~"], words: "Scale all counters to fit; scale the selected one to fit; its default scale", act: () => toggleFit(page) },
     { keys: ["="], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "fit" })) },
     { keys: ["~"], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "default" })) },
     { keys: ["<"], shown: ["<", ">"], words: "Scale the selected counter by 10 down, up", act: () => rescale(page, -1) },

@@ -20,7 +20,7 @@ export class FrozenBlocks {
     this.part = null;
   }
 
-  /** Discards the blocks of another range than this, `{begin, end}` or null. */
+  /** Discards the blocks of ranges other than this one, `{begin, end}` or null. */
   setRange(frozen) {
     const text = JSON.stringify(frozen);
     if (text !== this.frozen) this.clear();

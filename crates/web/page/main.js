@@ -12,7 +12,7 @@ import { Legend, sorted } from "./legend.js";
 import { LiveFeed } from "./live.js";
 import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
-import { announce, complain } from "./messages.js";
+import { announce, showError } from "./messages.js";
 import { titleOf } from "./picture.js";
 import { fragmentOf, Presets } from "./presets.js";
 import { drawReport } from "./report.js";
@@ -38,7 +38,7 @@ const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
 page.legend = legend;
 
 let isReady = false;
-/** The user drags over the chart: live data waits. */
+/** Whether the user is dragging over the chart; live data is not drawn meanwhile. */
 let isHeld = false;
 let drawing = 0;
 let liveState = "connecting";
@@ -85,7 +85,7 @@ function problemOfData(problem) {
   // The line at the top shows that the server is unreachable.
   if (problem.status === 0) return;
   byId("chart-empty").dataset.problem = problem.message;
-  complain(problem);
+  showError(problem);
   draw();
 }
 
@@ -187,7 +187,7 @@ function show(text, counters = []) {
     return found?.id ?? null;
   };
   const { parts, missing } = fromFragment(text, idOf);
-  if (missing.length) complain(`No longer open on the server: ${missing.join(", ")}.`);
+  if (missing.length) showError(`No longer open on the server: ${missing.join(", ")}.`);
   if (!parts.sources.length) parts.sources = firstSources();
   // A range of live data means that it is frozen.
   const isLive = parts.sources.some((id) => sources.byId(id)?.kind === "live");
@@ -208,7 +208,7 @@ async function refresh() {
     await sources.load();
     const gone = state.sources.filter((id) => !sources.byId(id));
     if (gone.length) {
-      complain("A log is no longer open on the server.");
+      showError("A log is no longer open on the server.");
       const rest = state.sources.filter((id) => sources.byId(id));
       change({ sources: rest.length ? rest : firstSources(), range: null, frozen: null });
     } else {
@@ -280,7 +280,7 @@ async function begin() {
       await sources.load();
       break;
     } catch (problem) {
-      if (problem.status) complain(problem);
+      if (problem.status) showError(problem);
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }

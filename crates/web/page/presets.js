@@ -1,4 +1,4 @@
-// The view that the server opens with: the first of its paths that selects a counter defines how the counter is shown.
+// The view with which the page opens (`--view`): the first of its paths that selects a counter defines how the counter is shown.
 
 import { selects, withoutMachine } from "./paths.js";
 import { entry } from "./state.js";

@@ -12,8 +12,7 @@ use tokio::sync::Notify;
 /// send a header much sooner.
 const MIN_IDLE: Duration = Duration::from_secs(1);
 
-/// What the limits regard as one client: an IPv4 address, or an IPv6 /64 network, because one host can use all its
-/// addresses.
+/// A client, to which limits apply: an IPv4 address, or an IPv6 /64 network, because one host can use all its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Client(IpAddr);
 
@@ -42,7 +41,7 @@ impl std::fmt::Display for Client {
 struct Limits {
     total: usize,
     per_client: usize,
-    /// Of one client, idle for more than [`MIN_IDLE`].
+    /// Maximum connections of one client that have been idle for more than [`MIN_IDLE`].
     idle_per_client: usize,
 }
 

@@ -89,7 +89,7 @@ pub struct Uploads {
 }
 
 impl Default for Uploads {
-    /// The folder for temporary files; 512 MiB, 16 logs, an hour.
+    /// The folder for temporary files, 512 MiB per log, 16 logs, and one hour of idle time.
     fn default() -> Self {
         Self {
             folder: std::env::temp_dir(),

@@ -132,7 +132,7 @@ impl Collector {
         self.update_states(shared, &selection);
     }
 
-    /// Changes the collected paths, and drops samples of counters that are not collected any more.
+    /// Changes the collected paths, and drops samples of counters that are no longer collected.
     fn change_paths(&mut self, shared: &Shared, paths: Vec<PathPattern>) {
         let descriptions =
             |source: &LiveSource| source.descriptions().map(Arc::as_ptr).collect::<HashSet<_>>();
@@ -143,10 +143,10 @@ impl Collector {
         }
     }
 
-    /// Removes columns that no path selects any more from the samples in the ring. Otherwise they would use memory
+    /// Removes columns that no path selects any longer from the samples in the ring. Otherwise they would use memory
     /// until the samples are dropped.
     fn remove_unrequested(&mut self, shared: &Shared) {
-        // Decided by path, since charts still show sets that the machine no longer has.
+        // Columns are compared with the paths, not with the registry: charts still show sets that the machine no longer has.
         let mut requested = SelectedColumns::new(self.paths.clone());
         let mut state = shared.lock();
         for kept in &mut state.live.samples {

@@ -118,7 +118,7 @@ fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
     const PLAIN: (&str, Scale) = ("", Scale::ONE);
 
     let subtype = counter.counter_type.subtype();
-    let name = NameWords::of(formula, counter);
+    let name = NameWords::new(formula, counter);
     let make = |part, kind, stem: Vec<String>, (unit, scale): (&str, Scale), help: &str| {
         let (stem, help_prefix) = (name.finish(stem, unit, counter.id), help.to_owned());
         Metric {
@@ -236,7 +236,7 @@ struct NameWords {
 }
 
 impl NameWords {
-    fn of(formula: Formula, counter: &CounterInfo) -> Self {
+    fn new(formula: Formula, counter: &CounterInfo) -> Self {
         let mut words = words_of(&counter.name);
         let average = words.len() > 1 && matches!(words[0].as_str(), "avg" | "average");
         if average && formula.needs_two_samples() {

@@ -75,7 +75,7 @@ test("units: ticks of axes are inside, in round steps", async () => {
 test("units: a line breaks where values are missing, not between columns", async () => {
   const { joined, nearestRow, withGaps } = await part("blocks.js");
   const times = [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5];
-  // A value a second, in columns of half a second; the one at 3 is missing.
+  // One value per second, in columns of half a second; the value at 3 is missing.
   const values = [1, null, 2, null, 3, null, null, null, 4, null, 5];
   const expected = withGaps(times, values, 1);
   assert.deepEqual(expected, [1, undefined, 2, undefined, 3, null, null, null, 4, undefined, 5]);

@@ -29,7 +29,8 @@ fn connect_from(from: [u8; 4], to: SocketAddr) -> Option<TcpStream> {
     Some(TcpStream::from(socket))
 }
 
-/// Connections that send only the beginning of a request block neither other addresses nor, for long, their own.
+/// Connections that send only the beginning of a request do not block other addresses, and block their own address only
+/// briefly.
 fn stay_open_to_others() {
     let files = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).expect("the hard limit");
@@ -266,7 +267,7 @@ fn text_logs_share_the_memory_and_release_it() {
         let response = get(server.address, &format!("/api/sources/{failed}/{what}"));
         assert_eq!((response.status, response.text().contains("--max-memory")), (507, true), "{what}");
     }
-    // It is still listed, but has released its memory.
+    // The log is still listed, but has released its memory.
     wait_for(&memory, before);
     // Several logs, until one does not fit.
     let log = wide(9000);
@@ -297,7 +298,7 @@ fn binary_logs_and_their_statistics_share_the_memory() {
     let id = source["id"].as_str().expect("an id");
     assert!(memory.used() > before + 1_000_000, "{before} -> {}: 1500 instances", memory.used());
     // 3000 counters need 4.5 MB.
-    let rest = memory.reserve(memory.limit() - memory.used() - (3 << 20)).expect("all but a little");
+    let rest = memory.reserve(memory.limit() - memory.used() - (3 << 20)).expect("all but 3 MiB");
     let ask = |what: &str, path: &str| {
         let (name, columns) = what.split_once('/').unwrap_or((what, ""));
         let mut parameters = vec![("path", path)];
