@@ -59,7 +59,7 @@ impl ThreadCounters {
         };
         match SHARED.try_with(|own| shared(&mut own.borrow_mut())) {
             Ok(counters) => counters,
-            // The thread is ending, so nothing is shared any more.
+            // The thread is ending, so its counters can no longer be shared.
             Err(_) => Ok(Arc::new(Self::open(kernel, events, user_only)?)),
         }
     }

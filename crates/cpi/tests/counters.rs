@@ -190,7 +190,7 @@ fn queries_and_raw_data_blocks_have_the_values() {
     let values = [4, 5, 6].map(|row| (rows.values(row)[cpi].first, rows.values(row)[cpi].second));
     assert_eq!(values, [(2_000_000, 804_000), (1_000_000, 401_000), (1_000_000, 403_000)]);
 
-    // A V2 consumer sees the bases as counters of their own, 64 bits wide.
+    // A V2 consumer sees the bases as separate 64-bit counters.
     let mut bytes = Vec::new();
     query.data(&mut bytes).expect("a block");
     let block = decode(&bytes).expect("every value can be read");

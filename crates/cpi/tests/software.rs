@@ -158,7 +158,7 @@ fn commands_and_processes() {
     counted.get().expect("measured");
     sleeper.kill().expect("killed");
     sleeper.wait().expect("ended");
-    // The counts stay, also after the end.
+    // The counts remain available after the process has ended.
     counted.get_and_start().expect("measured");
     let error = ProcessCpi::attach(sleeper.id(), false, Events::Software).expect_err("it is gone");
     assert_eq!(error.kind(), ErrorKind::NoSuchThread);

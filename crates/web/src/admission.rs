@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn all_addresses_of_a_host_are_one_client() {
+    fn all_addresses_of_an_ipv6_network_are_one_client() {
         let client_at = |text: &str| Client::from(text.parse::<IpAddr>().expect("an address"));
         assert_eq!(client_at("::ffff:192.0.2.1"), client_at("192.0.2.1"));
         assert_eq!(client_at("2001:db8:0:1::1"), client_at("2001:db8:0:1:ffff::2"));

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_without_a_busy_share_is_not_too_short() {
+    fn a_second_without_a_busy_share_means_that_there_is_none() {
         let half = Measured { elapsed_ticks: 0, cycles_scaled: 0, enabled_ns: 500_000_000, ..measured(1) };
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, half), (Ran, measured(1))]));

@@ -152,7 +152,7 @@ fn an_unknown_busy_share_is_an_error() {
 }
 
 #[test]
-fn an_offline_processor_is_no_instance_and_stays_in_the_total() {
+fn the_total_includes_an_offline_processor_without_an_instance() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     set.sums.add(&data([(Ran, 1, 4), (Ran, 2, 4), (Ran, 4, 4)]));
@@ -189,7 +189,7 @@ fn counters_that_cannot_be_opened_are_an_error_of_every_value() {
 }
 
 #[test]
-fn instances_alone_open_no_counters() {
+fn listing_instances_opens_no_counters() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     let mut rows = Rows::new(Arc::clone(set.info()));
@@ -202,7 +202,7 @@ fn instances_alone_open_no_counters() {
 }
 
 #[test]
-fn errors_that_mean_absence() {
+fn permanent_errors_mean_absence() {
     for in_virtual_machine in [false, true] {
         assert!(is_absence(ErrorKind::EventNotSupported { in_virtual_machine }));
     }

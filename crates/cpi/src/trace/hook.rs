@@ -47,7 +47,7 @@ pub struct Kinds {
     pub raw: bool,
     /// CPI while busy, and busy shares.
     pub scaled: bool,
-    /// Values of the thread. Only in summaries: the thread has a detailed hook of its own.
+    /// Values of the thread. Only in summaries: the thread has a separate detailed hook.
     pub thread: bool,
 }
 

@@ -180,7 +180,7 @@ impl<R: Read> TraceReader<R> {
             return Err(self.abandon_section(offset, what).found(bytes, "at least 16"));
         }
         if u32::from(bytes) > left {
-            let what = "a record is longer than the rest of its section, which is ignored";
+            let what = "a record is longer than the rest of its section; the rest is ignored";
             return Err(self.abandon_section(offset, what).found(bytes, format!("at most {left}")));
         }
         let data = &mut record[..usize::from(bytes) - RECORD_HEADER_BYTES];

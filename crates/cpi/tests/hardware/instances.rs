@@ -217,7 +217,7 @@ fn many_threads_at_once_count_exactly() {
 }
 
 #[test]
-fn the_thread_is_the_one_that_made_the_instance() {
+fn the_thread_that_created_the_instance_is_counted() {
     if guest::shift().is_none() {
         return;
     }

@@ -38,7 +38,7 @@ fn other(arguments: &mut Command) -> Child {
 }
 
 #[test]
-fn two_processes_count_as_one_alone() {
+fn two_processes_get_the_counts_of_each_alone() {
     let Some(shift) = guest::shift() else { return };
     if std::env::var_os(ROLE).is_some() {
         return;

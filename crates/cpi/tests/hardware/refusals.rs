@@ -138,7 +138,7 @@ fn paranoid_1_counts_the_kernel_for_the_thread() {
 }
 
 #[test]
-fn process_that_is_not_there() {
+fn a_missing_process_is_reported() {
     if guest::shift() != Some(0) {
         return;
     }
@@ -176,7 +176,7 @@ fn too_few_files() {
 
 /// A library does not change the limits of its process.
 #[test]
-fn soft_limit_of_files_is_left_alone() {
+fn the_soft_limit_of_files_is_not_changed() {
     if !guest::is("low-soft-limit") {
         return;
     }

@@ -84,12 +84,12 @@ fn check(processors: u64) {
 }
 
 #[test]
-fn every_combination_over_one_processor() {
+fn traces_of_one_processor_equal_the_golden_file() {
     check(1);
 }
 
 #[test]
-fn every_combination_over_64_processors() {
+fn traces_of_64_processors_equal_the_golden_file() {
     check(64);
 }
 

@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// A file cut anywhere is read up to the last whole hook, and the rest is reported.
+/// A file that is truncated anywhere is read up to the last complete hook, and the rest is reported.
 #[test]
 fn truncated_files_are_read_up_to_the_last_complete_hook() {
     let file = fixture::small_file();
@@ -321,7 +321,7 @@ fn every_invalid_field_is_reported() {
         ),
         (
             with(small(), 16, &[48, 0]),
-            "offset 0x200: a record is longer than the rest of its section, which is ignored (found 56, expected at most 48)",
+            "offset 0x200: a record is longer than the rest of its section; the rest is ignored (found 56, expected at most 48)",
             0,
         ),
         (
@@ -331,7 +331,7 @@ fn every_invalid_field_is_reported() {
         ),
         (
             with(small(), label, &[0xFE, 0xFF]),
-            "offset 0x200: a record is longer than the rest of its section, which is ignored (found 65532, expected at most 784)",
+            "offset 0x200: a record is longer than the rest of its section; the rest is ignored (found 65532, expected at most 784)",
             0,
         ),
         (

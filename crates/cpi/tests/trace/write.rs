@@ -200,7 +200,7 @@ fn a_file_with_a_size_limit_has_complete_gets() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("limited.nrm2");
-    // Into pipes, because standard output can be a file that is longer already.
+    // The output goes to pipes, because standard output may be a file that already exceeds the limit.
     let limited = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact write::a_file_with_a_size_limit_has_complete_gets"])
         .arg(std::env::current_exe().expect("this test"))

@@ -81,7 +81,7 @@ mod tests {
     use crate::Format;
 
     #[test]
-    fn zones() {
+    fn time_zones_are_parsed() {
         let zone = |cell: &str| {
             let zone = zone_of(cell, Format::Csv)?;
             Some((zone.standard_name.clone(), zone.bias_minutes))

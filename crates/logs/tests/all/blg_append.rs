@@ -158,7 +158,7 @@ fn blocks(is_finished: bool) -> (Vec<u8>, Vec<Sample>) {
 }
 
 #[test]
-fn block_records() {
+fn block_records_are_appended_to() {
     let (file, samples) = blocks(true);
     let frequency = options_of(&file).performance_frequency;
     assert_eq!(

@@ -24,12 +24,12 @@ fn is_usual(at: usize) -> bool {
 }
 
 #[test]
-fn killed_after_a_byte() {
+fn a_log_can_be_appended_to_after_a_kill() {
     killed(&|byte| byte % 13 == 4 || byte < 16);
 }
 
 #[test]
-fn long_killed_after_every_byte() {
+fn long_a_log_can_be_appended_to_after_a_kill_at_every_byte() {
     if_long(killed);
 }
 

@@ -37,7 +37,7 @@ fn equal_names_are_numbered_in_order() {
 const COUNT: Counter = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
 
 #[test]
-fn every_source_of_a_second_value() {
+fn second_values_come_from_the_source_of_their_type() {
     let types: [(u32, u32); 12] = [
         (0x0001_0000, 4), // a plain number: none
         (0x1041_0500, 8), // rate: ticks
@@ -191,7 +191,7 @@ fn a_missing_base_stays_missing_when_rewritten() {
 }
 
 #[test]
-fn why_a_group_has_no_rows() {
+fn the_status_says_why_a_group_has_no_rows() {
     let mut builder = LogBuilder::new(1024);
     builder.names(r"\\MADE", &[(2, "System"), (230, "Process"), (6, "Time")]);
     builder.list(&[
@@ -293,7 +293,7 @@ fn a_machine_without_a_name_table_has_english_names() {
 }
 
 #[test]
-fn threads_and_their_processes() {
+fn threads_have_their_processes_as_parents() {
     let process = Object::new(230, &[COUNT], &[Instance::new("idle", &[1]), Instance::new("shell", &[2])]);
     let threads = [
         Instance::new("0", &[3]).with_parent(230, 0),

@@ -66,7 +66,7 @@ fn close(left: f64, right: f64) {
 }
 
 #[test]
-fn values_of_t() {
+fn values_of_t_equal_the_reference() {
     let Some((_, file)) = corpus(T) else { return };
     let samples = samples_of(&file);
     assert_eq!(samples.len(), 601);
@@ -93,7 +93,7 @@ fn values_of_t() {
 }
 
 #[test]
-fn statistics_of_t() {
+fn statistics_of_t_equal_the_reference() {
     let Some((_, file)) = corpus(T) else { return };
     let samples = samples_of(&file);
     let total = r"Processor(_Total)\% Processor Time";
@@ -122,7 +122,7 @@ fn statistics_of_t() {
 }
 
 #[test]
-fn values_of_p() {
+fn values_of_p_equal_the_reference() {
     let Some((_, file)) = corpus(P) else { return };
     let samples = samples_of(&file);
     assert_eq!(samples.len(), 11);
@@ -146,7 +146,7 @@ fn values_of_p() {
 }
 
 #[test]
-fn names_of_p() {
+fn names_of_p_equal_the_reference() {
     let Some((_, file)) = corpus(P) else { return };
     let log = Log::decode(&file).expect("whole");
     let mut names = std::collections::BTreeMap::new();

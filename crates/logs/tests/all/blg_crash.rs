@@ -71,7 +71,7 @@ fn killed(name: &str, min: u64) -> (u64, Vec<u8>) {
 }
 
 #[test]
-fn killed_at_any_moment() {
+fn flushed_samples_survive_a_kill() {
     let samples = varied_samples(400);
     let expected: Vec<_> = samples.iter().map(fixture::shown::show).collect();
     for round in 0..20_u64 {
@@ -86,7 +86,7 @@ fn killed_at_any_moment() {
 }
 
 #[test]
-fn killed_at_any_moment_in_a_ring() {
+fn flushed_samples_of_a_ring_survive_a_kill() {
     let samples = varied_samples(400);
     let expected: Vec<_> = samples.iter().map(fixture::shown::show).collect();
     for round in 0..20_u64 {
@@ -163,14 +163,14 @@ fn read_after_every_byte(samples: &[Sample], flushes: bool) {
 }
 
 #[test]
-fn cut_after_every_byte_of_multi_records() {
+fn logs_of_multi_records_are_readable_at_every_length() {
     // The 5th and 9th samples have several parts in several buffers.
     read_after_every_byte(&varied_samples(11), true);
     read_after_every_byte(&varied_samples(11), false);
 }
 
 #[test]
-fn cut_after_every_byte_of_block_records() {
+fn logs_of_block_records_are_readable_at_every_length() {
     use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
     let mut builder = LogBuilder::new(0x10000);

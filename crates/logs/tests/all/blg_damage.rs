@@ -51,7 +51,7 @@ fn records(n: usize) -> usize {
 }
 
 #[test]
-fn the_whole_log() {
+fn the_undamaged_log_has_no_problems() {
     expect(&read(&log().file), &WHOLE, &[]);
 }
 

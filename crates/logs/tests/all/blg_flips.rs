@@ -1,4 +1,4 @@
-//! Flips every bit of small logs. A Python checker, written from the description of the format alone, says which
+//! Flips every bit of small logs. A Python checker, written from the description of the format alone, determines which
 //! flips contradict the rest of the log; the reader must report each of them. Every 23rd flip is compared, or all
 //! if TACHO_LONG is set.
 

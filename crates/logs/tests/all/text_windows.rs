@@ -61,7 +61,7 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn redirected_output_of_typeperf() {
+fn redirected_output_of_typeperf_is_read() {
     let ends = [
         "",
         "\r\nExiting, please wait...                         \r\nThe command completed successfully.\r\n\r\n",
@@ -202,7 +202,7 @@ fn code_pages_are_detected() {
 
 /// Characters whose second bytes are `\` and `|` in ASCII, next to separators of paths and cells.
 #[test]
-fn second_bytes_that_look_like_separators() {
+fn second_bytes_that_equal_separators_are_text() {
     for (number, table, lead) in [
         (932, encoding_rs::SHIFT_JIS, 0x83),
         (936, encoding_rs::GBK, 0x81),

@@ -45,7 +45,7 @@ fn pacific_with_rule() -> TimeZone {
 }
 
 #[test]
-fn csv_as_windows_writes_it() {
+fn csv_logs_equal_those_of_windows() {
     let paths = [
         r"\\GEORGIS3\Memory\% Committed Bytes In Use",
         r"\\GEORGIS3\Processor Information(0,_Total)\DPC Rate",

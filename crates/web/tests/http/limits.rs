@@ -186,7 +186,7 @@ fn a_content_length_over_the_limit_is_refused_without_the_body() {
 }
 
 #[test]
-fn wrong_tokens_are_compared_one_a_second() {
+fn wrong_tokens_are_checked_once_a_second() {
     let machine = Machine::new(1);
     let server = TestServer::start(
         &machine,

@@ -289,7 +289,7 @@ fn exports_have_the_digits_of_their_log() {
 }
 
 #[test]
-fn a_blg_that_was_made_from_a_text_log_is_marked_as_formatted() {
+fn a_blg_converted_from_a_text_log_is_marked_as_formatted() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, TestOptions::default());
     let stream = [("Content-Type", "application/octet-stream")];

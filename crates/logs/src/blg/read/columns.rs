@@ -48,7 +48,7 @@ struct Shifted {
     shift: u32,
 }
 
-/// A counter of a block. Bases have no column of their own.
+/// A counter of a block. Bases have no column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     /// `None` if the counter is not a number: its data has neither 4 nor 8 bytes.
@@ -357,7 +357,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_columns_have_the_values_of_others(
+        fn plain_columns_read_the_same_values(
             list in prop::collection::vec(column(), 1..6),
             block in prop::collection::vec(any::<u8>(), 0..60),
         ) {
