@@ -152,13 +152,13 @@ fn access_denied(kernel: &dyn Kernel, requested: Requested) -> String {
         };
         return format!("counting {target_name} is not permitted (EACCES){why}");
     }
-    let what = match requested.target {
+    let forbidden = match requested.target {
         Target::Processor(_) => "counting whole processors",
         Target::Thread(_) if requested.user_only => "any counting",
         Target::Thread(_) => "counting the kernel's work",
     };
     format!(
-        "kernel.perf_event_paranoid is {value}, which forbids {what} without privilege (EACCES); run as root, or \
+        "kernel.perf_event_paranoid is {value}, which forbids {forbidden} without privilege (EACCES); run as root, or \
          'setcap cap_perfmon+ep' on the program, or 'sysctl kernel.perf_event_paranoid={needed}'"
     )
 }

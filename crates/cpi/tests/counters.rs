@@ -162,7 +162,7 @@ fn averages_are_of_sums() {
     let mean_of_ratios = mean_of_ratios.sum::<f64>() / PROCESSORS as f64;
     assert!(
         (mean_of_ratios - cycles / instructions).abs() > 1e-6,
-        "the mean of ratios differs, so this test can tell"
+        "the mean of ratios differs, so this test distinguishes them"
     );
 }
 

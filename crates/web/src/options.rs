@@ -158,8 +158,8 @@ impl ServeError {
         Self { message: message.into(), is_usage: false }
     }
 
-    pub(crate) fn io(what: impl fmt::Display, error: &io::Error) -> Self {
-        Self::failure(format!("{what}: {}", io_error_text(error)))
+    pub(crate) fn io(operation: impl fmt::Display, error: &io::Error) -> Self {
+        Self::failure(format!("{operation}: {}", io_error_text(error)))
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {

@@ -196,9 +196,9 @@ impl ProcessorSums {
     }
 
     /// Totals over the given processors, including any that are now offline.
-    pub(super) fn totals_of(&self, numbers: &[u32]) -> Totals {
+    pub(super) fn totals_of(&self, processors: &[u32]) -> Totals {
         let mut totals = Totals { sums: Sums::default(), no_counts: None, has_busy_share: true };
-        for &number in numbers {
+        for &number in processors {
             let Some(Processor { state, sums }) = self.processors.get(number as usize) else { continue };
             totals.sums.add_other(sums);
             match state {

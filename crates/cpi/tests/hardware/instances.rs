@@ -62,7 +62,7 @@ const EVALUATION: u64 = 100;
 /// Asserts that counts grow with the regions: exactly if the interval contains only the region, otherwise within
 /// [`EVALUATION`].
 fn assert_growth<const COUNT: usize>(
-    what: &str,
+    name: &str,
     short: [u64; COUNT],
     long: [u64; COUNT],
     more: [u64; COUNT],
@@ -73,7 +73,7 @@ fn assert_growth<const COUNT: usize>(
         let slack = if holds_others[index] { EVALUATION } else { 0 };
         assert!(
             found.abs_diff(expected) <= slack,
-            "{what}, interval {}: longer by {found}, not {expected}",
+            "{name}, interval {}: longer by {found}, not {expected}",
             index + 1
         );
     }

@@ -30,6 +30,6 @@ pub(crate) fn instructions(iterations: u64) -> u64 {
 }
 
 /// Asserts that a number is in a range; the message has the distance.
-pub(crate) fn assert_within(what: &str, value: f64, range: Range<f64>) {
-    assert!(range.contains(&value), "{what} is {value}, not between {} and {}", range.start, range.end);
+pub(crate) fn assert_within(name: &str, value: f64, range: Range<f64>) {
+    assert!(range.contains(&value), "{name} is {value}, not between {} and {}", range.start, range.end);
 }

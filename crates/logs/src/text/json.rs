@@ -181,9 +181,9 @@ impl<R: Read> JsonReader<R> {
         if let (Some(offset), false) = (text.first_bad(), self.is_bad_text_reported) {
             self.is_bad_text_reported = true;
             let encoding = text.encoding();
-            let what =
+            let message =
                 format!("bytes that are not valid {encoding} are read as U+FFFD, here and possibly later");
-            self.problems.push(Problem::new(offset, what));
+            self.problems.push(Problem::new(offset, message));
         }
     }
 
@@ -193,8 +193,8 @@ impl<R: Read> JsonReader<R> {
         self.lines.get_mut().file_offset(at)
     }
 
-    fn problem(&mut self, what: &str) -> Problem {
-        Problem::new(self.offset(), format!("line {} {what}", self.line_number))
+    fn problem(&mut self, message: &str) -> Problem {
+        Problem::new(self.offset(), format!("line {} {message}", self.line_number))
     }
 
     /// Parses the line into `columns` and `values`. Returns its time, or `None` if it is skipped.
@@ -257,7 +257,7 @@ fn why(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     match text.strip_suffix(&position) {
-        Some(what) => format!("column {}: {what}", error.column()),
+        Some(message) => format!("column {}: {message}", error.column()),
         None => text,
     }
 }

@@ -37,6 +37,6 @@ pub(super) fn open_text<R: Read>(stream: R, options: &ReadOptions) -> Result<(De
 
 pub(super) fn row_too_long(offset: u64) -> LogError {
     let mib = MAX_ROW_BYTES >> 20;
-    let what = format!("a row is longer than {mib} MiB or has more than {MAX_ROW_CELLS} cells");
-    LogError::corrupt(Problem::new(offset, what))
+    let message = format!("a row is longer than {mib} MiB or has more than {MAX_ROW_CELLS} cells");
+    LogError::corrupt(Problem::new(offset, message))
 }

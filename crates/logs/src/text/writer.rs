@@ -230,8 +230,8 @@ impl<W: Write> TextWriter<W> {
         }
         self.end_line()?;
         if values.next().is_some() {
-            let what = format!("a row has more values than the log has columns ({})", self.columns.len());
-            return Err(LogError::unsupported(what));
+            let message = format!("a row has more values than the log has columns ({})", self.columns.len());
+            return Err(LogError::unsupported(message));
         }
         Ok(())
     }

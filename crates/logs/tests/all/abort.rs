@@ -173,12 +173,12 @@ fn a_circular_log_is_restored() {
     let samples = utc_samples(90);
     let options = BlgWriterOptions { circular_bytes: Some(20 << 10), ..options_with(1024) };
     let whole = write(&samples, options.clone());
-    let without_trouble: Vec<_> = (0..=samples.len())
+    let without_failure: Vec<_> = (0..=samples.len())
         .map(
             |count| if count == 0 { 0 } else { samples_of(&write(&samples[..count], options.clone())).len() },
         )
         .collect();
-    assert!(without_trouble[90] < 60, "the ring wrapped around");
+    assert!(without_failure[90] < 60, "the ring wrapped around");
     let rooms = (0..whole.len() as u64).step_by(149).map(Failure::Room);
     for failure in rooms.chain((0..250_000).step_by(397).map(Failure::Once)) {
         let mut file = Cursor::new(Vec::new());
@@ -193,7 +193,7 @@ fn a_circular_log_is_restored() {
         assert_eq!((problems, kept.is_empty()), (Vec::new(), false), "after {flushed}");
         assert_eq!(kept, shown(&samples[flushed - kept.len()..flushed]));
         // Only samples that the failed one overwrote are lost.
-        assert!(kept.len() + 1 >= without_trouble[flushed + 1], "{} of {flushed}", kept.len());
+        assert!(kept.len() + 1 >= without_failure[flushed + 1], "{} of {flushed}", kept.len());
     }
 }
 

@@ -31,7 +31,10 @@ fn run(target: &str, builder: &[(&str, Vec<u8>)], check: fn(&[u8])) {
     assert!(count >= builder.len(), "{count} seeds");
     for (name, bytes) in builder {
         let there = std::fs::read(folder(target).join(name)).expect("checked in");
-        assert!(there == *bytes, "{name} is not what this test makes: run it with TACHO_WRITE_SEEDS=1");
+        assert!(
+            there == *bytes,
+            "{name} differs from what this test generates: run it with TACHO_WRITE_SEEDS=1"
+        );
     }
 }
 

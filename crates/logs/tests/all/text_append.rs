@@ -1,6 +1,6 @@
 //! Appending to existing text logs.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use std::io::Cursor;
 

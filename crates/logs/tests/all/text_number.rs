@@ -1,6 +1,6 @@
 //! `text::number`: equals C's `%.17g` and `%.20g`, except for the third digit of the exponent.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use proptest::prelude::*;
 use tachograph_logs::text::number::{Digits, write_number};

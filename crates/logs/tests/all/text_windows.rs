@@ -1,6 +1,6 @@
 //! Text logs of Windows' tools: redirected output, code pages, comments, truncated zones, budgets.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use std::io::Cursor;
 

@@ -1,6 +1,6 @@
 //! `TextWriter`: the bytes of a log.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::time_zone::{TimeZone, TransitionDate};

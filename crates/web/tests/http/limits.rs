@@ -263,9 +263,10 @@ fn text_logs_share_the_memory_and_release_it() {
         assert!(error.contains(part), "'{part}' is not in: {error}");
     }
     let failed = source["id"].as_str().expect("an id");
-    for what in ["sets", "instances?set=Process", "series?path=%5CProcess(*)%5C*", "statistics", "export"] {
-        let response = get(server.address, &format!("/api/sources/{failed}/{what}"));
-        assert_eq!((response.status, response.text().contains("--max-memory")), (507, true), "{what}");
+    for request in ["sets", "instances?set=Process", "series?path=%5CProcess(*)%5C*", "statistics", "export"]
+    {
+        let response = get(server.address, &format!("/api/sources/{failed}/{request}"));
+        assert_eq!((response.status, response.text().contains("--max-memory")), (507, true), "{request}");
     }
     // The log is still listed, but has released its memory.
     wait_for(&memory, before);
@@ -299,21 +300,21 @@ fn binary_logs_and_their_statistics_share_the_memory() {
     assert!(memory.used() > before + 1_000_000, "{before} -> {}: 1500 instances", memory.used());
     // 3000 counters need 4.5 MB.
     let rest = memory.reserve(memory.limit() - memory.used() - (3 << 20)).expect("all but 3 MiB");
-    let ask = |what: &str, path: &str| {
-        let (name, columns) = what.split_once('/').unwrap_or((what, ""));
+    let ask = |request: &str, path: &str| {
+        let (name, columns) = request.split_once('/').unwrap_or((request, ""));
         let mut parameters = vec![("path", path)];
         parameters.extend(Some(("columns", columns)).filter(|_| !columns.is_empty()));
         get(server.address, &target(&format!("/api/sources/{id}/{name}"), &parameters))
     };
-    for what in ["series/10", "statistics"] {
-        let response = ask(what, r"\Things(*)\*");
-        assert_eq!(response.status, 507, "{what}");
+    for request in ["series/10", "statistics"] {
+        let response = ask(request, r"\Things(*)\*");
+        assert_eq!(response.status, 507, "{request}");
         assert!(response.text().contains("--max-memory"), "{}", response.text());
-        assert_eq!(ask(what, r"\Things(p1)\*").status, 200, "{what} of one instance");
+        assert_eq!(ask(request, r"\Things(p1)\*").status, 200, "{request} of one instance");
     }
     drop(rest);
-    for what in ["series/10", "statistics"] {
-        assert_eq!(ask(what, r"\Things(*)\*").status, 200, "{what}");
+    for request in ["series/10", "statistics"] {
+        assert_eq!(ask(request, r"\Things(*)\*").status, 200, "{request}");
     }
     assert_eq!(request(server.address, "DELETE", &format!("/api/sources/{id}"), &[], b"").status, 204);
     wait_for(&memory, before);

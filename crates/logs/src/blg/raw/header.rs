@@ -142,7 +142,7 @@ impl LogfileHeader {
             return Err(problem.found(bytes.len(), "at least 32 bytes"));
         };
         let size = usize::from(system.size.get());
-        let short = |what: &'static str| Problem::new(offset, what).found(size, "more bytes");
+        let short = |message: &'static str| Problem::new(offset, message).found(size, "more bytes");
         let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
             return Err(Problem::new(offset + 4, "the header event's size is wrong")
                 .found(size, "a size inside the buffer"));

@@ -168,8 +168,8 @@ impl CounterList {
         while !bytes.is_empty() {
             let at = offset + (payload.len() - bytes.len()) as u64;
             if entries.len() == MAX_ENTRIES {
-                let what = "the counter list has more than 262144 entries; the others are skipped";
-                let problem = Problem::new(at, what);
+                let message = "the counter list has more than 262144 entries; the others are skipped";
+                let problem = Problem::new(at, message);
                 let problem = problem.found(format_args!("{} bytes more", bytes.len()), "nothing");
                 return Ok((Self { head: read_head(payload), entries }, Some(problem)));
             }

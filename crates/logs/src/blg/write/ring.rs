@@ -82,9 +82,9 @@ impl Limit {
         self.max_bytes / self.buffer_bytes as u64
     }
 
-    fn too_small(&self, what: &str, min: u64) -> LogError {
+    fn too_small(&self, contents: &str, min: u64) -> LogError {
         LogError::unsupported(format!(
-            "a circular log of {} bytes is too small for {what}: it takes at least {} bytes",
+            "a circular log of {} bytes is too small for {contents}: it takes at least {} bytes",
             self.max_bytes,
             min.saturating_mul(self.buffer_bytes as u64)
         ))

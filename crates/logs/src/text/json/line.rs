@@ -116,9 +116,9 @@ impl<'a> Row<'a> {
         self.values.push(match value {
             JsonValue::Number(number) => Some(number),
             JsonValue::Null => None,
-            JsonValue::Other(what) => {
+            JsonValue::Other(kind) => {
                 if self.invalid.len() < MAX_INVALID {
-                    self.invalid.push((excerpt::of_text(path), what));
+                    self.invalid.push((excerpt::of_text(path), kind));
                 }
                 None
             }
@@ -139,8 +139,8 @@ impl<'a> Row<'a> {
         let (group, error) = self.builder.single(path);
         if is_new && error.is_some() {
             self.problems.push_with(self.offset, || {
-                let what = "a key is not a counter path; its text becomes a counter name";
-                Problem::new(self.offset, what).found(excerpt::of_text(path), "a counter path")
+                let message = "a key is not a counter path; its text becomes a counter name";
+                Problem::new(self.offset, message).found(excerpt::of_text(path), "a counter path")
             });
         }
         Ok(Column { path: path.into(), group })
