@@ -9,7 +9,7 @@ import { selects, withoutMachine } from "./paths.js";
 import { powerOf } from "./scale.js";
 import { change, changeEntries, entry, state } from "./state.js";
 import { toggleTheme } from "./theme.js";
-import { moved, withinWhole, zoomBack, zoomed, zoomForth } from "./zoom.js";
+import { moved, withinWhole, zoomBack, zoomed, zoomForward } from "./zoom.js";
 
 const VIEWS = ["line", "histogram", "report"];
 
@@ -143,7 +143,7 @@ export function keyTable(page) {
     { keys: ["~"], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "default" })) },
     { keys: ["<"], shown: ["<", ">"], words: "Scale the selected counter by 10 down, up", act: () => rescale(page, -1) },
     { keys: [">"], act: () => rescale(page, 1) },
-    { keys: ["c"], words: "Next colour of the selected counter", act: () => withSelected(page, (line) => changeEntries([line.key], { number: (entry(line.key).number + 1) % STYLES, isColoured: true })) },
+    { keys: ["c"], words: "Next colour of the selected counter", act: () => withSelected(page, (line) => changeEntries([line.key], { styleIndex: (entry(line.key).styleIndex + 1) % STYLES, isColoured: true })) },
     { keys: ["h"], words: "Highlight the selected counter", act: () => set("isHighlighted", ["highlighted", "not highlighted"]) },
     { keys: ["x", " "], shown: ["x", "Space"], words: "Show or hide the selected counter", act: () => set("isHidden", ["hidden", "shown"]) },
     { keys: ["s"], shown: ["s", "o"], words: "Sort the legend by the next column; reverse the order", act: () => page.legend.sortByNext() },
@@ -161,7 +161,7 @@ export function keyTable(page) {
     { keys: ["ArrowRight"], act: () => pan(page, 0.25) },
     { keys: ["0"], words: "Show the whole range", act: () => page.choose(null) },
     { keys: ["["], shown: ["[", "]"], words: "Previous range, next range", act: zoomBack },
-    { keys: ["]"], act: zoomForth },
+    { keys: ["]"], act: zoomForward },
     { keys: [","], shown: [",", "."], words: "Announce the previous, next value of the selected counter", act: () => read(page, -1) },
     { keys: ["."], act: () => read(page, 1) },
     { keys: ["Escape"], act: () => page.hover.hide() },

@@ -12,8 +12,8 @@ const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 
 /** The style of a line; a highlighted one is thick and black or white. */
 export function styleOf(line) {
-  const { number, isHighlighted } = entry(line.key);
-  const style = lineStyle(number, theme());
+  const { styleIndex, isHighlighted } = entry(line.key);
+  const style = lineStyle(styleIndex, theme());
   return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
 }
 

@@ -14,7 +14,7 @@ const scaleOf = (line) => powerOf(entry(line.key).scale, line);
 /** The columns in order: sort key, and functions that create and update a cell. */
 const COLUMNS = [
   { id: "show", title: "Show", sort: (line) => Number(entry(line.key).isHidden), make: showCell, update: updateShow },
-  { id: "colour", title: "Colour", sort: (line) => entry(line.key).number, make: swatchCell, update: updateSwatch },
+  { id: "colour", title: "Colour", sort: (line) => entry(line.key).styleIndex, make: swatchCell, update: updateSwatch },
   { id: "scale", title: "Scale", sort: scaleOf, make: scaleCell, update: updateScale },
   ...["average", "last", "minimum", "maximum"].map((name) => ({
     id: name,
@@ -40,7 +40,7 @@ function updateShow(box, line) {
 }
 
 function swatchCell(row) {
-  const next = () => changeEntries([row.line.key], { number: (entry(row.line.key).number + 1) % STYLES, isColoured: true });
+  const next = () => changeEntries([row.line.key], { styleIndex: (entry(row.line.key).styleIndex + 1) % STYLES, isColoured: true });
   return element("button", { type: "button", class: "plain swatch-place", title: "Next colour (c)", onclick: next });
 }
 

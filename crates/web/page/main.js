@@ -27,8 +27,8 @@ import { watchPointer, zoomTo } from "./zoom.js";
 const sources = new Sources();
 const chart = new Chart(byId("chart"));
 const hover = new Hover(chart, byId("hover"));
-const feed = new LiveFeed({ onData: () => loader.isRunning() && !isHeld && fresh(), onState: showLiveState, onProblem: problemOfData });
-const loader = new Loader({ sources, feed, columns: () => chart.columns(), onData: fresh, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
+const feed = new LiveFeed({ onData: () => loader.isRunning() && !isHeld && showNewData(), onState: showLiveState, onProblem: problemOfData });
+const loader = new Loader({ sources, feed, columns: () => chart.columns(), onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tree = new Tree({ sources: () => sources.ready() });
 sources.onChange = () => tree.sourcesChanged();
 /** Shared by the components. */
@@ -51,7 +51,7 @@ function selectedLine() {
 }
 
 /** Shows new data. */
-function fresh() {
+function showNewData() {
   let data = loader.data();
   if (!data.lines.length && showDefaults(data)) return;
   const excluded = presets.apply(data.lines);

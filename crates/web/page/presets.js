@@ -41,7 +41,7 @@ export class Presets {
       // With wildcards, the colour applies to the first instance.
       if (counter.colour !== null && !this.coloured.has(counter)) {
         this.coloured.add(counter);
-        Object.assign(parts, { number: counter.colour - 1, isColoured: true });
+        Object.assign(parts, { styleIndex: counter.colour - 1, isColoured: true });
       }
       Object.assign(entry(key), parts);
     }

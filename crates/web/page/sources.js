@@ -6,7 +6,7 @@ import { count, fileSize } from "./figures.js";
 import { announce, showError } from "./messages.js";
 import { change, state } from "./state.js";
 import { moment, seconds, zoneOf } from "./time.js";
-import { forgetZooms } from "./zoom.js";
+import { clearZoomHistory } from "./zoom.js";
 
 const KNOWN = /\.(blg|csv|tsv)$/i;
 const POLL_MS = 400;
@@ -85,14 +85,14 @@ export class Sources {
 
   /** Shows only this source. */
   showOnly(id) {
-    forgetZooms();
+    clearZoomHistory();
     change({ sources: [id], range: null, frozen: null });
   }
 
   /** Adds a source to the chart or removes it. */
   overlay(id, isShown) {
     const rest = state.sources.filter((other) => other !== id);
-    forgetZooms();
+    clearZoomHistory();
     change({ sources: isShown ? [...rest, id] : rest, range: null });
   }
 

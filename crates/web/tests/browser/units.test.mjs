@@ -95,7 +95,7 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   const path = "\\Process(a~b&c=d #1%)\\% Time";
   const key = keyOf("2", `\\\\VM${path}`);
   Object.assign(state, { view: "report", sources: ["live", "2"], paths: [path, "\\Memory\\Available Bytes"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", axis: "100", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
-  state.legend.set(key, { number: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
+  state.legend.set(key, { styleIndex: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
   const expected = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
   assert.deepEqual(expected.missing, []);
   for (const [name, value] of Object.entries(expected.parts)) assert.deepEqual(value, state[name], name);
