@@ -24,7 +24,7 @@ export function setUpControls(page) {
   number("every", 1, 1000);
   number("points", 2, 1000);
   click("fit-all", () => toggleFit(page));
-  for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => page.loader.bordersOf(source)));
+  for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => page.loader.boundsOf(source)));
   for (const format of ["png", "svg"]) click(`save-${format}`, () => savePicture(page.data, sorted(page.data.lines), format));
   click("copy-link", () => {
     page.writeAddress(true);

@@ -16,8 +16,8 @@ function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-/** Saves the visible counters and range, one file per source. `bordersOf(source)` returns RFC 3339 strings. */
-export async function saveSelection(data, format, bordersOf) {
+/** Saves the visible counters and range, one file per source. `boundsOf(source)` returns RFC 3339 strings. */
+export async function saveSelection(data, format, boundsOf) {
   for (const block of data.blocks) {
     const isHidden = (line) => entry(line.key).isHidden;
     const shown = block.lines.filter((line) => !isHidden(line));
@@ -27,7 +27,7 @@ export async function saveSelection(data, format, bordersOf) {
     // The shortest equivalent selection: URLs have a maximum length.
     const selection = left.length < shown.length ? { paths: state.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
     try {
-      const { name, blob } = await api.exported(block.source.id, { ...selection, ...bordersOf(block.source), format });
+      const { name, blob } = await api.exported(block.source.id, { ...selection, ...boundsOf(block.source), format });
       save(name, blob);
       showNotice(`Saved ${name}.`);
     } catch (problem) {

@@ -180,7 +180,7 @@ export class Legend {
   }
 
   /** Marks the row of the counter nearest to the pointer. */
-  point(key) {
+  markRow(key) {
     if (key === this.pointed) return;
     this.rows.get(this.pointed)?.element.classList.remove("pointed");
     this.rows.get(key)?.element.classList.add("pointed");

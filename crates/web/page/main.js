@@ -27,7 +27,7 @@ import { watchPointer, zoomTo } from "./zoom.js";
 const sources = new Sources();
 const chart = new Chart(byId("chart"));
 const hover = new Hover(chart, byId("hover"));
-const feed = new LiveFeed({ onData: () => loader.isRunning() && !isHeld && showNewData(), onState: showLiveState, onProblem: problemOfData });
+const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && showNewData(), onState: showLiveState, onProblem: problemOfData });
 const loader = new Loader({ sources, feed, columns: () => chart.columns(), onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tree = new Tree({ sources: () => sources.ready() });
 sources.onChange = () => tree.sourcesChanged();
@@ -39,10 +39,10 @@ page.legend = legend;
 
 let isReady = false;
 /** Whether the user is dragging over the chart; live data is not drawn meanwhile. */
-let isHeld = false;
+let isDragging = false;
 let drawing = 0;
 let liveState = "connecting";
-const GONE = "The server no longer has the samples of this time range";
+const SAMPLES_GONE = "The server no longer has the samples of this time range";
 let following = "";
 
 /** The selected counter, or the first one of the legend. */
@@ -93,7 +93,7 @@ function problemOfData(problem) {
 function choose(range) {
   if (loader.isRunning()) {
     if (!range) return;
-    loader.freeze(loader.fromStarts() ? feed.borders().seconds.begin + range.end : undefined);
+    loader.freeze(loader.fromStarts() ? feed.bounds().seconds.begin + range.end : undefined);
   }
   zoomTo(range);
 }
@@ -120,7 +120,7 @@ function drawNow() {
   drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
   setText(byId("range-text"), data.blocks.length ? titleOf(data) : "");
   const missing = data.missing.map(({ path, reason }) => `${path}: ${reason}`);
-  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
+  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${SAMPLES_GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
   setText(byId("chart-summary"), summaryOf(data));
   // The range of the figures, for tests.
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
@@ -244,14 +244,14 @@ chart.hooks.ready = (plot) => {
     view: () => ({ begin: page.data.begin, end: page.data.end }),
     whole: () => loader.whole() ?? page.data,
     onChoose: choose,
-    onHold: (now) => (isHeld = now),
+    onHold: (now) => (isDragging = now),
     onClick: () => hover.nearest && change({ selected: hover.nearest.key }),
   });
 };
 const follows = chart.hooks.cursor;
 chart.hooks.cursor = (plot) => {
   follows(plot);
-  legend.point(hover.nearest?.key ?? null);
+  legend.markRow(hover.nearest?.key ?? null);
 };
 let width = 0;
 new ResizeObserver(() => {
@@ -265,7 +265,7 @@ new ResizeObserver(() => {
 
 setUpMenus();
 setUpTheme(() => {
-  chart.forget();
+  chart.discardDrawing();
   draw();
 });
 setUpControls(page);
@@ -294,7 +294,7 @@ async function begin() {
   if (chosenEarly.size) change(early);
   if (paths.length) addPaths(paths);
   announce("Ready.");
-  sources.begin();
+  sources.reportFirstView();
 }
 
 begin();

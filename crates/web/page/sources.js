@@ -21,7 +21,7 @@ export class Sources {
     this.view = null;
     this.onChange = () => {};
     /** Fulfilled when the page shows its first view. Logs that are dropped earlier wait for it, because it would replace them. */
-    this.begun = new Promise((resolve) => (this.begin = resolve));
+    this.firstViewShown = new Promise((resolve) => (this.reportFirstView = resolve));
     byId("open-file").addEventListener("click", () => byId("file-field").click());
     byId("file-field").addEventListener("change", (event) => {
       this.uploadAll([...event.target.files]);
@@ -129,7 +129,7 @@ export class Sources {
 
   /** Uploads logs in sequence; several are overlaid. */
   async uploadAll(files) {
-    await this.begun;
+    await this.firstViewShown;
     let isFirst = true;
     for (const file of files) {
       if (!KNOWN.test(file.name)) {

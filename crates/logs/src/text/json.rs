@@ -17,7 +17,7 @@ use super::column::{self, ColumnBuilder};
 use super::decoder::Decoder;
 use super::excerpt;
 use super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, open_text, origin_and_length, row_too_long};
-use line::{Column, KnownPaths, LineTime, Row, Stop};
+use line::{Column, KnownPaths, LineProperties, Row, Stop};
 
 /// Reads a log of JSON lines: `{"time":"2024-03-05T10:00:00.000+01:00","values":{"\\\\M\\S\\C":1.5}}`. The format is
 /// described in docs/json.md.
@@ -111,8 +111,8 @@ impl<R: Read> JsonReader<R> {
         if !self.read_line()? {
             return Err(LogError::not_a_log("the file has no line"));
         }
-        let first = match LineTime::read(&self.line) {
-            Ok(LineTime { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time),
+        let first = match LineProperties::read(&self.line) {
+            Ok(LineProperties { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time),
             _ => None,
         };
         let Some(first) = first else {
@@ -230,17 +230,16 @@ impl<R: Read> JsonReader<R> {
     }
 
     /// The time of a line, or the reason why it is not a sample.
-    fn time_of(&mut self, read: serde_json::Result<LineTime>) -> Result<Moment, Problem> {
+    fn time_of(&mut self, read: serde_json::Result<LineProperties>) -> Result<Moment, Problem> {
         const SAMPLE: &str = "{\"time\":...,\"values\":{...}}";
         let line = |reader: &Self| excerpt::of_cell(reader.line.trim_ascii_end());
         match read {
-            Ok(LineTime { time: Some(time), has_values: true }) => {
-                Moment::parse_rfc3339(&time).ok_or_else(|| {
+            Ok(LineProperties { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time)
+                .ok_or_else(|| {
                     self.problem("has no time; it is skipped")
                         .found(excerpt::of_text(&time), "a time such as '2024-03-05T10:00:00.000+01:00'")
-                })
-            }
-            Ok(LineTime { time: None, .. }) => Err(self.problem("has no time; it is skipped")),
+                }),
+            Ok(LineProperties { time: None, .. }) => Err(self.problem("has no time; it is skipped")),
             Ok(_) => Err(self.problem("has no values; it is skipped").found(line(self), SAMPLE)),
             Err(error) if error.is_eof() && !self.line.ends_with(b"\n") => {
                 Err(self.problem("is cut short; it is skipped"))

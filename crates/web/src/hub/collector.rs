@@ -91,6 +91,7 @@ struct Collector {
     source: LiveSource,
     registry: Arc<Registry>,
     paths: Vec<PathPattern>,
+    /// The state of each path, by its string form.
     states: Arc<HashMap<String, PathState>>,
     values: LiveValues,
     /// The sets of the last sample's groups.
@@ -98,6 +99,7 @@ struct Collector {
     cadence: Cadence,
     /// The number of samples so far.
     count: u64,
+    /// A sample that was removed from the ring, whose buffers are reused.
     spare: Option<Sample>,
 }
 
@@ -206,22 +208,22 @@ impl Collector {
         self.source.collect(&mut sample);
         self.count += 1;
         self.values.push(&sample);
-        let is_same = sample.has_sets(self.sets.iter());
-        if !is_same {
+        let has_same_sets = sample.has_sets(self.sets.iter());
+        if !has_same_sets {
             self.sets = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
         }
         let time = unix_seconds(sample.at.utc);
         let samples = self.push_to_ring(shared, sample);
         let collected = Collected {
             values: &self.values,
-            has_changed: !is_same || self.values.has_changed(),
+            has_changed: !has_same_sets || self.values.has_changed(),
             count: self.count,
             time,
             interval: shared.options.interval.as_secs_f64(),
         };
-        let mut known: HashMap<usize, Arc<Averages>> = HashMap::new();
+        let mut computed: HashMap<usize, Arc<Averages>> = HashMap::new();
         streams.publish(&collected, |every| {
-            Arc::clone(known.entry(every).or_insert_with(|| Arc::new(averages(&samples, every))))
+            Arc::clone(computed.entry(every).or_insert_with(|| Arc::new(averages(&samples, every))))
         });
     }
 
