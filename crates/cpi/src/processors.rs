@@ -72,10 +72,13 @@ impl ProcessorReading {
 pub(crate) enum InIdle {
     /// Unknown, because no processor was idle so far.
     Unknown,
+    /// It runs in idle.
     Counts,
+    /// It halts in idle.
     Halts,
 }
 
+/// Whether only user code is counted, the events, and the counters.
 type Shared = (bool, Events, Weak<Processors>);
 
 /// The counters that instances currently use.

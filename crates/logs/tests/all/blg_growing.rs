@@ -20,21 +20,22 @@ struct Growing<'a> {
     file: Vec<u8>,
     at: u64,
     /// The pieces that have not been written yet.
-    pieces: std::iter::Copied<std::slice::Iter<'a, (u64, &'a [u8])>>,
-    /// The number of pieces per call.
-    pace: usize,
+    remaining: std::iter::Copied<std::slice::Iter<'a, (u64, &'a [u8])>>,
+    /// The number of pieces that are written per call.
+    pieces_per_call: usize,
 }
 
 impl<'a> Growing<'a> {
     /// A file that starts with `base` and has the first `written` pieces.
-    fn new(base: &[u8], pieces: &'a [(u64, &'a [u8])], written: usize, pace: usize) -> Self {
-        let mut growing = Self { file: base.to_vec(), at: 0, pieces: pieces.iter().copied(), pace };
+    fn new(base: &[u8], pieces: &'a [(u64, &'a [u8])], written: usize, pieces_per_call: usize) -> Self {
+        let mut growing =
+            Self { file: base.to_vec(), at: 0, remaining: pieces.iter().copied(), pieces_per_call };
         growing.grow(written);
         growing
     }
 
     fn grow(&mut self, count: usize) {
-        for (at, bytes) in self.pieces.by_ref().take(count) {
+        for (at, bytes) in self.remaining.by_ref().take(count) {
             write_at(&mut self.file, at, bytes);
         }
     }
@@ -42,7 +43,7 @@ impl<'a> Growing<'a> {
 
 impl Read for Growing<'_> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        self.grow(self.pace);
+        self.grow(self.pieces_per_call);
         let rest = self.file.get(self.at as usize..).unwrap_or_default();
         let count = rest.len().min(out.len());
         out[..count].copy_from_slice(&rest[..count]);
@@ -53,7 +54,7 @@ impl Read for Growing<'_> {
 
 impl Seek for Growing<'_> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.grow(self.pace);
+        self.grow(self.pieces_per_call);
         self.at = match to {
             SeekFrom::Start(at) => at,
             SeekFrom::End(back) => (self.file.len() as u64).saturating_add_signed(back),
