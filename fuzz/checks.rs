@@ -10,7 +10,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::raw::Log;
 use tachograph_logs::{LogReader, open_stream};
 
-/// Asserts that every sample has all values of its rows and columns, and that reading ends, also from marks.
+/// Asserts that every sample has all values of its rows and columns, and that reading ends, also from saved positions.
 fn read_all(reader: &mut dyn LogReader) {
     let mut sample = Sample::default();
     let mut marks = Vec::new();
@@ -47,8 +47,8 @@ pub fn blg_raw(data: &[u8]) {
     let Ok(log) = Log::decode(data) else { return };
     let bytes = log.encode();
     let again = Log::decode(&bytes).unwrap_or_else(|problem| panic!("{problem}"));
-    assert!(again == log, "another log");
-    assert!(again.encode() == bytes, "other bytes");
+    assert!(again == log, "the log decodes differently after encoding");
+    assert!(again.encode() == bytes, "the log encodes differently after decoding");
 }
 
 /// Input: a file that may be a CSV or TSV log: unchanged, and after a header, which a fuzzer rarely finds.

@@ -8,8 +8,8 @@ use std::path::Path;
 use tachograph_perflib::manifest::generate::{consumer_header, provider_header, rust};
 use tachograph_perflib::manifest::{MAX_LISTED, parse};
 
-/// Input: bytes that may be a manifest. Without errors there is a manifest, its sets can be registered, and code
-/// can be generated from it.
+/// Input: bytes that may be a manifest. If there are no errors, there is a manifest, its sets can be registered, and
+/// code can be generated from it.
 pub fn manifest(data: &[u8]) {
     let checked = parse(Path::new("fuzz.man"), data);
     let violations = &checked.violations;

@@ -10,7 +10,7 @@ pub fn mmv(data: &[u8]) {
     let mut sets = match image_providers("fuzz", data) {
         Ok(sets) => sets,
         Err(error) => {
-            // Its offset can be outside the file: the one that a broken field holds.
+            // The error's offset can be outside the file if a broken field contains it.
             assert!(!error.field().is_empty() && !error.to_string().is_empty());
             return;
         }

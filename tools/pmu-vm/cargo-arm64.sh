@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # cargo for static arm64 Linux programs, for machines that cannot get the target from rustup: takes the compiler and
 # the standard library for arm64 from Debian's packages (rustc-web, unpacked into the cache folder) and the linker from
-# gcc-aarch64-linux-gnu. Where the target is installed already, the machine's own compiler is used. See README.md beside
-# this file.
+# gcc-aarch64-linux-gnu. If the target is already installed, the machine's own compiler is used. See README.md in this
+# folder.
 #
 #   cargo-arm64.sh build --release    as cargo build --release
 #   cargo-arm64.sh test               builds here, runs each test program in run.sh
-#   cargo-arm64.sh --rustc ARGUMENT...   the compiler alone, for the same programs
+#   cargo-arm64.sh --rustc ARGUMENT...   runs only the compiler, for arm64
 #   cargo-arm64.sh --setup            only installs and fetches what is needed
 set -euo pipefail
 
@@ -32,7 +32,7 @@ install_linker() {
     rm -f "$log"
 }
 
-# state ARCHITECTURE TOOL ARGUMENT...: apt with a state of its own: one for this machine's packages, one for arm64's.
+# state ARCHITECTURE TOOL ARGUMENT...: runs an apt tool with separate state for this machine's packages and for arm64's.
 state() {
     local architecture=$1 tool=$2
     shift 2
@@ -43,7 +43,7 @@ state() {
         -o Dir::Cache="$PMU_VM_CACHE/apt-$architecture/cache" "$@"
 }
 
-# needs PACKAGE PATTERN: the first package of this name that it depends on.
+# needs PACKAGE PATTERN: prints the first dependency of the package whose name matches.
 needs() {
     state "$host" apt-cache depends "$1" | awk -v pattern="$2" '$1 == "Depends:" && $2 ~ pattern && !n++ { print $2 }'
 }

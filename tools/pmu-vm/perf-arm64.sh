@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fetches Debian's perf for arm64 with its libraries (about 26 MB, 70 MB unpacked), so that a program's counts can be
-# compared with perf stat's in the same guest. Prints the folder; give it to run.sh:
+# compared with perf stat's in the same guest. Prints the folder, which is an argument of run.sh:
 #
 #   run.sh --script FILE "$(perf-arm64.sh)" PROGRAM...
 #
@@ -11,7 +11,7 @@ set -euo pipefail
 say() { echo "pmu-vm: $*" >&2; }
 die() { say "$*"; exit 125; }
 
-# arm64 TOOL ARGUMENT...: apt with a state of its own, for arm64's packages, which are only unpacked.
+# arm64 TOOL ARGUMENT...: runs an apt tool with separate state, for arm64 packages, which are only unpacked.
 arm64() {
     local tool=$1
     shift

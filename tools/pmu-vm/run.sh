@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs a static arm64 Linux program in an emulated machine that has a hardware performance monitor (ARM PMUv3), so that
 # perf_event_open with PERF_COUNT_HW_CPU_CYCLES and PERF_COUNT_HW_INSTRUCTIONS works on machines without one. See README.md
-# beside this file.
+# in this folder.
 #
 #   run.sh PROGRAM [ARGUMENT...]      runs one program
-#   run.sh --script FILE [FILE...]    runs a shell script (busybox sh) in the guest, with the other files beside it in /vm
+#   run.sh --script FILE [FILE...]    runs a shell script (busybox sh) in the guest, with the other files in the same folder, /vm
 #   run.sh --setup                    only installs and fetches what is needed
 #
 # Exit status: the program's; 124 after the timeout; 125 if the guest failed or something required is unavailable.
@@ -48,7 +48,7 @@ install_tools() {
     rm -f "$log"
 }
 
-# arm64 TOOL ARGUMENT...: apt with a state of its own, for arm64's packages, which are only unpacked.
+# arm64 TOOL ARGUMENT...: runs an apt tool with separate state, for arm64 packages, which are only unpacked.
 arm64() {
     local tool=$1
     shift
@@ -86,7 +86,7 @@ fetch_guest() {
     exec 9>&-
 }
 
-# is_foreign FILE: an ELF file for another processor than arm64.
+# is_foreign FILE: whether it is an ELF file for a processor other than arm64.
 is_foreign() {
     [[ -f $1 && $(head -c 4 -- "$1" | od -An -tx1 | tr -d ' ') == 7f454c46 &&
         $(od -An -tx1 -j18 -N2 -- "$1" | tr -d ' ') != b700 ]]

@@ -1,5 +1,6 @@
-//! The cost of measuring an empty region of a thread: two readings of running counters, beside other ways and another library.
-//! All have a group of the same two events (task clock, page faults, including the kernel's work), read with its times.
+//! The cost of measuring an empty region of a thread with two readings of running counters, compared with other methods and
+//! another library. All use a group of the same two events (task clock and page faults, the kernel's work included) and read
+//! its times.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -19,7 +20,7 @@ fn region() {
     black_box(());
 }
 
-/// Leader and member, by perf-event2.
+/// Leader and member, opened by perf-event2.
 fn perf_event2() -> (Counter, Counter) {
     let mut leader = Builder::new(Software::TASK_CLOCK)
         .include_kernel()

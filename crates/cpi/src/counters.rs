@@ -190,8 +190,8 @@ impl ProcessorCpi {
         for instance in self.instances.instances() {
             let key = &instance.key;
             if wants_all || rows.wants_instance(key.full_name(), key.id()) {
-                let numbers = &self.instances.processors()[instance.members.clone()];
-                set(&mut rows.push(key), &self.sums.over(numbers), &self.reasons);
+                let processors = &self.instances.processors()[instance.members.clone()];
+                set(&mut rows.push(key), &self.sums.totals_of(processors), &self.reasons);
             }
         }
     }

@@ -9,9 +9,9 @@ pub struct CpiData {
     pub elapsed_cycles: u64,
     /// Length of the interval.
     pub elapsed: Duration,
-    /// When the interval ended, in ticks of the [clock](crate::clock_ticks).
+    /// End of the interval, in ticks of the [clock](crate::clock_ticks).
     pub ended_at: u64,
-    /// Indexed by processor id, up to the highest one measured. For one without data, `state` says why. Empty if
+    /// Indexed by processor id, up to the highest one measured. If a processor has no data, `state` says why. Empty if
     /// processors are not measured.
     pub processors: Vec<ProcessorData>,
     /// Sums over the processors with data, so ratios are ratios of sums, never means of ratios.
@@ -41,7 +41,7 @@ pub struct ProcessorData {
 pub enum ProcessorState {
     /// Measured over the whole interval.
     Measured,
-    /// Offline at the start, at the end or in between, or no such processor.
+    /// Offline at the start, at the end or in between, or nonexistent.
     #[default]
     Offline,
     /// The counters never ran in the interval, because other programs used the hardware. Shares of time are known, but

@@ -52,7 +52,7 @@ pub(crate) fn open_error(kernel: &dyn Kernel, refusal: OpenError, requested: Req
             ErrorKind::ProcessorOffline,
             format!("{target_name} is offline (ENODEV); it is not counted until it is online"),
         ),
-        Errno::SRCH => (ErrorKind::NoSuchThread, format!("{target_name} does not exist any more (ESRCH)")),
+        Errno::SRCH => (ErrorKind::NoSuchThread, format!("{target_name} no longer exists (ESRCH)")),
         Errno::MFILE | Errno::NFILE => (ErrorKind::TooManyFiles, too_many_files(kernel, requested, errno)),
         Errno::BUSY => (
             ErrorKind::Busy,
@@ -152,13 +152,13 @@ fn access_denied(kernel: &dyn Kernel, requested: Requested) -> String {
         };
         return format!("counting {target_name} is not permitted (EACCES){why}");
     }
-    let what = match requested.target {
+    let forbidden = match requested.target {
         Target::Processor(_) => "counting whole processors",
-        Target::Thread(_) if requested.user_only => "counting at all",
+        Target::Thread(_) if requested.user_only => "any counting",
         Target::Thread(_) => "counting the kernel's work",
     };
     format!(
-        "kernel.perf_event_paranoid is {value}, which forbids {what} to users without privilege (EACCES); run as root, or \
+        "kernel.perf_event_paranoid is {value}, which forbids {forbidden} without privilege (EACCES); run as root, or \
          'setcap cap_perfmon+ep' on the program, or 'sysctl kernel.perf_event_paranoid={needed}'"
     )
 }

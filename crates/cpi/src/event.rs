@@ -13,6 +13,7 @@ pub(crate) struct Event {
     pub(crate) excluded: Excluded,
     /// Also count threads and processes that the counted ones start.
     pub(crate) inherit: bool,
+    /// Start counting at the next exec.
     pub(crate) from_exec: bool,
 }
 
@@ -54,7 +55,7 @@ impl Event {
     pub(crate) const PAGE_FAULTS: Self = Self::new("page-faults", SOFTWARE, 2);
 
     /// An event of a unit that sysfs describes.
-    pub(crate) const fn of_unit(name: &'static str, kind: u32, config: u64) -> Self {
+    pub(crate) const fn for_unit(name: &'static str, kind: u32, config: u64) -> Self {
         Self::new(name, kind, config)
     }
 

@@ -234,7 +234,7 @@ impl Group {
     /// Evaluates a reading.
     pub(crate) fn evaluate(&self, raw: &RawReading) -> Reading {
         let mut reading = match raw {
-            RawReading::Words(words) => Reading::of_words(words),
+            RawReading::Words(words) => Reading::from_words(words),
             RawReading::Pages([cycles, instructions]) => {
                 let (enabled_ns, running_ns) = instructions.times();
                 let (cycles, instructions) = (cycles.count(), instructions.count());
@@ -248,7 +248,7 @@ impl Group {
         reading
     }
 
-    /// Like [`read_words`](Self::read_words), but evaluates the reading.
+    /// Like [`read_words`](Self::read_words), and evaluates the reading.
     pub(crate) fn read(&self) -> Result<Reading, ReadFailure> {
         let mut raw = RawReading::default();
         self.read_raw(&mut raw)?;
@@ -269,7 +269,7 @@ fn open_counter(
 
 impl Reading {
     /// The reading that the kernel returned in `words`.
-    pub(crate) fn of_words(words: &[u64; GROUP_WORDS]) -> Self {
+    pub(crate) fn from_words(words: &[u64; GROUP_WORDS]) -> Self {
         let [_, enabled_ns, running_ns, cycles, instructions, third] = *words;
         Self { enabled_ns, running_ns, cycles, instructions, third }
     }

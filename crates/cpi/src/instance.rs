@@ -48,7 +48,7 @@ impl From<Mode> for Options {
 
 /// Measures an interval with counters that all instances of the process share.
 ///
-/// The counters run from the first instance to the last, and are only read and subtracted. So instances can be nested,
+/// The counters run until the last instance is dropped, and are only read and subtracted. So instances can be nested,
 /// overlap, and be used by any thread. Reading a processor's counters interrupts it for about 20 us, so avoid `start`
 /// and `get` over many processors in tight loops. Measuring the thread alone ([`Mode::ON_THREAD`]) costs at most one
 /// system call.
@@ -110,7 +110,7 @@ impl Cpi {
         }
         let mut thread = None;
         if mode.has(Mode::ON_THREAD) {
-            let shared = ThreadCounters::of_this_thread(&kernel, events, user_only)?;
+            let shared = ThreadCounters::for_this_thread(&kernel, events, user_only)?;
             if shared.is_user_only() && !user_only {
                 notes.push(
                     "work in the kernel is not counted on the thread, since kernel.perf_event_paranoid forbids it"
@@ -143,7 +143,7 @@ impl Cpi {
             hook: Hook::default(),
         };
         cpi.start()?;
-        // Allocates what `get` needs, so that the first one does not disturb the measurement.
+        // Allocates the buffers of `get`, so that the first call does not disturb the measurement.
         cpi.end = cpi.start.clone();
         cpi.data.processors.reserve(cpi.start.processors.len());
         Ok(cpi)

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_shorter_than_a_step_of_the_account_has_no_busy_share() {
+    fn an_interval_shorter_than_an_accounting_step_has_no_busy_share() {
         assert_eq!(busy_percent(3, 0, 0), None);
         // A step of idle time ended in it, which says nothing about these 3 ms.
         assert_eq!(busy_percent(3, 0, 1), None);

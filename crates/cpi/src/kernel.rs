@@ -51,6 +51,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// [`InIdle`]: crate::processors::InIdle
     fn in_idle(&self) -> &AtomicU8;
 
+    /// The time of a monotonic clock.
     fn now(&self) -> Duration;
 
     fn sleep(&self, time: Duration);
@@ -61,6 +62,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// Busy and total time of each online processor.
     fn times(&self, into: &mut Vec<Times>) -> Result<(), String>;
 
+    /// The id of the calling thread.
     fn thread(&self) -> u32;
 
     /// The units that count cycles and instructions; several if there are several kinds of cores.

@@ -39,7 +39,7 @@ pub(crate) fn open(event: &Event, target: Target, leader: Option<BorrowedFd<'_>>
         Target::Processor(number) => (-1, i32::try_from(number).map_err(|_| Errno::INVAL)?),
     };
     let group = leader.map_or(-1, |leader| leader.as_raw_fd());
-    // SAFETY: `attributes` is a whole `perf_event_attr` of which the first `size` bytes are initialised fields, and it
+    // SAFETY: `attributes` is a complete `perf_event_attr` of which the first `size` bytes are initialised fields, and it
     // lives until the call returns; the kernel writes at most its `size` field. It requests counting only: no samples,
     // no signals, and no memory of this process is written later.
     let opened = unsafe {

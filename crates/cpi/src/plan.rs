@@ -23,7 +23,7 @@ impl Plans {
         if units.len() < 2 || events == Events::Software {
             units.clear();
         }
-        let msr = |name| kernel.msr_event(name).map(|(kind, config)| Event::of_unit(name, kind, config));
+        let msr = |name| kernel.msr_event(name).map(|(kind, config)| Event::for_unit(name, kind, config));
         let mut unhalted = Vec::new();
         if kernel.clock_counts_cycles() && events == Events::Hardware {
             unhalted.extend(msr("mperf"));
@@ -45,7 +45,7 @@ impl Plans {
     }
 
     /// The plans for a thread: one per kind of core, since an event counts on one kind only.
-    pub(crate) fn of_thread(&self, change: impl Fn(Event) -> Event) -> Vec<Plan> {
+    pub(crate) fn for_thread(&self, change: impl Fn(Event) -> Event) -> Vec<Plan> {
         let (cycles, instructions) = self.pair();
         let plan = |unit: Option<&CoreUnit>| {
             let on = |event: Event| change(unit.map_or(event, |unit| event.on_unit(unit.kind)));
@@ -64,7 +64,7 @@ impl Plans {
 
     /// The plans for a processor, the most informative first: if the third event is refused or does not fit, the next plan is
     /// tried.
-    pub(crate) fn of_processor(&self, number: u32, excluded: Excluded) -> Vec<Plan> {
+    pub(crate) fn for_processor(&self, number: u32, excluded: Excluded) -> Vec<Plan> {
         let (cycles, instructions) = match self.events {
             Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),
             Events::Software => (Event::CPU_CLOCK, Event::PAGE_FAULTS),

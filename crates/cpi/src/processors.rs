@@ -1,4 +1,5 @@
-//! The counters of all processors: opened by the first instance of the process, closed with the last, only read in between.
+//! The counters of all processors: opened by the first instance of the process, closed with the last instance, and only read
+//! in between.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -20,21 +21,21 @@ pub(crate) struct Processors {
     kernel: Arc<dyn Kernel>,
     plans: Plans,
     user_only: bool,
-    slots: RwLock<Slots>,
+    groups: RwLock<OpenGroups>,
     /// Whether the one-time probe of idle processors has run.
     has_probed: AtomicBool,
 }
 
 /// One group per online processor, by processor id.
 #[derive(Debug, Default)]
-struct Slots {
-    by_id: Vec<Option<Slot>>,
+struct OpenGroups {
+    by_id: Vec<Option<OpenGroup>>,
     /// Number of openings so far.
     opened: u32,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct OpenGroup {
     group: Group,
     /// The id of this opening: counts of different openings must not be subtracted.
     opening: u32,
@@ -61,7 +62,7 @@ pub(crate) struct ProcessorReading {
 
 impl ProcessorReading {
     pub(crate) fn counts(&self) -> Reading {
-        Reading::of_words(&self.words)
+        Reading::from_words(&self.words)
     }
 }
 
@@ -71,10 +72,13 @@ impl ProcessorReading {
 pub(crate) enum InIdle {
     /// Unknown, because no processor was idle so far.
     Unknown,
+    /// It runs in idle.
     Counts,
+    /// It halts in idle.
     Halts,
 }
 
+/// Whether only user code is counted, the events, and the counters.
 type Shared = (bool, Events, Weak<Processors>);
 
 /// The counters that instances currently use.
@@ -111,7 +115,7 @@ impl Processors {
             kernel: Arc::clone(kernel),
             plans: Plans::new(&**kernel, events),
             user_only,
-            slots: RwLock::default(),
+            groups: RwLock::default(),
             has_probed: AtomicBool::new(false),
         };
         let mut online = Vec::new();
@@ -125,42 +129,42 @@ impl Processors {
 
     /// Whether the kernel's work is excluded: true if this was requested and the hardware supports it.
     pub(crate) fn is_user_only(&self) -> bool {
-        let slots = self.slots.read().ignore_poison();
-        self.user_only && slots.by_id.iter().flatten().all(|slot| slot.group.excluded != Excluded::Nothing)
+        let groups = self.groups.read().ignore_poison();
+        self.user_only && groups.by_id.iter().flatten().all(|open| open.group.excluded != Excluded::Nothing)
     }
 
     /// Whether all processors have a counter of busy time.
     pub(crate) fn has_unhalted(&self) -> bool {
-        let slots = self.slots.read().ignore_poison();
-        slots.by_id.iter().flatten().all(|slot| slot.has_unhalted)
+        let groups = self.groups.read().ignore_poison();
+        groups.by_id.iter().flatten().all(|open| open.has_unhalted)
     }
 
     /// Opens the counters of processors that came online, and closes those of offline ones.
     fn refresh(&self, online: &[u32]) -> Result<(), Error> {
-        let mut slots = self.slots.write().ignore_poison();
-        for (number, slot) in (0_u32..).zip(&mut slots.by_id) {
+        let mut groups = self.groups.write().ignore_poison();
+        for (number, open) in (0_u32..).zip(&mut groups.by_id) {
             if !online.contains(&number) {
-                *slot = None;
+                *open = None;
             }
         }
         for &number in online {
-            if slots.by_id.get(number as usize).is_none_or(Option::is_none) {
-                self.open_slot(&mut slots, number, online.len())?;
+            if groups.by_id.get(number as usize).is_none_or(Option::is_none) {
+                self.open_processor(&mut groups, number, online.len())?;
             }
         }
         Ok(())
     }
 
-    fn open_slot(&self, slots: &mut Slots, number: u32, processors: usize) -> Result<(), Error> {
+    fn open_processor(&self, groups: &mut OpenGroups, number: u32, processors: usize) -> Result<(), Error> {
         let index = number as usize;
-        if slots.by_id.len() <= index {
-            slots.by_id.resize_with(index + 1, || None);
+        if groups.by_id.len() <= index {
+            groups.by_id.resize_with(index + 1, || None);
         }
         match self.open_group(number) {
             Ok(group) => {
-                slots.opened += 1;
-                let (opening, has_unhalted) = (slots.opened, group.has_third());
-                slots.by_id[index] = Some(Slot { group, opening, has_unhalted });
+                groups.opened += 1;
+                let (opening, has_unhalted) = (groups.opened, group.has_third());
+                groups.by_id[index] = Some(OpenGroup { group, opening, has_unhalted });
                 Ok(())
             }
             // The processor has just gone offline.
@@ -182,7 +186,7 @@ impl Processors {
         let target = Target::Processor(number);
         let excluded = self.excluded();
         let mut first = None;
-        for plan in self.plans.of_processor(number, excluded) {
+        for plan in self.plans.for_processor(number, excluded) {
             match Group::open(&self.kernel, &plan, target, excluded) {
                 Ok(group) if group.has_third() || plan.third.is_none() => return Ok(group),
                 Ok(_) => {}
@@ -203,9 +207,9 @@ impl Processors {
     pub(crate) fn update_online(&self, online: &mut Vec<u32>) -> Result<(), Error> {
         self.kernel.online(online).map_err(|reason| Error::new(ErrorKind::System, reason))?;
         let is_unchanged = {
-            let slots = self.slots.read().ignore_poison();
-            let is_open = |number: u32| slots.by_id.get(number as usize).is_some_and(Option::is_some);
-            let count = slots.by_id.iter().flatten().count();
+            let groups = self.groups.read().ignore_poison();
+            let is_open = |number: u32| groups.by_id.get(number as usize).is_some_and(Option::is_some);
+            let count = groups.by_id.iter().flatten().count();
             online.len() == count && online.iter().all(|&number| is_open(number))
         };
         if is_unchanged { Ok(()) } else { self.refresh(online) }
@@ -214,21 +218,21 @@ impl Processors {
     /// Reads the counters of all processors, and leaves busy times unchanged. Returns whether all groups are intact.
     #[inline]
     pub(crate) fn read(&self, into: &mut Vec<ProcessorReading>) -> Result<bool, Error> {
-        let slots = self.slots.read().ignore_poison();
-        if into.len() != slots.by_id.len() {
-            into.resize(slots.by_id.len(), ProcessorReading::default());
+        let groups = self.groups.read().ignore_poison();
+        if into.len() != groups.by_id.len() {
+            into.resize(groups.by_id.len(), ProcessorReading::default());
         }
         let mut are_intact = true;
-        for (index, (slot, reading)) in slots.by_id.iter().zip(into).enumerate() {
-            let Some(slot) = slot else {
+        for (index, (open, reading)) in groups.by_id.iter().zip(into).enumerate() {
+            let Some(open) = open else {
                 *reading = ProcessorReading::default();
                 continue;
             };
-            reading.opening = slot.opening;
-            reading.has_unhalted = slot.has_unhalted;
+            reading.opening = open.opening;
+            reading.has_unhalted = open.has_unhalted;
             reading.is_split = false;
             reading.before = clock_ticks(&*self.kernel);
-            match slot.group.read_words(&mut reading.words) {
+            match open.group.read_words(&mut reading.words) {
                 Ok(()) => reading.after = clock_ticks(&*self.kernel),
                 Err(ReadFailure::Split) => (reading.is_split, are_intact) = (true, false),
                 Err(failure) => {
@@ -256,13 +260,13 @@ impl Processors {
     /// Reopens the counters of a processor, unless `opening` is out of date. After an offline period, the old counters
     /// stay halted.
     pub(crate) fn reopen(&self, number: u32, opening: u32) -> Result<(), Error> {
-        let mut slots = self.slots.write().ignore_poison();
-        let processors = slots.by_id.len();
-        match slots.by_id.get_mut(number as usize) {
-            Some(slot) if slot.as_ref().is_some_and(|slot| slot.opening == opening) => *slot = None,
+        let mut groups = self.groups.write().ignore_poison();
+        let processors = groups.by_id.len();
+        match groups.by_id.get_mut(number as usize) {
+            Some(open) if open.as_ref().is_some_and(|open| open.opening == opening) => *open = None,
             _ => return Ok(()),
         }
-        self.open_slot(&mut slots, number, processors)
+        self.open_processor(&mut groups, number, processors)
     }
 
     /// Whether the cycle counter runs in idle.

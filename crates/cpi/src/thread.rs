@@ -38,7 +38,7 @@ thread_local! {
 
 impl ThreadCounters {
     /// The counters shared by the instances of this thread.
-    pub(crate) fn of_this_thread(
+    pub(crate) fn for_this_thread(
         kernel: &Arc<dyn Kernel>,
         events: Events,
         user_only: bool,
@@ -59,7 +59,7 @@ impl ThreadCounters {
         };
         match SHARED.try_with(|own| shared(&mut own.borrow_mut())) {
             Ok(counters) => counters,
-            // The thread is ending, so nothing is shared any more.
+            // The thread is ending, so its counters can no longer be shared.
             Err(_) => Ok(Arc::new(Self::open(kernel, events, user_only)?)),
         }
     }
@@ -168,7 +168,7 @@ pub(crate) fn open_groups(
     user_only: bool,
     change: impl Fn(Event) -> Event + Copy,
 ) -> Result<Vec<Group>, (OpenError, bool)> {
-    let plans = Plans::new(&**kernel, events).of_thread(change);
+    let plans = Plans::new(&**kernel, events).for_thread(change);
     let open_all = |excluded| -> Result<Vec<Group>, OpenError> {
         let opened = plans.iter().map(|plan| Group::open(kernel, plan, target, excluded)).collect();
         match opened {

@@ -155,7 +155,7 @@ impl Trace {
                     return Err(Error::new(
                         ErrorKind::TraceFull,
                         format!(
-                            "the trace is full: {left} of {limit} bytes are left, and the hooks take {}; make a longer \
+                            "the trace is full: {left} of {limit} bytes are left, and the hooks take {}; use a larger \
                              buffer, or trace to a file",
                             records.len()
                         ),
@@ -222,9 +222,9 @@ fn cannot_write(path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::NotFound => "create the folder first, or use another",
         io::ErrorKind::PermissionDenied => "use a folder in which you may write",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space, or use a file elsewhere"
+            "free some space, or choose another disk"
         }
-        _ => "give another file",
+        _ => "choose another file",
     };
     Error::new(
         ErrorKind::TraceFile,

@@ -22,7 +22,7 @@ pub(crate) struct UserPage {
 // SAFETY: the mapping is read-only, every read is volatile under the sequence lock, and the page belongs to no thread.
 // (Whether the *register* may be read is the caller's concern: see `UserPage::read_pair`.)
 unsafe impl Send for UserPage {}
-// SAFETY: as above; the type has no other state.
+// SAFETY: as for `Send`; the type has no other state.
 unsafe impl Sync for UserPage {}
 
 /// A counter as read from its page and register. Values are computed later, away from the measured region.
@@ -283,7 +283,8 @@ pub(crate) fn clock_ticks() -> u64 {
 #[inline]
 unsafe fn read_register(register: u32) -> Option<u64> {
     let (low, high): (u32, u32);
-    // SAFETY: the caller's promise; the instruction writes these two registers only.
+    // SAFETY: reading is allowed, as this function's safety contract guarantees; the instruction writes only these two
+    // registers.
     unsafe {
         core::arch::asm!("rdpmc", in("ecx") register, out("eax") low, out("edx") high,
             options(nostack, preserves_flags));
@@ -304,7 +305,7 @@ unsafe fn read_register(register: u32) -> Option<u64> {
             match register {
                 $($number => {
                     let value: u64;
-                    // SAFETY: the caller's promise; the instruction writes one register only.
+                    // SAFETY: reading is allowed, as this function's safety contract guarantees; the instruction writes only one register.
                     unsafe {
                         core::arch::asm!(
                             concat!("mrs {}, pmevcntr", $number, "_el0"), out(reg) value,
@@ -315,7 +316,7 @@ unsafe fn read_register(register: u32) -> Option<u64> {
                 })*
                 31 => {
                     let value: u64;
-                    // SAFETY: the caller's promise; the instruction writes one register only.
+                    // SAFETY: reading is allowed, as this function's safety contract guarantees; the instruction writes only one register.
                     unsafe {
                         core::arch::asm!("mrs {}, pmccntr_el0", out(reg) value,
                             options(nostack, preserves_flags));

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const PROCESSORS: u64 = 4;
 const INSTANCES: [&str; 7] = ["_Total", "0,_Total", "0,0", "0,1", "1,_Total", "1,0", "1,1"];
-/// By instance: its processors.
+/// The processors of each instance.
 const MEMBERS: [&[u64]; 7] = [&[0, 2, 1, 3], &[0, 2], &[0], &[2], &[1, 3], &[1], &[3]];
 
 /// The fake machine belongs to the whole process, and each reading advances its time.
@@ -57,7 +57,7 @@ fn step_of(members: &[u64]) -> [u64; 4] {
     ]
 }
 
-/// Everything at this number of moments, one second apart.
+/// Collects all counters this number of times, one second apart.
 fn samples(provider: &mut dyn Provider, count: i64) -> Vec<Rows> {
     let sample = |second: i64| {
         let mut rows = Rows::unfiltered(Arc::clone(provider.info()));
@@ -160,7 +160,10 @@ fn averages_are_of_sums() {
         cycles / instructions
     });
     let mean_of_ratios = mean_of_ratios.sum::<f64>() / PROCESSORS as f64;
-    assert!((mean_of_ratios - cycles / instructions).abs() > 1e-6, "the test distinguishes them");
+    assert!(
+        (mean_of_ratios - cycles / instructions).abs() > 1e-6,
+        "the mean of ratios differs, so this test distinguishes them"
+    );
 }
 
 #[test]
@@ -187,11 +190,11 @@ fn queries_and_raw_data_blocks_have_the_values() {
     let values = [4, 5, 6].map(|row| (rows.values(row)[cpi].first, rows.values(row)[cpi].second));
     assert_eq!(values, [(2_000_000, 804_000), (1_000_000, 401_000), (1_000_000, 403_000)]);
 
-    // A V2 consumer sees the bases as counters of their own, 64 bits wide.
+    // A V2 consumer sees the bases as separate 64-bit counters.
     let mut bytes = Vec::new();
     query.data(&mut bytes).expect("a block");
     let block = decode(&bytes).expect("every value can be read");
-    // The path has results of its own, which come first.
+    // The identifier of the path has separate results, which come first.
     let whole_set = block.results().find_map(|result| match result.content() {
         Content::CounterSet(instances) => Some(instances),
         _ => None,

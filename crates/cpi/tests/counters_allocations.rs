@@ -1,4 +1,4 @@
-//! Collecting `Processor CPI` does not allocate once the counters are open. A test program of its own, because it counts
+//! Collecting `Processor CPI` does not allocate once the counters are open. A separate test program, because it counts
 //! allocations.
 #![cfg(feature = "made-machine")]
 

@@ -1,15 +1,15 @@
-//! Counting with hardware counters, with exactly known counts: in the emulated machine of tools/pmu-vm.
+//! Tests of hardware counters with exactly known counts, in the emulated machine of tools/pmu-vm.
 //!
 //! `TACHO_PMU` describes the machine: SHIFT, if its processor executes one instruction in 2^SHIFT cycles, or the name of a
-//! machine that lacks something ([`guest::STATES`]). Each test checks whether it applies to the machine; without `TACHO_PMU`
+//! machine with a limitation ([`guest::STATES`]). Each test checks whether it applies to the machine; without `TACHO_PMU`
 //! none does. `tools/pmu-vm/check` runs them all.
 //!
-//! A line `@ok NAME: FOUND` is one check for the list that `check` prints. A line `@same NAME VALUE` is a value that has to be
-//! equal wherever it is printed, for every SHIFT.
+//! A line `@ok NAME: FOUND` reports a passed check, which `check` lists. A line `@same NAME VALUE` reports a value that must
+//! be the same in all guests.
 
 #![allow(
     unsafe_code,
-    reason = "a region of known length is assembly; other users of the counters are made by the system call"
+    reason = "a region of known length needs assembly; other users of the counters need the system call"
 )]
 
 #[path = "hardware/exact.rs"]

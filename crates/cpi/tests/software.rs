@@ -42,7 +42,7 @@ fn is_near(count: u64, expected: u64) -> bool {
     (expected..expected + 50).contains(&count)
 }
 
-/// One test, because another at the same time would open files and allocate too.
+/// One test, because a concurrent test would also open files and allocate.
 #[test]
 fn nothing_is_leaked_and_nothing_allocated() {
     // Files of /proc and /sys stay open after the first read.
@@ -58,7 +58,7 @@ fn nothing_is_leaked_and_nothing_allocated() {
     assert_eq!(open_files(), before);
 
     let mut many: Vec<Cpi> = (0..100).map(|_| Cpi::new(options(Mode::ON_THREAD)).expect("counted")).collect();
-    // They share the counters.
+    // The instances share the counters.
     assert_eq!(open_files(), before + 2);
     many.iter_mut().for_each(|cpi| {
         cpi.get().expect("measured");
@@ -158,7 +158,7 @@ fn commands_and_processes() {
     counted.get().expect("measured");
     sleeper.kill().expect("killed");
     sleeper.wait().expect("ended");
-    // The counts stay, also after the end.
+    // The counts remain available after the process has ended.
     counted.get_and_start().expect("measured");
     let error = ProcessCpi::attach(sleeper.id(), false, Events::Software).expect_err("it is gone");
     assert_eq!(error.kind(), ErrorKind::NoSuchThread);

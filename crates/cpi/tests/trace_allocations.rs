@@ -1,4 +1,4 @@
-//! After the first write, writing to a trace does not allocate. A test program of its own, because it counts allocations.
+//! After the first write, writing to a trace does not allocate. A separate test program, because it counts allocations.
 
 #[path = "trace/fixture.rs"]
 mod trace_fixture;

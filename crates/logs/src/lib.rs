@@ -156,7 +156,7 @@ pub trait LogReader: Send {
     }
 
     /// Whether seeking to a [mark](Self::mark) makes samples available that were appended to the file in the
-    /// meantime. Not so for circular logs, which overwrite old samples instead.
+    /// meantime. False for circular logs, which overwrite old samples instead.
     fn follows_growth(&self) -> bool {
         false
     }

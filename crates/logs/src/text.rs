@@ -37,7 +37,7 @@ pub(crate) fn open<R>(mut stream: R, options: &ReadOptions) -> Result<Box<dyn Lo
 where
     R: Read + Seek + Send + 'static,
 {
-    let (origin, file_bytes) = source::extent_of(&mut stream)?;
+    let (origin, file_bytes) = source::origin_and_length(&mut stream)?;
     let text = source::open_text(stream, options)?;
     Ok(match text.1 {
         Format::Json => Box::new(JsonReader::from_text(text.0, origin, file_bytes, options)?),

@@ -55,7 +55,7 @@ impl Log {
         Self { file, samples, whole }
     }
 
-    /// Asserts what must hold if the byte at `at` is changed.
+    /// Asserts that a change of the byte at `at` affects no sample but the one that contains it.
     fn check(&self, at: usize, shown: &Shown) {
         let in_first_header = (4..0x48).contains(&at);
         let in_buffer_header = at >= 1024 && at % 1024 < 0x48;
@@ -72,7 +72,10 @@ impl Log {
         for (number, sample) in untouched {
             assert!(rest.any(|found| found == sample), "byte {at:#x}: sample {number} is lost: {shown:#?}");
         }
-        assert!(shown.samples.len() <= self.whole.samples.len(), "byte {at:#x}: a sample too many");
+        assert!(
+            shown.samples.len() <= self.whole.samples.len(),
+            "byte {at:#x}: more samples than in the undamaged log"
+        );
     }
 }
 
@@ -97,7 +100,8 @@ fn block_log() -> Log {
     let starts: Vec<_> = (0..4)
         .map(|n| {
             let process = Object::new(230, &[COUNT], &[Instance::new("a", &[n]), Instance::new("b", &[n])]);
-            let threads = [Instance::new("0", &[n]).of(230, 0), Instance::new("0", &[n]).of(230, 1)];
+            let threads =
+                [Instance::new("0", &[n]).with_parent(230, 0), Instance::new("0", &[n]).with_parent(230, 1)];
             let thread = Object::new(232, &[COUNT], &threads);
             let records = [Block::new(n, &[thread]).record(), Block::new(n, &[process]).record()];
             // The first two have parts.
@@ -147,12 +151,12 @@ fn bounded(file: &[u8], max_bytes: usize, expected_problem: Option<&str>) -> Sam
     });
     // A tenth of this in release builds; the allocator here counts every call.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-    assert!(peak < max_bytes, "{peak} bytes at a time");
+    assert!(peak < max_bytes, "{peak} bytes at the peak");
     match expected_problem {
         None => assert_eq!(problems, [""; 0]),
         Some(expected) => {
             assert!(problems.iter().all(|problem| problem.contains(expected)), "{problems:?}");
-            assert!(!problems.is_empty(), "there is a problem");
+            assert!(!problems.is_empty(), "no problem was reported");
         }
     }
     sample
@@ -195,7 +199,7 @@ fn many_children_of_many_parents() {
     let _lock = lock();
     let processes: Vec<_> = (0..20_000).map(|n| Instance::new(&format!("process {n}"), &[n])).collect();
     let threads: Vec<_> =
-        (0..100_000).map(|n| Instance::new("0", &[n]).of(230, (n % 20_000) as u32)).collect();
+        (0..100_000).map(|n| Instance::new("0", &[n]).with_parent(230, (n % 20_000) as u32)).collect();
     let objects = [Object::new(230, &[COUNT], &processes), Object::new(232, &[COUNT], &threads)];
     let file = log_of(Entry::block("Thread"), Block::new(0, &objects).record());
     let sample = bounded(&file, 150 * MIB, None);
@@ -226,7 +230,7 @@ fn one_long_name_shared_by_all() {
     bounded(&log_of(Entry::multi("Process", "Time"), record), 32 * MIB, Some(what));
 
     // The same with a parent's name.
-    let threads: Vec<_> = (0..20_000).map(|n| Instance::new("0", &[n]).of(230, 0)).collect();
+    let threads: Vec<_> = (0..20_000).map(|n| Instance::new("0", &[n]).with_parent(230, 0)).collect();
     let parent = Object::new(230, &[COUNT], &[Instance::new(&long, &[0])]);
     let objects = [parent, Object::new(232, &[COUNT], &threads)];
     bounded(&log_of(Entry::block("Thread"), Block::new(0, &objects).record()), 32 * MIB, Some(what));
@@ -323,7 +327,7 @@ fn a_long_log_takes_no_more_memory_than_a_short_one() {
         count
     });
     assert_eq!(count, per_buffer * 1022);
-    assert!(peak < MIB, "{peak} bytes at a time");
+    assert!(peak < MIB, "{peak} bytes at the peak");
 }
 
 #[test]
@@ -345,7 +349,7 @@ fn writing_allocates_almost_nothing_in_the_steady_state() {
             writer.flush().expect("flushed");
         }
     });
-    assert!(peak < MIB / 4, "{peak} bytes at a time");
+    assert!(peak < MIB / 4, "{peak} bytes at the peak");
 }
 
 #[test]
@@ -355,7 +359,7 @@ fn writing_blocks_allocates_nothing_in_the_steady_state() {
     builder.names(r"\\MADE", &[(230, "Process"), (232, "Thread"), (2, "System"), (6, "Time")]);
     builder.list(&[Entry::block("Thread"), Entry { instance: None, ..Entry::block("System") }]);
     let process = Object::new(230, &[COUNT], &[Instance::new("a", &[1])]);
-    let thread = Object::new(232, &[COUNT], &[Instance::new("0", &[1]).of(230, 0)]);
+    let thread = Object::new(232, &[COUNT], &[Instance::new("0", &[1]).with_parent(230, 0)]);
     let system = Object::without_instances(2, &[COUNT], &[5]);
     for n in 0..2 {
         // System is missing once.

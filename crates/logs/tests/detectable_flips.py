@@ -68,7 +68,7 @@ def is_system_time(kind):
 
 
 class Checker:
-    """Reads a log once and collects its contradictions."""
+    """Reads a log once and collects the violated rules."""
 
     def __init__(self, data):
         self.data = data

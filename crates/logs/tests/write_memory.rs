@@ -78,7 +78,7 @@ fn steady<W: std::io::Write + std::io::Seek>(mut writer: BlgWriter<W>) {
 }
 
 #[test]
-fn a_binary_log() {
+fn writing_a_binary_log_allocates_nothing() {
     let _alone = MEASURED.lock().ignore_poison();
     let options = BlgWriterOptions::new(TimeZone::utc());
     let room = || Cursor::new(vec![0; 64 << 20]);
@@ -98,7 +98,7 @@ fn a_binary_log() {
 }
 
 #[test]
-fn a_text_log() {
+fn writing_a_text_log_allocates_nothing() {
     let _alone = MEASURED.lock().ignore_poison();
     let columns = (0..20_000).map(|n| Column { path: format!(r"\\HERE\Process(process {n})\Counter") });
     let out = Cursor::new(vec![0; 64 << 20]);

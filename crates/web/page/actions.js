@@ -3,13 +3,13 @@
 import { byId } from "./element.js";
 import { figure } from "./figures.js";
 import { nameOf } from "./hover.js";
-import { announce, say } from "./messages.js";
+import { announce, showNotice } from "./messages.js";
 import { STYLES } from "./palette.js";
 import { selects, withoutMachine } from "./paths.js";
 import { powerOf } from "./scale.js";
 import { change, changeEntries, entry, state } from "./state.js";
 import { toggleTheme } from "./theme.js";
-import { moved, withinWhole, zoomBack, zoomed, zoomForth } from "./zoom.js";
+import { moved, withinWhole, zoomBack, zoomed, zoomForward } from "./zoom.js";
 
 const VIEWS = ["line", "histogram", "report"];
 
@@ -20,7 +20,7 @@ export function nextView() {
   announce(`View: ${view}`);
 }
 
-/** The requested range, which may not be loaded yet: keys can be faster. */
+/** The requested range, which may not be loaded yet if keys are pressed quickly. */
 const view = (page) => state.range ?? { begin: page.data.begin, end: page.data.end };
 const whole = (page) => page.loader.whole() ?? page.data;
 
@@ -38,7 +38,7 @@ export function pan(page, share) {
 
 /** Freezes or resumes live data. */
 export function freeze(page) {
-  if (!page.sources.shown().some((source) => source.kind === "live")) return say("Only live data can be frozen.");
+  if (!page.sources.shown().some((source) => source.kind === "live")) return showNotice("Only live data can be frozen.");
   if (page.loader.isRunning()) {
     if (!page.feed.block) return undefined;
     page.loader.freeze();
@@ -50,7 +50,7 @@ export function freeze(page) {
 
 /** Updates frozen data once. */
 export function step(page) {
-  if (!state.frozen || !page.feed.block) return say("Not frozen: freeze live data first (f).");
+  if (!state.frozen || !page.feed.block) return showNotice("Not frozen: freeze live data first (f).");
   page.loader.freeze();
   return announce("Updated.");
 }
@@ -138,12 +138,12 @@ export function keyTable(page) {
     { keys: ["a", "Insert", "/"], shown: ["a", "/"], words: "Add counters: open the tree, search in it", act: () => page.tree.open() },
     { keys: ["g"], shown: ["g", "1", "2", "3"], words: "Next view; line, histogram, report", act: nextView },
     ...VIEWS.map((name, index) => ({ keys: [String(index + 1)], act: () => change({ view: name }) })),
-    { keys: ["*"], shown: ["*", "=", "~"], words: "Scale to fit: all counters, the selected one; its default scale", act: () => toggleFit(page) },
+    { keys: ["*"], shown: ["*", "=", "~"], words: "Scale all counters to fit; scale the selected one to fit; its default scale", act: () => toggleFit(page) },
     { keys: ["="], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "fit" })) },
     { keys: ["~"], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "default" })) },
     { keys: ["<"], shown: ["<", ">"], words: "Scale the selected counter by 10 down, up", act: () => rescale(page, -1) },
     { keys: [">"], act: () => rescale(page, 1) },
-    { keys: ["c"], words: "Next colour of the selected counter", act: () => withSelected(page, (line) => changeEntries([line.key], { number: (entry(line.key).number + 1) % STYLES, isColoured: true })) },
+    { keys: ["c"], words: "Next colour of the selected counter", act: () => withSelected(page, (line) => changeEntries([line.key], { styleIndex: (entry(line.key).styleIndex + 1) % STYLES, isColoured: true })) },
     { keys: ["h"], words: "Highlight the selected counter", act: () => set("isHighlighted", ["highlighted", "not highlighted"]) },
     { keys: ["x", " "], shown: ["x", "Space"], words: "Show or hide the selected counter", act: () => set("isHidden", ["hidden", "shown"]) },
     { keys: ["s"], shown: ["s", "o"], words: "Sort the legend by the next column; reverse the order", act: () => page.legend.sortByNext() },
@@ -161,7 +161,7 @@ export function keyTable(page) {
     { keys: ["ArrowRight"], act: () => pan(page, 0.25) },
     { keys: ["0"], words: "Show the whole range", act: () => page.choose(null) },
     { keys: ["["], shown: ["[", "]"], words: "Previous range, next range", act: zoomBack },
-    { keys: ["]"], act: zoomForth },
+    { keys: ["]"], act: zoomForward },
     { keys: [","], shown: [",", "."], words: "Announce the previous, next value of the selected counter", act: () => read(page, -1) },
     { keys: ["."], act: () => read(page, 1) },
     { keys: ["Escape"], act: () => page.hover.hide() },

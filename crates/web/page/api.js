@@ -12,11 +12,11 @@ export class ApiError extends Error {
 }
 
 const AWAY = "The server does not respond. Trying again…";
-const SLOW = "The server takes long to respond. Still waiting…";
-/** After this time without a response the page shows that it waits. */
+const SLOW = "The server is slow to respond. Still waiting…";
+/** After this time without a response, in milliseconds, the page shows that it is waiting. */
 const SLOW_MS = 8000;
 let isAway = false;
-/** The number of requests that have waited for this time. */
+/** The number of requests that have been waiting for longer. */
 let slow = 0;
 const waiting = new Set();
 
@@ -52,7 +52,7 @@ function watchWaiting() {
 }
 
 /** Shows that the server is unreachable, and polls it until it responds. */
-export function lostServer() {
+export function pollServer() {
   if (isAway) return;
   isAway = true;
   showServerState();
@@ -89,7 +89,7 @@ async function request(url, options = {}) {
       response = await fetch(url, { cache: "no-store", ...options });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      lostServer();
+      pollServer();
       throw new ApiError(0, "The server does not respond.");
     } finally {
       stopWatching();

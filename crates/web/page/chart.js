@@ -12,8 +12,8 @@ const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 
 /** The style of a line; a highlighted one is thick and black or white. */
 export function styleOf(line) {
-  const { number, isHighlighted } = entry(line.key);
-  const style = lineStyle(number, theme());
+  const { styleIndex, isHighlighted } = entry(line.key);
+  const style = lineStyle(styleIndex, theme());
   return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
 }
 
@@ -92,18 +92,18 @@ export class Chart {
     if (width !== this.plot.width || height !== this.plot.height) this.plot.setSize({ width, height });
   }
 
-  marksDown() {
+  maxValueTicks() {
     return Math.max(2, Math.floor(this.size().height / 45));
   }
 
-  marksAcross() {
+  maxTimeTicks() {
     return Math.max(2, Math.floor(this.size().width / 105));
   }
 
   /** Draws `data`: blocks, the range of time, the zone. */
   draw(data) {
     this.data = data;
-    this.scene = sceneOf(data, this.marksDown());
+    this.scene = sceneOf(data, this.maxValueTicks());
     const { columns, times } = this.scene;
     const shape = JSON.stringify([theme(), data.zone === null, columns.map(({ line, style }) => [line.key, style])]);
     const values = [times, ...columns.map((column) => column.average)];
@@ -128,8 +128,8 @@ export class Chart {
     this.plot?.destroy();
     const ink = colour("ink-soft");
     const axis = { stroke: ink, font: FONT, grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false } };
-    const across = (min, max) => timeMarks(min, max, this.marksAcross(), this.scene.zone);
-    const down = (min, max) => valueMarks(min, max, this.marksDown());
+    const across = (min, max) => timeMarks(min, max, this.maxTimeTicks(), this.scene.zone);
+    const down = (min, max) => valueMarks(min, max, this.maxValueTicks());
     this.plot = new uPlot(
       {
         ...this.size(),
@@ -198,7 +198,7 @@ export class Chart {
   }
 
   /** Discards the drawing, so that the next one uses new colours. */
-  forget() {
+  discardDrawing() {
     this.shape = "";
   }
 }

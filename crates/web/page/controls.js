@@ -6,7 +6,7 @@ import { copyLink, savePicture, saveSelection } from "./export.js";
 import { sorted } from "./legend.js";
 import { serverIsAway } from "./api.js";
 import { change, state } from "./state.js";
-import { canGoBack, canGoForth, zoomBack, zoomForth } from "./zoom.js";
+import { canGoBack, canGoForward, zoomBack, zoomForward } from "./zoom.js";
 
 /** Sets the controls up. */
 export function setUpControls(page) {
@@ -19,12 +19,12 @@ export function setUpControls(page) {
   click("zoom-out", () => zoomBy(page, 2));
   click("zoom-whole", () => page.choose(null));
   click("zoom-back", zoomBack);
-  click("zoom-forth", zoomForth);
+  click("zoom-forth", zoomForward);
   for (const name of ["zone", "axis", "figure"]) byId(`${name}-list`).addEventListener("change", (event) => change({ [name]: event.target.value }));
   number("every", 1, 1000);
   number("points", 2, 1000);
   click("fit-all", () => toggleFit(page));
-  for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => page.loader.bordersOf(source)));
+  for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => page.loader.boundsOf(source)));
   for (const format of ["png", "svg"]) click(`save-${format}`, () => savePicture(page.data, sorted(page.data.lines), format));
   click("copy-link", () => {
     page.writeAddress(true);
@@ -65,7 +65,7 @@ export function showControls(page, liveState) {
   button.title = isRunning ? "Freeze (f)" : "Resume live data (f)";
   byId("step-button").disabled = isRunning;
   byId("zoom-back").disabled = !canGoBack();
-  byId("zoom-forth").disabled = !canGoForth();
+  byId("zoom-forth").disabled = !canGoForward();
   byId("zoom-whole").disabled = state.range === null;
   byId("zoom-out").disabled = state.range === null;
   byId("fit-all").setAttribute("aria-pressed", String(areFitting(page)));

@@ -9,22 +9,22 @@ const shown = (child) => (child instanceof Node ? child : visible(child));
 
 /** Creates an element with attributes, listeners (`onclick: ...`) and children (elements, strings or null). */
 export function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const created = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? "" : SHOWN_ATTRIBUTES.has(key) ? visible(value) : value);
+    if (key.startsWith("on")) created.addEventListener(key.slice(2), value);
+    else created.setAttribute(key, value === true ? "" : SHOWN_ATTRIBUTES.has(key) ? visible(value) : value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map(shown));
-  return made;
+  created.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map(shown));
+  return created;
 }
 
 /** As `element`, for SVG. */
 export function drawing(name, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== null && value !== undefined) made.setAttribute(key, value);
-  made.append(...children.map(shown));
-  return made;
+  const created = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null && value !== undefined) created.setAttribute(key, value);
+  created.append(...children.map(shown));
+  return created;
 }
 
 /** The element with this id. */

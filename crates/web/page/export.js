@@ -1,7 +1,7 @@
 // Saving: the selection as a log, the chart as a picture, the view as a link.
 
 import * as api from "./api.js";
-import { complain, say } from "./messages.js";
+import { showError, showNotice } from "./messages.js";
 import { drawPicture, pictureSize } from "./picture.js";
 import { CanvasPen, SvgPen } from "./pens.js";
 import { entry, state } from "./state.js";
@@ -16,8 +16,8 @@ function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-/** Saves the visible counters and range, one file per source. `bordersOf(source)` returns RFC 3339 strings. */
-export async function saveSelection(data, format, bordersOf) {
+/** Saves the visible counters and range, one file per source. `boundsOf(source)` returns RFC 3339 strings. */
+export async function saveSelection(data, format, boundsOf) {
   for (const block of data.blocks) {
     const isHidden = (line) => entry(line.key).isHidden;
     const shown = block.lines.filter((line) => !isHidden(line));
@@ -27,14 +27,14 @@ export async function saveSelection(data, format, bordersOf) {
     // The shortest equivalent selection: URLs have a maximum length.
     const selection = left.length < shown.length ? { paths: state.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
     try {
-      const { name, blob } = await api.exported(block.source.id, { ...selection, ...bordersOf(block.source), format });
+      const { name, blob } = await api.exported(block.source.id, { ...selection, ...boundsOf(block.source), format });
       save(name, blob);
-      say(`Saved ${name}.`);
+      showNotice(`Saved ${name}.`);
     } catch (problem) {
-      complain(problem);
+      showError(problem);
     }
   }
-  if (!data.blocks.some((block) => block.lines.length)) say("Nothing to save: the chart has no counters.");
+  if (!data.blocks.some((block) => block.lines.length)) showNotice("Nothing to save: the chart has no counters.");
 }
 
 /** Saves the chart as "png" or "svg". */
@@ -45,9 +45,9 @@ export async function savePicture(data, lines, format) {
   try {
     const stem = data.blocks[0]?.source.name.split("/").at(-1).replace(/\.\w+$/, "") || "chart";
     save(`${stem}.${format}`, await pen.blob("Performance counters"));
-    say(`Saved ${stem}.${format}.`);
+    showNotice(`Saved ${stem}.${format}.`);
   } catch (problem) {
-    complain(problem);
+    showError(problem);
   }
 }
 
@@ -55,9 +55,9 @@ export async function savePicture(data, lines, format) {
 export async function copyLink() {
   try {
     await navigator.clipboard.writeText(location.href);
-    say("Link copied to the clipboard.");
+    showNotice("Link copied to the clipboard.");
   } catch {
     // Only allowed on secure pages.
-    say("The browser does not allow copying. Copy the link from the address bar.");
+    showNotice("The browser does not allow copying. Copy the link from the address bar.");
   }
 }

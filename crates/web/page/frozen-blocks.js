@@ -6,7 +6,7 @@ import { state } from "./state.js";
 import { seconds } from "./time.js";
 
 /** Precision of times, in seconds. */
-const NOISE = 0.001;
+const TIME_TOLERANCE = 0.001;
 
 /** The blocks of frozen live data: one of the whole frozen range, and one of the part of it that was shown last. */
 export class FrozenBlocks {
@@ -20,7 +20,7 @@ export class FrozenBlocks {
     this.part = null;
   }
 
-  /** Discards the blocks of another range than this, `{begin, end}` or null. */
+  /** Discards the blocks of ranges other than this one, `{begin, end}` or null. */
   setRange(frozen) {
     const text = JSON.stringify(frozen);
     if (text !== this.frozen) this.clear();
@@ -36,13 +36,13 @@ export class FrozenBlocks {
   }
 
   /**
-   * Chooses the block to show for `borders`: the `received` one, or a kept one if the server has discarded some of its samples.
+   * Chooses the block to show for `bounds`: the `received` one, or a kept one if the server has discarded some of its samples.
    * `isGone` marks a block without statistics.
    */
-  async choose(received, borders, signal) {
+  async choose(received, bounds, signal) {
     const isWhole = !state.range;
-    const key = `${borders.begin} ${borders.end}`;
-    const isComplete = await this.isComplete(received, borders);
+    const key = `${bounds.begin} ${bounds.end}`;
+    const isComplete = await this.isComplete(received, bounds);
     if (signal.aborted) return received;
     if (isComplete) {
       if (isWhole) this.whole = received;
@@ -54,13 +54,13 @@ export class FrozenBlocks {
   }
 
   /** Whether the server still had the samples of this range. */
-  async isComplete(received, borders) {
+  async isComplete(received, bounds) {
     if (!this.whole || this.whole.first === null) return true;
-    const from = Math.max(seconds(borders.begin), this.whole.first);
-    if (from >= seconds(borders.end) || (received.first !== null && received.first <= from + NOISE)) return true;
+    const from = Math.max(seconds(bounds.begin), this.whole.first);
+    if (from >= seconds(bounds.end) || (received.first !== null && received.first <= from + TIME_TOLERANCE)) return true;
     // The first value can be an interval after the begin.
     const begin = seconds((await loadSource(received.source.id)).begin);
-    return begin !== null && begin <= from + NOISE;
+    return begin !== null && begin <= from + TIME_TOLERANCE;
   }
 }
 

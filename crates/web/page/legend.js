@@ -13,9 +13,9 @@ const scaleOf = (line) => powerOf(entry(line.key).scale, line);
 
 /** The columns in order: sort key, and functions that create and update a cell. */
 const COLUMNS = [
-  { id: "show", title: "Show", sort: (line) => Number(entry(line.key).isHidden), make: showCell, renew: renewShow },
-  { id: "colour", title: "Colour", sort: (line) => entry(line.key).number, make: swatchCell, renew: renewSwatch },
-  { id: "scale", title: "Scale", sort: scaleOf, make: scaleCell, renew: renewScale },
+  { id: "show", title: "Show", sort: (line) => Number(entry(line.key).isHidden), make: showCell, update: updateShow },
+  { id: "colour", title: "Colour", sort: (line) => entry(line.key).styleIndex, make: swatchCell, update: updateSwatch },
+  { id: "scale", title: "Scale", sort: scaleOf, make: scaleCell, update: updateScale },
   ...["average", "last", "minimum", "maximum"].map((name) => ({
     id: name,
     title: name[0].toUpperCase() + name.slice(1),
@@ -34,17 +34,17 @@ function showCell(row) {
   return element("input", { type: "checkbox", onchange: (event) => changeEntries([row.line.key], { isHidden: !event.target.checked }) });
 }
 
-function renewShow(box, line) {
+function updateShow(box, line) {
   box.checked = !entry(line.key).isHidden;
   setLabel(box, `Show ${line.path}`);
 }
 
 function swatchCell(row) {
-  const next = () => changeEntries([row.line.key], { number: (entry(row.line.key).number + 1) % STYLES, isColoured: true });
+  const next = () => changeEntries([row.line.key], { styleIndex: (entry(row.line.key).styleIndex + 1) % STYLES, isColoured: true });
   return element("button", { type: "button", class: "plain swatch-place", title: "Next colour (c)", onclick: next });
 }
 
-function renewSwatch(place, line) {
+function updateSwatch(place, line) {
   setLabel(place, `Next colour of ${line.path}`);
   const style = styleOf(line);
   const text = JSON.stringify(style);
@@ -58,7 +58,7 @@ function scaleCell(row) {
   return element("select", { onchange: choose }, element("option", { value: "default" }), element("option", { value: "fit" }), POWERS.map((power) => element("option", { value: power }, factorText(power))));
 }
 
-function renewScale(list, line) {
+function updateScale(list, line) {
   const { scale } = entry(line.key);
   setText(list.options[0], `${factorText(powerOf("default", line))} (default)`);
   setText(list.options[1], scale === "fit" ? `${factorText(powerOf("fit", line))} (fit)` : "Scale to fit");
@@ -128,7 +128,7 @@ export class Legend {
     let place = this.body.firstElementChild;
     for (const line of order) {
       const row = this.rows.get(line.key) ?? this.add(line.key);
-      this.renew(row, line, line.key === selected);
+      this.update(row, line, line.key === selected);
       if (row.element === place) place = place.nextElementSibling;
       else this.body.insertBefore(row.element, place);
     }
@@ -158,10 +158,10 @@ export class Legend {
     return row;
   }
 
-  renew(row, line, isSelected) {
+  update(row, line, isSelected) {
     row.line = line;
     for (const { column, cell, content } of row.cells) {
-      if (column.renew) column.renew(content, line);
+      if (column.update) column.update(content, line);
       else {
         const text = column.id === "computer" && this.severalSources ? `${column.text(line)} · ${line.source.name}` : column.text(line);
         setText(cell, text);
@@ -180,7 +180,7 @@ export class Legend {
   }
 
   /** Marks the row of the counter nearest to the pointer. */
-  point(key) {
+  markRow(key) {
     if (key === this.pointed) return;
     this.rows.get(this.pointed)?.element.classList.remove("pointed");
     this.rows.get(key)?.element.classList.add("pointed");

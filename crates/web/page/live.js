@@ -24,7 +24,7 @@ export class LiveFeed {
 
   /** Starts to follow paths. */
   async start(source, paths, every, points) {
-    const generation = this.end();
+    const generation = this.cancelPending();
     Object.assign(this, { source, paths, every, points, isFollowing: true });
     this.onState("connecting");
     await this.load(generation);
@@ -32,13 +32,13 @@ export class LiveFeed {
 
   /** Stops following. */
   stop() {
-    this.end();
+    this.cancelPending();
     this.isFollowing = false;
     this.slot.release();
   }
 
   /** Cancels pending work; returns the new generation. */
-  end() {
+  cancelPending() {
     this.events?.close();
     this.events = null;
     clearTimeout(this.timer);
@@ -50,7 +50,7 @@ export class LiveFeed {
   async load(generation) {
     let state = "live";
     try {
-      await this.fill(generation);
+      await this.loadRing(generation);
     } catch (problem) {
       if (generation !== this.generation) return;
       this.onProblem(problem);
@@ -76,7 +76,7 @@ export class LiveFeed {
 
   /** Continues without a stream. */
   continueWithoutStream() {
-    this.load(this.end());
+    this.load(this.cancelPending());
   }
 
   /** A page that becomes visible catches up; a hidden one leaves its stream to others. */
@@ -92,7 +92,7 @@ export class LiveFeed {
     return Math.min(this.points * this.every, kept) * interval;
   }
 
-  async fill(generation) {
+  async loadRing(generation) {
     this.source = await api.source(this.source.id);
     const { source, paths, every } = this;
     const interval = (source.interval ?? 1) * every;
@@ -128,7 +128,7 @@ export class LiveFeed {
       if (generation !== this.generation) return;
       this.onState("live");
       // After an interruption, the ring has the samples that the stream missed.
-      if (!isFirst) this.fill(generation).catch((problem) => this.onProblem(problem));
+      if (!isFirst) this.loadRing(generation).catch((problem) => this.onProblem(problem));
       isFirst = false;
     });
     events.addEventListener("series", handle((data) => this.setSeries(data)));
@@ -147,16 +147,16 @@ export class LiveFeed {
     this.order = series.map((received) => {
       const known = this.byPath.get(received.path);
       if (known) return known;
-      const nothing = () => this.block.times.map(() => null);
+      const emptyColumns = () => this.block.times.map(() => null);
       const { id: _, ...info } = received;
       const line = {
         ...info,
         key: keyOf(this.source.id, received.path),
         source: this.source,
         statistics: null,
-        average: nothing(),
-        minimum: nothing(),
-        maximum: nothing(),
+        average: emptyColumns(),
+        minimum: emptyColumns(),
+        maximum: emptyColumns(),
       };
       this.byPath.set(received.path, line);
       this.block.lines.push(line);
@@ -183,7 +183,7 @@ export class LiveFeed {
     append(time, (line) => byLine.get(line) ?? null);
     this.trim();
     this.onData();
-    this.measure(generation);
+    this.updateStatistics(generation);
   }
 
   /** Removes values before the window. */
@@ -208,11 +208,11 @@ export class LiveFeed {
   }
 
   /** Requests the statistics of the window, one request at a time. */
-  async measure(generation) {
-    if (this.isMeasuring || !this.block.times.length) return;
-    this.isMeasuring = true;
+  async updateStatistics(generation) {
+    if (this.isUpdatingStatistics || !this.block.times.length) return;
+    this.isUpdatingStatistics = true;
     try {
-      const { begin, end } = this.borders();
+      const { begin, end } = this.bounds();
       const response = await api.series(this.source.id, { paths: this.paths, begin, end, columns: 1 });
       if (generation !== this.generation) return;
       this.block.missing = response.missing ?? [];
@@ -222,12 +222,12 @@ export class LiveFeed {
     } catch (problem) {
       if (generation === this.generation && problem.status) this.onProblem(problem);
     } finally {
-      this.isMeasuring = false;
+      this.isUpdatingStatistics = false;
     }
   }
 
   /** The window for requests: rounded outward to whole milliseconds, including the last sample. */
-  borders() {
+  bounds() {
     const begin = ticksOfSeconds(this.block.begin);
     const end = ticksOfSeconds(Math.ceil(this.block.end * 1000) / 1000) + 10000n;
     return { begin: textOf(begin), end: textOf(end), seconds: { begin: secondsOf(begin), end: secondsOf(end) } };

@@ -20,7 +20,7 @@ export class Loader {
    * server has responded with more data.
    */
   freeze(end = -Infinity) {
-    const { begin, end: last } = this.feed.borders().seconds;
+    const { begin, end: last } = this.feed.bounds().seconds;
     const frozen = { begin, end: Math.max(last, end) };
     const shift = this.fromStarts() ? begin : 0;
     this.frozenBlocks.setRange(frozen);
@@ -62,10 +62,10 @@ export class Loader {
   }
 
   /** The visible range in the time of a source, as RFC 3339 strings; null for the whole log. */
-  bordersOf(source) {
+  boundsOf(source) {
     const isLive = source.kind === "live";
     if (isLive && this.isRunning()) {
-      const { begin, end } = this.feed.borders();
+      const { begin, end } = this.feed.bounds();
       return { begin, end };
     }
     const range = state.range ?? (isLive ? (this.fromStarts() ? { begin: 0, end: state.frozen.end - state.frozen.begin } : state.frozen) : null);
@@ -95,9 +95,9 @@ export class Loader {
           const span = this.spanOf(source);
           const share = state.range || !whole ? 1 : (span.end - span.begin) / Math.max(1e-6, whole.end - whole.begin);
           const columns = Math.max(20, Math.round(this.columns() * Math.min(1, share)));
-          const borders = this.bordersOf(source);
-          const received = blockOf(source, await this.request(source, borders, columns, loading.signal));
-          const block = source.kind === "live" ? await this.frozenBlocks.choose(received, borders, loading.signal) : received;
+          const bounds = this.boundsOf(source);
+          const received = blockOf(source, await this.request(source, bounds, columns, loading.signal));
+          const block = source.kind === "live" ? await this.frozenBlocks.choose(received, bounds, loading.signal) : received;
           return shifted(block, this.shiftOf(source));
         }),
       );
@@ -113,10 +113,10 @@ export class Loader {
   }
 
   /** Requests the series of a source; with fewer columns if the server rejects the number of values. */
-  async request(source, borders, columns, signal) {
+  async request(source, bounds, columns, signal) {
     for (;;) {
       try {
-        return await api.series(source.id, { paths: state.paths, ...borders, columns }, signal);
+        return await api.series(source.id, { paths: state.paths, ...bounds, columns }, signal);
       } catch (problem) {
         if (problem.status !== 413 || columns <= 20) throw problem;
         columns = Math.max(20, columns >> 2);

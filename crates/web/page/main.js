@@ -12,7 +12,7 @@ import { Legend, sorted } from "./legend.js";
 import { LiveFeed } from "./live.js";
 import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
-import { announce, complain } from "./messages.js";
+import { announce, showError } from "./messages.js";
 import { titleOf } from "./picture.js";
 import { fragmentOf, Presets } from "./presets.js";
 import { drawReport } from "./report.js";
@@ -27,8 +27,8 @@ import { watchPointer, zoomTo } from "./zoom.js";
 const sources = new Sources();
 const chart = new Chart(byId("chart"));
 const hover = new Hover(chart, byId("hover"));
-const feed = new LiveFeed({ onData: () => loader.isRunning() && !isHeld && fresh(), onState: showLiveState, onProblem: problemOfData });
-const loader = new Loader({ sources, feed, columns: () => chart.columns(), onData: fresh, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
+const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && showNewData(), onState: showLiveState, onProblem: problemOfData });
+const loader = new Loader({ sources, feed, columns: () => chart.columns(), onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tree = new Tree({ sources: () => sources.ready() });
 sources.onChange = () => tree.sourcesChanged();
 /** Shared by the components. */
@@ -38,11 +38,11 @@ const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
 page.legend = legend;
 
 let isReady = false;
-/** The user drags over the chart: live data waits. */
-let isHeld = false;
+/** Whether the user is dragging over the chart; live data is not drawn meanwhile. */
+let isDragging = false;
 let drawing = 0;
 let liveState = "connecting";
-const GONE = "The server no longer has the samples of this time range";
+const SAMPLES_GONE = "The server no longer has the samples of this time range";
 let following = "";
 
 /** The selected counter, or the first one of the legend. */
@@ -51,7 +51,7 @@ function selectedLine() {
 }
 
 /** Shows new data. */
-function fresh() {
+function showNewData() {
   let data = loader.data();
   if (!data.lines.length && showDefaults(data)) return;
   const excluded = presets.apply(data.lines);
@@ -85,7 +85,7 @@ function problemOfData(problem) {
   // The line at the top shows that the server is unreachable.
   if (problem.status === 0) return;
   byId("chart-empty").dataset.problem = problem.message;
-  complain(problem);
+  showError(problem);
   draw();
 }
 
@@ -93,7 +93,7 @@ function problemOfData(problem) {
 function choose(range) {
   if (loader.isRunning()) {
     if (!range) return;
-    loader.freeze(loader.fromStarts() ? feed.borders().seconds.begin + range.end : undefined);
+    loader.freeze(loader.fromStarts() ? feed.bounds().seconds.begin + range.end : undefined);
   }
   zoomTo(range);
 }
@@ -120,7 +120,7 @@ function drawNow() {
   drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
   setText(byId("range-text"), data.blocks.length ? titleOf(data) : "");
   const missing = data.missing.map(({ path, reason }) => `${path}: ${reason}`);
-  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
+  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${SAMPLES_GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
   setText(byId("chart-summary"), summaryOf(data));
   // The range of the figures, for tests.
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
@@ -187,7 +187,7 @@ function show(text, counters = []) {
     return found?.id ?? null;
   };
   const { parts, missing } = fromFragment(text, idOf);
-  if (missing.length) complain(`No longer open on the server: ${missing.join(", ")}.`);
+  if (missing.length) showError(`No longer open on the server: ${missing.join(", ")}.`);
   if (!parts.sources.length) parts.sources = firstSources();
   // A range of live data means that it is frozen.
   const isLive = parts.sources.some((id) => sources.byId(id)?.kind === "live");
@@ -208,7 +208,7 @@ async function refresh() {
     await sources.load();
     const gone = state.sources.filter((id) => !sources.byId(id));
     if (gone.length) {
-      complain("A log is no longer open on the server.");
+      showError("A log is no longer open on the server.");
       const rest = state.sources.filter((id) => sources.byId(id));
       change({ sources: rest.length ? rest : firstSources(), range: null, frozen: null });
     } else {
@@ -244,14 +244,14 @@ chart.hooks.ready = (plot) => {
     view: () => ({ begin: page.data.begin, end: page.data.end }),
     whole: () => loader.whole() ?? page.data,
     onChoose: choose,
-    onHold: (now) => (isHeld = now),
+    onHold: (now) => (isDragging = now),
     onClick: () => hover.nearest && change({ selected: hover.nearest.key }),
   });
 };
 const follows = chart.hooks.cursor;
 chart.hooks.cursor = (plot) => {
   follows(plot);
-  legend.point(hover.nearest?.key ?? null);
+  legend.markRow(hover.nearest?.key ?? null);
 };
 let width = 0;
 new ResizeObserver(() => {
@@ -265,7 +265,7 @@ new ResizeObserver(() => {
 
 setUpMenus();
 setUpTheme(() => {
-  chart.forget();
+  chart.discardDrawing();
   draw();
 });
 setUpControls(page);
@@ -280,7 +280,7 @@ async function begin() {
       await sources.load();
       break;
     } catch (problem) {
-      if (problem.status) complain(problem);
+      if (problem.status) showError(problem);
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
@@ -294,7 +294,7 @@ async function begin() {
   if (chosenEarly.size) change(early);
   if (paths.length) addPaths(paths);
   announce("Ready.");
-  sources.begin();
+  sources.reportFirstView();
 }
 
 begin();

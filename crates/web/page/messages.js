@@ -15,12 +15,12 @@ export function announce(text) {
 }
 
 /** Shows a sentence for some seconds. */
-export function say(text) {
+export function showNotice(text) {
   show(text, "note", 6000);
 }
 
 /** Shows an error until it is dismissed. */
-export function complain(problem) {
+export function showError(problem) {
   show(problem instanceof Error ? problem.message : String(problem), "error", null);
 }
 

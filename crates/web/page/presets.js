@@ -1,4 +1,4 @@
-// The view that the server opens with: the first of its paths that selects a counter defines how the counter is shown.
+// The view with which the page opens (`--view`): the first of its paths that selects a counter defines how the counter is shown.
 
 import { selects, withoutMachine } from "./paths.js";
 import { entry } from "./state.js";
@@ -41,7 +41,7 @@ export class Presets {
       // With wildcards, the colour applies to the first instance.
       if (counter.colour !== null && !this.coloured.has(counter)) {
         this.coloured.add(counter);
-        Object.assign(parts, { number: counter.colour - 1, isColoured: true });
+        Object.assign(parts, { styleIndex: counter.colour - 1, isColoured: true });
       }
       Object.assign(entry(key), parts);
     }

@@ -1,7 +1,7 @@
 // Views that are saved in this browser.
 
 import { byId, element } from "./element.js";
-import { complain, say } from "./messages.js";
+import { showError, showNotice } from "./messages.js";
 
 const KEY = "tachograph.views";
 
@@ -19,7 +19,7 @@ function store(views) {
     localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(views)));
     return true;
   } catch {
-    complain("This browser does not store data of the page, so views cannot be saved. Copy the link instead.");
+    showError("This browser does not store data of the page, so views cannot be saved. Copy the link instead.");
     return false;
   }
 }
@@ -47,7 +47,7 @@ export function setUpViews({ fragment, open }) {
     if (!name) return;
     if (!store([...all().filter(([other]) => other !== name), [name, fragment()]])) return;
     byId("view-field").value = "";
-    say(`Saved the view “${name}”.`);
+    showNotice(`Saved the view “${name}”.`);
     draw();
   });
   draw();

@@ -3,10 +3,10 @@
 import * as api from "./api.js";
 import { byId, element, setText } from "./element.js";
 import { count, fileSize } from "./figures.js";
-import { announce, complain } from "./messages.js";
+import { announce, showError } from "./messages.js";
 import { change, state } from "./state.js";
 import { moment, seconds, zoneOf } from "./time.js";
-import { forgetZooms } from "./zoom.js";
+import { clearZoomHistory } from "./zoom.js";
 
 const KNOWN = /\.(blg|csv|tsv)$/i;
 const POLL_MS = 400;
@@ -20,8 +20,8 @@ export class Sources {
     /** The server's view, if any. */
     this.view = null;
     this.onChange = () => {};
-    /** Fulfilled when the page shows its first view. Logs that are dropped earlier wait, or that view would replace them. */
-    this.begun = new Promise((resolve) => (this.begin = resolve));
+    /** Fulfilled when the page shows its first view. Logs that are dropped earlier wait for it, because it would replace them. */
+    this.firstViewShown = new Promise((resolve) => (this.reportFirstView = resolve));
     byId("open-file").addEventListener("click", () => byId("file-field").click());
     byId("file-field").addEventListener("change", (event) => {
       this.uploadAll([...event.target.files]);
@@ -69,13 +69,13 @@ export class Sources {
         source = await api.source(id);
       } catch (problem) {
         if (problem.status === 404) this.all = this.all.filter((known) => known.id !== id);
-        else complain(problem);
+        else showError(problem);
         this.draw();
         return null;
       }
       this.replace(source);
       if (source.state !== "reading") {
-        if (source.state === "failed") complain(source.error ?? `${source.name} could not be read.`);
+        if (source.state === "failed") showError(source.error ?? `${source.name} could not be read.`);
         else if (state.sources.includes(id)) change({ sources: state.sources });
         return source.state === "ready" ? source : null;
       }
@@ -85,14 +85,14 @@ export class Sources {
 
   /** Shows only this source. */
   showOnly(id) {
-    forgetZooms();
+    clearZoomHistory();
     change({ sources: [id], range: null, frozen: null });
   }
 
   /** Adds a source to the chart or removes it. */
   overlay(id, isShown) {
     const rest = state.sources.filter((other) => other !== id);
-    forgetZooms();
+    clearZoomHistory();
     change({ sources: isShown ? [...rest, id] : rest, range: null });
   }
 
@@ -100,7 +100,7 @@ export class Sources {
     this.replace(opening);
     const source = opening.state === "ready" ? opening : await this.follow(opening.id);
     if (!source) {
-      if (opening.state === "failed") complain(opening.error ?? `${opening.name} could not be read.`);
+      if (opening.state === "failed") showError(opening.error ?? `${opening.name} could not be read.`);
       return;
     }
     if (isOverlaid) this.overlay(source.id, true);
@@ -112,7 +112,7 @@ export class Sources {
     try {
       await this.show(await api.openLog(log));
     } catch (problem) {
-      complain(problem);
+      showError(problem);
     }
   }
 
@@ -120,7 +120,7 @@ export class Sources {
     try {
       await api.closeSource(id);
     } catch (problem) {
-      if (problem.status !== 404) return complain(problem);
+      if (problem.status !== 404) return showError(problem);
     }
     this.all = this.all.filter((source) => source.id !== id);
     this.draw();
@@ -129,15 +129,15 @@ export class Sources {
 
   /** Uploads logs in sequence; several are overlaid. */
   async uploadAll(files) {
-    await this.begun;
+    await this.firstViewShown;
     let isFirst = true;
     for (const file of files) {
       if (!KNOWN.test(file.name)) {
-        complain(`${file.name} is not a log: the extension must be .blg, .csv or .tsv.`);
+        showError(`${file.name} is not a log: the extension must be .blg, .csv or .tsv.`);
         continue;
       }
       if (this.maxUpload !== null && file.size > this.maxUpload) {
-        complain(`${file.name} is too large (${fileSize(file.size)}); the maximum is ${fileSize(this.maxUpload)}.`);
+        showError(`${file.name} is too large (${fileSize(file.size)}); the maximum is ${fileSize(this.maxUpload)}.`);
         continue;
       }
       if (await this.upload(file, !isFirst)) isFirst = false;
@@ -163,7 +163,7 @@ export class Sources {
     } catch (problem) {
       row.remove();
       if (problem.name === "AbortError") announce(problem.message);
-      else complain(`${file.name}: ${problem.message}`);
+      else showError(`${file.name}: ${problem.message}`);
       return false;
     }
   }

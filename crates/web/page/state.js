@@ -27,7 +27,7 @@ export const state = {
   /** Live: every n-th collection, and the number of points. */
   every: 1,
   points: 100,
-  /** The settings of the legend, by key: `{number, scale, isHidden, isHighlighted, isColoured}`. */
+  /** The settings of the legend, by key: `{styleIndex, scale, isHidden, isHighlighted, isColoured}`. */
   legend: new Map(),
   /** The key of the selected counter. */
   selected: null,
@@ -60,18 +60,18 @@ const pathOf = (key) => key.slice(key.indexOf(" ") + 1);
 /** The keys of the counters on the chart. */
 let present = new Set();
 
-function freeNumber() {
-  const taken = new Set([...present].map((key) => state.legend.get(key)?.number));
-  let number = 0;
-  while (taken.has(number)) number += 1;
-  return number;
+function freeStyleIndex() {
+  const taken = new Set([...present].map((key) => state.legend.get(key)?.styleIndex));
+  let index = 0;
+  while (taken.has(index)) index += 1;
+  return index;
 }
 
 /** The settings of a counter; a new counter gets the first unused colour. */
 export function entry(key) {
   let found = state.legend.get(key);
   if (!found) {
-    found = { number: freeNumber(), scale: "default", isHidden: false, isHighlighted: false, isColoured: false };
+    found = { styleIndex: freeStyleIndex(), scale: "default", isHidden: false, isHighlighted: false, isColoured: false };
     state.legend.set(key, found);
     present.add(key);
   }
@@ -89,8 +89,8 @@ export function setPresent(keys) {
   present = new Set();
   for (const key of keys) {
     const known = state.legend.get(key);
-    const isTaken = known && [...present].some((other) => state.legend.get(other).number === known.number);
-    if (isTaken && !known.isColoured) known.number = freeNumber();
+    const isTaken = known && [...present].some((other) => state.legend.get(other).styleIndex === known.styleIndex);
+    if (isTaken && !known.isColoured) known.styleIndex = freeStyleIndex();
     if (known) present.add(key);
   }
 }
@@ -130,9 +130,9 @@ export function toFragment(nameOf) {
   if (state.sort) text.set("sort", `${state.sort.column}~${state.sort.isDescending ? "down" : "up"}`);
   put("selected", state.selected, null);
   for (const key of state.removed) text.append("without", key);
-  for (const [key, { number, scale, isHidden, isHighlighted, isColoured }] of state.legend) {
+  for (const [key, { styleIndex, scale, isHidden, isHighlighted, isColoured }] of state.legend) {
     const flags = (isHidden ? "h" : "") + (isHighlighted ? "b" : "") + (isColoured ? "c" : "");
-    if (scale !== "default" || flags) text.append("line", `${number}~${scale}~${flags}~${key}`);
+    if (scale !== "default" || flags) text.append("line", `${styleIndex}~${scale}~${flags}~${key}`);
   }
   return text.toString();
 }
@@ -166,7 +166,7 @@ export function fromFragment(fragment, idOf) {
     const known = scale === "fit" || scale === "default" || (/^-?\d$/.test(scale) && Math.abs(Number(scale)) <= 9);
     if (!known || !/^\d{1,4}$/.test(place) || !key.length) continue;
     const [isHidden, isHighlighted, isColoured] = ["h", "b", "c"].map((flag) => flags.includes(flag));
-    legend.set(keyToday(key.join("~")), { number: Number(place), scale, isHidden, isHighlighted, isColoured });
+    legend.set(keyToday(key.join("~")), { styleIndex: Number(place), scale, isHidden, isHighlighted, isColoured });
   }
   const [begin, end] = (text.get("range") ?? "").split("~").map(Number);
   const [column, direction] = (text.get("sort") ?? "").split("~");

@@ -24,7 +24,7 @@ export class StreamSlot {
   async acquire() {
     if (this.unlock) return true;
     if (document.hidden) return false;
-    // Locks require a secure context (this machine or TLS). Without them tabs do not know of each other.
+    // Locks require a secure context (this machine or TLS). Without locks, tabs cannot coordinate.
     if (!navigator.locks) return true;
     this.acquiring ??= this.acquireAny().finally(() => (this.acquiring = null));
     return this.acquiring;

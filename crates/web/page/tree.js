@@ -5,7 +5,7 @@ import { series } from "./api.js";
 import { instancesOf, pathOf, setsOf, widestPath } from "./catalogue.js";
 import { byId, element, setText } from "./element.js";
 import { count } from "./figures.js";
-import { announce, complain, say } from "./messages.js";
+import { announce, showError, showNotice } from "./messages.js";
 import { search } from "./search.js";
 
 const MAX_FOUND = 150;
@@ -181,7 +181,7 @@ export class Tree {
       this.mark();
     } catch (problem) {
       this.collapse(item);
-      complain(problem);
+      showError(problem);
     } finally {
       item.removeAttribute("aria-busy");
     }
@@ -259,7 +259,7 @@ export class Tree {
   show(paths) {
     if (this.source && !state.sources.includes(this.source.id)) change({ sources: [...state.sources, this.source.id] });
     if (addPaths(paths)) announce(`Added ${paths.join(", ")}`);
-    else say(`${paths.join(", ")} is already on the chart.`);
+    else showNotice(`${paths.join(", ")} is already on the chart.`);
   }
 
   /** Adds the entered path, unless the server rejects it. */

@@ -3,7 +3,7 @@
 import { change, state } from "./state.js";
 
 const back = [];
-const forth = [];
+const forward = [];
 /** The shortest range. */
 const SHORTEST_MS = 2;
 
@@ -12,7 +12,7 @@ export function zoomTo(range) {
   if (same(range, state.range)) return;
   back.push(state.range);
   if (back.length > 100) back.shift();
-  forth.length = 0;
+  forward.length = 0;
   change({ range });
 }
 
@@ -21,24 +21,24 @@ const same = (one, other) => one === other || (one && other && one.begin === oth
 /** Goes back in the history. */
 export function zoomBack() {
   if (!back.length) return;
-  forth.push(state.range);
+  forward.push(state.range);
   change({ range: back.pop() });
 }
 
 /** Goes forward in the history. */
-export function zoomForth() {
-  if (!forth.length) return;
+export function zoomForward() {
+  if (!forward.length) return;
   back.push(state.range);
-  change({ range: forth.pop() });
+  change({ range: forward.pop() });
 }
 
 export const canGoBack = () => back.length > 0;
-export const canGoForth = () => forth.length > 0;
+export const canGoForward = () => forward.length > 0;
 
 /** Clears the history: other sources have other times. */
-export function forgetZooms() {
+export function clearZoomHistory() {
   back.length = 0;
-  forth.length = 0;
+  forward.length = 0;
 }
 
 /** A range in whole milliseconds inside `whole`; null if it is all of it. */

@@ -12,8 +12,7 @@ use tokio::sync::Notify;
 /// send a header much sooner.
 const MIN_IDLE: Duration = Duration::from_secs(1);
 
-/// What the limits regard as one client: an IPv4 address, or an IPv6 /64 network, because one host can use all its
-/// addresses.
+/// A client, to which limits apply: an IPv4 address, or an IPv6 /64 network, because one host can use all its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Client(IpAddr);
 
@@ -42,7 +41,7 @@ impl std::fmt::Display for Client {
 struct Limits {
     total: usize,
     per_client: usize,
-    /// Of one client, idle for more than [`MIN_IDLE`].
+    /// Maximum connections of one client that have been idle for more than [`MIN_IDLE`].
     idle_per_client: usize,
 }
 
@@ -289,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn all_addresses_of_a_host_are_one_client() {
+    fn all_addresses_of_an_ipv6_network_are_one_client() {
         let client_at = |text: &str| Client::from(text.parse::<IpAddr>().expect("an address"));
         assert_eq!(client_at("::ffff:192.0.2.1"), client_at("192.0.2.1"));
         assert_eq!(client_at("2001:db8:0:1::1"), client_at("2001:db8:0:1:ffff::2"));

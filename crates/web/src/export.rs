@@ -74,7 +74,7 @@ pub(crate) struct MachineFacts {
 }
 
 impl MachineFacts {
-    pub(crate) fn of_this_machine(options: &LiveOptions) -> Self {
+    pub(crate) fn for_this_machine(options: &LiveOptions) -> Self {
         Self {
             zone: options.zone.clone(),
             boot_time: Some(options.boot_time).filter(|time| time.0 != 0),

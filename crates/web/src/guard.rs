@@ -93,10 +93,10 @@ impl Guard {
         }
         let name = host.host();
         let default = if self.is_tls { 443 } else { 80 };
-        let is_port = host.port_u16().unwrap_or(default) == self.port;
+        let has_own_port = host.port_u16().unwrap_or(default) == self.port;
         let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
         // DNS rebinding is not possible with addresses.
-        is_port && (name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok())
+        has_own_port && (name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok())
     }
 
     fn is_named(&self, host: &Authority) -> bool {

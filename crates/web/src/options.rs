@@ -89,7 +89,7 @@ pub struct Uploads {
 }
 
 impl Default for Uploads {
-    /// The folder for temporary files; 512 MiB, 16 logs, an hour.
+    /// The folder for temporary files, 512 MiB per log, 16 logs, and one hour of idle time.
     fn default() -> Self {
         Self {
             folder: std::env::temp_dir(),
@@ -158,8 +158,8 @@ impl ServeError {
         Self { message: message.into(), is_usage: false }
     }
 
-    pub(crate) fn io(what: impl fmt::Display, error: &io::Error) -> Self {
-        Self::failure(format!("{what}: {}", io_error_text(error)))
+    pub(crate) fn io(operation: impl fmt::Display, error: &io::Error) -> Self {
+        Self::failure(format!("{operation}: {}", io_error_text(error)))
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {

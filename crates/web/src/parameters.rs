@@ -125,7 +125,7 @@ impl Parameters {
         if let (Some(begin), Some(end)) = (begin, end)
             && begin >= end
         {
-            return Err(ApiError::bad_request("begin is not before end"));
+            return Err(ApiError::bad_request("begin must be before end"));
         }
         Ok((begin, end))
     }

@@ -43,14 +43,14 @@ impl ApiError {
     }
 
     /// A file could not be created or written, usually because the disk is full. The cause is omitted: it can contain a path.
-    pub(crate) fn disk_full(what: &str) -> Self {
-        Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("the {what} cannot be stored on the server"))
+    pub(crate) fn disk_full(file: &str) -> Self {
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("the {file} cannot be stored on the server"))
     }
 
     /// The log exceeds the memory limit for logs.
-    pub(crate) fn memory_full(what: impl std::fmt::Display) -> Self {
+    pub(crate) fn memory_full(reason: impl std::fmt::Display) -> Self {
         let remedy = "close a source, or start the server with a larger --max-memory";
-        Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("{what}; {remedy}"))
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("{reason}; {remedy}"))
     }
 }
 

@@ -15,7 +15,8 @@ const MAX_BYTES: u64 = 1 << 20;
 ///
 /// If the file cannot be read, is a folder or too long, or if other users can read or write it.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ServeError> {
-    let failed = |what: &dyn std::fmt::Display| ServeError::failure(format!("{}: {what}", path.display()));
+    let failed =
+        |reason: &dyn std::fmt::Display| ServeError::failure(format!("{}: {reason}", path.display()));
     let unreadable = |error| ServeError::io(path.display(), &error);
     let file = File::open(path).map_err(unreadable)?;
     // Metadata of the open file, because the path may refer to another file by now.

@@ -47,7 +47,7 @@ pub(crate) struct SeriesName<'a> {
 
 impl<'a> SeriesName<'a> {
     /// `instance` is ignored for sets without instances.
-    pub(crate) fn of(
+    pub(crate) fn new(
         path: &'a str,
         set: &'a CounterSet,
         instance: Option<&'a Instance>,
@@ -93,9 +93,9 @@ struct Chart<'a> {
 }
 
 impl<'a> Chart<'a> {
-    fn of(series: &'a ReducedSeries) -> Self {
+    fn from_series(series: &'a ReducedSeries) -> Self {
         let ReducedSeries { info, summary, columns } = series;
-        let mut name = SeriesName::of(&info.path, &info.set, info.instance.as_deref(), &info.counter);
+        let mut name = SeriesName::new(&info.path, &info.set, info.instance.as_deref(), &info.counter);
         if summary.average_kind == AverageKind::Arithmetic {
             name.average_kind = "arithmetic";
         }
@@ -137,7 +137,7 @@ pub(crate) struct Charts<'a> {
 }
 
 impl<'a> Charts<'a> {
-    pub(crate) fn of(reduced: &'a Reduced, missing: &'a [(String, String)]) -> Self {
+    pub(crate) fn from_reduced(reduced: &'a Reduced, missing: &'a [(String, String)]) -> Self {
         let covered = reduced.covered();
         Self {
             begin: Some(rfc3339(reduced.span.begin())),
@@ -146,7 +146,7 @@ impl<'a> Charts<'a> {
             times: (0..reduced.columns).map(|column| unix_seconds(reduced.time_of(column))).collect(),
             first_time: covered.map(|(first, _)| rfc3339(first.utc)),
             last_time: covered.map(|(_, last)| rfc3339(last.utc)),
-            series: reduced.series.iter().map(Chart::of).collect(),
+            series: reduced.series.iter().map(Chart::from_series).collect(),
             missing: missing_paths(missing),
         }
     }

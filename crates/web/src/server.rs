@@ -171,7 +171,7 @@ async fn release_memory(release: ReleaseMemory, freed: Arc<Notify>) {
         freed.notified().await;
         tokio::time::sleep(RELEASE_INTERVAL).await;
         let release = Arc::clone(&release);
-        // On a thread of its own, since it takes milliseconds. A panic in it affects nothing else.
+        // On a separate thread, since it takes milliseconds. A panic in it affects nothing else.
         let _ = tokio::task::spawn_blocking(move || release()).await;
     }
 }

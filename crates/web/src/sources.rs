@@ -27,11 +27,11 @@ const MIN_LOG_BYTES: u64 = 1 << 20;
 /// Where a log comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It is named on the command line.
+    /// The command line names the log.
     Named,
-    /// It is in a folder that is named on the command line.
+    /// The log is in a folder that the command line names.
     Listed,
-    /// A client uploaded it.
+    /// A client uploaded the log.
     Uploaded,
 }
 
@@ -181,7 +181,7 @@ impl Sources {
         if !log.is_closable() {
             return Err(ApiError::new(
                 axum::http::StatusCode::FORBIDDEN,
-                "sources of the command line cannot be closed",
+                "logs named on the command line cannot be closed",
             ));
         }
         log.close();
@@ -189,7 +189,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Closes logs that clients opened and have not used for long.
+    /// Closes logs that clients opened and that have been idle for too long.
     pub(crate) fn close_idle(&self) {
         let max_idle = self.uploads.max_idle;
         self.lock().logs.retain(|_, log| {

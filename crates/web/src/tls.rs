@@ -16,9 +16,9 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     let failed = |path: &Path, error: &dyn std::fmt::Display| {
         ServeError::failure(format!("{}: {error}", path.display()))
     };
-    let invalid = |path: &Path, error: &pem::Error, what: &str| match error {
+    let invalid = |path: &Path, error: &pem::Error, expected: &str| match error {
         pem::Error::Io(error) => ServeError::io(path.display(), error),
-        pem::Error::NoItemsFound => failed(path, &format_args!("contains no {what}")),
+        pem::Error::NoItemsFound => failed(path, &format_args!("contains no {expected}")),
         error => failed(path, error),
     };
     let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)

@@ -12,7 +12,7 @@ use crate::admission::Client;
 use crate::options::LineLog;
 use crate::response::ApiError;
 
-/// Number of wrong tokens of a client that are compared without delay, because users need a few attempts.
+/// Number of wrong tokens after which a client's tokens are delayed. Users need a few attempts.
 const FREE_ATTEMPTS: u32 = 5;
 /// Time between two comparisons after the free attempts.
 const COMPARE_INTERVAL: Duration = Duration::from_secs(1);
@@ -76,7 +76,7 @@ impl TokenThrottle {
         let is_report_due = self.lock().record_wrong(client, Instant::now());
         if let Some(notices) = self.notices.as_ref().filter(|_| is_report_due) {
             notices(&format!(
-                "{client} sent a wrong token; after {FREE_ATTEMPTS} of them its tokens are compared once a second \
+                "{client} sent a wrong token; after {FREE_ATTEMPTS} wrong tokens, only one token per second from it is checked \
                  (not reported again until {} seconds have passed without a wrong token)",
                 FORGET_AFTER.as_secs()
             ));

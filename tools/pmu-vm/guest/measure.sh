@@ -1,20 +1,20 @@
-# A machine whose counts are exact: one instruction takes 2^TACHO_PMU cycles.
+# A guest whose counts are exact: one instruction takes 2^TACHO_PMU cycles.
 # shellcheck source=tools/pmu-vm/guest/report.sh
 . ./report.sh
 cpi=$((1 << TACHO_PMU))
 access=/proc/sys/kernel/perf_user_access
 
-# Counters read by the kernel, then by the program itself.
+# Counters are read by system calls first, then from user space.
 echo 0 >$access
 hardware_tests
 echo 1 >$access
 hardware_tests exact:: instances:: turns:: --skip ten_thousand
 echo 0 >$access
 
-# field NAME: of the command itself, in the JSON that was written.
+# field NAME: prints a field of the command's own counts in cpi.json.
 field() { sed -n "s/.*\"process\":{[^}]*\"$1\":\([0-9.]*\).*/\1/p" cpi.json; }
 
-# compare NAME ARGUMENT...: tacho cpi against perf stat, over the same program.
+# compare NAME ARGUMENT...: compares tacho cpi with perf stat for the same program.
 compare() {
     name=$1
     shift

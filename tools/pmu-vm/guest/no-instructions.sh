@@ -1,4 +1,4 @@
-# A machine whose performance monitor has cycles and no instructions.
+# A guest whose performance monitor counts cycles but not instructions.
 # shellcheck source=tools/pmu-vm/guest/report.sh
 . ./report.sh
 hardware_tests refusals::

@@ -1,4 +1,4 @@
-# A machine without a performance monitor.
+# A guest without a performance monitor.
 # shellcheck source=tools/pmu-vm/guest/report.sh
 . ./report.sh
 hardware_tests refusals::

@@ -1,12 +1,12 @@
-# A machine of two processors: users without privilege, few files, processors that go and come.
+# A guest with two processors: unprivileged users, a low limit of open files, processors that go offline and online.
 # shellcheck source=tools/pmu-vm/guest/report.sh
 . ./report.sh
 
-# user COMMAND...: as a user that is not root.
+# user COMMAND...: runs a command as a user that is not root.
 user() { su user -s /bin/sh -c "$*"; }
 
 ways="run as root, or 'setcap cap_perfmon+ep' on the program, or 'sysctl kernel.perf_event_paranoid"
-processors="forbids counting whole processors to users without privilege (EACCES); $ways=0'"
+processors="forbids counting whole processors without privilege (EACCES); $ways=0'"
 for value in 3 2 1; do
     echo $value >/proc/sys/kernel/perf_event_paranoid
     export TACHO_PMU=paranoid-$value
@@ -16,7 +16,7 @@ for value in 3 2 1; do
 done
 echo 3 >/proc/sys/kernel/perf_event_paranoid
 says "tacho cpi, perf_event_paranoid 3, a command" 0 \
-    "kernel.perf_event_paranoid is 3, which forbids counting at all to users without privilege (EACCES); $ways=2'" \
+    "kernel.perf_event_paranoid is 3, which forbids any counting without privilege (EACCES); $ways=2'" \
     user ./tacho cpi -- true
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 says "tacho cpi, perf_event_paranoid 2, a command" 0 "user code only" user ./tacho cpi -- true

@@ -1,4 +1,4 @@
-# For the scripts of this folder: what was checked, one line each. tools/pmu-vm/check reads them.
+# Functions for the scripts in this folder. Each check prints a line, which tools/pmu-vm/check reads.
 
 # ok NAME FOUND
 ok() { echo "@ok $1: $2"; }
@@ -16,7 +16,7 @@ within() {
     fi
 }
 
-# says NAME STATUS TEXT COMMAND...: it ends with this status, and one of its lines contains this text.
+# says NAME STATUS TEXT COMMAND...: the command exits with this status, and one of its lines contains this text.
 says() {
     name=$1 status=$2 text=$3
     shift 3

@@ -1,9 +1,9 @@
-/* A program whose work is known: a region of TURNS x 2 instructions in its first thread, in each of THREADS further threads,
- * in each of CHILDREN forked children, and in the program that each child then executes: this one, with neither.
+/* A program with a known number of instructions: a region of TURNS x 2 instructions in its first thread, in each of THREADS further
+ * threads, and in each of CHILDREN forked children. Each child then executes this program with no further threads or children.
  *
  *   workload [wait] TURNS [THREADS [CHILDREN]]
  *
- * wait: does its region once, starts the threads, says "ready", and does all of the above when its standard input ends.
+ * wait: runs the region once, starts the threads, prints "ready", and does all of the above when its standard input ends.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-//! The group with system calls alone: the minimum cost of a reading.
+//! The same group, read with bare system calls: the minimum cost of a reading.
 
 #![allow(
     unsafe_code,
@@ -23,7 +23,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Opens it, without starting it.
+    /// Opens the group without starting it.
     pub(crate) fn open() -> Self {
         let leader = counter(PERF_COUNT_SW_TASK_CLOCK, None);
         let member = counter(PERF_COUNT_SW_PAGE_FAULTS, Some(&leader));
@@ -31,7 +31,7 @@ impl Bare {
     }
 
     pub(crate) fn enable(&mut self) {
-        // SAFETY: the descriptor is open as long as the file is; the argument is a number, no pointer.
+        // SAFETY: the descriptor is open as long as the file is; the argument is a number, not a pointer.
         let result = unsafe { ioctls::ENABLE(self.leader.as_raw_fd(), PERF_IOC_FLAG_GROUP) };
         assert_eq!(result, 0);
     }
@@ -71,8 +71,8 @@ fn counter(config: u32, leader: Option<&File>) -> File {
     };
     attributes.set_disabled(leader.is_none().into());
     let group = leader.map_or(-1, AsRawFd::as_raw_fd);
-    // SAFETY: `attributes` is a whole structure of the size that it names and lives until the call returns.
-    // It asks for counting only: the kernel writes no memory of ours later.
+    // SAFETY: `attributes` is a complete structure of the size in its `size` field, and lives until the call returns.
+    // It requests counting only, so the kernel does not write to this process's memory later.
     let opened = unsafe { perf_event_open(&mut attributes, 0, -1, group, PERF_FLAG_FD_CLOEXEC.into()) };
     assert!(opened >= 0, "{}", Error::last_os_error());
     // SAFETY: the call has just created this descriptor, which has no other owner.

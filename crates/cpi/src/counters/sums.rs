@@ -18,9 +18,9 @@ pub(super) struct Sums {
     /// The instructions that belong to `busy_cycles`.
     pub(super) busy_instructions: u64,
     /// Counts whose busy share is not known yet.
-    waiting: WithoutBusyShare,
+    without_busy_share: WithoutBusyShare,
     /// Counts whose elapsed cycles are not known yet.
-    unseen: WithoutElapsed,
+    without_elapsed: WithoutElapsed,
 }
 
 /// Counts of intervals in which a processor's cycle counter halted in idle and no busy time was observed. Their elapsed
@@ -56,7 +56,7 @@ impl Sums {
         add(&mut self.running_ns, measured.running_ns);
         self.add_elapsed(measured);
         if measured.cycles_scaled == 0 && measured.instructions > 0 {
-            self.waiting.add(&WithoutBusyShare {
+            self.without_busy_share.add(&WithoutBusyShare {
                 cycles: measured.cycles,
                 instructions: measured.instructions,
                 elapsed_ticks: measured.elapsed_ticks,
@@ -64,7 +64,8 @@ impl Sums {
             });
             return;
         }
-        let WithoutBusyShare { cycles, instructions, elapsed_ticks, .. } = std::mem::take(&mut self.waiting);
+        let WithoutBusyShare { cycles, instructions, elapsed_ticks, .. } =
+            std::mem::take(&mut self.without_busy_share);
         let scaled = match instructions {
             0 => measured.cycles_scaled,
             _ => {
@@ -82,23 +83,23 @@ impl Sums {
 
     fn add_elapsed(&mut self, measured: &Measured) {
         if measured.cycles == 0 && measured.core_cycles > 0 {
-            add(&mut self.unseen.core_cycles, measured.core_cycles);
-            add(&mut self.unseen.instructions, measured.instructions);
-            add(&mut self.unseen.elapsed_ticks, measured.elapsed_ticks);
+            add(&mut self.without_elapsed.core_cycles, measured.core_cycles);
+            add(&mut self.without_elapsed.instructions, measured.instructions);
+            add(&mut self.without_elapsed.elapsed_ticks, measured.elapsed_ticks);
             return;
         }
-        let unseen = std::mem::take(&mut self.unseen);
-        let cycles = match unseen.core_cycles {
+        let without_elapsed = std::mem::take(&mut self.without_elapsed);
+        let cycles = match without_elapsed.core_cycles {
             0 => measured.cycles,
             core_cycles => {
                 let core_cycles = u128::from(core_cycles) + u128::from(measured.core_cycles);
-                let elapsed = u128::from(unseen.elapsed_ticks) + u128::from(measured.elapsed_ticks);
+                let elapsed = u128::from(without_elapsed.elapsed_ticks) + u128::from(measured.elapsed_ticks);
                 let cycles = core_cycles.saturating_mul(elapsed) / u128::from(measured.busy_ticks.max(1));
                 u64::try_from(cycles).unwrap_or(u64::MAX)
             }
         };
         add(&mut self.cycles, cycles);
-        add(&mut self.elapsed_instructions, unseen.instructions);
+        add(&mut self.elapsed_instructions, without_elapsed.instructions);
         add(&mut self.elapsed_instructions, measured.instructions);
     }
 
@@ -195,13 +196,15 @@ impl ProcessorSums {
     }
 
     /// Totals over the given processors, including any that are now offline.
-    pub(super) fn over(&self, numbers: &[u32]) -> Totals {
+    pub(super) fn totals_of(&self, processors: &[u32]) -> Totals {
         let mut totals = Totals { sums: Sums::default(), no_counts: None, has_busy_share: true };
-        for &number in numbers {
+        for &number in processors {
             let Some(Processor { state, sums }) = self.processors.get(number as usize) else { continue };
             totals.sums.add_other(sums);
             match state {
-                ProcessorState::Measured => totals.has_busy_share &= sums.waiting.enabled_ns < MAX_WAITING_NS,
+                ProcessorState::Measured => {
+                    totals.has_busy_share &= sums.without_busy_share.enabled_ns < MAX_WAITING_NS
+                }
                 ProcessorState::NeverRan => totals.no_counts = Some(NoCounts::NeverRan),
                 ProcessorState::NoCounters => {
                     totals.no_counts.get_or_insert(NoCounts::NoCounters);
@@ -270,7 +273,7 @@ mod tests {
     fn the_first_reading_adds_nothing_and_reports_no_error() {
         let mut sums = ProcessorSums::default();
         sums.begin(&data(&[(Ran, measured(7)), (NeverRan, measured(7)), (Offline, measured(7))]));
-        let totals = sums.over(&[0, 1, 2]);
+        let totals = sums.totals_of(&[0, 1, 2]);
         assert_eq!(totals, Totals { sums: Sums::default(), no_counts: None, has_busy_share: true });
         assert_eq!(online(&sums), [0, 1]);
     }
@@ -280,11 +283,11 @@ mod tests {
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, measured(1)), (Ran, measured(2))]));
         sums.add(&data(&[(Ran, measured(4)), (Ran, measured(8))]));
-        let one = sums.over(&[1]).sums;
+        let one = sums.totals_of(&[1]).sums;
         assert_eq!((one.instructions, one.cycles, one.core_cycles), (10_000, 30_000, 20_000));
         assert_eq!((one.enabled_ns, one.running_ns), (100, 50));
         assert_eq!((one.busy_cycles, one.busy_instructions), (15_000, 10_000));
-        let both = sums.over(&[0, 1]).sums;
+        let both = sums.totals_of(&[0, 1]).sums;
         assert_eq!((both.instructions, both.busy_cycles, both.running_ns), (15_000, 22_500, 75));
     }
 
@@ -293,14 +296,14 @@ mod tests {
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, measured(1)), (Ran, measured(1))]));
         sums.add(&data(&[(Ran, measured(1)), (NeverRan, Measured { enabled_ns: 9, ..Measured::default() })]));
-        assert_eq!(sums.over(&[0]).no_counts, None);
-        assert_eq!(sums.over(&[1]).no_counts, Some(NoCounts::NeverRan));
-        assert_eq!(sums.over(&[0, 1]).no_counts, Some(NoCounts::NeverRan));
-        assert_eq!(sums.over(&[1]).sums.enabled_ns, 10);
+        assert_eq!(sums.totals_of(&[0]).no_counts, None);
+        assert_eq!(sums.totals_of(&[1]).no_counts, Some(NoCounts::NeverRan));
+        assert_eq!(sums.totals_of(&[0, 1]).no_counts, Some(NoCounts::NeverRan));
+        assert_eq!(sums.totals_of(&[1]).sums.enabled_ns, 10);
         // The next interval covers both.
         sums.add(&data(&[(Ran, measured(1)), (Ran, measured(2))]));
-        assert_eq!(sums.over(&[0, 1]).no_counts, None);
-        assert_eq!(sums.over(&[1]).sums.enabled_ns, 30);
+        assert_eq!(sums.totals_of(&[0, 1]).no_counts, None);
+        assert_eq!(sums.totals_of(&[1]).sums.enabled_ns, 30);
     }
 
     #[test]
@@ -308,7 +311,7 @@ mod tests {
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, measured(1)), (Ran, measured(1)), (NoCounters, Measured::default())]));
         assert_eq!(online(&sums), [0, 1, 2]);
-        assert_eq!(sums.over(&[0, 2]).no_counts, Some(NoCounts::NoCounters));
+        assert_eq!(sums.totals_of(&[0, 2]).no_counts, Some(NoCounts::NoCounters));
         // The list can become shorter too.
         for without_processor_1 in
             [data(&[(Ran, measured(1)), (Offline, measured(5))]), data(&[(Ran, measured(1))])]
@@ -316,8 +319,8 @@ mod tests {
             sums.add(&without_processor_1);
             assert_eq!(online(&sums), [0]);
         }
-        assert_eq!(sums.over(&[0, 1, 2]).sums.instructions, 4000);
-        assert_eq!(sums.over(&[0, 1, 2]).no_counts, None);
+        assert_eq!(sums.totals_of(&[0, 1, 2]).sums.instructions, 4000);
+        assert_eq!(sums.totals_of(&[0, 1, 2]).no_counts, None);
     }
 
     #[test]
@@ -326,26 +329,26 @@ mod tests {
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, short)]));
         sums.add(&data(&[(Ran, short)]));
-        let totals = sums.over(&[0]);
+        let totals = sums.totals_of(&[0]);
         assert_eq!((totals.sums.cycles, totals.sums.instructions), (12_000, 4000));
         assert_eq!((totals.sums.busy_cycles, totals.sums.busy_instructions), (0, 0));
         assert!(totals.has_busy_share);
         let next = Measured { busy_ticks: 1, elapsed_ticks: 4, cycles_scaled: 750, ..measured(1) };
         sums.add(&data(&[(Ran, next)]));
-        let totals = sums.over(&[0]).sums;
+        let totals = sums.totals_of(&[0]).sums;
         assert_eq!((totals.busy_cycles, totals.busy_instructions), (3000 + 750, 5000));
     }
 
     #[test]
-    fn a_second_without_a_busy_share_is_not_too_short() {
+    fn a_second_without_a_busy_share_means_that_there_is_none() {
         let half = Measured { elapsed_ticks: 0, cycles_scaled: 0, enabled_ns: 500_000_000, ..measured(1) };
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, half), (Ran, measured(1))]));
-        assert!(sums.over(&[0, 1]).has_busy_share);
+        assert!(sums.totals_of(&[0, 1]).has_busy_share);
         sums.add(&data(&[(Ran, half), (Ran, measured(1))]));
-        assert!(!sums.over(&[0, 1]).has_busy_share && sums.over(&[1]).has_busy_share);
+        assert!(!sums.totals_of(&[0, 1]).has_busy_share && sums.totals_of(&[1]).has_busy_share);
         sums.add(&data(&[(Ran, measured(1)), (Ran, measured(1))]));
-        assert!(sums.over(&[0, 1]).has_busy_share);
+        assert!(sums.totals_of(&[0, 1]).has_busy_share);
     }
 
     #[test]
@@ -364,6 +367,6 @@ mod tests {
         for measured in [Measured { elapsed_ticks: 0, cycles_scaled: 0, ..max }, max, max] {
             sums.add(&data(&[(Ran, measured), (Ran, measured)]));
         }
-        assert_eq!(sums.over(&[0, 1]).sums.busy_cycles, u64::MAX);
+        assert_eq!(sums.totals_of(&[0, 1]).sums.busy_cycles, u64::MAX);
     }
 }

@@ -15,7 +15,7 @@ const BUSY_BASE: u32 = 8;
 const ENABLED_BASE: u32 = 9;
 const ELAPSED_BASE: u32 = 10;
 
-/// The counters with a value of their own (all except the bases).
+/// The displayed counters: all except the bases.
 pub(super) const SHOWN: [u32; 6] = [CPI, CPI_WHILE_BUSY, CORE_CPI, INSTRUCTIONS, CORE_CYCLES, RUNNING];
 
 /// The counter set. Windows has no set of this name, so the counter ids are simply consecutive.

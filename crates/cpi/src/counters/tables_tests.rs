@@ -19,7 +19,7 @@ fn all() -> Vec<&'static SetTable> {
 }
 
 #[test]
-fn frozen() {
+fn frozen_names_do_not_change() {
     conformance::check_frozen(TABLES, &path("src/counters/frozen.tsv"));
 }
 

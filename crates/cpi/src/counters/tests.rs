@@ -131,8 +131,8 @@ fn counters_that_never_ran_are_an_error_of_their_processor_and_its_totals() {
     }
     // One cause for each counter, three values each.
     assert_eq!(rows.errors().len(), SHOWN.len());
-    assert!(rows.errors().iter().all(|trouble| trouble.count == 3
-        && trouble.reason.starts_with("the counters of a processor never ran in the interval")));
+    assert!(rows.errors().iter().all(|error| error.count == 3
+        && error.reason.starts_with("the counters of a processor never ran in the interval")));
     set.sums.add(&data([(Ran, 1, 4), (Ran, 1, 4), (Ran, 2, 8)]));
     assert!(collect(&mut set, 2).errors().is_empty());
 }
@@ -152,7 +152,7 @@ fn an_unknown_busy_share_is_an_error() {
 }
 
 #[test]
-fn an_offline_processor_is_no_instance_and_stays_in_the_total() {
+fn the_total_includes_an_offline_processor_without_an_instance() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     set.sums.add(&data([(Ran, 1, 4), (Ran, 2, 4), (Ran, 4, 4)]));
@@ -179,7 +179,7 @@ fn counters_that_cannot_be_opened_are_an_error_of_every_value() {
         set.collect(&mut rows).expect("collected");
         assert_eq!(rows.instances().len(), 6);
         assert!(rows.all_values().iter().all(|raw| raw.status == Status::CSTATUS_INVALID_DATA));
-        reasons.extend(rows.errors().iter().map(|trouble| Arc::clone(&trouble.reason)));
+        reasons.extend(rows.errors().iter().map(|error| Arc::clone(&error.reason)));
     }
     assert_eq!(&*reasons[0], "not allowed: be root");
     assert!(reasons.iter().all(|reason| Arc::ptr_eq(reason, &reasons[0])), "created once, so reported once");
@@ -189,7 +189,7 @@ fn counters_that_cannot_be_opened_are_an_error_of_every_value() {
 }
 
 #[test]
-fn instances_alone_open_no_counters() {
+fn listing_instances_opens_no_counters() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     let mut rows = Rows::new(Arc::clone(set.info()));
@@ -202,7 +202,7 @@ fn instances_alone_open_no_counters() {
 }
 
 #[test]
-fn errors_that_mean_absence() {
+fn permanent_errors_mean_absence() {
     for in_virtual_machine in [false, true] {
         assert!(is_absence(ErrorKind::EventNotSupported { in_virtual_machine }));
     }

@@ -60,7 +60,7 @@ fn access_errors_name_the_setting_and_the_remedy() {
         assert!(processors.contains(part), "{processors}");
     }
     let thread = text(Mode::ON_THREAD, 3);
-    assert!(thread.contains("forbids counting at all") && thread.contains("paranoid=2"), "{thread}");
+    assert!(thread.contains("forbids any counting") && thread.contains("paranoid=2"), "{thread}");
     // The setting allows it, so something else forbids it.
     let other = text(Mode::RAW, -1);
     assert!(other.contains("by a security module of the kernel"), "{other}");

@@ -158,7 +158,7 @@ fn cores_of_two_kinds_are_counted_separately() {
     machine.state().units = units();
     machine.state().thread_unit = Some(4);
     let mut cpi = instance(&machine, Mode::RAW | Mode::ON_THREAD);
-    // One group per processor, of its own unit; two for the thread.
+    // Each processor has one group, on its unit; the thread has two.
     assert_eq!(machine.state().open_counters(), 2 * 6);
     for number in 0..4 {
         let kinds = machine.state().units_of(Target::Processor(number));
@@ -340,7 +340,7 @@ fn a_processor_that_cannot_be_reopened_does_not_affect_the_others() {
     machine.state().refused.insert("cycles", Errno::BUSY);
     let data = cpi.get_and_start().expect("measured");
     assert_eq!(data.system.instructions, 21 * 400_000);
-    // The next reading reports what is missing, and loses nothing.
+    // The next reading reports the error, and no counts are lost.
     assert_eq!(cpi.get_and_start().expect_err("busy").kind(), ErrorKind::Busy);
     machine.state().refused.remove("cycles");
     assert_eq!(cpi.get_and_start().map(|data| data.system.instructions), Ok(2 * 400_000));

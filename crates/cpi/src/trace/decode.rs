@@ -116,7 +116,7 @@ impl Words<'_> {
     fn kinds_at(&self, index: usize, known: u32) -> Result<Kinds, Problem> {
         let bits = self.word_at(index)?;
         if bits & !known == 0 {
-            return Ok(Kinds::of_bits(bits));
+            return Ok(Kinds::from_bits(bits));
         }
         let offset = self.offset + (INTEGER_BYTES * index) as u64;
         Err(Problem::new(offset, "the hook has unknown kinds of data; it is ignored")

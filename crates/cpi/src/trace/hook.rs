@@ -47,7 +47,7 @@ pub struct Kinds {
     pub raw: bool,
     /// CPI while busy, and busy shares.
     pub scaled: bool,
-    /// Values of the thread. Only in summaries: the thread has a detailed hook of its own.
+    /// Values of the thread. Only in summaries: the thread has a separate detailed hook.
     pub thread: bool,
 }
 
@@ -65,7 +65,7 @@ impl Kinds {
     }
 
     /// The kinds in a word; the caller checks for unknown bits.
-    pub(super) const fn of_bits(bits: u32) -> Self {
+    pub(super) const fn from_bits(bits: u32) -> Self {
         Self {
             raw: bits & Self::RAW != 0,
             scaled: bits & Self::SCALED != 0,

@@ -25,7 +25,7 @@ pub(super) const MAX_RECORD_BYTES: usize = 0xFFFC;
 /// The bits of the record's type in [`RecordHeader::type_and_bytes`].
 pub(super) const TYPE_BITS: u16 = 0b11;
 pub(super) const INTEGERS: u16 = 0;
-/// A record that has no time stamp if [`SectionHeader::is_type_1_without_time`] is set.
+/// A record that has no time stamp if [`SectionHeader::type_1_without_time`] is set.
 pub(super) const MAYBE_WITHOUT_TIME: u16 = 1;
 pub(super) const INTEGERS_AND_STRINGS: u16 = 2;
 pub(super) const MAX_LABEL_BYTES: usize = 2048;
@@ -47,7 +47,7 @@ pub(super) struct SectionHeader {
     pub(super) unused: U32,
     pub(super) processor: U32,
     /// Not 0 if records of type 1 have no time stamp.
-    pub(super) is_type_1_without_time: U32,
+    pub(super) type_1_without_time: U32,
     /// Flags. Bit 0: other data at the end of the file; bit 1: wrap; bit 2: continuous.
     pub(super) collection_mode: U32,
     /// Time stamp of the first record; 0 if the section is empty.
@@ -56,7 +56,7 @@ pub(super) struct SectionHeader {
     pub(super) stop_time: U64,
     pub(super) metrics: U32,
     /// Not 0 if records were lost.
-    pub(super) is_overflow: U32,
+    pub(super) overflow: U32,
     pub(super) processors: U32,
     pub(super) unknown: U32,
     /// The operating system, such as [`LINUX_64`].
@@ -78,12 +78,12 @@ impl SectionHeader {
             data_bytes: U32::ZERO,
             unused: U32::ZERO,
             processor: U32::ZERO,
-            is_type_1_without_time: U32::ZERO,
+            type_1_without_time: U32::ZERO,
             collection_mode: U32::ZERO,
             start_time: U64::new(start_time),
             stop_time: U64::ZERO,
             metrics: U32::ZERO,
-            is_overflow: U32::ZERO,
+            overflow: U32::ZERO,
             processors: U32::new(1),
             unknown: U32::ZERO,
             os_type: U32::new(LINUX_64),

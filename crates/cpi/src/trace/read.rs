@@ -76,8 +76,8 @@ impl<R: Read> TraceReader<R> {
                 Err(error) => {
                     self.is_at_end = true;
                     let offset = self.offset + filled as u64;
-                    let what = format!("the file cannot be read further: {error}; the rest is ignored");
-                    return Err(Problem::new(offset, what));
+                    let message = format!("the file cannot be read further: {error}; the rest is ignored");
+                    return Err(Problem::new(offset, message));
                 }
             }
         }
@@ -94,8 +94,8 @@ impl<R: Read> TraceReader<R> {
         }
         self.is_at_end = true;
         let missing = u64::from(self.section.left) - filled as u64;
-        let what = "the file ends inside a section; the truncated hook and those after it are ignored";
-        Err(Problem::new(self.offset, what).found("the end", format!("{missing} bytes more")))
+        let message = "the file ends inside a section; the truncated hook and those after it are ignored";
+        Err(Problem::new(self.offset, message).found("the end", format!("{missing} bytes more")))
     }
 
     /// Reads a section's header; `false` at the end of the file.
@@ -110,50 +110,50 @@ impl<R: Read> TraceReader<R> {
         self.is_at_end = true;
         if filled < MAGIC.len() || header.magic != MAGIC {
             let found = header.as_bytes()[..filled.min(MAGIC.len())].escape_ascii();
-            let what = if start == 0 {
-                "this is no trace"
+            let message = if start == 0 {
+                "this is not a trace"
             } else {
                 // A program that was killed while it wrote also leaves such bytes.
                 "no section follows the last counted hook; the rest is ignored"
             };
-            return Err(Problem::new(start, what).found(format!("\"{found}\""), "\"NRM2\""));
+            return Err(Problem::new(start, message).found(format!("\"{found}\""), "\"NRM2\""));
         }
         if filled < SECTION_HEADER_BYTES {
-            let what = "the file ends inside the header of a section, which is ignored";
-            return Err(Problem::new(start, what).found(format!("{filled} bytes"), "512"));
+            let message = "the file ends inside the header of a section, which is ignored";
+            return Err(Problem::new(start, message).found(format!("{filled} bytes"), "512"));
         }
         let byte_order = header.byte_order.get();
         if byte_order != BYTE_ORDER {
-            let what = if byte_order == BYTE_ORDER.swap_bytes() {
+            let message = if byte_order == BYTE_ORDER.swap_bytes() {
                 "the file is big-endian, which is not supported"
             } else {
                 "the section has no valid byte order; it and the rest are ignored"
             };
-            return Err(Problem::new(start + 4, what).found(format!("{byte_order:#010x}"), "0x04030201"));
+            return Err(Problem::new(start + 4, message).found(format!("{byte_order:#010x}"), "0x04030201"));
         }
         let header_bytes = header.header_bytes.get();
         if header_bytes as usize != SECTION_HEADER_BYTES {
-            let what = "the header of a section has an unknown size; it and the rest are ignored";
-            return Err(Problem::new(start + 12, what).found(header_bytes, "512"));
+            let message = "the header of a section has an unknown size; it and the rest are ignored";
+            return Err(Problem::new(start + 12, message).found(header_bytes, "512"));
         }
         self.is_at_end = false;
         self.section = Section {
             processor: header.processor.get(),
-            is_type_1_without_time: header.is_type_1_without_time.get() != 0,
+            is_type_1_without_time: header.type_1_without_time.get() != 0,
             left: header.data_bytes.get(),
             is_skipped: false,
         };
         if header.guard != GUARD {
-            let what = "the section was damaged by a transfer in text mode; reading continues";
-            return Err(Problem::new(start + 8, what).found(format!("{:#04x}", header.guard), "0x0a"));
+            let message = "the section was damaged by a transfer in text mode; reading continues";
+            return Err(Problem::new(start + 8, message).found(format!("{:#04x}", header.guard), "0x0a"));
         }
         Ok(true)
     }
 
-    /// Gives up the rest of the section, which cannot be divided into records.
-    fn abandon_section(&mut self, offset: u64, what: &'static str) -> Problem {
+    /// Skips the rest of the section, which cannot be divided into records.
+    fn abandon_section(&mut self, offset: u64, message: &'static str) -> Problem {
         self.section.is_skipped = true;
-        Problem::new(offset, what)
+        Problem::new(offset, message)
     }
 
     fn skip_section(&mut self, record: &mut [u8]) -> Result<(), Problem> {
@@ -168,20 +168,20 @@ impl<R: Read> TraceReader<R> {
         let offset = self.offset;
         let left = self.section.left;
         if (left as usize) < RECORD_HEADER_BYTES {
-            let what = "the section's data ends inside the header of a record, which is ignored";
-            return Err(self.abandon_section(offset, what).found(format!("{left} bytes"), "at least 16"));
+            let message = "the section's data ends inside the header of a record, which is ignored";
+            return Err(self.abandon_section(offset, message).found(format!("{left} bytes"), "at least 16"));
         }
         let mut header = RecordHeader::new_zeroed();
         self.fill_from_section(header.as_mut_bytes())?;
         let type_and_bytes = header.type_and_bytes.get();
         let (record_type, bytes) = (type_and_bytes & TYPE_BITS, type_and_bytes & !TYPE_BITS);
         if usize::from(bytes) < RECORD_HEADER_BYTES {
-            let what = "a record is shorter than its header; the rest of its section is ignored";
-            return Err(self.abandon_section(offset, what).found(bytes, "at least 16"));
+            let message = "a record is shorter than its header; the rest of its section is ignored";
+            return Err(self.abandon_section(offset, message).found(bytes, "at least 16"));
         }
         if u32::from(bytes) > left {
-            let what = "a record is longer than the rest of its section, which is ignored";
-            return Err(self.abandon_section(offset, what).found(bytes, format!("at most {left}")));
+            let message = "a record is longer than the rest of its section; the rest is ignored";
+            return Err(self.abandon_section(offset, message).found(bytes, format!("at most {left}")));
         }
         let data = &mut record[..usize::from(bytes) - RECORD_HEADER_BYTES];
         self.fill_from_section(data)?;
@@ -192,8 +192,8 @@ impl<R: Read> TraceReader<R> {
             }
             Ok(major @ 1..) => HookKind::Other(Other { record_type: record_type as u8, major, minor, bytes }),
             _ => {
-                let what = "a record has no major code; it is ignored";
-                return Err(Problem::new(offset + 2, what).found(header.major, "1 to 255"));
+                let message = "a record has no major code; it is ignored";
+                return Err(Problem::new(offset + 2, message).found(header.major, "1 to 255"));
             }
         };
         let has_no_time = record_type == MAYBE_WITHOUT_TIME && self.section.is_type_1_without_time;

@@ -13,8 +13,8 @@ fn hooks_that_would_exceed_the_section_limit_start_a_new_section() {
     let path = folder.path().join("sections.nrm2");
     // Header and six words.
     let hook_bytes = 16 + 8 * 6;
-    // Two hooks fit into a section, with 8 bytes left. The hooks of one `get` are never split, so a longer `get` has a section
-    // of its own.
+    // Two hooks fit into a section, with 8 bytes left. The hooks of one `get` are never split, so a longer `get` starts a new
+    // section.
     let limit = 2 * hook_bytes + 8;
     let traces = [
         Trace::create_with_section_limit(&path, limit).expect("a file"),
@@ -55,7 +55,7 @@ fn hooks_that_would_exceed_the_section_limit_start_a_new_section() {
     assert!(std::fs::read(&path).expect("readable") == traces[0].bytes());
 }
 
-/// A disk that is full after a number of bytes, and possibly cannot truncate a file. As in the kernel's page cache, an
+/// A disk that becomes full after a number of bytes, and possibly cannot truncate a file. As in the kernel's page cache, an
 /// aligned integer is written completely or not at all.
 struct FullDisk {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! A region's count is its instructions and a few of the calls themselves, always the same number.
+//! A region's count is its own instructions plus those of the calls, which are few and always the same number.
 
 use tachograph_cpi::{Cpi, CpiData, Mode, Options};
 
@@ -8,10 +8,10 @@ use crate::region::{instructions, region};
 /// Regions, in iterations of the loop.
 const REGIONS: [u64; 6] = [1_000, 1_000_000, 1_000_000, 3_000_000, 1, 1_000_000];
 
-/// Instructions and cycles that an instance measures.
+/// Returns the instructions, cycles and CPI that an instance measured.
 pub(crate) type Pick = fn(&CpiData) -> (u64, u64, Option<f64>);
 
-/// Of its thread.
+/// The counts of the instance's thread.
 pub(crate) fn of_thread(data: &CpiData) -> (u64, u64, Option<f64>) {
     let thread = data.thread.expect("the thread is measured");
     assert_eq!(thread.core_cycles, thread.cycles, "on this machine the thread's cycles are the core's");
@@ -19,7 +19,7 @@ pub(crate) fn of_thread(data: &CpiData) -> (u64, u64, Option<f64>) {
     (thread.instructions, thread.cycles, thread.cpi())
 }
 
-/// Of the only processor, which is the system.
+/// The counts of the only processor, which equal those of the system.
 pub(crate) fn of_processor(data: &CpiData) -> (u64, u64, Option<f64>) {
     let [processor] = data.processors.as_slice() else { panic!("one processor, not {:?}", data.processors) };
     let measured = processor.measured;
@@ -28,14 +28,14 @@ pub(crate) fn of_processor(data: &CpiData) -> (u64, u64, Option<f64>) {
     (measured.instructions, measured.core_cycles, measured.core_cpi())
 }
 
-/// Instructions of the calls themselves in a region, for a thread that is read through the kernel.
-const MAX_BEYOND: u64 = 100;
+/// Maximum instructions of the calls in a region's count, if the thread's counters are read through the kernel.
+const MAX_OVERHEAD: u64 = 100;
 
-/// The same if the program reads the pages of its counters itself, which is not the kernel's work, and for processors, whose
-/// lock is taken and whose clock is read.
-const MAX_BEYOND_ELSE: u64 = 300;
+/// The same for counters that are read from user space, whose instructions are counted, and for processors, for which a lock
+/// is taken and the clock is read.
+const MAX_OTHER_OVERHEAD: u64 = 300;
 
-/// Measures a region. Not inlined: elsewhere, the compiler can use one instruction more or less for the calls.
+/// Measures a region. Not inlined, because the compiler could use one instruction more or less for the calls elsewhere.
 #[inline(never)]
 pub(crate) fn measured(cpi: &mut Cpi, iterations: u64) -> &CpiData {
     cpi.start().expect("started");
@@ -43,26 +43,27 @@ pub(crate) fn measured(cpi: &mut Cpi, iterations: u64) -> &CpiData {
     cpi.get().expect("counted")
 }
 
-/// Measures regions of several lengths; returns the count beyond the region's loop, which is always the same.
-pub(crate) fn beyond_the_region(options: Options, pick: Pick, shift: u32) -> u64 {
-    let asks_the_kernel = !options.mode.has_processors() && user_access() == 0;
-    let max = if asks_the_kernel { MAX_BEYOND } else { MAX_BEYOND_ELSE };
+/// Measures regions of several lengths; asserts that the instructions counted beyond the region's loop are the same for all,
+/// and returns their number.
+pub(crate) fn region_overhead(options: Options, pick: Pick, shift: u32) -> u64 {
+    let is_read_by_kernel = !options.mode.has_processors() && user_access() == 0;
+    let max = if is_read_by_kernel { MAX_OVERHEAD } else { MAX_OTHER_OVERHEAD };
     let mut cpi = Cpi::new(options).expect("hardware counters");
     // The first call allocates.
     cpi.get().expect("counted");
-    let mut beyond = [0; REGIONS.len()];
-    for (iterations, here) in REGIONS.into_iter().zip(&mut beyond) {
+    let mut overhead = [0; REGIONS.len()];
+    for (iterations, here) in REGIONS.into_iter().zip(&mut overhead) {
         let data = measured(&mut cpi, iterations);
-        assert!(data.is_user_only, "the kernel is not to be counted");
+        assert!(data.is_user_only, "the kernel must not be counted");
         let (counted, cycles, cpi) = pick(data);
         assert_eq!(cycles, counted << shift, "{counted} instructions take 2^{shift} cycles each");
         assert_eq!(cpi, Some(f64::from(1 << shift)));
-        *here = counted.checked_sub(instructions(iterations)).expect("the region is counted whole");
+        *here = counted.checked_sub(instructions(iterations)).expect("the whole region is counted");
     }
-    let is_one = beyond.iter().all(|here| *here == beyond[0]);
-    assert!(is_one, "regions of {REGIONS:?} x 2 instructions have different numbers beyond: {beyond:?}");
-    assert!(beyond[0] < max, "{} instructions beyond the region are too many", beyond[0]);
-    beyond[0]
+    let is_one = overhead.iter().all(|here| *here == overhead[0]);
+    assert!(is_one, "regions of {REGIONS:?} x 2 instructions have different overheads: {overhead:?}");
+    assert!(overhead[0] < max, "{} instructions of overhead are too many", overhead[0]);
+    overhead[0]
 }
 
 /// 1 if programs may read counters without the kernel.
@@ -72,12 +73,12 @@ fn user_access() -> u32 {
     text.trim().parse().expect("a number")
 }
 
-fn print_check(name: &str, beyond: u64, shift: u32) {
-    guest::same(name, beyond);
+fn print_check(name: &str, overhead: u64, shift: u32) {
+    guest::same(name, overhead);
     guest::ok(
         name,
         format_args!(
-            "1,000,000 x 2 instructions read 2,000,000 + {beyond}, in {} cycles each: CPI {0}",
+            "1,000,000 x 2 instructions read 2,000,000 + {overhead}, in {} cycles each: CPI {0}",
             1 << shift
         ),
     );
@@ -86,16 +87,16 @@ fn print_check(name: &str, beyond: u64, shift: u32) {
 #[test]
 fn region_of_the_thread() {
     let Some(shift) = guest::shift() else { return };
-    let beyond = beyond_the_region(guest::user_code(Mode::ON_THREAD), of_thread, shift);
+    let overhead = region_overhead(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     let way = if user_access() == 1 { "read by the program itself" } else { "read by the kernel" };
-    print_check(&format!("region on the thread, {way}"), beyond, shift);
+    print_check(&format!("region on the thread, {way}"), overhead, shift);
 }
 
 #[test]
 fn region_of_the_processor() {
     let Some(shift) = guest::shift() else { return };
-    let beyond = beyond_the_region(guest::user_code(Mode::RAW), of_processor, shift);
-    print_check("region on the processor", beyond, shift);
+    let overhead = region_overhead(guest::user_code(Mode::RAW), of_processor, shift);
+    print_check("region on the processor", overhead, shift);
 }
 
 #[test]
@@ -134,14 +135,14 @@ fn own_reads_make_no_system_call() {
         cpi.start().expect("started");
         region(1_000);
         let data = cpi.get().expect("counted");
-        assert!(!data.is_user_only, "the kernel is to be counted");
+        assert!(!data.is_user_only, "the kernel must be counted");
         min = min.min(of_thread(data).0 - instructions(1_000));
     }
     if user_access() == 1 {
-        assert!(min < 500, "{min} instructions beyond the region: that is a system call");
+        assert!(min < 500, "{min} instructions of overhead: this includes a system call");
         guest::ok("reading by the program itself", format_args!("{min} instructions, the kernel's included"));
     } else {
-        assert!(min > 1_000, "{min} instructions beyond the region: that is no system call");
+        assert!(min > 1_000, "{min} instructions of overhead: this includes no system call");
         guest::ok("reading by the kernel", format_args!("{min} instructions, the kernel's included"));
     }
 }

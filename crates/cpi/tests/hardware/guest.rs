@@ -4,11 +4,11 @@ use std::fmt;
 
 use tachograph_cpi::{Mode, Options};
 
-/// Machines that lack something: the values of `TACHO_PMU` beside 0, 1 and 2.
+/// Machines with a limitation: the values of `TACHO_PMU` other than 0, 1 and 2.
 pub(crate) const STATES: [&str; 8] = [
-    "no-instructions", // its performance monitor has no instruction counter
-    "no-pmu",          // it has no performance monitor
-    "paranoid-3",      // kernel.perf_event_paranoid is this, and the user is not root
+    "no-instructions", // the performance monitor has no instruction counter
+    "no-pmu",          // no performance monitor
+    "paranoid-3",      // kernel.perf_event_paranoid has this value, and the user is not root
     "paranoid-2",
     "paranoid-1",
     "few-files",      // the hard limit of open files is 16; two processors
@@ -16,7 +16,7 @@ pub(crate) const STATES: [&str; 8] = [
     "two-processors", // the second one can be switched off
 ];
 
-/// The value of `TACHO_PMU`; `None` on a machine that is not for these tests.
+/// The value of `TACHO_PMU`; `None` outside the emulated machine.
 pub(crate) fn state() -> Option<String> {
     let state = std::env::var("TACHO_PMU").ok()?;
     let is_known = STATES.contains(&state.as_str()) || matches!(state.as_str(), "0" | "1" | "2");
@@ -35,17 +35,17 @@ pub(crate) fn shift() -> Option<u32> {
     state()?.parse().ok()
 }
 
-/// User code only, because only its count is the same in every run.
+/// Options that count user code only, because only its count is the same in every run.
 pub(crate) fn user_code(mode: Mode) -> Options {
     Options { mode, user_only: true, ..Options::default() }
 }
 
-/// Prints a passed check for the list.
+/// Reports a passed check.
 pub(crate) fn ok(name: &str, found: impl fmt::Display) {
     println!("\n@ok {name}: {found}");
 }
 
-/// Prints a value that must be equal on all machines.
+/// Reports a value that must be equal in all guests.
 pub(crate) fn same(name: &str, value: impl fmt::Display) {
     println!("\n@same {name} {value}");
 }

@@ -8,7 +8,7 @@ use crate::region::{assert_within, instructions, region};
 
 const TURNS: u64 = 1_000_000;
 
-/// The processors that this thread may run on.
+/// Sets the processors on which this thread may run.
 fn run_on(processors: &[usize]) {
     let mut set = CpuSet::new();
     for processor in processors {
@@ -26,8 +26,8 @@ fn state(data: &CpiData, processor: usize) -> ProcessorState {
     data.processors.get(processor).map_or(ProcessorState::Offline, |processor| processor.state)
 }
 
-/// Instructions of a region on the second processor, as measured by both instances; within 0.5 %, because several emulated
-/// processors are not exact.
+/// Asserts that an instance measures a region on the second processor; within 0.5 %, because the counts of several emulated
+/// processors are not exact. Returns the instructions.
 fn assert_measures_the_second(cpi: &mut Cpi) -> u64 {
     run_on(&[1]);
     cpi.start().expect("started");
@@ -58,7 +58,7 @@ fn a_processor_goes_offline_and_comes_back() {
 
     let goes = measure(&mut cpi, &|| switch(1, false));
     assert_eq!((state(&goes, 0), state(&goes, 1)), (ProcessorState::Measured, ProcessorState::Offline));
-    assert_eq!(goes.system, goes.processors[0].measured, "the sum is of those that have data");
+    assert_eq!(goes.system, goes.processors[0].measured, "the sum over the processors with data");
     guest::ok("processor goes offline in the interval", "it has no data, the other has");
 
     let gone = measure(&mut cpi, &|| ());
@@ -76,7 +76,7 @@ fn a_processor_goes_offline_and_comes_back() {
     assert_eq!((state(&between, 0), state(&between, 1)), (ProcessorState::Measured, ProcessorState::Offline));
     let found = assert_measures_the_second(&mut cpi);
     guest::ok(
-        "processor goes and comes in one interval",
+        "processor goes offline and online in one interval",
         format_args!("no data of it; next interval: {found} instructions"),
     );
 }
@@ -88,7 +88,7 @@ fn a_processor_is_offline_at_the_start() {
     }
     run_on(&[0, 1]);
     switch(1, false);
-    let mut cpi = Cpi::new(guest::user_code(Mode::RAW)).expect("the other is there");
+    let mut cpi = Cpi::new(guest::user_code(Mode::RAW)).expect("the other processor is online");
     cpi.start().expect("started");
     region(TURNS);
     let data = cpi.get().expect("counted").clone();
@@ -97,7 +97,7 @@ fn a_processor_is_offline_at_the_start() {
     let found = assert_measures_the_second(&mut cpi);
     guest::ok(
         "processor offline at the start",
-        format_args!("skipped; counted when it comes: {found} instructions"),
+        format_args!("skipped; counted once it is online: {found} instructions"),
     );
 }
 

@@ -4,11 +4,11 @@ use std::sync::Barrier;
 
 use tachograph_cpi::{Cpi, Mode, Options};
 
-use crate::exact::{Pick, beyond_the_region, measured, of_processor, of_thread};
+use crate::exact::{Pick, measured, of_processor, of_thread, region_overhead};
 use crate::guest;
 use crate::region::{instructions, region};
 
-/// What instances measure, and how to get their counts.
+/// The options of the tested kinds of instances, each with the function that returns its counts.
 fn kinds() -> [(&'static str, Options, Pick); 2] {
     [
         ("the thread", guest::user_code(Mode::ON_THREAD), of_thread),
@@ -27,7 +27,7 @@ fn instructions_of(cpi: &mut Cpi, pick: Pick) -> u64 {
     pick(cpi.get().expect("counted")).0
 }
 
-/// As in the facility's figure: the third instance inside the second inside the first. Counts of the three.
+/// Runs three nested instances, as in the figure of the CPI facility's documentation; returns their instructions.
 fn nested(options: Options, pick: Pick, regions: [u64; 5]) -> [u64; 3] {
     let (mut first, mut second, mut third) = (new(options), new(options), new(options));
     first.start().expect("started");
@@ -43,7 +43,7 @@ fn nested(options: Options, pick: Pick, regions: [u64; 5]) -> [u64; 3] {
     [instructions_of(&mut first, pick), second, third]
 }
 
-/// The second starts inside the first and ends after it. Counts of the two.
+/// Runs two instances, of which the second starts inside the first and ends after it; returns their instructions.
 fn overlapping(options: Options, pick: Pick, regions: [u64; 3]) -> [u64; 2] {
     let (mut first, mut second) = (new(options), new(options));
     first.start().expect("started");
@@ -55,14 +55,14 @@ fn overlapping(options: Options, pick: Pick, regions: [u64; 3]) -> [u64; 2] {
     [first, instructions_of(&mut second, pick)]
 }
 
-/// Tolerance for the calls of other instances inside an interval: they read the time and divide numbers, whose number of
-/// instructions depends on the values.
+/// Tolerance for the calls of other instances inside an interval: they read the time and divide numbers, which takes a number
+/// of instructions that depends on the values.
 const EVALUATION: u64 = 100;
 
-/// Asserts that counts grow with the regions: exactly if only the region is in the interval, otherwise apart from the
-/// evaluation of the instances that are read in it.
+/// Asserts that counts grow with the regions: exactly if the interval contains only the region, otherwise within
+/// [`EVALUATION`].
 fn assert_growth<const COUNT: usize>(
-    what: &str,
+    name: &str,
     short: [u64; COUNT],
     long: [u64; COUNT],
     more: [u64; COUNT],
@@ -73,7 +73,7 @@ fn assert_growth<const COUNT: usize>(
         let slack = if holds_others[index] { EVALUATION } else { 0 };
         assert!(
             found.abs_diff(expected) <= slack,
-            "{what}, interval {}: longer by {found}, not {expected}",
+            "{name}, interval {}: longer by {found}, not {expected}",
             index + 1
         );
     }
@@ -94,9 +94,9 @@ fn nested_instances_count_exactly() {
         assert_growth(name, short, long, expected, [true, true, false]);
         // The inner one counts as much as it does alone.
         let shift = guest::shift().expect("checked above");
-        let (beyond, alone) = (short[2] - instructions(regions[2]), beyond_the_region(options, pick, shift));
+        let (overhead, alone) = (short[2] - instructions(regions[2]), region_overhead(options, pick, shift));
         // Apart from the call of the region.
-        assert!(beyond.abs_diff(alone) <= 10, "of {name}: {beyond} beyond its region, and alone {alone}");
+        assert!(overhead.abs_diff(alone) <= 10, "{name}: overhead {overhead}, and alone {alone}");
     }
     guest::ok("3 inside 2 inside 1", format_args!("longer by {:?} instructions", expected.map(instructions)));
 }
@@ -159,18 +159,18 @@ fn ten_thousand_instances_leave_no_file_open() {
     for _ in 0..5_000 {
         drop(Cpi::new(both).expect("hardware counters"));
     }
-    assert_eq!(open_files(), before, "each was the first and the last one");
+    assert_eq!(open_files(), before, "each instance was the only one, and closed the counters");
     let outer = new(both);
     let with_one = open_files();
     assert!(with_one > before, "counters take files");
     for _ in 0..5_000 {
         drop(Cpi::new(both).expect("hardware counters"));
     }
-    assert_eq!(open_files(), with_one, "with one that stays");
+    assert_eq!(open_files(), with_one, "one instance remains");
     let many: Vec<Cpi> = (0..1_000).map(|_| Cpi::new(both).expect("hardware counters")).collect();
     assert_eq!(open_files(), with_one, "a thousand at once");
     drop((many, outer));
-    assert_eq!(open_files(), before, "the last one closes the counters");
+    assert_eq!(open_files(), before, "the last instance closes the counters");
     guest::ok(
         "10,000 instances",
         format_args!("{before} open files before and after, {with_one} with 1 or 1,001 at once"),
@@ -181,9 +181,9 @@ fn ten_thousand_instances_leave_no_file_open() {
 fn a_thousand_instances_at_once_are_as_exact_as_one() {
     let Some(shift) = guest::shift() else { return };
     for (name, options, pick) in kinds() {
-        let alone = beyond_the_region(options, pick, shift);
+        let alone = region_overhead(options, pick, shift);
         let others: Vec<Cpi> = (0..1_000).map(|_| new(options)).collect();
-        assert_eq!(beyond_the_region(options, pick, shift), alone, "of {name}");
+        assert_eq!(region_overhead(options, pick, shift), alone, "of {name}");
         drop(others);
     }
     guest::ok("one of 1,001 instances", "counts as it does alone");
@@ -193,7 +193,7 @@ fn a_thousand_instances_at_once_are_as_exact_as_one() {
 fn many_threads_at_once_count_exactly() {
     const THREADS: u64 = 8;
     let Some(shift) = guest::shift() else { return };
-    let alone = beyond_the_region(guest::user_code(Mode::ON_THREAD), of_thread, shift);
+    let alone = region_overhead(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     let started = Barrier::new(THREADS as usize);
     let found: Vec<u64> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
@@ -202,7 +202,7 @@ fn many_threads_at_once_count_exactly() {
                 scope.spawn(move || {
                     let mut cpi = new(guest::user_code(Mode::ON_THREAD));
                     started.wait();
-                    // Long enough for the threads to take turns on the processor.
+                    // Long enough for the threads to alternate on the processor.
                     let iterations = 10_000_000 + 1_000 * number;
                     let data = measured(&mut cpi, iterations);
                     assert_eq!(data.tid, rustix::thread::gettid().as_raw_nonzero().get() as u32);
@@ -212,12 +212,12 @@ fn many_threads_at_once_count_exactly() {
             .collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
-    assert_eq!(found, vec![alone; THREADS as usize], "beyond the regions");
+    assert_eq!(found, vec![alone; THREADS as usize], "overheads");
     guest::ok("8 threads at once", format_args!("each counts its own region + {alone}, as one alone"));
 }
 
 #[test]
-fn the_thread_is_the_one_that_made_the_instance() {
+fn the_thread_that_created_the_instance_is_counted() {
     if guest::shift().is_none() {
         return;
     }

@@ -8,19 +8,19 @@ use perf_event_open_sys::bindings::{
 };
 use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, perf_event_attr};
 
-/// What they count.
+/// The target of other programs' counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     Thread,
     Processor,
 }
 
-/// Independent open counters.
+/// Open counters that compete with those of the tests.
 pub(crate) struct Others(#[allow(dead_code, reason = "open until dropped")] Vec<OwnedFd>);
 
 impl Others {
-    /// This number of instruction counters, which share the hardware with all others.
-    pub(crate) fn in_turns(count: usize, target: Target) -> Self {
+    /// Opens this number of instruction counters, which the kernel multiplexes with all others.
+    pub(crate) fn multiplexed(count: usize, target: Target) -> Self {
         Self(
             (0..count)
                 .map(|_| open(PERF_COUNT_HW_INSTRUCTIONS.into(), target, false).expect("opened"))
@@ -28,8 +28,8 @@ impl Others {
         )
     }
 
-    /// This number of pinned counters; the machine has no more: the cycle counter and six others.
-    pub(crate) fn that_stay(target: Target) -> Self {
+    /// Opens as many pinned counters as the machine has: the cycle counter and six others.
+    pub(crate) fn pinned(target: Target) -> Self {
         let cycles = open(PERF_COUNT_HW_CPU_CYCLES.into(), target, true).expect("opened");
         let instructions =
             (0..6).map(|_| open(PERF_COUNT_HW_INSTRUCTIONS.into(), target, true).expect("opened"));
@@ -37,7 +37,7 @@ impl Others {
     }
 }
 
-fn open(event: u64, target: Target, stays: bool) -> Result<OwnedFd, Error> {
+fn open(event: u64, target: Target, is_pinned: bool) -> Result<OwnedFd, Error> {
     let mut attributes = perf_event_attr {
         type_: PERF_TYPE_HARDWARE,
         size: size_of::<perf_event_attr>() as u32,
@@ -45,7 +45,7 @@ fn open(event: u64, target: Target, stays: bool) -> Result<OwnedFd, Error> {
         ..perf_event_attr::default()
     };
     attributes.set_exclude_kernel(1);
-    attributes.set_pinned(stays.into());
+    attributes.set_pinned(is_pinned.into());
     let (pid, processor) = match target {
         Target::Thread => (0, -1),
         Target::Processor => (-1, 0),

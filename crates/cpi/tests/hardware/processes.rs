@@ -1,19 +1,20 @@
-//! Two processes that measure at the same time count as each does alone. A command, or a running process, is counted with its
-//! children.
+//! Two processes that measure at the same time get the same counts as each alone. A command, or a running process, is counted
+//! with its children.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use tachograph_cpi::{Counts, Cpi, Events, Mode, ProcessCpi};
 
-use crate::exact::{beyond_the_region, measured, of_processor, of_thread};
+use crate::exact::{measured, of_processor, of_thread, region_overhead};
 use crate::guest;
 use crate::region::{instructions, region};
 
-/// Set for the process that is started here.
+/// The environment variable that is set for the other process.
 const ROLE: &str = "TACHO_PMU_OTHER";
 
-/// Iterations of the long region in which both run: at least a tenth of a second, so that they alternate on the processor often.
+/// Iterations of the long region in which both run: at least a tenth of a second, so that they often alternate on the
+/// processor.
 const LONG: u64 = 50_000_000;
 
 /// The other process: measures on request, and prints the result.
@@ -28,7 +29,7 @@ fn the_other_process() {
     processor.start().expect("started");
     let own = of_thread(measured(&mut thread, LONG)).0;
     let all = of_processor(processor.get().expect("counted")).0;
-    let alone = beyond_the_region(guest::user_code(Mode::ON_THREAD), of_thread, shift);
+    let alone = region_overhead(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     println!("\nOTHER {} {all} {alone}", own - instructions(LONG));
 }
 
@@ -37,12 +38,12 @@ fn other(arguments: &mut Command) -> Child {
 }
 
 #[test]
-fn two_processes_count_as_one_alone() {
+fn two_processes_get_the_counts_of_each_alone() {
     let Some(shift) = guest::shift() else { return };
     if std::env::var_os(ROLE).is_some() {
         return;
     }
-    let alone = beyond_the_region(guest::user_code(Mode::ON_THREAD), of_thread, shift);
+    let alone = region_overhead(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     let program = std::env::current_exe().expect("this program");
     let arguments = ["--exact", "processes::the_other_process", "--nocapture", "--test-threads=1"];
     let mut other = other(Command::new(program).args(arguments).env(ROLE, "1"));
@@ -59,7 +60,7 @@ fn two_processes_count_as_one_alone() {
     let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("hardware counters");
     let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("hardware counters");
     thread.get().expect("counted");
-    input.write_all(b"begin\n").expect("the other listens");
+    input.write_all(b"begin\n").expect("the other process reads");
     processor.start().expect("started");
     let own = of_thread(measured(&mut thread, LONG)).0 - instructions(LONG);
     let all = of_processor(processor.get().expect("counted")).0;
@@ -67,8 +68,8 @@ fn two_processes_count_as_one_alone() {
     let found: Vec<u64> = next_report().split(' ').map(|word| word.parse().expect("a number")).collect();
     assert!(other.wait().expect("waited").success(), "the other failed");
     let [other_own, other_all, other_alone] = found[..] else { panic!("three numbers, not {found:?}") };
-    assert_eq!((own, other_own, other_alone), (alone, alone, alone), "beyond the regions");
-    // Both did run at once: each counted more on the processor than its own work.
+    assert_eq!((own, other_own, other_alone), (alone, alone, alone), "overheads");
+    // They ran at the same time: each counted more on the processor than its own work.
     for seen in [all, other_all] {
         assert!(
             seen > instructions(LONG) * 3 / 2,
@@ -83,8 +84,7 @@ fn two_processes_count_as_one_alone() {
     );
 }
 
-/// The program with known work: this number of iterations in its first thread, then in each further thread, in its children,
-/// and in the programs that these execute.
+/// The program with a known number of instructions; see tools/pmu-vm/guest/workload.c.
 const WORKLOAD: &str = "./workload";
 
 fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
@@ -103,9 +103,9 @@ fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
 #[test]
 fn commands_are_counted_with_threads_and_children() {
     let Some(shift) = guest::shift() else { return };
-    // Two words of the same length each, so that only the regions differ.
+    // The arguments of both runs have the same length, so that only the regions differ.
     let (short, long) = (1_000_000, 3_000_000);
-    // The test process is as large as possible, and none of it is counted.
+    // The test process is large, and none of it is counted.
     region(LONG);
     for (threads, children) in [(0, 0), (3, 0), (0, 2), (2, 2)] {
         let is_alone = threads + children == 0;
@@ -121,7 +121,7 @@ fn commands_are_counted_with_threads_and_children() {
         let expected = instructions(long - short) * regions;
         let found = more.instructions - less.instructions;
         let name = format!("command with {threads} more threads and {children} children");
-        // Waiting for threads and children takes a few instructions, not always the same number.
+        // Waiting for threads and children takes a few instructions, whose number varies.
         let slack = if is_alone { 0 } else { expected / 10_000 };
         assert!(found.abs_diff(expected) <= slack, "{name}: longer by {found}, not {expected}");
         for counts in [less, more] {
@@ -155,7 +155,7 @@ fn a_running_process_is_counted_after_attach() {
     let measure = |turns: u64| {
         let mut child = other(Command::new(WORKLOAD).args(["wait", &turns.to_string(), "1", "1"]));
         let mut output = BufReader::new(child.stdout.take().expect("piped"));
-        // It has run its region once, and waits, with a thread of its own, which is counted too.
+        // The program has run its region once, and waits, as does its second thread, which is counted too.
         output.read_line(&mut String::new()).expect("it waits");
         let mut counter = ProcessCpi::attach(child.id(), true, Events::Hardware).expect("hardware counters");
         counter.start().expect("started");
@@ -164,7 +164,7 @@ fn a_running_process_is_counted_after_attach() {
         counter.get().expect("counted").instructions
     };
     let (short, long) = (1_000_000, 3_000_000);
-    // After the wait: the region in the first thread, in the existing one, in a child, and in the program that this executes.
+    // After the wait, the region runs in the first thread, in the second, in a child, and in the program that the child executes.
     let expected = instructions(long - short) * 4;
     let found = measure(long) - measure(short);
     assert!(found.abs_diff(expected) <= expected / 1_000, "longer by {found}, not {expected}");

@@ -8,7 +8,7 @@ use tachograph_cpi::{Cpi, Error, ErrorKind, Events, Mode, Options, ProcessCpi};
 use crate::guest;
 use crate::region::region;
 
-/// Asserts the kind and the words of a refusal.
+/// Asserts the kind and the text of a refusal.
 fn assert_refused<T>(name: &str, result: Result<T, Error>, kind: ErrorKind, text: &str) {
     let error = result.err().unwrap_or_else(|| panic!("{name}: not refused"));
     assert_eq!((error.kind(), error.to_string().as_str()), (kind, text), "{name}");
@@ -19,7 +19,7 @@ fn shares_only(mode: Mode) -> Options {
     Options { mode, or_shares_only: true, ..Options::default() }
 }
 
-/// Busy shares are measured without counters, and the reason why there is nothing else is reported.
+/// Asserts that busy shares are measured without counters, and that the reason why CPI is missing is reported.
 fn assert_shares_remain(name: &str, kind: ErrorKind) {
     let mut cpi = Cpi::new(shares_only(Mode::SCALED)).expect("shares need no counters");
     let why = cpi.why_no_cpi().expect("there is a reason").clone();
@@ -63,10 +63,10 @@ fn no_performance_monitoring_unit() {
     assert_shares_remain("no performance monitoring unit", kind);
 }
 
-/// The words for this setting, for what it forbids, and for the remedy.
+/// The message for this setting: what it forbids, and the remedy.
 fn paranoid(value: u32, forbids: &str, needed: u32) -> String {
     format!(
-        "kernel.perf_event_paranoid is {value}, which forbids {forbids} to users without privilege (EACCES); run as root, or \
+        "kernel.perf_event_paranoid is {value}, which forbids {forbids} without privilege (EACCES); run as root, or \
          'setcap cap_perfmon+ep' on the program, or 'sysctl kernel.perf_event_paranoid={needed}'"
     )
 }
@@ -100,7 +100,7 @@ fn paranoid_3_refuses_all() {
     if !guest::is("paranoid-3") {
         return;
     }
-    let text = paranoid(3, "counting at all", 2);
+    let text = paranoid(3, "any counting", 2);
     for (name, options) in
         [("thread", Options::from(Mode::ON_THREAD)), ("thread, user code", guest::user_code(Mode::ON_THREAD))]
     {
@@ -138,7 +138,7 @@ fn paranoid_1_counts_the_kernel_for_the_thread() {
 }
 
 #[test]
-fn process_that_is_not_there() {
+fn a_missing_process_is_reported() {
     if guest::shift() != Some(0) {
         return;
     }
@@ -153,7 +153,7 @@ fn leave_files(left: usize) -> Vec<OwnedFd> {
     while let Ok(file) = File::open("/dev/null") {
         files.push(file.into());
     }
-    assert!(files.len() >= left, "the limit is lower than this test thinks");
+    assert!(files.len() >= left, "the limit is lower than this test expects");
     files.truncate(files.len() - left);
     files
 }
@@ -169,14 +169,14 @@ fn too_few_files() {
                 'ulimit -n'";
     assert_refused("descriptor limit", Cpi::new(Mode::RAW), ErrorKind::TooManyFiles, text);
     drop(files);
-    let mut cpi = Cpi::new(Mode::RAW).expect("now there is room");
+    let mut cpi = Cpi::new(Mode::RAW).expect("enough files can be opened now");
     cpi.get().expect("counted");
     guest::ok("descriptor limit, when files were closed", "counts");
 }
 
 /// A library does not change the limits of its process.
 #[test]
-fn soft_limit_of_files_is_left_alone() {
+fn the_soft_limit_of_files_is_not_changed() {
     if !guest::is("low-soft-limit") {
         return;
     }
@@ -185,7 +185,7 @@ fn soft_limit_of_files_is_left_alone() {
     assert_eq!(error.kind(), ErrorKind::TooManyFiles, "{error}");
     drop(files);
     assert!(leave_files(0).len() < 16, "the limit was raised");
-    let mut cpi = Cpi::new(Mode::SCALED | Mode::ON_THREAD).expect("now there is room");
+    let mut cpi = Cpi::new(Mode::SCALED | Mode::ON_THREAD).expect("enough files can be opened now");
     cpi.get().expect("counted");
     guest::ok("soft descriptor limit", "is left alone");
 }

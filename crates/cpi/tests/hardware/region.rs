@@ -6,7 +6,7 @@ use std::ops::Range;
 #[cfg(target_arch = "aarch64")]
 #[inline(never)]
 pub(crate) fn region(iterations: u64) {
-    assert!(iterations > 0, "a region has at least one turn");
+    assert!(iterations > 0, "a region has at least one iteration");
     // SAFETY: the two instructions touch only the register that is passed to them and the condition flags, which assembly may
     // change by default. The register starts above zero and is decremented by one each time, so the loop ends.
     unsafe {
@@ -30,6 +30,6 @@ pub(crate) fn instructions(iterations: u64) -> u64 {
 }
 
 /// Asserts that a number is in a range; the message has the distance.
-pub(crate) fn assert_within(what: &str, value: f64, range: Range<f64>) {
-    assert!(range.contains(&value), "{what} is {value}, and not from {} to {}", range.start, range.end);
+pub(crate) fn assert_within(name: &str, value: f64, range: Range<f64>) {
+    assert!(range.contains(&value), "{name} is {value}, not between {} and {}", range.start, range.end);
 }

@@ -10,9 +10,9 @@ use crate::region::{assert_within, region};
 /// A round of work and sleep.
 const WORK: [u64; 3] = [40, 100, 160];
 const SLEEP_MS: u64 = 100;
-/// Work for at least this long in the machine's own time: the kernel counts busy time in hundredths of a second, and one of
-/// them has to be well below a percent.
-const LEAST_WORK_MS: u64 = 1_600;
+/// Minimum duration of the work in the machine's virtual time. The kernel accounts busy time in steps of 10 ms, and one step
+/// must be well below one percent.
+const MIN_WORK_MS: u64 = 1_600;
 
 /// Works for this long: the machine's clock advances by a nanosecond per cycle.
 fn work(milliseconds: u64, shift: u32) {
@@ -27,7 +27,7 @@ fn shares_and_both_kinds_are_right() {
         let share = work_ms as f64 / (work_ms + SLEEP_MS) as f64;
         let mut cpi = Cpi::new(Mode::SCALED).expect("hardware counters");
         cpi.start().expect("started");
-        for _ in 0..LEAST_WORK_MS.div_ceil(work_ms) {
+        for _ in 0..MIN_WORK_MS.div_ceil(work_ms) {
             work(work_ms, shift);
             std::thread::sleep(Duration::from_millis(SLEEP_MS));
         }

@@ -6,7 +6,7 @@ use crate::guest;
 use crate::others::{Others, Target};
 use crate::region::{assert_within, instructions, region};
 
-/// Number of others that request a counter.
+/// Number of other counters that compete for the hardware.
 const OTHERS: usize = 12;
 /// Iterations of the loop: 0.2 s, fifty rotations of the counters.
 const LONG: u64 = 100_000_000;
@@ -47,7 +47,7 @@ fn counts_are_scaled_and_the_share_is_reported() {
         return;
     }
     for Case { name, mode, target, pick } in CASES {
-        let _others = Others::in_turns(OTHERS, target);
+        let _others = Others::multiplexed(OTHERS, target);
         let mut cpi = Cpi::new(guest::user_code(mode)).expect("hardware counters");
         cpi.start().expect("started");
         region(LONG);
@@ -55,11 +55,11 @@ fn counts_are_scaled_and_the_share_is_reported() {
         let share = share.expect("there was time");
         assert_within("the share of time", share, 0.1..0.9);
         assert_within(
-            "instructions against the true ones",
+            "instructions relative to the executed ones",
             counted as f64 / instructions(LONG) as f64,
             0.99..1.01,
         );
-        // If the program reads them itself, the second is read a few instructions after the first.
+        // With reads from user space, the second counter is read a few instructions after the first.
         assert_within("cycles against instructions", cycles as f64 / counted as f64, 0.999_99..1.000_01);
         guest::ok(
             &format!("{OTHERS} other counters, {name}"),
@@ -78,10 +78,10 @@ fn regions_shorter_than_a_rotation_may_never_run() {
         return;
     }
     for Case { name, mode, target, pick } in CASES {
-        let _others = Others::in_turns(OTHERS, target);
+        let _others = Others::multiplexed(OTHERS, target);
         let mut cpi = Cpi::new(guest::user_code(mode)).expect("hardware counters");
         let (mut counted, mut never) = (0, 0);
-        // Over several rotations: now and then the region falls completely between those of this instance.
+        // Over several rotations, some regions run entirely while the counters of this instance are not scheduled.
         for _ in 0..TIMES {
             cpi.start().expect("started");
             region(SHORT);
@@ -100,7 +100,7 @@ fn regions_shorter_than_a_rotation_may_never_run() {
         assert!(counted > 0 && never > 0, "{name}: {counted} counted, {never} never ran");
         guest::ok(
             &format!("region shorter than a rotation, {name}"),
-            format_args!("{never} of {TIMES} never ran and say so, {counted} were counted"),
+            format_args!("{never} of {TIMES} never ran and are reported as such, {counted} were counted"),
         );
     }
 }
@@ -112,7 +112,7 @@ fn pinned_counters_of_others_are_an_error() {
     }
     for Case { name, mode, target, .. } in CASES {
         let mut cpi = Cpi::new(guest::user_code(mode)).expect("hardware counters");
-        let others = Others::that_stay(target);
+        let others = Others::pinned(target);
         cpi.start().expect("started");
         region(LONG / 10);
         let error = cpi.get().expect_err("no counter was available");
@@ -121,7 +121,7 @@ fn pinned_counters_of_others_are_an_error() {
         drop(others);
         cpi.start().expect("started");
         region(LONG / 10);
-        cpi.get().expect("the others are gone");
+        cpi.get().expect("the other counters are closed");
         guest::ok(&format!("all counters held by others, {name}"), &error);
     }
 }

@@ -36,7 +36,7 @@ fn rounding_and_saturation() {
 }
 
 #[test]
-fn shown() {
+fn decimals_are_formatted() {
     let decimal = Decimal { integral: 1, fraction: 300 };
     assert_eq!(decimal.to_string(), "1.0300");
     assert_eq!(format!("{decimal:>8}|{decimal:<8}|{decimal:6.2}"), "  1.0300|1.0300  |  1.03");
@@ -46,7 +46,7 @@ fn shown() {
 proptest! {
     /// Storing and reading returns the same number, as the nearest double.
     #[test]
-    fn of_its_double_is_itself(integral: u32, fraction in 0..10_000u32) {
+    fn doubles_round_trip(integral: u32, fraction in 0..10_000u32) {
         let decimal = Decimal { integral, fraction };
         let double = decimal.to_f64();
         prop_assert_eq!(Decimal::of(Some(double)), decimal);

@@ -37,7 +37,7 @@ pub fn data(processors: u64, is_scaled: bool, has_thread: bool) -> CpiData {
     }
 }
 
-/// Both words of these are in use.
+/// Values in which both words are nonzero.
 pub const ELAPSED: u64 = 0x1_0000_4240;
 pub const ENDED_AT: u64 = 0x0102_0304_0506_0708;
 

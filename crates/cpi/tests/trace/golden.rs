@@ -45,7 +45,7 @@ impl Combination {
     }
 }
 
-/// Every combination alone, in memory; and all of them in a file, which is checked in.
+/// Writes each combination to a trace in memory, and all of them to a file, which is checked in.
 fn check(processors: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("all.nrm2");
@@ -64,7 +64,7 @@ fn check(processors: u64) {
 
         file.write(&data, minor, combination.flags(), label).expect("a file");
         all.extend(records);
-        // The content of the file is there at once.
+        // The file has its contents before it is closed.
         let now = std::fs::read(&path).expect("readable");
         assert!(now == fixture::section(if all.is_empty() { 0 } else { fixture::ENDED_AT }, 0, &all));
         assert!(now == file.bytes());
@@ -80,16 +80,16 @@ fn check(processors: u64) {
         std::fs::write(&golden, &words).expect("a writable folder");
     }
     let golden = std::fs::read(&golden).expect("checked in");
-    assert!(written == golden, "the trace is another than the one checked in");
+    assert!(written == golden, "the trace differs from the checked-in one");
 }
 
 #[test]
-fn every_combination_over_one_processor() {
+fn traces_of_one_processor_equal_the_golden_file() {
     check(1);
 }
 
 #[test]
-fn every_combination_over_64_processors() {
+fn traces_of_64_processors_equal_the_golden_file() {
     check(64);
 }
 
@@ -148,7 +148,7 @@ fn processors_without_data_are_zeros() {
     }
 }
 
-/// The thread alone: a summary without processors, no hooks of processors.
+/// If only the thread is measured, there is a summary without processors, and there are no hooks of processors.
 #[test]
 fn a_thread_alone_has_no_processor_hooks() {
     let data = fixture::data(0, false, true);

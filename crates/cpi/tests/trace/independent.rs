@@ -1,4 +1,4 @@
-//! The writer against a decoder in Python, written from the format's description alone.
+//! Compares the writer with a Python decoder that was written from the format's description alone.
 
 use std::path::Path;
 use std::process::Command;
@@ -68,7 +68,7 @@ fn lines(data: &CpiData, minor: u8, label: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_decoder_of_its_own_reads_the_same() {
+fn an_independent_decoder_reads_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("trace.nrm2");
     let trace = Trace::create(&path).expect("a file");

@@ -155,10 +155,10 @@ proptest! {
         prop_assert_eq!(read, written);
     }
 
-    /// Any bytes, also after a valid header: reading ends without a panic.
+    /// For any bytes, also after a valid header, reading ends without a panic.
     #[test]
-    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000), is_behind_header: bool) {
-        if is_behind_header {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000), is_after_header: bool) {
+        if is_after_header {
             read(&fixture::section(0, 0, &bytes));
         } else {
             read(&bytes);
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// A file cut anywhere is read up to the last whole hook, and the rest is reported.
+/// A file that is truncated anywhere is read up to the last complete hook, and the rest is reported.
 #[test]
 fn truncated_files_are_read_up_to_the_last_complete_hook() {
     let file = fixture::small_file();
@@ -191,7 +191,10 @@ fn truncated_files_are_read_up_to_the_last_complete_hook() {
         let problem = last.as_ref().expect_err("a problem").to_string();
         let expected = match length {
             0..4 => {
-                format!("offset 0x0: this is no trace (found \"{}\", expected \"NRM2\")", &"NRM2"[..length])
+                format!(
+                    "offset 0x0: this is not a trace (found \"{}\", expected \"NRM2\")",
+                    &"NRM2"[..length]
+                )
             }
             4..512 => format!(
                 "offset 0x0: the file ends inside the header of a section, which is ignored (found {length} bytes, \
@@ -207,7 +210,7 @@ fn truncated_files_are_read_up_to_the_last_complete_hook() {
     }
 }
 
-/// A writer killed between the records of a get and their count leaves the gets before.
+/// If a writer is killed between the records of a get and their count, the previous gets are read.
 #[test]
 fn records_without_a_count_are_ignored() {
     let small = fixture::small_file();
@@ -288,7 +291,7 @@ fn every_invalid_field_is_reported() {
     let cases: &[(Vec<u8>, &str, usize)] = &[
         (
             b"PK\x03\x04 and so on".to_vec(),
-            "offset 0x0: this is no trace (found \"PK\\x03\\x04\", expected \"NRM2\")",
+            "offset 0x0: this is not a trace (found \"PK\\x03\\x04\", expected \"NRM2\")",
             0,
         ),
         (
@@ -318,7 +321,7 @@ fn every_invalid_field_is_reported() {
         ),
         (
             with(small(), 16, &[48, 0]),
-            "offset 0x200: a record is longer than the rest of its section, which is ignored (found 56, expected at most 48)",
+            "offset 0x200: a record is longer than the rest of its section; the rest is ignored (found 56, expected at most 48)",
             0,
         ),
         (
@@ -328,7 +331,7 @@ fn every_invalid_field_is_reported() {
         ),
         (
             with(small(), label, &[0xFE, 0xFF]),
-            "offset 0x200: a record is longer than the rest of its section, which is ignored (found 65532, expected at most 784)",
+            "offset 0x200: a record is longer than the rest of its section; the rest is ignored (found 65532, expected at most 784)",
             0,
         ),
         (
@@ -533,7 +536,7 @@ impl Read for Broken<'_> {
             return Err(io::ErrorKind::Interrupted.into());
         }
         match self.0.read(&mut buffer[..1])? {
-            0 => Err(io::Error::other("the disk is gone")),
+            0 => Err(io::Error::other("the disk was removed")),
             count => Ok(count),
         }
     }
@@ -546,7 +549,7 @@ fn read_errors_are_reported() {
     let problem = items.pop().expect("an item").expect_err("a problem").to_string();
     assert_eq!(
         problem,
-        "offset 0x510: the file cannot be read further: the disk is gone; the rest is ignored"
+        "offset 0x510: the file cannot be read further: the disk was removed; the rest is ignored"
     );
     assert_eq!(items, read(&file));
 }

@@ -53,6 +53,9 @@ fn cpi_trace() {
     assert!(count >= seeds.len(), "{count} seeds");
     for (name, bytes) in &seeds {
         let there = std::fs::read(folder.join(name)).expect("checked in");
-        assert!(there == *bytes, "{name} is not what this test makes: run it with TACHO_WRITE_SEEDS=1");
+        assert!(
+            there == *bytes,
+            "{name} differs from what this test generates: run it with TACHO_WRITE_SEEDS=1"
+        );
     }
 }

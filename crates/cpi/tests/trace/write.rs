@@ -56,7 +56,7 @@ fn hooks_of_a_get_stay_together() {
     }
 }
 
-/// A full buffer accepts whole gets only.
+/// A full buffer accepts only complete gets.
 #[test]
 fn a_full_buffer_accepts_only_complete_gets() {
     let data = fixture::data(1, true, true);
@@ -73,7 +73,7 @@ fn a_full_buffer_accepts_only_complete_gets() {
     assert_eq!(
         error.to_string(),
         format!(
-            "the trace is full: {left} of {limit} bytes are left, and the hooks take {}; make a longer buffer, or trace to \
+            "the trace is full: {left} of {limit} bytes are left, and the hooks take {}; use a larger buffer, or trace to \
              a file",
             get.len()
         )
@@ -149,10 +149,10 @@ fn files_that_cannot_be_created_are_errors() {
     let path = folder.path().join("no folder/trace.nrm2");
     for (path, text) in [
         (path.as_path(), "No such file or directory (os error 2); create the folder first, or use another"),
-        (folder.path(), "Is a directory (os error 21); give another file"),
+        (folder.path(), "Is a directory (os error 21); choose another file"),
         (
             Path::new("/dev/full"),
-            "No space left on device (os error 28); free some space, or use a file elsewhere",
+            "No space left on device (os error 28); free some space, or choose another disk",
         ),
     ] {
         let error = Trace::create(path).expect_err("no file");
@@ -175,8 +175,8 @@ fn an_existing_file_is_overwritten() {
 /// The variable with the file name for the process with a limit.
 const LIMITED: &str = "TACHO_TEST_LIMITED_TRACE";
 
-/// A file limited to 8 KiB contains the whole gets below it, also after further attempts to write. (Limits belong to a process,
-/// so the test runs itself under a shell that sets it.)
+/// A file limited to 8 KiB contains the complete gets within the limit, also after further attempts to write. (Limits belong
+/// to a process, so the test runs itself under a shell that sets the limit.)
 #[test]
 fn a_file_with_a_size_limit_has_complete_gets() {
     let data = fixture::data(4, true, true);
@@ -193,14 +193,14 @@ fn a_file_with_a_size_limit_has_complete_gets() {
         assert_eq!(error.kind(), ErrorKind::TraceFile);
         assert!(error.to_string().contains("File too large"), "{error}");
         trace.write(&data, 99, flags, Some("label")).expect_err("as before");
-        // A shorter get still fits, and follows the last whole one.
+        // A shorter get still fits, and follows the last complete one.
         trace.write(&CpiData::default(), 100, Mode::TRACE_SUMMARY, None).expect("64 bytes");
         trace.close().expect("the header is there");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("limited.nrm2");
-    // Into pipes, because standard output can be a file that is longer already.
+    // The output goes to pipes, because standard output may be a file that already exceeds the limit.
     let limited = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact write::a_file_with_a_size_limit_has_complete_gets"])
         .arg(std::env::current_exe().expect("this test"))

@@ -111,7 +111,8 @@ impl<R: Read + Seek> BlgReader<R> {
         let rest = u64::from(buffer_bytes) - start.len() as u64;
         (&mut stream).take(rest).read_to_end(&mut first).map_err(LogError::io)?;
         let (header, damage) = header::read(&mut first)?;
-        let mut buffers = Buffers::new(stream, file_bytes, buffer_bytes as usize, DeclaredEnd::of(&header));
+        let mut buffers =
+            Buffers::new(stream, file_bytes, buffer_bytes as usize, DeclaredEnd::from_header(&header));
         // If neither mode is set, sorting is harmless: the buffers of a sequential log are already in order.
         if header.start.log_file_mode.get() & (MODE_CIRCULAR | MODE_SEQUENTIAL) != MODE_SEQUENTIAL {
             buffers.sort_by_sequence()?;
@@ -183,12 +184,12 @@ impl<R: Read + Seek> BlgReader<R> {
                 }
                 COUNTER_LIST => {
                     let changed = self.load_list();
-                    self.audit.list(&event, self.events.header_offset(), changed, &mut self.problems);
+                    self.audit.observe_list(&event, self.events.header_offset(), changed, &mut self.problems);
                     self.check_list();
                 }
                 NAME_TABLE => {
                     self.load_names();
-                    self.audit.list(&event, self.events.header_offset(), false, &mut self.problems);
+                    self.audit.observe_list(&event, self.events.header_offset(), false, &mut self.problems);
                 }
                 CATALOGUE => self.check_catalogue(&event),
                 other => {
@@ -276,7 +277,7 @@ impl<R: Read + Seek> BlgReader<R> {
     /// Checks a catalogue's time and signature. The rest of its contents is redundant and not read.
     fn check_catalogue(&mut self, event: &EventHeader) {
         self.has_catalogue = true;
-        self.audit.catalogue(event, self.events.header_offset(), &mut self.problems);
+        self.audit.check_catalogue(event, self.events.header_offset(), &mut self.problems);
         let signature = self.events.payload().get(0x1C..0x20);
         if signature != Some(&CATALOGUE_SIGNATURE.to_le_bytes()[..]) {
             let problem = Problem::new(
@@ -309,7 +310,7 @@ impl<R: Read + Seek> BlgReader<R> {
                 return false;
             }
         }
-        sample.at = moment::of(sample, local, &self.facts.zone, self.previous_utc);
+        sample.at = moment::resolve(sample, local, &self.facts.zone, self.previous_utc);
         self.previous_utc = Some(sample.at.utc);
         let marks = Marks::of(event);
         sample.is_baseline = marks.is_baseline;
@@ -325,7 +326,7 @@ impl<R: Read + Seek> BlgReader<R> {
             records: self.schema.records(),
             file_offset: &|at| self.events.file_offset(at),
         };
-        self.audit.sample(event, &offsets, sample, &mut self.problems);
+        self.audit.check_sample(event, &offsets, sample, &mut self.problems);
         true
     }
 }

@@ -138,9 +138,9 @@ impl<W: Write + Seek> BlgWriter<W> {
         self.out.start(sample.at)?;
         let (local, utc) = (sample.at.local(), sample.at.utc);
         for payload in names {
-            self.out.event(NAME_TABLE, 0, local.saturating_sub(20), utc, &payload)?;
+            self.out.push_event(NAME_TABLE, 0, local.saturating_sub(20), utc, &payload)?;
         }
-        self.out.event(COUNTER_LIST, 0, local.saturating_sub(10), utc, &counters)?;
+        self.out.push_event(COUNTER_LIST, 0, local.saturating_sub(10), utc, &counters)?;
         self.out.start_ring()?;
         // The catalogue of a circular log would list overwritten samples.
         let is_table = sample.groups.iter().all(|group| group.set.extent == Extent::Table);
@@ -198,7 +198,8 @@ impl<W: Write + Seek> BlgWriter<W> {
             let records =
                 sample.groups.iter().flat_map(|group| records(group).map(move |record| (group, record)));
             for (entry, (group, record)) in records.enumerate() {
-                marks.is_clock_step |= self.clocks.observe(entry, group, record, times.of(group)).is_some();
+                marks.is_clock_step |=
+                    self.clocks.observe(entry, group, record, times.for_group(group)).is_some();
             }
         }
         if marks.breaks_clock() {
@@ -216,7 +217,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         }
         let limit = self.out.part_bytes();
         for payload in self.names.drain_events(limit) {
-            self.out.event(NAME_TABLE, 0, at.local().saturating_sub(20), at.utc, &payload)?;
+            self.out.push_event(NAME_TABLE, 0, at.local().saturating_sub(20), at.utc, &payload)?;
         }
         Ok(())
     }
@@ -254,7 +255,7 @@ impl<W: Write + Seek> LogWriter for BlgWriter<W> {
             self.write_names(at)?;
         }
         let context = self.marks(sample, at).context();
-        self.out.event(SAMPLE, context, at.local(), at.utc, &self.payload)?;
+        self.out.push_event(SAMPLE, context, at.local(), at.utc, &self.payload)?;
         if let Some(catalogue) = &mut self.catalogue {
             catalogue.add(sample);
         }
@@ -271,7 +272,7 @@ impl<W: Write + Seek> LogWriter for BlgWriter<W> {
         if let (Some(catalogue), Some(last)) = (self.catalogue.take(), self.last) {
             self.payload.clear();
             catalogue.encode(last.local(), &mut self.payload);
-            self.out.event(CATALOGUE, 0, last.local().saturating_add(30), last.utc, &self.payload)?;
+            self.out.push_event(CATALOGUE, 0, last.local().saturating_add(30), last.utc, &self.payload)?;
         }
         self.out.finish()
     }

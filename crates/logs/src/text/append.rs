@@ -21,7 +21,7 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
     /// # Errors
     ///
     /// When reading or writing fails, or `out` is not a text log; [`LogError::is_unsupported`] if its columns
-    /// differ from `columns` (compared without case; the first difference is named), if it names no time zone, or
+    /// differ from `columns` (compared case-insensitively; the message names the first difference), if it names no time zone, or
     /// is not in UTF-8.
     pub fn append(mut out: W, columns: Vec<Column>) -> Result<Self, LogError> {
         let unsupported = |why: String| LogError::unsupported(format!("cannot append: {why}"));
@@ -47,7 +47,7 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
         }
         let keep = reader.truncated_at().unwrap_or(facts.file_bytes).min(facts.file_bytes);
         drop(reader);
-        let end = end_of_line(&mut out, keep)?;
+        let end = missing_line_end(&mut out, keep)?;
         if keep < facts.file_bytes {
             // Only complete lines can be kept.
             if !end.is_empty() {
@@ -64,7 +64,7 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
 }
 
 /// Returns the missing part of the line end before offset `at`.
-fn end_of_line<R: Read + Seek>(out: &mut R, at: u64) -> Result<&'static [u8], LogError> {
+fn missing_line_end<R: Read + Seek>(out: &mut R, at: u64) -> Result<&'static [u8], LogError> {
     let mut last = [0];
     out.seek(SeekFrom::Start(at.saturating_sub(1))).map_err(LogError::io)?;
     out.read_exact(&mut last).map_err(LogError::io)?;

@@ -60,7 +60,7 @@ mod tests {
     use super::{Cell, has_more_than_17_digits, parse_cell};
 
     #[test]
-    fn digits() {
+    fn more_than_17_digits_are_detected() {
         for (cell, expected) in [
             ("78.80082537392173947", true),
             ("-1.0203296383395057401e-005", true),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn cells() {
+    fn cells_are_parsed() {
         for (text, expected) in [
             ("", Cell::Blank),
             (" ", Cell::Blank),

@@ -18,8 +18,8 @@ const BUFFER: usize = 64 * 1024;
 const MAX_LINES: usize = 128 * 1024;
 
 /// A cell that marks the end of the file; a separator and this cell are appended to the text. The CSV reader accepts
-/// a quoted cell that is not closed at the end of the file. In that case, the mark becomes part of that cell instead
-/// of a cell of its own.
+/// a quoted cell that is not closed at the end of the file. In that case, these bytes become part of that cell instead
+/// of a separate cell.
 pub(super) const END_CELL: &[u8] = b"\0";
 
 /// A stream of UTF-8 that ends with a separator and [`END_CELL`].
@@ -172,7 +172,7 @@ impl<R: Read> Decoder<R> {
         self.end_cell = end_of(separator);
     }
 
-    /// Appends nothing to the text, because it is not a table.
+    /// Appends no [`END_CELL`] to the text, because the text is not a table.
     pub(super) fn without_end_cell(&mut self) {
         self.separator = b'\n';
         self.end_cell = b"";

@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn encoding_names_are_parsed() {
         for (name, number) in
             [("1252", 1252), ("cp1251", 1251), ("Windows-1250", 1250), ("shift_jis", 932), ("gb2312", 936)]
         {
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_8_or_not() {
+    fn utf_8_is_distinguished_from_code_pages() {
         let guess = |bytes: &[u8]| TextEncoding::guess(bytes);
         assert_eq!(guess("äöü".as_bytes()), TextEncoding::Utf8);
         assert_eq!(guess(b"\xc3\xa4, \xff"), TextEncoding::Utf8);

@@ -1,4 +1,4 @@
-//! The first cell of a text log: version mark, and time zone with its bias.
+//! The first cell of a text log: the signature, and the time zone with its bias.
 
 use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
 
@@ -10,23 +10,23 @@ use super::excerpt;
 /// times of such a log are read as UTC.
 pub const UNKNOWN_ZONE: &str = "unknown time zone";
 
-const CSV_MARK: &str = "(PDH-CSV 4.0)";
-const TSV_MARK: &str = "(PDH-TSV 4.0)";
+const CSV_SIGNATURE: &str = "(PDH-CSV 4.0)";
+const TSV_SIGNATURE: &str = "(PDH-TSV 4.0)";
 
-pub(super) fn mark(format: Format) -> &'static str {
-    if format == Format::Tsv { TSV_MARK } else { CSV_MARK }
+pub(super) fn signature(format: Format) -> &'static str {
+    if format == Format::Tsv { TSV_SIGNATURE } else { CSV_SIGNATURE }
 }
 
 pub(super) fn separator(format: Format) -> u8 {
     if format == Format::Tsv { b'\t' } else { b',' }
 }
 
-/// Returns the first cell for a zone's name and its current bias; for an unknown zone, the mark alone.
+/// Returns the first cell for a zone's name and its current bias; for an unknown zone, only the signature.
 pub(super) fn first_cell(format: Format, zone: &str, bias_minutes: i32) -> String {
     if zone == UNKNOWN_ZONE {
-        return mark(format).to_owned();
+        return signature(format).to_owned();
     }
-    format!("{} ({zone})({bias_minutes})", mark(format))
+    format!("{} ({zone})({bias_minutes})", signature(format))
 }
 
 /// Detects the format from the decoded start of a file; `bytes` is the same part of the file before decoding.
@@ -41,10 +41,10 @@ pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
         return Ok(Format::Json);
     }
     let cell = text.strip_prefix('"').unwrap_or(text);
-    if cell.starts_with(CSV_MARK) {
+    if cell.starts_with(CSV_SIGNATURE) {
         return Ok(Format::Csv);
     }
-    if cell.starts_with(TSV_MARK) {
+    if cell.starts_with(TSV_SIGNATURE) {
         return Ok(Format::Tsv);
     }
     let looks = if !excerpt::is_readable(start) {
@@ -58,13 +58,13 @@ pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
     Err(LogError::not_a_log(format!("not a performance log: {looks}; {expected}")))
 }
 
-/// Parses the time zone in the first cell: ` (Pacific Standard Time)(480)` after the mark.
+/// Parses the time zone in the first cell: ` (Pacific Standard Time)(480)` after the signature.
 ///
 /// Returns `None` for other text, and for an impossible bias. If there is no text or only the start of a name,
 /// returns the [unknown](UNKNOWN_ZONE) zone: Windows ends the cell at the first character of the name that is missing
 /// from its code page (`(RTZ 2 (`).
 pub(super) fn zone_of(cell: &str, format: Format) -> Option<TimeZone> {
-    let rest = cell.trim().strip_prefix(mark(format))?.trim();
+    let rest = cell.trim().strip_prefix(signature(format))?.trim();
     if rest.is_empty() || rest.starts_with('(') && !rest.ends_with(')') && !rest.contains(")(") {
         return Some(TimeZone::fixed(UNKNOWN_ZONE, 0));
     }
@@ -81,7 +81,7 @@ mod tests {
     use crate::Format;
 
     #[test]
-    fn zones() {
+    fn time_zones_are_parsed() {
         let zone = |cell: &str| {
             let zone = zone_of(cell, Format::Csv)?;
             Some((zone.standard_name.clone(), zone.bias_minutes))

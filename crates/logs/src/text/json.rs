@@ -16,8 +16,8 @@ use crate::{Format, LogError, LogFacts, LogReader, Mark, Problem, Problems, Read
 use super::column::{self, ColumnBuilder};
 use super::decoder::Decoder;
 use super::excerpt;
-use super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, extent_of, open_text, row_too_long};
-use line::{Column, KnownPaths, LineTime, Row, Stop};
+use super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, open_text, origin_and_length, row_too_long};
+use line::{Column, KnownPaths, LineProperties, Row, Stop};
 
 /// Reads a log of JSON lines: `{"time":"2024-03-05T10:00:00.000+01:00","values":{"\\\\M\\S\\C":1.5}}`. The format is
 /// described in docs/json.md.
@@ -34,12 +34,12 @@ use line::{Column, KnownPaths, LineTime, Row, Stop};
 pub struct JsonReader<R> {
     lines: BufReader<Decoder<R>>,
     line: Vec<u8>,
-    /// Offset in the text, and line number, of the next line.
+    /// Offset in the text and number of the next line.
     next_at: u64,
-    next_number: u64,
-    /// The same for the line in `line`.
+    next_line_number: u64,
+    /// Offset in the text and number of the line in `line`.
     at: u64,
-    number: u64,
+    line_number: u64,
     /// Whether `line` has a line that is not processed yet. Only true for the first line.
     has_line: bool,
     facts: LogFacts,
@@ -60,7 +60,7 @@ impl<R: Read + Seek> JsonReader<R> {
     /// When reading fails; [`LogError::is_corrupt`] if the first line is not a sample or longer than 64 MiB;
     /// [`LogError::is_over_budget`] if its paths need more memory than the options' budget has left.
     pub fn new(mut stream: R, options: &ReadOptions) -> Result<Self, LogError> {
-        let (origin, file_bytes) = extent_of(&mut stream)?;
+        let (origin, file_bytes) = origin_and_length(&mut stream)?;
         let (text, format) = open_text(stream, options)?;
         if format != Format::Json {
             return Err(LogError::not_a_log(format!("this is {}, not JSON", format.name())));
@@ -88,9 +88,9 @@ impl<R: Read + Seek> JsonReader<R> {
             lines: BufReader::with_capacity(READ_AHEAD, text),
             line: Vec::new(),
             next_at: 0,
-            next_number: 1,
+            next_line_number: 1,
             at: 0,
-            number: 1,
+            line_number: 1,
             has_line: false,
             facts,
             columns: Vec::new(),
@@ -111,8 +111,8 @@ impl<R: Read> JsonReader<R> {
         if !self.read_line()? {
             return Err(LogError::not_a_log("the file has no line"));
         }
-        let first = match LineTime::read(&self.line) {
-            Ok(LineTime { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time),
+        let first = match LineProperties::read(&self.line) {
+            Ok(LineProperties { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time),
             _ => None,
         };
         let Some(first) = first else {
@@ -141,7 +141,7 @@ impl<R: Read> JsonReader<R> {
             if self.is_done {
                 return Ok(false);
             }
-            (self.at, self.number) = (self.next_at, self.next_number);
+            (self.at, self.line_number) = (self.next_at, self.next_line_number);
             // The decoder counts line ends as separators here. The bytes read ahead never have more than this limit.
             self.lines.get_mut().set_limits(MAX_ROW_BYTES + READ_AHEAD as u64, MAX_ROW_CELLS);
             let read = self.lines.read_until(b'\n', &mut self.line);
@@ -160,7 +160,7 @@ impl<R: Read> JsonReader<R> {
                 return Err(row_too_long(self.offset()));
             }
             self.next_at += self.line.len() as u64;
-            self.next_number += 1;
+            self.next_line_number += 1;
             if self.line.is_empty() {
                 self.is_done = true;
                 return Ok(false);
@@ -181,9 +181,9 @@ impl<R: Read> JsonReader<R> {
         if let (Some(offset), false) = (text.first_bad(), self.is_bad_text_reported) {
             self.is_bad_text_reported = true;
             let encoding = text.encoding();
-            let what =
+            let message =
                 format!("bytes that are not valid {encoding} are read as U+FFFD, here and possibly later");
-            self.problems.push(Problem::new(offset, what));
+            self.problems.push(Problem::new(offset, message));
         }
     }
 
@@ -193,8 +193,8 @@ impl<R: Read> JsonReader<R> {
         self.lines.get_mut().file_offset(at)
     }
 
-    fn problem(&mut self, what: &str) -> Problem {
-        Problem::new(self.offset(), format!("line {} {what}", self.number))
+    fn problem(&mut self, message: &str) -> Problem {
+        Problem::new(self.offset(), format!("line {} {message}", self.line_number))
     }
 
     /// Parses the line into `columns` and `values`. Returns its time, or `None` if it is skipped.
@@ -230,17 +230,16 @@ impl<R: Read> JsonReader<R> {
     }
 
     /// The time of a line, or the reason why it is not a sample.
-    fn time_of(&mut self, read: serde_json::Result<LineTime>) -> Result<Moment, Problem> {
+    fn time_of(&mut self, read: serde_json::Result<LineProperties>) -> Result<Moment, Problem> {
         const SAMPLE: &str = "{\"time\":...,\"values\":{...}}";
         let line = |reader: &Self| excerpt::of_cell(reader.line.trim_ascii_end());
         match read {
-            Ok(LineTime { time: Some(time), has_values: true }) => {
-                Moment::parse_rfc3339(&time).ok_or_else(|| {
+            Ok(LineProperties { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time)
+                .ok_or_else(|| {
                     self.problem("has no time; it is skipped")
                         .found(excerpt::of_text(&time), "a time such as '2024-03-05T10:00:00.000+01:00'")
-                })
-            }
-            Ok(LineTime { time: None, .. }) => Err(self.problem("has no time; it is skipped")),
+                }),
+            Ok(LineProperties { time: None, .. }) => Err(self.problem("has no time; it is skipped")),
             Ok(_) => Err(self.problem("has no values; it is skipped").found(line(self), SAMPLE)),
             Err(error) if error.is_eof() && !self.line.ends_with(b"\n") => {
                 Err(self.problem("is cut short; it is skipped"))
@@ -257,7 +256,7 @@ fn why(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     match text.strip_suffix(&position) {
-        Some(what) => format!("column {}: {what}", error.column()),
+        Some(message) => format!("column {}: {message}", error.column()),
         None => text,
     }
 }
@@ -298,7 +297,7 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
             return None;
         }
         let (at, number) =
-            if self.has_line { (self.at, self.number) } else { (self.next_at, self.next_number) };
+            if self.has_line { (self.at, self.line_number) } else { (self.next_at, self.next_line_number) };
         let mut position = csv::Position::new();
         position.set_byte(at).set_line(number);
         Some(Mark(Position::Text(position)))
@@ -307,7 +306,7 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
     fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
         let Position::Text(position) = &mark.0 else { return Ok(false) };
         self.lines.seek(SeekFrom::Start(position.byte())).map_err(LogError::io)?;
-        (self.next_at, self.next_number) = (position.byte(), position.line());
+        (self.next_at, self.next_line_number) = (position.byte(), position.line());
         self.has_line = false;
         self.is_done = false;
         Ok(true)
@@ -320,7 +319,7 @@ impl<R: Read + Seek + Send> LogReader for JsonReader<R> {
     fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
         let byte = self.facts.file_bytes.saturating_sub(bytes);
         let mut target = csv::Position::new();
-        target.set_byte(byte).set_line(self.next_number);
+        target.set_byte(byte).set_line(self.next_line_number);
         let here = if self.has_line { self.at } else { self.next_at };
         if byte <= here
             || !self.lines.get_ref().matches_file()
@@ -337,7 +336,7 @@ impl<R> fmt::Debug for JsonReader<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JsonReader")
             .field("facts", &self.facts)
-            .field("line", &self.number)
+            .field("line", &self.line_number)
             .finish_non_exhaustive()
     }
 }

@@ -28,7 +28,7 @@ pub enum Digits {
 impl Digits {
     /// The number of digits that a build of Windows writes: 20 since Windows 10 (build 10240).
     ///
-    /// Source: 21 text logs of data collectors, each entirely in one form.
+    /// Source: 21 text logs of data collectors, none of which mixes the two precisions.
     #[must_use]
     pub fn of_windows_build(build: u32) -> Self {
         if build >= 10_240 { Self::Twenty } else { Self::Seventeen }

@@ -18,7 +18,7 @@ use super::decoder::Decoder;
 use super::encoding::TextEncoding;
 use super::header::{UNKNOWN_ZONE, separator};
 use super::number::Digits;
-use super::source::{READ_AHEAD, extent_of, open_text};
+use super::source::{READ_AHEAD, open_text, origin_and_length};
 
 /// Reads a CSV or TSV log.
 ///
@@ -88,7 +88,7 @@ impl<R: Read + Seek> TextReader<R> {
     /// Like [`new`](Self::new), and [`LogError::is_over_budget`] if the columns need more memory than the options'
     /// budget has left.
     pub fn with_options(mut stream: R, options: &ReadOptions) -> Result<Self, LogError> {
-        let (origin, file_bytes) = extent_of(&mut stream)?;
+        let (origin, file_bytes) = origin_and_length(&mut stream)?;
         Self::from_text(open_text(stream, options)?, file_bytes, options)?.with_seek(origin)
     }
 

@@ -16,8 +16,8 @@ pub(super) const MAX_ROW_CELLS: u64 = 1 << 20;
 /// separators; the row itself is checked after it is read.
 pub(super) const READ_AHEAD: usize = 64 * 1024;
 
-/// The offset of the file in the stream, which is the current position, and the file's length.
-pub(super) fn extent_of<R: Seek>(stream: &mut R) -> Result<(u64, u64), LogError> {
+/// Returns the offset of the file in the stream, which is the current position, and the file's length.
+pub(super) fn origin_and_length<R: Seek>(stream: &mut R) -> Result<(u64, u64), LogError> {
     let start = stream.stream_position().map_err(LogError::io)?;
     let end = stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
     stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
@@ -37,6 +37,6 @@ pub(super) fn open_text<R: Read>(stream: R, options: &ReadOptions) -> Result<(De
 
 pub(super) fn row_too_long(offset: u64) -> LogError {
     let mib = MAX_ROW_BYTES >> 20;
-    let what = format!("a row is longer than {mib} MiB or has more than {MAX_ROW_CELLS} cells");
-    LogError::corrupt(Problem::new(offset, what))
+    let message = format!("a row is longer than {mib} MiB or has more than {MAX_ROW_CELLS} cells");
+    LogError::corrupt(Problem::new(offset, message))
 }

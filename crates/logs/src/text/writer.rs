@@ -10,7 +10,7 @@ use crate::{Format, LogError, SetLength};
 
 use super::encoding::TextEncoding;
 use super::fail_stop::FailStop;
-use super::header::{first_cell, mark, separator};
+use super::header::{first_cell, separator, signature};
 use super::number::{Digits, NumberText, write_number};
 
 /// PDH's cell for a missing value.
@@ -230,8 +230,8 @@ impl<W: Write> TextWriter<W> {
         }
         self.end_line()?;
         if values.next().is_some() {
-            let what = format!("a row has more values than the log has columns ({})", self.columns.len());
-            return Err(LogError::unsupported(what));
+            let message = format!("a row has more values than the log has columns ({})", self.columns.len());
+            return Err(LogError::unsupported(message));
         }
         Ok(())
     }
@@ -290,7 +290,7 @@ impl<W: Write> TextWriter<W> {
         self.is_header_written = true;
         // Like Windows, omit a zone's name that the encoding cannot represent.
         let first = encoded(self.encoding, first)
-            .or_else(|| encoded(self.encoding, mark(self.format)))
+            .or_else(|| encoded(self.encoding, signature(self.format)))
             .unwrap_or_default();
         self.bytes += quoted_bytes(&first);
         self.csv.write_field(&first).map_err(into_log_error)?;

@@ -49,7 +49,7 @@ impl Write for FailingFile<'_> {
         match &mut self.failure {
             Failure::Once(left) if *left == 0 => {
                 self.failure = Failure::None;
-                return Err(Error::other("a bad moment"));
+                return Err(Error::other("a temporary failure"));
             }
             Failure::Once(left) => *left -= written as u64,
             Failure::Room(_) if written == 0 && !bytes.is_empty() => {
@@ -90,16 +90,16 @@ fn recorded(mut writer: BlgWriter<FailingFile<'_>>, samples: &[Sample]) -> Optio
         writer.finish()
     };
     record().is_err().then(|| {
-        writer.abort().expect("a file that can be cut");
+        writer.abort().expect("a file that can be truncated");
         flushed
     })
 }
 
 /// Every offset of the file, and every write, at which writing can fail.
-fn failures(of: &[u8]) -> impl Iterator<Item = Failure> {
+fn failures(file: &[u8]) -> impl Iterator<Item = Failure> {
     let steps = |most: usize| (0..most as u64).step_by(149);
     // Flushed events are written twice.
-    steps(of.len()).map(Failure::Room).chain(steps(of.len() * 3).map(Failure::Once))
+    steps(file.len()).map(Failure::Room).chain(steps(file.len() * 3).map(Failure::Once))
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_new_log_is_restored() {
 }
 
 #[test]
-fn the_header_knows_the_end() {
+fn the_header_of_a_restored_log_has_its_end() {
     let samples = utc_samples(9);
     let mut file = Cursor::new(Vec::new());
     let out = FailingFile { file: &mut file, failure: Failure::None };
@@ -173,12 +173,12 @@ fn a_circular_log_is_restored() {
     let samples = utc_samples(90);
     let options = BlgWriterOptions { circular_bytes: Some(20 << 10), ..options_with(1024) };
     let whole = write(&samples, options.clone());
-    let without_trouble: Vec<_> = (0..=samples.len())
+    let without_failure: Vec<_> = (0..=samples.len())
         .map(
             |count| if count == 0 { 0 } else { samples_of(&write(&samples[..count], options.clone())).len() },
         )
         .collect();
-    assert!(without_trouble[90] < 60, "it went round");
+    assert!(without_failure[90] < 60, "the ring wrapped around");
     let rooms = (0..whole.len() as u64).step_by(149).map(Failure::Room);
     for failure in rooms.chain((0..250_000).step_by(397).map(Failure::Once)) {
         let mut file = Cursor::new(Vec::new());
@@ -193,7 +193,7 @@ fn a_circular_log_is_restored() {
         assert_eq!((problems, kept.is_empty()), (Vec::new(), false), "after {flushed}");
         assert_eq!(kept, shown(&samples[flushed - kept.len()..flushed]));
         // Only samples that the failed one overwrote are lost.
-        assert!(kept.len() + 1 >= without_trouble[flushed + 1], "{} of {flushed}", kept.len());
+        assert!(kept.len() + 1 >= without_failure[flushed + 1], "{} of {flushed}", kept.len());
     }
 }
 
@@ -216,7 +216,7 @@ fn a_text_log_is_restored() {
         });
         let last = *lengths.last().expect("a length");
         if failed {
-            assert!(writer.flush().is_err(), "nothing is tried again");
+            assert!(writer.flush().is_err(), "no retry");
             assert_eq!(writer.abort().expect("a file"), last);
         } else {
             drop(writer);

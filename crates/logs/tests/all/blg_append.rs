@@ -1,4 +1,4 @@
-//! Appending to existing logs of any writer: their samples stay, and the appended ones follow.
+//! Appending to existing logs of any writer: their samples are unchanged, and the appended ones follow.
 
 use crate::fixture;
 
@@ -158,7 +158,7 @@ fn blocks(is_finished: bool) -> (Vec<u8>, Vec<Sample>) {
 }
 
 #[test]
-fn block_records() {
+fn block_records_are_appended_to() {
     let (file, samples) = blocks(true);
     let frequency = options_of(&file).performance_frequency;
     assert_eq!(
@@ -180,7 +180,7 @@ fn samples_that_do_not_fit_are_refused() {
         set.counters[0].name = name.into();
     };
     rename(&mut other, "calls");
-    assert!(append(&file, &[other.clone()]).is_ok(), "names compare without case");
+    assert!(append(&file, &[other.clone()]).is_ok(), "names are compared case-insensitively");
     rename(&mut other, "Other");
     assert_eq!(
         refused(append(&file, &[other.clone()])),

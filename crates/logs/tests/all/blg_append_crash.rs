@@ -18,18 +18,18 @@ fn if_long(test: impl Fn(&dyn Fn(usize) -> bool)) {
     }
 }
 
-/// Every offset of a buffer's header, and enough others to hit every field.
+/// Whether an offset is tried by default: every offset in a buffer's header, and enough others to hit every field.
 fn is_usual(at: usize) -> bool {
     at % 1024 <= 72 || at % 11 == 4
 }
 
 #[test]
-fn killed_after_a_byte() {
+fn a_log_can_be_appended_to_after_a_kill() {
     killed(&|byte| byte % 13 == 4 || byte < 16);
 }
 
 #[test]
-fn long_killed_after_every_byte() {
+fn long_a_log_can_be_appended_to_after_a_kill_at_every_byte() {
     if_long(killed);
 }
 

@@ -1,4 +1,4 @@
-//! Logs of block records of all forms that Windows writes or could write: each has exactly the expected samples and
+//! Logs of block records in all forms that Windows writes or could write: each has exactly the expected samples and
 //! problems.
 
 use crate::fixture;
@@ -37,7 +37,7 @@ fn equal_names_are_numbered_in_order() {
 const COUNT: Counter = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
 
 #[test]
-fn every_source_of_a_second_value() {
+fn second_values_come_from_the_source_of_their_type() {
     let types: [(u32, u32); 12] = [
         (0x0001_0000, 4), // a plain number: none
         (0x1041_0500, 8), // rate: ticks
@@ -191,7 +191,7 @@ fn a_missing_base_stays_missing_when_rewritten() {
 }
 
 #[test]
-fn why_a_group_has_no_rows() {
+fn the_status_says_why_a_group_has_no_rows() {
     let mut builder = LogBuilder::new(1024);
     builder.names(r"\\MADE", &[(2, "System"), (230, "Process"), (6, "Time")]);
     builder.list(&[
@@ -293,15 +293,15 @@ fn a_machine_without_a_name_table_has_english_names() {
 }
 
 #[test]
-fn threads_and_their_processes() {
+fn threads_have_their_processes_as_parents() {
     let process = Object::new(230, &[COUNT], &[Instance::new("idle", &[1]), Instance::new("shell", &[2])]);
     let threads = [
-        Instance::new("0", &[3]).of(230, 0),
-        Instance::new("0", &[4]).of(230, 1),
-        Instance::new("1", &[5]).of(230, 1),
-        Instance::new("1", &[6]).of(230, 1),
+        Instance::new("0", &[3]).with_parent(230, 0),
+        Instance::new("0", &[4]).with_parent(230, 1),
+        Instance::new("1", &[5]).with_parent(230, 1),
+        Instance::new("1", &[6]).with_parent(230, 1),
         // Its parent is missing.
-        Instance::new("0", &[7]).of(230, 9),
+        Instance::new("0", &[7]).with_parent(230, 9),
     ];
     let thread = Object::new(232, &[COUNT], &threads);
     let expected = r"Thread(idle/0)\Time=3/0, Thread(shell/0)\Time=4/0, Thread(shell/1)\Time=5/0, Thread(shell/1#1)\Time=6/0, Thread(0)\Time=7/0";
@@ -405,7 +405,7 @@ fn an_object_without_instances_and_a_block_without_objects() {
     reads(0, &[Object::without_instances(2, &[COUNT], &[5])]);
     reads(1, &[]);
     reads(2, &[Object::without_instances(2, &[COUNT], &[6])]);
-    // It gets instances, and has none again.
+    // The object gets instances, and then has none again.
     reads(3, &[Object::new(2, &[COUNT], &[Instance::new("a", &[7])])]);
     reads(4, &[Object::new(2, &[COUNT], &[])]);
     reads(5, &[Object::without_instances(2, &[COUNT], &[8])]);

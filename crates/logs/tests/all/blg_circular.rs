@@ -26,7 +26,7 @@ fn range_of(shown: &Shown, expected: &[String]) -> Range<usize> {
     let Some(first) = shown.samples.first() else { return 0..0 };
     let first = expected.iter().position(|sample| sample == first).expect("one of the samples");
     let run = first..first + shown.samples.len();
-    assert_eq!(expected.get(run.clone()).unwrap_or_default(), shown.samples, "one after another");
+    assert_eq!(expected.get(run.clone()).unwrap_or_default(), shown.samples, "consecutive samples");
     run
 }
 
@@ -80,7 +80,7 @@ fn the_header_counts_the_fixed_buffers() {
     assert_eq!(sequence[0], 1);
     let newest = *sequence.iter().max().expect("buffers");
     for (number, &sequence) in sequence.iter().enumerate().skip(1) {
-        assert_eq!((sequence - 2) % 18, number as u64 - 1, "each in its place");
+        assert_eq!((sequence - 2) % 18, number as u64 - 1, "each buffer at its index");
         assert!(sequence + 18 > newest, "the latest 18");
     }
     let last: Vec<_> = log.buffers.iter().filter(|buffer| buffer.header.flags.get() & 1 != 0).collect();
@@ -112,7 +112,7 @@ fn read_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes
     let mut file = Vec::new();
     for (number, (at, bytes)) in writes.iter().enumerate() {
         let after = steps.partition_point(|&(count, _)| count <= number).clamp(1, steps.len() - 1);
-        let (before, least) = (&steps[after - 1].1, &steps[after].1);
+        let (before, following) = (&steps[after - 1].1, &steps[after].1);
         let sectors = (1..bytes.len()).filter(|offset| (at + *offset as u64).is_multiple_of(512));
         for torn in sectors.chain([bytes.len()]) {
             write_at(&mut file, *at, &bytes[..torn]);
@@ -131,8 +131,8 @@ fn read_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes
                 continue;
             }
             // Flushed samples are present, except those being overwritten.
-            assert!(run.end >= before.end && run.end <= least.end.max(before.end + 1), "{context}");
-            assert!(run.start <= least.start.max(before.start), "{context}, later {least:?}");
+            assert!(run.end >= before.end && run.end <= following.end.max(before.end + 1), "{context}");
+            assert!(run.start <= following.start.max(before.start), "{context}, following {following:?}");
         }
     }
 }
@@ -173,18 +173,18 @@ fn limits_that_are_too_small_are_refused() {
     let new = |buffers| BlgWriter::new(Cursor::new(Vec::new()), ring(buffers));
     assert_eq!(
         refused(new(4).map(drop)),
-        "a circular log of 4096 bytes is too small for a header, a counter list and two samples: it takes at least 5120 bytes"
+        "a circular log of 4096 bytes is too small for a header, a counter list and two samples: it takes at following 5120 bytes"
     );
     let samples = varied_samples(14);
     let mut file = Cursor::new(Vec::new());
     let mut writer = BlgWriter::new(&mut file, ring(5)).expect("options");
-    writer.write(&samples[0]).expect("a short one");
+    writer.write(&samples[0]).expect("a short sample");
     assert_eq!(
         refused(writer.write(&samples[13])),
-        "a circular log of 5120 bytes is too small for two samples of 1464 bytes: it takes at least 7168 bytes"
+        "a circular log of 5120 bytes is too small for two samples of 1464 bytes: it takes at following 7168 bytes"
     );
     // Existing samples stay readable, and shorter ones are accepted.
-    writer.write(&samples[9]).expect("a short one");
+    writer.write(&samples[9]).expect("a short sample");
     writer.finish().expect("finished");
     drop(writer);
     assert_eq!(read(file.get_ref()).samples, [show(&samples[0]), show(&samples[9])]);
@@ -196,7 +196,7 @@ fn limits_that_are_too_small_are_refused() {
     builder.sample(0, &vec![single(0, 1, 2); 40]);
     let samples = samples_of(&builder.file());
     let mut writer = new(10).expect("options");
-    assert!(refused(writer.write(&samples[0])).contains("two samples of 1928 bytes: it takes at least "));
+    assert!(refused(writer.write(&samples[0])).contains("two samples of 1928 bytes: it takes at following "));
     assert_eq!(writer.bytes_written(), 2 * BUFFER);
 }
 

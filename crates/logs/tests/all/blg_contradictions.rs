@@ -19,7 +19,7 @@ const SECOND: i64 = 10_000_000;
 const BIAS: i64 = 480 * 60 * SECOND;
 const BUFFER: usize = 1024;
 
-/// UTC of a second of a fixture in values: half a millisecond after the sample.
+/// The system time (UTC) in the values of a sample: half a millisecond after the sample's time.
 fn utc(second: i64) -> i64 {
     local(second) + BIAS + 5_000
 }
@@ -49,11 +49,11 @@ fn record(log: &Log, sample: usize) -> usize {
     log.samples[sample] + 0x48 + 8
 }
 
-/// Overwrites bytes at `at`: all samples are read, and one problem is reported.
+/// Overwrites bytes at `at`, and asserts that all samples are read and one problem is reported.
 #[track_caller]
 fn expect(log: &Log, at: usize, bytes: &[u8], problem: &str) {
     let mut file = log.file.clone();
-    assert_ne!(file[at..at + bytes.len()], *bytes, "this changes nothing");
+    assert_ne!(file[at..at + bytes.len()], *bytes, "the bytes are already there");
     put(&mut file, at, bytes);
     let shown = read(&file);
     assert_eq!(shown.samples.len(), log.samples.len());
@@ -69,7 +69,7 @@ fn the_undamaged_log_has_no_problems() {
     assert_eq!(read(&log().file).problems, [""; 0]);
 }
 
-/// Truncates a log to `lengths`; asserts that each is reported, at least by the length.
+/// Truncates a log to each of `lengths`; asserts that the truncation is reported, at least by the file's length.
 #[track_caller]
 fn cut(file: &[u8], lengths: impl Iterator<Item = usize>) {
     for length in lengths {
@@ -228,7 +228,7 @@ fn the_time_of_a_record() {
 }
 
 #[test]
-fn remote_machines_have_clocks_of_their_own() {
+fn clocks_of_remote_machines_may_differ() {
     let mut builder = LogBuilder::new(BUFFER);
     builder.list(&[Entry::single("System", None, "Calls")]);
     for n in 0..9 {
@@ -338,7 +338,7 @@ fn the_names_of_the_counter_list() {
         put(&mut file, entry + 0x0C, &0x1041_0510u32.to_le_bytes());
         file
     });
-    assert!(problems[0].is_warning, "nothing is lost by it");
+    assert!(problems[0].is_warning, "no data is lost");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use tachograph_logs::open;
 /// A file of the corpus; `None`, with a notice, if there is no corpus.
 fn corpus(name: &str) -> Option<(PathBuf, Vec<u8>)> {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
-        eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
+        eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return None;
     };
     let path = PathBuf::from(folder).join(name);
@@ -66,7 +66,7 @@ fn close(left: f64, right: f64) {
 }
 
 #[test]
-fn values_of_t() {
+fn values_of_t_equal_the_reference() {
     let Some((_, file)) = corpus(T) else { return };
     let samples = samples_of(&file);
     assert_eq!(samples.len(), 601);
@@ -93,7 +93,7 @@ fn values_of_t() {
 }
 
 #[test]
-fn statistics_of_t() {
+fn statistics_of_t_equal_the_reference() {
     let Some((_, file)) = corpus(T) else { return };
     let samples = samples_of(&file);
     let total = r"Processor(_Total)\% Processor Time";
@@ -122,7 +122,7 @@ fn statistics_of_t() {
 }
 
 #[test]
-fn values_of_p() {
+fn values_of_p_equal_the_reference() {
     let Some((_, file)) = corpus(P) else { return };
     let samples = samples_of(&file);
     assert_eq!(samples.len(), 11);
@@ -146,7 +146,7 @@ fn values_of_p() {
 }
 
 #[test]
-fn names_of_p() {
+fn names_of_p_equal_the_reference() {
     let Some((_, file)) = corpus(P) else { return };
     let log = Log::decode(&file).expect("whole");
     let mut names = std::collections::BTreeMap::new();
@@ -222,8 +222,8 @@ fn rewritten_logs_have_equal_samples() {
 /// An event without the parts that can differ:
 ///
 /// * thread and process id of the event: ours are 0;
-/// * the size of multi records, of their samples and events: the recorder of T rounds the room for each name up to 8, as
-///   C's does not. Names, their offsets, values, times and MultiCounts (0 in T) are compared.
+/// * the size of multi records, of their samples and events: unlike the recorder of C, that of T rounds the length of each
+///   name up to 8. Names, their offsets, values, times and MultiCounts (0 in T) are compared.
 fn comparable(event: &Event) -> Event {
     let mut event = event.clone();
     event.header.thread_id = Default::default();

@@ -36,7 +36,7 @@ fn the_process_to_be_killed() {
         writer.write(&samples[number % samples.len()]).expect("written");
         writer.flush().expect("flushed");
         // One write, so that the line is complete or absent.
-        stdout.write_all(format!("\nflushed {number}\n").as_bytes()).expect("a parent that listens");
+        stdout.write_all(format!("\nflushed {number}\n").as_bytes()).expect("a parent process that reads");
     }
 }
 
@@ -71,14 +71,14 @@ fn killed(name: &str, min: u64) -> (u64, Vec<u8>) {
 }
 
 #[test]
-fn killed_at_any_moment() {
+fn flushed_samples_survive_a_kill() {
     let samples = varied_samples(400);
     let expected: Vec<_> = samples.iter().map(fixture::shown::show).collect();
     for round in 0..20_u64 {
         let (flushed, file) = killed(&format!("crash-{round}.blg"), 1 + round * round * 7 % 331);
         let shown = read(&file);
         assert!(shown.samples.len() as u64 >= flushed, "{} of {flushed} samples", shown.samples.len());
-        assert!(shown.samples.len() as u64 <= flushed + 2, "no more than was written");
+        assert!(shown.samples.len() as u64 <= flushed + 2, "more samples than were written");
         for (number, sample) in shown.samples.iter().enumerate() {
             assert_eq!(*sample, expected[(number + 1) % expected.len()]);
         }
@@ -86,7 +86,7 @@ fn killed_at_any_moment() {
 }
 
 #[test]
-fn killed_at_any_moment_in_a_ring() {
+fn flushed_samples_of_a_ring_survive_a_kill() {
     let samples = varied_samples(400);
     let expected: Vec<_> = samples.iter().map(fixture::shown::show).collect();
     for round in 0..20_u64 {
@@ -163,14 +163,14 @@ fn read_after_every_byte(samples: &[Sample], flushes: bool) {
 }
 
 #[test]
-fn cut_after_every_byte_of_multi_records() {
+fn logs_of_multi_records_are_readable_at_every_length() {
     // The 5th and 9th samples have several parts in several buffers.
     read_after_every_byte(&varied_samples(11), true);
     read_after_every_byte(&varied_samples(11), false);
 }
 
 #[test]
-fn cut_after_every_byte_of_block_records() {
+fn logs_of_block_records_are_readable_at_every_length() {
     use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
     let mut builder = LogBuilder::new(0x10000);
@@ -195,6 +195,6 @@ fn an_unfinished_log_is_readable_up_to_its_last_flush() {
         drop(writer);
         let shown = read(file.get_ref());
         assert_eq!(shown.samples.len(), 50);
-        assert_eq!(shown.problems, [""; 0], "a log without its end is not a damaged one");
+        assert_eq!(shown.problems, [""; 0], "an unfinished log is not damaged");
     }
 }

@@ -34,7 +34,7 @@ fn log() -> Log {
 #[track_caller]
 fn with(at: usize, bytes: &[u8]) -> Shown {
     let mut file = log().file;
-    assert_ne!(file[at..at + bytes.len()], *bytes, "this changes nothing");
+    assert_ne!(file[at..at + bytes.len()], *bytes, "the bytes are already there");
     put(&mut file, at, bytes);
     read(&file)
 }
@@ -51,7 +51,7 @@ fn records(n: usize) -> usize {
 }
 
 #[test]
-fn the_whole_log() {
+fn the_undamaged_log_has_no_problems() {
     expect(&read(&log().file), &WHOLE, &[]);
 }
 

@@ -24,7 +24,7 @@ fn block(damage: impl Fn(&mut Vec<u8>)) -> (String, Vec<String>) {
         if n == 1 {
             let whole = bytes.clone();
             damage(&mut bytes);
-            assert_ne!(bytes, whole, "this changes nothing");
+            assert_ne!(bytes, whole, "the damage changes nothing");
         }
         let at = builder.sample(n, &[bytes, single(n, 1, 1)]);
         if n == 1 {
@@ -156,7 +156,10 @@ fn a_log_truncated_at_every_byte_is_readable() {
             most = shown.samples.len();
             let inside =
                 cut % 1024 != 0 && file[cut..cut.next_multiple_of(1024)].iter().any(|&byte| byte != 0xFF);
-            assert!(!inside || !shown.problems.is_empty(), "cut at {cut}: events lost in silence");
+            assert!(
+                !inside || !shown.problems.is_empty(),
+                "cut at {cut}: events are missing without a problem"
+            );
         }
     }
 }
@@ -178,7 +181,8 @@ fn small_block_log() -> Vec<u8> {
     builder.list(&[Entry::block("Thread"), Entry::block("Process")]);
     for n in 0..5 {
         let process = Object::new(230, &[count], &[Instance::new("a", &[n]), Instance::new("b", &[n])]);
-        let threads = [Instance::new("0", &[n]).of(230, 0), Instance::new("0", &[n]).of(230, 1)];
+        let threads =
+            [Instance::new("0", &[n]).with_parent(230, 0), Instance::new("0", &[n]).with_parent(230, 1)];
         let thread = Object::new(232, &[count], &threads);
         let records = [Block::new(n, &[thread]).record(), Block::new(n, &[process]).record()];
         builder.parts(fixture::SAMPLE, n, &fixture::sample(&records), 400);

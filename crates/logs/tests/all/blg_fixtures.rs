@@ -1,4 +1,4 @@
-//! Logs of all forms that Windows writes or could write: each has exactly the expected samples and problems.
+//! Logs in all forms that Windows writes or could write: each has exactly the expected samples and problems.
 
 use crate::fixture;
 
@@ -27,7 +27,7 @@ fn with_two_samples(mut builder: LogBuilder) -> LogBuilder {
 }
 
 #[test]
-fn singles_in_every_layout_of_the_list() {
+fn singles_are_read_with_every_layout_of_the_list() {
     for buffer_bytes in [1024, 1536, 0x10000, 0x20000] {
         for wide in [true, false] {
             for head_bytes in [0x34, 0x38, 0x3C] {
@@ -41,7 +41,7 @@ fn singles_in_every_layout_of_the_list() {
 }
 
 #[test]
-fn the_header_says_zone_and_start() {
+fn the_header_has_zone_and_start() {
     for wide in [true, false] {
         let builder = LogBuilder::new(1024);
         let mut builder = if wide { builder } else { builder.narrow() };
@@ -207,11 +207,11 @@ fn an_appended_list_applies_to_later_samples() {
     while reader.next(&mut sample).expect("readable") {
         logs.push(sample.log);
     }
-    assert_eq!(logs, [0, 0, 1, 1], "the same list again begins nothing");
+    assert_eq!(logs, [0, 0, 1, 1], "a repeated list does not begin a new log");
 }
 
 #[test]
-fn empty_samples() {
+fn empty_samples_are_skipped() {
     let mut builder = LogBuilder::new(1024);
     builder.list(&two_singles());
     let at = builder.sample(0, &[]) + 0x48;
@@ -444,7 +444,7 @@ fn a_log_without_a_counter_list() {
 }
 
 #[test]
-fn a_list_of_too_many_entries() {
+fn entries_beyond_the_maximum_are_skipped() {
     const MOST: usize = 1 << 18;
     let entry = Entry { machine: None, object: None, counter: None, ..Entry::single("", None, "") }.bytes();
     let list = |count: usize| [&fixture::list(&[])[..], &entry.repeat(count)].concat();
@@ -468,7 +468,7 @@ fn a_list_of_too_many_entries() {
 }
 
 #[test]
-fn parts_over_the_borders_of_buffers() {
+fn parts_can_span_buffers() {
     let items: Vec<_> = (0..200).map(|number| (format!("i{number}"), number, 1)).collect();
     let items: Vec<_> = items.iter().map(|(name, a, b)| (name.as_str(), *a, *b)).collect();
     let mut whole = LogBuilder::new(0x10000);

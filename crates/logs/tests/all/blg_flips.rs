@@ -1,4 +1,4 @@
-//! Flips every bit of small logs. A Python checker, written from the description of the format alone, says which
+//! Flips every bit of small logs. A Python checker, written from the description of the format alone, determines which
 //! flips contradict the rest of the log; the reader must report each of them. Every 23rd flip is compared, or all
 //! if TACHO_LONG is set.
 
@@ -18,7 +18,7 @@ use tachograph_counters::set::Counter;
 use tachograph_logs::blg::BlgWriterOptions;
 use tachograph_logs::open_stream;
 
-/// Maximum share of flips that change a figure without a report.
+/// Maximum share of flips that change a result without a report.
 const MAX_SILENT_PERCENT: f64 = 30.8;
 
 /// A log as written by Windows: single and multi records of the usual types.
@@ -131,7 +131,7 @@ fn outcomes(file: &[u8]) -> Vec<Outcome> {
 /// Python is missing.
 fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String)>> {
     let text = python::output_of("detectable_flips.py", file, name, &[step.to_string()])?;
-    let flips = text.strip_prefix("flips\n").unwrap_or_else(|| panic!("the log is not whole: {text:.200}"));
+    let flips = text.strip_prefix("flips\n").unwrap_or_else(|| panic!("the log is damaged: {text:.200}"));
     let flip = |line: &str| {
         let mut words = line.splitn(3, ' ');
         let byte: usize = words.next()?.parse().ok()?;
@@ -142,7 +142,7 @@ fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String
 }
 
 /// Flips every bit; asserts that each flip reported by the Python checker, of every `step`-th one, is reported.
-/// Returns the percentage of flips that silently change a figure.
+/// Returns the percentage of flips that silently change a result.
 fn flip_all(file: &[u8], name: &str, step: usize) -> f64 {
     let outcomes = outcomes(file);
     let share = |outcome| {
@@ -179,7 +179,7 @@ const STEP: usize = 23;
 #[track_caller]
 fn check(file: &[u8], name: &str, step: usize) {
     let silent = flip_all(file, name, step);
-    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a figure silently");
+    assert!(silent <= MAX_SILENT_PERCENT, "{silent} % change a result silently");
 }
 
 #[test]

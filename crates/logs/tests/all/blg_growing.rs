@@ -15,26 +15,27 @@ use tachograph_counters::sample::Sample;
 use tachograph_logs::blg::{BlgReader, BlgWriter, BlgWriterOptions};
 use tachograph_logs::{LogError, LogReader, LogWriter};
 
-/// A file to which a recorder writes some pieces at each call of a reader.
+/// A file to which a recorder writes a few pieces whenever a reader reads or seeks.
 struct Growing<'a> {
     file: Vec<u8>,
     at: u64,
-    /// The pieces that are not written yet.
-    pieces: std::iter::Copied<std::slice::Iter<'a, (u64, &'a [u8])>>,
-    /// The number of pieces per call.
-    pace: usize,
+    /// The pieces that have not been written yet.
+    remaining: std::iter::Copied<std::slice::Iter<'a, (u64, &'a [u8])>>,
+    /// The number of pieces that are written per call.
+    pieces_per_call: usize,
 }
 
 impl<'a> Growing<'a> {
     /// A file that starts with `base` and has the first `written` pieces.
-    fn new(base: &[u8], pieces: &'a [(u64, &'a [u8])], written: usize, pace: usize) -> Self {
-        let mut growing = Self { file: base.to_vec(), at: 0, pieces: pieces.iter().copied(), pace };
+    fn new(base: &[u8], pieces: &'a [(u64, &'a [u8])], written: usize, pieces_per_call: usize) -> Self {
+        let mut growing =
+            Self { file: base.to_vec(), at: 0, remaining: pieces.iter().copied(), pieces_per_call };
         growing.grow(written);
         growing
     }
 
     fn grow(&mut self, count: usize) {
-        for (at, bytes) in self.pieces.by_ref().take(count) {
+        for (at, bytes) in self.remaining.by_ref().take(count) {
             write_at(&mut self.file, at, bytes);
         }
     }
@@ -42,7 +43,7 @@ impl<'a> Growing<'a> {
 
 impl Read for Growing<'_> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        self.grow(self.pace);
+        self.grow(self.pieces_per_call);
         let rest = self.file.get(self.at as usize..).unwrap_or_default();
         let count = rest.len().min(out.len());
         out[..count].copy_from_slice(&rest[..count]);
@@ -53,7 +54,7 @@ impl Read for Growing<'_> {
 
 impl Seek for Growing<'_> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.grow(self.pace);
+        self.grow(self.pieces_per_call);
         self.at = match to {
             SeekFrom::Start(at) => at,
             SeekFrom::End(back) => (self.file.len() as u64).saturating_add_signed(back),
@@ -100,7 +101,7 @@ fn range_of(found: &[String], expected: &[String], context: &str) -> Range<usize
     let Some(first) = found.first() else { return 0..0 };
     let first = expected.iter().position(|sample| sample == first).expect("one of the samples");
     let run = first..first + found.len();
-    assert_eq!(expected.get(run.clone()).unwrap_or_default(), found, "{context}: one after another");
+    assert_eq!(expected.get(run.clone()).unwrap_or_default(), found, "{context}: consecutive samples");
     run
 }
 
@@ -218,7 +219,7 @@ fn readers_see_complete_samples_of_a_concurrent_recorder() {
             "{} of {READINGS} readings with buffers of {buffer_bytes}",
             damaged.len()
         );
-        assert!(grown > 0, "no reading met a log that was being written");
+        assert!(grown > 0, "no reader found a log that was being written");
     }
 }
 

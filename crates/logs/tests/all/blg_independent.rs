@@ -124,7 +124,7 @@ fn zone() -> TimeZone {
 }
 
 #[test]
-fn singles_and_multis() {
+fn the_decoder_reads_single_and_multi_records() {
     let mut single = set("Single", Extent::Row, &[CounterType::BULK_COUNT]);
     let of_single = Instance::new(Some("parent"), "child", 2);
     single.instance = Some(Arc::new(of_single.clone()));
@@ -150,7 +150,7 @@ fn singles_and_multis() {
 }
 
 #[test]
-fn circular_and_appended() {
+fn the_decoder_reads_circular_and_appended_logs() {
     let column = Arc::new(set("Column", Extent::Columns, &[CounterType::TIMER_100NS]));
     let samples = samples(|number, at| vec![group(&column, &instances(number), at)]);
     for (buffer_bytes, buffers) in [(1024, 8), (1024, 11), (1536, 12), (0x10000, 5)] {
@@ -177,7 +177,7 @@ fn circular_and_appended() {
 }
 
 #[test]
-fn blocks() {
+fn the_decoder_reads_block_records() {
     use CounterType as T;
     let types = [
         T::BULK_COUNT,
@@ -210,7 +210,7 @@ fn blocks() {
 #[test]
 fn the_reader_agrees_on_real_logs() {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
-        eprintln!("left out: no corpus (set TACHO_CORPUS to its folder)");
+        eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return;
     };
     for name in ["BasicPerfCounters.blg", "SampleLog.blg"] {

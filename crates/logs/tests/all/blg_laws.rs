@@ -220,7 +220,8 @@ fn labels(instances: &Instances) -> Vec<&str> {
     instances.iter().map(|instance| instance.label()).collect()
 }
 
-/// A counter without what only a source knows: the time base of a table's counters is that of its clocks.
+/// A counter without the properties that a log does not store: a block has the frequencies of its clocks instead of
+/// time bases.
 fn counter(counter: &Counter, extent: Extent) -> Counter {
     let time_base = if extent == Extent::Table { 0 } else { counter.time_base };
     Counter { time_base, ..counter.clone() }
@@ -405,7 +406,7 @@ fn changed(changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
     use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
     let process = Object::new(230, &[count], &[Instance::new("a", &[1]), Instance::new("b", &[2])]);
-    let thread = Object::new(232, &[count], &[Instance::new("0", &[1]).of(230, 1)]);
+    let thread = Object::new(232, &[count], &[Instance::new("0", &[1]).with_parent(230, 1)]);
     let mut builder = fixture::LogBuilder::new(1024);
     builder.names(r"\\MADE", &[(230, "Process"), (232, "Thread"), (6, "Time")]);
     builder.list(&[fixture::Entry::block("Thread"), fixture::Entry::multi("Disk", "Reads")]);

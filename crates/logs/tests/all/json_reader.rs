@@ -1,6 +1,6 @@
 //! `JsonReader`: lines of `relog -f json` and `query -f json`, and damaged ones.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use std::io::Cursor;
 
@@ -35,7 +35,7 @@ fn rows(reader: &mut dyn LogReader) -> Rows {
         });
         rows.push((sample.at.rfc3339(), values.collect()));
     }
-    assert!(!reader.next(&mut sample).unwrap(), "the end stays the end");
+    assert!(!reader.next(&mut sample).unwrap(), "no sample after the end");
     rows
 }
 
@@ -60,7 +60,7 @@ fn expected() -> Rows {
 }
 
 #[test]
-fn samples() {
+fn samples_are_read() {
     let mut reader = JsonReader::new(Cursor::new(LOG), &ReadOptions::default()).unwrap();
     let facts = reader.facts();
     assert_eq!((facts.format, facts.file_bytes), (Format::Json, LOG.len() as u64));
@@ -141,7 +141,7 @@ fn files_that_are_not_logs_are_refused() {
 }
 
 #[test]
-fn one_broken_field_at_a_time() {
+fn every_broken_field_is_reported() {
     let start = LOG.len();
     let time = r#""time":"2024-03-05T10:00:02.000+01:00""#;
     for (line, problem) in [
@@ -222,7 +222,7 @@ fn survive(log: Vec<u8>) -> Option<(usize, u64)> {
 }
 
 #[test]
-fn cut_at_every_byte() {
+fn a_truncated_log_is_read_or_refused() {
     let first = LOG.find('\n').unwrap();
     for length in 0..=LOG.len() {
         match survive(LOG.as_bytes()[..length].to_vec()) {
@@ -237,7 +237,7 @@ fn cut_at_every_byte() {
 }
 
 #[test]
-fn every_bit_flipped() {
+fn a_log_with_a_flipped_bit_is_read_or_refused() {
     let utf16: Vec<u8> = LOG.encode_utf16().flat_map(u16::to_be_bytes).collect();
     for log in [LOG.as_bytes().to_vec(), utf16] {
         for bit in 0..log.len() * 8 {
@@ -249,7 +249,7 @@ fn every_bit_flipped() {
 }
 
 #[test]
-fn marks_can_be_sought() {
+fn readers_seek_to_marks() {
     let mut reader = open_stream(Cursor::new(LOG)).unwrap();
     let first = reader.mark().unwrap();
     let mut sample = Sample::default();
@@ -268,7 +268,7 @@ fn marks_can_be_sought() {
 
 /// Every line has a unique path.
 #[test]
-fn paths_are_counted() {
+fn memory_of_paths_is_reserved() {
     let line = |number: usize| {
         format!("{{\"time\":\"2024-03-05T10:00:00.000Z\",\"values\":{{\"\\\\S({number})\\\\C\":1}}}}\n")
     };
@@ -291,9 +291,9 @@ fn paths_are_counted() {
     assert_eq!(budget.used(), 0);
 }
 
-/// A thousand paths in one line, and the same path a thousand times, which gets a column each time.
+/// A thousand paths in one line, and a thousand repetitions of one path, each of which gets a column.
 #[test]
-fn columns_of_one_line_are_counted() {
+fn memory_of_the_columns_of_a_line_is_reserved() {
     let object = |path: &dyn Fn(usize) -> String| {
         let values: Vec<_> = (0..1000).map(|number| format!("\"\\\\{}\":1", path(number))).collect();
         format!("{{\"time\":\"2024-03-05T10:00:00.000Z\",\"values\":{{{}}}}}\n", values.join(","))
@@ -305,7 +305,7 @@ fn columns_of_one_line_are_counted() {
         let mut sample = Sample::default();
         let error = reader.next(&mut sample).unwrap_err();
         assert!(error.is_over_budget(), "{error}");
-        assert!(budget.used() > 1_000_000, "it was used before it was refused: {}", budget.used());
+        assert!(budget.used() > 1_000_000, "memory was reserved before the refusal: {}", budget.used());
         assert!(!reader.next(&mut sample).unwrap());
     }
 }

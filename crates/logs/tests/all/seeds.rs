@@ -31,7 +31,10 @@ fn run(target: &str, builder: &[(&str, Vec<u8>)], check: fn(&[u8])) {
     assert!(count >= builder.len(), "{count} seeds");
     for (name, bytes) in builder {
         let there = std::fs::read(folder(target).join(name)).expect("checked in");
-        assert!(there == *bytes, "{name} is not what this test makes: run it with TACHO_WRITE_SEEDS=1");
+        assert!(
+            there == *bytes,
+            "{name} differs from what this test generates: run it with TACHO_WRITE_SEEDS=1"
+        );
     }
 }
 
@@ -53,7 +56,7 @@ fn logs() -> Vec<(&'static str, Vec<u8>)> {
     blocks.list(&[Entry::block("Thread"), Entry { instance: None, ..Entry::block("System") }]);
     for n in 0..2 {
         let process = Object::new(230, &[count], &[Instance::new("a", &[n])]);
-        let thread = Object::new(232, &average, &[Instance::new("0", &[n, 1]).of(230, 0)]);
+        let thread = Object::new(232, &average, &[Instance::new("0", &[n, 1]).with_parent(230, 0)]);
         let alone = Object::without_instances(2, &[count], &[n]);
         let records = [Block::new(n, &[process, thread]).record(), Block::new(n, &[alone]).record()];
         blocks.parts(fixture::SAMPLE, n, &fixture::sample(&records), 300);

@@ -1,6 +1,6 @@
 //! Appending to existing text logs.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use std::io::Cursor;
 
@@ -131,7 +131,7 @@ fn garbage_at_the_end_is_skipped_or_refused() {
 }
 
 #[test]
-fn other_columns_and_times() {
+fn other_columns_and_earlier_times_are_refused() {
     let file = log(Format::Csv, 3);
     assert_eq!(
         refused(&file, &[PATHS[0], PATHS[2]], 3..4),

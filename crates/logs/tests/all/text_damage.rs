@@ -1,6 +1,6 @@
 //! `TextReader`: damaged logs, and files that are not logs.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use std::io::{Cursor, Read};
 
@@ -67,7 +67,7 @@ fn files_that_are_not_logs_are_refused() {
 }
 
 #[test]
-fn an_unreadable_time_zone() {
+fn an_unreadable_time_zone_is_reported() {
     for zone in ["(480)", "(Pacific)", "(Pacific)(48x)", "(Pacific)(99999)", "(Pacific)(480", "Pacific(480)"]
     {
         let cell = format!("(PDH-CSV 4.0) {zone}");
@@ -85,7 +85,7 @@ fn an_unreadable_time_zone() {
 }
 
 #[test]
-fn columns_that_are_not_paths() {
+fn columns_that_are_not_paths_are_reported() {
     let log = "(PDH-CSV 4.0),text,\"\",\\\\m\\s(i\\c,\\a\\b\n01/02/2003 04:05:06,1,2,3,4\n";
     let (rows, problems) = read(log);
     assert_eq!(rows, ["1 2 3 4"]);
@@ -106,7 +106,7 @@ fn columns_that_are_not_paths() {
 }
 
 #[test]
-fn a_truncated_header() {
+fn a_truncated_header_is_reported() {
     let problem = "offset 0x0: the header is cut short; its last cell is skipped";
     let log = "\"(PDH-CSV 4.0) (X)(0)\",\"\\a\\b\",\"\\c\\";
     let reader = open(log).unwrap();
@@ -116,7 +116,7 @@ fn a_truncated_header() {
 }
 
 #[test]
-fn cells_that_are_not_numbers() {
+fn cells_that_are_not_numbers_are_reported() {
     check(
         "\"01/02/2003 04:05:06\",\"NaN\",\"\u{1b}[2J\"\n\"01/02/2003 04:05:07\",\"1,234,567\",\"1e999\"\n",
         &["- -", "- -"],
@@ -130,7 +130,7 @@ fn cells_that_are_not_numbers() {
 }
 
 #[test]
-fn rows_without_a_time() {
+fn rows_without_a_time_are_skipped() {
     check(
         "01/02/2003 04:05:06,1,2\n13/02/2003 04:05:06,1,2\n,3,4\n01/02/2003 04:05:07,5,6\n",
         &["1 2", "5 6"],
@@ -206,7 +206,7 @@ fn survive(log: Vec<u8>) -> Option<(usize, u64)> {
 }
 
 #[test]
-fn cut_at_every_byte() {
+fn a_truncated_log_is_read_or_refused() {
     let log = small_log();
     let whole = log.len();
     let ends: Vec<_> = (0..whole).filter(|&at| log[at] == b'\r').collect();
@@ -227,7 +227,7 @@ fn cut_at_every_byte() {
 }
 
 #[test]
-fn every_bit_flipped() {
+fn a_log_with_a_flipped_bit_is_read_or_refused() {
     let text = String::from_utf8(small_log()).unwrap();
     let utf16 = "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
     for log in [text.into_bytes(), utf16] {
@@ -240,7 +240,7 @@ fn every_bit_flipped() {
 }
 
 #[test]
-fn utf_16_cut_at_every_byte() {
+fn a_truncated_utf_16_log_is_read_or_refused() {
     let text = String::from_utf8(small_log()).unwrap().replace("\\B", "\\\u{1f600}");
     let log: Vec<u8> =
         "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
@@ -249,7 +249,7 @@ fn utf_16_cut_at_every_byte() {
     }
 }
 
-/// Separators that are read ahead do not count for the row.
+/// Separators that are read ahead do not count toward the row's limit.
 #[test]
 fn only_cells_of_the_row_are_counted() {
     const AHEAD: usize = 64 * 1024;

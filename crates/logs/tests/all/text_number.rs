@@ -1,6 +1,6 @@
 //! `text::number`: equals C's `%.17g` and `%.20g`, except for the third digit of the exponent.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use proptest::prelude::*;
 use tachograph_logs::text::number::{Digits, write_number};
@@ -54,7 +54,7 @@ fn oracle_with(value: f64, digits: i32) -> String {
 
 /// Cells of text logs of Windows 10 and 11, and texts of `%.20g` on other systems.
 #[test]
-fn twenty_digits() {
+fn twenty_digits_equal_the_reference() {
     for (value, text) in [
         (78.80082537392174, "78.80082537392173947"),
         (1.0203296383395057, "1.0203296383395057401"),
@@ -110,7 +110,7 @@ fn the_forms_of_the_conversion() {
     }
 }
 
-/// Texts of Windows: the results of the O rows of the test vectors (counter-types.md, section 7).
+/// Texts of Windows: the results in the rows marked O of the test vectors (counter-types.md, section 7).
 #[test]
 fn texts_that_windows_wrote() {
     for text in WINDOWS {
@@ -119,7 +119,7 @@ fn texts_that_windows_wrote() {
 }
 
 #[test]
-fn pairs_that_c_printed() {
+fn numbers_equal_those_of_c() {
     let mut words = PAIRS.split_ascii_whitespace();
     let mut pairs = 0;
     while let (Some(bits), Some(text)) = (words.next(), words.next()) {

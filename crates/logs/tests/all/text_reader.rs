@@ -1,6 +1,6 @@
 //! `TextReader`: the contents of logs in all their forms.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use std::io::Cursor;
 
@@ -44,7 +44,7 @@ fn rows(reader: &mut impl LogReader) -> Rows {
         };
         rows.push((sample.at, sample.groups.iter().map(value).collect()));
     }
-    assert!(!reader.next(&mut sample).unwrap(), "the end stays the end");
+    assert!(!reader.next(&mut sample).unwrap(), "no row after the end");
     rows
 }
 
@@ -71,7 +71,7 @@ fn problems(reader: &impl LogReader) -> Vec<String> {
 }
 
 #[test]
-fn samples() {
+fn samples_are_read() {
     let mut reader = open(LOG);
     let facts = reader.facts();
     assert_eq!((facts.format, facts.boot_time, facts.file_bytes), (Format::Csv, None, LOG.len() as u64));
@@ -108,7 +108,7 @@ fn a_sample_of_another_source_is_replaced() {
 }
 
 #[test]
-fn tabs_and_line_feeds() {
+fn tabs_and_line_feeds_are_accepted() {
     let tabs = LOG.replace("\",\"", "\"\t\"").replace("PDH-CSV", "PDH-TSV");
     let mut reader = open(tabs.clone());
     assert_eq!(reader.facts().format, Format::Tsv);
@@ -123,7 +123,7 @@ fn tabs_and_line_feeds() {
 }
 
 #[test]
-fn encodings() {
+fn encodings_are_detected() {
     let utf16 = |to_bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         "\u{feff}".encode_utf16().chain(LOG.encode_utf16()).flat_map(to_bytes).collect()
     };
@@ -136,7 +136,7 @@ fn encodings() {
         (latin, western()),
     ] {
         let length = bytes.len() as u64;
-        // Streams return any number of bytes; a character can come in two pieces.
+        // Streams return any number of bytes, so a character can be split.
         for stutter in [false, true] {
             let stream: Box<dyn std::io::Read + Send> = match stutter {
                 false => Box::new(Cursor::new(bytes.clone())),
@@ -276,7 +276,7 @@ fn name() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn written_and_read_again(
+    fn written_logs_read_back_equal(
         parts in prop::collection::vec((name(), name(), prop::option::of(name()), name()), 1..6),
         cells in prop::collection::vec(prop::collection::vec(prop::option::of(any::<u64>()), 6), 0..5),
         is_tsv: bool,

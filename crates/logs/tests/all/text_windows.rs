@@ -1,6 +1,6 @@
 //! Text logs of Windows' tools: redirected output, code pages, comments, truncated zones, budgets.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use std::io::Cursor;
 
@@ -61,7 +61,7 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn redirected_output_of_typeperf() {
+fn redirected_output_of_typeperf_is_read() {
     let ends = [
         "",
         "\r\nExiting, please wait...                         \r\nThe command completed successfully.\r\n\r\n",
@@ -202,7 +202,7 @@ fn code_pages_are_detected() {
 
 /// Characters whose second bytes are `\` and `|` in ASCII, next to separators of paths and cells.
 #[test]
-fn second_bytes_that_look_like_separators() {
+fn second_bytes_that_equal_separators_are_text() {
     for (number, table, lead) in [
         (932, encoding_rs::SHIFT_JIS, 0x83),
         (936, encoding_rs::GBK, 0x81),
@@ -304,7 +304,7 @@ fn columns_are_counted_before_they_are_built() {
     let error = open_stream_with(Cursor::new(wide(2000).into_bytes()), &options).err().unwrap();
     assert!(error.is_over_budget() && !error.is_corrupt(), "{error}");
     assert!(error.to_string().ends_with(" together, and 1 MiB are allowed"), "{error}");
-    assert_eq!(budget.used(), used, "what was refused has given all back");
+    assert_eq!(budget.used(), used, "a refused log releases its reservation");
     drop(reader);
     assert_eq!(budget.used(), 0);
 }

@@ -1,6 +1,6 @@
 //! `TextWriter`: the bytes of a log.
 
-#![allow(clippy::unwrap_used, reason = "what a test cannot unwrap has failed it")]
+#![allow(clippy::unwrap_used, reason = "a test fails if it cannot unwrap a value")]
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::time_zone::{TimeZone, TransitionDate};
@@ -45,7 +45,7 @@ fn pacific_with_rule() -> TimeZone {
 }
 
 #[test]
-fn csv_as_windows_writes_it() {
+fn csv_logs_equal_those_of_windows() {
     let paths = [
         r"\\GEORGIS3\Memory\% Committed Bytes In Use",
         r"\\GEORGIS3\Processor Information(0,_Total)\DPC Rate",

@@ -147,7 +147,7 @@ fn damaged_traces() {
             let ran = folder.run(["cpi", "--read", file, "-f", format]);
             assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr.lines().count()), (1, "", 1), "{ran:?}");
             assert!(
-                ran.stderr.starts_with(&format!("tacho: {file}: offset 0x0: this is no trace")),
+                ran.stderr.starts_with(&format!("tacho: {file}: offset 0x0: this is not a trace")),
                 "{ran:?}"
             );
         }

@@ -64,7 +64,7 @@ pub(super) async fn series(
 fn charts_response(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Result<Response, ApiError> {
     let Some(reduced) = reduced else { return Ok(json(&Charts::empty(missing))) };
     check_cells(reduced.series.len(), reduced.columns)?;
-    Ok(json(&Charts::of(reduced, missing)))
+    Ok(json(&Charts::from_reduced(reduced, missing)))
 }
 
 /// The requested time range; a missing begin or end defaults to that of `full_span`.
@@ -73,7 +73,7 @@ fn clamp(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiError> {
     match begin < end {
         true => Ok(Span::new(begin, end)),
         false => Err(ApiError::bad_request(
-            "begin is not before end; a missing one defaults to that of the source",
+            "begin must be before end; a missing begin or end defaults to that of the source",
         )),
     }
 }
@@ -288,7 +288,7 @@ pub(super) async fn export(
     let shared = web.clone();
     let written = web.sources.workers.run(move |cancel| {
         let export = Export { format, folder: &shared.sources.uploads.folder, cancel };
-        let facts = export::MachineFacts::of_this_machine(shared.hub.options());
+        let facts = export::MachineFacts::for_this_machine(shared.hub.options());
         let file = requested.process(
             |window| export.live(window(), window(), &facts),
             |query| export.log(query),

@@ -50,7 +50,7 @@ pub(super) async fn query(State(web): State<Web>, RawQuery(query): RawQuery) -> 
             let mut values = LiveValues::default();
             let next_to_last = live.samples.len().saturating_sub(2);
             live.samples[next_to_last..].iter().for_each(|sample| values.push(sample));
-            let layout = Layout::of(&values, &paths);
+            let layout = Layout::new(&values, &paths);
             let named = layout
                 .cells
                 .iter()

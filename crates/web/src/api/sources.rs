@@ -84,7 +84,7 @@ impl Source {
             points: Some(live.points),
             problems: problems.map(|error| format!("{}: {}", error.path, error.reason)).collect(),
             default_paths: options.default_paths.clone(),
-            ..Self::of_span(span, later, &options.zone)
+            ..Self::from_span(span, later, &options.zone)
         }
     }
 
@@ -119,12 +119,12 @@ impl Source {
             default_paths: facts.map(|facts| facts.default_paths.clone()).unwrap_or_default(),
             is_uploaded: log.origin == Origin::Uploaded,
             is_closable: log.is_closable(),
-            ..Self::of_span(span, span.map(|span| span.end()), zone)
+            ..Self::from_span(span, span.map(|span| span.end()), zone)
         }
     }
 
     /// The time range, its time zone, and the clock changes up to `until`; all other fields are empty.
-    fn of_span(span: Option<Span>, until: Option<FileTime>, zone: &TimeZone) -> Self {
+    fn from_span(span: Option<Span>, until: Option<FileTime>, zone: &TimeZone) -> Self {
         let changes = span.zip(until).map(|(span, until)| zone.changes(span.begin(), until, MAX_CHANGES));
         let changes = changes.iter().flatten().map(|moment| ClockChange {
             at: rfc3339(moment.utc),
@@ -165,7 +165,7 @@ pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> R
                 logs: web.sources.folders.logs(),
                 max_upload_bytes: web.sources.uploads.max_bytes,
                 version: env!("CARGO_PKG_VERSION"),
-                view: web.view.as_ref().map(|view| OpeningView::of(view, &web.hub)),
+                view: web.view.as_ref().map(|view| OpeningView::new(view, &web.hub)),
             }))
         })
         .await
@@ -257,7 +257,7 @@ struct SetCounter<'a> {
 }
 
 impl<'a> Set<'a> {
-    fn of(set: &'a SetEntry) -> Self {
+    fn from_entry(set: &'a SetEntry) -> Self {
         let counters = set.counters.iter().map(|entry| SetCounter {
             name: &entry.counter.name,
             counter_type: entry.counter.counter_type.to_string(),
@@ -300,7 +300,7 @@ pub(super) async fn sets(
     Parameters::parse(query.as_deref(), &[])?;
     query_catalogue(web, id, |catalogue| {
         let sets = catalogue.sets();
-        let sets: Vec<_> = sets.iter().map(Set::of).collect();
+        let sets: Vec<_> = sets.iter().map(Set::from_entry).collect();
         Ok(json(&HashMap::from([("sets", sets)])))
     })
     .await

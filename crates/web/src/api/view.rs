@@ -26,7 +26,7 @@ struct ViewCounter<'a> {
 
 impl<'a> OpeningView<'a> {
     /// A saved view, with its paths resolved for this machine.
-    pub(super) fn of(view: &'a View, hub: &Hub) -> Self {
+    pub(super) fn new(view: &'a View, hub: &Hub) -> Self {
         let paths: Vec<_> = view.counters.iter().map(|chosen| chosen.path.clone()).collect();
         let counters = view.counters.iter().zip(hub.resolve_paths(&paths)).map(|(chosen, path)| {
             let settings = &chosen.settings;

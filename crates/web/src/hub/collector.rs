@@ -91,6 +91,7 @@ struct Collector {
     source: LiveSource,
     registry: Arc<Registry>,
     paths: Vec<PathPattern>,
+    /// The state of each path, by its string form.
     states: Arc<HashMap<String, PathState>>,
     values: LiveValues,
     /// The sets of the last sample's groups.
@@ -98,6 +99,7 @@ struct Collector {
     cadence: Cadence,
     /// The number of samples so far.
     count: u64,
+    /// A sample that was removed from the ring, whose buffers are reused.
     spare: Option<Sample>,
 }
 
@@ -132,7 +134,7 @@ impl Collector {
         self.update_states(shared, &selection);
     }
 
-    /// Changes the collected paths, and drops samples of counters that are not collected any more.
+    /// Changes the collected paths, and drops samples of counters that are no longer collected.
     fn change_paths(&mut self, shared: &Shared, paths: Vec<PathPattern>) {
         let descriptions =
             |source: &LiveSource| source.descriptions().map(Arc::as_ptr).collect::<HashSet<_>>();
@@ -143,10 +145,10 @@ impl Collector {
         }
     }
 
-    /// Removes columns that no path selects any more from the samples in the ring. Otherwise they would use memory
+    /// Removes columns that no path selects any longer from the samples in the ring. Otherwise they would use memory
     /// until the samples are dropped.
     fn remove_unrequested(&mut self, shared: &Shared) {
-        // Decided by path, since charts still show sets that the machine no longer has.
+        // Columns are compared with the paths, not with the registry: charts still show sets that the machine no longer has.
         let mut requested = SelectedColumns::new(self.paths.clone());
         let mut state = shared.lock();
         for kept in &mut state.live.samples {
@@ -206,22 +208,22 @@ impl Collector {
         self.source.collect(&mut sample);
         self.count += 1;
         self.values.push(&sample);
-        let is_same = sample.has_sets(self.sets.iter());
-        if !is_same {
+        let has_same_sets = sample.has_sets(self.sets.iter());
+        if !has_same_sets {
             self.sets = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
         }
         let time = unix_seconds(sample.at.utc);
         let samples = self.push_to_ring(shared, sample);
         let collected = Collected {
             values: &self.values,
-            has_changed: !is_same || self.values.has_changed(),
+            has_changed: !has_same_sets || self.values.has_changed(),
             count: self.count,
             time,
             interval: shared.options.interval.as_secs_f64(),
         };
-        let mut known: HashMap<usize, Arc<Averages>> = HashMap::new();
+        let mut computed: HashMap<usize, Arc<Averages>> = HashMap::new();
         streams.publish(&collected, |every| {
-            Arc::clone(known.entry(every).or_insert_with(|| Arc::new(averages(&samples, every))))
+            Arc::clone(computed.entry(every).or_insert_with(|| Arc::new(averages(&samples, every))))
         });
     }
 

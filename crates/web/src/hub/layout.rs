@@ -107,12 +107,12 @@ pub(crate) struct Cell {
 
 impl Cell {
     pub(crate) fn name(&self) -> SeriesName<'_> {
-        SeriesName::of(&self.path, &self.set, Some(&self.instance), &self.set.counters[self.column])
+        SeriesName::new(&self.path, &self.set, Some(&self.instance), &self.set.counters[self.column])
     }
 }
 
 impl Layout {
-    pub(crate) fn of(values: &LiveValues, paths: &[PathPattern]) -> Self {
+    pub(crate) fn new(values: &LiveValues, paths: &[PathPattern]) -> Self {
         let mut cells: Vec<Cell> = Vec::new();
         let mut seen: HashSet<(usize, &str, &str)> = HashSet::new();
         let mut sets: Vec<(&str, &str)> = Vec::new();

@@ -12,8 +12,8 @@ use super::layout::SelectedColumns;
 /// A selection of the ring's samples in a time range.
 pub(crate) type RingWindow = Select<Window<RingSource>>;
 
-/// The samples of the ring, oldest first. Except for tables, each counter has a group of its own: the groups of the ring can
-/// divide the same counters differently, and sinks know a group by its counters.
+/// The samples of the ring, oldest first. Except for tables, each counter has a separate group: the groups of the ring can
+/// divide the same counters differently, and sinks identify a group by its counters.
 pub(crate) struct RingSource {
     samples: std::vec::IntoIter<Arc<Sample>>,
     columns: SelectedColumns,

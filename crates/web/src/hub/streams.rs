@@ -110,7 +110,7 @@ impl Streams {
         let mut series = 0;
         for group in &mut self.0 {
             if collected.has_changed || group.names.is_empty() {
-                group.layout = Layout::of(collected.values, &group.paths);
+                group.layout = Layout::new(collected.values, &group.paths);
                 let count = group.layout.cells.len();
                 if count > MAX_SERIES || series + count > MAX_ALL_SERIES {
                     let limit = match count > MAX_SERIES {

@@ -137,7 +137,7 @@ fn families_of(info: &CounterSetInfo, prefix: &str, used: &mut HashSet<String>) 
             .then_some(base.id)
     };
     let mut families: Vec<Family> = Vec::new();
-    // First the counters with raw numbers of their own, then those that share the raw numbers of others.
+    // First the counters with separate raw numbers, then those that share the raw numbers of others.
     let mut indices: HashMap<(u32, Part), usize> = HashMap::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     for is_duplicate in [false, true] {

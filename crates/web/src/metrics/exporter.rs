@@ -64,7 +64,7 @@ impl Exporter {
             // Writing to a String cannot fail.
             let _ = writeln!(errors, "\"}} {failed}");
         }
-        // Counted only if paths were requested.
+        // Paths without a match are counted only if paths were requested.
         let has_request = !given_paths(&self.options, paths).is_empty();
         let without_match = if has_request { self.plan.without_match() } else { 0 };
         self.write_own(format, without_match, &errors, start);
@@ -170,7 +170,7 @@ fn write_set(out: &mut String, format: Exposition, set: &mut PlannedSet, queried
             }
             out.push_str(&family.sample);
             if has_instances {
-                out.push_str(set.labels.of_row(row));
+                out.push_str(set.labels.for_row(row));
             }
             out.push(' ');
             let scale = planned.source.scale;

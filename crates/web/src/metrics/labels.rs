@@ -38,7 +38,7 @@ impl Labels {
         true
     }
 
-    pub(super) fn of_row(&self, row: usize) -> &str {
+    pub(super) fn for_row(&self, row: usize) -> &str {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[row]]
     }
@@ -91,7 +91,7 @@ mod tests {
             .collect();
         let mut labels = Labels::default();
         assert!(labels.update(&instances) && !labels.update(&instances));
-        (0..instances.len()).map(|row| labels.of_row(row).to_owned()).collect()
+        (0..instances.len()).map(|row| labels.for_row(row).to_owned()).collect()
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
     const PLAIN: (&str, Scale) = ("", Scale::ONE);
 
     let subtype = counter.counter_type.subtype();
-    let name = NameWords::of(formula, counter);
+    let name = NameWords::new(formula, counter);
     let make = |part, kind, stem: Vec<String>, (unit, scale): (&str, Scale), help: &str| {
         let (stem, help_prefix) = (name.finish(stem, unit, counter.id), help.to_owned());
         Metric {
@@ -236,10 +236,10 @@ struct NameWords {
 }
 
 impl NameWords {
-    fn of(formula: Formula, counter: &CounterInfo) -> Self {
+    fn new(formula: Formula, counter: &CounterInfo) -> Self {
         let mut words = words_of(&counter.name);
-        let average = words.len() > 1 && matches!(words[0].as_str(), "avg" | "average");
-        if average && formula.needs_two_samples() {
+        let is_average = words.len() > 1 && matches!(words[0].as_str(), "avg" | "average");
+        if is_average && formula.needs_two_samples() {
             words.remove(0);
         }
         if words.len() > 1 && words[0] == "of" {
@@ -250,8 +250,8 @@ impl NameWords {
             if let [.., before, last] = words.as_slice()
                 && matches!(last.as_str(), "s" | "sec" | "second")
             {
-                let both = if before == "per" && words.len() > 2 { 2 } else { usize::from(is_slashed) };
-                words.truncate(words.len() - both);
+                let rate_words = if before == "per" && words.len() > 2 { 2 } else { usize::from(is_slashed) };
+                words.truncate(words.len() - rate_words);
             }
             // In `Bytes Total/sec`, "total" is redundant: every metric of this kind is a total.
             if words.len() > 1 && words.last().is_some_and(|last| last == "total") {

@@ -71,7 +71,7 @@ impl ChartBoard {
             self.missing =
                 selection.unmatched().into_iter().map(|(path, advice)| (path, reason(advice))).collect();
             self.paths = all;
-            // Reading the full_span log may have found more sets and samples.
+            // Reading the whole log may have found more sets and samples.
             log.set_ready(board);
         }
         let missing = |path: &PathPattern| {

@@ -75,7 +75,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Self {
+    fn read(path: &Path) -> Self {
         let metadata = std::fs::metadata(path);
         metadata.map_or(Self::default(), |it| Self { device: it.dev(), inode: it.ino(), bytes: it.len() })
     }
@@ -151,7 +151,7 @@ impl Log {
     pub(crate) fn check_files(&self) -> Result<(), ApiError> {
         let stamps = self.stamps.lock().ignore_poison().clone();
         for ((name, path), stamp) in self.files.iter().zip(&stamps) {
-            let now = Stamp::of(path);
+            let now = Stamp::read(path);
             if (now.device, now.inode) != (stamp.device, stamp.inode) || now.bytes < stamp.bytes {
                 return Err(ApiError::conflict(format!(
                     "{name} was replaced or truncated while it was open: open it again"
@@ -245,7 +245,7 @@ impl Log {
             let reading = Arc::clone(&log);
             let opened = workers.run_long(move |_| {
                 *reading.stamps.lock().ignore_poison() =
-                    reading.files.iter().map(|(_, path)| Stamp::of(path)).collect();
+                    reading.files.iter().map(|(_, path)| Stamp::read(path)).collect();
                 let mut follow = |progress: LogProgress| reading.set_progress(progress);
                 LogBoard::open_with(reading.paths(), reading.reading(), &mut follow)
                     .map_err(|error| reading.report_unreadable(&error, notices.as_ref()))
@@ -263,7 +263,7 @@ impl Log {
 
     /// Records the facts about the log that was read.
     pub(super) fn set_ready(&self, board: &LogBoard) {
-        *self.state.lock().ignore_poison() = LogState::Ready(Arc::new(LogSummary::of(board)));
+        *self.state.lock().ignore_poison() = LogState::Ready(Arc::new(LogSummary::from_board(board)));
     }
 
     /// Reports to `notices` that the log cannot be read, unless it is closed; returns the error for clients.
@@ -311,7 +311,7 @@ impl Log {
 }
 
 impl LogSummary {
-    fn of(board: &LogBoard) -> Self {
+    fn from_board(board: &LogBoard) -> Self {
         let catalogue = board.catalogue();
         let is_text = board.reports().iter().any(|report| report.facts().format.is_formatted());
         Self {

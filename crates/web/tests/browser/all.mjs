@@ -1,4 +1,4 @@
-// All tests in one process: they share a browser.
+// Runs all tests in one process, so that they share a browser.
 import "./vendored.test.mjs";
 import "./units.test.mjs";
 import "./live.test.mjs";

@@ -64,7 +64,7 @@ test("errors: bidirectional control characters are escaped on the page and uncha
   await server.stop();
 });
 
-test("errors: an unreachable server is reported, and found again", async () => {
+test("errors: an unreachable server is reported, and the page recovers when it returns", async () => {
   const log = textLog("away.csv", 100);
   const server = await serve("--interval", "0.2", "-c", "\\Processor Information(_Total)\\% Processor Time");
   await withPage("away", server.url, async (page) => {
@@ -95,7 +95,7 @@ test("errors: a slow server is reported", async () => {
     let proceed = null;
     await page.route("**/series?*", (route) => (proceed = () => route.continue()));
     await page.keyboard.press("+");
-    await page.waitForSelector("#server-state:has-text('takes long')");
+    await page.waitForSelector("#server-state:has-text('slow to respond')");
     proceed();
     await page.waitForSelector("#server-state", { state: "hidden" });
     await legendThat(page, (rows) => rows[0].average !== "---", "figures");
@@ -181,7 +181,7 @@ test("errors: a server with a token asks for it", async () => {
   const server = await serve("--token-file", file, "-c", "\\Memory\\Available Bytes");
   await withPage("token", server.url, async (page) => {
     await page.waitForSelector("#token-dialog[open]");
-    await page.fill("#token-field", "a wrong one");
+    await page.fill("#token-field", "a wrong token");
     await page.press("#token-field", "Enter");
     await page.waitForFunction(() => document.getElementById("token-error").textContent !== "");
     await page.fill("#token-field", "a-secret-of-the-tests-123");

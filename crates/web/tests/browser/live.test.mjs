@@ -51,7 +51,7 @@ test("live: a counter added by the tree moves, freezes, and is zoomed into", asy
     assert.notEqual(await canvas(page), picture, "the chart was redrawn");
     await collections(server.url, PATH, 6);
 
-    // Frozen, nothing moves, from the first drawing; the figures are those of the frozen range.
+    // A frozen chart does not change after its first drawing; the statistics are those of the frozen range.
     await page.evaluate(() => {
       window.seen = [];
       const record = () => document.getElementById("live-state").dataset.state === "frozen" && window.seen.push(document.getElementById("range-text").textContent);
@@ -61,7 +61,7 @@ test("live: a counter added by the tree moves, freezes, and is zoomed into", asy
     const frozen = await range();
     await collections(server.url, PATH, 3);
     assert.equal(await range(), frozen, "a frozen chart does not change");
-    assert.deepEqual(await page.evaluate(() => [...new Set(window.seen)]), [frozen], "from the first drawing");
+    assert.deepEqual(await page.evaluate(() => [...new Set(window.seen)]), [frozen], "the range did not change after the first drawing");
 
     // Zoomed by dragging: statistics of the range from the server's raw values.
     await drag(page, 0.8, 0.999);
@@ -170,7 +170,7 @@ test("live: a frozen chart stays when the server has discarded its samples", asy
     assert.ok(await page.isHidden("#chart-empty"));
     assert.equal(await page.textContent("#missing-text"), "");
 
-    // A part of it has no figures, with a message.
+    // A part of the range has no statistics, and a message says so.
     await page.keyboard.press("+");
     await page.waitForFunction(() => /no longer has the samples/.test(document.getElementById("missing-text").textContent));
     assert.deepEqual((await legend(page)).map((row) => [row.counter, row.average]), rows.map((row) => [row.counter, "---"]));
@@ -235,7 +235,7 @@ test("live: eight tabs of one browser are updated", async () => {
     const streams = (count) => first.waitForFunction(async (wanted) => (await navigator.locks.query()).held.length === wanted, count);
     await streams(3);
 
-    // A hidden tab releases its stream to a visible one; visible again, it is updated at once.
+    // A hidden tab releases its stream to a visible one. When it becomes visible again, it is updated immediately.
     const last = pages.at(-1);
     const hidden = pages.slice(0, 7);
     const taken = last.waitForRequest((request) => request.url().includes("/api/stream"));

@@ -259,7 +259,7 @@ test("logs: a log in a folder of the server is opened and closed", async () => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
     // After a reload the log can still be closed.
     await page.waitForFunction(() => location.hash.includes("inside.csv"));
-    // A new page does not show what others have opened.
+    // A new page does not show logs that other users have opened.
     await withPage("folder-other", server.url, async (other) => {
       await other.waitForSelector("#live-state[data-state=live]");
       assert.ok(!(await other.textContent("#source-names")).includes("inside.csv"));

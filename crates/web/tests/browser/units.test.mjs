@@ -75,7 +75,7 @@ test("units: ticks of axes are inside, in round steps", async () => {
 test("units: a line breaks where values are missing, not between columns", async () => {
   const { joined, nearestRow, withGaps } = await part("blocks.js");
   const times = [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5];
-  // A value a second, in columns of half a second; the one at 3 is missing.
+  // One value per second, in columns of half a second; the value at 3 is missing.
   const values = [1, null, 2, null, 3, null, null, null, 4, null, 5];
   const expected = withGaps(times, values, 1);
   assert.deepEqual(expected, [1, undefined, 2, undefined, 3, null, null, null, 4, undefined, 5]);
@@ -95,7 +95,7 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   const path = "\\Process(a~b&c=d #1%)\\% Time";
   const key = keyOf("2", `\\\\VM${path}`);
   Object.assign(state, { view: "report", sources: ["live", "2"], paths: [path, "\\Memory\\Available Bytes"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", axis: "100", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
-  state.legend.set(key, { number: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
+  state.legend.set(key, { styleIndex: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
   const expected = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
   assert.deepEqual(expected.missing, []);
   for (const [name, value] of Object.entries(expected.parts)) assert.deepEqual(value, state[name], name);

@@ -1,4 +1,4 @@
-// What is copied from npm is what npm has.
+// The files in vendor/ equal those of the npm package.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -36,9 +36,9 @@ fn server() -> (Machine, TestServer, String) {
 #[test]
 fn all_responses_for_a_growing_log_cover_the_same_range() {
     let (_machine, server, id) = server();
-    let ask = |what: &str, more: &[(&str, &str)]| {
+    let ask = |request: &str, more: &[(&str, &str)]| {
         let parameters = [&[("path", NUMBER)], more].concat();
-        get(server.address, &target(&format!("/api/sources/{id}/{what}"), &parameters))
+        get(server.address, &target(&format!("/api/sources/{id}/{request}"), &parameters))
     };
     assert_eq!(ask("series", &[]).json()["series"][0]["statistics"]["values"], 5);
     let mut file = OpenOptions::new().append(true).open(server.file("logs/grows.csv")).expect("the log");
@@ -76,11 +76,11 @@ fn replaced_and_truncated_logs_are_refused() {
             std::fs::rename(server.file("logs/other.csv"), &path).expect("renamed");
         }
         let words = "logs/grows.csv was replaced or truncated while it was open: open it again";
-        for what in ["series", "statistics", "export"] {
+        for request in ["series", "statistics", "export"] {
             let response =
-                get(server.address, &target(&format!("/api/sources/{id}/{what}"), &[("path", NUMBER)]));
-            assert_eq!(response.status, 409, "{what}");
-            assert_eq!(response.json()["error"], words, "{what}");
+                get(server.address, &target(&format!("/api/sources/{id}/{request}"), &[("path", NUMBER)]));
+            assert_eq!(response.status, 409, "{request}");
+            assert_eq!(response.json()["error"], words, "{request}");
         }
         let source = get(server.address, &format!("/api/sources/{id}")).json();
         assert_eq!(source["problems"][0], Value::from(words));

@@ -217,9 +217,11 @@ fn uploads_of_garbage_are_harmless() {
         assert!(["failed", "ready"].contains(&source["state"].as_str().expect("a state")), "{source}");
         let folder = server.folder.path().display().to_string();
         assert!(!source.to_string().contains(&folder), "{source}");
-        for what in ["series?path=%5CThings(*)%5C*", "statistics", "export", "sets", "instances?set=Things"] {
-            let response = get(server.address, &format!("/api/sources/{id}/{what}"));
-            assert!(response.status < 500, "{what}: {}", response.text());
+        for request in
+            ["series?path=%5CThings(*)%5C*", "statistics", "export", "sets", "instances?set=Things"]
+        {
+            let response = get(server.address, &format!("/api/sources/{id}/{request}"));
+            assert!(response.status < 500, "{request}: {}", response.text());
             check_no_leak(&server, &response);
         }
         assert_eq!(request(server.address, "DELETE", &format!("/api/sources/{id}"), &[], b"").status, 204);

@@ -29,7 +29,8 @@ fn connect_from(from: [u8; 4], to: SocketAddr) -> Option<TcpStream> {
     Some(TcpStream::from(socket))
 }
 
-/// Connections that send only the beginning of a request block neither other addresses nor, for long, their own.
+/// Connections that send only the beginning of a request do not block other addresses, and block their own address only
+/// briefly.
 fn stay_open_to_others() {
     let files = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).expect("the hard limit");
@@ -185,7 +186,7 @@ fn a_content_length_over_the_limit_is_refused_without_the_body() {
 }
 
 #[test]
-fn wrong_tokens_are_compared_one_a_second() {
+fn wrong_tokens_are_checked_once_a_second() {
     let machine = Machine::new(1);
     let server = TestServer::start(
         &machine,
@@ -262,11 +263,12 @@ fn text_logs_share_the_memory_and_release_it() {
         assert!(error.contains(part), "'{part}' is not in: {error}");
     }
     let failed = source["id"].as_str().expect("an id");
-    for what in ["sets", "instances?set=Process", "series?path=%5CProcess(*)%5C*", "statistics", "export"] {
-        let response = get(server.address, &format!("/api/sources/{failed}/{what}"));
-        assert_eq!((response.status, response.text().contains("--max-memory")), (507, true), "{what}");
+    for request in ["sets", "instances?set=Process", "series?path=%5CProcess(*)%5C*", "statistics", "export"]
+    {
+        let response = get(server.address, &format!("/api/sources/{failed}/{request}"));
+        assert_eq!((response.status, response.text().contains("--max-memory")), (507, true), "{request}");
     }
-    // It is still listed, but has released its memory.
+    // The log is still listed, but has released its memory.
     wait_for(&memory, before);
     // Several logs, until one does not fit.
     let log = wide(9000);
@@ -297,22 +299,22 @@ fn binary_logs_and_their_statistics_share_the_memory() {
     let id = source["id"].as_str().expect("an id");
     assert!(memory.used() > before + 1_000_000, "{before} -> {}: 1500 instances", memory.used());
     // 3000 counters need 4.5 MB.
-    let rest = memory.reserve(memory.limit() - memory.used() - (3 << 20)).expect("all but a little");
-    let ask = |what: &str, path: &str| {
-        let (name, columns) = what.split_once('/').unwrap_or((what, ""));
+    let rest = memory.reserve(memory.limit() - memory.used() - (3 << 20)).expect("all but 3 MiB");
+    let ask = |request: &str, path: &str| {
+        let (name, columns) = request.split_once('/').unwrap_or((request, ""));
         let mut parameters = vec![("path", path)];
         parameters.extend(Some(("columns", columns)).filter(|_| !columns.is_empty()));
         get(server.address, &target(&format!("/api/sources/{id}/{name}"), &parameters))
     };
-    for what in ["series/10", "statistics"] {
-        let response = ask(what, r"\Things(*)\*");
-        assert_eq!(response.status, 507, "{what}");
+    for request in ["series/10", "statistics"] {
+        let response = ask(request, r"\Things(*)\*");
+        assert_eq!(response.status, 507, "{request}");
         assert!(response.text().contains("--max-memory"), "{}", response.text());
-        assert_eq!(ask(what, r"\Things(p1)\*").status, 200, "{what} of one instance");
+        assert_eq!(ask(request, r"\Things(p1)\*").status, 200, "{request} of one instance");
     }
     drop(rest);
-    for what in ["series/10", "statistics"] {
-        assert_eq!(ask(what, r"\Things(*)\*").status, 200, "{what}");
+    for request in ["series/10", "statistics"] {
+        assert_eq!(ask(request, r"\Things(*)\*").status, 200, "{request}");
     }
     assert_eq!(request(server.address, "DELETE", &format!("/api/sources/{id}"), &[], b"").status, 204);
     wait_for(&memory, before);

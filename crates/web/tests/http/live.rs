@@ -68,7 +68,7 @@ fn sets_that_disappear_stay_on_the_chart() {
     (0..10).for_each(|_| drop(events.sample()));
     machine.is_bare.store(true, std::sync::atomic::Ordering::SeqCst);
     (0..3).for_each(|_| drop(events.sample()));
-    // Other clients come and go.
+    // Other clients connect and disconnect.
     let others = [("path", r"\Things(p1)\Number")];
     drop(Events::open(server.address, &others));
     (0..3).for_each(|_| drop(events.sample()));
@@ -76,7 +76,7 @@ fn sets_that_disappear_stay_on_the_chart() {
     assert!(chart["series"][0]["statistics"]["values"].as_u64() >= Some(8), "{chart}");
 }
 
-/// Counters that were requested one after the other have a group each. When their set is registered again, they share one.
+/// Counters that were requested one after the other have separate groups. When their set is registered again, they share one.
 #[test]
 fn exports_have_one_column_per_series() {
     let machine = Machine::new(1);

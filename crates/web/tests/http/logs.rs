@@ -163,9 +163,9 @@ fn excluded_counters_are_omitted() {
     for id in ["live", "1"] {
         // The ring needs samples.
         get(server.address, &target("/api/query", &[("path", RATES)]));
-        let ask = |what: &str, parameters: &[(&str, &str)]| {
-            let response = get(server.address, &target(&format!("/api/sources/{id}/{what}"), parameters));
-            assert_eq!(response.status, 200, "{id} {what}: {}", response.text());
+        let ask = |request: &str, parameters: &[(&str, &str)]| {
+            let response = get(server.address, &target(&format!("/api/sources/{id}/{request}"), parameters));
+            assert_eq!(response.status, 200, "{id} {request}: {}", response.text());
             response
         };
         let csv = ask("export", &parameters("csv")).text();
@@ -235,9 +235,9 @@ fn requests_for_too_many_counters_are_refused() {
     let uploaded = request(server.address, "POST", "/api/upload", &stream, &wide_log(60_000, 3));
     assert_eq!(uploaded.status, 201, "{}", uploaded.text());
     assert_eq!(ready(&server, "2")["state"], "ready");
-    for what in ["statistics?path=%5CThings(*)%5C*", "statistics", "series?path=%5CThings(*)%5C*"] {
-        let response = get(server.address, &format!("/api/sources/2/{what}"));
-        assert_eq!(response.status, 413, "{what}");
+    for request in ["statistics?path=%5CThings(*)%5C*", "statistics", "series?path=%5CThings(*)%5C*"] {
+        let response = get(server.address, &format!("/api/sources/2/{request}"));
+        assert_eq!(response.status, 413, "{request}");
         assert_eq!(response.json()["error"], "more than 50000 counters: select fewer");
     }
     let some = get(server.address, "/api/sources/2/statistics?path=%5CThings(p1*)%5C*");
@@ -289,7 +289,7 @@ fn exports_have_the_digits_of_their_log() {
 }
 
 #[test]
-fn a_blg_that_was_made_from_a_text_log_is_marked_as_formatted() {
+fn a_blg_converted_from_a_text_log_is_marked_as_formatted() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, TestOptions::default());
     let stream = [("Content-Type", "application/octet-stream")];

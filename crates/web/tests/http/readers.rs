@@ -90,7 +90,7 @@ fn read(interval: Duration, events: usize) {
     }
 }
 
-/// [`read`] in a process of its own.
+/// Runs [`read`] in a separate process.
 fn read_alone(test: &str, interval: Duration, events: usize) {
     if std::env::var_os(ALONE).is_some() {
         return read(interval, events);

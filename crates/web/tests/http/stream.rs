@@ -210,7 +210,7 @@ fn paths_of_streams_are_limited() {
     assert_eq!(open(6).0, 200);
     let query = target("/api/query", &[("path", r"\Things(p1)\Number")]);
     assert_eq!(get(server.address, &query).status, 200);
-    // A stream that ends makes room.
+    // A stream that ends releases its paths.
     streams.pop();
     let has_room = |_| {
         std::thread::sleep(Duration::from_millis(10));

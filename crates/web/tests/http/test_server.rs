@@ -229,7 +229,7 @@ impl TestServer {
     pub(crate) fn stop(&mut self) {
         self.stopper.stop();
         if let Some(thread) = self.thread.take() {
-            thread.join().expect("no panic").expect("a good end");
+            thread.join().expect("no panic").expect("the server ended without an error");
         }
     }
 
@@ -258,7 +258,7 @@ impl Drop for TestServer {
         if let Some(thread) = self.thread.take() {
             let outcome = thread.join();
             if !std::thread::panicking() {
-                outcome.expect("no panic").expect("a good end");
+                outcome.expect("no panic").expect("the server ended without an error");
             }
         }
     }

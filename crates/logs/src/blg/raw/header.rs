@@ -26,21 +26,21 @@ pub const BUFFERS_WRITTEN_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x24;
 #[repr(C)]
 #[doc(alias = "SYSTEM_TRACE_HEADER")]
 pub struct SystemTraceHeader {
-    /// 0, 1 or 2.
+    /// Version of the header: 0, 1 or 2.
     pub version: U16,
     /// 1 = 32-bit log, 2 = 64-bit log.
     pub header_type: u8,
-    /// 0xC0.
+    /// Always 0xC0.
     pub marker: u8,
     /// Length of the event, including this header.
     pub size: U16,
-    /// 0.
+    /// Hook type and group; always 0.
     pub hook: U16,
     /// Id of the thread that created the log.
     pub thread_id: U32,
     /// Id of the process that created the log.
     pub process_id: U32,
-    /// UTC, 100 ns units.
+    /// Start time of the log, UTC, 100 ns units.
     pub utc_time: I64,
     /// Kernel time in clock ticks.
     pub kernel_time: U32,
@@ -60,9 +60,9 @@ pub struct LogfileHeaderStart {
     pub version: [u8; 4],
     /// Windows build.
     pub build: U32,
-    /// 1.
+    /// Number of processors; 1 in all known logs.
     pub processors: U32,
-    /// UTC, 100 ns units; out of date if the recorder was killed.
+    /// End time of the log, UTC, 100 ns units; out of date if the recorder was killed.
     pub end_time: I64,
     /// Timer resolution, 100 ns units.
     pub timer_resolution: U32,
@@ -76,7 +76,7 @@ pub struct LogfileHeaderStart {
     pub start_buffers: U32,
     /// 4 or 8: the size of the pointers that follow.
     pub pointer_size: U32,
-    /// Events lost.
+    /// Number of lost events.
     pub events_lost: U32,
     /// Processor clock in MHz.
     pub cpu_mhz: U32,
@@ -96,7 +96,7 @@ pub struct LogfileHeaderEnd {
     pub start_time: I64,
     /// Clock type: 2 = system time.
     pub clock_type: U32,
-    /// Buffers lost.
+    /// Number of lost buffers.
     pub buffers_lost: U32,
 }
 
@@ -142,7 +142,7 @@ impl LogfileHeader {
             return Err(problem.found(bytes.len(), "at least 32 bytes"));
         };
         let size = usize::from(system.size.get());
-        let short = |what: &'static str| Problem::new(offset, what).found(size, "more bytes");
+        let short = |message: &'static str| Problem::new(offset, message).found(size, "more bytes");
         let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
             return Err(Problem::new(offset + 4, "the header event's size is wrong")
                 .found(size, "a size inside the buffer"));

@@ -26,11 +26,11 @@ pub const NO_NAME: u32 = 0xFFFF_FFFF;
 )]
 #[repr(C)]
 pub struct ListHead {
-    /// [`SIGNATURE`].
+    /// Always [`SIGNATURE`].
     pub signature: U32,
-    /// 8.
+    /// Type of the log: always 8 (PDH_LOG_TYPE_BINARY).
     pub log_type: U16,
-    /// 2.
+    /// Version of the list: always 2.
     pub version: U16,
 }
 
@@ -168,8 +168,8 @@ impl CounterList {
         while !bytes.is_empty() {
             let at = offset + (payload.len() - bytes.len()) as u64;
             if entries.len() == MAX_ENTRIES {
-                let what = "the counter list has more than 262144 entries; the others are skipped";
-                let problem = Problem::new(at, what);
+                let message = "the counter list has more than 262144 entries; the others are skipped";
+                let problem = Problem::new(at, message);
                 let problem = problem.found(format_args!("{} bytes more", bytes.len()), "nothing");
                 return Ok((Self { head: read_head(payload), entries }, Some(problem)));
             }

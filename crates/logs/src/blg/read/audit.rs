@@ -11,14 +11,14 @@ use crate::{Problem, Problems};
 
 /// Maximum difference between a value's system time and its record's time in a log written by Windows, which
 /// truncates record times to milliseconds.
-const NEAR_IN_WINDOWS: i64 = FileTime::PER_MILLISECOND;
+const WINDOWS_TOLERANCE: i64 = FileTime::PER_MILLISECOND;
 
 /// Maximum difference between the times of a record and its sample, even for records of other machines.
 const MAX_APART: u64 = FileTime::PER_DAY.unsigned_abs();
 
 /// Maximum number of disagreements that are kept per counter list entry. All records of another machine can
 /// disagree; without this limit, they would leave no room for the disagreements of other entries.
-const MAX_OF_ENTRY: u64 = 16;
+const MAX_PER_ENTRY: u64 = 16;
 
 /// The offset of a record and its local time.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl Audit {
 
     /// Stores the time of a name table or counter list. If the counter list changed, its entries are checked from
     /// scratch.
-    pub(super) fn list(
+    pub(super) fn observe_list(
         &mut self,
         event: &EventHeader,
         header_offset: u64,
@@ -83,7 +83,7 @@ impl Audit {
         }
     }
 
-    pub(super) fn catalogue(&self, event: &EventHeader, header_offset: u64, problems: &mut Problems) {
+    pub(super) fn check_catalogue(&self, event: &EventHeader, header_offset: u64, problems: &mut Problems) {
         let local = FileTime(event.local_time.get());
         if let Some(last) = self.previous.map(|(last, _)| last.local()).filter(|last| local < *last) {
             problems.push(
@@ -94,7 +94,7 @@ impl Audit {
     }
 
     /// Checks the times of a sample against each other and against previous samples.
-    pub(super) fn sample(
+    pub(super) fn check_sample(
         &mut self,
         event: &EventHeader,
         offsets: &Offsets<'_>,
@@ -158,7 +158,7 @@ impl Audit {
                 let problem =
                     Problem::new(offset, "a record's time is more than a day from the sample's time");
                 problems.push(problem.found(time.to_log_time(), local.to_log_time()));
-            } else if agreement.1 <= MAX_OF_ENTRY && self.disagreements.len() < Problems::MAX_LISTED {
+            } else if agreement.1 <= MAX_PER_ENTRY && self.disagreements.len() < Problems::MAX_LISTED {
                 let offset = (offsets.file_offset)(record.at);
                 let found = time.to_log_time();
                 let found =
@@ -234,8 +234,9 @@ fn check_windows_clock(sample: &Sample, local: FileTime, offsets: &Offsets<'_>, 
         let is_off = |(_, system): &(usize, FileTime)| {
             let apart = system.since(utc).saturating_abs();
             // Near a daylight saving change, another machine's UTC offset can differ by an hour.
-            let is_other_hour = time != local && (apart - 60 * FileTime::PER_MINUTE).abs() <= NEAR_IN_WINDOWS;
-            apart > NEAR_IN_WINDOWS && !is_other_hour
+            let is_other_hour =
+                time != local && (apart - 60 * FileTime::PER_MINUTE).abs() <= WINDOWS_TOLERANCE;
+            apart > WINDOWS_TOLERANCE && !is_other_hour
         };
         if let Some((index, system)) = system_times(group, 0).find(is_off) {
             let offset = (offsets.file_offset)(record.at + second_at(group.set.extent, index));

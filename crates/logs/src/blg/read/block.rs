@@ -155,9 +155,9 @@ impl BlockDecoder {
         }
         let length_problem = self.check_lengths(object, lengths)?;
         let code_page = object.head.code_page.get();
-        group.set_rows(
-            self.rows.finish(code_page, record.len(), table, |object| context.parents.of(record, object))?,
-        );
+        group.set_rows(self.rows.finish(code_page, record.len(), table, |object| {
+            context.parents.instance_names(record, object)
+        })?);
         Ok(length_problem.or(unknown))
     }
 
@@ -312,7 +312,7 @@ impl<'a> Parents<'a> {
 
     /// Returns the instance names of the object `title_index`: from `record` itself, which often includes the
     /// parents' object, or else from another record of the sample; empty if no record includes that object.
-    fn of(&mut self, record: &[u8], title_index: u32) -> Arc<[String]> {
+    fn instance_names(&mut self, record: &[u8], title_index: u32) -> Arc<[String]> {
         if let Some(names) = instances_in(record, title_index) {
             return names.into();
         }

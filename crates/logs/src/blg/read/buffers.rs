@@ -51,7 +51,7 @@ pub(super) struct BufferPosition {
 
 /// The length of a buffer's header and events, according to the header and as found.
 struct Fill {
-    /// The length in which events are searched.
+    /// The length to search for events.
     used: usize,
     /// The length according to the header; if that is invalid, the length of the header alone.
     counted: usize,
@@ -60,7 +60,7 @@ struct Fill {
 }
 
 /// Parses the header of a buffer. If `bytes` is too short, all fields have their maximum value.
-fn header_of(bytes: &[u8]) -> BufferHeader {
+fn parse_header(bytes: &[u8]) -> BufferHeader {
     BufferHeader::read_from_prefix(bytes)
         .map_or_else(|_| zerocopy::transmute!([0xFF_u8; BUFFER_HEADER_BYTES]), |(header, _)| header)
 }
@@ -143,8 +143,8 @@ impl<R: Read + Seek> Buffers<R> {
         Ok(self.next(&mut ignored)? && self.index == to.index)
     }
 
-    /// Skips forward to the last `bytes` bytes, in whole buffers. Returns false if the current position is already past
-    /// that point.
+    /// Skips whole buffers until about the last `bytes` bytes are left. Returns false if the current position is already
+    /// past that point.
     pub(super) fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
         let count = match &self.order {
             Some(order) => order.len(),
@@ -194,7 +194,7 @@ impl<R: Read + Seek> Buffers<R> {
             if let Some((sequence, _)) = sorted {
                 // A recorder has overwritten this buffer since the buffers were sorted, or while it was read. It is
                 // now newer than all other buffers, so skip it.
-                if header_of(&self.bytes).sequence_number.get() != sequence
+                if parse_header(&self.bytes).sequence_number.get() != sequence
                     || (is_unfinished && self.header_in_file(index)?.sequence_number.get() != sequence)
                 {
                     continue;
@@ -245,9 +245,9 @@ impl<R: Read + Seek> Buffers<R> {
         let start = index.saturating_mul(self.buffer_bytes as u64);
         self.stream.seek(SeekFrom::Start(start)).map_err(LogError::io)?;
         // A whole buffer is read at once; `read_to_end` begins with small reads.
-        let is_whole = start.saturating_add(self.buffer_bytes as u64) <= self.file_bytes;
-        self.bytes.resize(if is_whole { self.buffer_bytes } else { 0 }, 0);
-        let read = if is_whole { self.stream.read(&mut self.bytes).map_err(LogError::io)? } else { 0 };
+        let is_complete = start.saturating_add(self.buffer_bytes as u64) <= self.file_bytes;
+        self.bytes.resize(if is_complete { self.buffer_bytes } else { 0 }, 0);
+        let read = if is_complete { self.stream.read(&mut self.bytes).map_err(LogError::io)? } else { 0 };
         self.bytes.truncate(read);
         if read < self.buffer_bytes {
             let rest = (self.buffer_bytes - read) as u64;
@@ -260,7 +260,7 @@ impl<R: Read + Seek> Buffers<R> {
     /// Reads the current header of a buffer from the file. If the file ends before the header does, all fields have
     /// their maximum value.
     fn header_in_file(&mut self, index: u64) -> Result<BufferHeader, LogError> {
-        Ok(self.read_in_file(index, 0)?.unwrap_or_else(|| header_of(&[])))
+        Ok(self.read_in_file(index, 0)?.unwrap_or_else(|| parse_header(&[])))
     }
 
     /// Reads a `T` at `offset` in a buffer, directly from the file; `None` if the file ends too early.

@@ -12,7 +12,7 @@ use crate::blg::raw::block::{CounterDefinition, ObjectType};
 
 /// The location of a number in a counter block.
 #[derive(Clone, Copy, Debug)]
-struct Data {
+struct NumberLocation {
     offset: u32,
     is_32_bit: bool,
 }
@@ -20,11 +20,16 @@ struct Data {
 /// The source of the second number of a raw value.
 #[derive(Clone, Copy, Debug)]
 enum Source {
+    /// The type has no second number.
     None,
+    /// The performance counter of the block.
     Ticks,
+    /// The system time of the block.
     SystemTime,
+    /// The object's own clock.
     ObjectTime,
-    Base(Data),
+    /// The value of the base.
+    Base(NumberLocation),
     /// The type needs a base (or a multiplier), but the block has none.
     Missing,
 }
@@ -32,9 +37,9 @@ enum Source {
 /// A column whose numbers can be read without knowing their sizes and sources, because all are read and combined in the
 /// same way. Most columns are of this kind.
 #[derive(Clone, Copy, Debug)]
-struct Plain {
-    first: Shifted,
-    base: Shifted,
+struct PlainColumn {
+    first: ShiftedNumber,
+    base: ShiftedNumber,
     /// All bits if there is a base, otherwise none.
     base_mask: i64,
     /// Index of the clock: 0 for none, then ticks, system time and object time.
@@ -43,18 +48,18 @@ struct Plain {
 
 /// The location of 8 bytes that contain a number, and the number of lower bits that do not belong to it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Shifted {
+struct ShiftedNumber {
     offset: u32,
     shift: u32,
 }
 
-/// A counter of a block. Bases have no column of their own.
+/// A counter of a block. Bases have no column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     /// `None` if the counter is not a number: its data has neither 4 nor 8 bytes.
-    first: Option<Data>,
+    first: Option<NumberLocation>,
     second: Source,
-    multi: Option<Data>,
+    multiplier: Option<NumberLocation>,
 }
 
 /// The columns of one object's blocks, rebuilt when the definitions change.
@@ -65,7 +70,7 @@ pub(super) struct Columns {
     set: Arc<CounterSet>,
     list: Vec<Column>,
     /// One per column. Those of columns that are not plain are unused.
-    plain: Vec<Plain>,
+    plain: Vec<PlainColumn>,
     /// The indexes of the columns that are not plain.
     others: Vec<usize>,
     /// The minimum length of a counter block that contains every plain column.
@@ -74,8 +79,8 @@ pub(super) struct Columns {
 }
 
 impl Column {
-    /// This column as a plain one; `None` if it is not.
-    fn plain(&self) -> Option<Plain> {
+    /// The plain form of this column; `None` if it has none.
+    fn plain(&self) -> Option<PlainColumn> {
         let (base, clock) = match self.second {
             Source::None => (None, 0),
             Source::Ticks => (None, 1),
@@ -84,10 +89,10 @@ impl Column {
             Source::Base(base) => (Some(base), 0),
             Source::Missing => return None,
         };
-        let first = self.first.filter(|_| self.multi.is_none())?.shifted()?;
+        let first = self.first.filter(|_| self.multiplier.is_none())?.shifted()?;
         let base_mask = if base.is_some() { -1 } else { 0 };
-        let base = base.map_or(Some(Shifted::default()), Data::shifted)?;
-        Some(Plain { first, base, base_mask, clock })
+        let base = base.map_or(Some(ShiftedNumber::default()), NumberLocation::shifted)?;
+        Some(PlainColumn { first, base, base_mask, clock })
     }
 
     /// Reads the raw value from a counter block; its status is an error if a part of it is outside the block.
@@ -101,7 +106,7 @@ impl Column {
             Source::Base(data) => data.read(block),
             Source::Missing => None,
         };
-        let multi_count = self.multi.map_or(Some(1), |data| data.read(block));
+        let multi_count = self.multiplier.map_or(Some(1), |data| data.read(block));
         match (first, second, multi_count) {
             (Some(first), Some(second), Some(multi_count)) => {
                 RawValue { multi_count: multi_count as u32, ..RawValue::new(first, second) }
@@ -155,10 +160,16 @@ impl Columns {
     /// Finds the plain columns.
     fn find_plain(&mut self) {
         let plain: Vec<_> = self.list.iter().map(Column::plain).collect();
-        let ends = plain.iter().flatten().flat_map(|column| [column.first, column.base]).map(Shifted::end);
+        let ends =
+            plain.iter().flatten().flat_map(|column| [column.first, column.base]).map(ShiftedNumber::end);
         self.plain_bytes = ends.max().unwrap_or_default();
         self.others = (0..plain.len()).filter(|&index| plain[index].is_none()).collect();
-        let unused = Plain { first: Shifted::default(), base: Shifted::default(), base_mask: 0, clock: 0 };
+        let unused = PlainColumn {
+            first: ShiftedNumber::default(),
+            base: ShiftedNumber::default(),
+            base_mask: 0,
+            clock: 0,
+        };
         self.plain = plain.into_iter().map(|column| column.unwrap_or(unused)).collect();
     }
 
@@ -205,23 +216,23 @@ impl Columns {
             let base = definitions
                 .get(index + 1)
                 .filter(|next| CounterType(next.counter_type.get()).is_base())
-                .map(Data::of);
-            let first = Data::of(definition);
+                .map(NumberLocation::from_definition);
+            let first = NumberLocation::from_definition(definition);
             let (mut second, time_base) = second_of(counter_type, base.flatten(), clocks);
-            let mut multi = None;
+            let mut multiplier = None;
             if counter_type.formula().is_some_and(Formula::uses_multiplier) {
                 // If the multiplier has no definition, it directly follows the value.
-                multi = base.unwrap_or(first.and_then(Data::after));
-                if multi.is_none() {
+                multiplier = base.unwrap_or(first.and_then(NumberLocation::after));
+                if multiplier.is_none() {
                     second = Source::Missing;
                 }
             }
             if counter_type.formula().is_some() {
                 let based = if let Source::Base(data) = second { Some(data) } else { None };
-                let ends = [first, based, multi].into_iter().flatten().map(Data::end);
+                let ends = [first, based, multiplier].into_iter().flatten().map(NumberLocation::end);
                 self.min_block_bytes = ends.fold(self.min_block_bytes, usize::max);
             }
-            self.list.push(Column { first, second, multi });
+            self.list.push(Column { first, second, multiplier });
             let name = names.name(machine, definition.name_index.get());
             let english_name = other_than(&name, english_name(definition.name_index.get()));
             set.counters.push(Counter {
@@ -249,9 +260,9 @@ impl Columns {
     }
 }
 
-impl Data {
+impl NumberLocation {
     /// The location of a counter's number. The definition determines its size, not the counter type.
-    fn of(definition: &CounterDefinition) -> Option<Self> {
+    fn from_definition(definition: &CounterDefinition) -> Option<Self> {
         let is_32_bit = match definition.data_bytes.get() {
             4 => true,
             8 => false,
@@ -270,10 +281,10 @@ impl Data {
     }
 
     /// The 8 bytes that end with the number; `None` if they would begin before the counter block.
-    fn shifted(self) -> Option<Shifted> {
+    fn shifted(self) -> Option<ShiftedNumber> {
         Some(match self.is_32_bit {
-            true => Shifted { offset: self.offset.checked_sub(4)?, shift: 32 },
-            false => Shifted { offset: self.offset, shift: 0 },
+            true => ShiftedNumber { offset: self.offset.checked_sub(4)?, shift: 32 },
+            false => ShiftedNumber { offset: self.offset, shift: 0 },
         })
     }
 
@@ -289,7 +300,7 @@ impl Data {
     }
 }
 
-impl Shifted {
+impl ShiftedNumber {
     fn end(self) -> usize {
         (self.offset as usize).saturating_add(8)
     }
@@ -307,7 +318,7 @@ fn other_than(name: &str, english: Option<&str>) -> Option<Arc<str>> {
 }
 
 /// The source of the second number of a raw value, and the units per second of the number.
-fn second_of(counter_type: CounterType, base: Option<Data>, clocks: &Clocks) -> (Source, i64) {
+fn second_of(counter_type: CounterType, base: Option<NumberLocation>, clocks: &Clocks) -> (Source, i64) {
     const HUNDRED_NS: i64 = 10_000_000;
     // The bits of some counter types indicate a base, although the types have none.
     let based = match (counter_type.base(), base) {
@@ -333,9 +344,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn data() -> impl Strategy<Value = Data> {
+    fn data() -> impl Strategy<Value = NumberLocation> {
         (prop_oneof![9 => 0..40u32, 1 => any::<u32>()], any::<bool>())
-            .prop_map(|(offset, is_32_bit)| Data { offset, is_32_bit })
+            .prop_map(|(offset, is_32_bit)| NumberLocation { offset, is_32_bit })
     }
 
     fn column() -> impl Strategy<Value = Column> {
@@ -348,16 +359,16 @@ mod tests {
             Just(Source::Missing),
         ];
         let first = prop::option::weighted(0.9, data());
-        (first, second, prop::option::weighted(0.2, data())).prop_map(|(first, second, multi)| Column {
+        (first, second, prop::option::weighted(0.2, data())).prop_map(|(first, second, multiplier)| Column {
             first,
             second,
-            multi,
+            multiplier,
         })
     }
 
     proptest! {
         #[test]
-        fn plain_columns_have_the_values_of_others(
+        fn plain_columns_read_the_same_values(
             list in prop::collection::vec(column(), 1..6),
             block in prop::collection::vec(any::<u8>(), 0..60),
         ) {

@@ -25,7 +25,7 @@ pub(super) struct DeclaredEnd {
 }
 
 impl DeclaredEnd {
-    pub(super) fn of(header: &LogfileHeader) -> Self {
+    pub(super) fn from_header(header: &LogfileHeader) -> Self {
         let ids = (header.system.thread_id.get(), header.system.process_id.get());
         Self {
             buffers: header.start.buffers_written.get().into(),

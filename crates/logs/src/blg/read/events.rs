@@ -130,8 +130,8 @@ impl<R: Read + Seek> Events<R> {
         Ok(true)
     }
 
-    /// Skips forward to the last `bytes` bytes, in whole buffers. Returns false if the current position is already past
-    /// that point.
+    /// Skips whole buffers until about the last `bytes` bytes are left. Returns false if the current position is already
+    /// past that point.
     pub(super) fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
         if !self.buffers.seek_near_end(bytes)? {
             return Ok(false);

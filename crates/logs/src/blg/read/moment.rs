@@ -7,12 +7,12 @@ use tachograph_counters::time_zone::TimeZone;
 use crate::blg::clock::system_times;
 
 /// Maximum difference between the system time of a value and the sample's time.
-const NEAR: i64 = 10 * FileTime::PER_MINUTE;
+const TOLERANCE: i64 = 10 * FileTime::PER_MINUTE;
 
 /// Returns the moment of a sample whose local time is `local`.
 /// One hour of local time occurs twice when daylight saving time ends. In that hour, UTC is determined by a system
 /// time among the values or, without one, by the time of the previous sample ([`TimeZone::local_to_moment`]).
-pub(super) fn of(
+pub(super) fn resolve(
     sample: &Sample,
     local: FileTime,
     zone: &TimeZone,
@@ -23,7 +23,7 @@ pub(super) fn of(
     if first == second {
         return first;
     }
-    let is_near = |moment: &Moment, utc: FileTime| moment.utc.since(utc).saturating_abs() <= NEAR;
+    let is_near = |moment: &Moment, utc: FileTime| moment.utc.since(utc).saturating_abs() <= TOLERANCE;
     sample
         .groups
         .iter()

@@ -28,13 +28,13 @@ pub(super) struct Numbering {
     max_bytes: usize,
 }
 
-/// Maximum bytes of a record's names, as a multiple of its length. A name can double in size when it is decoded from
-/// UTF-16, and a parent's name is repeated for each child.
-const MAX_NAMES: usize = 4;
+/// Maximum bytes of a record's decoded names, as a multiple of the record's length. A name can double in size when it is
+/// decoded from UTF-16, and a parent's name is repeated for each child.
+const MAX_EXPANSION: usize = 4;
 
 impl Numbering {
     pub(super) fn new(record_bytes: usize) -> Self {
-        let max_bytes = record_bytes.saturating_mul(MAX_NAMES);
+        let max_bytes = record_bytes.saturating_mul(MAX_EXPANSION);
         Self {
             used_ids: HashSet::new(),
             last_index: HashMap::new(),

@@ -43,8 +43,8 @@ impl<W: Read + Write + Seek> BlgWriter<W> {
         let buffer_bytes = log.buffer_bytes;
         let Some((events, index)) = close_last_buffer(&mut out, log.file_bytes, buffer_bytes)? else {
             let last = log.file_bytes.saturating_sub(1) / buffer_bytes as u64 * buffer_bytes as u64;
-            let what = "the last buffer is damaged, so nothing can be appended: relog the log first";
-            return Err(LogError::corrupt(Problem::new(last, what)));
+            let message = "the last buffer is damaged, so nothing can be appended: relog the log first";
+            return Err(LogError::corrupt(Problem::new(last, message)));
         };
         let guid = guid_named(&log.header).or(log.guid).unwrap_or_default();
         let header_type = if log.header.system.header_type == 1 { FULL_HEADER_32 } else { FULL_HEADER_64 };

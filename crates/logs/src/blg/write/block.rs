@@ -116,7 +116,7 @@ impl BlockEncoder {
         self.template.resize(size_of::<RecordHead>(), 0);
         push_data_block(&mut self.template, &group.set);
         self.object_at = self.template.len();
-        let parents = ParentNames::of(&group.instances);
+        let parents = ParentNames::from_instances(&group.instances);
         if !parents.names.is_empty() {
             self.push_parents(&parents.names);
         }
@@ -187,7 +187,7 @@ impl BlockEncoder {
             if set.has_instances {
                 let parent = instance.parent().and_then(|parent| parents.indexes.get(parent));
                 let (object, index) = parent.map_or((0, 0), |&index| (PARENT_OBJECT, index));
-                push_instance(&mut self.template, &names.of(instance), object, index);
+                push_instance(&mut self.template, &names.name_of(instance), object, index);
             }
             self.rows.push(self.template.len());
             let block = self.template.len();
@@ -312,7 +312,7 @@ struct ParentNames<'a> {
 }
 
 impl<'a> ParentNames<'a> {
-    fn of(instances: &'a Instances) -> Self {
+    fn from_instances(instances: &'a Instances) -> Self {
         let mut parents = Self::default();
         for parent in instances.iter().filter_map(|instance| instance.parent()) {
             parents.indexes.entry(parent).or_insert_with(|| {
@@ -335,7 +335,7 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn of(&mut self, instance: &'a Instance) -> Cow<'a, str> {
+    fn name_of(&mut self, instance: &'a Instance) -> Cow<'a, str> {
         let next = self.next.entry((instance.parent(), instance.name())).or_insert(Some(0));
         if *next == Some(instance.index()) {
             *next = instance.index().checked_add(1);

@@ -115,7 +115,7 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.limit.is_some()
     }
 
-    /// Checks that a circular log has room for these payloads and a first sample.
+    /// Checks that a circular log has room for the payloads in its fixed part, and for a first sample.
     pub(super) fn check_start(
         &self,
         fixed: impl Iterator<Item = usize>,
@@ -160,7 +160,7 @@ impl<W: Write + Seek> BufferWriter<W> {
     }
 
     /// Adds an event, in several parts if it is long.
-    pub(super) fn event(
+    pub(super) fn push_event(
         &mut self,
         kind: u8,
         context: u32,
@@ -225,7 +225,7 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.complete(self.file_buffers())
     }
 
-    /// Writes end time and number of buffers to the header.
+    /// Writes the end time and the number of buffers to the header.
     fn complete(&mut self, buffers: u64) -> Result<(), LogError> {
         let buffers = u32::try_from(buffers).unwrap_or(u32::MAX);
         match &mut self.header {
@@ -340,7 +340,7 @@ impl<W: Write + Seek> BufferWriter<W> {
     }
 
     fn buffer_start(&self) -> u64 {
-        self.ring.map_or(self.index, |ring| ring.slot(self.index)) * self.buffer_bytes as u64
+        self.ring.map_or(self.index, |ring| ring.file_index(self.index)) * self.buffer_bytes as u64
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<(), LogError> {
@@ -371,7 +371,7 @@ impl<W: Write + Seek + SetLength> BufferWriter<W> {
         }
         let end = start + fill as u64;
         // After the ring has wrapped, older samples follow this buffer.
-        let length = match self.ring.filter(|ring| ring.slot(index) != index) {
+        let length = match self.ring.filter(|ring| ring.file_index(index) != index) {
             Some(ring) => ring.file_buffers(index) * size,
             None => end,
         };

@@ -40,7 +40,7 @@ impl LocalTimes {
     }
 
     /// The local time to store in a group's record. A block gets the sample's time.
-    pub(super) fn of(self, group: &Group) -> FileTime {
+    pub(super) fn for_group(self, group: &Group) -> FileTime {
         if group.read_at.0 == 0 || group.set.extent == Extent::Table {
             return self.sample;
         }
@@ -115,7 +115,7 @@ impl GroupEncoder {
     }
 }
 
-/// Whether records described by `now` can use the counter list entry of `before`. Names are compared without case,
+/// Whether records described by `now` can use the counter list entry of `before`. Names are compared case-insensitively,
 /// and default scales can differ. Blocks describe their counters themselves.
 pub(super) fn is_compatible(before: &CounterSet, now: &CounterSet) -> bool {
     let same_counters = || {
@@ -138,7 +138,7 @@ fn encode_single(group: &Group, column: usize, times: LocalTimes, out: &mut Vec<
     let single = Single {
         head: RecordHead::new(KIND_SINGLE, SINGLE_BYTES),
         status: U32::new(raw.status.0),
-        local_time: I64::new(times.of(group).0),
+        local_time: I64::new(times.for_group(group).0),
         padding: U32::ZERO,
         first: I64::new(raw.first),
         second: I64::new(raw.second),
@@ -204,7 +204,7 @@ impl MultiNames {
             count: U32::new(count as u32),
             status: U32::new(status.unwrap_or(group.status).0),
             reserved: U32::ZERO,
-            local_time: I64::new(times.of(group).0),
+            local_time: I64::new(times.for_group(group).0),
         };
         out[begin..begin + MULTI_HEAD_BYTES].copy_from_slice(head.as_bytes());
     }

@@ -82,9 +82,9 @@ impl Limit {
         self.max_bytes / self.buffer_bytes as u64
     }
 
-    fn too_small(&self, what: &str, min: u64) -> LogError {
+    fn too_small(&self, contents: &str, min: u64) -> LogError {
         LogError::unsupported(format!(
-            "a circular log of {} bytes is too small for {what}: it takes at least {} bytes",
+            "a circular log of {} bytes is too small for {contents}: it takes at least {} bytes",
             self.max_bytes,
             min.saturating_mul(self.buffer_bytes as u64)
         ))
@@ -98,7 +98,7 @@ impl Ring {
     }
 
     /// Position in the file, in buffers, of the buffer with this index.
-    pub(super) fn slot(&self, index: u64) -> u64 {
+    pub(super) fn file_index(&self, index: u64) -> u64 {
         match index.checked_sub(self.first) {
             None => index,
             // The ring has at least three buffers.

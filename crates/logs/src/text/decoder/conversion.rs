@@ -60,12 +60,12 @@ impl<R: Read> Decoder<R> {
 
     /// Copies UTF-8. Returns `None` to retry, after more was read or the encoding was determined.
     fn copy(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
-        let piece = &self.raw[self.start..self.end.min(self.start + out.len())];
+        let chunk = &self.raw[self.start..self.end.min(self.start + out.len())];
         if self.source == Source::Undecided {
             // ASCII is the same in all encodings. The encoding is guessed from the bytes that follow.
-            let ascii = piece.iter().take_while(|byte| byte.is_ascii()).count();
-            if ascii > 0 || piece.is_empty() {
-                out[..ascii].copy_from_slice(&piece[..ascii]);
+            let ascii = chunk.iter().take_while(|byte| byte.is_ascii()).count();
+            if ascii > 0 || chunk.is_empty() {
+                out[..ascii].copy_from_slice(&chunk[..ascii]);
                 self.start += ascii;
                 return Ok(Some(ascii));
             }
@@ -76,12 +76,12 @@ impl<R: Read> Decoder<R> {
             self.set_encoding(TextEncoding::guess(&self.raw[self.start..self.end]), Source::Guessed);
             return Ok(None);
         }
-        let (valid, bad) = match std::str::from_utf8(piece) {
-            Ok(_) => (piece.len(), None),
+        let (valid, bad) = match std::str::from_utf8(chunk) {
+            Ok(_) => (chunk.len(), None),
             Err(error) => (error.valid_up_to(), Some(error.error_len())),
         };
-        if valid > 0 || piece.is_empty() {
-            out[..valid].copy_from_slice(&piece[..valid]);
+        if valid > 0 || chunk.is_empty() {
+            out[..valid].copy_from_slice(&chunk[..valid]);
             self.start += valid;
             return Ok(Some(valid));
         }
@@ -90,7 +90,7 @@ impl<R: Read> Decoder<R> {
             self.fill()?;
             return Ok(None);
         }
-        let length = bad.flatten().unwrap_or(piece.len());
+        let length = bad.flatten().unwrap_or(chunk.len());
         self.record_bad();
         let replacement = "\u{fffd}".as_bytes();
         out[..replacement.len()].copy_from_slice(replacement);

@@ -96,7 +96,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    pub(super) fn read(&mut self, line: &[u8]) -> serde_json::Result<LineTime> {
+    pub(super) fn read(&mut self, line: &[u8]) -> serde_json::Result<LineProperties> {
         let read = read_object(line, Some(&mut *self));
         self.columns.truncate(self.values.len());
         read
@@ -116,9 +116,9 @@ impl<'a> Row<'a> {
         self.values.push(match value {
             JsonValue::Number(number) => Some(number),
             JsonValue::Null => None,
-            JsonValue::Other(what) => {
+            JsonValue::Other(kind) => {
                 if self.invalid.len() < MAX_INVALID {
-                    self.invalid.push((excerpt::of_text(path), what));
+                    self.invalid.push((excerpt::of_text(path), kind));
                 }
                 None
             }
@@ -139,8 +139,8 @@ impl<'a> Row<'a> {
         let (group, error) = self.builder.single(path);
         if is_new && error.is_some() {
             self.problems.push_with(self.offset, || {
-                let what = "a key is not a counter path; its text becomes a counter name";
-                Problem::new(self.offset, what).found(excerpt::of_text(path), "a counter path")
+                let message = "a key is not a counter path; its text becomes a counter name";
+                Problem::new(self.offset, message).found(excerpt::of_text(path), "a counter path")
             });
         }
         Ok(Column { path: path.into(), group })
@@ -150,24 +150,25 @@ impl<'a> Row<'a> {
 enum JsonValue {
     Number(f64),
     Null,
+    /// Any other value, with a description for messages.
     Other(&'static str),
 }
 
 /// The properties that make a line a sample.
 #[derive(Default)]
-pub(super) struct LineTime {
+pub(super) struct LineProperties {
     pub(super) time: Option<String>,
     pub(super) has_values: bool,
 }
 
-impl LineTime {
+impl LineProperties {
     /// Parses a line without its values.
     pub(super) fn read(line: &[u8]) -> serde_json::Result<Self> {
         read_object(line, None)
     }
 }
 
-fn read_object(line: &[u8], row: Option<&mut Row<'_>>) -> serde_json::Result<LineTime> {
+fn read_object(line: &[u8], row: Option<&mut Row<'_>>) -> serde_json::Result<LineProperties> {
     let mut deserializer = serde_json::Deserializer::from_slice(line);
     let read = deserializer.deserialize_map(LineVisitor(row))?;
     deserializer.end().map(|()| read)
@@ -177,14 +178,14 @@ fn read_object(line: &[u8], row: Option<&mut Row<'_>>) -> serde_json::Result<Lin
 struct LineVisitor<'a, 'b>(Option<&'a mut Row<'b>>);
 
 impl<'de> Visitor<'de> for LineVisitor<'_, '_> {
-    type Value = LineTime;
+    type Value = LineProperties;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object with a time and values")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<LineTime, A::Error> {
-        let mut line = LineTime::default();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<LineProperties, A::Error> {
+        let mut line = LineProperties::default();
         while let Some(Key(key)) = map.next_key()? {
             line.has_values |= &*key == "values";
             match (&*key, &mut self.0) {

@@ -147,8 +147,8 @@ impl<R: Read> TextReader<R> {
                 Cell::Blank => None,
                 Cell::Other => {
                     problems.push_with(offset, || {
-                        let what = format!("column {} of line {line} has no value", column + 1);
-                        Problem::new(offset, what).found(excerpt::of_cell(cell), "a number")
+                        let message = format!("column {} of line {line} has no value", column + 1);
+                        Problem::new(offset, message).found(excerpt::of_cell(cell), "a number")
                     });
                     None
                 }
@@ -161,7 +161,7 @@ impl<R: Read> TextReader<R> {
         let (found, expected) = (self.record.len(), self.columns + 1);
         let has_number =
             |cell: Option<&[u8]>| cell.is_some_and(|cell| matches!(parse_cell(cell), Cell::Number(_)));
-        let what = if self.has_comment && found == expected + 1 {
+        let message = if self.has_comment && found == expected + 1 {
             if !has_number(self.record.get(expected)) {
                 return;
             }
@@ -177,7 +177,7 @@ impl<R: Read> TextReader<R> {
         };
         let (offset, line) = (self.row_offset(), self.line());
         self.problems.push_with(offset, || {
-            Problem::new(offset, format!("line {line} {what}"))
+            Problem::new(offset, format!("line {line} {message}"))
                 .found(format_args!("{found} cells"), format!("{expected} cells"))
         });
     }
@@ -186,8 +186,9 @@ impl<R: Read> TextReader<R> {
     fn report_bad_text(&mut self, offset: u64) {
         self.is_bad_text_reported = true;
         let encoding = self.encoding();
-        let what = format!("bytes that are not valid {encoding} are read as U+FFFD, here and possibly later");
-        self.problems.push(Problem::new(offset, what));
+        let message =
+            format!("bytes that are not valid {encoding} are read as U+FFFD, here and possibly later");
+        self.problems.push(Problem::new(offset, message));
     }
 
     /// Offset in the file of the row in `record`.

@@ -73,6 +73,6 @@ fn help_begins_with_the_relation_to_the_displayed_value() {
 }
 
 #[test]
-fn texts_are_not_exported() {
+fn text_counters_are_not_exported() {
     assert!(metrics("Text", "", CounterType::TEXT).is_empty());
 }
