@@ -5,6 +5,7 @@ mod commands;
 mod dialogs;
 mod input;
 mod mouse;
+mod pane;
 mod request;
 mod time;
 
@@ -16,9 +17,7 @@ use tachograph_counters::AverageKind;
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_monitor::{
-    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View, ViewKind,
-};
+use tachograph_monitor::{MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View};
 
 use crate::canvas::Canvas;
 use crate::draw::Areas;
@@ -29,6 +28,7 @@ use crate::tree::Tree;
 
 pub(crate) use dialogs::{Prompt, PromptKind};
 pub use input::{Existing, Input, Recording};
+pub(crate) use pane::{Bands, Pane};
 pub use request::Request;
 use time::Drag;
 
@@ -46,14 +46,6 @@ pub struct Facts {
     pub zone: TimeZone,
 }
 
-/// Which lines have min-max bands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bands {
-    Selected,
-    All,
-    None,
-}
-
 /// The dialog on top of the screen.
 pub(crate) enum Overlay {
     None,
@@ -67,15 +59,9 @@ pub(crate) enum Overlay {
 pub struct App {
     pub(crate) facts: Facts,
     pub(crate) theme: Theme,
-    pub(crate) legend: Legend,
-    pub(crate) selected: Option<ItemId>,
-    /// The first row of the legend on the screen.
-    pub(crate) legend_top: usize,
-    /// The first line of the report on the screen.
-    pub(crate) report_top: usize,
+    pub(crate) pane: Pane,
+    /// The figures of all counters.
     pub(crate) reduced: Reduced,
-    pub(crate) kind: ViewKind,
-    pub(crate) bands: Bands,
     pub(crate) interval: Duration,
     pub(crate) points: usize,
     /// The times of the samples that are kept.
@@ -115,22 +101,13 @@ pub struct App {
 impl App {
     /// Creates a screen that shows a view. Logs are opened later ([`Input::Opened`]).
     pub fn new(facts: Facts, view: View, theme: Theme) -> Self {
-        let mut legend = Legend::default();
-        for chosen in view.counters {
-            legend.add(chosen);
-        }
         let nothing = Span::new(FileTime(0), FileTime(0));
         let points = view.points.unwrap_or(DEFAULT_POINTS).clamp(MIN_POINTS, MAX_POINTS);
         Self {
             facts,
             theme,
-            legend,
-            selected: None,
-            legend_top: 0,
-            report_top: 0,
+            pane: Pane::new(view.kind, view.counters),
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
-            kind: view.kind,
-            bands: Bands::Selected,
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
             points,
             times: Ring::new(points + 1),
@@ -157,7 +134,7 @@ impl App {
 
     /// The selected paths.
     pub fn paths(&self) -> Vec<PathPattern> {
-        self.legend.paths()
+        self.pane.legend.paths()
     }
 
     /// The sample interval.
@@ -172,7 +149,7 @@ impl App {
 
     /// Adds a path to the legend.
     pub fn choose(&mut self, chosen: tachograph_monitor::Chosen) {
-        self.legend.add(chosen);
+        self.pane.legend.add(chosen);
     }
 
     /// Whether a redraw is needed; resets the flag.
@@ -227,10 +204,9 @@ impl App {
             Input::Collected(at) => self.collected(at, &mut requests),
             Input::Figures(reduced) => {
                 // A frozen chart keeps its rows, even those of instances that did not exist yet at its end.
-                self.legend.update(&reduced, !self.facts.is_live || self.frozen.is_some());
+                self.pane.update(&reduced, !self.facts.is_live || self.frozen.is_some());
                 self.explain_averages(&reduced);
                 self.reduced = reduced;
-                self.repair_selection();
             }
             Input::Sets(sets) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
@@ -278,13 +254,6 @@ impl App {
         }
     }
 
-    /// Selects the first item if the selected one no longer exists.
-    fn repair_selection(&mut self) {
-        if self.selected.is_none_or(|id| self.legend.item(id).is_none()) {
-            self.selected = self.legend.sorted(&self.reduced).first().map(|item| item.id());
-        }
-    }
-
     fn collected(&mut self, at: FileTime, requests: &mut Vec<Request>) {
         self.times.push(at);
         if std::mem::take(&mut self.is_stepping) {
@@ -321,7 +290,7 @@ impl App {
     }
 
     fn request_paths(&mut self, requests: &mut Vec<Request>) {
-        requests.push(Request::Paths(self.legend.paths()));
+        requests.push(Request::Paths(self.pane.legend.paths()));
         requests.push(Request::Figures);
     }
 
@@ -338,14 +307,14 @@ impl App {
         let span = self.span.filter(|_| is_zoomed);
         // Paths without a machine apply to all logs and machines; with several machines they would be ambiguous.
         let mut machines: Vec<_> =
-            self.legend.items().iter().filter_map(|item| item.info()?.machine.as_deref()).collect();
+            self.pane.legend.items().iter().filter_map(|item| item.info()?.machine.as_deref()).collect();
         machines.sort_unstable();
         machines.dedup();
         View {
             interval: self.facts.is_live.then_some(self.interval),
             points: self.facts.is_live.then_some(self.points),
-            kind: self.kind,
-            counters: self.legend.chosen(machines.len() > 1),
+            kind: self.pane.kind,
+            counters: self.pane.legend.chosen(machines.len() > 1),
             begin: span.and_then(|span| argument(span.begin())),
             end: span.and_then(|span| argument(span.end())),
         }

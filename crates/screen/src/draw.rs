@@ -105,9 +105,9 @@ impl App {
             });
             return;
         }
-        let layout = Layout::new(area, self.legend.items().len(), self.kind);
+        let layout = Layout::new(area, self.pane.legend.items().len(), self.pane.kind);
         self.draw_header(buffer, layout.header);
-        match self.kind {
+        match self.pane.kind {
             ViewKind::Line => self.draw_chart(buffer, layout.body),
             ViewKind::Histogram => self.draw_histogram(buffer, layout.body),
             ViewKind::Report => self.draw_report(buffer, layout.body),
@@ -252,11 +252,11 @@ impl App {
 
     /// Draws a message if there is nothing to chart; returns whether it did.
     fn draw_placeholder(&self, buffer: &mut Buffer, area: Rect) -> bool {
-        let text = if self.legend.is_empty() && self.reading.is_none() {
+        let text = if self.pane.legend.is_empty() && self.reading.is_none() {
             "no counters: press a to add some"
         } else if self.reading.is_some() && self.reduced.series.is_empty() {
             "reading ..."
-        } else if self.reduced.series.is_empty() && self.legend.items().is_empty() {
+        } else if self.reduced.series.is_empty() && self.pane.legend.items().is_empty() {
             "no data for the selected counters yet"
         } else {
             return false;

@@ -266,7 +266,7 @@ impl App {
         let mut is_any_new = false;
         for path in paths {
             let text = path.to_string();
-            if self.legend.add(Chosen::new(path)) {
+            if self.pane.legend.add(Chosen::new(path)) {
                 is_any_new = true;
             } else {
                 known.push(text);

@@ -27,7 +27,7 @@ impl App {
             }
             Overlay::Prompt(_) => return self.is_changed = false,
         }
-        let is_on_plot = self.areas.plot.contains(at) && self.kind == ViewKind::Line;
+        let is_on_plot = self.areas.plot.contains(at) && self.pane.kind == ViewKind::Line;
         match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) if is_on_plot => {
                 if let Some(from) = self.column_span_at(at.x) {
@@ -85,18 +85,18 @@ impl App {
             self.areas.headings.iter().find(|(_, range)| range.contains(&at.x)).map(|(column, _)| *column);
         if at.y == legend.y {
             if let Some(column) = column {
-                self.sort_by_column(column);
+                self.pane.sort_by_column(column);
             }
             return;
         }
         let row = usize::from(at.y - legend.y - 1);
         let Some(&id) = self.areas.rows.get(row) else { return };
-        self.selected = Some(id);
+        self.pane.selected = Some(id);
         if column == Some(LegendColumn::Show)
-            && let Some(item) = self.legend.item(id)
+            && let Some(item) = self.pane.legend.item(id)
         {
             let is_shown = item.is_shown();
-            self.legend.set_shown(id, !is_shown);
+            self.pane.legend.set_shown(id, !is_shown);
         }
     }
 }

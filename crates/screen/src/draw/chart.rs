@@ -36,8 +36,8 @@ impl App {
         }
         let mut canvas = Canvas::new(plot, self.theme.is_unicode);
         // Highlighted and selected lines are drawn last, on top.
-        let rank = |item: &LegendItem| (item.is_highlighted(), Some(item.id()) == self.selected);
-        let mut items: Vec<_> = self.legend.items().iter().filter(|item| item.is_shown()).collect();
+        let rank = |item: &LegendItem| (item.is_highlighted(), Some(item.id()) == self.pane.selected);
+        let mut items: Vec<_> = self.pane.legend.items().iter().filter(|item| item.is_shown()).collect();
         items.sort_by_key(|item| rank(item));
         for item in items {
             if let Some(series) = item.series(&self.reduced) {
@@ -60,8 +60,8 @@ impl App {
         let style = item.style();
         let mark = MARKS[style.0 % MARKS.len()];
         let pen = Pen { style: self.theme.line(style, item.is_highlighted()), mark, is_band: false };
-        let is_selected = Some(item.id()) == self.selected;
-        let has_band = match self.bands {
+        let is_selected = Some(item.id()) == self.pane.selected;
+        let has_band = match self.pane.bands {
             Bands::All => true,
             Bands::Selected => is_selected || item.is_highlighted(),
             Bands::None => false,

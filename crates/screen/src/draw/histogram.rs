@@ -32,11 +32,11 @@ impl App {
         if self.draw_placeholder(buffer, area) {
             return;
         }
-        let items = self.legend.sorted(&self.reduced);
+        let items = self.pane.legend.sorted(&self.reduced);
         let shown: Vec<_> = items.into_iter().filter(|item| item.is_shown()).collect();
         let room = usize::from(area.height).saturating_sub(1);
         // Scrolls so that the selected bar is visible.
-        let selected = shown.iter().position(|item| Some(item.id()) == self.selected).unwrap_or(0);
+        let selected = shown.iter().position(|item| Some(item.id()) == self.pane.selected).unwrap_or(0);
         let top = (selected + 1).saturating_sub(room);
         let label = usize::from(area.width) / 3;
         let bars = usize::from(area.width).saturating_sub(label + VALUE_WIDTH + 2);
@@ -54,7 +54,7 @@ impl App {
 
     fn draw_bar(&self, buffer: &mut Buffer, line: Rect, item: &LegendItem, (label, bars): (usize, usize)) {
         let series = item.series(&self.reduced);
-        let path = self.legend.path_of(item);
+        let path = self.pane.legend.path_of(item);
         let name = match item.info() {
             Some(info) => match info.instance_name() {
                 Some(instance) => format!("{} {instance}", info.counter.name),
@@ -62,7 +62,7 @@ impl App {
             },
             None => path,
         };
-        let is_selected = Some(item.id()) == self.selected;
+        let is_selected = Some(item.id()) == self.pane.selected;
         let style = if is_selected { self.theme.selected() } else { ratatui::style::Style::new() };
         let text = cut(&name, label, self.theme.is_unicode).into_owned();
         self.write_text(buffer, line, label.saturating_sub(width(&text)), &text, style);

@@ -36,10 +36,10 @@ impl App {
         if area.height == 0 {
             return;
         }
-        let items = self.legend.sorted(&self.reduced);
+        let items = self.pane.legend.sorted(&self.reduced);
         let room = usize::from(area.height) - 1;
-        let selected = items.iter().position(|item| Some(item.id()) == self.selected);
-        let mut top = self.legend_top.min(items.len().saturating_sub(room));
+        let selected = items.iter().position(|item| Some(item.id()) == self.pane.selected);
+        let mut top = self.pane.legend_top.min(items.len().saturating_sub(room));
         if let Some(selected) = selected {
             top = top.clamp((selected + 1).saturating_sub(room), selected);
         }
@@ -53,7 +53,7 @@ impl App {
         let mut x = 1;
         let mut headings = Vec::new();
         for (column, columns) in &columns {
-            let mark = match self.legend.order() {
+            let mark = match self.pane.legend.order() {
                 Some(order) if order.column == *column => {
                     let (unicode, ascii) = if order.is_descending { ("▾", "v") } else { ("▴", "^") };
                     self.theme.either(unicode, ascii)
@@ -74,7 +74,7 @@ impl App {
         }
         for (index, (item, cells)) in shown.iter().zip(&cells).enumerate() {
             let line = row(area, index + 1);
-            let is_selected = Some(item.id()) == self.selected;
+            let is_selected = Some(item.id()) == self.pane.selected;
             let mut base = Style::new();
             if !item.is_shown() {
                 base = self.theme.dim();
@@ -108,7 +108,7 @@ impl App {
         self.areas.visible_rows = (items.len() > room).then(|| (top + 1, top + shown.len(), items.len()));
         self.areas.headings = headings;
         self.areas.rows = rows;
-        self.legend_top = top;
+        self.pane.legend_top = top;
     }
 
     fn figure_of(&self, item: &LegendItem, column: LegendColumn, columns: usize) -> String {
@@ -134,7 +134,7 @@ impl App {
                 };
                 self.figure_of(item, column, max)
             }
-            LegendColumn::Counter if item.info().is_none() => self.legend.path_of(item),
+            LegendColumn::Counter if item.info().is_none() => self.pane.legend.path_of(item),
             _ => column.name(item).unwrap_or(NONE).to_owned(),
         };
         LegendColumn::ALL.into_iter().map(|column| (column, cell(column))).collect()

@@ -38,8 +38,8 @@ impl App {
             self.lay_out_block(&block, usize::from(area.width), &mut lines);
         }
         let room = usize::from(area.height);
-        self.report_top = self.report_top.min(lines.len().saturating_sub(room));
-        for (index, line) in lines.iter().skip(self.report_top).take(room).enumerate() {
+        self.pane.report_top = self.pane.report_top.min(lines.len().saturating_sub(room));
+        for (index, line) in lines.iter().skip(self.pane.report_top).take(room).enumerate() {
             for (column, text, style) in line {
                 self.write_text(buffer, row(area, index), *column, text, *style);
             }
@@ -48,7 +48,7 @@ impl App {
 
     fn blocks(&self) -> Vec<Block<'_>> {
         let mut blocks: Vec<Block<'_>> = Vec::new();
-        for item in self.legend.sorted(&self.reduced) {
+        for item in self.pane.legend.sorted(&self.reduced) {
             let Some(info) = item.info() else { continue };
             let (machine, set) = (info.machine.as_deref().unwrap_or(NONE), &*info.set.name);
             let index = blocks.iter().position(|block| block.machine == machine && block.set == set);
@@ -106,8 +106,11 @@ impl App {
                         Some(series) => self.shown_figure(series, VALUE_WIDTH),
                         None => NONE.to_owned(),
                     };
-                    let style =
-                        if Some(item.id()) == self.selected { self.theme.selected() } else { Style::new() };
+                    let style = if Some(item.id()) == self.pane.selected {
+                        self.theme.selected()
+                    } else {
+                        Style::new()
+                    };
                     line.push(right_aligned(index, text, style));
                 }
                 lines.push(line);

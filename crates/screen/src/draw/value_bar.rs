@@ -11,10 +11,10 @@ use crate::text::{average_in, cut_start, figure_in, width};
 impl App {
     /// Draws the path of the selected counter, and its value at the cursor.
     pub(super) fn draw_path(&self, buffer: &mut Buffer, area: Rect) {
-        let Some(item) = self.selected.and_then(|id| self.legend.item(id)) else { return };
+        let Some(item) = self.pane.selected.and_then(|id| self.pane.legend.item(id)) else { return };
         let under = self.cursor_text();
         let room = usize::from(area.width).saturating_sub(under.as_deref().map_or(0, |text| width(text) + 2));
-        let path = self.legend.path_of(item);
+        let path = self.pane.legend.path_of(item);
         let style = self.theme.line(item.style(), false).add_modifier(Modifier::BOLD);
         self.write_text(buffer, area, 0, &cut_start(&path, room, self.theme.is_unicode), style);
         if let Some(under) = under {
@@ -25,7 +25,7 @@ impl App {
     /// The time at the cursor, and the selected counter's values there.
     fn cursor_text(&self) -> Option<String> {
         let index = self.column_under_cursor()?;
-        let item = self.selected.and_then(|id| self.legend.item(id))?;
+        let item = self.pane.selected.and_then(|id| self.pane.legend.item(id))?;
         let series = item.series(&self.reduced)?;
         let column = series.columns.get(index)?;
         let time = self.time_of_day(column.at.unwrap_or_else(|| self.reduced.time_of(index)), false);
@@ -40,7 +40,7 @@ impl App {
     }
 
     pub(super) fn draw_value_bar(&self, buffer: &mut Buffer, area: Rect) {
-        let item = self.selected.and_then(|id| self.legend.item(id));
+        let item = self.pane.selected.and_then(|id| self.pane.legend.item(id));
         let series = item.and_then(|item| item.series(&self.reduced));
         let summary = series.map(|series| series.summary.clone()).unwrap_or_default();
         let length = self.shown_span().map_or(0, |span| span.length());
