@@ -6,6 +6,7 @@ mod dialogs;
 mod input;
 mod mouse;
 mod pane;
+mod panes;
 mod request;
 mod time;
 
@@ -17,6 +18,7 @@ use tachograph_counters::AverageKind;
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View};
 
 use crate::canvas::Canvas;
@@ -29,6 +31,7 @@ use crate::tree::Tree;
 pub(crate) use dialogs::{Prompt, PromptKind};
 pub use input::{Existing, Input, Recording};
 pub(crate) use pane::{Bands, Pane};
+pub(crate) use panes::Panes;
 pub use request::Request;
 use time::Drag;
 
@@ -59,7 +62,12 @@ pub(crate) enum Overlay {
 pub struct App {
     pub(crate) facts: Facts,
     pub(crate) theme: Theme,
-    pub(crate) pane: Pane,
+    pub(crate) panes: Panes,
+    pub(crate) numbers: NumberForm,
+    /// The title of the view.
+    pub(crate) title: Option<String>,
+    /// Whether counters that the logs lack are left out of the view.
+    is_optional: bool,
     /// The figures of all counters.
     pub(crate) reduced: Reduced,
     pub(crate) interval: Duration,
@@ -106,7 +114,10 @@ impl App {
         Self {
             facts,
             theme,
-            pane: Pane::new(view.kind, view.counters),
+            panes: Panes::new(view.panels),
+            numbers: NumberForm::Units,
+            title: view.title,
+            is_optional: view.is_optional,
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
             points,
@@ -134,7 +145,7 @@ impl App {
 
     /// The selected paths.
     pub fn paths(&self) -> Vec<PathPattern> {
-        self.pane.legend.paths()
+        self.panes.paths()
     }
 
     /// The sample interval.
@@ -147,9 +158,26 @@ impl App {
         self.points
     }
 
+    /// Shows numbers in this form.
+    pub fn set_numbers(&mut self, numbers: NumberForm) {
+        self.numbers = numbers;
+        self.is_changed = true;
+    }
+
+    /// Fits the view to the source: chooses among alternative paths, and leaves out what an
+    /// [optional](View::is_optional) view lacks. Reports what is missing.
+    pub fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) {
+        let mut view = self.view();
+        let missing = view.resolve(has);
+        if !missing.is_empty() {
+            self.messages.add(format!("not in the log: {}", missing.join(", ")), false);
+        }
+        self.panes.replace(view.panels);
+    }
+
     /// Adds a path to the legend.
     pub fn choose(&mut self, chosen: tachograph_monitor::Chosen) {
-        self.pane.legend.add(chosen);
+        self.panes.focused_mut().legend.add(chosen);
     }
 
     /// Whether a redraw is needed; resets the flag.
@@ -182,8 +210,10 @@ impl App {
         i64::try_from(self.interval.as_nanos() / 100).unwrap_or(i64::MAX).max(1)
     }
 
+    /// The dots across the widest plot.
     fn dots_across(&self) -> usize {
-        Canvas::dots_across(usize::from(self.areas.plot.width), self.theme.is_unicode)
+        let width = self.areas.panels.iter().map(|panel| panel.plot.width).max().unwrap_or_default();
+        Canvas::dots_across(usize::from(width), self.theme.is_unicode)
     }
 
     /// Processes an input; returns the actions that it requires.
@@ -204,7 +234,7 @@ impl App {
             Input::Collected(at) => self.collected(at, &mut requests),
             Input::Figures(reduced) => {
                 // A frozen chart keeps its rows, even those of instances that did not exist yet at its end.
-                self.pane.update(&reduced, !self.facts.is_live || self.frozen.is_some());
+                self.panes.update(&reduced, !self.facts.is_live || self.frozen.is_some());
                 self.explain_averages(&reduced);
                 self.reduced = reduced;
             }
@@ -279,7 +309,7 @@ impl App {
         }
         self.messages.mark_seen();
         match &self.overlay {
-            Overlay::None => match command_of(key, self.facts.is_live) {
+            Overlay::None => match command_of(key, self.facts.is_live, self.panes.is_grid()) {
                 Some(command) => self.run(command, requests),
                 None => self.messages.answer("unknown key; ? lists the keys", false),
             },
@@ -290,7 +320,7 @@ impl App {
     }
 
     fn request_paths(&mut self, requests: &mut Vec<Request>) {
-        requests.push(Request::Paths(self.pane.legend.paths()));
+        requests.push(Request::Paths(self.panes.paths()));
         requests.push(Request::Figures);
     }
 
@@ -306,15 +336,16 @@ impl App {
         let is_zoomed = self.span.is_some() && self.span != self.full_span;
         let span = self.span.filter(|_| is_zoomed);
         // Paths without a machine apply to all logs and machines; with several machines they would be ambiguous.
-        let mut machines: Vec<_> =
-            self.pane.legend.items().iter().filter_map(|item| item.info()?.machine.as_deref()).collect();
+        let items = self.panes.iter().flat_map(|pane| pane.legend.items());
+        let mut machines: Vec<_> = items.filter_map(|item| item.info()?.machine.as_deref()).collect();
         machines.sort_unstable();
         machines.dedup();
         View {
             interval: self.facts.is_live.then_some(self.interval),
             points: self.facts.is_live.then_some(self.points),
-            kind: self.pane.kind,
-            counters: self.pane.legend.chosen(machines.len() > 1),
+            title: self.title.clone(),
+            panels: self.panes.iter().map(|pane| pane.to_panel(machines.len() > 1)).collect(),
+            is_optional: self.is_optional,
             begin: span.and_then(|span| argument(span.begin())),
             end: span.and_then(|span| argument(span.end())),
         }

@@ -106,8 +106,8 @@ impl Unit {
         Self::named(&counter.unit())
     }
 
-    /// A unit by the name that a counter description gives it.
-    fn named(name: &str) -> Self {
+    /// A unit by the name that a counter description gives it, such as `bytes/s`.
+    pub fn named(name: &str) -> Self {
         const KIB: f64 = 1024.0;
         const MIB: f64 = 1024.0 * 1024.0;
         let (kind, factor) = match name {
@@ -154,6 +154,17 @@ impl Unit {
     /// The factor from values to the unit without prefix, such as 1024 for a counter in KB.
     pub fn factor(&self) -> f64 {
         self.factor
+    }
+
+    /// Formats a value for an axis: like [`text`](Self::text), but without trailing zeros after the decimal point.
+    pub fn tick(&self, value: f64) -> String {
+        let text = self.text(value);
+        let end = text.find(' ').unwrap_or(text.len());
+        let (number, rest) = text.split_at(end);
+        if !number.contains('.') {
+            return text;
+        }
+        format!("{}{rest}", number.trim_end_matches('0').trim_end_matches('.'))
     }
 
     /// Formats a value.
@@ -314,7 +325,7 @@ mod tests {
             ("Threads", gauge, 99_999.0, "99,999"),
             ("Threads", gauge, 1_234_567.0, "1.23 M"),
             ("Threads", gauge, 3.0, "3"),
-            ("Threads", gauge, 3.14159, "3.14"),
+            ("Threads", gauge, 5.43219, "5.43"),
             ("Threads", gauge, 9.996, "10.0"),
             ("Threads", gauge, 0.000_123_4, "0.00012"),
             ("Threads", gauge, 1e-9, "<0.00001"),
@@ -356,6 +367,22 @@ mod tests {
         ] {
             counter.described_unit = Some(unit.into());
             assert_eq!(Unit::of(&counter).text(value), text);
+        }
+    }
+
+    #[test]
+    fn ticks_have_no_trailing_zeros() {
+        for (unit, value, text) in [
+            ("bytes", 17_179_869_184.0, "16 GiB"),
+            ("bytes/s", 2_500_000.0, "2.5 MB/s"),
+            ("%", 100.0, "100 %"),
+            ("%", 50.0, "50 %"),
+            ("seconds", 0.02, "20 ms"),
+            ("", 0.05, "0.05"),
+            ("", 10_000.0, "10,000"),
+            ("%", 0.0, "0 %"),
+        ] {
+            assert_eq!(Unit::named(unit).tick(value), text);
         }
     }
 

@@ -1,13 +1,16 @@
 //! The commands of the main screen.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use tachograph_monitor::{MAX_POINTS, MIN_POINTS, ViewKind};
+use tachograph_monitor::{Axis, AxisScale, MAX_POINTS, MIN_POINTS, Panel, ViewKind};
 
 use super::{App, Overlay, Prompt, PromptKind, Request};
 use crate::keys::Command;
 
 /// The numbers of points that `+` and `-` step through.
 const POINT_STEPS: [usize; 9] = [MIN_POINTS, 5, 10, 20, 50, 100, 200, 500, MAX_POINTS];
+
+/// The axis of new panels.
+const LINEAR: Axis = Axis { scale: AxisScale::Linear, min: None, max: None };
 
 impl App {
     pub(super) fn run(&mut self, command: Command, requests: &mut Vec<Request>) {
@@ -21,13 +24,13 @@ impl App {
             Command::Down => self.select_by(1),
             Command::PageUp => self.select_by(-(self.page() as isize)),
             Command::PageDown => self.select_by(self.page() as isize),
-            Command::First => self.select_by(-(self.pane.legend.items().len() as isize)),
-            Command::Last => self.select_by(self.pane.legend.items().len() as isize),
+            Command::First => self.select_by(-(self.panes.focused().legend.items().len() as isize)),
+            Command::Last => self.select_by(self.panes.focused().legend.items().len() as isize),
             Command::Add => self.open_tree(false, requests),
             Command::Search => self.open_tree(true, requests),
             Command::Remove => self.remove(requests),
             Command::Clear => {
-                self.pane.clear();
+                self.panes.focused_mut().clear();
                 self.request_paths(requests);
             }
             Command::Hide
@@ -36,17 +39,44 @@ impl App {
             | Command::ScaleDown
             | Command::ScaleDefault
             | Command::Fit
-            | Command::Colour => self.pane.change_selected(command, &self.reduced),
-            Command::FitAll => self.pane.legend.fit(&[], &self.reduced),
+            | Command::Colour => self.panes.focused_mut().change_selected(command, &self.reduced),
+            Command::FitAll => self.panes.focused_mut().legend.fit(&[], &self.reduced),
             Command::Sort => self.sort_by(1),
             Command::SortBack => self.sort_by(-1),
-            Command::Reverse => self.pane.reverse_order(),
-            Command::NextView => self.pane.kind = self.pane.kind.next(),
-            Command::Line => self.pane.kind = ViewKind::Line,
-            Command::Histogram => self.pane.kind = ViewKind::Histogram,
-            Command::Report => self.pane.kind = ViewKind::Report,
+            Command::Reverse => self.panes.focused_mut().reverse_order(),
+            Command::NextView => self.panes.focused_mut().next_kind(),
+            Command::Line => self.set_kind(ViewKind::Line),
+            Command::Bars => self.set_kind(ViewKind::Bars),
+            Command::Report => self.set_kind(ViewKind::Report),
+            Command::Area => self.set_kind(ViewKind::Area),
+            Command::Stacked => self.set_kind(ViewKind::Stacked),
+            Command::Axis => {
+                let what = self.panes.focused_mut().next_axis();
+                self.messages.answer(what, false);
+            }
+            Command::Limit => {
+                let limits = &self.panes.focused().panel.limits;
+                let limits: Vec<_> = limits.iter().map(ToString::to_string).collect();
+                self.open_prompt(PromptKind::Limits, limits.join(" "));
+            }
+            Command::Filter => {
+                let filter = self.panes.focused().filter.clone();
+                self.open_prompt(PromptKind::Filter, filter);
+            }
+            Command::Only => self.panes.focused_mut().toggle_only(),
+            Command::NextPane => self.panes.move_focus(1),
+            Command::PreviousPane => self.panes.move_focus(-1),
+            Command::ZoomPane => self.zoom_pane(),
+            Command::Split => {
+                self.panes.split(Panel { axis: LINEAR, ..Panel::default() });
+                self.open_tree(false, requests);
+            }
+            Command::RemovePane => {
+                self.panes.remove();
+                self.request_paths(requests);
+            }
             Command::Band => {
-                let what = self.pane.next_bands();
+                let what = self.panes.focused_mut().next_bands();
                 self.messages.answer(what, false);
             }
             Command::Freeze => self.freeze(requests),
@@ -71,6 +101,8 @@ impl App {
             Command::FarLeft => self.move_cursor(-10),
             Command::FarRight => self.move_cursor(10),
             Command::BrushBegin | Command::BrushEnd => self.brush_at_cursor(command == Command::BrushEnd),
+            Command::Enter if self.panes.is_grid() && self.brushed().is_none() => self.zoom_pane(),
+            Command::Enter if self.facts.is_live => self.zoom_pane(),
             Command::Enter => self.zoom_into_brush(requests),
             Command::Escape => self.escape(requests),
             Command::Jump => self.open_prompt(PromptKind::Jump, String::new()),
@@ -88,6 +120,19 @@ impl App {
         }
     }
 
+    fn set_kind(&mut self, kind: ViewKind) {
+        self.panes.focused_mut().panel.kind = kind;
+    }
+
+    /// Enlarges the focused panel to the whole screen, or shows all panels again.
+    fn zoom_pane(&mut self) {
+        if self.panes.len() == 1 {
+            self.messages.answer("there is only one panel; v adds one", false);
+            return;
+        }
+        self.panes.set_zoomed(self.panes.is_grid());
+    }
+
     pub(super) fn open_prompt(&mut self, kind: PromptKind, text: String) {
         self.overlay = Overlay::Prompt(Prompt::new(kind, text));
     }
@@ -97,11 +142,11 @@ impl App {
     }
 
     pub(super) fn select_by(&mut self, by: isize) {
-        self.pane.select_by(by, &self.reduced);
+        self.panes.focused_mut().select_by(by, &self.reduced);
     }
 
     fn remove(&mut self, requests: &mut Vec<Request>) {
-        match self.pane.remove_selected(&self.reduced) {
+        match self.panes.focused_mut().remove_selected(&self.reduced) {
             Some(true) => self.request_paths(requests),
             Some(false) => requests.push(Request::Figures),
             None => {}
@@ -109,7 +154,7 @@ impl App {
     }
 
     fn sort_by(&mut self, by: isize) {
-        let what = self.pane.sort_by(by);
+        let what = self.panes.focused_mut().sort_by(by);
         self.messages.answer(what, false);
     }
 

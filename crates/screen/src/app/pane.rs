@@ -2,7 +2,9 @@
 
 use tachograph_monitor::palette::{STYLES, Style};
 use tachograph_monitor::scale::Scale;
-use tachograph_monitor::{Chosen, ItemId, Legend, LegendColumn, Reduced, SortOrder, ViewKind};
+use tachograph_monitor::{
+    AxisScale, ItemId, Legend, LegendColumn, LegendItem, Panel, Reduced, SortOrder, ViewKind,
+};
 
 use crate::keys::Command;
 
@@ -16,37 +18,104 @@ pub(crate) enum Bands {
 
 /// A panel: a legend, and how its counters are shown. All panels show the same figures, of the same time range.
 pub(crate) struct Pane {
+    /// The settings of the panel. Its counters are in `legend`.
+    pub(crate) panel: Panel,
     pub(crate) legend: Legend,
     pub(crate) selected: Option<ItemId>,
     /// The first row of the legend on the screen.
     pub(crate) legend_top: usize,
     /// The first line of the report on the screen.
     pub(crate) report_top: usize,
-    pub(crate) kind: ViewKind,
     pub(crate) bands: Bands,
+    /// If not empty, only counters whose path contains this text are shown.
+    pub(crate) filter: String,
+    /// The only counter on the chart; `None`: all that are not hidden.
+    pub(crate) only: Option<ItemId>,
 }
 
 impl Pane {
-    pub(super) fn new(kind: ViewKind, counters: Vec<Chosen>) -> Self {
+    pub(super) fn new(mut panel: Panel) -> Self {
         let mut legend = Legend::default();
-        for chosen in counters {
+        for chosen in std::mem::take(&mut panel.counters) {
             legend.add(chosen);
         }
-        Self { legend, selected: None, legend_top: 0, report_top: 0, kind, bands: Bands::Selected }
+        Self {
+            panel,
+            legend,
+            selected: None,
+            legend_top: 0,
+            report_top: 0,
+            bands: Bands::Selected,
+            filter: String::new(),
+            only: None,
+        }
+    }
+
+    /// The panel with its present counters.
+    pub(super) fn to_panel(&self, with_machines: bool) -> Panel {
+        Panel { counters: self.legend.chosen(with_machines), ..self.panel.clone() }
+    }
+
+    /// The title: that of the panel, or else the counter set of the first counter.
+    pub(crate) fn title(&self) -> &str {
+        let set = || Some(&*self.legend.items().iter().find_map(|item| item.info())?.set.name);
+        self.panel.title.as_deref().or_else(set).unwrap_or_default()
+    }
+
+    /// How values are shown. A table is shown as a report.
+    pub(crate) fn kind(&self) -> ViewKind {
+        match self.panel.kind {
+            ViewKind::Table => ViewKind::Report,
+            kind => kind,
+        }
+    }
+
+    /// The items that the filter selects, in sort order.
+    pub(crate) fn items(&self, reduced: &Reduced) -> Vec<&LegendItem> {
+        let mut items = self.legend.sorted(reduced);
+        if !self.filter.is_empty() {
+            let filter = self.filter.to_lowercase();
+            items.retain(|item| self.legend.path_of(item).to_lowercase().contains(&filter));
+        }
+        items
+    }
+
+    /// The items that are on the chart, in sort order.
+    pub(crate) fn charted(&self, reduced: &Reduced) -> Vec<&LegendItem> {
+        let mut items = self.items(reduced);
+        match self.only {
+            Some(only) => items.retain(|item| item.id() == only),
+            None => items.retain(|item| self.legend.is_charted(item, reduced)),
+        }
+        items
+    }
+
+    /// Switches to the next way of showing values.
+    pub(super) fn next_kind(&mut self) {
+        self.panel.kind = self.panel.kind.next();
+        if self.panel.kind == ViewKind::Table {
+            self.panel.kind = self.panel.kind.next();
+        }
     }
 
     /// Updates the legend. `keep_absent`: items without figures stay.
     pub(super) fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
         self.legend.update(reduced, keep_absent);
-        // Selects the first item if the selected one no longer exists.
-        if self.selected.is_none_or(|id| self.legend.item(id).is_none()) {
-            self.selected = self.legend.sorted(reduced).first().map(|item| item.id());
+        self.only = self.only.filter(|id| self.legend.item(*id).is_some());
+        self.repair_selection(reduced);
+    }
+
+    /// Selects the first item if the selected one is not shown.
+    fn repair_selection(&mut self, reduced: &Reduced) {
+        let items = self.sorted_ids(reduced);
+        if self.selected.is_none_or(|id| !items.contains(&id)) {
+            self.selected = items.first().copied();
         }
     }
 
     /// Moves the selection, or scrolls the report.
     pub(super) fn select_by(&mut self, by: isize, reduced: &Reduced) {
-        if self.kind == ViewKind::Report {
+        if self.kind() == ViewKind::Report {
             self.report_top = self.report_top.saturating_add_signed(by);
             return;
         }
@@ -58,7 +127,7 @@ impl Pane {
     }
 
     fn sorted_ids(&self, reduced: &Reduced) -> Vec<ItemId> {
-        self.legend.sorted(reduced).iter().map(|item| item.id()).collect()
+        self.items(reduced).iter().map(|item| item.id()).collect()
     }
 
     /// Removes the selected item. Returns whether its path was removed too; `None` if nothing is selected.
@@ -74,6 +143,34 @@ impl Pane {
     pub(super) fn clear(&mut self) {
         self.legend.clear();
         self.selected = None;
+        self.only = None;
+    }
+
+    /// Shows only counters whose path contains a text; an empty text shows all.
+    pub(super) fn set_filter(&mut self, filter: &str, reduced: &Reduced) {
+        self.filter = filter.to_owned();
+        self.legend_top = 0;
+        self.repair_selection(reduced);
+    }
+
+    /// Shows only the selected counter on the chart, or all again.
+    pub(super) fn toggle_only(&mut self) {
+        self.only = if self.only == self.selected { None } else { self.selected };
+    }
+
+    /// Switches to the next scale of the axis. Returns a message.
+    pub(super) fn next_axis(&mut self) -> &'static str {
+        let axis = &mut self.panel.axis;
+        axis.scale = axis.scale.next();
+        // Fixed ends are those of the linear axis of the view.
+        match axis.scale {
+            AxisScale::Scaled => "axis: 0 to 100, each line with its own scale",
+            AxisScale::Linear => "axis: linear, in the unit of the counters",
+            AxisScale::Logarithmic => {
+                axis.min = axis.min.filter(|min| *min > 0.0);
+                "axis: logarithmic"
+            }
+        }
     }
 
     pub(super) fn change_selected(&mut self, command: Command, reduced: &Reduced) {

@@ -117,6 +117,8 @@ impl LogFeed {
                         return Err(ScreenError::Failure(format!("{}: contains no samples", self.name)));
                     }
                     self.is_open = true;
+                    let catalogue = self.catalogue();
+                    app.resolve(|path| catalogue.has(path));
                     if app.paths().is_empty() {
                         paths.into_iter().for_each(|path| app.choose(Chosen::new(path)));
                     }
