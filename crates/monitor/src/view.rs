@@ -13,9 +13,13 @@ use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::read_limited;
 
+use crate::catalogue::SetEntry;
 use crate::legend::Chosen;
 
 pub use panel::{Axis, AxisScale, MAX_SHARE, Panel, TableSettings, TreeOrder, ViewKind};
+
+/// The maximum number of counters of an added panel.
+const MAX_ADDED: usize = 8;
 
 /// Maximum size of a view file, in MiB.
 const MAX_MEBIBYTES: u64 = 1;
@@ -133,6 +137,31 @@ impl View {
             self.panels.retain(|panel| !panel.counters.is_empty());
         }
         missing
+    }
+
+    /// Adds a panel for each of the sets from which no panel has a counter, while there are fewer than `max_panels`.
+    pub fn add_other_sets(&mut self, sets: &[SetEntry], max_panels: usize) {
+        for set in sets {
+            if self.panels.len() >= max_panels {
+                return;
+            }
+            let is_of_set = |chosen: &Chosen| chosen.path.matches_set(&set.name, set.has_instances);
+            if self.counters().any(is_of_set) {
+                continue;
+            }
+            let paths = set.counters.iter().take(MAX_ADDED).map(|entry| set.path(Some(entry)));
+            let counters: Vec<_> =
+                paths.filter_map(|path| PathPattern::parse(&path).ok()).map(Chosen::new).collect();
+            if !counters.is_empty() {
+                let axis = Axis { scale: AxisScale::Linear, ..Axis::default() };
+                self.panels.push(Panel {
+                    title: Some(set.name.to_string()),
+                    counters,
+                    axis,
+                    ..Panel::default()
+                });
+            }
+        }
     }
 
     /// Parses the text of a view file.

@@ -38,6 +38,9 @@ use time::Drag;
 /// The default number of intervals on a live chart.
 pub const DEFAULT_POINTS: usize = 100;
 
+/// The maximum number of panels of the first screen of a log.
+const MAX_DEFAULT_PANELS: usize = 6;
+
 /// Facts about the machine or the logs that are shown.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -164,12 +167,15 @@ impl App {
         self.is_changed = true;
     }
 
-    /// Fits the view to the source: chooses among alternative paths, and leaves out what an
-    /// [optional](View::is_optional) view lacks. Reports what is missing.
-    pub fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) {
+    /// Fits the view to logs: chooses among alternative paths, and leaves out what an
+    /// [optional](View::is_optional) view lacks. Reports what is missing, unless `is_default`: then the user has chosen no
+    /// view, and other counter sets of the logs get panels too.
+    pub fn resolve(&mut self, sets: &[SetEntry], has: impl Fn(&PathPattern) -> bool, is_default: bool) {
         let mut view = self.view();
         let missing = view.resolve(has);
-        if !missing.is_empty() {
+        if is_default {
+            view.add_other_sets(sets, MAX_DEFAULT_PANELS);
+        } else if !missing.is_empty() {
             self.messages.add(format!("not in the log: {}", missing.join(", ")), false);
         }
         self.panes.replace(view.panels);

@@ -151,12 +151,7 @@ pub(crate) const KEYS: &[Key] = &[
         "w W",
         "next, previous panel; also Tab, Shift-Tab if several panels are shown",
     ),
-    key(
-        Both,
-        &[(Char('z'), C::ZoomPane)],
-        "z",
-        "enlarge the panel, or show all again (also Enter, Esc)",
-    ),
+    key(Both, &[(Char('z'), C::ZoomPane)], "z", "enlarge the panel, or show all again (also Enter, Esc)"),
     key(Both, &[(Char('v'), C::Split), (Char('V'), C::RemovePane)], "v V", "add a panel, remove it"),
     key(Both, &[(Char('e'), C::Only)], "e", "only this counter on the chart; all again"),
     key(Both, &[(Char('F'), C::Filter)], "F", "only counters whose path contains a text"),

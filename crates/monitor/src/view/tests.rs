@@ -1,4 +1,8 @@
+use tachograph_counters::CounterType;
+use tachograph_counters::set::Counter;
+
 use super::*;
+use crate::catalogue::CounterEntry;
 use crate::legend::Settings;
 use crate::palette::Style;
 use crate::scale::Scale;
@@ -101,6 +105,30 @@ path = '\E\e'
     let mut view = View::parse(&text.replace("optional = true", "")).expect("a view");
     assert!(view.resolve(has).is_empty());
     assert_eq!((view.panels.len(), view.counters().count()), (2, 3));
+}
+
+#[test]
+fn other_sets_get_panels() {
+    let set = |name: &str, counters: usize| SetEntry {
+        machine: None,
+        name: name.into(),
+        help: "".into(),
+        has_instances: true,
+        counters: (0..counters)
+            .map(|index| CounterEntry {
+                counter: Counter::new(format!("C{index}"), CounterType::RAWCOUNT, 1),
+                help: "".into(),
+            })
+            .collect(),
+    };
+    let sets = [set("A", 1), set("B", 20), set("C", 0), set("D", 1), set("E", 1)];
+    let mut view =
+        View::parse("version = 2\n[[panel]]\n[[panel.counter]]\npath = '\\A(x)\\C0'").expect("a view");
+    view.add_other_sets(&sets, 3);
+    let titles: Vec<_> = view.panels.iter().map(|panel| panel.title.as_deref()).collect();
+    assert_eq!(titles, [None, Some("B"), Some("D")]);
+    assert_eq!(view.panels[1].counters.len(), MAX_ADDED);
+    assert_eq!(view.panels[1].counters[0].path.to_string(), r"\B(*)\C0");
 }
 
 #[test]

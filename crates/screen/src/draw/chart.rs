@@ -240,7 +240,7 @@ fn dot_of(column: usize, columns: usize, width: usize) -> usize {
 }
 
 /// The maximum time between two values that a line connects, in units of 100 ns.
-fn max_gap(columns: &[Column], span: &Span) -> f64 {
+pub(super) fn max_gap(columns: &[Column], span: &Span) -> f64 {
     let times: Vec<_> = columns.iter().filter_map(|column| column.at).collect();
     let mut apart: Vec<_> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
     let width = span.length() as f64 / columns.len().max(1) as f64;

@@ -3,10 +3,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use tachograph_counters::civil::FileTime;
 use tachograph_monitor::{LegendItem, ReducedSeries};
 
 use super::axis::PaneAxis;
-use super::chart::MARKS;
+use super::chart::{MARKS, max_gap};
 use crate::app::{App, Pane};
 
 /// Blocks of one to eight eighths of a character's height.
@@ -25,9 +26,10 @@ impl App {
         let layers: Vec<(&LegendItem, &ReducedSeries)> =
             items.into_iter().filter_map(|item| Some((item, item.series(&self.reduced)?))).collect();
         let (width, rows) = (usize::from(plot.width), usize::from(plot.height));
+        let sources = self.sources(&layers);
         let mut tops = Vec::with_capacity(layers.len());
         for x in 0..width {
-            let Some(column) = self.figures_at(&layers, x, width) else { continue };
+            let Some(column) = self.figures_at(&sources, x, width) else { continue };
             tops.clear();
             let mut sum = 0.0;
             for (item, series) in &layers {
@@ -45,16 +47,35 @@ impl App {
         }
     }
 
-    /// The column of the figures that a column of characters shows: the last one in it with values.
-    fn figures_at(&self, layers: &[(&LegendItem, &ReducedSeries)], x: usize, width: usize) -> Option<usize> {
+    /// For each column of the figures: the column with the interval that covers it, which ends in it or in a later one.
+    fn sources(&self, layers: &[(&LegendItem, &ReducedSeries)]) -> Vec<Option<usize>> {
         let count = self.reduced.columns;
+        let column_time = |column: usize| {
+            let mut columns = layers.iter().filter_map(|(_, series)| series.columns.get(column));
+            columns.find(|column| column.average.is_some())?.at
+        };
+        let gap = layers.iter().map(|(_, series)| max_gap(&series.columns, &self.reduced.span));
+        let gap = gap.fold(0.0, f64::max);
+        let mut sources = vec![None; count];
+        let mut before: Option<FileTime> = None;
+        let mut next = 0;
+        for column in 0..count {
+            let Some(at) = column_time(column) else { continue };
+            // Without a value for long, the interval's begin is unknown.
+            let is_continued = before.is_some_and(|before| at.since(before) as f64 <= gap);
+            let first = if is_continued { next } else { column };
+            sources[first..=column].fill(Some(column));
+            (before, next) = (Some(at), column + 1);
+        }
+        sources
+    }
+
+    /// The column of the figures that a column of characters shows: the last one in it with values.
+    fn figures_at(&self, sources: &[Option<usize>], x: usize, width: usize) -> Option<usize> {
+        let count = sources.len();
         let first = x * count / width;
         let last = ((x + 1) * count / width).max(first + 1);
-        let has_values = |column: &usize| {
-            let mut columns = layers.iter().filter_map(|(_, series)| series.columns.get(*column));
-            columns.any(|column| column.average.is_some())
-        };
-        (first..last.min(count)).rev().find(has_values)
+        sources.get(first..last.min(count))?.iter().rev().find_map(|source| *source)
     }
 
     /// The character that shows the layers from `bottom` on, in eighths of a row; `None` above all layers.

@@ -265,12 +265,25 @@ fn a_click_moves_the_focus() {
 #[test]
 fn missing_counters_are_left_out_and_reported() {
     let mut screen = overview((120, 40), Theme::default());
-    screen.app.resolve(|path: &PathPattern| !path.set().to_string().contains("Pressure"));
+    screen.app.resolve(&[], |path: &PathPattern| !path.set().to_string().contains("Pressure"), false);
     assert_eq!(kinds(&screen).len(), 6);
     let paths: Vec<_> = screen.app.paths().iter().map(ToString::to_string).collect();
     assert!(paths.contains(&r"\System\Processor Queue Length".to_owned()), "{paths:?}");
     screen.app.mark_changed();
     screen.line_with(r"not in the log: \Pressure Stall(memory)\% Some Stall Time, \Pressure Stall(io)");
+}
+
+#[test]
+fn stacked_areas_of_sparse_samples_have_no_gaps() {
+    let view = View::ready_made("overview").expect("the overview");
+    let theme = Theme { background: None, depth: ColourDepth::Ansi, is_unicode: false };
+    // 20 samples, more columns.
+    let mut screen = TestScreen::with_view(false, (120, 40), 20, theme, &LINES, view);
+    screen.type_in("z");
+    let text = screen.text();
+    let bottom = text.lines().find(|line| line.contains("0 % +")).unwrap_or_else(|| panic!("{text}"));
+    let plot = bottom.split('+').nth(1).expect("a plot");
+    assert!(plot.trim_start().len() > 100 && !plot.trim().contains(' '), "{text}");
 }
 
 #[test]

@@ -41,23 +41,24 @@ pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
     }
     view.interval = arguments.interval.or(view.interval);
     view.points = arguments.points.or(view.points);
-    if arguments.view.is_none() && paths.is_empty() {
+    let is_default_view = arguments.view.is_none() && paths.is_empty();
+    if is_default_view {
         view = with_overview(view);
     }
     let look = (theme(arguments.theme()), arguments.numbers.form());
     if query.paths.is_empty() {
-        this_machine(paths, view, look)
+        this_machine(paths, view, is_default_view, look)
     } else {
         let are_paths_required = !paths.is_empty();
         view.add_counters(paths.into_iter().map(Chosen::new));
-        logs(query, are_paths_required, view, look)
+        logs(query, (are_paths_required, is_default_view), view, look)
     }
 }
 
 /// Shows an overview of this machine.
 pub(crate) fn run_default() -> Result<ExitCode, Failure> {
     let look = (theme(ThemeChoice::Detect), NumberForm::default());
-    this_machine(Vec::new(), with_overview(View::default()), look)
+    this_machine(Vec::new(), with_overview(View::default()), true, look)
 }
 
 /// The overview, with the interval and the number of points of `view`.
@@ -96,7 +97,10 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     if messages.len() == paths.len() {
         return Err(Failure::usage_messages(messages));
     }
-    messages.extend(missing);
+    // The user has not asked for all of the overview.
+    if !is_default_view {
+        messages.extend(missing);
+    }
     board.follow(Box::new(move || machine.refresh()));
     let name = registry.machine().to_string();
     let source = Live { board, unmatched: this_machine::unmatched_here, name, zone, frequency: FREQUENCY };
@@ -113,6 +117,7 @@ fn logs(query: LogQuery, are_paths_required: bool, mut view: View, look: Look) -
         files: query.paths,
         reading: query.reading,
         are_paths_required,
+        is_default_view,
         unmatched: unmatched_in_logs,
         problems: |board| problem_messages(board.reports()),
     };

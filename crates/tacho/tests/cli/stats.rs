@@ -13,7 +13,8 @@ fn the_complete_table() {
         folder.prints(["stats", "in.blg", "-c", r"\Memory\*", r"\System\*", r"\PhysicalDisk(*)\*"]),
         r"@@UNITS@@"
     );
-    let arguments = ["stats", "in.blg", "--raw-numbers", "-c", r"\Memory\*", r"\System\*", r"\PhysicalDisk(*)\*"];
+    let arguments =
+        ["stats", "in.blg", "--raw-numbers", "-c", r"\Memory\*", r"\System\*", r"\PhysicalDisk(*)\*"];
     assert_eq!(
         folder.prints(arguments),
         r"counter                                       unit          last        average    minimum    maximum        p50        p95        p99  values  errors

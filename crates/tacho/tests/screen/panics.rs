@@ -38,6 +38,7 @@ fn logs() -> Source {
         reading: Default::default(),
         files: vec!["web.blg".into()],
         are_paths_required: false,
+        is_default_view: false,
         unmatched: |_| Vec::new(),
         problems: |_| panic!("{MESSAGE}"),
     })
