@@ -54,6 +54,9 @@ pub struct Counter {
     pub indexes: Option<TitleIndexes>,
     /// V1 detail level, from 100 (novice) to 400 (wizard).
     pub detail_level: u32,
+    /// The unit that the source's description gives, where it differs from the [implied](Self::implied_unit) one. Logs do
+    /// not store it.
+    pub described_unit: Option<Arc<str>>,
 }
 
 impl Counter {
@@ -68,6 +71,7 @@ impl Counter {
             data_is_32_bit: false,
             indexes: None,
             detail_level: 100,
+            described_unit: None,
         }
     }
 
@@ -77,12 +81,32 @@ impl Counter {
     }
 
     /// The unit of the displayed value, such as `%`, `seconds`, `bytes/s`; empty for plain counts.
-    ///
-    /// Percent, seconds and "per second" follow from the type. Bytes, bits and their multiples are derived from the
-    /// English name.
-    pub fn unit(&self) -> Cow<'static, str> {
+    pub fn unit(&self) -> Cow<'_, str> {
+        match &self.described_unit {
+            Some(unit) => Cow::Borrowed(unit),
+            None => self.implied_unit(),
+        }
+    }
+
+    /// The unit that follows from type and name: percent, seconds and "per second" from the type; bytes, bits and their
+    /// multiples from the English name.
+    pub fn implied_unit(&self) -> Cow<'static, str> {
         let name = self.english_name.as_deref().unwrap_or(&self.name);
         let unit = unit_in_name(name);
+        // Values that were recorded formatted: the type says nothing, so only the name does.
+        if self.counter_type == CounterType::DOUBLE_RAW {
+            let is_rate = ends_with_ignore_case(name, "/sec");
+            return match unit {
+                _ if name.starts_with('%') => "%".into(),
+                Some(unit) if is_rate => format!("{unit}/s").into(),
+                Some(unit) => unit.into(),
+                None if is_rate => "1/s".into(),
+                None if name.split_whitespace().any(|word| starts_with_ignore_case(word, "sec/")) => {
+                    "seconds".into()
+                }
+                None => "".into(),
+            };
+        }
         match (self.counter_type.suffix(), self.counter_type.formula()) {
             // A fraction of a hundred, so that two digits after the point can be stored.
             (Suffix::Percent, Some(Formula::Fraction)) if name.starts_with("Load Average") => "".into(),
@@ -97,6 +121,15 @@ impl Counter {
             (_, None) => "".into(),
         }
     }
+}
+
+fn starts_with_ignore_case(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+}
+
+fn ends_with_ignore_case(text: &str, end: &str) -> bool {
+    let begin = text.len().checked_sub(end.len());
+    begin.and_then(|begin| text.get(begin..)).is_some_and(|rest| rest.eq_ignore_ascii_case(end))
 }
 
 /// Counters in bytes whose names do not contain a unit.

@@ -1,8 +1,12 @@
 //! Numbers formatted for people.
 
+mod unit;
+
 use std::borrow::Cow;
 
 use tachograph_counters::CounterType;
+
+pub use unit::{NumberForm, Unit, shown};
 
 /// Shown for a missing value, to distinguish it from zero.
 pub const NONE: &str = "---";

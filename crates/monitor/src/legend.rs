@@ -43,12 +43,39 @@ pub struct Chosen {
     pub settings: Settings,
     /// Full paths that the user removed from the selection.
     pub except: Vec<String>,
+    /// Paths to use in place of `path`, in order of preference, if the machine or log lacks it.
+    pub alternatives: Vec<PathPattern>,
+    /// A short name for small charts, in place of the counter's name.
+    pub label: Option<String>,
+    /// Whether instances whose values in the visible range are all 0 are left out of charts.
+    pub only_active: bool,
 }
 
 impl Chosen {
     /// A path with default settings.
     pub fn new(path: PathPattern) -> Self {
-        Self { path, settings: Settings::default(), except: Vec::new() }
+        Self {
+            path,
+            settings: Settings::default(),
+            except: Vec::new(),
+            alternatives: Vec::new(),
+            label: None,
+            only_active: false,
+        }
+    }
+
+    /// Replaces the path by the first alternative that `has` finds, unless it finds the path itself. Returns whether it
+    /// found one.
+    pub(crate) fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) -> bool {
+        if has(&self.path) {
+            return true;
+        }
+        let found = self.alternatives.iter().find(|path| has(path)).cloned();
+        let is_found = found.is_some();
+        if let Some(found) = found {
+            self.path = found;
+        }
+        is_found
     }
 
     fn selects(&self, info: &SeriesInfo) -> bool {
@@ -311,6 +338,36 @@ impl Legend {
         }
     }
 
+    /// A short name of an item: its instance, if its path has wildcards, and its label or else its counter's name.
+    pub fn label_of(&self, item: &LegendItem) -> String {
+        let entry = self.entries.iter().find(|entry| entry.id == item.entry);
+        let info = item.info.as_ref();
+        let label = entry.and_then(|entry| entry.chosen.label.as_deref());
+        let name = label.or(info.map(|info| &*info.counter.name)).unwrap_or_default();
+        let has_wildcard = entry.is_none_or(|entry| !entry.chosen.path.is_literal());
+        let instance = info.and_then(|info| info.instance_name()).filter(|_| has_wildcard || label.is_none());
+        match instance {
+            Some(instance) if name.is_empty() => instance.to_owned(),
+            Some(instance) => format!("{instance} {name}"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// Whether an item is on the chart: not hidden, and not left out for lack of [activity](Chosen::only_active).
+    pub fn is_charted(&self, item: &LegendItem, reduced: &Reduced) -> bool {
+        if !item.is_shown() {
+            return false;
+        }
+        let entry = self.entries.iter().find(|entry| entry.id == item.entry);
+        if !entry.is_some_and(|entry| entry.chosen.only_active) {
+            return true;
+        }
+        let summary = item.series(reduced).map(|series| &series.summary);
+        summary.is_some_and(|summary| {
+            [summary.minimum, summary.maximum].into_iter().flatten().any(|value| value != 0.0)
+        })
+    }
+
     /// The chosen paths that have no item, because they have wildcards and have not selected anything yet.
     pub fn without_items(&self) -> impl Iterator<Item = &PathPattern> {
         self.entries
@@ -437,7 +494,13 @@ impl Legend {
                     let text = if with_machines { info.path.as_str() } else { info.path_without_machine() };
                     let Ok(path) = PathPattern::parse(text) else { continue };
                     let settings = Settings { style: Some(item.style), ..item.settings };
-                    all.push(Chosen { path, settings, except: Vec::new() });
+                    all.push(Chosen {
+                        path,
+                        settings,
+                        except: Vec::new(),
+                        alternatives: Vec::new(),
+                        ..entry.chosen.clone()
+                    });
                 }
             }
             all.push(own_choice);

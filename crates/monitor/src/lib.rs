@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod axis;
 mod board;
 mod catalogue;
 mod defaults;
@@ -30,6 +31,7 @@ mod series;
 mod span;
 mod view;
 
+pub use axis::{AxisRange, ValueRange};
 pub use board::Board;
 pub use catalogue::{Catalogue, CounterEntry, MachineCatalogue, SetEntry};
 pub use defaults::first_paths;
@@ -44,4 +46,4 @@ pub use search::{
 };
 pub use series::{SeriesId, SeriesInfo, SeriesTable};
 pub use span::Span;
-pub use view::{View, ViewError, ViewKind};
+pub use view::{Axis, AxisScale, MAX_SHARE, Panel, TableSettings, TreeOrder, View, ViewError, ViewKind};

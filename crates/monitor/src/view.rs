@@ -1,76 +1,57 @@
-//! Saved views: the counters and settings of a monitor, in a file.
+//! Saved views: the panels, counters and settings of a monitor, in a file.
 
 mod file;
+mod panel;
+mod ready_made;
+mod written;
 
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
 use tachograph_counters::civil::TimeArgument;
+use tachograph_counters::path::PathPattern;
 use tachograph_flow::read_limited;
 
+use crate::catalogue::SetEntry;
 use crate::legend::Chosen;
+
+pub use panel::{Axis, AxisScale, MAX_SHARE, Panel, TableSettings, TreeOrder, ViewKind};
+
+/// The maximum number of counters of an added panel.
+const MAX_ADDED: usize = 8;
 
 /// Maximum size of a view file, in MiB.
 const MAX_MEBIBYTES: u64 = 1;
 
-/// How values are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum ViewKind {
-    /// Lines over time.
-    #[default]
-    Line,
-    /// A bar per counter.
-    Histogram,
-    /// A table of numbers.
-    Report,
-}
-
-impl ViewKind {
-    /// All kinds, in the order in which a monitor switches through them.
-    pub const ALL: [Self; 3] = [Self::Line, Self::Histogram, Self::Report];
-
-    /// The name of the kind in a file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Line => "line",
-            Self::Histogram => "histogram",
-            Self::Report => "report",
-        }
-    }
-
-    /// The next kind; the first one after the last.
-    #[must_use]
-    pub fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
-    }
-}
-
-/// A user's choices on a monitor: the counters and how they are shown, the interval, the number of points, the kind of
-/// view, and for logs the time range. `docs/views.md` describes the file.
+/// A user's choices on a monitor: panels with counters, the interval, the number of points, and for logs the time range.
+/// `docs/views.md` describes the file.
 ///
 /// ```
 /// use tachograph_monitor::View;
 /// let view = View::parse(r"
-/// version = 1
+/// version = 2
 /// interval = 0.5
-/// [[counter]]
+/// [[panel]]
+/// [[panel.counter]]
 /// path = '\Processor Information(*)\% Processor Time'
 /// ")?;
-/// assert_eq!(view.counters.len(), 1);
+/// assert_eq!(view.counters().count(), 1);
 /// assert_eq!(View::parse(&view.to_text())?, view);
 /// # Ok::<(), tachograph_monitor::ViewError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct View {
+    /// The title.
+    pub title: Option<String>,
     /// The sampling interval.
     pub interval: Option<Duration>,
     /// The number of intervals in a live chart.
     pub points: Option<usize>,
-    /// How values are shown.
-    pub kind: ViewKind,
-    /// The counters, in order.
-    pub counters: Vec<Chosen>,
+    /// The panels, in reading order.
+    pub panels: Vec<Panel>,
+    /// Whether counters that the machine or log lacks are left out; otherwise they stay, without values.
+    pub is_optional: bool,
     /// Begin of the time range of logs.
     pub begin: Option<TimeArgument>,
     /// End of the time range of logs (exclusive).
@@ -78,6 +59,111 @@ pub struct View {
 }
 
 impl View {
+    /// A view with one panel of these counters.
+    pub fn of_counters(counters: Vec<Chosen>) -> Self {
+        Self { panels: vec![Panel { counters, ..Panel::default() }], ..Self::default() }
+    }
+
+    /// A ready-made view: `overview`, `cpu`, ...
+    pub fn ready_made(name: &str) -> Option<Self> {
+        ready_made::view(name)
+    }
+
+    /// The names of the ready-made views.
+    pub fn ready_made_names() -> impl Iterator<Item = &'static str> {
+        ready_made::names()
+    }
+
+    /// Opens a ready-made view, or else a view file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open); for a name without a file, the error lists the ready-made views.
+    pub fn find(name_or_file: &Path) -> Result<Self, ViewError> {
+        if let Some(view) = name_or_file.to_str().and_then(Self::ready_made) {
+            return Ok(view);
+        }
+        let is_name = name_or_file.components().count() == 1 && name_or_file.extension().is_none();
+        if is_name && !name_or_file.exists() {
+            let names: Vec<_> = Self::ready_made_names().collect();
+            let what = format!("is neither a ready-made view ({}) nor a file", names.join(", "));
+            return Err(ViewError { file: Some(name_or_file.display().to_string()), line: None, what });
+        }
+        Self::open(name_or_file)
+    }
+
+    /// The counters of all panels.
+    pub fn counters(&self) -> impl Iterator<Item = &Chosen> {
+        self.panels.iter().flat_map(|panel| &panel.counters)
+    }
+
+    /// The paths of all panels, each once.
+    pub fn paths(&self) -> Vec<PathPattern> {
+        let mut paths: Vec<PathPattern> = Vec::new();
+        for chosen in self.counters() {
+            if !paths.contains(&chosen.path) {
+                paths.push(chosen.path.clone());
+            }
+        }
+        paths
+    }
+
+    /// Adds counters: to the only panel, or as a panel of their own.
+    pub fn add_counters(&mut self, counters: impl IntoIterator<Item = Chosen>) {
+        let mut counters = counters.into_iter().peekable();
+        if counters.peek().is_none() {
+            return;
+        }
+        match &mut self.panels[..] {
+            [panel] => panel.counters.extend(counters),
+            _ => self.panels.push(Panel { counters: counters.collect(), ..Panel::default() }),
+        }
+    }
+
+    /// Chooses among alternative paths by what `has` finds. If the view is [optional](Self::is_optional), leaves out
+    /// counters that are missing, and panels without counters, and returns the missing paths.
+    pub fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) -> Vec<String> {
+        let mut missing = Vec::new();
+        for panel in &mut self.panels {
+            panel.counters.retain_mut(|chosen| {
+                let is_present = chosen.resolve(&has);
+                if !is_present && self.is_optional {
+                    missing.push(chosen.path.to_string());
+                }
+                is_present || !self.is_optional
+            });
+        }
+        if self.is_optional {
+            self.panels.retain(|panel| !panel.counters.is_empty());
+        }
+        missing
+    }
+
+    /// Adds a panel for each of the sets from which no panel has a counter, while there are fewer than `max_panels`.
+    pub fn add_other_sets(&mut self, sets: &[SetEntry], max_panels: usize) {
+        for set in sets {
+            if self.panels.len() >= max_panels {
+                return;
+            }
+            let is_of_set = |chosen: &Chosen| chosen.path.matches_set(&set.name, set.has_instances);
+            if self.counters().any(is_of_set) {
+                continue;
+            }
+            let paths = set.counters.iter().take(MAX_ADDED).map(|entry| set.path(Some(entry)));
+            let counters: Vec<_> =
+                paths.filter_map(|path| PathPattern::parse(&path).ok()).map(Chosen::new).collect();
+            if !counters.is_empty() {
+                let axis = Axis { scale: AxisScale::Linear, ..Axis::default() };
+                self.panels.push(Panel {
+                    title: Some(set.name.to_string()),
+                    counters,
+                    axis,
+                    ..Panel::default()
+                });
+            }
+        }
+    }
+
     /// Parses the text of a view file.
     ///
     /// # Errors
@@ -89,7 +175,7 @@ impl View {
 
     /// Formats the view as the text of a view file.
     pub fn to_text(&self) -> String {
-        file::text_of(self)
+        written::text_of(self)
     }
 
     /// Reads a view file.

@@ -19,6 +19,9 @@ pub fn counter_of(info: &CounterInfo) -> Counter {
     let mut counter = Counter::new(&*info.name, info.counter_type, FREQUENCY);
     counter.default_scale = info.default_scale;
     counter.detail_level = info.detail_level;
+    if !info.unit.is_empty() && *info.unit != *counter.implied_unit() {
+        counter.described_unit = Some((&*info.unit).into());
+    }
     counter
 }
 

@@ -5,6 +5,8 @@ mod commands;
 mod dialogs;
 mod input;
 mod mouse;
+mod pane;
+mod panes;
 mod request;
 mod time;
 
@@ -16,9 +18,8 @@ use tachograph_counters::AverageKind;
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_monitor::{
-    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View, ViewKind,
-};
+use tachograph_monitor::figures::NumberForm;
+use tachograph_monitor::{MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View};
 
 use crate::canvas::Canvas;
 use crate::draw::Areas;
@@ -29,11 +30,16 @@ use crate::tree::Tree;
 
 pub(crate) use dialogs::{Prompt, PromptKind};
 pub use input::{Existing, Input, Recording};
+pub(crate) use pane::{Bands, Pane};
+pub(crate) use panes::Panes;
 pub use request::Request;
 use time::Drag;
 
 /// The default number of intervals on a live chart.
 pub const DEFAULT_POINTS: usize = 100;
+
+/// The maximum number of panels of the first screen of a log.
+const MAX_DEFAULT_PANELS: usize = 6;
 
 /// Facts about the machine or the logs that are shown.
 #[derive(Clone, Debug)]
@@ -44,14 +50,6 @@ pub struct Facts {
     pub name: String,
     /// The time zone of displayed times.
     pub zone: TimeZone,
-}
-
-/// Which lines have min-max bands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bands {
-    Selected,
-    All,
-    None,
 }
 
 /// The dialog on top of the screen.
@@ -67,15 +65,14 @@ pub(crate) enum Overlay {
 pub struct App {
     pub(crate) facts: Facts,
     pub(crate) theme: Theme,
-    pub(crate) legend: Legend,
-    pub(crate) selected: Option<ItemId>,
-    /// The first row of the legend on the screen.
-    pub(crate) legend_top: usize,
-    /// The first line of the report on the screen.
-    pub(crate) report_top: usize,
+    pub(crate) panes: Panes,
+    pub(crate) numbers: NumberForm,
+    /// The title of the view.
+    pub(crate) title: Option<String>,
+    /// Whether counters that the logs lack are left out of the view.
+    is_optional: bool,
+    /// The figures of all counters.
     pub(crate) reduced: Reduced,
-    pub(crate) kind: ViewKind,
-    pub(crate) bands: Bands,
     pub(crate) interval: Duration,
     pub(crate) points: usize,
     /// The times of the samples that are kept.
@@ -115,22 +112,16 @@ pub struct App {
 impl App {
     /// Creates a screen that shows a view. Logs are opened later ([`Input::Opened`]).
     pub fn new(facts: Facts, view: View, theme: Theme) -> Self {
-        let mut legend = Legend::default();
-        for chosen in view.counters {
-            legend.add(chosen);
-        }
         let nothing = Span::new(FileTime(0), FileTime(0));
         let points = view.points.unwrap_or(DEFAULT_POINTS).clamp(MIN_POINTS, MAX_POINTS);
         Self {
             facts,
             theme,
-            legend,
-            selected: None,
-            legend_top: 0,
-            report_top: 0,
+            panes: Panes::new(view.panels),
+            numbers: NumberForm::Units,
+            title: view.title,
+            is_optional: view.is_optional,
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
-            kind: view.kind,
-            bands: Bands::Selected,
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
             points,
             times: Ring::new(points + 1),
@@ -157,7 +148,7 @@ impl App {
 
     /// The selected paths.
     pub fn paths(&self) -> Vec<PathPattern> {
-        self.legend.paths()
+        self.panes.paths()
     }
 
     /// The sample interval.
@@ -170,9 +161,29 @@ impl App {
         self.points
     }
 
+    /// Shows numbers in this form.
+    pub fn set_numbers(&mut self, numbers: NumberForm) {
+        self.numbers = numbers;
+        self.is_changed = true;
+    }
+
+    /// Fits the view to logs: chooses among alternative paths, and leaves out what an
+    /// [optional](View::is_optional) view lacks. Reports what is missing, unless `is_default`: then the user has chosen no
+    /// view, and other counter sets of the logs get panels too.
+    pub fn resolve(&mut self, sets: &[SetEntry], has: impl Fn(&PathPattern) -> bool, is_default: bool) {
+        let mut view = self.view();
+        let missing = view.resolve(has);
+        if is_default {
+            view.add_other_sets(sets, MAX_DEFAULT_PANELS);
+        } else if !missing.is_empty() {
+            self.messages.add(format!("not in the log: {}", missing.join(", ")), false);
+        }
+        self.panes.replace(view.panels);
+    }
+
     /// Adds a path to the legend.
     pub fn choose(&mut self, chosen: tachograph_monitor::Chosen) {
-        self.legend.add(chosen);
+        self.panes.focused_mut().legend.add(chosen);
     }
 
     /// Whether a redraw is needed; resets the flag.
@@ -205,8 +216,10 @@ impl App {
         i64::try_from(self.interval.as_nanos() / 100).unwrap_or(i64::MAX).max(1)
     }
 
+    /// The dots across the widest plot.
     fn dots_across(&self) -> usize {
-        Canvas::dots_across(usize::from(self.areas.plot.width), self.theme.is_unicode)
+        let width = self.areas.panels.iter().map(|panel| panel.plot.width).max().unwrap_or_default();
+        Canvas::dots_across(usize::from(width), self.theme.is_unicode)
     }
 
     /// Processes an input; returns the actions that it requires.
@@ -227,10 +240,9 @@ impl App {
             Input::Collected(at) => self.collected(at, &mut requests),
             Input::Figures(reduced) => {
                 // A frozen chart keeps its rows, even those of instances that did not exist yet at its end.
-                self.legend.update(&reduced, !self.facts.is_live || self.frozen.is_some());
+                self.panes.update(&reduced, !self.facts.is_live || self.frozen.is_some());
                 self.explain_averages(&reduced);
                 self.reduced = reduced;
-                self.repair_selection();
             }
             Input::Sets(sets) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
@@ -278,13 +290,6 @@ impl App {
         }
     }
 
-    /// Selects the first item if the selected one no longer exists.
-    fn repair_selection(&mut self) {
-        if self.selected.is_none_or(|id| self.legend.item(id).is_none()) {
-            self.selected = self.legend.sorted(&self.reduced).first().map(|item| item.id());
-        }
-    }
-
     fn collected(&mut self, at: FileTime, requests: &mut Vec<Request>) {
         self.times.push(at);
         if std::mem::take(&mut self.is_stepping) {
@@ -310,7 +315,7 @@ impl App {
         }
         self.messages.mark_seen();
         match &self.overlay {
-            Overlay::None => match command_of(key, self.facts.is_live) {
+            Overlay::None => match command_of(key, self.facts.is_live, self.panes.is_grid()) {
                 Some(command) => self.run(command, requests),
                 None => self.messages.answer("unknown key; ? lists the keys", false),
             },
@@ -321,7 +326,7 @@ impl App {
     }
 
     fn request_paths(&mut self, requests: &mut Vec<Request>) {
-        requests.push(Request::Paths(self.legend.paths()));
+        requests.push(Request::Paths(self.panes.paths()));
         requests.push(Request::Figures);
     }
 
@@ -337,15 +342,16 @@ impl App {
         let is_zoomed = self.span.is_some() && self.span != self.full_span;
         let span = self.span.filter(|_| is_zoomed);
         // Paths without a machine apply to all logs and machines; with several machines they would be ambiguous.
-        let mut machines: Vec<_> =
-            self.legend.items().iter().filter_map(|item| item.info()?.machine.as_deref()).collect();
+        let items = self.panes.iter().flat_map(|pane| pane.legend.items());
+        let mut machines: Vec<_> = items.filter_map(|item| item.info()?.machine.as_deref()).collect();
         machines.sort_unstable();
         machines.dedup();
         View {
             interval: self.facts.is_live.then_some(self.interval),
             points: self.facts.is_live.then_some(self.points),
-            kind: self.kind,
-            counters: self.legend.chosen(machines.len() > 1),
+            title: self.title.clone(),
+            panels: self.panes.iter().map(|pane| pane.to_panel(machines.len() > 1)).collect(),
+            is_optional: self.is_optional,
             begin: span.and_then(|span| argument(span.begin())),
             end: span.and_then(|span| argument(span.end())),
         }

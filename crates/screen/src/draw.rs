@@ -1,10 +1,14 @@
 //! Drawing the screen into a buffer.
 
+mod arrange;
+mod axis;
 mod chart;
+mod grid;
 mod histogram;
 mod legend;
 mod overlay;
 mod report;
+mod stack;
 mod tree;
 mod value_bar;
 
@@ -18,7 +22,7 @@ use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_monitor::figures::grouped;
 use tachograph_monitor::{ItemId, LegendColumn, Span, ViewKind};
 
-use crate::app::{App, Overlay};
+use crate::app::{App, Overlay, Pane};
 use crate::text::{row, width, write_text};
 
 /// Where things were last drawn, to locate mouse events.
@@ -26,17 +30,35 @@ use crate::text::{row, width, write_text};
 pub(crate) struct Areas {
     /// The whole screen.
     pub(crate) screen: Rect,
-    /// The plot without the axes.
-    pub(crate) plot: Rect,
+    /// The panels that are shown.
+    pub(crate) panels: Vec<PanelArea>,
+    /// The index of the focused panel.
+    pub(crate) focus: usize,
     pub(crate) legend: Rect,
     /// The column headings and their horizontal extents.
     pub(crate) headings: Vec<(LegendColumn, Range<u16>)>,
     /// The items shown in the legend, one per row.
     pub(crate) rows: Vec<ItemId>,
-    /// If the legend scrolls: the first and the last visible row, counted from 1, and the total number of rows.
-    pub(crate) visible_rows: Option<(usize, usize, usize)>,
     /// The area of the tree's rows.
     pub(crate) tree: Rect,
+}
+
+impl Areas {
+    /// The plot of the focused panel; empty if it is not shown.
+    pub(crate) fn focused_plot(&self) -> Rect {
+        let focused = self.panels.iter().find(|panel| panel.index == self.focus);
+        focused.map(|panel| panel.plot).unwrap_or_default()
+    }
+}
+
+/// Where a panel is on the screen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PanelArea {
+    /// The index of the panel.
+    pub(crate) index: usize,
+    pub(crate) area: Rect,
+    /// The plot without the axes.
+    pub(crate) plot: Rect,
 }
 
 /// The minimum number of columns for a log's name.
@@ -51,6 +73,10 @@ const MIN_SIZE: (u16, u16) = (24, 8);
 /// The keys that the footer lists for live data. Those that do not fit are omitted.
 const LIVE_KEYS: &str =
     "?:keys|q:quit|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
+
+/// The keys that the footer lists for several panels.
+const GRID_KEYS: &str =
+    "?:keys|q:quit|Tab:next panel|z:zoom|v:add panel|a:add counters|g:view|l:axis|e:only this";
 
 /// The keys that the footer lists for logs.
 const LOG_KEYS: &str =
@@ -105,18 +131,42 @@ impl App {
             });
             return;
         }
-        let layout = Layout::new(area, self.legend.items().len(), self.kind);
-        self.draw_header(buffer, layout.header);
-        match self.kind {
-            ViewKind::Line => self.draw_chart(buffer, layout.body),
-            ViewKind::Histogram => self.draw_histogram(buffer, layout.body),
-            ViewKind::Report => self.draw_report(buffer, layout.body),
+        self.areas.focus = self.panes.focus();
+        if self.panes.is_grid() {
+            self.draw_header(buffer, Rect { height: 1, ..area });
+            self.areas.panels =
+                self.draw_grid(buffer, Rect { y: area.y + 1, height: area.height - 2, ..area });
+            self.draw_footer(buffer, row(area, usize::from(area.height) - 1));
+        } else {
+            self.draw_one(buffer, area);
         }
-        self.draw_path(buffer, layout.path);
-        self.draw_legend(buffer, layout.legend);
-        self.draw_value_bar(buffer, layout.value_bar);
-        self.draw_footer(buffer, layout.footer);
         self.draw_overlay(frame);
+    }
+
+    /// Draws the focused panel with its legend.
+    fn draw_one(&mut self, buffer: &mut Buffer, area: Rect) {
+        let pane = self.panes.focused();
+        let layout = Layout::new(area, pane.items(&self.reduced).len(), pane.kind());
+        self.draw_header(buffer, layout.header);
+        let (mut plot, mut report_top) = (Rect::default(), pane.report_top);
+        match pane.kind() {
+            ViewKind::Bars => self.draw_histogram(buffer, layout.body, pane),
+            ViewKind::Report | ViewKind::Table => report_top = self.draw_report(buffer, layout.body, pane),
+            ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {
+                plot = self.draw_chart(buffer, layout.body, pane);
+            }
+        }
+        self.draw_path(buffer, layout.path, pane);
+        let legend = self.draw_legend(buffer, layout.legend, pane);
+        let visible_rows = legend.visible_rows;
+        self.draw_value_bar(buffer, layout.value_bar, pane, visible_rows);
+        self.areas.panels.push(PanelArea { index: self.panes.focus(), area: layout.body, plot });
+        self.areas.legend = layout.legend;
+        self.areas.headings = legend.headings;
+        self.areas.rows = legend.rows;
+        let pane = self.panes.focused_mut();
+        (pane.legend_top, pane.report_top) = (legend.top, report_top);
+        self.draw_footer(buffer, layout.footer);
     }
 
     /// Writes text into a line; returns the column after it.
@@ -144,6 +194,12 @@ impl App {
                 column = self.write_text(buffer, area, column + 2, text, style);
             }
         };
+        if let Some(title) = &self.title {
+            part(title, Style::new());
+        }
+        if self.panes.is_zoomed() {
+            part(self.panes.focused().title(), Style::new());
+        }
         if let Some(recording) = &self.recording {
             let mark = self.theme.either("●", "*");
             let samples = grouped(&recording.samples.to_string());
@@ -223,7 +279,11 @@ impl App {
             self.write_text(buffer, area, column, &more, self.theme.dim());
             return;
         }
-        let keys = if self.facts.is_live { LIVE_KEYS } else { LOG_KEYS };
+        let keys = match self.facts.is_live {
+            _ if self.panes.is_grid() => GRID_KEYS,
+            true => LIVE_KEYS,
+            false => LOG_KEYS,
+        };
         let mut column = 0;
         for key in keys.split('|') {
             if column + key.len() > usize::from(area.width) {
@@ -251,12 +311,12 @@ impl App {
     }
 
     /// Draws a message if there is nothing to chart; returns whether it did.
-    fn draw_placeholder(&self, buffer: &mut Buffer, area: Rect) -> bool {
-        let text = if self.legend.is_empty() && self.reading.is_none() {
+    fn draw_placeholder(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> bool {
+        let text = if pane.legend.is_empty() && self.reading.is_none() {
             "no counters: press a to add some"
         } else if self.reading.is_some() && self.reduced.series.is_empty() {
             "reading ..."
-        } else if self.reduced.series.is_empty() && self.legend.items().is_empty() {
+        } else if pane.legend.items().is_empty() {
             "no data for the selected counters yet"
         } else {
             return false;

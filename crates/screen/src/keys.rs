@@ -30,8 +30,19 @@ pub(crate) enum Command {
     Reverse,
     NextView,
     Line,
-    Histogram,
+    Bars,
     Report,
+    Area,
+    Stacked,
+    Axis,
+    Limit,
+    Filter,
+    Only,
+    NextPane,
+    PreviousPane,
+    ZoomPane,
+    Split,
+    RemovePane,
     Band,
     Freeze,
     StepForward,
@@ -123,10 +134,29 @@ pub(crate) const KEYS: &[Key] = &[
     key(Both, &[(Char('o'), C::Reverse)], "o", "reverse the order"),
     key(
         Both,
-        &[(Char('g'), C::NextView), (Char('1'), C::Line), (Char('2'), C::Histogram), (Char('3'), C::Report)],
-        "g 1 2 3",
-        "next view; line, histogram, report",
+        &[
+            (Char('g'), C::NextView),
+            (Char('1'), C::Line),
+            (Char('2'), C::Bars),
+            (Char('3'), C::Report),
+            (Char('4'), C::Area),
+            (Char('5'), C::Stacked),
+        ],
+        "g 1 2 3 4 5",
+        "next view; line, bars, report, area, stacked area",
     ),
+    key(
+        Both,
+        &[(Char('w'), C::NextPane), (Char('W'), C::PreviousPane)],
+        "w W",
+        "next, previous panel; also Tab, Shift-Tab if several panels are shown",
+    ),
+    key(Both, &[(Char('z'), C::ZoomPane)], "z", "enlarge the panel, or show all again (also Enter, Esc)"),
+    key(Both, &[(Char('v'), C::Split), (Char('V'), C::RemovePane)], "v V", "add a panel, remove it"),
+    key(Both, &[(Char('e'), C::Only)], "e", "only this counter on the chart; all again"),
+    key(Both, &[(Char('F'), C::Filter)], "F", "only counters whose path contains a text"),
+    key(Both, &[(Char('l'), C::Axis)], "l", "axis: own scales, linear, logarithmic"),
+    key(Both, &[(Char('L'), C::Limit)], "L", "set limit lines"),
     key(Both, &[(Char('b'), C::Band)], "b", "min-max bands: selected line, all, none"),
     key(Both, &[(Left, C::Left), (Right, C::Right)], "Left Right", "move the cursor (Shift: by 10)"),
     key(Both, &[(Esc, C::Escape)], "Esc", "clear cursor and selection; cancel reading"),
@@ -157,10 +187,16 @@ pub(crate) const KEYS: &[Key] = &[
     key(Both, &[], "Ctrl-Z Ctrl-C", "suspend, quit"),
 ];
 
-/// The command that a key triggers on the main screen.
-pub(crate) fn command_of(event: &KeyEvent, is_live: bool) -> Option<Command> {
+/// The command that a key triggers on the main screen. `is_grid`: whether several panels are shown.
+pub(crate) fn command_of(event: &KeyEvent, is_live: bool, is_grid: bool) -> Option<Command> {
     if let Some(command) = control_command(event) {
         return Some(command);
+    }
+    match event.code {
+        KeyCode::Tab if is_grid => return Some(C::NextPane),
+        KeyCode::BackTab if is_grid => return Some(C::PreviousPane),
+        Enter if is_live => return Some(C::Enter),
+        _ => {}
     }
     if event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
         return None;

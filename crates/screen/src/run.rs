@@ -15,6 +15,7 @@ use ratatui::crossterm::event;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::FlowError;
 use tachograph_logs::io_error_text;
+use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{Catalogue, View};
 
 pub use live_feed::Live;
@@ -106,6 +107,7 @@ pub fn run(
     source: Source,
     view: View,
     theme: Theme,
+    numbers: NumberForm,
     notices: Vec<String>,
     end_signals: &[i32],
 ) -> Result<End, ScreenError> {
@@ -115,6 +117,7 @@ pub fn run(
         Source::Logs(logs) => Facts { is_live: false, name: name_of(&logs.files), zone: TimeZone::utc() },
     };
     let mut app = App::new(facts, view, theme);
+    app.set_numbers(numbers);
     for notice in notices {
         app.update(Input::Problem(notice));
     }

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use tachograph_counters::{AverageKind, CounterType};
-use tachograph_monitor::figures::{NONE, escape_controls, figure, grouped};
+use tachograph_counters::AverageKind;
+use tachograph_counters::set::Counter;
+use tachograph_monitor::figures::{NONE, NumberForm, escape_controls, grouped, shown};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// The width of a string in columns, with control characters escaped.
@@ -60,18 +61,23 @@ pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_,
     format!("{mark}{}", &text[begin..]).into()
 }
 
-/// Formats a value in at most `columns` columns: with fewer decimals if necessary, then with an exponent, and if that does
-/// not fit either, as a row of `#`.
-pub(crate) fn figure_in(counter_type: CounterType, value: Option<f64>, columns: usize) -> String {
-    let text = figure(counter_type, value);
-    if text.len() <= columns {
+/// Formats a counter's value in at most `columns` columns. Raw numbers get fewer decimals if necessary, then an exponent.
+/// If nothing fits: a row of `#`.
+pub(crate) fn figure_in(counter: &Counter, value: Option<f64>, columns: usize, form: NumberForm) -> String {
+    let text = shown(counter, value, form);
+    if text.width() <= columns {
         return text;
     }
     let Some(value) = value else { return NONE.to_owned() };
-    let shorter = [1, 0].map(|decimals| grouped(&format!("{value:.decimals$}")));
-    let exponents = [3, 1, 0].map(|decimals| format!("{value:.decimals$e}"));
-    let fits = |text: &String| text.len() <= columns;
-    shorter.into_iter().chain(exponents).find(fits).unwrap_or_else(|| "#".repeat(columns))
+    let fits = |text: &String| text.width() <= columns;
+    let shorter: Vec<String> = match form {
+        NumberForm::Units => vec![text.replace(' ', "")],
+        NumberForm::Raw => {
+            let decimals = [1, 0].map(|decimals| grouped(&format!("{value:.decimals$}")));
+            decimals.into_iter().chain([3, 1, 0].map(|decimals| format!("{value:.decimals$e}"))).collect()
+        }
+    };
+    shorter.into_iter().find(fits).unwrap_or_else(|| "#".repeat(columns))
 }
 
 /// Marks an arithmetic average, which was computed from formatted values.
@@ -79,15 +85,16 @@ const ARITHMETIC: char = '*';
 
 /// Formats an average like [`figure_in`], with a mark if it is arithmetic.
 pub(crate) fn average_in(
-    counter_type: CounterType,
+    counter: &Counter,
     average: Option<f64>,
     kind: AverageKind,
     columns: usize,
+    form: NumberForm,
 ) -> String {
     if kind != AverageKind::Arithmetic || average.is_none() {
-        return figure_in(counter_type, average, columns);
+        return figure_in(counter, average, columns, form);
     }
-    let mut text = figure_in(counter_type, average, columns.saturating_sub(1));
+    let mut text = figure_in(counter, average, columns.saturating_sub(1), form);
     text.push(ARITHMETIC);
     text
 }
@@ -119,6 +126,8 @@ pub(crate) fn row(area: Rect, index: usize) -> Rect {
 
 #[cfg(test)]
 mod tests {
+    use tachograph_counters::CounterType;
+
     use super::*;
 
     #[test]
@@ -133,16 +142,21 @@ mod tests {
 
     #[test]
     fn figures_are_shortened() {
-        let format = |value, columns| figure_in(CounterType::RAWCOUNT, Some(value), columns);
+        let counter = Counter::new("Available Bytes", CounterType::RAWCOUNT, 1);
+        let format = |value, columns| figure_in(&counter, Some(value), columns, NumberForm::Raw);
         assert_eq!(format(12_345_678.25, 14), "12,345,678.250");
         assert_eq!(format(12_345_678.25, 12), "12,345,678.2");
         assert_eq!(format(12_345_678.25, 10), "12,345,678");
         assert_eq!(format(12_345_678.25, 7), "1.235e7");
         assert_eq!(format(12_345_678.25, 2), "##");
-        assert_eq!(figure_in(CounterType::RAWCOUNT, None, 2), "---");
-        let average = |value, kind, columns| average_in(CounterType::RAWCOUNT, value, kind, columns);
+        assert_eq!(figure_in(&counter, None, 2, NumberForm::Raw), "---");
+        let average = |value, kind, columns| average_in(&counter, value, kind, columns, NumberForm::Raw);
         assert_eq!(average(Some(12_345_678.25), AverageKind::Arithmetic, 14), "12,345,678.2*");
         assert_eq!(average(Some(12_345_678.25), AverageKind::Raw, 14), "12,345,678.250");
         assert_eq!(average(None, AverageKind::Arithmetic, 14), "---");
+        let format = |value, columns| figure_in(&counter, Some(value), columns, NumberForm::Units);
+        assert_eq!(format(12_345_678.25, 8), "11.8 MiB");
+        assert_eq!(format(12_345_678.25, 7), "11.8MiB");
+        assert_eq!(format(12_345_678.25, 6), "######");
     }
 }

@@ -136,7 +136,7 @@ pub fn check_descriptions(sets: &[&SetTable]) {
                 let _ = writeln!(problems, "{set}\\{name}: the help is not a sentence: {}", counter.help);
             }
             // If type and name imply no unit (Working Set) or only 1/s, the table may give a more specific one.
-            let implied = counter_of(counter).unit();
+            let implied = counter_of(counter).implied_unit();
             let exact = ["%", "seconds", "bytes", "bytes/s"];
             if exact.contains(&&*implied) && *implied != *counter.unit {
                 let _ = writeln!(

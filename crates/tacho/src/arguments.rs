@@ -39,7 +39,7 @@ pub(crate) use query::QueryArguments;
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit};
 #[cfg(feature = "web")]
 pub(crate) use serve::ServeArguments;
-pub(crate) use text::{DigitsArguments, ReadingArguments, parse_encoding};
+pub(crate) use text::{DigitsArguments, NumberArguments, ReadingArguments, parse_encoding};
 pub(crate) use usage::parse;
 use windows_form::{WindowsForm, windows_form};
 
@@ -89,6 +89,8 @@ pub(crate) struct StatsArguments {
     /// Output format; CSV and JSON have full precision.
     #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
     pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) numbers: NumberArguments,
     /// Merge counters with the same path on several machines.
     #[arg(long, value_name = "WHAT", value_parser = ["machines"])]
     pub(crate) across: Option<String>,

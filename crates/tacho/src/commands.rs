@@ -50,7 +50,7 @@ fn check_each(
 
 /// Opens a saved view; returns an empty view if `file` is `None`.
 fn open_view(file: Option<&Path>) -> Result<View, Failure> {
-    file.map_or_else(|| Ok(View::default()), |file| View::open(file).map_err(Failure::usage))
+    file.map_or_else(|| Ok(View::default()), |file| View::find(file).map_err(Failure::usage))
 }
 
 /// Reports damage and guessed encodings of logs on standard error.

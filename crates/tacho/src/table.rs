@@ -4,7 +4,9 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
 use std::iter;
 
-pub(crate) use tachograph_monitor::figures::{escape_controls, grouped, value};
+use tachograph_counters::set::Counter;
+use tachograph_monitor::figures::{NumberForm, Unit, value};
+pub(crate) use tachograph_monitor::figures::{escape_controls, grouped};
 use unicode_width::UnicodeWidthStr;
 
 /// Writes a table without ruling lines. The columns starting with `first_number` are right-aligned.
@@ -41,6 +43,14 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
+}
+
+/// Formats a counter's value for a table: `-` if missing.
+pub(crate) fn figure(counter: &Counter, figure: Option<f64>, form: NumberForm) -> String {
+    match (figure, form) {
+        (Some(figure), NumberForm::Units) => Unit::of(counter).text(figure),
+        (figure, _) => value(counter.counter_type, figure),
+    }
 }
 
 /// Appends `text`, padded with spaces to a display width.

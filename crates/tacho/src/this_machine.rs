@@ -11,7 +11,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case};
 use tachograph_flow::Selection;
 use tachograph_flow::live::{CollectionError, LiveOptions, LiveReport, LiveSource, Schedule, TimedSource};
-use tachograph_monitor::{SearchIndex, SetEntry, first_paths};
+use tachograph_monitor::{SearchIndex, SetEntry, View, first_paths};
 use tachograph_perflib::Registry;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_system::Roots;
@@ -32,6 +32,24 @@ pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, 
         )),
         false => Ok(paths),
     }
+}
+
+/// Fits a view to this machine: chooses among alternative paths, and leaves out what an optional view lacks. Returns
+/// messages about that; fails if nothing is left.
+pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
+    let was_empty = view.panels.is_empty();
+    let missing = view.resolve(|path| has_counter(registry, path));
+    let messages: Vec<_> = missing
+        .iter()
+        .map(|path| match missing_reason(path) {
+            Some(why) => format!("the view leaves out '{path}': {why}"),
+            None => format!("the view leaves out '{path}': not on this machine"),
+        })
+        .collect();
+    if view.panels.is_empty() && !was_empty {
+        return Err(Failure::usage_messages(messages));
+    }
+    Ok(messages)
 }
 
 fn has_counter(registry: &Registry, path: &PathPattern) -> bool {

@@ -92,7 +92,8 @@ impl LogCatalogue {
         paths
     }
 
-    fn has(&self, path: &PathPattern) -> bool {
+    /// Whether a path selects anything.
+    pub fn has(&self, path: &PathPattern) -> bool {
         let matches = |instance: &Arc<Instance>| path.matches_instance(Some(instance.label()));
         let has_instance = |set: &LoggedSet| !set.entry.has_instances || set.instances.iter().any(matches);
         let has_counter = |set: &LoggedSet| {

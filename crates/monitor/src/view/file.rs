@@ -3,20 +3,20 @@
 use std::ops;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use tachograph_counters::civil::{Moment, TimeArgument};
+use serde::Deserialize;
+use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
 use toml::Spanned;
 
-use super::{View, ViewError, ViewKind};
+use super::{Axis, AxisScale, MAX_SHARE, Panel, TableSettings, TreeOrder, View, ViewError, ViewKind};
 use crate::legend::{Chosen, Settings};
 use crate::live::{MAX_POINTS, MIN_POINTS};
 use crate::palette::{STYLES, Style};
 use crate::scale::{MAX_EXPONENT, MIN_EXPONENT, Scale};
 
-/// The supported version of the format.
-const VERSION: i64 = 1;
+/// The supported versions of the format.
+const VERSIONS: ops::RangeInclusive<i64> = 1..=2;
 
 /// Range of the interval in seconds, as on the command line.
 const INTERVALS: ops::RangeInclusive<f64> = 0.001..=366.0 * 24.0 * 3600.0;
@@ -27,26 +27,57 @@ struct ReadView {
     version: Spanned<i64>,
     interval: Option<Spanned<f64>>,
     points: Option<Spanned<i64>>,
+    title: Option<Spanned<String>>,
+    optional: Option<Spanned<bool>>,
+    /// Version 1: the kind of the only panel.
     view: Option<Spanned<String>>,
-    range: Option<Range<Spanned<String>>>,
+    range: Option<ReadRange>,
+    /// Version 1: the counters of the only panel.
     #[serde(default)]
-    counter: Vec<ReadCounter>,
+    counter: Vec<Spanned<ReadCounter>>,
+    #[serde(default)]
+    panel: Vec<Spanned<ReadPanel>>,
 }
 
-/// The time range; `S` is a text with or without its position.
-#[derive(Deserialize, Serialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Range<S> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    begin: Option<S>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end: Option<S>,
+struct ReadRange {
+    begin: Option<Spanned<String>>,
+    end: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadPanel {
+    title: Option<String>,
+    kind: Option<Spanned<String>>,
+    unit: Option<String>,
+    axis: Option<Spanned<String>>,
+    min: Option<Spanned<f64>>,
+    max: Option<Spanned<f64>>,
+    #[serde(default)]
+    limits: Vec<Spanned<f64>>,
+    width: Option<Spanned<i64>>,
+    height: Option<Spanned<i64>>,
+    columns: Option<Spanned<Vec<String>>>,
+    sort: Option<Spanned<String>>,
+    top: Option<Spanned<i64>>,
+    tree: Option<Spanned<String>>,
+    filter: Option<Spanned<String>>,
+    #[serde(default)]
+    counter: Vec<ReadCounter>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadCounter {
     path: Spanned<String>,
+    /// Alternative paths.
+    #[serde(default, rename = "or")]
+    alternatives: Vec<Spanned<String>>,
+    label: Option<String>,
+    #[serde(default)]
+    only_active: bool,
     colour: Option<Spanned<i64>>,
     scale: Option<Spanned<i64>>,
     #[serde(default = "yes")]
@@ -103,10 +134,7 @@ impl Lines<'_> {
         read.map(Some).map_err(|error| self.error_at(text.span(), error))
     }
 
-    fn range(
-        &self,
-        read: &Range<Spanned<String>>,
-    ) -> Result<(Option<TimeArgument>, Option<TimeArgument>), ViewError> {
+    fn range(&self, read: &ReadRange) -> Result<(Option<TimeArgument>, Option<TimeArgument>), ViewError> {
         let (begin, end) = (self.time(&read.begin)?, self.time(&read.end)?);
         match &read.end {
             Some(text) if (WindowBounds { begin, end }).are_empty() => {
@@ -134,7 +162,164 @@ impl Lines<'_> {
             is_shown: read.shown,
             is_highlighted: read.highlighted,
         };
-        Ok(Chosen { path, settings, except: read.except.into_iter().map(Spanned::into_inner).collect() })
+        let alternatives = read.alternatives.iter().map(|path| self.path(path));
+        Ok(Chosen {
+            path,
+            settings,
+            except: read.except.into_iter().map(Spanned::into_inner).collect(),
+            alternatives: alternatives.collect::<Result<_, _>>()?,
+            label: read.label,
+            only_active: read.only_active,
+        })
+    }
+
+    /// The value that a name stands for.
+    fn choice<T: Copy>(
+        &self,
+        key: &str,
+        name: &Option<Spanned<String>>,
+        choices: &[(&str, T)],
+    ) -> Result<Option<T>, ViewError> {
+        let Some(name) = name else { return Ok(None) };
+        let found = choices.iter().find(|(known, _)| known == name.get_ref());
+        let names = || {
+            let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
+            match names.split_last() {
+                Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+                _ => names.concat(),
+            }
+        };
+        found.map(|(_, choice)| Some(*choice)).ok_or_else(|| {
+            let message = format_args!("{key} is '{}': expected {}", name.get_ref(), names());
+            self.error_at(name.span(), message)
+        })
+    }
+
+    fn finite(&self, key: &str, number: &Spanned<f64>) -> Result<f64, ViewError> {
+        match number.get_ref() {
+            value if value.is_finite() => Ok(*value),
+            value => {
+                Err(self.error_at(number.span(), format_args!("{key} is {value}: expected a finite number")))
+            }
+        }
+    }
+
+    fn axis(&self, read: &ReadPanel) -> Result<Axis, ViewError> {
+        let scales = AxisScale::ALL.map(|scale| (scale.name(), scale));
+        let scale = self.choice("axis", &read.axis, &scales)?.unwrap_or(AxisScale::Linear);
+        let end = |key: &str, number: &Option<Spanned<f64>>| {
+            number.as_ref().map(|number| self.finite(key, number)).transpose()
+        };
+        let (min, max) = (end("min", &read.min)?, end("max", &read.max)?);
+        let keys = [("min", &read.min), ("max", &read.max)];
+        for (key, number) in keys.iter().filter_map(|(key, number)| Some((key, number.as_ref()?))) {
+            if scale == AxisScale::Scaled {
+                let message = format_args!("{key}: an axis of kind scaled is from 0 to 100");
+                return Err(self.error_at(number.span(), message));
+            }
+            if scale == AxisScale::Logarithmic && *number.get_ref() <= 0.0 {
+                let message = format_args!("{key} is {}: a logarithmic axis is above 0", number.get_ref());
+                return Err(self.error_at(number.span(), message));
+            }
+        }
+        match (min, max, &read.max) {
+            (min, Some(max), Some(number)) if max <= min.unwrap_or(0.0) => {
+                Err(self.error_at(number.span(), "max: the axis ends before it begins"))
+            }
+            _ => Ok(Axis { scale, min, max }),
+        }
+    }
+
+    fn table(&self, read: &ReadPanel, kind: ViewKind) -> Result<TableSettings, ViewError> {
+        if kind != ViewKind::Table {
+            let positions = [
+                ("columns", read.columns.as_ref().map(Spanned::span)),
+                ("sort", read.sort.as_ref().map(Spanned::span)),
+                ("top", read.top.as_ref().map(Spanned::span)),
+                ("tree", read.tree.as_ref().map(Spanned::span)),
+                ("filter", read.filter.as_ref().map(Spanned::span)),
+            ];
+            if let Some((key, span)) = positions.into_iter().find_map(|(key, span)| Some((key, span?))) {
+                let message = format_args!("{key}: only a panel of kind table has it");
+                return Err(self.error_at(span, message));
+            }
+        }
+        let orders = TreeOrder::ALL.map(|order| (order.name(), order));
+        let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
+        Ok(TableSettings {
+            columns: read.columns.as_ref().map(|columns| columns.get_ref().clone()).unwrap_or_default(),
+            sort: text(&read.sort),
+            top: self.optional_integer("top", &read.top, 1..MAX_TOP + 1)?.map(|top| top as usize),
+            tree: self.choice("tree", &read.tree, &orders)?,
+            filter: text(&read.filter),
+        })
+    }
+
+    fn panel(&self, read: ReadPanel) -> Result<Panel, ViewError> {
+        let kinds = ViewKind::ALL.map(|kind| (kind.name(), kind));
+        let kind = self.choice("kind", &read.kind, &kinds)?.unwrap_or_default();
+        let share = |key: &str, number: &Option<Spanned<i64>>| {
+            let share = self.optional_integer(key, number, 1..i64::from(MAX_SHARE) + 1)?;
+            Ok(share.map_or(1, |share| share as u8))
+        };
+        let limits = read.limits.iter().map(|limit| self.finite("limits", limit));
+        Ok(Panel {
+            kind,
+            unit: read.unit.clone(),
+            axis: self.axis(&read)?,
+            limits: limits.collect::<Result<_, _>>()?,
+            table: self.table(&read, kind)?,
+            width: share("width", &read.width)?,
+            height: share("height", &read.height)?,
+            title: read.title,
+            counters: read
+                .counter
+                .into_iter()
+                .map(|counter| self.counter(counter))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// The largest `top` of a table.
+const MAX_TOP: i64 = 100_000;
+
+/// The maximum number of panels.
+const MAX_PANELS: usize = 100;
+
+/// The panel of a file of version 1.
+fn only_panel(
+    lines: &Lines<'_>,
+    kind: &Option<Spanned<String>>,
+    counters: Vec<Spanned<ReadCounter>>,
+) -> Result<Panel, ViewError> {
+    let kinds = [("line", ViewKind::Line), ("histogram", ViewKind::Bars), ("report", ViewKind::Report)];
+    let counters = counters.into_iter().map(|counter| lines.counter(counter.into_inner()));
+    Ok(Panel {
+        kind: lines.choice("view", kind, &kinds)?.unwrap_or_default(),
+        counters: counters.collect::<Result<_, _>>()?,
+        ..Panel::default()
+    })
+}
+
+/// Fails for a key of another version of the format.
+fn check_keys(lines: &Lines<'_>, read: &ReadView, version: i64) -> Result<(), ViewError> {
+    let of_1 = [
+        ("view", read.view.as_ref().map(Spanned::span), "a panel has a kind"),
+        ("counter", read.counter.first().map(Spanned::span), "counters are in [[panel.counter]]"),
+    ];
+    let of_2 = [
+        ("title", read.title.as_ref().map(Spanned::span), "set version = 2"),
+        ("optional", read.optional.as_ref().map(Spanned::span), "set version = 2"),
+        ("panel", read.panel.first().map(Spanned::span), "set version = 2"),
+    ];
+    let other = if version == 1 { &of_2[..] } else { &of_1[..] };
+    let found = other.iter().find_map(|(key, span, advice)| Some((key, span.clone()?, advice)));
+    match found {
+        Some((key, span, advice)) => {
+            Err(lines.error_at(span, format_args!("{key} is not a key of version {version}: {advice}")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -145,13 +330,16 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         // The parser's own message repeats the line.
         ViewError::new(line, error.message().lines().next().unwrap_or("not TOML"))
     })?;
-    if *read.version.get_ref() != VERSION {
+    let version = *read.version.get_ref();
+    if !VERSIONS.contains(&version) {
         let message = format_args!(
-            "version {} is unknown: this program supports version {VERSION}; a newer program wrote the file",
-            read.version.get_ref()
+            "version {version} is unknown: this program supports versions {} and {}; a newer program wrote the file",
+            VERSIONS.start(),
+            VERSIONS.end(),
         );
         return Err(lines.error_at(read.version.span(), message));
     }
+    check_keys(&lines, &read, version)?;
     let interval = match &read.interval {
         Some(seconds) if !INTERVALS.contains(seconds.get_ref()) => {
             let message =
@@ -161,106 +349,26 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         seconds => seconds.as_ref().map(|seconds| Duration::from_secs_f64(*seconds.get_ref())),
     };
     let points = lines.optional_integer("points", &read.points, MIN_POINTS as i64..MAX_POINTS as i64 + 1)?;
-    let kind = match &read.view {
-        None => ViewKind::default(),
-        Some(name) => {
-            let found = ViewKind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
-            found.ok_or_else(|| {
-                let message =
-                    format_args!("view is '{}': expected line, histogram or report", name.get_ref());
-                lines.error_at(name.span(), message)
-            })?
-        }
-    };
     let (begin, end) = match &read.range {
         None => (None, None),
         Some(range) => lines.range(range)?,
     };
-    let counters = read.counter.into_iter().map(|counter| lines.counter(counter));
+    let panels = if version == 1 {
+        vec![only_panel(&lines, &read.view, read.counter)?]
+    } else {
+        if let Some(panel) = read.panel.get(MAX_PANELS) {
+            let message = format_args!("panel: more than {MAX_PANELS} panels");
+            return Err(lines.error_at(panel.span(), message));
+        }
+        read.panel.into_iter().map(|panel| lines.panel(panel.into_inner())).collect::<Result<_, _>>()?
+    };
     Ok(View {
+        title: read.title.map(Spanned::into_inner),
         interval,
         points: points.map(|points| points as usize),
-        kind,
-        counters: counters.collect::<Result<_, _>>()?,
+        panels,
+        is_optional: read.optional.is_some_and(Spanned::into_inner),
         begin,
         end,
     })
-}
-
-#[derive(Serialize)]
-struct WrittenView<'a> {
-    version: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interval: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    points: Option<usize>,
-    view: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<Range<String>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    counter: Vec<WrittenCounter<'a>>,
-}
-
-#[derive(Serialize)]
-struct WrittenCounter<'a> {
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    colour: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scale: Option<i32>,
-    #[serde(skip_serializing_if = "is_true")]
-    shown: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    highlighted: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    except: Vec<&'a str>,
-}
-
-fn is_true(value: &bool) -> bool {
-    *value
-}
-
-impl<'a> WrittenCounter<'a> {
-    fn of(chosen: &'a Chosen) -> Self {
-        let Settings { style, scale, is_shown, is_highlighted } = chosen.settings;
-        Self {
-            path: chosen.path.to_string(),
-            colour: style.map(|style| style.0 % STYLES + 1),
-            scale: match scale {
-                Scale::Default => None,
-                Scale::Exponent(exponent) => Some(exponent),
-            },
-            shown: is_shown,
-            highlighted: is_highlighted,
-            // `parse` rejects a path with `*` or `?`, even in a name.
-            except: chosen.except.iter().map(String::as_str).filter(|path| is_literal(path)).collect(),
-        }
-    }
-}
-
-fn is_literal(path: &str) -> bool {
-    PathPattern::parse(path).is_ok_and(|path| path.is_literal())
-}
-
-/// A time as the user wrote it: with its UTC offset if known.
-fn time_text(time: TimeArgument) -> String {
-    let text = |utc| Moment { utc, bias_minutes: 0 }.rfc3339();
-    match time {
-        TimeArgument::Utc(utc) => text(utc),
-        TimeArgument::Local(local) => text(local).trim_end_matches("+00:00").to_owned(),
-    }
-}
-
-pub(super) fn text_of(view: &View) -> String {
-    let has_range = view.begin.is_some() || view.end.is_some();
-    let written = WrittenView {
-        version: VERSION,
-        interval: view.interval.map(|interval| interval.as_secs_f64()),
-        points: view.points,
-        view: view.kind.name(),
-        range: has_range.then(|| Range { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
-        counter: view.counters.iter().map(WrittenCounter::of).collect(),
-    };
-    // Every field has a TOML form.
-    toml::to_string(&written).unwrap_or_default()
 }

@@ -1,4 +1,8 @@
+use tachograph_counters::CounterType;
+use tachograph_counters::set::Counter;
+
 use super::*;
+use crate::catalogue::CounterEntry;
 use crate::legend::Settings;
 use crate::palette::Style;
 use crate::scale::Scale;
@@ -21,20 +25,51 @@ fn example(language: &str) -> String {
 fn the_documented_example_is_a_view() {
     let view = View::parse(&example("toml")).expect("a view");
     assert_eq!((view.interval, view.points), (Some(Duration::from_millis(500)), Some(200)));
-    assert_eq!((view.kind, view.counters.len()), (ViewKind::Line, 3));
+    assert_eq!(view.title.as_deref(), Some("Disks"));
+    let [processor, disk, table] = &view.panels[..] else { panic!("{:?}", view.panels) };
+    assert_eq!((processor.kind, processor.axis.scale), (ViewKind::Stacked, AxisScale::Linear));
+    assert_eq!((processor.axis.min, processor.axis.max), (Some(0.0), Some(100.0)));
+    assert_eq!((processor.limits.as_slice(), processor.width), (&[80.0][..], 2));
+    assert_eq!(processor.counters[0].label.as_deref(), Some("user"));
+    assert_eq!(processor.counters[0].alternatives[0].to_string(), r"\Processor(_Total)\% User Time");
     let settings =
         Settings { style: Some(Style(0)), scale: Scale::Default, is_shown: true, is_highlighted: true };
-    assert_eq!(view.counters[0].settings, settings);
-    assert_eq!(view.counters[1].except, [r"\PhysicalDisk(_Total)\Avg. Disk sec/Read"]);
-    assert_eq!(view.counters[2].settings.scale, Scale::Exponent(-7));
+    assert_eq!(disk.counters[0].settings, settings);
+    assert_eq!(disk.axis.scale, AxisScale::Logarithmic);
+    assert_eq!(disk.counters[0].except, [r"\PhysicalDisk(_Total)\Avg. Disk sec/Read"]);
+    assert_eq!(table.table.sort.as_deref(), Some("% Processor Time"));
+    assert_eq!((table.table.top, table.table.tree), (Some(20), Some(TreeOrder::Parent)));
     assert!(view.begin.is_some() && view.end.is_some());
+}
+
+/// A file of version 1.
+const VERSION_1: &str = r"
+version = 1
+interval = 0.5
+view = 'histogram'
+[[counter]]
+path = '\Memory\Available Bytes'
+scale = -7
+shown = false
+";
+
+#[test]
+fn version_1_is_one_panel() {
+    let view = View::parse(VERSION_1).expect("a view");
+    let [panel] = &view.panels[..] else { panic!("{:?}", view.panels) };
+    assert_eq!((panel.kind, panel.axis.scale), (ViewKind::Bars, AxisScale::Scaled));
+    assert_eq!(panel.counters[0].settings.scale, Scale::Exponent(-7));
+    assert_eq!(view.interval, Some(Duration::from_millis(500)));
 }
 
 #[test]
 fn views_round_trip() {
     for text in [
         example("toml"),
+        VERSION_1.to_owned(),
         "version = 1\n".to_owned(),
+        "version = 2\n".to_owned(),
+        "version = 2\noptional = true\n[[panel]]\nkind = 'table'\ncolumns = ['a']\nfilter = 'x'".to_owned(),
         "version = 1\nview = 'report'\n[range]\nend = '2/19/2013 6:50:17 PM'\n".to_owned(),
         // Which of these times is earlier depends on the zone of a log.
         "version = 1\n[range]\nbegin = '2024-03-05T12:00'\nend = '2024-03-05T10:00Z'\n".to_owned(),
@@ -47,12 +82,106 @@ fn views_round_trip() {
 }
 
 #[test]
+fn views_are_resolved() {
+    let text = r"
+version = 2
+optional = true
+[[panel]]
+[[panel.counter]]
+path = '\A\a'
+or = ['\B\b', '\C\c']
+[[panel.counter]]
+path = '\D\d'
+[[panel]]
+[[panel.counter]]
+path = '\E\e'
+";
+    let has = |path: &PathPattern| ["B", "C"].contains(&path.set().to_string().as_str());
+    let mut view = View::parse(text).expect("a view");
+    assert_eq!(view.resolve(has), [r"\D\d", r"\E\e"]);
+    assert_eq!(view.paths().iter().map(ToString::to_string).collect::<Vec<_>>(), [r"\B\b"]);
+    assert_eq!(view.panels.len(), 1);
+    // A user's own view keeps what is missing.
+    let mut view = View::parse(&text.replace("optional = true", "")).expect("a view");
+    assert!(view.resolve(has).is_empty());
+    assert_eq!((view.panels.len(), view.counters().count()), (2, 3));
+}
+
+#[test]
+fn other_sets_get_panels() {
+    let set = |name: &str, counters: usize| SetEntry {
+        machine: None,
+        name: name.into(),
+        help: "".into(),
+        has_instances: true,
+        counters: (0..counters)
+            .map(|index| CounterEntry {
+                counter: Counter::new(format!("C{index}"), CounterType::RAWCOUNT, 1),
+                help: "".into(),
+            })
+            .collect(),
+    };
+    let sets = [set("A", 1), set("B", 20), set("C", 0), set("D", 1), set("E", 1)];
+    let mut view =
+        View::parse("version = 2\n[[panel]]\n[[panel.counter]]\npath = '\\A(x)\\C0'").expect("a view");
+    view.add_other_sets(&sets, 3);
+    let titles: Vec<_> = view.panels.iter().map(|panel| panel.title.as_deref()).collect();
+    assert_eq!(titles, [None, Some("B"), Some("D")]);
+    assert_eq!(view.panels[1].counters.len(), MAX_ADDED);
+    assert_eq!(view.panels[1].counters[0].path.to_string(), r"\B(*)\C0");
+}
+
+#[test]
+fn views_are_found_by_name() {
+    assert_eq!(View::find(Path::new("overview")), Ok(View::ready_made("overview").expect("a view")));
+    let error = View::find(Path::new("overviw")).expect_err("no such view").to_string();
+    assert!(error.starts_with("overviw: is neither a ready-made view (overview, cpu, "), "{error}");
+}
+
+#[test]
 fn errors_have_line_numbers() {
     for (text, error) in [
         ("", "missing field `version`"),
         (
-            "version = 2",
-            "line 1: version 2 is unknown: this program supports version 1; a newer program wrote the file",
+            "version = 3",
+            "line 1: version 3 is unknown: this program supports versions 1 and 2; a newer program wrote the file",
+        ),
+        ("version = 1\n[[panel]]", "line 2: panel is not a key of version 1: set version = 2"),
+        ("version = 1\ntitle = 'x'", "line 2: title is not a key of version 1: set version = 2"),
+        ("version = 2\nview = 'line'", "line 2: view is not a key of version 2: a panel has a kind"),
+        (
+            "version = 2\n[[counter]]\npath = '\\S\\C'",
+            "line 2: counter is not a key of version 2: counters are in [[panel.counter]]",
+        ),
+        (
+            "version = 2\n[[panel]]\nkind = 'pie'",
+            "line 3: kind is 'pie': expected line, bars, report, area, stacked or table",
+        ),
+        (
+            "version = 2\n[[panel]]\naxis = 'log'",
+            "line 3: axis is 'log': expected scaled, linear or logarithmic",
+        ),
+        ("version = 2\n[[panel]]\nmin = inf", "line 3: min is inf: expected a finite number"),
+        (
+            "version = 2\n[[panel]]\naxis = 'logarithmic'\nmin = 0",
+            "line 4: min is 0: a logarithmic axis is above 0",
+        ),
+        (
+            "version = 2\n[[panel]]\naxis = 'scaled'\nmax = 50",
+            "line 4: max: an axis of kind scaled is from 0 to 100",
+        ),
+        ("version = 2\n[[panel]]\nmin = 5\nmax = 5", "line 4: max: the axis ends before it begins"),
+        ("version = 2\n[[panel]]\nlimits = [1, nan]", "line 3: limits is NaN: expected a finite number"),
+        ("version = 2\n[[panel]]\nwidth = 5", "line 3: width is 5: expected an integer from 1 to 4"),
+        ("version = 2\n[[panel]]\ntop = 5", "line 3: top: only a panel of kind table has it"),
+        (
+            "version = 2\n[[panel]]\nkind = 'table'\ntree = 'user'",
+            "line 4: tree is 'user': expected parent or cgroup",
+        ),
+        ("version = 2\n[[panel]]\ncolour = 1", "line 3: unknown field `colour`"),
+        (
+            "version = 2\n[[panel]]\n[[panel.counter]]\npath = '\\S\\C'\nor = ['S']",
+            "line 5: 'S' is not a counter path",
         ),
         ("version = 1\nintervall = 2", "line 2: unknown field `intervall`"),
         ("version = 1\n\ninterval = 0", "line 3: interval is 0: expected seconds from 0.001 to a year"),
@@ -96,9 +225,9 @@ fn errors_have_line_numbers() {
 fn removed_instances_with_wildcards_in_their_names_are_omitted() {
     let mut view = View::parse("version = 1\n[[counter]]\npath = '\\S(*)\\C'").expect("a view");
     // An instance can have any name.
-    view.counters[0].except = vec![r"\S(a*)\C".to_owned(), r"\S(b)\C".to_owned()];
+    view.panels[0].counters[0].except = vec![r"\S(a*)\C".to_owned(), r"\S(b)\C".to_owned()];
     let again = View::parse(&view.to_text()).expect("a view");
-    assert_eq!(again.counters[0].except, [r"\S(b)\C"]);
+    assert_eq!(again.panels[0].counters[0].except, [r"\S(b)\C"]);
 }
 
 #[test]
@@ -117,7 +246,7 @@ fn views_are_saved_and_opened() {
     assert_eq!(error.to_string(), format!("{}, line 2: not UTF-8", path.display()));
     let full = format!("version = 1\n#{}", "x".repeat((1 << 20) - 13));
     std::fs::write(&path, &full).expect("written");
-    assert_eq!(View::open(&path), Ok(View::default()));
+    assert_eq!(View::open(&path), Ok(View::of_counters(Vec::new())));
     std::fs::write(&path, full + "x").expect("written");
     for path in [&*path, Path::new("/dev/zero")] {
         let error = View::open(path).expect_err("it is too large");

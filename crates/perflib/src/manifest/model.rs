@@ -137,7 +137,7 @@ impl Provider {
         info.provider_name = self.name.to_string().into();
         info.counters = set.counters.iter().map(|counter| counter.info.clone()).collect();
         for counter in &mut info.counters {
-            counter.unit = counter_of(counter).unit();
+            counter.unit = counter_of(counter).implied_unit();
             counter.source = self.application_identity.to_string().into();
         }
         info

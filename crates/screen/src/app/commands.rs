@@ -1,15 +1,16 @@
 //! The commands of the main screen.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use tachograph_monitor::palette::{STYLES, Style};
-use tachograph_monitor::scale::Scale;
-use tachograph_monitor::{ItemId, LegendColumn, MAX_POINTS, MIN_POINTS, SortOrder, ViewKind};
+use tachograph_monitor::{Axis, AxisScale, MAX_POINTS, MIN_POINTS, Panel, ViewKind};
 
-use super::{App, Bands, Overlay, Prompt, PromptKind, Request};
+use super::{App, Overlay, Prompt, PromptKind, Request};
 use crate::keys::Command;
 
 /// The numbers of points that `+` and `-` step through.
 const POINT_STEPS: [usize; 9] = [MIN_POINTS, 5, 10, 20, 50, 100, 200, 500, MAX_POINTS];
+
+/// The axis of new panels.
+const LINEAR: Axis = Axis { scale: AxisScale::Linear, min: None, max: None };
 
 impl App {
     pub(super) fn run(&mut self, command: Command, requests: &mut Vec<Request>) {
@@ -23,14 +24,13 @@ impl App {
             Command::Down => self.select_by(1),
             Command::PageUp => self.select_by(-(self.page() as isize)),
             Command::PageDown => self.select_by(self.page() as isize),
-            Command::First => self.select_by(-(self.legend.items().len() as isize)),
-            Command::Last => self.select_by(self.legend.items().len() as isize),
+            Command::First => self.select_by(-(self.panes.focused().legend.items().len() as isize)),
+            Command::Last => self.select_by(self.panes.focused().legend.items().len() as isize),
             Command::Add => self.open_tree(false, requests),
             Command::Search => self.open_tree(true, requests),
             Command::Remove => self.remove(requests),
             Command::Clear => {
-                self.legend.clear();
-                self.selected = None;
+                self.panes.focused_mut().clear();
                 self.request_paths(requests);
             }
             Command::Hide
@@ -39,24 +39,44 @@ impl App {
             | Command::ScaleDown
             | Command::ScaleDefault
             | Command::Fit
-            | Command::Colour => self.change_selected(command),
-            Command::FitAll => self.legend.fit(&[], &self.reduced),
+            | Command::Colour => self.panes.focused_mut().change_selected(command, &self.reduced),
+            Command::FitAll => self.panes.focused_mut().legend.fit(&[], &self.reduced),
             Command::Sort => self.sort_by(1),
             Command::SortBack => self.sort_by(-1),
-            Command::Reverse => {
-                self.legend.set_order(self.legend.order().map(SortOrder::reversed));
+            Command::Reverse => self.panes.focused_mut().reverse_order(),
+            Command::NextView => self.panes.focused_mut().next_kind(),
+            Command::Line => self.set_kind(ViewKind::Line),
+            Command::Bars => self.set_kind(ViewKind::Bars),
+            Command::Report => self.set_kind(ViewKind::Report),
+            Command::Area => self.set_kind(ViewKind::Area),
+            Command::Stacked => self.set_kind(ViewKind::Stacked),
+            Command::Axis => {
+                let what = self.panes.focused_mut().next_axis();
+                self.messages.answer(what, false);
             }
-            Command::NextView => self.kind = self.kind.next(),
-            Command::Line => self.kind = ViewKind::Line,
-            Command::Histogram => self.kind = ViewKind::Histogram,
-            Command::Report => self.kind = ViewKind::Report,
+            Command::Limit => {
+                let limits = &self.panes.focused().panel.limits;
+                let limits: Vec<_> = limits.iter().map(ToString::to_string).collect();
+                self.open_prompt(PromptKind::Limits, limits.join(" "));
+            }
+            Command::Filter => {
+                let filter = self.panes.focused().filter.clone();
+                self.open_prompt(PromptKind::Filter, filter);
+            }
+            Command::Only => self.panes.focused_mut().toggle_only(),
+            Command::NextPane => self.panes.move_focus(1),
+            Command::PreviousPane => self.panes.move_focus(-1),
+            Command::ZoomPane => self.zoom_pane(),
+            Command::Split => {
+                self.panes.split(Panel { axis: LINEAR, ..Panel::default() });
+                self.open_tree(false, requests);
+            }
+            Command::RemovePane => {
+                self.panes.remove();
+                self.request_paths(requests);
+            }
             Command::Band => {
-                let (bands, what) = match self.bands {
-                    Bands::Selected => (Bands::All, "min-max bands: all lines"),
-                    Bands::All => (Bands::None, "min-max bands: none"),
-                    Bands::None => (Bands::Selected, "min-max bands: selected line"),
-                };
-                self.bands = bands;
+                let what = self.panes.focused_mut().next_bands();
                 self.messages.answer(what, false);
             }
             Command::Freeze => self.freeze(requests),
@@ -81,6 +101,8 @@ impl App {
             Command::FarLeft => self.move_cursor(-10),
             Command::FarRight => self.move_cursor(10),
             Command::BrushBegin | Command::BrushEnd => self.brush_at_cursor(command == Command::BrushEnd),
+            Command::Enter if self.panes.is_grid() && self.brushed().is_none() => self.zoom_pane(),
+            Command::Enter if self.facts.is_live => self.zoom_pane(),
             Command::Enter => self.zoom_into_brush(requests),
             Command::Escape => self.escape(requests),
             Command::Jump => self.open_prompt(PromptKind::Jump, String::new()),
@@ -98,6 +120,19 @@ impl App {
         }
     }
 
+    fn set_kind(&mut self, kind: ViewKind) {
+        self.panes.focused_mut().panel.kind = kind;
+    }
+
+    /// Enlarges the focused panel to the whole screen, or shows all panels again.
+    fn zoom_pane(&mut self) {
+        if self.panes.len() == 1 {
+            self.messages.answer("there is only one panel; v adds one", false);
+            return;
+        }
+        self.panes.set_zoomed(self.panes.is_grid());
+    }
+
     pub(super) fn open_prompt(&mut self, kind: PromptKind, text: String) {
         self.overlay = Overlay::Prompt(Prompt::new(kind, text));
     }
@@ -107,68 +142,20 @@ impl App {
     }
 
     pub(super) fn select_by(&mut self, by: isize) {
-        if self.kind == ViewKind::Report {
-            self.report_top = self.report_top.saturating_add_signed(by);
-            return;
-        }
-        let items: Vec<ItemId> = self.legend.sorted(&self.reduced).iter().map(|item| item.id()).collect();
-        let index = items.iter().position(|id| Some(*id) == self.selected);
-        let last = items.len().saturating_sub(1);
-        let index = index.map_or(0, |index| index.saturating_add_signed(by).min(last));
-        self.selected = items.get(index).copied();
+        self.panes.focused_mut().select_by(by, &self.reduced);
     }
 
     fn remove(&mut self, requests: &mut Vec<Request>) {
-        let Some(id) = self.selected else { return };
-        let items: Vec<ItemId> = self.legend.sorted(&self.reduced).iter().map(|item| item.id()).collect();
-        let index = items.iter().position(|known| *known == id).unwrap_or_default();
-        let others: Vec<_> = items.into_iter().filter(|known| *known != id).collect();
-        self.selected = others.get(index).or(others.last()).copied();
-        if self.legend.remove(id) {
-            self.request_paths(requests);
-        } else {
-            requests.push(Request::Figures);
+        match self.panes.focused_mut().remove_selected(&self.reduced) {
+            Some(true) => self.request_paths(requests),
+            Some(false) => requests.push(Request::Figures),
+            None => {}
         }
     }
 
-    fn change_selected(&mut self, command: Command) {
-        let Some(item) = self.selected.and_then(|id| self.legend.item(id)) else { return };
-        let (id, is_shown, is_highlighted) = (item.id(), item.is_shown(), item.is_highlighted());
-        let style = item.style();
-        match command {
-            Command::Hide => self.legend.set_shown(id, !is_shown),
-            Command::Highlight => self.legend.set_highlighted(id, !is_highlighted),
-            Command::ScaleUp => self.legend.move_scale(id, 1),
-            Command::ScaleDown => self.legend.move_scale(id, -1),
-            Command::ScaleDefault => self.legend.set_scale(id, Scale::Default),
-            Command::Fit => self.legend.fit(&[id], &self.reduced),
-            Command::Colour => self.legend.set_style(id, Style((style.0 + 1) % STYLES)),
-            _ => {}
-        }
-    }
-
-    /// Sorts by the next or previous column; "unsorted" is between the last and the first.
     fn sort_by(&mut self, by: isize) {
-        let all = LegendColumn::ALL;
-        let now = self.legend.order().and_then(|order| all.iter().position(|column| *column == order.column));
-        let count = all.len() as isize + 1;
-        let next = (now.map_or(0, |index| index as isize + 1) + by).rem_euclid(count);
-        let column = usize::try_from(next - 1).ok().and_then(|index| all.get(index));
-        self.legend.set_order(column.copied().map(SortOrder::of_column));
-        let what = match self.legend.order() {
-            Some(order) => format!("sorted by {}", order.column.title()),
-            None => "not sorted".to_owned(),
-        };
+        let what = self.panes.focused_mut().sort_by(by);
         self.messages.answer(what, false);
-    }
-
-    /// Sorts by a column, or reverses the order if the legend is already sorted by that column.
-    pub(super) fn sort_by_column(&mut self, column: LegendColumn) {
-        let order = match self.legend.order() {
-            Some(order) if order.column == column => order.reversed(),
-            _ => SortOrder::of_column(column),
-        };
-        self.legend.set_order(Some(order));
     }
 
     pub(super) fn set_points(&mut self, points: usize, requests: &mut Vec<Request>) {

@@ -18,6 +18,8 @@ pub(crate) enum PromptKind {
     Interval,
     Points,
     Jump,
+    Limits,
+    Filter,
     Overwrite(Existing),
 }
 
@@ -47,6 +49,8 @@ impl Prompt {
             PromptKind::Interval => "Sample interval in seconds".to_owned(),
             PromptKind::Points => format!("Points on the chart, {MIN_POINTS} to {MAX_POINTS}"),
             PromptKind::Jump => "Jump to (HH:MM:SS, or with a date)".to_owned(),
+            PromptKind::Limits => "Limit lines at these values, in the unit without prefix".to_owned(),
+            PromptKind::Filter => "Only counters whose path contains".to_owned(),
             PromptKind::Overwrite(Existing::Recording(path) | Existing::View(path)) => {
                 format!("{} exists. Overwrite it? (y/n)", path.display())
             }
@@ -149,6 +153,15 @@ impl App {
                 self.set_points(points, requests);
             }
             PromptKind::Jump => self.jump(text, requests)?,
+            PromptKind::Limits => {
+                let limits = text
+                    .split_whitespace()
+                    .map(|limit| limit.parse::<f64>().ok().filter(|limit| limit.is_finite()).ok_or(limit));
+                let limits = limits.collect::<Result<Vec<_>, _>>();
+                self.panes.focused_mut().panel.limits =
+                    limits.map_err(|limit| format!("'{limit}' is not a number, such as 1500 or 0.02"))?;
+            }
+            PromptKind::Filter => self.panes.focused_mut().set_filter(text, &self.reduced),
             PromptKind::Overwrite(_) => {}
         }
         Ok(())
@@ -266,7 +279,7 @@ impl App {
         let mut is_any_new = false;
         for path in paths {
             let text = path.to_string();
-            if self.legend.add(Chosen::new(path)) {
+            if self.panes.focused_mut().legend.add(Chosen::new(path)) {
                 is_any_new = true;
             } else {
                 known.push(text);

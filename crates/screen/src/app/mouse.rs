@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
-use tachograph_monitor::{LegendColumn, ViewKind};
+use tachograph_monitor::LegendColumn;
 
 use super::time::Drag;
 use super::{App, Overlay, Request};
@@ -27,7 +27,13 @@ impl App {
             }
             Overlay::Prompt(_) => return self.is_changed = false,
         }
-        let is_on_plot = self.areas.plot.contains(at) && self.kind == ViewKind::Line;
+        if matches!(mouse.kind, MouseEventKind::Down(_))
+            && let Some(panel) = self.areas.panels.iter().find(|panel| panel.area.contains(at))
+        {
+            self.panes.set_focus(panel.index);
+            self.areas.focus = panel.index;
+        }
+        let is_on_plot = self.areas.focused_plot().contains(at) && self.panes.focused().kind().is_chart();
         match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) if is_on_plot => {
                 if let Some(from) = self.column_span_at(at.x) {
@@ -85,18 +91,19 @@ impl App {
             self.areas.headings.iter().find(|(_, range)| range.contains(&at.x)).map(|(column, _)| *column);
         if at.y == legend.y {
             if let Some(column) = column {
-                self.sort_by_column(column);
+                self.panes.focused_mut().sort_by_column(column);
             }
             return;
         }
         let row = usize::from(at.y - legend.y - 1);
         let Some(&id) = self.areas.rows.get(row) else { return };
-        self.selected = Some(id);
+        let pane = self.panes.focused_mut();
+        pane.selected = Some(id);
         if column == Some(LegendColumn::Show)
-            && let Some(item) = self.legend.item(id)
+            && let Some(item) = pane.legend.item(id)
         {
             let is_shown = item.is_shown();
-            self.legend.set_shown(id, !is_shown);
+            pane.legend.set_shown(id, !is_shown);
         }
     }
 }

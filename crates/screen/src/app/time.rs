@@ -1,5 +1,6 @@
 //! The visible time range, the cursor, and the selection.
 
+use ratatui::layout::Rect;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::Span;
@@ -191,16 +192,16 @@ impl App {
         (first..=last).rfind(|column| self.has_values(*column)).or(Some(first))
     }
 
-    /// The time range of a column of characters on the plot.
+    /// The time range of a column of characters on the focused plot.
     pub(super) fn column_span_at(&self, x: u16) -> Option<Span> {
-        let (span, plot) = (self.shown_span()?, self.areas.plot);
+        let (span, plot) = (self.shown_span()?, self.areas.focused_plot());
         let into = x.saturating_sub(plot.x).min(plot.width.saturating_sub(1));
         Some(span.column(usize::from(into), usize::from(plot.width)))
     }
 
-    /// The column of characters that shows a moment.
-    pub(crate) fn column_at(&self, moment: FileTime) -> Option<u16> {
-        let (span, plot) = (self.shown_span()?, self.areas.plot);
+    /// The column of characters on a plot that shows a moment.
+    pub(crate) fn column_at(&self, plot: Rect, moment: FileTime) -> Option<u16> {
+        let span = self.shown_span()?;
         let column = span.column_of(moment, usize::from(plot.width))?;
         Some(plot.x + column as u16)
     }
@@ -246,6 +247,10 @@ impl App {
         if self.reading.is_some() {
             requests.push(Request::CancelReading);
             return;
+        }
+        // With nothing to clear, Esc leaves the enlarged panel.
+        if self.cursor.is_none() && self.brush == (None, None) && self.panes.is_zoomed() {
+            self.panes.set_zoomed(false);
         }
         self.cursor = None;
         self.brush = (None, None);

@@ -5,15 +5,15 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use tachograph_counters::civil::FileTime;
 use tachograph_monitor::palette::{COLOURS, LineStyle};
-use tachograph_monitor::scale::AXIS_TOP;
-use tachograph_monitor::{Column, LegendItem, ReducedSeries, Span};
+use tachograph_monitor::{Column, LegendItem, ReducedSeries, Span, ViewKind};
 
-use crate::app::{App, Bands};
+use super::axis::{PaneAxis, row_of};
+use crate::app::{App, Pane};
 use crate::canvas::{Canvas, Pen};
 use crate::text::row;
 
-/// Width of the vertical axis in columns: three digits, a space and the line.
-const AXIS_WIDTH: u16 = 5;
+/// Minimum width of the labels of the vertical axis, in columns.
+const MIN_LABEL: u16 = 3;
 
 /// The characters for lines in ASCII.
 pub(super) const MARKS: [u8; COLOURS] = *b"*+ox#%@&";
@@ -22,50 +22,74 @@ pub(super) const MARKS: [u8; COLOURS] = *b"*+ox#%@&";
 const MAX_GAP_FACTOR: f64 = 2.5;
 
 impl App {
-    pub(super) fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect) {
-        let plot = Rect {
-            x: area.x + AXIS_WIDTH,
-            width: area.width.saturating_sub(AXIS_WIDTH),
-            height: area.height.saturating_sub(1),
-            ..area
-        };
-        self.areas.plot = plot;
-        self.draw_axes(buffer, area, plot);
-        if self.draw_placeholder(buffer, plot) {
-            return;
+    /// Draws a chart with its axes; returns the plot.
+    pub(super) fn draw_chart(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> Rect {
+        let axis = self.axis_of(pane);
+        let above = Rect { height: area.height.saturating_sub(1), ..area };
+        // A space and the line.
+        let plot = self.draw_labels(buffer, above, &axis, MIN_LABEL, 2);
+        self.draw_edges(buffer, area, plot, &axis);
+        if !self.draw_placeholder(buffer, plot, pane) {
+            self.draw_plot(buffer, plot, pane, &axis);
         }
-        let mut canvas = Canvas::new(plot, self.theme.is_unicode);
-        // Highlighted and selected lines are drawn last, on top.
-        let rank = |item: &LegendItem| (item.is_highlighted(), Some(item.id()) == self.selected);
-        let mut items: Vec<_> = self.legend.items().iter().filter(|item| item.is_shown()).collect();
-        items.sort_by_key(|item| rank(item));
-        for item in items {
-            if let Some(series) = item.series(&self.reduced) {
-                self.draw_line(&mut canvas, item, series);
+        plot
+    }
+
+    /// Draws the lines or areas of a panel, the selection and the cursor.
+    pub(super) fn draw_plot(&self, buffer: &mut Buffer, plot: Rect, pane: &Pane, axis: &PaneAxis) {
+        if pane.kind() == ViewKind::Stacked {
+            self.draw_stack(buffer, plot, pane, axis);
+            self.draw_brush(buffer, plot);
+        } else {
+            let mut canvas = Canvas::new(plot, self.theme.is_unicode);
+            // Highlighted and selected lines are drawn last, on top.
+            let rank = |item: &LegendItem| (item.is_highlighted(), Some(item.id()) == pane.selected);
+            let mut items = pane.charted(&self.reduced);
+            items.sort_by_key(|item| rank(item));
+            for item in items {
+                if let Some(series) = item.series(&self.reduced) {
+                    self.draw_line(&mut canvas, item, series, pane, axis);
+                }
             }
+            self.draw_brush(buffer, plot);
+            canvas.draw(buffer, plot);
         }
-        self.draw_brush(buffer, plot);
-        canvas.draw(buffer, plot);
+        self.draw_limits(buffer, plot, pane, axis);
         self.draw_cursor(buffer, plot);
     }
 
-    fn draw_line(&self, canvas: &mut Canvas, item: &LegendItem, series: &ReducedSeries) {
-        let factor = item.scale().factor(series.info.counter.default_scale);
+    fn draw_limits(&self, buffer: &mut Buffer, plot: Rect, pane: &Pane, axis: &PaneAxis) {
+        for share in pane.panel.limits.iter().filter_map(|limit| axis.share_of_limit(*limit)) {
+            let y = plot.y + row_of(share, usize::from(plot.height)) as u16;
+            for x in plot.x..plot.right() {
+                if let Some(cell) = buffer.cell_mut((x, y))
+                    && cell.symbol() == " "
+                {
+                    cell.set_symbol(self.theme.either("╌", "-")).set_style(self.theme.problem());
+                }
+            }
+        }
+    }
+
+    fn draw_line(
+        &self,
+        canvas: &mut Canvas,
+        item: &LegendItem,
+        series: &ReducedSeries,
+        pane: &Pane,
+        axis: &PaneAxis,
+    ) {
         let (width, height) = (canvas.width(), canvas.height());
         let columns = series.columns.len();
         let height_of = |value: f64| {
-            let share = 1.0 - (value * factor / AXIS_TOP).clamp(0.0, 1.0);
+            let share = 1.0 - axis.share_of(item, value);
             (share * (height.saturating_sub(1)) as f64).round() as usize
         };
+        let is_area = pane.kind() == ViewKind::Area;
         let style = item.style();
         let mark = MARKS[style.0 % MARKS.len()];
         let pen = Pen { style: self.theme.line(style, item.is_highlighted()), mark, is_band: false };
-        let is_selected = Some(item.id()) == self.selected;
-        let has_band = match self.bands {
-            Bands::All => true,
-            Bands::Selected => is_selected || item.is_highlighted(),
-            Bands::None => false,
-        };
+        let has_band = self.has_band(item, pane);
         let band = Pen { style: self.theme.band(style), mark: b':', is_band: true };
         // Without colours, even the first lines are distinguished by line style.
         let line = match self.theme.background {
@@ -89,6 +113,18 @@ impl App {
             if has_band && let (Some(minimum), Some(maximum)) = (column.minimum, column.maximum) {
                 canvas.vertical(x, height_of(minimum), height_of(maximum), band);
             }
+            if is_area {
+                let from =
+                    before.map_or(
+                        x,
+                        |(from, _, at_from)| {
+                            if at.since(at_from) as f64 <= max_distance { from + 1 } else { x }
+                        },
+                    );
+                for x in from.min(x)..=x {
+                    canvas.vertical(x, y, height - 1, band);
+                }
+            }
             // Highlighted lines are two dots thick.
             for below in 0..=usize::from(item.is_highlighted()) {
                 match before {
@@ -102,7 +138,8 @@ impl App {
         }
     }
 
-    fn draw_axes(&self, buffer: &mut Buffer, area: Rect, plot: Rect) {
+    /// Draws the line to the left of a plot, and the one with the times below it.
+    fn draw_edges(&self, buffer: &mut Buffer, area: Rect, plot: Rect, axis: &PaneAxis) {
         let dim = self.theme.dim();
         let (tick, rule, corner, across) = (
             self.theme.either("┤", "+"),
@@ -111,40 +148,28 @@ impl App {
             self.theme.either("─", "-"),
         );
         let rows = usize::from(plot.height);
-        let parts = if rows >= 9 {
-            4
-        } else if rows >= 3 {
-            2
-        } else {
-            1
-        };
+        let column = usize::from((plot.x - area.x).saturating_sub(1));
         for index in 0..rows {
-            let line = row(Rect { width: AXIS_WIDTH, ..area }, index);
-            self.write_text(buffer, line, usize::from(AXIS_WIDTH) - 1, rule, dim);
+            self.write_text(buffer, row(area, index), column, rule, dim);
         }
-        for part in 0..=parts {
-            let line = (rows.saturating_sub(1) * part + parts / 2) / parts;
-            let line = row(Rect { width: AXIS_WIDTH, ..area }, line);
-            let value = AXIS_TOP * (parts - part) as f64 / parts as f64;
-            self.write_text(buffer, line, 0, &format!("{value:>3}"), dim);
-            self.write_text(buffer, line, usize::from(AXIS_WIDTH) - 1, tick, dim);
+        let between = match rows {
+            9.. => 3,
+            3.. => 1,
+            _ => 0,
+        };
+        for (_, share) in axis.labels(between) {
+            self.write_text(buffer, row(area, row_of(share, rows)), column, tick, dim);
         }
         let line = row(area, rows);
-        self.write_text(buffer, line, usize::from(AXIS_WIDTH) - 1, corner, dim);
+        self.write_text(buffer, line, column, corner, dim);
         let Some(span) = self.shown_span().filter(|span| span.begin().0 > 0) else {
-            self.write_text(
-                buffer,
-                line,
-                usize::from(AXIS_WIDTH),
-                &across.repeat(usize::from(plot.width)),
-                dim,
-            );
+            self.write_text(buffer, line, column + 1, &across.repeat(usize::from(plot.width)), dim);
             return;
         };
         self.draw_times(buffer, Rect { x: plot.x, width: plot.width, ..line }, &span, across);
     }
 
-    fn draw_times(&self, buffer: &mut Buffer, line: Rect, span: &Span, across: &str) {
+    pub(super) fn draw_times(&self, buffer: &mut Buffer, line: Rect, span: &Span, across: &str) {
         let dim = self.theme.dim();
         let width = usize::from(line.width);
         let label = |time: FileTime| -> String {
@@ -187,14 +212,14 @@ impl App {
         else {
             return;
         };
-        let ends = (self.column_at(brushed.begin()), self.column_at(brushed.last_moment()));
+        let ends = (self.column_at(plot, brushed.begin()), self.column_at(plot, brushed.last_moment()));
         let (Some(from), Some(to)) = ends else { return };
         let area = Rect { x: from, width: to - from + 1, ..plot };
         buffer.set_style(area, Style::new().add_modifier(Modifier::REVERSED));
     }
 
     fn draw_cursor(&self, buffer: &mut Buffer, plot: Rect) {
-        let Some(x) = self.cursor.and_then(|cursor| self.column_at(cursor.begin())) else { return };
+        let Some(x) = self.cursor.and_then(|cursor| self.column_at(plot, cursor.begin())) else { return };
         let mark = self.theme.either("│", "|");
         for y in plot.y..plot.bottom() {
             if let Some(cell) = buffer.cell_mut((x, y))
@@ -215,7 +240,7 @@ fn dot_of(column: usize, columns: usize, width: usize) -> usize {
 }
 
 /// The maximum time between two values that a line connects, in units of 100 ns.
-fn max_gap(columns: &[Column], span: &Span) -> f64 {
+pub(super) fn max_gap(columns: &[Column], span: &Span) -> f64 {
     let times: Vec<_> = columns.iter().filter_map(|column| column.at).collect();
     let mut apart: Vec<_> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
     let width = span.length() as f64 / columns.len().max(1) as f64;

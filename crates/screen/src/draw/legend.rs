@@ -1,6 +1,7 @@
 //! The legend.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,10 +9,10 @@ use ratatui::style::{Modifier, Style};
 use tachograph_monitor::figures::NONE;
 use tachograph_monitor::palette::LineStyle;
 use tachograph_monitor::scale::Factor;
-use tachograph_monitor::{LegendColumn, LegendItem};
+use tachograph_monitor::{ItemId, LegendColumn, LegendItem};
 
 use super::chart::MARKS;
-use crate::app::App;
+use crate::app::{App, Pane};
 use crate::text::{average_in, cut, figure_in, row, width};
 
 /// The minimum and the preferred width of a column.
@@ -27,24 +28,36 @@ const OPTIONAL_COLUMNS: [LegendColumn; 9] = {
     [Computer, Parent, Set, Minimum, Maximum, Scale, Last, Show, Instance]
 };
 
+/// A legend on the screen.
+#[derive(Default)]
+pub(super) struct DrawnLegend {
+    /// The first row that is shown.
+    pub(super) top: usize,
+    /// The column headings and their horizontal extents.
+    pub(super) headings: Vec<(LegendColumn, Range<u16>)>,
+    /// The items that are shown, one per row.
+    pub(super) rows: Vec<ItemId>,
+    /// If not all rows are shown: the first and the last visible one, counted from 1, and the total number of rows.
+    pub(super) visible_rows: Option<(usize, usize, usize)>,
+}
+
 /// In a legend of at least this width, headings and numbers are not shortened.
 const WIDE: u16 = 110;
 
 impl App {
-    pub(super) fn draw_legend(&mut self, buffer: &mut Buffer, area: Rect) {
-        self.areas.legend = area;
+    pub(super) fn draw_legend(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> DrawnLegend {
         if area.height == 0 {
-            return;
+            return DrawnLegend { top: pane.legend_top, ..DrawnLegend::default() };
         }
-        let items = self.legend.sorted(&self.reduced);
+        let items = pane.items(&self.reduced);
         let room = usize::from(area.height) - 1;
-        let selected = items.iter().position(|item| Some(item.id()) == self.selected);
-        let mut top = self.legend_top.min(items.len().saturating_sub(room));
+        let selected = items.iter().position(|item| Some(item.id()) == pane.selected);
+        let mut top = pane.legend_top.min(items.len().saturating_sub(room));
         if let Some(selected) = selected {
             top = top.clamp((selected + 1).saturating_sub(room), selected);
         }
         let shown: Vec<_> = items.iter().skip(top).take(room).copied().collect();
-        let cells: Vec<_> = shown.iter().map(|item| self.cells_of(item, area.width)).collect();
+        let cells: Vec<_> = shown.iter().map(|item| self.cells_of(item, area.width, pane)).collect();
         let columns = fitting_columns(&cells, area.width);
 
         let heading = row(area, 0);
@@ -53,7 +66,7 @@ impl App {
         let mut x = 1;
         let mut headings = Vec::new();
         for (column, columns) in &columns {
-            let mark = match self.legend.order() {
+            let mark = match pane.legend.order() {
                 Some(order) if order.column == *column => {
                     let (unicode, ascii) = if order.is_descending { ("▾", "v") } else { ("▴", "^") };
                     self.theme.either(unicode, ascii)
@@ -74,9 +87,9 @@ impl App {
         }
         for (index, (item, cells)) in shown.iter().zip(&cells).enumerate() {
             let line = row(area, index + 1);
-            let is_selected = Some(item.id()) == self.selected;
+            let is_selected = Some(item.id()) == pane.selected;
             let mut base = Style::new();
-            if !item.is_shown() {
+            if !item.is_shown() || pane.only.is_some_and(|only| only != item.id()) {
                 base = self.theme.dim();
             }
             if item.is_highlighted() {
@@ -105,22 +118,20 @@ impl App {
             }
         }
         let rows = shown.iter().map(|item| item.id()).collect();
-        self.areas.visible_rows = (items.len() > room).then(|| (top + 1, top + shown.len(), items.len()));
-        self.areas.headings = headings;
-        self.areas.rows = rows;
-        self.legend_top = top;
+        let visible_rows = (items.len() > room).then(|| (top + 1, top + shown.len(), items.len()));
+        DrawnLegend { top, headings, rows, visible_rows }
     }
 
     fn figure_of(&self, item: &LegendItem, column: LegendColumn, columns: usize) -> String {
         let Some(series) = item.series(&self.reduced) else { return NONE.to_owned() };
-        let (counter_type, value) = (series.info.counter.counter_type, column.value(item, &self.reduced));
+        let (counter, value) = (&series.info.counter, column.value(item, &self.reduced));
         if column == LegendColumn::Average {
-            return average_in(counter_type, value, series.summary.average_kind, columns);
+            return average_in(counter, value, series.summary.average_kind, columns, self.numbers);
         }
-        figure_in(counter_type, value, columns)
+        figure_in(counter, value, columns, self.numbers)
     }
 
-    fn cells_of(&self, item: &LegendItem, width: u16) -> HashMap<LegendColumn, String> {
+    fn cells_of(&self, item: &LegendItem, width: u16, pane: &Pane) -> HashMap<LegendColumn, String> {
         let cell = |column: LegendColumn| match column {
             LegendColumn::Show if item.is_shown() => self.theme.either("✓", "x").to_owned(),
             LegendColumn::Show => String::new(),
@@ -134,7 +145,7 @@ impl App {
                 };
                 self.figure_of(item, column, max)
             }
-            LegendColumn::Counter if item.info().is_none() => self.legend.path_of(item),
+            LegendColumn::Counter if item.info().is_none() => pane.legend.path_of(item),
             _ => column.name(item).unwrap_or(NONE).to_owned(),
         };
         LegendColumn::ALL.into_iter().map(|column| (column, cell(column))).collect()

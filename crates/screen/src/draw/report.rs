@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use tachograph_monitor::figures::NONE;
 use tachograph_monitor::{LegendItem, SeriesInfo};
 
-use crate::app::App;
+use crate::app::{App, Pane};
 use crate::text::{cut, cut_start, row, width};
 
 /// Width of a column of values, in characters.
@@ -23,32 +23,34 @@ struct Block<'a> {
 }
 
 impl App {
-    pub(super) fn draw_report(&mut self, buffer: &mut Buffer, area: Rect) {
-        if self.draw_placeholder(buffer, area) {
-            return;
+    /// Draws the report, from the line to which the panel is scrolled; returns that line.
+    pub(super) fn draw_report(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> usize {
+        if self.draw_placeholder(buffer, area, pane) {
+            return pane.report_top;
         }
         let mut lines: Vec<Vec<(usize, String, Style)>> = Vec::new();
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let mut machine = None;
-        for block in self.blocks() {
+        for block in self.blocks(pane) {
             if machine != Some(block.machine) {
                 machine = Some(block.machine);
                 lines.push(vec![(0, format!(r"\\{}", block.machine), bold)]);
             }
-            self.lay_out_block(&block, usize::from(area.width), &mut lines);
+            self.lay_out_block(&block, usize::from(area.width), pane, &mut lines);
         }
         let room = usize::from(area.height);
-        self.report_top = self.report_top.min(lines.len().saturating_sub(room));
-        for (index, line) in lines.iter().skip(self.report_top).take(room).enumerate() {
+        let top = pane.report_top.min(lines.len().saturating_sub(room));
+        for (index, line) in lines.iter().skip(top).take(room).enumerate() {
             for (column, text, style) in line {
                 self.write_text(buffer, row(area, index), *column, text, *style);
             }
         }
+        top
     }
 
-    fn blocks(&self) -> Vec<Block<'_>> {
-        let mut blocks: Vec<Block<'_>> = Vec::new();
-        for item in self.legend.sorted(&self.reduced) {
+    fn blocks<'a>(&self, pane: &'a Pane) -> Vec<Block<'a>> {
+        let mut blocks: Vec<Block<'a>> = Vec::new();
+        for item in pane.items(&self.reduced) {
             let Some(info) = item.info() else { continue };
             let (machine, set) = (info.machine.as_deref().unwrap_or(NONE), &*info.set.name);
             let index = blocks.iter().position(|block| block.machine == machine && block.set == set);
@@ -73,7 +75,13 @@ impl App {
 
     /// Adds a table with a line per counter and a column per instance, or several tables if not all instances fit side
     /// by side.
-    fn lay_out_block(&self, block: &Block<'_>, room: usize, lines: &mut Vec<Vec<(usize, String, Style)>>) {
+    fn lay_out_block(
+        &self,
+        block: &Block<'_>,
+        room: usize,
+        pane: &Pane,
+        lines: &mut Vec<Vec<(usize, String, Style)>>,
+    ) {
         let name_width = block.counters.iter().map(|name| width(name)).max().unwrap_or(0);
         let name_width = (name_width + 6).min(room / 2).max(12);
         let instances_per_table = (room.saturating_sub(name_width) / (VALUE_WIDTH + 1)).max(1);
@@ -107,7 +115,7 @@ impl App {
                         None => NONE.to_owned(),
                     };
                     let style =
-                        if Some(item.id()) == self.selected { self.theme.selected() } else { Style::new() };
+                        if Some(item.id()) == pane.selected { self.theme.selected() } else { Style::new() };
                     line.push(right_aligned(index, text, style));
                 }
                 lines.push(line);

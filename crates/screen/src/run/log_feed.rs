@@ -29,6 +29,8 @@ pub struct Logs {
     pub reading: ReadOptions,
     /// Whether the paths come from the command line. Then it is an error if none of them selects anything.
     pub are_paths_required: bool,
+    /// Whether the user has chosen neither a view nor paths.
+    pub is_default_view: bool,
     /// Returns messages about paths that select nothing.
     pub unmatched: fn(&Selection) -> Vec<String>,
     /// Returns messages about damage to the logs.
@@ -56,6 +58,7 @@ pub(super) struct LogFeed {
     is_cancelled: Arc<AtomicBool>,
     unmatched: fn(&Selection) -> Vec<String>,
     are_paths_required: bool,
+    is_default_view: bool,
     is_open: bool,
     name: String,
 }
@@ -87,6 +90,7 @@ impl LogFeed {
             is_cancelled,
             unmatched: logs.unmatched,
             are_paths_required: logs.are_paths_required,
+            is_default_view: logs.is_default_view,
             is_open: false,
             name,
         }
@@ -117,6 +121,8 @@ impl LogFeed {
                         return Err(ScreenError::Failure(format!("{}: contains no samples", self.name)));
                     }
                     self.is_open = true;
+                    let catalogue = self.catalogue();
+                    app.resolve(&catalogue.sets(), |path| catalogue.has(path), self.is_default_view);
                     if app.paths().is_empty() {
                         paths.into_iter().for_each(|path| app.choose(Chosen::new(path)));
                     }

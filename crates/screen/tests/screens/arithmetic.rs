@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ratatui::crossterm::event::KeyCode;
 use tachograph_monitor::LogBoard;
+use tachograph_monitor::figures::NumberForm;
 
 use crate::logs::{Life, Machine, write_blg, write_csv};
 use crate::test_screen::TestScreen;
@@ -33,6 +34,7 @@ fn arithmetic_averages_are_marked_in_all_views() {
         (write_blg(folder.path(), "raw.blg", &samples), false),
     ] {
         let mut screen = open(file);
+        screen.app.set_numbers(NumberForm::Raw);
         let first = screen.text();
         assert_eq!(first.contains(EXPLANATION), is_marked, "{first}");
         let average = average(&mut screen);

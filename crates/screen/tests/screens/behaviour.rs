@@ -26,14 +26,14 @@ fn legend(screen: &mut TestScreen) -> Vec<String> {
 fn the_value_bar_shows_the_selected_counter() {
     let mut screen = live();
     assert!(
-        screen.line_with("Last").starts_with("Last 42.911  Average 50.019  Minimum 5.032  Maximum 94.934"),
+        screen.line_with("Last").starts_with("Last 42.9 %  Average 50.0 %  Minimum 5.03 %  Maximum 94.9 %"),
         "{}",
         screen.text()
     );
     screen.type_in("jj");
     assert_eq!(screen.line_with(r"\\WEB1"), r"\\WEB1\Memory\Available Bytes");
     let bar = screen.line_with("Last");
-    assert!(bar.starts_with("Last 7.510e9  Avg 7.755e9"), "{bar}");
+    assert!(bar.starts_with("Last 6.99 GiB  Avg 7.22 GiB"), "{bar}");
     screen.press(KeyCode::End);
     screen.type_in("j");
     assert_eq!(screen.line_with(r"\\WEB1"), r"\\WEB1\PhysicalDisk(_Total)\Avg. Disk sec/Read");
@@ -49,7 +49,7 @@ fn counters_can_be_hidden_highlighted_and_removed() {
     assert!(legend(&mut screen)[0].starts_with("▸  ━━"), "{}", screen.text());
     assert_ne!(screen.line(3), before);
     screen.type_in("xh");
-    assert!(screen.app.view().counters[0].settings.is_highlighted);
+    assert!(screen.app.view().panels[0].counters[0].settings.is_highlighted);
     screen.type_in("jd");
     assert!(matches!(&screen.requests[..], [Request::Paths(paths)] if paths.len() == 3));
     assert!(screen.line_with(r"\\WEB1").ends_with("Available Bytes"), "the next one is selected");
@@ -60,7 +60,7 @@ fn counters_can_be_hidden_highlighted_and_removed() {
 #[test]
 fn scales_can_be_changed_and_fitted() {
     let mut screen = live();
-    let scale = |screen: &mut TestScreen| screen.app.view().counters[3].settings.scale;
+    let scale = |screen: &mut TestScreen| screen.app.view().panels[0].counters[3].settings.scale;
     let of = tachograph_monitor::scale::Scale::Exponent;
     screen.press(KeyCode::End);
     screen.type_in("<");
@@ -71,7 +71,7 @@ fn scales_can_be_changed_and_fitted() {
     assert_eq!(scale(&mut screen), tachograph_monitor::scale::Scale::Default);
     screen.type_in("*");
     let scales: Vec<_> =
-        screen.app.view().counters.iter().map(|chosen| chosen.settings.scale.exponent(0)).collect();
+        screen.app.view().panels[0].counters.iter().map(|chosen| chosen.settings.scale.exponent(0)).collect();
     assert_eq!(scales, [0, 0, -8, 3]);
 }
 
@@ -292,7 +292,7 @@ fn clicks_on_the_legend_select_hide_and_sort() {
     screen.mouse(left, (40, heading + 3));
     assert!(screen.line_with(r"\\WEB1").ends_with("Available Bytes"));
     screen.mouse(left, (1, heading + 3));
-    assert!(!screen.app.view().counters[2].settings.is_shown);
+    assert!(!screen.app.view().panels[0].counters[2].settings.is_shown);
     screen.mouse(left, (18, heading));
     screen.line_with("Average▾");
     screen.mouse(MouseEventKind::ScrollDown, (40, heading + 1));
@@ -326,8 +326,8 @@ fn views_are_saved_and_samples_recorded() {
     };
     assert_eq!(path, PathBuf::from("view.toml"));
     assert_eq!(View::parse(&view.to_text()).as_ref(), Ok(&*view));
-    assert_eq!((view.counters.len(), view.points), (4, Some(100)));
-    assert!(view.counters[1].settings.is_highlighted);
+    assert_eq!((view.counters().count(), view.points), (4, Some(100)));
+    assert!(view.panels[0].counters[1].settings.is_highlighted);
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl TestScreen {
         let mut screen = Self::new(false, size, 0, Theme::default(), &[]);
         let paths = [r"\*(*)\*", r"\*\*"].map(|path| PathPattern::parse(path).expect("a path"));
         board.set_paths(&paths, &mut |_| ControlFlow::Continue(())).expect("a log");
-        let view = View { counters: paths.map(Chosen::new).to_vec(), ..View::default() };
+        let view = View::of_counters(paths.map(Chosen::new).to_vec());
         let name = "a log of a long name.blg".to_owned();
         let (span, zone) = (board.span(), board.zone().clone());
         let facts = Facts { is_live: false, name, zone: zone.clone() };
@@ -36,7 +36,7 @@ impl TestScreen {
     pub(crate) fn board(size: (u16, u16), board: LiveBoard, paths: &[PathPattern]) -> Self {
         let mut screen = Self::new(true, size, 0, Theme::default(), &[]);
         let counters = paths.iter().cloned().map(Chosen::new).collect();
-        let view = View { points: Some(board.points()), counters, ..View::default() };
+        let view = View { points: Some(board.points()), ..View::of_counters(counters) };
         let facts = Facts { is_live: true, name: "fixture".to_owned(), zone: TimeZone::utc() };
         screen.app = App::new(facts, view, Theme::default());
         screen.board = Some(Samples::Live(Box::new(board)));

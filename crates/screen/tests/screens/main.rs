@@ -4,6 +4,7 @@ mod arithmetic;
 mod behaviour;
 mod boards;
 mod frozen;
+mod panels;
 mod pictures;
 mod range;
 mod test_screen;

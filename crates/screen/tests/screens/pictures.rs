@@ -140,6 +140,7 @@ fn long_texts_are_readable_at_80_by_24() {
     screen.type_in("?");
     screen.assert_matches("keys_log_80x24");
     screen.press(KeyCode::PageDown);
+    screen.press(KeyCode::PageDown);
     screen.assert_matches("keys_log_80x24_below");
     screen.press(KeyCode::Home);
     screen.press(KeyCode::End);

@@ -11,6 +11,7 @@ use tachograph_counters::time_zone::{TimeZone, TransitionDate};
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{WindowBounds, run};
+use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{LogBoard, Span, View};
 use tachograph_screen::{App, Facts, Input, Theme};
 
@@ -145,7 +146,11 @@ fn a_selection_to_the_right_edge_extends_to_the_end_of_the_log() {
     let left = MouseButton::Left;
     // About as many dots as samples, and many more samples than dots.
     for seconds in [150, 229, 7200] {
-        let new = || TestScreen::log((120, 40), seconds);
+        let new = || {
+            let mut screen = TestScreen::log((120, 40), seconds);
+            screen.app.set_numbers(NumberForm::Raw);
+            screen
+        };
         let whole = new().app.required_figures().expect("a span").0;
         let check = |screen: &mut TestScreen, what: &str| {
             let (span, _) = screen.app.required_figures().expect("a span");

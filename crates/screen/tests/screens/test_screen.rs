@@ -68,7 +68,12 @@ pub(crate) const LINES: [Line; 4] = [
 /// The generated counters reduced to columns; one value per second.
 pub(crate) fn reduced(lines: &[Line], span: Span, columns: usize, seconds: u64) -> Reduced {
     let series = lines.iter().enumerate().map(|(index, line)| {
-        let mut counter = Counter::new(line.counter, CounterType::RAWCOUNT, 1);
+        let counter_type = match line.counter {
+            name if name.ends_with("/sec") => CounterType::BULK_COUNT,
+            name if name.contains("sec/") => CounterType::AVERAGE_TIMER,
+            _ => CounterType::RAWCOUNT,
+        };
+        let mut counter = Counter::new(line.counter, counter_type, 1);
         counter.default_scale = line.scale;
         let mut set = CounterSet::new("WEB1", line.set, Extent::Table);
         set.has_instances = line.instance.is_some();
@@ -152,15 +157,27 @@ impl TestScreen {
         theme: Theme,
         lines: &'static [Line],
     ) -> Self {
+        let counters = lines.iter().map(|line| {
+            let instance = line.instance.map(|name| format!("({name})")).unwrap_or_default();
+            let path = format!(r"\{}{instance}\{}", line.set, line.counter);
+            Chosen::new(PathPattern::parse(&path).expect("a path"))
+        });
+        let view = View::of_counters(counters.collect());
+        Self::with_view(is_live, size, seconds, theme, lines, view)
+    }
+
+    /// A screen with a view.
+    pub(crate) fn with_view(
+        is_live: bool,
+        size: (u16, u16),
+        seconds: u64,
+        theme: Theme,
+        lines: &'static [Line],
+        view: View,
+    ) -> Self {
         let name = if is_live { "web1" } else { "web1.blg" };
         let zone = TimeZone::fixed("W. Europe Standard Time", -60);
         let facts = Facts { is_live, name: name.to_owned(), zone: zone.clone() };
-        let mut view = View::default();
-        for line in lines {
-            let instance = line.instance.map(|name| format!("({name})")).unwrap_or_default();
-            let path = format!(r"\{}{instance}\{}", line.set, line.counter);
-            view.counters.push(Chosen::new(PathPattern::parse(&path).expect("a path")));
-        }
         let mut screen = Self {
             app: App::new(facts, view, theme),
             terminal: Terminal::new(TestBackend::new(size.0, size.1)).expect("a buffer"),

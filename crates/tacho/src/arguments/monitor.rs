@@ -9,7 +9,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_monitor::{MAX_POINTS, MIN_POINTS};
 use tachograph_screen::ThemeChoice;
 
-use super::{SelectionArguments, Word, parse_interval, push_log_or_path, words};
+use super::{NumberArguments, SelectionArguments, Word, parse_interval, push_log_or_path, words};
 use crate::failure::Failure;
 use crate::path_file;
 
@@ -37,9 +37,12 @@ pub(crate) struct MonitorArguments {
     /// Number of intervals in a live chart, 2 to 1000. Default: that of the view, or 100.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_points)]
     pub(crate) points: Option<usize>,
-    /// A saved view: counters, their appearance, the interval (docs/views.md; the key S saves one).
-    #[arg(long, value_name = "FILE")]
+    /// A view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, or else a file (docs/views.md; the
+    /// key S saves one). Default without paths: overview.
+    #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) numbers: NumberArguments,
     /// Colours for a dark or light background, or none. Default: detected from COLORFGBG and NO_COLOR, otherwise dark.
     #[arg(long, ignore_case = true, value_parser = words(THEMES))]
     theme: Option<ThemeChoice>,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tachograph_logs::{Format, TextEncoding};
 
-use super::{DigitsArguments, LiveArguments, Word, parse_encoding, words};
+use super::{DigitsArguments, LiveArguments, NumberArguments, Word, parse_encoding, words};
 
 /// Print values of this machine's counters at each interval.
 ///
@@ -34,6 +34,8 @@ pub(crate) struct QueryArguments {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) digits: DigitsArguments,
+    #[command(flatten)]
+    pub(crate) numbers: NumberArguments,
     /// Encoding of CSV and TSV: utf-8, utf-8-bom (with a byte order mark), or a Windows code page (1250 to 1258, 932, 936,
     /// 949, 950). Default: utf-8.
     #[arg(long, value_name = "NAME", value_parser = parse_encoding)]

@@ -21,8 +21,9 @@ use super::{DigitsArguments, LiveArguments, Word, parse_encoding, parse_interval
 pub(crate) struct RecordArguments {
     #[command(flatten)]
     pub(crate) live: LiveArguments,
-    /// Also record the counters of a saved view (docs/views.md), at its interval unless -si is used.
-    #[arg(long, value_name = "FILE")]
+    /// Also record the counters of a view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, or else
+    /// a file (docs/views.md). At its interval unless -si is used.
+    #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
     /// The log to write. An existing log is only overwritten with -y.
     #[arg(short, long, value_name = "LOG", value_parser = super::log_name())]

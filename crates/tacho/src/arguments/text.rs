@@ -1,8 +1,9 @@
-//! Options for reading and writing text logs.
+//! Options for reading and writing text logs, and for numbers.
 
 use clap::Args;
 use tachograph_flow::sinks::TextForm;
 use tachograph_logs::{Budget, Digits, ReadOptions, TextEncoding};
+use tachograph_monitor::figures::NumberForm;
 
 use crate::failure::Failure;
 
@@ -55,6 +56,21 @@ impl DigitsArguments {
             (None, None) => return Ok(()),
         };
         Err(Failure::usage(format!("{option} applies to CSV and TSV only: use -f csv or -f tsv")))
+    }
+}
+
+/// How numbers are shown to people.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct NumberArguments {
+    /// Show values with all digits and without prefixes (24,588,402,688), not as 22.9 GiB. Applies to tables and the
+    /// monitor; CSV and JSON always have full precision.
+    #[arg(long)]
+    raw_numbers: bool,
+}
+
+impl NumberArguments {
+    pub(crate) fn form(self) -> NumberForm {
+        if self.raw_numbers { NumberForm::Raw } else { NumberForm::Units }
     }
 }
 

@@ -9,6 +9,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::live::LiveOptions;
 use tachograph_flow::query::LogQuery;
 use tachograph_machine::Machine;
+use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{Chosen, LiveBoard, View};
 use tachograph_perflib::FREQUENCY;
 use tachograph_screen::{DEFAULT_POINTS, End, Live, Logs, ScreenError, Source, Theme, ThemeChoice};
@@ -40,38 +41,49 @@ pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
     }
     view.interval = arguments.interval.or(view.interval);
     view.points = arguments.points.or(view.points);
-    let theme = theme(arguments.theme());
+    let is_default_view = arguments.view.is_none() && paths.is_empty();
+    if is_default_view {
+        view = with_overview(view);
+    }
+    let look = (theme(arguments.theme()), arguments.numbers.form());
     if query.paths.is_empty() {
-        this_machine(paths, view, theme)
+        this_machine(paths, view, is_default_view, look)
     } else {
         let are_paths_required = !paths.is_empty();
-        add_counters(&mut view, paths);
-        logs(query, are_paths_required, view, theme)
+        view.add_counters(paths.into_iter().map(Chosen::new));
+        logs(query, (are_paths_required, is_default_view), view, look)
     }
 }
 
-/// Monitors the default counters of this machine.
+/// Shows an overview of this machine.
 pub(crate) fn run_default() -> Result<ExitCode, Failure> {
-    this_machine(Vec::new(), View::default(), theme(ThemeChoice::Detect))
+    let look = (theme(ThemeChoice::Detect), NumberForm::default());
+    this_machine(Vec::new(), with_overview(View::default()), true, look)
 }
+
+/// The overview, with the interval and the number of points of `view`.
+fn with_overview(view: View) -> View {
+    let overview = View::ready_made("overview").unwrap_or_default();
+    View { interval: view.interval, points: view.points, ..overview }
+}
+
+/// The theme and the form of numbers.
+type Look = (Theme, NumberForm);
 
 fn theme(choice: ThemeChoice) -> Theme {
     Theme::detect(choice, |name| std::env::var(name).ok())
 }
 
-fn add_counters(view: &mut View, paths: Vec<PathPattern>) {
-    view.counters.extend(paths.into_iter().map(Chosen::new));
-}
-
-fn this_machine(paths: Vec<PathPattern>, mut view: View, theme: Theme) -> Result<ExitCode, Failure> {
+fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<ExitCode, Failure> {
     let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
     let registry = machine.registry();
+    let missing = this_machine::resolve_view(&registry, &mut view)?;
     let paths = paths.into_iter().map(|path| this_machine::local_path(&registry, path));
-    add_counters(&mut view, paths.collect::<Result<_, _>>()?);
-    if view.counters.is_empty() {
-        add_counters(&mut view, this_machine::default_counters(&registry)?);
+    view.add_counters(paths.collect::<Result<Vec<_>, _>>()?.into_iter().map(Chosen::new));
+    if view.counters().next().is_none() {
+        view.add_counters(this_machine::default_counters(&registry)?.into_iter().map(Chosen::new));
     }
-    let paths: Vec<_> = view.counters.iter().map(|chosen| chosen.path.clone()).collect();
+    let paths = view.paths();
     let zone = this_machine::current_zone();
     let options = LiveOptions {
         bias_minutes: zone.bias_minutes,
@@ -81,22 +93,21 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, theme: Theme) -> Result
     let points = view.points.unwrap_or(DEFAULT_POINTS);
     let (mut board, selection) =
         LiveBoard::open(&registry, &paths, points, options).map_err(Failure::runtime)?;
-    let messages = this_machine::unmatched_here(&selection);
+    let mut messages = this_machine::unmatched_here(&selection);
     if messages.len() == paths.len() {
         return Err(Failure::usage_messages(messages));
+    }
+    // The user has not asked for all of the overview.
+    if !is_default_view {
+        messages.extend(missing);
     }
     board.follow(Box::new(move || machine.refresh()));
     let name = registry.machine().to_string();
     let source = Live { board, unmatched: this_machine::unmatched_here, name, zone, frequency: FREQUENCY };
-    show(Source::Live(Box::new(source)), view, theme, messages)
+    show(Source::Live(Box::new(source)), view, look, messages)
 }
 
-fn logs(
-    query: LogQuery,
-    are_paths_required: bool,
-    mut view: View,
-    theme: Theme,
-) -> Result<ExitCode, Failure> {
+fn logs(query: LogQuery, are_paths_required: bool, mut view: View, look: Look) -> Result<ExitCode, Failure> {
     refuse_sets(&query.paths)?;
     // Open the logs once, to report errors before the screen opens.
     drop(query.samples()?);
@@ -106,10 +117,11 @@ fn logs(
         files: query.paths,
         reading: query.reading,
         are_paths_required,
+        is_default_view,
         unmatched: unmatched_in_logs,
         problems: |board| problem_messages(board.reports()),
     };
-    show(Source::Logs(logs), view, theme, Vec::new())
+    show(Source::Logs(logs), view, look, Vec::new())
 }
 
 /// Fails for the name of a counter set, which would otherwise be taken for the name of a log.
@@ -125,9 +137,10 @@ fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-fn show(source: Source, view: View, theme: Theme, notices: Vec<String>) -> Result<ExitCode, Failure> {
+fn show(source: Source, view: View, look: Look, notices: Vec<String>) -> Result<ExitCode, Failure> {
+    let (theme, numbers) = look;
     let ends = signals::not_ignored(&[SIGTERM, SIGHUP, SIGINT]);
-    let End { signal, notice } = match tachograph_screen::run(source, view, theme, notices, &ends) {
+    let End { signal, notice } = match tachograph_screen::run(source, view, theme, numbers, notices, &ends) {
         Err(ScreenError::Recording { outcome, error }) => {
             notify(&outcome);
             return Err((*error).into());

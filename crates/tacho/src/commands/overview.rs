@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use tachograph_flow::Sink;
 use tachograph_flow::live::{LiveOptions, Schedule, Stop};
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
+use tachograph_monitor::figures::NumberForm;
 
 #[cfg(feature = "screen")]
 use super::monitor;
 use crate::failure::{Failure, notify};
 use crate::signals;
-use crate::table::{value, write_table};
+use crate::table::{figure, write_table};
 use crate::this_machine;
 
 const SAMPLES: u64 = 5;
@@ -38,19 +39,19 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     tachograph_flow::feed(&mut live.source, &mut sink, || this_machine::notify_new_problems(&report))?;
     sink.finish()?;
     let mut out = BufWriter::new(io::stdout().lock());
-    write_table(&mut out, HEADER, 2, &sink.rows(), cells)?;
+    write_table(&mut out, HEADER, 1, &sink.rows(), |row| cells(row, NumberForm::Units))?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-const HEADER: [&str; 6] = ["counter", "unit", "last", "average", "minimum", "maximum"];
+const HEADER: [&str; 5] = ["counter", "last", "average", "minimum", "maximum"];
 
-pub(super) fn cells(row: &StatisticsRow) -> [String; 6] {
+/// The path and the figures of a row.
+pub(super) fn cells(row: &StatisticsRow, form: NumberForm) -> [String; 5] {
     let summary = &row.summary;
-    let shown = |figure: Option<f64>| value(row.counter.counter_type, figure);
+    let shown = |value: Option<f64>| figure(&row.counter, value, form);
     [
         row.path.clone(),
-        row.counter.unit().into_owned(),
         shown(summary.last),
         shown(summary.average),
         shown(summary.minimum),

@@ -119,7 +119,8 @@ fn sink(
         }
         Some(Format::Json) => (Box::new(LiveJsonSink::new(out)), LateInstances::default()),
         None | Some(Format::Blg) => {
-            (Box::new(TableSink::new(out, table_sink::screen_width())), LateInstances::default())
+            let sink = TableSink::new(out, table_sink::screen_width(), arguments.numbers.form());
+            (Box::new(sink), LateInstances::default())
         }
     })
 }

@@ -27,11 +27,12 @@ use shared_recorder::{Recording, SharedRecorder};
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
-    let view = super::open_view(arguments.view.as_deref())?;
+    let mut view = super::open_view(arguments.view.as_deref())?;
     let interval = arguments.live.interval_or(view.interval);
     let mut log = record_options::record_options(arguments, interval)?;
     let registry = this_machine::registry()?;
     arguments.live.check_machine(&registry)?;
+    this_machine::resolve_view(&registry, &mut view)?.iter().for_each(notify);
     let paths = paths(&registry, arguments, &view)?;
     let stop = Stop::default();
     let options = LiveOptions { pairs_by_identity: log.format.is_formatted(), ..LiveOptions::default() };
@@ -123,8 +124,8 @@ fn notify_cut_row(recorder: &Recorder) {
 /// The requested paths and those of the view. If both are empty, reports and returns the default counters.
 fn paths(registry: &Registry, arguments: &RecordArguments, view: &View) -> Result<Vec<PathPattern>, Failure> {
     let mut paths = arguments.live.patterns(registry)?;
-    for chosen in &view.counters {
-        paths.push(this_machine::local_path(registry, chosen.path.clone())?);
+    for path in view.paths() {
+        paths.push(this_machine::local_path(registry, path)?);
     }
     if paths.is_empty() {
         paths = this_machine::default_counters(registry)?;

@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let registry = machine.registry();
     let view = view(arguments, &registry)?;
     let mut default_paths = match &view {
-        Some(view) => view.counters.iter().map(|chosen| chosen.path.clone()).collect(),
+        Some(view) => view.paths(),
         None => arguments.paths(&registry)?,
     };
     if default_paths.is_empty() {
@@ -68,11 +68,12 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The saved view, with the counters from the command line added.
+/// The view, with the counters from the command line added.
 fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<View>, Failure> {
     let Some(file) = &arguments.view else { return Ok(None) };
-    let mut view = View::open(file).map_err(Failure::usage)?;
-    view.counters.extend(arguments.paths(registry)?.into_iter().map(Chosen::new));
+    let mut view = View::find(file).map_err(Failure::usage)?;
+    this_machine::resolve_view(registry, &mut view)?.iter().for_each(notify);
+    view.add_counters(arguments.paths(registry)?.into_iter().map(Chosen::new));
     Ok(Some(view))
 }
 

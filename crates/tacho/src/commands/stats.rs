@@ -11,13 +11,14 @@ use tachograph_flow::sinks::{
     CounterErrors, ErrorCause, StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv,
     write_statistics_json,
 };
+use tachograph_monitor::figures::NumberForm;
 
 use super::relog::CountingSink;
 use super::{no_sample, no_value, notify_problems, notify_unmatched, overview};
 use crate::arguments::{ReportFormat, StatsArguments};
 use crate::failure::{Failure, notify};
 use crate::progress::Progress;
-use crate::table::{counted, grouped, value, write_table};
+use crate::table::{counted, figure, grouped, write_table};
 use tachograph_logs::{Grouping, LogError};
 
 pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
@@ -64,7 +65,10 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
         ReportFormat::Json => write_statistics_json(&rows, &mut out)?,
         ReportFormat::Csv => write_statistics_csv(&rows, &mut out)?,
         ReportFormat::Table => {
-            write_table(&mut out, HEADER, 2, &rows, cells)?;
+            match arguments.numbers.form() {
+                NumberForm::Units => write_table(&mut out, HEADER, 1, &rows, cells)?,
+                NumberForm::Raw => write_table(&mut out, RAW_HEADER, 2, &rows, raw_cells)?,
+            }
             if rows.iter().any(|row| row.summary.average_kind == AverageKind::Arithmetic) {
                 out.write_all(ARITHMETIC.as_bytes())?;
                 if reports.iter().any(|report| report.facts().format.is_formatted()) {
@@ -105,7 +109,11 @@ counter's type cannot be computed.\n";
 /// Shown only for text logs, not for a BLG that was converted from one.
 const RECORDED: &str = "  A .blg recorded at the same time has the correct average.\n";
 
-const HEADER: [&str; 11] =
+const HEADER: [&str; 10] =
+    ["counter", "last", "average", "minimum", "maximum", "p50", "p95", "p99", "values", "errors"];
+
+/// With a column for the unit, which raw numbers do not have.
+const RAW_HEADER: [&str; 11] =
     ["counter", "unit", "last", "average", "minimum", "maximum", "p50", "p95", "p99", "values", "errors"];
 
 const ERROR_HEADER: [&str; 5] = ["errors of", "status", "number", "first", "last"];
@@ -125,14 +133,25 @@ fn error_cells(error: &CounterErrors) -> [String; 5] {
     ]
 }
 
-fn cells(row: &StatisticsRow) -> [String; 11] {
+fn cells(row: &StatisticsRow) -> [String; 10] {
+    cells_in(row, NumberForm::Units)
+}
+
+fn raw_cells(row: &StatisticsRow) -> [String; 11] {
+    let [path, last, average, minimum, maximum, p50, p95, p99, values, errors] =
+        cells_in(row, NumberForm::Raw);
+    let unit = row.counter.unit().into_owned();
+    [path, unit, last, average, minimum, maximum, p50, p95, p99, values, errors]
+}
+
+fn cells_in(row: &StatisticsRow, form: NumberForm) -> [String; 10] {
     let summary = &row.summary;
-    let [path, unit, last, mut average, minimum, maximum] = overview::cells(row);
+    let [path, last, mut average, minimum, maximum] = overview::cells(row, form);
     if summary.average_kind == AverageKind::Arithmetic {
         average.push('*');
     }
-    let [p50, p95, p99] = [0, 2, 3]
-        .map(|index| value(row.counter.counter_type, summary.quantiles.map(|quantiles| quantiles[index])));
+    let quantile = |index: usize| summary.quantiles.map(|quantiles| quantiles[index]);
+    let [p50, p95, p99] = [0, 2, 3].map(|index| figure(&row.counter, quantile(index), form));
     let [values, errors] = [summary.values, summary.errors].map(|count| grouped(&count.to_string()));
-    [path, unit, last, average, minimum, maximum, p50, p95, p99, values, errors]
+    [path, last, average, minimum, maximum, p50, p95, p99, values, errors]
 }

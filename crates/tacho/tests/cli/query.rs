@@ -111,10 +111,22 @@ fn few_counters_are_a_line_per_sample() {
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines.len(), 5, "{text}");
     assert!(lines[0].starts_with(r"\\") && lines[0].ends_with(r"  \Memory"), "{text}");
-    assert!(lines[1].ends_with(r"  \Available Bytes") && lines[2].ends_with("  bytes"), "{text}");
+    assert!(lines[1].ends_with(r"  \Available Bytes") && lines[2].starts_with("UTC"), "{text}");
     for line in &lines[3..] {
         let (time, value) = line.split_once(' ').expect("two columns");
         assert_eq!(time.len(), "20:01:05.123".len(), "{text}");
+        let (number, unit) = value.trim().split_once(' ').expect("a unit");
+        assert!(number.parse::<f64>().is_ok() && ["MiB", "GiB", "TiB"].contains(&unit), "{text}");
+    }
+}
+
+#[test]
+fn raw_numbers_have_all_digits() {
+    let text = shown(&Folder::new(), &["-sc", "2", "--raw-numbers", AVAILABLE]);
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines[2].ends_with("  bytes"), "{text}");
+    for line in &lines[3..] {
+        let (_, value) = line.split_once(' ').expect("two columns");
         assert!(value.trim().replace(',', "").parse::<u64>().is_ok(), "{text}");
     }
 }
@@ -133,7 +145,7 @@ fn many_counters_are_a_block_per_sample() {
     assert_eq!(blocks.len(), 2, "{text}");
     for block in blocks {
         let line = block.lines().find(|line| line.contains(AVAILABLE)).expect("the counter");
-        assert!(line.starts_with(r"\\") && line.ends_with("  bytes"), "{line}");
+        assert!(line.starts_with(r"\\") && line.ends_with("iB"), "{line}");
     }
 }
 
@@ -240,12 +252,12 @@ fn without_a_command_five_samples_are_a_table() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let mut lines = ran.stdout.lines();
     let header: Vec<_> = lines.next().expect("a header").split_whitespace().collect();
-    assert_eq!(header, ["counter", "unit", "last", "average", "minimum", "maximum"]);
+    assert_eq!(header, ["counter", "last", "average", "minimum", "maximum"]);
     let busy = lines.find(|line| line.contains(BUSY)).expect("the processors");
     assert!(busy.starts_with(r"\\"), "{busy}");
-    let figures = busy.split_once("  %  ").expect("the unit").1;
+    let figures = busy.split_once(BUSY).expect("the path").1.trim_end_matches('%');
     let figures: Vec<f64> =
-        figures.split_whitespace().map(|figure| figure.parse().expect("a number")).collect();
+        figures.split('%').map(|figure| figure.trim().parse().expect("a number")).collect();
     let [last, average, minimum, maximum] = figures[..] else { panic!("{busy}") };
     assert!(minimum <= last && last <= maximum && minimum <= average && average <= maximum, "{busy}");
 }

@@ -11,6 +11,12 @@ fn the_complete_table() {
     mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
     assert_eq!(
         folder.prints(["stats", "in.blg", "-c", r"\Memory\*", r"\System\*", r"\PhysicalDisk(*)\*"]),
+        r"@@UNITS@@"
+    );
+    let arguments =
+        ["stats", "in.blg", "--raw-numbers", "-c", r"\Memory\*", r"\System\*", r"\PhysicalDisk(*)\*"];
+    assert_eq!(
+        folder.prints(arguments),
         r"counter                                       unit          last        average    minimum    maximum        p50        p95        p99  values  errors
 \\WEB1\Memory\% Committed Bytes In Use        %           32.990         32.904     30.928     35.052     32.990     35.052     35.052      12       0
 \\WEB1\Memory\Available Bytes                 bytes    4,002,048  4,001,962.667  4,000,000  4,004,096  4,002,048  4,004,096  4,004,096      12       0

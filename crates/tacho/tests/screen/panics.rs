@@ -38,6 +38,7 @@ fn logs() -> Source {
         reading: Default::default(),
         files: vec!["web.blg".into()],
         are_paths_required: false,
+        is_default_view: false,
         unmatched: |_| Vec::new(),
         problems: |_| panic!("{MESSAGE}"),
     })
@@ -47,11 +48,10 @@ fn logs() -> Source {
 fn the_terminal_after_a_panic() {
     if let Ok(role) = std::env::var(ROLE) {
         let source = if role == "live" { this_machine() } else { logs() };
-        let mut view = View::default();
-        view.counters.push(tachograph_monitor::Chosen::new(
-            PathPattern::parse(r"\Memory\Available Bytes").expect("a path"),
-        ));
-        let ended = tachograph_screen::run(source, view, Theme::default(), Vec::new(), &[]);
+        let path = PathPattern::parse(r"\Memory\Available Bytes").expect("a path");
+        let view = View::of_counters(vec![Chosen::new(path)]);
+        let numbers = NumberForm::default();
+        let ended = tachograph_screen::run(source, view, Theme::default(), numbers, Vec::new(), &[]);
         eprintln!("{}", ended.expect_err("it cannot be read"));
         std::process::exit(1);
     }

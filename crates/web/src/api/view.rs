@@ -1,8 +1,8 @@
 //! The saved view that the page opens with.
 
 use serde::Serialize;
-use tachograph_monitor::View;
 use tachograph_monitor::scale::Scale;
+use tachograph_monitor::{View, ViewKind};
 
 use crate::hub::Hub;
 
@@ -24,11 +24,23 @@ struct ViewCounter<'a> {
     except: &'a [String],
 }
 
+/// The kind of chart: that of the only panel. Several panels are one line chart.
+fn kind_of(view: &View) -> &'static str {
+    match &view.panels[..] {
+        [panel] => match panel.kind {
+            ViewKind::Line | ViewKind::Area | ViewKind::Stacked => "line",
+            ViewKind::Bars => "histogram",
+            ViewKind::Report | ViewKind::Table => "report",
+        },
+        _ => "line",
+    }
+}
+
 impl<'a> OpeningView<'a> {
     /// A saved view, with its paths resolved for this machine.
     pub(super) fn new(view: &'a View, hub: &Hub) -> Self {
-        let paths: Vec<_> = view.counters.iter().map(|chosen| chosen.path.clone()).collect();
-        let counters = view.counters.iter().zip(hub.resolve_paths(&paths)).map(|(chosen, path)| {
+        let paths: Vec<_> = view.counters().map(|chosen| chosen.path.clone()).collect();
+        let counters = view.counters().zip(hub.resolve_paths(&paths)).map(|(chosen, path)| {
             let settings = &chosen.settings;
             ViewCounter {
                 path: path.to_string(),
@@ -42,6 +54,6 @@ impl<'a> OpeningView<'a> {
                 except: &chosen.except,
             }
         });
-        Self { view: view.kind.name(), points: view.points, counters: counters.collect() }
+        Self { view: kind_of(view), points: view.points, counters: counters.collect() }
     }
 }

@@ -135,7 +135,7 @@ struct JsonCounter<'a> {
     english_name: Option<&'a str>,
     #[serde(rename = "type")]
     counter_type: String,
-    unit: Cow<'static, str>,
+    unit: Cow<'a, str>,
     default_scale: i32,
 }
 

@@ -2,14 +2,15 @@
 
 use std::io::Write;
 
-use tachograph_counters::CounterType;
 use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
+use tachograph_counters::set::Counter;
 use tachograph_flow::sinks::LiveValues;
 use tachograph_flow::{FlowError, Sink};
+use tachograph_monitor::figures::NumberForm;
 use unicode_width::UnicodeWidthStr;
 
-use crate::table::{escape_controls, push_padded, terminal_width, value};
+use crate::table::{escape_controls, figure, push_padded, terminal_width};
 
 /// The width if there is no terminal.
 const DEFAULT_WIDTH: usize = 120;
@@ -31,6 +32,7 @@ pub(crate) fn screen_width() -> usize {
 pub(crate) struct TableSink<W> {
     out: W,
     screen_width: usize,
+    form: NumberForm,
     values: LiveValues,
     /// Whether `columns` must be rebuilt, because the instances have changed.
     is_stale: bool,
@@ -51,16 +53,18 @@ struct Column {
     set: String,
     /// `\counter`.
     counter: String,
+    /// Empty if the values have units.
     unit: String,
-    counter_type: CounterType,
+    described: Counter,
     width: usize,
 }
 
 impl<W: Write> TableSink<W> {
-    pub(crate) fn new(out: W, screen_width: usize) -> Self {
+    pub(crate) fn new(out: W, screen_width: usize, form: NumberForm) -> Self {
         Self {
             out,
             screen_width,
+            form,
             values: LiveValues::default(),
             is_stale: true,
             machine: String::new(),
@@ -88,13 +92,16 @@ impl<W: Write> TableSink<W> {
                 };
                 let of_set = escape_controls(&of_set).into_owned();
                 let name = escape_controls(&format!(r"\{}", counter.name)).into_owned();
-                let unit = counter.unit().into_owned();
+                let unit = match self.form {
+                    NumberForm::Units => String::new(),
+                    NumberForm::Raw => counter.unit().into_owned(),
+                };
                 let width = [&*of_set, &name, &unit].map(UnicodeWidthStr::width).into_iter().max();
                 self.columns.push(Column {
                     set: of_set,
                     counter: name,
                     unit,
-                    counter_type: counter.counter_type,
+                    described: counter.clone(),
                     width: width.unwrap_or_default().max(MIN_WIDTH),
                 });
             }
@@ -106,10 +113,10 @@ impl<W: Write> TableSink<W> {
         self.cells.clear();
         let values =
             self.values.groups().iter().flat_map(|group| group.cells().map(move |cell| group.value(cell)));
-        for (column, figure) in self.columns.iter_mut().zip(values) {
-            let cell = value(column.counter_type, figure);
-            if cell.len() > column.width {
-                column.width = cell.len();
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            let cell = figure(&column.described, value, self.form);
+            if cell.width() > column.width {
+                column.width = cell.width();
                 self.lines = None;
             }
             self.cells.push(cell);
@@ -173,7 +180,7 @@ impl<W: Write> TableSink<W> {
         let machine = self.machine.width();
         let width = |column: &Column| machine + column.set.width() + column.counter.width();
         let widest = self.columns.iter().map(width).max().unwrap_or_default();
-        let widest_cell = self.cells.iter().map(|cell| cell.len()).max().unwrap_or_default().max(MIN_WIDTH);
+        let widest_cell = self.cells.iter().map(|cell| cell.width()).max().unwrap_or_default().max(MIN_WIDTH);
         let mut path = String::new();
         for (column, cell) in self.columns.iter().zip(&self.cells) {
             path.clear();

@@ -1,0 +1,213 @@
+//! The axis of a chart: values and their heights.
+
+use crate::figures::Unit;
+use crate::view::{Axis, AxisScale};
+
+/// The range of an axis, chosen for the visible values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AxisRange {
+    is_logarithmic: bool,
+    bottom: f64,
+    top: f64,
+}
+
+/// A logarithmic axis without an own lower end has at most this number of powers of ten.
+const MAX_DECADES: f64 = 9.0;
+
+impl AxisRange {
+    /// The range of an axis for visible values from `smallest` to `largest`. `smallest_positive` is the smallest value
+    /// above 0. Ends that the axis does not fix are round numbers; a linear axis begins at 0 if no value is negative.
+    pub fn new(axis: &Axis, values: ValueRange, unit: &Unit) -> Self {
+        let is_logarithmic = axis.scale == AxisScale::Logarithmic;
+        if is_logarithmic {
+            let top = axis
+                .max
+                .unwrap_or_else(|| power_of_ten(values.largest.max(values.smallest_positive)).max(1e-300));
+            let lowest = top / 10f64.powf(MAX_DECADES);
+            let bottom = axis.min.unwrap_or_else(|| {
+                let power = 10f64.powf(values.smallest_positive.log10().floor());
+                if power.is_finite() { power.clamp(lowest, top / 10.0) } else { top / 1000.0 }
+            });
+            return Self { is_logarithmic, bottom, top: top.max(bottom * 10.0) };
+        }
+        let bottom = axis.min.unwrap_or_else(|| -round_up(-values.smallest, unit));
+        let top = axis.max.unwrap_or_else(|| round_up(values.largest, unit));
+        let top = if top > bottom { top } else { bottom + 1.0 / unit.factor() };
+        Self { is_logarithmic, bottom, top }
+    }
+
+    /// The value at the lower end.
+    pub fn bottom(&self) -> f64 {
+        self.bottom
+    }
+
+    /// The value at the upper end.
+    pub fn top(&self) -> f64 {
+        self.top
+    }
+
+    /// The height of a value, from 0 (bottom) to 1 (top).
+    pub fn share_of(&self, value: f64) -> f64 {
+        let share = if self.is_logarithmic {
+            // A value of 0 is at the bottom.
+            (value.max(self.bottom) / self.bottom).log10() / (self.top / self.bottom).log10()
+        } else {
+            (value - self.bottom) / (self.top - self.bottom)
+        };
+        share.clamp(0.0, 1.0)
+    }
+
+    /// Values to label, with their heights, from the bottom: the ends, and up to `between` values between them.
+    pub fn ticks(&self, between: usize) -> Vec<(f64, f64)> {
+        let value_at = |share: f64| {
+            if self.is_logarithmic {
+                self.bottom * (self.top / self.bottom).powf(share)
+            } else {
+                self.bottom + (self.top - self.bottom) * share
+            }
+        };
+        if self.is_logarithmic {
+            // Powers of ten only.
+            let decades = (self.top / self.bottom).log10().round().max(1.0) as usize;
+            let step = decades.div_ceil(between + 1);
+            let powers = (0..=decades).rev().step_by(step);
+            let mut ticks: Vec<_> = powers
+                .map(|power| power as f64 / decades as f64)
+                .map(|share| (value_at(share), share))
+                .collect();
+            ticks.reverse();
+            return ticks;
+        }
+        let parts = between + 1;
+        (0..=parts).map(|part| part as f64 / parts as f64).map(|share| (value_at(share), share)).collect()
+    }
+}
+
+/// The range of visible values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueRange {
+    /// The smallest value, at most 0.
+    pub smallest: f64,
+    /// The smallest value above 0; infinite if there is none.
+    pub smallest_positive: f64,
+    /// The largest value, at least 0.
+    pub largest: f64,
+}
+
+impl Default for ValueRange {
+    fn default() -> Self {
+        Self { smallest: 0.0, smallest_positive: f64::INFINITY, largest: 0.0 }
+    }
+}
+
+impl ValueRange {
+    /// Extends the range by a value; ignores values that are not finite.
+    pub fn add(&mut self, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        self.smallest = self.smallest.min(value);
+        self.largest = self.largest.max(value);
+        if value > 0.0 {
+            self.smallest_positive = self.smallest_positive.min(value);
+        }
+    }
+}
+
+/// The smallest power of ten that is not below `value`.
+fn power_of_ten(value: f64) -> f64 {
+    if !value.is_finite() {
+        return 1.0;
+    }
+    let power = 10f64.powf(value.log10().ceil());
+    if power.is_finite() && power > 0.0 { power } else { 1.0 }
+}
+
+/// The smallest round number that is not below `value`: 1, 2, 4 or 8 of a unit of 1024, or 1, 2, 2.5 or 5 times a power of
+/// ten; 0 for values up to 0.
+fn round_up(value: f64, unit: &Unit) -> f64 {
+    let value = value * unit.factor();
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let rounded = if unit.is_binary() {
+        2f64.powf(value.log2().ceil())
+    } else {
+        let power = 10f64.powf(value.log10().floor());
+        let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * power);
+        // Tolerates the inexactness of powers of ten.
+        steps.into_iter().find(|step| value <= step * (1.0 + 1e-9)).unwrap_or(10.0 * power)
+    };
+    rounded / unit.factor()
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_counters::CounterType;
+    use tachograph_counters::set::Counter;
+
+    use super::*;
+
+    fn unit(name: &str) -> Unit {
+        Unit::of(&Counter::new(name, CounterType::LARGE_RAWCOUNT, 1))
+    }
+
+    fn range(values: &[f64]) -> ValueRange {
+        let mut range = ValueRange::default();
+        values.iter().for_each(|value| range.add(*value));
+        range
+    }
+
+    const LINEAR: Axis = Axis { scale: AxisScale::Linear, min: None, max: None };
+
+    #[test]
+    fn ends_are_round_numbers() {
+        for (name, largest, top) in [
+            ("Things", 1.0, 1.0),
+            ("Things", 0.0, 1.0),
+            ("Things", 1.01, 2.0),
+            ("Things", 2.2, 2.5),
+            ("Things", 37.0, 50.0),
+            ("Things", 0.07, 0.1),
+            ("Things", 1e-7, 1e-7),
+            ("Available Bytes", 1025.0, 2048.0),
+            ("Available Bytes", 24e9, 34_359_738_368.0),
+            // 2049 MiB: 4 GiB.
+            ("Available MBytes", 2049.0, 4096.0),
+            ("% Idle Time", 99.0, 100.0),
+        ] {
+            let axis = AxisRange::new(&LINEAR, range(&[0.0, largest]), &unit(name));
+            assert_eq!((axis.bottom(), axis.top()), (0.0, top), "{name} {largest}");
+        }
+        let axis = AxisRange::new(&LINEAR, range(&[-30.0, 10.0, f64::NAN]), &unit("Things"));
+        assert_eq!((axis.bottom(), axis.top()), (-50.0, 10.0));
+        let fixed = Axis { min: Some(0.0), max: Some(100.0), ..LINEAR };
+        let axis = AxisRange::new(&fixed, range(&[250.0]), &unit("Things"));
+        assert_eq!((axis.bottom(), axis.top(), axis.share_of(250.0)), (0.0, 100.0, 1.0));
+    }
+
+    #[test]
+    fn logarithmic_axes_have_powers_of_ten() {
+        let logarithmic = Axis { scale: AxisScale::Logarithmic, ..LINEAR };
+        let axis = AxisRange::new(&logarithmic, range(&[0.0, 0.004, 30.0]), &unit("Things"));
+        let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
+        assert!(near(axis.bottom(), 0.001) && near(axis.top(), 100.0), "{axis:?}");
+        assert_eq!(axis.share_of(0.0), 0.0);
+        assert!(near(axis.share_of(0.1), 0.4));
+        let ticks = axis.ticks(4);
+        assert_eq!(ticks.len(), 6);
+        assert!(
+            ticks.iter().zip([0.001, 0.01, 0.1, 1.0, 10.0, 100.0]).all(|(tick, value)| near(tick.0, value))
+        );
+        // Without values.
+        let axis = AxisRange::new(&logarithmic, ValueRange::default(), &unit("Things"));
+        assert!(axis.top() > axis.bottom() && axis.bottom() > 0.0, "{axis:?}");
+    }
+
+    #[test]
+    fn ticks_divide_the_axis() {
+        let axis = AxisRange::new(&LINEAR, range(&[100.0]), &unit("Things"));
+        assert_eq!(axis.ticks(1), [(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]);
+        assert_eq!(axis.ticks(0), [(0.0, 0.0), (100.0, 1.0)]);
+    }
+}

@@ -1,0 +1,396 @@
+//! Values with their units.
+
+use std::sync::Arc;
+
+use tachograph_counters::set::Counter;
+use tachograph_counters::wildcard::eq_ignore_case;
+
+use super::{NONE, grouped, hexadecimal, three_decimals};
+
+/// Whether numbers are shown with units and prefixes, or raw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum NumberForm {
+    /// Three significant digits, a prefix and the unit: `22.9 GiB`.
+    #[default]
+    Units,
+    /// All digits and three decimals, without unit: `24,588,402,688.000`.
+    Raw,
+}
+
+/// How the values of a counter are formatted for people: three significant digits, a prefix, and the unit.
+///
+/// | unit | prefixes | example |
+/// | --- | --- | --- |
+/// | bytes | IEC, of 1024 | `22.9 GiB` |
+/// | bytes per second | SI, of 1000 | `28.8 MB/s` |
+/// | bits, bits per second, hertz | SI | `1 Gbit/s` |
+/// | seconds | SI below a second; minutes from 1000 s, hours from 2 h, days from 2 d | `1.53 ms`, `34.3 h` |
+/// | operations per second | SI | `12.3 k/s` |
+/// | counts | none below 100,000 (grouped), then SI | `14,642`, `1.23 M` |
+/// | percent, degrees and cycles | none | `12.3 %` |
+/// | load averages | none, always two decimals | `0.05` |
+/// | identifiers | none, and no separators | `14642` |
+/// | hexadecimal types | none | `0xff` |
+///
+/// Other units follow the rule for counts.
+///
+/// ```
+/// use tachograph_counters::CounterType;
+/// use tachograph_counters::set::Counter;
+/// use tachograph_monitor::figures::Unit;
+///
+/// let available = Counter::new("Available Bytes", CounterType::LARGE_RAWCOUNT, 1);
+/// assert_eq!(Unit::of(&available).text(24_588_402_688.0), "22.9 GiB");
+/// let latency = Counter::new("Avg. Disk sec/Read", CounterType::AVERAGE_TIMER, 1);
+/// assert_eq!(Unit::of(&latency).text(0.001_53), "1.53 ms");
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    kind: Kind,
+    /// Converts values to the kind's unit.
+    factor: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Hexadecimal,
+    Identifier,
+    Load,
+    Bytes,
+    Seconds,
+    /// With SI prefixes.
+    Si(&'static str),
+    /// Without prefixes.
+    Plain(&'static str),
+    /// Counts, and units that are not in the table.
+    Other(Arc<str>),
+}
+
+/// The prefixes of powers of 1000.
+const LARGE: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+/// The prefixes of powers of 1/1000.
+const SMALL: [&str; 4] = ["", "m", "µ", "n"];
+/// The units of powers of 1024 bytes.
+const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/// Counts from here on have prefixes.
+const MAX_GROUPED: f64 = 99_999.5;
+
+/// Values from here on are rounded to four digits, so they get the next prefix.
+const MAX_THREE_DIGITS: f64 = 999.5;
+
+/// Numbers have at most this number of decimals.
+const MAX_DECIMALS: usize = 5;
+
+const MINUTE: f64 = 60.0;
+const HOUR: f64 = 3600.0;
+const DAY: f64 = 86_400.0;
+
+/// Counters whose values identify something.
+const IDENTIFIERS: [&str; 6] =
+    ["ID Process", "ID Thread", "Process ID", "Thread ID", "Creating Process ID", "ID Base Process"];
+
+impl Unit {
+    /// The unit of a counter, from its description, or else from its type and name.
+    pub fn of(counter: &Counter) -> Self {
+        let name = counter.english_name.as_deref().unwrap_or(&counter.name);
+        if counter.counter_type.is_hexadecimal() {
+            return Self { kind: Kind::Hexadecimal, factor: 1.0 };
+        }
+        if IDENTIFIERS.iter().any(|known| eq_ignore_case(known, name)) {
+            return Self { kind: Kind::Identifier, factor: 1.0 };
+        }
+        if name.starts_with("Load Average") {
+            return Self { kind: Kind::Load, factor: 1.0 };
+        }
+        Self::named(&counter.unit())
+    }
+
+    /// A unit by the name that a counter description gives it, such as `bytes/s`.
+    pub fn named(name: &str) -> Self {
+        const KIB: f64 = 1024.0;
+        const MIB: f64 = 1024.0 * 1024.0;
+        let (kind, factor) = match name {
+            "%" => (Kind::Plain("%"), 1.0),
+            "seconds" => (Kind::Seconds, 1.0),
+            "bytes" => (Kind::Bytes, 1.0),
+            "KB" => (Kind::Bytes, KIB),
+            "MB" => (Kind::Bytes, MIB),
+            "bytes/s" => (Kind::Si("B/s"), 1.0),
+            "KB/s" => (Kind::Si("B/s"), KIB),
+            "MB/s" => (Kind::Si("B/s"), MIB),
+            "bits" => (Kind::Si("bit"), 1.0),
+            "bits/s" => (Kind::Si("bit/s"), 1.0),
+            "Hz" => (Kind::Si("Hz"), 1.0),
+            "MHz" => (Kind::Si("Hz"), 1e6),
+            "W" => (Kind::Si("W"), 1.0),
+            "J" => (Kind::Si("J"), 1.0),
+            "V" => (Kind::Si("V"), 1.0),
+            "A" => (Kind::Si("A"), 1.0),
+            "1/s" | "packets/s" => (Kind::Si("/s"), 1.0),
+            "°C" => (Kind::Plain("°C"), 1.0),
+            "m°C" => (Kind::Plain("°C"), 1e-3),
+            "cycles" => (Kind::Plain("cycles"), 1.0),
+            other => (Kind::Other(other.into()), 1.0),
+        };
+        Self { kind, factor }
+    }
+
+    /// Whether another counter's values can share an axis with this one's.
+    pub fn is_comparable(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.factor == other.factor
+    }
+
+    /// Whether axes have limits of powers of two: those of bytes.
+    pub fn is_binary(&self) -> bool {
+        self.kind == Kind::Bytes
+    }
+
+    /// Whether the values are percentages.
+    pub fn is_percent(&self) -> bool {
+        self.kind == Kind::Plain("%")
+    }
+
+    /// The factor from values to the unit without prefix, such as 1024 for a counter in KB.
+    pub fn factor(&self) -> f64 {
+        self.factor
+    }
+
+    /// Formats a value for an axis: like [`text`](Self::text), but without trailing zeros after the decimal point.
+    pub fn tick(&self, value: f64) -> String {
+        let text = self.text(value);
+        let end = text.find(' ').unwrap_or(text.len());
+        let (number, rest) = text.split_at(end);
+        if !number.contains('.') {
+            return text;
+        }
+        format!("{}{rest}", number.trim_end_matches('0').trim_end_matches('.'))
+    }
+
+    /// Formats a value.
+    pub fn text(&self, value: f64) -> String {
+        if !value.is_finite() {
+            return format!("{value}");
+        }
+        let value = value * self.factor;
+        match &self.kind {
+            Kind::Hexadecimal if value.fract() == 0.0 => format!("{:#x}", value as i64),
+            Kind::Hexadecimal | Kind::Identifier => format!("{value:.0}"),
+            Kind::Load => format!("{value:.2}"),
+            Kind::Bytes => {
+                let (number, unit) = scaled(value, 1024.0, &BINARY);
+                format!("{number} {unit}")
+            }
+            Kind::Seconds => seconds(value),
+            Kind::Si(unit) => {
+                let (number, prefix) = scaled(value, 1000.0, &LARGE);
+                format!("{number} {prefix}{unit}")
+            }
+            Kind::Plain(unit) => format!("{} {unit}", significant(value)),
+            Kind::Other(unit) => {
+                let (number, prefix) = match value.abs() < MAX_GROUPED {
+                    true => (count(value), ""),
+                    false => scaled(value, 1000.0, &LARGE),
+                };
+                let parts = [number.as_str(), prefix, unit];
+                let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                parts.join(" ")
+            }
+        }
+    }
+}
+
+/// Divides a value by powers of `step` until it has at most three digits before the decimal point.
+fn scaled<'a>(value: f64, step: f64, prefixes: &[&'a str]) -> (String, &'a str) {
+    let mut scaled = value;
+    let mut index = 0;
+    while scaled.abs() >= MAX_THREE_DIGITS && index + 1 < prefixes.len() {
+        scaled /= step;
+        index += 1;
+    }
+    let number = if index == 0 { count(scaled) } else { significant(scaled) };
+    (number, prefixes.get(index).copied().unwrap_or_default())
+}
+
+fn seconds(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0 s".to_owned();
+    }
+    for (min, length, unit) in
+        [(2.0 * DAY, DAY, "d"), (2.0 * HOUR, HOUR, "h"), (MAX_THREE_DIGITS, MINUTE, "min")]
+    {
+        if magnitude >= min {
+            return format!("{} {unit}", significant(value / length));
+        }
+    }
+    let mut scaled = value;
+    let mut index = 0;
+    // Rounded to three digits, 0.9995 is 1.00.
+    while scaled.abs() < 0.9995 && index + 1 < SMALL.len() {
+        scaled *= 1000.0;
+        index += 1;
+    }
+    format!("{} {}s", significant(scaled), SMALL[index])
+}
+
+/// Formats a number with three significant digits; digits before the decimal point are grouped, not rounded.
+fn significant(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0".to_owned();
+    }
+    let digits_before = magnitude.log10().floor();
+    let mut decimals = (2.0 - digits_before).clamp(0.0, MAX_DECIMALS as f64) as usize;
+    // 9.996 is rounded to 10.00, which has a digit too many.
+    let rounded = (magnitude * 10f64.powi(decimals as i32)).round() / 10f64.powi(decimals as i32);
+    if rounded == 0.0 {
+        let sign = if value < 0.0 { ">-" } else { "<" };
+        return format!("{sign}0.{}1", "0".repeat(MAX_DECIMALS - 1));
+    }
+    if rounded.log10().floor() > digits_before {
+        decimals = decimals.saturating_sub(1);
+    }
+    grouped(&format!("{value:.decimals$}"))
+}
+
+/// Like [`significant`], but whole numbers have no decimals.
+fn count(value: f64) -> String {
+    if value.fract() == 0.0 { grouped(&format!("{:.0}", value + 0.0)) } else { significant(value) }
+}
+
+/// Formats a counter's value: [`NONE`] if missing, otherwise with its unit or raw.
+pub fn shown(counter: &Counter, value: Option<f64>, form: NumberForm) -> String {
+    match (value, form) {
+        (None, _) => NONE.to_owned(),
+        (Some(value), NumberForm::Units) => Unit::of(counter).text(value),
+        (Some(value), NumberForm::Raw) => {
+            hexadecimal(counter.counter_type, value).unwrap_or_else(|| three_decimals(value))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_counters::CounterType;
+
+    use super::*;
+
+    fn text_of(name: &str, counter_type: CounterType, value: f64) -> String {
+        Unit::of(&Counter::new(name, counter_type, 10_000_000)).text(value)
+    }
+
+    #[test]
+    fn values_have_units() {
+        let gauge = CounterType::LARGE_RAWCOUNT;
+        let rate = CounterType::BULK_COUNT;
+        let timer = CounterType::AVERAGE_TIMER;
+        for (name, counter_type, value, text) in [
+            // Bytes: IEC. 24,588,402,688 / 1024^3 = 22.9.
+            ("Available Bytes", gauge, 24_588_402_688.0, "22.9 GiB"),
+            ("Available Bytes", gauge, 0.0, "0 B"),
+            ("Available Bytes", gauge, 999.0, "999 B"),
+            ("Available Bytes", gauge, 999.4, "999 B"),
+            // Not 1000 B.
+            ("Available Bytes", gauge, 999.5, "0.976 KiB"),
+            ("Available Bytes", gauge, 4096.0, "4.00 KiB"),
+            ("Available Bytes", gauge, 1_048_576.0, "1.00 MiB"),
+            ("Available Bytes", gauge, -1_048_576.0, "-1.00 MiB"),
+            ("Available Bytes", gauge, 1.8e19, "15.6 EiB"),
+            ("Available MBytes", gauge, 24_000.0, "23.4 GiB"),
+            ("Available KBytes", gauge, 512.0, "512 KiB"),
+            ("Working Set", gauge, 5_242_880.0, "5.00 MiB"),
+            ("Avg. Disk Bytes/Read", CounterType::AVERAGE_BULK, 16_384.0, "16.0 KiB"),
+            // Throughput: SI.
+            ("Disk Read Bytes/sec", rate, 28_800_000.0, "28.8 MB/s"),
+            ("Disk Read Bytes/sec", rate, 999_600.0, "1.00 MB/s"),
+            ("Bytes Total/sec", rate, 12.345, "12.3 B/s"),
+            ("Current Bandwidth", gauge, 1e9, "1.00 Gbit"),
+            // Seconds.
+            ("Avg. Disk sec/Read", timer, 0.001_53, "1.53 ms"),
+            ("Avg. Disk sec/Read", timer, 0.0, "0 s"),
+            ("Avg. Disk sec/Read", timer, 0.000_047, "47.0 µs"),
+            ("Avg. Disk sec/Read", timer, 0.999_6, "1.00 s"),
+            ("Avg. Disk sec/Read", timer, 2.5e-9, "2.50 ns"),
+            ("Avg. Disk sec/Read", timer, 12.0, "12.0 s"),
+            ("Elapsed Time", CounterType::ELAPSED_TIME, 1000.0, "16.7 min"),
+            ("Elapsed Time", CounterType::ELAPSED_TIME, 123_456.0, "34.3 h"),
+            ("System Up Time", CounterType::ELAPSED_TIME, 1_234_567.0, "14.3 d"),
+            // Rates of operations.
+            ("Context Switches/sec", rate, 12_345.6, "12.3 k/s"),
+            ("Context Switches/sec", rate, 999.0, "999 /s"),
+            ("Context Switches/sec", rate, 0.25, "0.250 /s"),
+            // Counts.
+            ("Threads", gauge, 14_642.0, "14,642"),
+            ("Threads", gauge, 99_999.0, "99,999"),
+            ("Threads", gauge, 1_234_567.0, "1.23 M"),
+            ("Threads", gauge, 3.0, "3"),
+            ("Threads", gauge, 5.43219, "5.43"),
+            ("Threads", gauge, 9.996, "10.0"),
+            ("Threads", gauge, 0.000_123_4, "0.00012"),
+            ("Threads", gauge, 1e-9, "<0.00001"),
+            ("Threads", gauge, -1e-9, ">-0.00001"),
+            ("Threads", gauge, f64::NAN, "NaN"),
+            // Percent, identifiers, load averages, hexadecimal.
+            ("% Processor Time", CounterType::TIMER_100NS, 12.345, "12.3 %"),
+            ("% Processor Time", CounterType::TIMER_100NS, 100.0, "100 %"),
+            ("% Processor Time", CounterType::TIMER_100NS, 1234.5, "1,234 %"),
+            ("% Processor Time", CounterType::TIMER_100NS, 0.0, "0 %"),
+            ("ID Process", CounterType::RAWCOUNT, 14_642.0, "14642"),
+            ("id process", CounterType::RAWCOUNT, 4_194_304.0, "4194304"),
+            ("Creating Process ID", CounterType::RAWCOUNT, 1.0, "1"),
+            ("Load Average, 1 min", CounterType::RAW_FRACTION, 0.05, "0.05"),
+            ("Load Average, 1 min", CounterType::RAW_FRACTION, 12.4, "12.40"),
+            ("Start Address", CounterType::RAWCOUNT_HEX, 255.0, "0xff"),
+            // Text logs: only names say the unit.
+            ("Disk Read Bytes/sec", CounterType::DOUBLE_RAW, 2_500.0, "2.50 kB/s"),
+            ("Avg. Disk sec/Read", CounterType::DOUBLE_RAW, 0.001_53, "1.53 ms"),
+            ("% Idle Time", CounterType::DOUBLE_RAW, 99.96, "100 %"),
+            ("Disk Reads/sec", CounterType::DOUBLE_RAW, 7.0, "7 /s"),
+            ("Processor Queue Length", CounterType::DOUBLE_RAW, 7.0, "7"),
+        ] {
+            assert_eq!(text_of(name, counter_type, value), text, "{name} {value}");
+        }
+    }
+
+    #[test]
+    fn described_units_have_precedence() {
+        let mut counter = Counter::new("Processor Frequency", CounterType::RAWCOUNT, 1);
+        for (unit, value, text) in [
+            ("MHz", 2595.0, "2.60 GHz"),
+            ("bits/s", 1e9, "1.00 Gbit/s"),
+            ("m°C", 45_250.0, "45.2 °C"),
+            ("cycles", 1.234, "1.23 cycles"),
+            ("packets/s", 12_345.0, "12.3 k/s"),
+            ("requests", 12_345.0, "12,345 requests"),
+            ("requests", 1_234_567.0, "1.23 M requests"),
+        ] {
+            counter.described_unit = Some(unit.into());
+            assert_eq!(Unit::of(&counter).text(value), text);
+        }
+    }
+
+    #[test]
+    fn ticks_have_no_trailing_zeros() {
+        for (unit, value, text) in [
+            ("bytes", 17_179_869_184.0, "16 GiB"),
+            ("bytes/s", 2_500_000.0, "2.5 MB/s"),
+            ("%", 100.0, "100 %"),
+            ("%", 50.0, "50 %"),
+            ("seconds", 0.02, "20 ms"),
+            ("", 0.05, "0.05"),
+            ("", 10_000.0, "10,000"),
+            ("%", 0.0, "0 %"),
+        ] {
+            assert_eq!(Unit::named(unit).tick(value), text);
+        }
+    }
+
+    #[test]
+    fn missing_and_raw_values() {
+        let counter = Counter::new("Available Bytes", CounterType::LARGE_RAWCOUNT, 1);
+        assert_eq!(shown(&counter, None, NumberForm::Units), "---");
+        assert_eq!(shown(&counter, Some(4096.0), NumberForm::Raw), "4,096.000");
+        assert_eq!(shown(&counter, Some(4096.0), NumberForm::Units), "4.00 KiB");
+    }
+}

@@ -1,0 +1,171 @@
+//! Panels of a view.
+
+use crate::legend::Chosen;
+
+/// How values are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum ViewKind {
+    /// Lines over time.
+    #[default]
+    Line,
+    /// A bar per counter.
+    Bars,
+    /// A list of numbers by counter set.
+    Report,
+    /// Lines over time, with the area below them filled.
+    Area,
+    /// Areas over time, each on top of the previous one.
+    Stacked,
+    /// A table: a row per instance, a column per counter.
+    Table,
+}
+
+impl ViewKind {
+    /// All kinds, in the order in which a monitor switches through them.
+    pub const ALL: [Self; 6] = [Self::Line, Self::Bars, Self::Report, Self::Area, Self::Stacked, Self::Table];
+
+    /// The name of the kind in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Area => "area",
+            Self::Stacked => "stacked",
+            Self::Bars => "bars",
+            Self::Report => "report",
+            Self::Table => "table",
+        }
+    }
+
+    /// The next kind; the first one after the last.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+    }
+
+    /// Whether values are drawn over time.
+    pub fn is_chart(self) -> bool {
+        matches!(self, Self::Line | Self::Area | Self::Stacked)
+    }
+}
+
+/// How an axis maps values to heights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum AxisScale {
+    /// From 0 to 100; each counter is multiplied by a factor of its own ([`Scale`](crate::scale::Scale)).
+    #[default]
+    Scaled,
+    /// Values in their unit.
+    Linear,
+    /// Values in their unit, by powers of ten.
+    Logarithmic,
+}
+
+impl AxisScale {
+    /// All scales, in the order in which a monitor switches through them.
+    pub const ALL: [Self; 3] = [Self::Scaled, Self::Linear, Self::Logarithmic];
+
+    /// The name in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scaled => "scaled",
+            Self::Linear => "linear",
+            Self::Logarithmic => "logarithmic",
+        }
+    }
+
+    /// The next scale; the first one after the last.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+    }
+}
+
+/// The axis of a panel. A limit that is missing follows the values.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Axis {
+    /// How values map to heights.
+    pub scale: AxisScale,
+    /// The lower end, in the counters' unit.
+    pub min: Option<f64>,
+    /// The upper end, in the counters' unit.
+    pub max: Option<f64>,
+}
+
+/// By what the rows of a table form a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TreeOrder {
+    /// Processes below the process that created them.
+    Parent,
+    /// Processes below their control group.
+    Cgroup,
+}
+
+impl TreeOrder {
+    /// All orders.
+    pub const ALL: [Self; 2] = [Self::Parent, Self::Cgroup];
+
+    /// The name in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Parent => "parent",
+            Self::Cgroup => "cgroup",
+        }
+    }
+}
+
+/// The settings of a panel of kind [`Table`](ViewKind::Table).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct TableSettings {
+    /// The columns, by name; empty: those that fit.
+    pub columns: Vec<String>,
+    /// The column by which rows are sorted, in descending order; `None`: the first column with numbers.
+    pub sort: Option<String>,
+    /// The maximum number of rows.
+    pub top: Option<usize>,
+    /// Whether rows form a tree.
+    pub tree: Option<TreeOrder>,
+    /// Only rows that contain this text are shown.
+    pub filter: Option<String>,
+}
+
+/// The largest [`Panel::width`] and [`Panel::height`].
+pub const MAX_SHARE: u8 = 4;
+
+/// A panel: counters, and how they are shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// The title; `None`: the name of the first counter's set.
+    pub title: Option<String>,
+    /// How values are shown.
+    pub kind: ViewKind,
+    /// The counters, in order.
+    pub counters: Vec<Chosen>,
+    /// The unit of the axis, as counter descriptions name it (`bytes/s`); `None`: that of the first counter.
+    pub unit: Option<String>,
+    /// The axis.
+    pub axis: Axis,
+    /// Values at which lines are drawn across the chart, in the counters' unit.
+    pub limits: Vec<f64>,
+    /// The settings of a table.
+    pub table: TableSettings,
+    /// A hint: the width relative to the other panels, 1 to [`MAX_SHARE`].
+    pub width: u8,
+    /// A hint: the height relative to the other panels, 1 to [`MAX_SHARE`].
+    pub height: u8,
+}
+
+impl Default for Panel {
+    fn default() -> Self {
+        Self {
+            title: None,
+            kind: ViewKind::default(),
+            counters: Vec::new(),
+            unit: None,
+            axis: Axis::default(),
+            limits: Vec::new(),
+            table: TableSettings::default(),
+            width: 1,
+            height: 1,
+        }
+    }
+}

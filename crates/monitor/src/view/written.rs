@@ -1,0 +1,172 @@
+//! Writes a view as TOML.
+
+use serde::Serialize;
+use tachograph_counters::civil::{Moment, TimeArgument};
+use tachograph_counters::path::PathPattern;
+
+use super::{Panel, TreeOrder, View};
+use crate::legend::{Chosen, Settings};
+use crate::palette::STYLES;
+use crate::scale::Scale;
+
+/// The version of the format that is written.
+const VERSION: i64 = 2;
+
+#[derive(Serialize)]
+struct WrittenView<'a> {
+    version: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    points: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    optional: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<WrittenRange>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    panel: Vec<WrittenPanel<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenRange {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    begin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<String>,
+}
+
+#[derive(Serialize)]
+struct WrittenPanel<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'a str>,
+    axis: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<f64>,
+    #[serde(skip_serializing_if = "<[f64]>::is_empty")]
+    limits: &'a [f64],
+    #[serde(skip_serializing_if = "is_one")]
+    width: u8,
+    #[serde(skip_serializing_if = "is_one")]
+    height: u8,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    columns: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counter: Vec<WrittenCounter<'a>>,
+}
+
+fn is_one(share: &u8) -> bool {
+    *share == 1
+}
+
+impl<'a> WrittenPanel<'a> {
+    fn of(panel: &'a Panel) -> Self {
+        let table = &panel.table;
+        Self {
+            title: panel.title.as_deref(),
+            kind: panel.kind.name(),
+            unit: panel.unit.as_deref(),
+            axis: panel.axis.scale.name(),
+            min: panel.axis.min,
+            max: panel.axis.max,
+            limits: &panel.limits,
+            width: panel.width,
+            height: panel.height,
+            columns: &table.columns,
+            sort: table.sort.as_deref(),
+            top: table.top,
+            tree: table.tree.map(TreeOrder::name),
+            filter: table.filter.as_deref(),
+            counter: panel.counters.iter().map(WrittenCounter::of).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct WrittenCounter<'a> {
+    path: String,
+    #[serde(rename = "or", skip_serializing_if = "Vec::is_empty")]
+    alternatives: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    label: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    only_active: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    colour: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<i32>,
+    #[serde(skip_serializing_if = "is_true")]
+    shown: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    highlighted: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    except: Vec<&'a str>,
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+impl<'a> WrittenCounter<'a> {
+    fn of(chosen: &'a Chosen) -> Self {
+        let Settings { style, scale, is_shown, is_highlighted } = chosen.settings;
+        Self {
+            path: chosen.path.to_string(),
+            alternatives: chosen.alternatives.iter().map(ToString::to_string).collect(),
+            label: chosen.label.as_deref(),
+            only_active: chosen.only_active,
+            colour: style.map(|style| style.0 % STYLES + 1),
+            scale: match scale {
+                Scale::Default => None,
+                Scale::Exponent(exponent) => Some(exponent),
+            },
+            shown: is_shown,
+            highlighted: is_highlighted,
+            // `parse` rejects a path with `*` or `?`, even in a name.
+            except: chosen.except.iter().map(String::as_str).filter(|path| is_literal(path)).collect(),
+        }
+    }
+}
+
+fn is_literal(path: &str) -> bool {
+    PathPattern::parse(path).is_ok_and(|path| path.is_literal())
+}
+
+/// A time as the user wrote it: with its UTC offset if known.
+fn time_text(time: TimeArgument) -> String {
+    let text = |utc| Moment { utc, bias_minutes: 0 }.rfc3339();
+    match time {
+        TimeArgument::Utc(utc) => text(utc),
+        TimeArgument::Local(local) => text(local).trim_end_matches("+00:00").to_owned(),
+    }
+}
+
+pub(super) fn text_of(view: &View) -> String {
+    let has_range = view.begin.is_some() || view.end.is_some();
+    let written = WrittenView {
+        version: VERSION,
+        interval: view.interval.map(|interval| interval.as_secs_f64()),
+        points: view.points,
+        title: view.title.as_deref(),
+        optional: view.is_optional,
+        range: has_range
+            .then(|| WrittenRange { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
+        panel: view.panels.iter().map(WrittenPanel::of).collect(),
+    };
+    // Every field has a TOML form.
+    toml::to_string(&written).unwrap_or_default()
+}

@@ -1,0 +1,229 @@
+//! A panel of the screen: its counters, and how they are shown.
+
+use tachograph_monitor::palette::{STYLES, Style};
+use tachograph_monitor::scale::Scale;
+use tachograph_monitor::{
+    AxisScale, ItemId, Legend, LegendColumn, LegendItem, Panel, Reduced, SortOrder, ViewKind,
+};
+
+use crate::keys::Command;
+
+/// Which lines have min-max bands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bands {
+    Selected,
+    All,
+    None,
+}
+
+/// A panel: a legend, and how its counters are shown. All panels show the same figures, of the same time range.
+pub(crate) struct Pane {
+    /// The settings of the panel. Its counters are in `legend`.
+    pub(crate) panel: Panel,
+    pub(crate) legend: Legend,
+    pub(crate) selected: Option<ItemId>,
+    /// The first row of the legend on the screen.
+    pub(crate) legend_top: usize,
+    /// The first line of the report on the screen.
+    pub(crate) report_top: usize,
+    pub(crate) bands: Bands,
+    /// If not empty, only counters whose path contains this text are shown.
+    pub(crate) filter: String,
+    /// The only counter on the chart; `None`: all that are not hidden.
+    pub(crate) only: Option<ItemId>,
+}
+
+impl Pane {
+    pub(super) fn new(mut panel: Panel) -> Self {
+        let mut legend = Legend::default();
+        for chosen in std::mem::take(&mut panel.counters) {
+            legend.add(chosen);
+        }
+        Self {
+            panel,
+            legend,
+            selected: None,
+            legend_top: 0,
+            report_top: 0,
+            bands: Bands::Selected,
+            filter: String::new(),
+            only: None,
+        }
+    }
+
+    /// The panel with its present counters.
+    pub(super) fn to_panel(&self, with_machines: bool) -> Panel {
+        Panel { counters: self.legend.chosen(with_machines), ..self.panel.clone() }
+    }
+
+    /// The title: that of the panel, or else the counter set of the first counter.
+    pub(crate) fn title(&self) -> &str {
+        let set = || Some(&*self.legend.items().iter().find_map(|item| item.info())?.set.name);
+        self.panel.title.as_deref().or_else(set).unwrap_or_default()
+    }
+
+    /// How values are shown. A table is shown as a report.
+    pub(crate) fn kind(&self) -> ViewKind {
+        match self.panel.kind {
+            ViewKind::Table => ViewKind::Report,
+            kind => kind,
+        }
+    }
+
+    /// The items that the filter selects, in sort order.
+    pub(crate) fn items(&self, reduced: &Reduced) -> Vec<&LegendItem> {
+        let mut items = self.legend.sorted(reduced);
+        if !self.filter.is_empty() {
+            let filter = self.filter.to_lowercase();
+            items.retain(|item| self.legend.path_of(item).to_lowercase().contains(&filter));
+        }
+        items
+    }
+
+    /// The items that are on the chart, in sort order.
+    pub(crate) fn charted(&self, reduced: &Reduced) -> Vec<&LegendItem> {
+        let mut items = self.items(reduced);
+        match self.only {
+            Some(only) => items.retain(|item| item.id() == only),
+            None => items.retain(|item| self.legend.is_charted(item, reduced)),
+        }
+        items
+    }
+
+    /// Switches to the next way of showing values.
+    pub(super) fn next_kind(&mut self) {
+        self.panel.kind = self.panel.kind.next();
+        if self.panel.kind == ViewKind::Table {
+            self.panel.kind = self.panel.kind.next();
+        }
+    }
+
+    /// Updates the legend. `keep_absent`: items without figures stay.
+    pub(super) fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
+        self.legend.update(reduced, keep_absent);
+        self.only = self.only.filter(|id| self.legend.item(*id).is_some());
+        self.repair_selection(reduced);
+    }
+
+    /// Selects the first item if the selected one is not shown.
+    fn repair_selection(&mut self, reduced: &Reduced) {
+        let items = self.sorted_ids(reduced);
+        if self.selected.is_none_or(|id| !items.contains(&id)) {
+            self.selected = items.first().copied();
+        }
+    }
+
+    /// Moves the selection, or scrolls the report.
+    pub(super) fn select_by(&mut self, by: isize, reduced: &Reduced) {
+        if self.kind() == ViewKind::Report {
+            self.report_top = self.report_top.saturating_add_signed(by);
+            return;
+        }
+        let items = self.sorted_ids(reduced);
+        let index = items.iter().position(|id| Some(*id) == self.selected);
+        let last = items.len().saturating_sub(1);
+        let index = index.map_or(0, |index| index.saturating_add_signed(by).min(last));
+        self.selected = items.get(index).copied();
+    }
+
+    fn sorted_ids(&self, reduced: &Reduced) -> Vec<ItemId> {
+        self.items(reduced).iter().map(|item| item.id()).collect()
+    }
+
+    /// Removes the selected item. Returns whether its path was removed too; `None` if nothing is selected.
+    pub(super) fn remove_selected(&mut self, reduced: &Reduced) -> Option<bool> {
+        let id = self.selected?;
+        let items = self.sorted_ids(reduced);
+        let index = items.iter().position(|known| *known == id).unwrap_or_default();
+        let others: Vec<_> = items.into_iter().filter(|known| *known != id).collect();
+        self.selected = others.get(index).or(others.last()).copied();
+        Some(self.legend.remove(id))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.legend.clear();
+        self.selected = None;
+        self.only = None;
+    }
+
+    /// Shows only counters whose path contains a text; an empty text shows all.
+    pub(super) fn set_filter(&mut self, filter: &str, reduced: &Reduced) {
+        self.filter = filter.to_owned();
+        self.legend_top = 0;
+        self.repair_selection(reduced);
+    }
+
+    /// Shows only the selected counter on the chart, or all again.
+    pub(super) fn toggle_only(&mut self) {
+        self.only = if self.only == self.selected { None } else { self.selected };
+    }
+
+    /// Switches to the next scale of the axis. Returns a message.
+    pub(super) fn next_axis(&mut self) -> &'static str {
+        let axis = &mut self.panel.axis;
+        axis.scale = axis.scale.next();
+        // Fixed ends are those of the linear axis of the view.
+        match axis.scale {
+            AxisScale::Scaled => "axis: 0 to 100, each line with its own scale",
+            AxisScale::Linear => "axis: linear, in the unit of the counters",
+            AxisScale::Logarithmic => {
+                axis.min = axis.min.filter(|min| *min > 0.0);
+                "axis: logarithmic"
+            }
+        }
+    }
+
+    pub(super) fn change_selected(&mut self, command: Command, reduced: &Reduced) {
+        let Some(item) = self.selected.and_then(|id| self.legend.item(id)) else { return };
+        let (id, is_shown, is_highlighted) = (item.id(), item.is_shown(), item.is_highlighted());
+        let style = item.style();
+        match command {
+            Command::Hide => self.legend.set_shown(id, !is_shown),
+            Command::Highlight => self.legend.set_highlighted(id, !is_highlighted),
+            Command::ScaleUp => self.legend.move_scale(id, 1),
+            Command::ScaleDown => self.legend.move_scale(id, -1),
+            Command::ScaleDefault => self.legend.set_scale(id, Scale::Default),
+            Command::Fit => self.legend.fit(&[id], reduced),
+            Command::Colour => self.legend.set_style(id, Style((style.0 + 1) % STYLES)),
+            _ => {}
+        }
+    }
+
+    /// Sorts by the next or previous column; "unsorted" is between the last and the first. Returns a message.
+    pub(super) fn sort_by(&mut self, by: isize) -> String {
+        let all = LegendColumn::ALL;
+        let now = self.legend.order().and_then(|order| all.iter().position(|column| *column == order.column));
+        let count = all.len() as isize + 1;
+        let next = (now.map_or(0, |index| index as isize + 1) + by).rem_euclid(count);
+        let column = usize::try_from(next - 1).ok().and_then(|index| all.get(index));
+        self.legend.set_order(column.copied().map(SortOrder::of_column));
+        match self.legend.order() {
+            Some(order) => format!("sorted by {}", order.column.title()),
+            None => "not sorted".to_owned(),
+        }
+    }
+
+    /// Sorts by a column, or reverses the order if the legend is already sorted by that column.
+    pub(super) fn sort_by_column(&mut self, column: LegendColumn) {
+        let order = match self.legend.order() {
+            Some(order) if order.column == column => order.reversed(),
+            _ => SortOrder::of_column(column),
+        };
+        self.legend.set_order(Some(order));
+    }
+
+    pub(super) fn reverse_order(&mut self) {
+        self.legend.set_order(self.legend.order().map(SortOrder::reversed));
+    }
+
+    /// Shows bands of the next choice of lines. Returns a message.
+    pub(super) fn next_bands(&mut self) -> &'static str {
+        let (bands, what) = match self.bands {
+            Bands::Selected => (Bands::All, "min-max bands: all lines"),
+            Bands::All => (Bands::None, "min-max bands: none"),
+            Bands::None => (Bands::Selected, "min-max bands: selected line"),
+        };
+        self.bands = bands;
+        what
+    }
+}

@@ -1,0 +1,208 @@
+//! Several panels on one screen.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use tachograph_monitor::figures::shown;
+use tachograph_monitor::{LegendItem, ViewKind};
+
+use super::PanelArea;
+use super::arrange::arrange;
+use super::chart::MARKS;
+use crate::app::{App, Pane};
+use crate::text::{cut, row, width};
+
+/// From this size on, a panel has a list of its counters beside the chart; smaller ones name them on their edges.
+const MIN_LIST: (u16, u16) = (50, 7);
+
+/// The columns of the list beside a chart, at least and at most.
+const LIST_WIDTH: (usize, usize) = (14, 34);
+
+/// Shown in a panel all of whose counters are hidden, or are 0 and shown only if they are not.
+const NO_ACTIVITY: &str = "no activity";
+
+/// A counter of a small panel: name, value, style.
+struct Entry {
+    name: String,
+    value: String,
+    style: Style,
+}
+
+impl App {
+    /// Draws all panels; returns where they are.
+    pub(super) fn draw_grid(&self, buffer: &mut Buffer, area: Rect) -> Vec<PanelArea> {
+        let sizes: Vec<_> = self.panes.iter().map(|pane| (pane.panel.width, pane.panel.height)).collect();
+        let areas = arrange(&sizes, area, self.panes.focus());
+        let bottom = areas.iter().map(|(_, area)| area.bottom()).max().unwrap_or_default();
+        let panes: Vec<_> = self.panes.iter().collect();
+        areas
+            .into_iter()
+            .map(|(index, area)| {
+                let plot = self.draw_panel(buffer, area, panes[index], index, area.bottom() == bottom);
+                PanelArea { index, area, plot }
+            })
+            .collect()
+    }
+
+    /// Draws a panel with its edges; returns the plot.
+    fn draw_panel(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        pane: &Pane,
+        index: usize,
+        has_times: bool,
+    ) -> Rect {
+        let is_focused = index == self.panes.focus();
+        let edge = if is_focused { Style::new() } else { self.theme.dim() };
+        self.draw_edge(buffer, area, edge);
+        let title_style = Style::new().add_modifier(match is_focused {
+            true => Modifier::BOLD | Modifier::REVERSED,
+            false => Modifier::BOLD,
+        });
+        let room = usize::from(area.width).saturating_sub(6);
+        let title = format!(" {} ", cut(pane.title(), room, self.theme.is_unicode));
+        let title_end = self.write_text(buffer, row(area, 0), 2, &title, title_style);
+        let inside = Rect {
+            x: area.x + 1,
+            y: area.y + 1,
+            width: area.width.saturating_sub(2),
+            height: area.height.saturating_sub(2),
+        };
+        match pane.kind() {
+            ViewKind::Bars => {
+                self.draw_histogram(buffer, inside, pane);
+                return Rect::default();
+            }
+            ViewKind::Report | ViewKind::Table => {
+                self.draw_report(buffer, inside, pane);
+                return Rect::default();
+            }
+            ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {}
+        }
+        if self.draw_placeholder(buffer, inside, pane) {
+            return Rect::default();
+        }
+        let entries = self.entries(pane, is_focused);
+        if entries.is_empty() {
+            let line = row(inside, usize::from(inside.height) / 2);
+            let column = usize::from(inside.width).saturating_sub(NO_ACTIVITY.len()) / 2;
+            self.write_text(buffer, line, column, NO_ACTIVITY, self.theme.dim());
+            return Rect::default();
+        }
+        let has_list = area.width >= MIN_LIST.0 && area.height >= MIN_LIST.1;
+        let mut chart = inside;
+        let mut bottom_column = 1;
+        if has_list {
+            chart.width -= self.draw_list(buffer, inside, &entries, pane.kind() == ViewKind::Stacked);
+        } else {
+            let rest = self.draw_on_edge(buffer, row(area, 0), title_end + 1, &entries);
+            let last = row(area, usize::from(area.height) - 1);
+            let more = &entries[entries.len() - rest..];
+            let left = self.draw_on_edge(buffer, last, 2, more);
+            if rest > 0 {
+                bottom_column = usize::from(area.width);
+            }
+            if left > 0 {
+                let text = format!("+{left}");
+                let column = usize::from(area.width).saturating_sub(text.len() + 1);
+                self.write_text(buffer, last, column, &text, self.theme.dim());
+            }
+        }
+        let axis = self.axis_of(pane);
+        let plot = self.draw_labels(buffer, chart, &axis, 0, 1);
+        self.draw_plot(buffer, plot, pane, &axis);
+        if has_times
+            && bottom_column == 1
+            && let Some(span) = self.shown_span().filter(|span| span.begin().0 > 0)
+        {
+            let line = Rect { x: plot.x, width: plot.width, y: area.bottom() - 1, height: 1 };
+            self.draw_times(buffer, line, &span, self.theme.either("─", "-"));
+        }
+        plot
+    }
+
+    /// Draws the edges of a panel.
+    fn draw_edge(&self, buffer: &mut Buffer, area: Rect, style: Style) {
+        let [top_left, top_right, bottom_left, bottom_right, across, down] = match self.theme.is_unicode {
+            true => ["╭", "╮", "╰", "╯", "─", "│"],
+            false => ["+", "+", "+", "+", "-", "|"],
+        };
+        let inner = across.repeat(usize::from(area.width).saturating_sub(2));
+        let last = usize::from(area.height) - 1;
+        self.write_text(buffer, row(area, 0), 0, &format!("{top_left}{inner}{top_right}"), style);
+        self.write_text(buffer, row(area, last), 0, &format!("{bottom_left}{inner}{bottom_right}"), style);
+        for index in 1..last {
+            let line = row(area, index);
+            self.write_text(buffer, line, 0, down, style);
+            self.write_text(buffer, line, usize::from(area.width) - 1, down, style);
+        }
+    }
+
+    /// The counters of a panel with their values: at the cursor, or else the last ones, for logs the averages.
+    fn entries(&self, pane: &Pane, is_focused: bool) -> Vec<Entry> {
+        let column = self.column_under_cursor();
+        let items = pane.charted(&self.reduced);
+        let entry = |item: &LegendItem| {
+            let series = item.series(&self.reduced);
+            let value = series.and_then(|series| match column {
+                Some(column) => series.columns.get(column)?.average,
+                None => self.shown_value(series),
+            });
+            let value = match item.info() {
+                Some(info) => shown(&info.counter, value, self.numbers),
+                None => String::new(),
+            };
+            let mut style = self.theme.line(item.style(), item.is_highlighted());
+            if is_focused && Some(item.id()) == pane.selected && pane.items(&self.reduced).len() > 1 {
+                style = style.add_modifier(Modifier::UNDERLINED);
+            }
+            let mut name = pane.legend.label_of(item);
+            if self.theme.background.is_none() || !self.theme.is_unicode {
+                // Without colours, the character of the line distinguishes the counters.
+                name.insert(0, ' ');
+                name.insert(0, char::from(MARKS[item.style().0 % MARKS.len()]));
+            }
+            Entry { name, value, style }
+        };
+        items.into_iter().map(entry).collect()
+    }
+
+    /// Writes the counters in a column at the right of an area; returns its width.
+    /// `is_reversed`: the last one first, as stacked areas are on the screen.
+    fn draw_list(&self, buffer: &mut Buffer, area: Rect, entries: &[Entry], is_reversed: bool) -> u16 {
+        let value_width = entries.iter().map(|entry| width(&entry.value)).max().unwrap_or(0);
+        let name_width = entries.iter().map(|entry| width(&entry.name)).max().unwrap_or(0);
+        let max = LIST_WIDTH.1.min(usize::from(area.width) * 2 / 5);
+        let columns = (name_width + value_width + 3).clamp(LIST_WIDTH.0, max);
+        let list = Rect { x: area.right() - columns as u16, width: columns as u16, ..area };
+        let room = usize::from(area.height);
+        let shown = if entries.len() > room { room - 1 } else { entries.len() };
+        for (index, entry) in entries.iter().take(shown).enumerate() {
+            let line = row(list, if is_reversed { shown - 1 - index } else { index });
+            let name = cut(&entry.name, columns.saturating_sub(value_width + 3), self.theme.is_unicode);
+            self.write_text(buffer, line, 1, &name, entry.style);
+            let column = columns.saturating_sub(width(&entry.value) + 1);
+            self.write_text(buffer, line, column, &entry.value, Style::new());
+        }
+        if shown < entries.len() {
+            let text = format!("+{} more", entries.len() - shown);
+            self.write_text(buffer, row(list, shown), 1, &text, self.theme.dim());
+        }
+        columns as u16
+    }
+
+    /// Writes the counters that fit on an edge of a panel; returns the number of those that do not.
+    fn draw_on_edge(&self, buffer: &mut Buffer, line: Rect, mut column: usize, entries: &[Entry]) -> usize {
+        let room = usize::from(line.width).saturating_sub(1);
+        for (index, entry) in entries.iter().enumerate() {
+            let needed = width(&entry.name) + width(&entry.value) + 3;
+            if column + needed > room {
+                return entries.len() - index;
+            }
+            column = self.write_text(buffer, line, column, &format!(" {} ", entry.name), entry.style);
+            column = self.write_text(buffer, line, column, &format!("{} ", entry.value), Style::new());
+        }
+        0
+    }
+}

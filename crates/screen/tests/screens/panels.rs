@@ -1,0 +1,325 @@
+//! Several panels on one screen.
+
+use ratatui::crossterm::event::{KeyCode, MouseButton, MouseEventKind};
+use tachograph_counters::path::PathPattern;
+use tachograph_monitor::figures::NumberForm;
+use tachograph_monitor::{AxisScale, View, ViewKind};
+use tachograph_screen::{ColourDepth, Request, Theme};
+
+use crate::test_screen::{Line, TestScreen};
+
+/// A counter whose default scale does not matter.
+const fn line(
+    set: &'static str,
+    instance: Option<&'static str>,
+    counter: &'static str,
+    value: fn(u64) -> Option<f64>,
+) -> Line {
+    Line { set, instance, counter, scale: 0, value }
+}
+
+/// A wave around `middle`.
+fn wave(second: u64, period: f64, middle: f64) -> Option<f64> {
+    Some(middle * (1.0 + 0.6 * (second as f64 / period).sin()))
+}
+
+/// The counters of the overview, with an interface that is down and one that is up.
+const LINES: [Line; 17] = [
+    line("Processor Information", Some("_Total"), "% User Time", |second| wave(second, 9.0, 40.0)),
+    line("Processor Information", Some("_Total"), "% Privileged Time", |second| wave(second, 5.0, 12.0)),
+    line("Processor Information", Some("_Total"), "% IO Wait Time", |second| wave(second, 3.0, 6.0)),
+    line("Processor Information", Some("_Total"), "% Steal Time", |_| Some(0.0)),
+    line("Memory", None, "Used Bytes", |second| Some(6e9 + 4e7 * second as f64)),
+    line("Memory", None, "Cache Bytes", |_| Some(5_368_709_120.0)),
+    line("Memory", None, "Available Bytes", |second| Some(9e9 - 4e7 * second as f64)),
+    line("Memory", None, "Swap Used Bytes", |_| Some(0.0)),
+    line("PhysicalDisk", Some("_Total"), "Disk Read Bytes/sec", |second| wave(second, 6.0, 28_800_000.0)),
+    line("PhysicalDisk", Some("_Total"), "Disk Write Bytes/sec", |second| wave(second, 11.0, 90_000_000.0)),
+    line("PhysicalDisk", Some("_Total"), "Avg. Disk sec/Read", |second| wave(second, 7.0, 0.000_9)),
+    line("PhysicalDisk", Some("_Total"), "Avg. Disk sec/Write", |second| wave(second, 13.0, 0.004)),
+    line("Network Interface", Some("eth0"), "Bytes Received/sec", |second| wave(second, 8.0, 1_200_000.0)),
+    line("Network Interface", Some("eth1"), "Bytes Received/sec", |_| Some(0.0)),
+    line("Pressure Stall", Some("cpu"), "% Some Stall Time", |second| wave(second, 9.0, 30.0)),
+    line("Pressure Stall", Some("memory"), "% Some Stall Time", |_| Some(0.0)),
+    line("Pressure Stall", Some("io"), "% Some Stall Time", |second| wave(second, 4.0, 8.0)),
+];
+
+fn overview(size: (u16, u16), theme: Theme) -> TestScreen {
+    let view = View::ready_made("overview").expect("the overview");
+    TestScreen::with_view(true, size, 100, theme, &LINES, view)
+}
+
+/// The panels of the present view.
+fn kinds(screen: &TestScreen) -> Vec<ViewKind> {
+    screen.app.view().panels.iter().map(|panel| panel.kind).collect()
+}
+
+#[test]
+fn the_overview_fills_the_screen() {
+    for (width, height) in [(80, 24), (120, 40), (200, 50)] {
+        let mut screen = overview((width, height), Theme::default());
+        let text = screen.text();
+        for title in ["Processor", "Memory", "Disk throughput", "Disk latency", "Network", "Pressure"] {
+            assert!(text.contains(&format!(" {title} ")), "{title} in\n{text}");
+        }
+        // The interface that is down is left out.
+        assert!(text.contains("eth0 in") && !text.contains("eth1"), "{text}");
+        // Nothing is cut off.
+        assert!(!text.contains('…') && !text.contains('#'), "{text}");
+        assert_eq!(text.lines().filter(|line| line.ends_with('╮')).count(), if width == 200 { 2 } else { 3 });
+        screen.assert_matches(&format!("overview_{width}x{height}"));
+    }
+}
+
+#[test]
+fn the_overview_without_unicode_and_colours() {
+    let theme = Theme { background: None, depth: ColourDepth::Ansi, is_unicode: false };
+    let mut screen = overview((80, 24), theme);
+    let text = screen.text();
+    assert!(text.replace('µ', "u").is_ascii(), "{text}");
+    screen.assert_matches("overview_ascii_80x24");
+}
+
+#[test]
+fn a_small_screen_shows_the_focused_panel() {
+    let mut screen = overview((40, 12), Theme::default());
+    screen.line_with(" Processor ");
+    for _ in 0..5 {
+        screen.press(KeyCode::Tab);
+    }
+    screen.line_with(" Pressure ");
+    assert!(!screen.text().contains(" Processor "));
+    screen.press(KeyCode::BackTab);
+    screen.type_in("w");
+    screen.press(KeyCode::Tab);
+    screen.line_with(" Processor ");
+}
+
+#[test]
+fn a_panel_is_enlarged() {
+    let mut screen = overview((80, 24), Theme::default());
+    screen.press(KeyCode::Tab);
+    screen.type_in("z");
+    // The legend of the panel, and the unit on its axis.
+    screen.line_with("16 GiB ┤");
+    screen.line_with("Used Bytes");
+    assert!(!screen.text().contains("Disk latency"));
+    // Esc clears the cursor first.
+    screen.press(KeyCode::Left);
+    screen.press(KeyCode::Esc);
+    screen.line_with("Used Bytes");
+    screen.press(KeyCode::Esc);
+    screen.line_with("Disk latency");
+    screen.press(KeyCode::Enter);
+    screen.line_with("Used Bytes");
+    screen.type_in("z");
+    screen.line_with("Disk latency");
+}
+
+#[test]
+fn one_cursor_for_all_panels() {
+    let mut screen = overview((120, 40), Theme::default());
+    let used = |second: f64| format!("{:.2} GiB", (6e9 + 4e7 * second) / 1024f64.powi(3));
+    let read = |second: f64| 28.8 * (1.0 + 0.6 * (second / 6.0).sin());
+    // The last values.
+    screen.line_with(&used(99.0));
+    screen.line_with(&format!("{:.1} MB/s", read(99.0)));
+    screen.press(KeyCode::Left);
+    for _ in 0..10 {
+        screen.press(KeyCode::Left);
+    }
+    // The tenth column before the last; each is the average of two seconds.
+    screen.line_with(&used(78.5));
+    screen.line_with(&format!("{:.1} MB/s", (read(78.0) + read(79.0)) / 2.0));
+    let cursors = screen.text().lines().map(|line| line.matches("│").count()).max();
+    // Four edges, and a cursor in each panel.
+    assert_eq!(cursors, Some(6), "{}", screen.text());
+}
+
+#[test]
+fn panels_are_added_and_removed() {
+    let mut screen = TestScreen::live((120, 40), 50, Theme::default());
+    screen.type_in("v");
+    screen.line_with("Add counters");
+    screen.press(KeyCode::Esc);
+    screen.line_with("no counters: press a to add some");
+    assert_eq!(kinds(&screen), [ViewKind::Line; 2]);
+    screen.type_in("5");
+    assert_eq!(kinds(&screen), [ViewKind::Line, ViewKind::Stacked]);
+    // The first panel shares the screen, with its own scales.
+    screen.line_with(" Processor Information ");
+    screen.type_in("V");
+    assert_eq!(kinds(&screen), [ViewKind::Line]);
+    // The last panel is only emptied.
+    screen.type_in("V");
+    assert_eq!(screen.app.view().counters().count(), 0);
+    assert_eq!(screen.requests.pop(), Some(Request::Paths(Vec::new())));
+    screen.type_in("z");
+    screen.line_with("there is only one panel; v adds one");
+}
+
+#[test]
+fn paths_of_all_panels_are_sampled() {
+    let text = r"
+version = 2
+[[panel]]
+[[panel.counter]]
+path = '\A\a'
+[[panel.counter]]
+path = '\B\b'
+[[panel]]
+[[panel.counter]]
+path = '\B\b'
+";
+    let view = View::parse(text).expect("a view");
+    let screen = TestScreen::with_view(true, (80, 24), 5, Theme::default(), &LINES, view);
+    let paths: Vec<_> = screen.app.paths().iter().map(ToString::to_string).collect();
+    assert_eq!(paths, [r"\A\a", r"\B\b"]);
+}
+
+#[test]
+fn axes_and_limits() {
+    let mut screen = overview((120, 40), Theme::default());
+    screen.type_in("wwwz");
+    screen.line_with("10 ms ┤");
+    screen.type_in("l");
+    screen.line_with("axis: logarithmic");
+    assert_eq!(screen.app.view().panels[3].axis.scale, AxisScale::Logarithmic);
+    screen.line_with("100 µs ┤");
+    screen.type_in("L");
+    screen.type_in("0.002 x");
+    screen.press(KeyCode::Enter);
+    screen.line_with("'x' is not a number");
+    screen.press(KeyCode::Backspace);
+    screen.press(KeyCode::Backspace);
+    screen.press(KeyCode::Enter);
+    assert_eq!(screen.app.view().panels[3].limits, [0.002]);
+    screen.line_with("╌╌╌╌");
+    screen.assert_matches("panel_logarithmic_120x40");
+    screen.type_in("l");
+    screen.line_with("100 ┤");
+}
+
+#[test]
+fn stacked_areas_reach_the_sum() {
+    let text = r"
+version = 2
+[[panel]]
+kind = 'stacked'
+min = 0
+max = 100
+[[panel.counter]]
+path = '\Memory\Swap Used Bytes'
+[[panel.counter]]
+path = '\Pressure Stall(cpu)\% Half'
+[[panel.counter]]
+path = '\Pressure Stall(io)\% Quarter'
+";
+    const CONSTANT: [Line; 2] = [
+        line("Pressure Stall", Some("cpu"), "% Half", |_| Some(50.0)),
+        line("Pressure Stall", Some("io"), "% Quarter", |_| Some(25.0)),
+    ];
+    let view = View::parse(text).expect("a view");
+    let theme = Theme { background: None, depth: ColourDepth::Ansi, is_unicode: false };
+    let mut screen = TestScreen::with_view(true, (80, 24), 100, theme, &CONSTANT, view);
+    let text = screen.text();
+    // A column in the middle of the plot: a quarter empty, a quarter of the upper and half of the lower area.
+    let column: Vec<char> = text.lines().filter_map(|line| line.chars().nth(40)).collect();
+    let count = |mark: char| column.iter().filter(|found| **found == mark).count();
+    let (lower, upper) = (count('+'), count('o'));
+    assert!(lower.abs_diff(2 * upper) <= 1 && upper >= 3, "{lower} and {upper} in\n{text}");
+}
+
+#[test]
+fn the_legend_is_filtered() {
+    let mut screen = overview((120, 40), Theme::default());
+    screen.type_in("F");
+    screen.type_in("priv");
+    screen.press(KeyCode::Enter);
+    screen.line_with(" Processor ");
+    screen.line_with("system");
+    assert!(!screen.text().contains("iowait"));
+    screen.type_in("F");
+    screen.press(KeyCode::Backspace);
+    for _ in 0..4 {
+        screen.press(KeyCode::Backspace);
+    }
+    screen.press(KeyCode::Enter);
+    screen.line_with("iowait");
+    // Only the selected counter.
+    screen.type_in("e");
+    assert!(screen.text().contains("system") && !screen.text().contains("iowait"));
+    screen.type_in("e");
+    screen.line_with("iowait");
+}
+
+#[test]
+fn a_click_moves_the_focus() {
+    let mut screen = overview((120, 40), Theme::default());
+    screen.mouse(MouseEventKind::Down(MouseButton::Left), (90, 20));
+    screen.mouse(MouseEventKind::Up(MouseButton::Left), (90, 20));
+    screen.type_in("2");
+    assert_eq!(kinds(&screen)[3], ViewKind::Bars);
+}
+
+#[test]
+fn missing_counters_are_left_out_and_reported() {
+    let mut screen = overview((120, 40), Theme::default());
+    screen.app.resolve(&[], |path: &PathPattern| !path.set().to_string().contains("Pressure"), false);
+    assert_eq!(kinds(&screen).len(), 6);
+    let paths: Vec<_> = screen.app.paths().iter().map(ToString::to_string).collect();
+    assert!(paths.contains(&r"\System\Processor Queue Length".to_owned()), "{paths:?}");
+    screen.app.mark_changed();
+    screen.line_with(r"not in the log: \Pressure Stall(memory)\% Some Stall Time, \Pressure Stall(io)");
+}
+
+#[test]
+fn stacked_areas_of_sparse_samples_have_no_gaps() {
+    let view = View::ready_made("overview").expect("the overview");
+    let theme = Theme { background: None, depth: ColourDepth::Ansi, is_unicode: false };
+    // 20 samples, more columns.
+    let mut screen = TestScreen::with_view(false, (120, 40), 20, theme, &LINES, view);
+    screen.type_in("z");
+    let text = screen.text();
+    let bottom = text.lines().find(|line| line.contains("0 % +")).unwrap_or_else(|| panic!("{text}"));
+    let plot = bottom.split('+').nth(1).expect("a plot");
+    assert!(plot.trim_start().len() > 100 && !plot.trim().contains(' '), "{text}");
+}
+
+#[test]
+fn raw_numbers() {
+    let view = View::ready_made("overview").expect("the overview");
+    let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
+    screen.line_with("5.00 GiB");
+    screen.app.set_numbers(NumberForm::Raw);
+    screen.line_with("5,368,709,120.000");
+    screen.line_with("17,179,869,184");
+}
+
+#[test]
+fn the_view_is_saved_with_its_panels() {
+    let screen = overview((120, 40), Theme::default());
+    let view = screen.app.view();
+    assert_eq!(View::parse(&view.to_text()).as_ref(), Ok(&view));
+    assert_eq!((view.title.as_deref(), view.panels.len()), (Some("Overview"), 6));
+    assert_eq!(view.panels[0].counters[0].label.as_deref(), Some("user"));
+}
+
+#[test]
+fn no_sequence_of_keys_panics() {
+    let mut screen = overview((90, 30), Theme::default());
+    let keys = "wWzveFlLg12345VxhcdDasbf.,+-=*";
+    let mut state: u64 = 7;
+    for _ in 0..600 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let choice = (state >> 33) as usize % (keys.len() + 6);
+        match keys.chars().nth(choice) {
+            Some(key) => screen.press(KeyCode::Char(key)),
+            None => screen.press(
+                [KeyCode::Tab, KeyCode::Enter, KeyCode::Esc, KeyCode::Left, KeyCode::Down, KeyCode::Esc]
+                    [choice - keys.len()],
+            ),
+        }
+        screen.draw();
+    }
+}
