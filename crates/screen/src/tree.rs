@@ -314,7 +314,7 @@ mod tests {
         let mut tree = tree();
         tree.set_search("bytes".to_owned());
         assert_eq!(shown(&tree).len(), 5);
-        tree.set_search("proc BYT".to_owned());
+        tree.set_search("proces BYT".to_owned());
         assert_eq!(shown(&tree), [r"\Process(*)\*", r"\Process(*)\IO Bytes"]);
         assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
         tree.set_search("memory".to_owned());

@@ -281,7 +281,7 @@ fn stacked_areas_of_sparse_samples_have_no_gaps() {
     let mut screen = TestScreen::with_view(false, (120, 40), 20, theme, &LINES, view);
     screen.type_in("z");
     let text = screen.text();
-    let bottom = text.lines().find(|line| line.contains("0 % +")).unwrap_or_else(|| panic!("{text}"));
+    let bottom = text.lines().find(|line| line.starts_with("  0 % +")).unwrap_or_else(|| panic!("{text}"));
     let plot = bottom.split('+').nth(1).expect("a plot");
     assert!(plot.trim_start().len() > 100 && !plot.trim().contains(' '), "{text}");
 }

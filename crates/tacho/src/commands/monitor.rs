@@ -45,20 +45,21 @@ pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
     if is_default_view {
         view = with_overview(view);
     }
-    let look = (theme(arguments.theme()), arguments.numbers.form());
+    let look = Look { theme: theme(arguments.theme()), numbers: arguments.numbers.form(), is_default_view };
     if query.paths.is_empty() {
-        this_machine(paths, view, is_default_view, look)
+        this_machine(paths, view, look)
     } else {
         let are_paths_required = !paths.is_empty();
         view.add_counters(paths.into_iter().map(Chosen::new));
-        logs(query, (are_paths_required, is_default_view), view, look)
+        logs(query, are_paths_required, view, look)
     }
 }
 
 /// Shows an overview of this machine.
 pub(crate) fn run_default() -> Result<ExitCode, Failure> {
-    let look = (theme(ThemeChoice::Detect), NumberForm::default());
-    this_machine(Vec::new(), with_overview(View::default()), true, look)
+    let look =
+        Look { theme: theme(ThemeChoice::Detect), numbers: NumberForm::default(), is_default_view: true };
+    this_machine(Vec::new(), with_overview(View::default()), look)
 }
 
 /// The overview, with the interval and the number of points of `view`.
@@ -67,8 +68,13 @@ fn with_overview(view: View) -> View {
     View { interval: view.interval, points: view.points, ..overview }
 }
 
-/// The theme and the form of numbers.
-type Look = (Theme, NumberForm);
+/// How the monitor opens.
+struct Look {
+    theme: Theme,
+    numbers: NumberForm,
+    /// Whether the user has chosen neither a view nor paths.
+    is_default_view: bool,
+}
 
 fn theme(choice: ThemeChoice) -> Theme {
     Theme::detect(choice, |name| std::env::var(name).ok())
@@ -98,7 +104,7 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
         return Err(Failure::usage_messages(messages));
     }
     // The user has not asked for all of the overview.
-    if !is_default_view {
+    if !look.is_default_view {
         messages.extend(missing);
     }
     board.follow(Box::new(move || machine.refresh()));
@@ -117,7 +123,7 @@ fn logs(query: LogQuery, are_paths_required: bool, mut view: View, look: Look) -
         files: query.paths,
         reading: query.reading,
         are_paths_required,
-        is_default_view,
+        is_default_view: look.is_default_view,
         unmatched: unmatched_in_logs,
         problems: |board| problem_messages(board.reports()),
     };
@@ -138,7 +144,7 @@ fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
 }
 
 fn show(source: Source, view: View, look: Look, notices: Vec<String>) -> Result<ExitCode, Failure> {
-    let (theme, numbers) = look;
+    let Look { theme, numbers, .. } = look;
     let ends = signals::not_ignored(&[SIGTERM, SIGHUP, SIGINT]);
     let End { signal, notice } = match tachograph_screen::run(source, view, theme, numbers, notices, &ends) {
         Err(ScreenError::Recording { outcome, error }) => {
