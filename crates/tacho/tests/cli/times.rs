@@ -60,7 +60,7 @@ fn invalid_times() {
     let forms = "; write '2/19/2013 6:50:17 PM' or '2013-02-19T18:50:17' for a local time, '2013-02-19T18:50:17-08:00' \
                  for one with its offset from UTC";
     for (option, text, why) in [
-        ("-b", "yesterday", "the time cannot be read from character 1 on"),
+        ("-b", "yesterday", "the time is invalid at character 1"),
         ("-e", "2/30/2024", "there is no day 30 of month 2 in the year 2024"),
         ("-b", "2024-13-01", "there is no day 1 of month 13 in the year 2024"),
         ("-b", "3/5/2024 25:00:00", "there is no time of day 25:00:00"),
