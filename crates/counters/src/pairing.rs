@@ -3,11 +3,11 @@
 //! A two-sample formula compares a raw value with the previous one. Two values are paired by these rules, which
 //! statistics, charts, text logs, live tables and PDH queries all use:
 //!
-//! 1. The instance must have the same name and be the same task, device or publisher ([`Origin::identity`]), since `#n`
-//!    can pass to another one. Text that `relog` writes is paired by names alone, as in Windows.
+//! 1. The instance must have the same name and be the same task, device or publisher ([`Origin::identity`]), since the name
+//!    with `#n` can later belong to another one. Text logs that `relog` writes are paired by names alone, as on Windows.
 //! 2. The machine must not have been restarted in between ([`Origin::boot_time`]).
 //! 3. Both values must have the same formula and clock ([`Origin::formula`], [`Origin::time_base`]).
-//! 4. The instance must not have been absent in between. A sample of its log without a row for it, or with the status
+//! 4. The instance must not have been absent in between. A sample of the same log without a row for it, or with the status
 //!    [`Status::NO_INSTANCE`], ends the sequence ([`Pairer::interrupt`]).
 //! 5. The values can be from two logs of the same machine. If the counter decreased without a restart, that is an error,
 //!    as it is within one log.

@@ -12,8 +12,8 @@ use crate::{FlowError, Selection, Source};
 /// The counters that identify an instance, most specific first. The threads of a process have the same `ID Process`.
 const IDENTITY_COUNTERS: [&str; 2] = ["ID Thread", "ID Process"];
 
-/// Sets [`Group::identities`] to the ids of processes and threads, if the log has them, so that when a name passes to
-/// another process, the two processes' values are not paired. Counts these cases.
+/// Sets [`Group::identities`] to the ids of processes and threads, if the log has them, so that the values of two processes are
+/// not paired if a name now belongs to another process. Counts these cases.
 pub struct Identity<S> {
     source: S,
     /// The groups of the last sample; roles are recomputed only when the groups change.
@@ -69,7 +69,7 @@ impl<S: Source> Identity<S> {
         &mut self.source
     }
 
-    /// Number of pairs that were broken because a name passed to another process. The counter is shared, so it can be
+    /// Number of pairs that were broken because a name now belongs to another process. The counter is shared, so it can be
     /// read while the stage is in use elsewhere.
     pub fn renumbered(&self) -> Arc<std::sync::atomic::AtomicU64> {
         Arc::clone(&self.renumbered)

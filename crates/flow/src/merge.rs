@@ -25,7 +25,7 @@ pub struct Merge {
     started: bool,
     /// The id for the next log or part of a log.
     next_log: u32,
-    /// For each pair of inputs that had samples of the same moment: the versions ([`Input::list`]) of the lists of counters
+    /// For each pair of inputs that had samples of the same moment: the versions ([`Input::list_version`]) of the lists of counters
     /// that were compared last, and whether these lists have a counter in common.
     compared: HashMap<[usize; 2], ([u64; 2], bool)>,
 }
@@ -41,7 +41,7 @@ struct Input {
     /// The descriptions of the head's groups.
     sets: Vec<Arc<CounterSet>>,
     /// The number of times that `sets` has changed.
-    list: u64,
+    list_version: u64,
     /// The part of the log that the head belongs to, as numbered by the source.
     part: Option<u32>,
     /// The id of this part, unique among the parts of all logs.
@@ -76,7 +76,7 @@ impl Merge {
                 ended: false,
                 machines: BTreeSet::new(),
                 sets: Vec::new(),
-                list: 0,
+                list_version: 0,
                 part: None,
                 log: 0,
                 head_mark: None,
@@ -107,7 +107,7 @@ impl Merge {
             input.head.log = input.log;
             if !input.head.has_sets(input.sets.iter()) {
                 input.sets = input.head.groups.iter().map(|group| Arc::clone(&group.set)).collect();
-                input.list += 1;
+                input.list_version += 1;
                 input.machines = machines_of(&input.head);
             }
         }
@@ -212,7 +212,7 @@ impl Merge {
     }
 
     fn share_counter(&mut self, one: usize, other: usize) -> bool {
-        let (key, lists) = ([one, other], [self.inputs[one].list, self.inputs[other].list]);
+        let (key, lists) = ([one, other], [self.inputs[one].list_version, self.inputs[other].list_version]);
         match self.compared.get(&key) {
             Some((compared, have_common)) if *compared == lists => *have_common,
             _ => {

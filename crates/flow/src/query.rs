@@ -56,7 +56,7 @@ impl Pipeline {
         self.dropped_samples.load(Ordering::Relaxed)
     }
 
-    /// Number of pairs that were broken because a name passed to another process.
+    /// Number of pairs that were broken because a name now belongs to another process.
     pub fn renumbered(&self) -> u64 {
         self.renumbered.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }

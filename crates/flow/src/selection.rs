@@ -236,7 +236,7 @@ impl State {
         if path.machine.is_some() && !self.machines.iter().any(|machine| pattern.matches_machine(machine)) {
             let machines: Vec<_> = self.machines.iter().map(|machine| format!(r"'\\{machine}'")).collect();
             return Some(match machines.as_slice() {
-                [] => "the log names no machine: leave it out of the path".to_owned(),
+                [] => "the log names no machine: omit the machine from the path".to_owned(),
                 _ => format!("there are counters of {}", machines.join(", ")),
             });
         }
@@ -272,7 +272,7 @@ impl State {
             (Some(wanted), true) => {
                 let wanted = wanted.as_str();
                 if instances.iter().any(|instance| pattern.matches_instance(Some(instance))) {
-                    return Some(format!("'{name}({wanted})' has other counters there"));
+                    return Some(format!("'{name}({wanted})' exists, but without this counter"));
                 }
                 let is_literal = pattern.instance().is_none_or(|instance| instance.is_literal());
                 let names = instances.iter().map(String::as_str).filter(|_| is_literal);

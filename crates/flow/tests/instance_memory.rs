@@ -74,9 +74,9 @@ struct Once(Option<Sample>);
 impl Source for Once {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         let next = self.0.take();
-        let is_there = next.is_some();
+        let has_next = next.is_some();
         *sample = next.unwrap_or_default();
-        Ok(is_there)
+        Ok(has_next)
     }
 }
 

@@ -2,7 +2,7 @@
 //! and with the pipeline of `tacho stats`. The logs are generated once and kept in the target folder.
 //!
 //! `cargo bench -p tachograph-monitor --bench logs [-- SAMPLES] [long|wide] [pass|zoom]`; for a profiler, `pass` only reads
-//! the log, and `zoom` omits the last yardstick.
+//! the log, and `zoom` omits the last comparison.
 
 mod generate;
 
@@ -56,8 +56,8 @@ fn log(name: &str, shape: generate::Shape) -> PathBuf {
 fn measure(path: &Path, counters: &str) {
     let bytes = std::fs::metadata(path).expect("the log exists").len();
     println!("{}: {:.2} GB", path.file_name().unwrap_or_default().display(), bytes as f64 / 1e9);
-    timed("read the file (yardstick)", || read(path));
-    let read_again = timed("read the file again (yardstick)", || read(path));
+    timed("read the file (for comparison)", || read(path));
+    let read_again = timed("read the file again (for comparison)", || read(path));
     println!("  that is {:.2} GB/s", bytes as f64 / 1e9 / read_again.1.as_secs_f64());
     let before = resident("VmHWM");
     let start = Instant::now();
@@ -78,13 +78,13 @@ fn measure(path: &Path, counters: &str) {
     }
 }
 
-/// Opens a log and chooses its counters, which reads it once.
+/// Opens a log and chooses its counters, for which it is read once.
 fn pass(path: &Path, counters: &str) -> LogBoard {
     let patterns = [PathPattern::parse(counters).expect("a path")];
     let (mut board, _) = timed("open", || {
         LogBoard::open(vec![path.to_owned()], &mut |_| ControlFlow::Continue(())).expect("the log opens")
     });
-    timed("choose the counters (the one pass)", || {
+    timed("choose the counters (one pass)", || {
         board.set_paths(&patterns, &mut |_| ControlFlow::Continue(())).expect("the log is readable")
     });
     board

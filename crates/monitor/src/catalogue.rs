@@ -38,7 +38,7 @@ impl SetEntry {
         }
     }
 
-    /// A path that selects this counter, or all; of all instances.
+    /// A path that selects this counter, or all counters, of all instances.
     pub fn path(&self, counter: Option<&CounterEntry>) -> String {
         let instances = if self.has_instances { "(*)" } else { "" };
         let counter = counter.map_or("*", |entry| &entry.counter.name);
@@ -104,7 +104,7 @@ pub(crate) fn count_in<'a>(
         };
         return counters.saturating_mul(rows);
     }
-    let of_instance = |instance: Option<&str>| {
+    let count_of = |instance: Option<&str>| {
         let matches = |path: &&PathPattern| path.matches_instance(instance);
         let wanted: Vec<_> = wanted.iter().copied().filter(matches).collect();
         let present: Vec<_> = present.iter().copied().filter(matches).collect();
@@ -116,9 +116,9 @@ pub(crate) fn count_in<'a>(
         set.counters.iter().filter(is_new).count()
     };
     if !set.has_instances {
-        return of_instance(None);
+        return count_of(None);
     }
-    instances.map(|instance| of_instance(Some(instance))).fold(0, usize::saturating_add)
+    instances.map(|instance| count_of(Some(instance))).fold(0, usize::saturating_add)
 }
 
 /// The catalogue of this machine.

@@ -1,4 +1,4 @@
-//! The board of this machine.
+//! The board of the local machine, with live samples.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl LiveBoard {
     fn make_room(&mut self, further: usize) {
         let Some(dropped) = self.ring.make_room(further) else { return };
         self.spare.get_or_insert(dropped);
-        // Processes that have ended leave series in the table. From time to time, series without a sample are dropped.
+        // The table keeps the series of ended processes. From time to time, series without a sample are dropped.
         if self.table.len() > 64 && self.table.len() > 4 * self.max_sample_values() {
             self.drop_absent_series();
         }

@@ -11,7 +11,7 @@ use crate::logs::cells::StoredState;
 use crate::series::{SeriesId, SeriesInfo, SeriesTable};
 use crate::span::Span;
 
-/// One column of a chart: the figures of the intervals that end in it. A missing value is `None`, which is not zero.
+/// One column of a chart: the statistics of the intervals that end in it. A missing value is `None`, which is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Column {
     /// The average by the counter's formula, in the counter's unit.
@@ -31,7 +31,7 @@ pub struct Column {
 }
 
 impl Column {
-    fn of(state: &Statistics) -> Self {
+    fn from_state(state: &Statistics) -> Self {
         let Summary { average, minimum, maximum, last, values, errors, last_time, .. } = state.summary();
         let at = last_time.map(|at| at.utc);
         Self { average, minimum, maximum, last, values, errors, at }
@@ -75,7 +75,7 @@ impl Reduced {
     }
 }
 
-/// Accumulates statistics in columns. Holds two states per series, and the figures of the columns.
+/// Accumulates statistics in columns. Holds two states per series, and the values of the columns.
 #[derive(Debug)]
 pub struct Reduction {
     span: Span,
@@ -120,7 +120,7 @@ impl SeriesBuilder {
     fn end_column(&mut self, columns: usize) {
         let Some(ended) = self.current.take() else { return };
         self.columns.resize(columns, Column::default());
-        self.columns[self.column] = Column::of(&ended);
+        self.columns[self.column] = Column::from_state(&ended);
         match &mut self.completed {
             Some(completed) => merge(completed, &ended),
             None => self.completed = Some(ended),

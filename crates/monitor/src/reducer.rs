@@ -9,7 +9,7 @@ use crate::series::{SeriesId, SeriesTable};
 
 /// Receives the samples of a span in order of time, and adds each interval to the column in which the interval ends.
 ///
-/// The values form pairs as in `tacho stats`, because its sink computes the statistics. The sink is cut at the end of
+/// Values are paired as in `tacho stats`, because its sink computes the statistics. The sink is cut at the end of
 /// each column.
 pub struct Reducer {
     sink: StatisticsSink,

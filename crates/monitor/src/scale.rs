@@ -22,7 +22,7 @@ pub enum Scale {
 
 impl Scale {
     /// An exponent of ten, limited to [`MIN_EXPONENT`] to [`MAX_EXPONENT`].
-    pub fn of_exponent(exponent: i32) -> Self {
+    pub fn from_exponent(exponent: i32) -> Self {
         Self::Exponent(exponent.clamp(MIN_EXPONENT, MAX_EXPONENT))
     }
 
@@ -36,7 +36,9 @@ impl Scale {
         let near = (AXIS_TOP / farthest).log10().floor() as i32;
         // AXIS_TOP is 10^2. Compares the unscaled value, to avoid rounding.
         let fits = |exponent: &i32| farthest <= power_of_ten(2 - exponent);
-        Self::of_exponent((near.saturating_sub(1)..=near.saturating_add(1)).rev().find(fits).unwrap_or(near))
+        Self::from_exponent(
+            (near.saturating_sub(1)..=near.saturating_add(1)).rev().find(fits).unwrap_or(near),
+        )
     }
 
     /// The exponent of ten, for a counter with this default scale.
@@ -55,7 +57,7 @@ impl Scale {
     /// One power of ten more (`by` = 1) or less (-1), for a counter with this default scale.
     #[must_use]
     pub fn moved(self, by: i32, default_scale: i32) -> Self {
-        Self::of_exponent(self.exponent(default_scale).saturating_add(by))
+        Self::from_exponent(self.exponent(default_scale).saturating_add(by))
     }
 }
 

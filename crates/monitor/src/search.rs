@@ -15,8 +15,8 @@ use crate::SetEntry;
 mod score {
     /// A synonym of exactly this counter.
     pub(super) const SYNONYM: u32 = 110;
-    /// Subtracted from the score of a synonym that is a name of another tool, not an everyday word.
-    pub(super) const OF_TOOL: u32 = 3;
+    /// Subtracted from the score of a synonym that is a metric of another tool, not an everyday word.
+    pub(super) const TOOL_PENALTY: u32 = 3;
     /// The whole name of the set or counter.
     pub(super) const WHOLE: u32 = 100;
     /// A synonym of a whole set.
@@ -50,7 +50,7 @@ pub struct Hit {
     /// How well it matches: higher is better.
     pub score: u32,
     /// Whether a word occurs only in the description.
-    is_by_help: bool,
+    is_help_match: bool,
 }
 
 /// Sets and counters, prepared for searches.
@@ -73,13 +73,14 @@ impl SearchIndex {
         let rows: Vec<_> = foreign_names()
             .filter_map(|row| {
                 let path = PathPattern::parse(row.path?).ok()?;
-                let penalty = if row.tool == EVERYDAY { 0 } else { score::OF_TOOL };
+                let penalty = if row.tool == EVERYDAY { 0 } else { score::TOOL_PENALTY };
                 Some((fold_case(row.name), specificity(&path) - penalty, path))
             })
             .collect();
         let index = |set: &SetEntry| {
-            let of_set: Vec<_> = rows.iter().filter(|(.., path)| path.matches_set_name(&set.name)).collect();
-            let all = of_set.iter().filter(|(.., path)| is_whole_set(path));
+            let set_rows: Vec<_> =
+                rows.iter().filter(|(.., path)| path.matches_set_name(&set.name)).collect();
+            let all = set_rows.iter().filter(|(.., path)| is_whole_set(path));
             let text = Text {
                 name: fold_case(&set.name),
                 help: fold_case(&set.help),
@@ -87,7 +88,7 @@ impl SearchIndex {
             };
             let counter = |name: &str, help: &str| {
                 let synonyms =
-                    of_set.iter().filter(|(.., path)| !is_whole_set(path) && path.matches_counter(name));
+                    set_rows.iter().filter(|(.., path)| !is_whole_set(path) && path.matches_counter(name));
                 Text {
                     name: fold_case(name),
                     help: fold_case(help),
@@ -100,7 +101,7 @@ impl SearchIndex {
         Self { sets: sets.iter().map(index).collect() }
     }
 
-    /// The sets and counters that contain all words of `text`, in any order; the best match first. A set that contains
+    /// The sets and counters that contain all words of `text` in any order, best match first. A set that contains
     /// them all stands for its counters, except those that match better. Descriptions count only if no name or
     /// synonym contains all words.
     pub fn search(&self, text: &str) -> Vec<Hit> {
@@ -110,22 +111,23 @@ impl SearchIndex {
             return hits;
         }
         for (set, (set_text, counters)) in self.sets.iter().enumerate() {
-            let of_set: Vec<_> = words.iter().map(|word| set_text.score(word, &words)).collect();
-            let is_set_hit = of_set.iter().all(|&score| score > 0);
+            let set_scores: Vec<_> = words.iter().map(|word| set_text.score(word, &words)).collect();
+            let is_set_hit = set_scores.iter().all(|&score| score > 0);
             if is_set_hit {
-                hits.push(Hit::new(set, None, &of_set));
+                hits.push(Hit::new(set, None, &set_scores));
             }
             for (counter, counter_text) in counters.iter().enumerate() {
                 let own: Vec<_> = words.iter().map(|word| counter_text.score(word, &words)).collect();
-                let best: Vec<_> = own.iter().zip(&of_set).map(|(own, of_set)| *own.max(of_set)).collect();
-                let is_better = own.iter().zip(&of_set).any(|(own, of_set)| own > of_set);
+                let best: Vec<_> =
+                    own.iter().zip(&set_scores).map(|(own, of_set)| *own.max(of_set)).collect();
+                let is_better = own.iter().zip(&set_scores).any(|(own, of_set)| own > of_set);
                 if best.iter().all(|&score| score > 0) && is_better {
                     hits.push(Hit::new(set, Some(counter), &best));
                 }
             }
         }
-        if hits.iter().any(|hit| !hit.is_by_help) {
-            hits.retain(|hit| !hit.is_by_help);
+        if hits.iter().any(|hit| !hit.is_help_match) {
+            hits.retain(|hit| !hit.is_help_match);
         }
         hits.sort_by_key(|hit| Reverse(hit.score));
         hits
@@ -134,8 +136,8 @@ impl SearchIndex {
 
 impl Hit {
     fn new(set: usize, counter: Option<usize>, scores: &[u32]) -> Self {
-        let is_by_help = scores.iter().any(|&score| score <= score::HELP);
-        Self { set, counter, score: scores.iter().sum(), is_by_help }
+        let is_help_match = scores.iter().any(|&score| score <= score::HELP);
+        Self { set, counter, score: scores.iter().sum(), is_help_match }
     }
 }
 
@@ -159,7 +161,7 @@ impl Text {
             if is_same(name, word) || is_phrase_in(name, word, all) {
                 return *score;
             }
-            // "/proc/meminfo: MemAvailable" is not meant by "proc".
+            // "/proc/meminfo: MemAvailable" is not a match for "proc".
             let key = name.rsplit(": ").next().unwrap_or(name);
             let is_part = is_long && (name.starts_with(word) || parts(key).any(|part| part == word));
             if is_part { score::PART_OF_SYNONYM } else { 0 }
@@ -173,7 +175,7 @@ impl Text {
     }
 }
 
-/// The figures without a counter that these words name, with the reason: each reason once.
+/// The metrics of other tools that these words name and that have no counter, with the reason; each reason once.
 pub fn absent_figures(text: &str) -> Vec<ForeignName> {
     let words = words(text);
     let whole = words.join(" ");
@@ -192,7 +194,7 @@ pub fn absent_figures(text: &str) -> Vec<ForeignName> {
     found
 }
 
-/// The counter paths of figures and everyday words with exactly this name, whether or not a machine has the counters.
+/// The counter paths of metrics and everyday words with exactly this name, whether or not a machine has the counters.
 pub fn known_paths(name: &str) -> Vec<&'static str> {
     let name = fold_case(name);
     let rows = foreign_names().filter(|row| is_same(&fold_case(row.name), &name));
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_without_a_counter_have_a_reason() {
+    fn metrics_without_a_counter_have_a_reason() {
         let reason = |text: &str| absent_figures(text).first().map(|row| (row.name, row.remark));
         assert_eq!(reason("svctm").map(|(name, _)| name), Some("svctm"));
         assert!(reason("Syscalls").is_some_and(|(_, why)| why.contains("system calls")));

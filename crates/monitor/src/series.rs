@@ -29,7 +29,7 @@ pub struct SeriesInfo {
 }
 
 impl SeriesInfo {
-    /// Whether the path selects this series, by its own names or by its English ones.
+    /// Whether the path selects this series, by its names or by its English names.
     pub fn is_selected_by(&self, path: &PathPattern) -> bool {
         let matches = |name: &Arc<str>, english: &Option<Arc<str>>, test: &dyn Fn(&str) -> bool| {
             test(name) || english.as_ref().is_some_and(|name| test(name))

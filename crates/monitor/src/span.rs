@@ -102,7 +102,7 @@ impl Span {
         Self::new(begin, begin.saturating_add(self.length()))
     }
 
-    /// Extends the span to whole milliseconds, the precision with which people write times.
+    /// Extends the span to whole milliseconds, the precision in which times are entered.
     #[must_use]
     pub fn in_milliseconds(&self) -> Self {
         let excess = |moment: FileTime| moment.0.rem_euclid(FileTime::PER_MILLISECOND);
@@ -155,7 +155,7 @@ mod tests {
         }
 
         #[test]
-        fn every_moment_has_the_column_that_begins_before_it(
+        fn every_moment_is_in_the_column_that_contains_it(
             begin in -1_000_000i64..1_000_000, length in 1i64..10_000_000, columns in 1usize..2000, at in 0.0..1.0f64,
         ) {
             let span = span(begin, begin + length);

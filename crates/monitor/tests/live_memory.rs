@@ -1,4 +1,4 @@
-//! Memory of a live chart is bounded by the instances in its samples. A test program of its own, because it counts
+//! Memory of a live chart is bounded by the instances in its samples. A separate test program, because it counts
 //! allocations.
 
 #[path = "../../flow/tests/live/fixture.rs"]
@@ -18,8 +18,8 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 /// Processes per sample.
 const AT_ONCE: u32 = 100;
 
-/// The bytes that a board keeps after the first samples, and the peak of one redraw beyond those. Each sample has other
-/// processes than the one before, except for one that stays.
+/// The bytes that a board keeps after all samples, and by how much the peak during a redraw exceeds them. Each sample
+/// has different processes than the previous one, except for one that stays.
 fn bytes_after(samples: u32) -> (usize, usize) {
     let machine = Machine::default();
     let paths = [PathPattern::parse(r"\Process(*)\Ticks/sec").expect("a path")];

@@ -5,7 +5,7 @@
 //! schedule, reads logs on a thread, performs the requests, and redraws after changes.
 //!
 //! ```text
-//! keys, mouse, samples, figures --Input--> App::update --Request--> run: board, files, terminal
+//! keys, mouse, samples, charts --Input--> App::update --Request--> run: board, files, terminal
 //!                                             `--> App::draw -> buffer -> changed cells go to the terminal
 //! ```
 

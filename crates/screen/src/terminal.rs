@@ -1,4 +1,4 @@
-//! Taking over the terminal, and restoring it.
+//! Switches the terminal to full-screen mode, and restores it.
 
 use std::io::{self, BufWriter, Stdout, Write as _};
 use std::sync::Once;
@@ -15,13 +15,13 @@ use ratatui::layout::{Position, Rect};
 
 pub(crate) type CrosstermTerminal = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
-/// Whether the terminal is taken over. [`restore`] clears this, so the terminal is restored only once.
+/// Whether the terminal is in full-screen mode. [`restore`] clears this, so the terminal is restored only once.
 static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Large enough for a whole screen with colours, so that it is written at once.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Takes over the terminal, and restores it when dropped or when a thread panics.
+/// The terminal in full-screen mode. It is restored when this is dropped or when a thread panics.
 pub(crate) struct Screen {
     terminal: CrosstermTerminal,
 }
@@ -50,12 +50,12 @@ impl Screen {
         &mut self.terminal
     }
 
-    /// Whether the screen can be drawn on. If another thread panicked, the terminal is already restored.
+    /// Whether the terminal is still in full-screen mode. If another thread panicked, it is already restored.
     pub(crate) fn is_taken_over(&self) -> bool {
         IS_TAKEN_OVER.load(Ordering::SeqCst)
     }
 
-    /// Takes over the terminal again, after another program has used it.
+    /// Switches to full-screen mode again, after another program has used it.
     pub(crate) fn reopen(&mut self) -> io::Result<()> {
         IS_TAKEN_OVER.store(false, Ordering::SeqCst);
         take_over()?;

@@ -110,7 +110,7 @@ impl Theme {
         }
     }
 
-    /// The style of axes, rules and hints.
+    /// The style of axes, separators and hints.
     pub fn dim(&self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }

@@ -15,7 +15,7 @@ pub type Instances = Result<Vec<String>, String>;
 pub(crate) struct Tree {
     sets: Arc<[SetEntry]>,
     index: SearchIndex,
-    /// What the search finds, best first.
+    /// The matches of the search, best first.
     hits: Vec<Hit>,
     /// The instances that have been loaded, by set name.
     instances: HashMap<String, Instances>,
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(shown(&tree), [r"\Memory\*"]);
         tree.set_search("nothing".to_owned());
         assert!(tree.rows().is_empty() && tree.chosen().expect("none").is_empty());
-        // As in `tacho list`: words of other tools, in any order.
+        // As in `tacho list`, names of other tools and everyday words match too.
         tree.set_search("ram".to_owned());
         assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Memory\Available Bytes");
         tree.set_search(r"\Any(thing)\at all".to_owned());

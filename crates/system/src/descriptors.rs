@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, getrlimit};
 
-/// All but one `SHARE`th of the limit is reserved for the rest of the process...
+/// This library may use at least one `SHARE`th of the limit.
 const SHARE: u64 = 4;
-/// ... but no more than this number of descriptors.
+/// The maximum number of descriptors that are reserved for the rest of the process.
 const MAX_RESERVE: u64 = 2048;
 
 /// The lowest descriptor of files that stay open, if the limit allows.
@@ -42,10 +42,12 @@ impl Descriptors {
     /// The limit of this process, from `RLIMIT_NOFILE` at the first call.
     pub(crate) fn of_this_process() -> Self {
         static SHARED: OnceLock<Descriptors> = OnceLock::new();
-        SHARED.get_or_init(|| Self::of_limit(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))).clone()
+        SHARED
+            .get_or_init(|| Self::for_limit(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)))
+            .clone()
     }
 
-    fn of_limit(limit: u64) -> Self {
+    fn for_limit(limit: u64) -> Self {
         let reserve = (limit - limit / SHARE).min(MAX_RESERVE);
         Self::with_max(limit - reserve, (limit / 2).min(FD_SETSIZE) as i32)
     }
@@ -83,7 +85,7 @@ impl Descriptors {
         self.0.open.load(Ordering::Relaxed)
     }
 
-    /// A separate limit.
+    /// A limit that no other reader shares.
     #[cfg(test)]
     pub(crate) fn only(max: u64) -> Self {
         Self::with_max(max, 0)
@@ -123,7 +125,7 @@ mod tests {
             (1 << 20, (1 << 20) - 2048, 1024),
             (u64::MAX, u64::MAX - 2048, 1024),
         ] {
-            let Descriptors(found) = Descriptors::of_limit(limit);
+            let Descriptors(found) = Descriptors::for_limit(limit);
             assert_eq!((found.max.load(Ordering::Relaxed), found.lowest), (max, lowest), "{limit}");
         }
     }

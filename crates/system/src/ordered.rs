@@ -9,7 +9,7 @@ pub(crate) fn move_to<T>(list: &mut [T], next: usize, is: impl Fn(&T) -> bool) -
     true
 }
 
-/// The finished lines of a text, and the unfinished rest, whose last number may be truncated.
+/// Splits a text after its last newline: the complete lines, and the rest, whose last number may be truncated.
 pub(crate) fn finished(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
     text.split_at(end)

@@ -42,14 +42,14 @@ impl SetTable {
             "" => self.instances.into(),
             total => format!("{} `_Total`: {total}", self.instances).into(),
         };
-        let is_here = |row: &&CounterInfo| {
+        let is_included = |row: &&CounterInfo| {
             if !row.attributes.has(Attributes::NO_DISPLAYABLE) {
                 return has(row.id);
             }
             let mut owners = self.counters.iter();
             owners.any(|owner| owner.companion_ids().contains(&Some(row.id)) && has(owner.id))
         };
-        info.counters = self.counters.iter().filter(is_here).cloned().collect();
+        info.counters = self.counters.iter().filter(is_included).cloned().collect();
         Arc::new(info)
     }
 

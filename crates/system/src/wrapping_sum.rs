@@ -11,11 +11,11 @@ pub(crate) struct WrappingSum {
 }
 
 impl WrappingSum {
-    /// Adds the difference of `now` to the last number. `has_same_rows` is false if the terms of a sum have changed.
-    pub(crate) fn update(&mut self, is_new: bool, has_same_rows: bool) {
+    /// Adds the difference of `now` to the last number. `has_same_terms` is false if the terms of a sum have changed.
+    pub(crate) fn update(&mut self, is_new: bool, has_same_terms: bool) {
         let step = if is_new {
             self.now
-        } else if has_same_rows {
+        } else if has_same_terms {
             // Each number can have wrapped, but their sum modulo 2^32 is exact. An increase by more than half of 2^32
             // is actually a decrease (one row was replaced by another).
             let step = (self.now as u32).wrapping_sub(self.last as u32);

@@ -168,7 +168,7 @@ struct Package {
 }
 
 fn text(value: &Value) -> &str {
-    value.as_str().expect("a string, as cargo metadata has it")
+    value.as_str().expect("a string, as in the output of cargo metadata")
 }
 
 fn packages() -> Vec<Package> {
@@ -220,8 +220,8 @@ fn section<'a>(manifest: &'a str, header: &str) -> impl Iterator<Item = String> 
 
 #[test]
 fn every_crate_is_in_the_table() {
-    let here: BTreeSet<String> = packages().into_iter().map(|package| package.name).collect();
-    for name in &here {
+    let existing: BTreeSet<String> = packages().into_iter().map(|package| package.name).collect();
+    for name in &existing {
         assert!(
             allowed(name).is_some(),
             "{name} is new: add it to LAYERS in crates/tacho/tests/dependencies.rs with the crates that it is allowed to use"
@@ -229,7 +229,7 @@ fn every_crate_is_in_the_table() {
     }
     for (name, _) in LAYERS {
         assert!(
-            here.contains(name),
+            existing.contains(name),
             "{name} no longer exists: remove it from LAYERS in crates/tacho/tests/dependencies.rs"
         );
     }
@@ -257,9 +257,10 @@ fn crates_use_only_lower_layers() {
     for package in &packages {
         let allowed = allowed(&package.name).unwrap_or_default();
         for (used, kind) in &package.dependencies {
-            let ours = used.starts_with("tachograph") || packages.iter().any(|package| package.name == *used);
+            let is_internal =
+                used.starts_with("tachograph") || packages.iter().any(|package| package.name == *used);
             assert!(
-                !ours
+                !is_internal
                     || *used == package.name
                     || allowed.contains(&used.as_str())
                     || kind == "dev" && (package.name.as_str(), used.as_str()) == TESTED_WITH,
@@ -273,9 +274,9 @@ fn crates_use_only_lower_layers() {
 #[test]
 fn third_party_dependencies_are_those_of_the_table() {
     for package in packages() {
-        let of_package = THIRD_PARTY.iter().find(|(name, _)| *name == package.name);
+        let package_entry = THIRD_PARTY.iter().find(|(name, _)| *name == package.name);
         let allowed: BTreeSet<&str> =
-            of_package.map(|(_, used)| used.iter().copied().collect()).unwrap_or_default();
+            package_entry.map(|(_, used)| used.iter().copied().collect()).unwrap_or_default();
         let used: BTreeSet<&str> = package
             .dependencies
             .iter()

@@ -89,7 +89,7 @@ impl Folder {
     }
 }
 
-/// The kernel's name of this program.
+/// The name of this program in the kernel (`comm`).
 fn program() -> String {
     std::fs::read_to_string("/proc/self/comm").expect("the name").trim().to_owned()
 }
@@ -350,7 +350,7 @@ fn a_registered_set_has_no_instances_until_a_program_runs() {
     assert_eq!(row.split_whitespace().collect::<Vec<_>>()[2..5], ["none", "now", "4"], "{row}");
 }
 
-/// A set with the name of one of the machine.
+/// A set with the name of a counter set of the machine.
 #[derive(CounterSet)]
 #[counter_set(name = "Memory", guid = "{00000000-0000-0000-0000-00000000abcd}")]
 struct Memory {
@@ -360,7 +360,7 @@ struct Memory {
 }
 
 #[test]
-fn programs_cannot_replace_sets_of_the_machine() {
+fn published_sets_cannot_replace_sets_of_the_machine() {
     let folder = Folder::new();
     let memory = folder.publisher().start::<Memory>().expect("the set");
     memory.bytes.set(1);

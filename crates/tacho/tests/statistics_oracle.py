@@ -72,7 +72,7 @@ class Counter:
     def __init__(self, kind, base):
         self.formula = FORMULAS[kind]
         self.base = base
-        self.before = None
+        self.previous = None
         self.identity = None
         self.numerator = self.denominator = self.values = self.errors = 0
         self.exact = Fraction(0)
@@ -81,28 +81,28 @@ class Counter:
         self.multi = 1
 
     def absent(self):
-        self.before = None
+        self.previous = None
 
     def add(self, time, first, second, multi, status):
         if status == NO_INSTANCE:
             return self.absent()
         raw = (first, second, status)
-        before, self.before = self.before, raw
+        previous, self.previous = self.previous, raw
         if self.formula in ONE_SAMPLE:
             return self.one(time, raw)
-        if before is None:
+        if previous is None:
             return None
-        n, d = first - before[0], second - before[1]
+        n, d = first - previous[0], second - previous[1]
         needs_second = self.formula != DELTA
         needs_base = self.formula in (RATE, AVERAGE)
-        if status > 1 or before[2] > 1 or n < 0 or (needs_second and d < 0) or (needs_base and self.base <= 0):
+        if status > 1 or previous[2] > 1 or n < 0 or (needs_second and d < 0) or (needs_base and self.base <= 0):
             self.errors += 1
             return None
         self.multi = multi
         self.numerator += n
         self.denominator += d if needs_second else 0
         shown = evaluate(self.formula, n, d, self.base, multi)
-        # If only the numerator changes, 0 is displayed, and the interval has no activity.
+        # If only the numerator changes, the value is 0, and the interval counts as inactive.
         return self.show(time, shown, not needs_second or d != 0 or n == 0)
 
     def one(self, time, raw):
@@ -150,8 +150,8 @@ class Counter:
         count = sum(1 for value in self.measured if value)
         return 0.0 if count <= 128 else 1 / 128
 
-    def figures(self):
-        """Name, value, and relative tolerance."""
+    def results(self):
+        """Name, value, and relative tolerance of each statistic."""
         yield "values", self.values, 0.0
         yield "errors", self.errors, 0.0
         yield "last", self.last and self.last[1], 0.0
@@ -267,10 +267,10 @@ def main(stats, paths):
         problems.append(f"paths differ: {sorted(rows.keys() ^ expected.keys())}")
     count = 0
     for path in rows.keys() & expected.keys():
-        for name, figure, tolerance in expected[path].figures():
+        for name, value, tolerance in expected[path].results():
             count += 1
-            if not is_equal(rows[path][name], figure, tolerance):
-                problems.append(f"{path}: {name} is {rows[path][name]!r}, expected {figure!r}")
+            if not is_equal(rows[path][name], value, tolerance):
+                problems.append(f"{path}: {name} is {rows[path][name]!r}, expected {value!r}")
     if problems:
         sys.exit("\n".join(problems[:20]))
     print(count)

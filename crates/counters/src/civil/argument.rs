@@ -248,7 +248,7 @@ impl fmt::Display for TimeArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("the time is empty")?,
-            Self::Form { offset } => write!(f, "the time cannot be read from character {} on", offset + 1)?,
+            Self::Form { offset } => write!(f, "the time is invalid at character {}", offset + 1)?,
             Self::Date { year, month, day } => {
                 write!(f, "there is no day {day} of month {month} in the year {year}")?;
             }

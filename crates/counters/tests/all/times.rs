@@ -221,14 +221,14 @@ fn messages_of_time_argument_errors() {
     use TimeArgumentError::{Date, Empty, Form, Offset, TimeOfDay, TwelveHours};
     for (text, error, message) in [
         (" ", Empty, "the time is empty"),
-        ("yesterday", Form { offset: 0 }, "the time cannot be read from character 1 on"),
-        ("2/19/3", Form { offset: 5 }, "the time cannot be read from character 6 on"),
-        ("2/19/201", Form { offset: 7 }, "the time cannot be read from character 8 on"),
-        (" 2/19/2013 18", Form { offset: 13 }, "the time cannot be read from character 14 on"),
-        ("2/19/2013 6:50 XM", Form { offset: 15 }, "the time cannot be read from character 16 on"),
-        ("2/19/2013 6:50 PX", Form { offset: 16 }, "the time cannot be read from character 17 on"),
-        ("2013-02-19Z", Form { offset: 10 }, "the time cannot be read from character 11 on"),
-        ("2013-02-19T18:50:17+0800", Form { offset: 22 }, "the time cannot be read from character 23 on"),
+        ("yesterday", Form { offset: 0 }, "the time is invalid at character 1"),
+        ("2/19/3", Form { offset: 5 }, "the time is invalid at character 6"),
+        ("2/19/201", Form { offset: 7 }, "the time is invalid at character 8"),
+        (" 2/19/2013 18", Form { offset: 13 }, "the time is invalid at character 14"),
+        ("2/19/2013 6:50 XM", Form { offset: 15 }, "the time is invalid at character 16"),
+        ("2/19/2013 6:50 PX", Form { offset: 16 }, "the time is invalid at character 17"),
+        ("2013-02-19Z", Form { offset: 10 }, "the time is invalid at character 11"),
+        ("2013-02-19T18:50:17+0800", Form { offset: 22 }, "the time is invalid at character 23"),
         (
             "2/30/2013",
             Date { year: 2013, month: 2, day: 30 },

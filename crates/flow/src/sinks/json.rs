@@ -1,4 +1,4 @@
-//! Writing JSON, one line per sample.
+//! Writing samples as JSON, one line per sample.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use super::Formatter;
 use crate::union::UnionScan;
 use crate::{FlowError, Sink};
 
-/// Writes one JSON object per sample and line: `{"time":"...","values":{"\\\\M\\Set(i)\\Counter":12.5,...}}`. The time
+/// Writes one JSON object per sample, each on its own line: `{"time":"...","values":{"\\\\M\\Set(i)\\Counter":12.5,...}}`. The time
 /// is RFC 3339 with offset; a missing value is `null`. Schema: docs/json.md.
 ///
 /// Requires samples of a [`Union`](crate::Union) over the same scan.

@@ -1,4 +1,4 @@
-//! Writing JSON of a live source, one line per sample.
+//! Writing the samples of a live source as JSON, one line per sample.
 
 use std::collections::HashSet;
 use std::io::Write;

@@ -8,7 +8,7 @@ use tachograph_logs::Format;
 use crate::fixture::{Change, Disk, Files, MILLISECOND, Machine, apply, options, try_read};
 use crate::whole::{PATHS, shown};
 
-/// Records samples; also returns for each the number of changes to the disk at that time.
+/// Records samples. Returns them, and for each the number of changes to the disk when it was recorded.
 fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
     let machine = Machine::new(&["ann", "bob"]);
     let mut recorder = disk.recorder(options).expect("a new file");

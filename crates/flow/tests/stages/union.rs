@@ -24,7 +24,7 @@ fn a_missing_group_is_marked() {
 }
 
 #[test]
-fn names_of_sets_and_counters_compare_without_case() {
+fn names_of_sets_and_counters_are_compared_case_insensitively() {
     let mut upper = Table::new("SRV", "Memory", &["Pages/sec"]);
     let mut lower = Table::new("srv", "memory", &["pages/sec"]);
     let mut samples = vec![
@@ -81,7 +81,7 @@ fn interleaved_machines_join_samples_of_the_same_moment() {
     let expected =
         [&["a.C=0", "a.C=0"][..], &["a.C=7"], &["a.C=10"], &["a.C=20", "a.C=20"], &["a.C=30"], &["a.C=31"]];
     assert_eq!(rows, expected);
-    assert!(out.windows(2).all(|pair| pair[0].log <= pair[1].log), "numbers of logs rise");
+    assert!(out.windows(2).all(|pair| pair[0].log <= pair[1].log), "log ids ascend");
     // Only one of the machines was restarted.
     let boots: Vec<_> = out[3].groups.iter().map(|group| out[3].boot_time_of(group).0).collect();
     assert_eq!(boots, [0, 77]);

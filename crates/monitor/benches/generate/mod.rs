@@ -1,4 +1,4 @@
-//! Generates logs: multi records, one sample a second, the same bytes for the same shape.
+//! Generates logs of multi records with one sample per second. The same shape results in the same bytes.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -67,7 +67,7 @@ impl IndexedSeries {
         match self.cells.last_mut().filter(|cell| cell.bucket == bucket) {
             Some(cell) => cell.merge(packing, StoredState::Unpacked(&state), &mut self.unpacked_bytes),
             None => {
-                let state = State::of(state, packing, &mut self.unpacked_bytes);
+                let state = State::new(state, packing, &mut self.unpacked_bytes);
                 self.has_packed |= matches!(state, State::Packed(_));
                 self.cells.push(Cell { bucket, state });
             }
@@ -93,7 +93,7 @@ impl IndexedSeries {
         self.cells.len() * CELL_BYTES + self.unpacked_bytes
     }
 
-    pub(super) fn from(&self, bucket: usize) -> Option<CellCursor<'_>> {
+    pub(super) fn cursor_from(&self, bucket: usize) -> Option<CellCursor<'_>> {
         let from = self.cells.partition_point(|cell| (cell.bucket as usize) < bucket);
         Some(CellCursor { packing: self.packing.as_ref()?, cells: &self.cells[from..] })
     }
@@ -135,14 +135,14 @@ impl Cell {
             State::Packed(packed) => {
                 let mut state = packing.unpack(packed);
                 other.merge_into(&mut state);
-                self.state = State::of(state, packing, unpacked_bytes);
+                self.state = State::new(state, packing, unpacked_bytes);
             }
         }
     }
 }
 
 impl State {
-    fn of(state: Statistics, packing: &Packing, unpacked_bytes: &mut usize) -> Self {
+    fn new(state: Statistics, packing: &Packing, unpacked_bytes: &mut usize) -> Self {
         match packing.pack(&state) {
             Some(packed) => Self::Packed(packed),
             None => {
@@ -190,7 +190,7 @@ mod tests {
             assert!(indexed.bytes() <= 8 * CELL_BYTES + opening, "{kind}: {} bytes", indexed.bytes());
             (0..3).for_each(|_| indexed.fold());
             assert!(indexed.bytes() <= CELL_BYTES + opening, "{kind}");
-            let stored = indexed.from(0).and_then(|mut cells| cells.at(0)).expect("one cell");
+            let stored = indexed.cursor_from(0).and_then(|mut cells| cells.at(0)).expect("one cell");
             assert_eq!(Some(stored.to_state().summary()), whole.map(|whole| whole.summary()), "{kind}");
         }
     }

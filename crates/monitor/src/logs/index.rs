@@ -226,7 +226,8 @@ impl Index {
         bucket: usize,
         mut chosen: impl FnMut(SeriesId) -> Option<T>,
     ) -> Cells<'_, T> {
-        let series = self.series.iter().filter_map(|series| Some((chosen(series.id)?, series.from(bucket)?)));
+        let series =
+            self.series.iter().filter_map(|series| Some((chosen(series.id)?, series.cursor_from(bucket)?)));
         Cells { series: series.collect() }
     }
 }

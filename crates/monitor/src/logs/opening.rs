@@ -104,7 +104,7 @@ pub(super) fn examine(
         previous_bytes += source_bytes;
         opened.catalogue.add(source.scan());
         for report in source.reports().iter().filter(|_| !is_small) {
-            if let Some(last) = last_moment(report.path(), reading)? {
+            if let Some(last) = last_sample_time(report.path(), reading)? {
                 opened.extend_span(last);
             }
         }
@@ -121,7 +121,7 @@ impl Opened {
 }
 
 /// The time of a log's last sample, read from the end of the file where the format allows it.
-fn last_moment(path: &Path, reading: &ReadOptions) -> Result<Option<FileTime>, FlowError> {
+fn last_sample_time(path: &Path, reading: &ReadOptions) -> Result<Option<FileTime>, FlowError> {
     let mut bytes = LAST_BYTES;
     loop {
         let mut log = LogSource::open_with(path, reading)?;

@@ -38,7 +38,7 @@ fn is_charted(id: SeriesId, paths: &[PathPattern], table: &SeriesTable) -> bool 
     table.get(id).is_some_and(|info| paths.iter().any(|path| info.is_selected_by(path)))
 }
 
-fn in_order(baselines: Baselines) -> Vec<Sample> {
+fn oldest_first(baselines: Baselines) -> Vec<Sample> {
     let mut samples = baselines.into_latest_first();
     samples.reverse();
     samples
@@ -103,7 +103,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Finds the span's first sample, which is in this bucket. Returns false if it cannot be read any more.
+    /// Finds the span's first sample, which is in this bucket. Returns false if it can no longer be read.
     fn find_begin(&mut self, bucket: usize) -> Result<bool, FlowError> {
         let span = self.reduction.span();
         let (from, to) = self.index.range_of(bucket);
@@ -209,7 +209,7 @@ impl<'a> Reading<'a> {
                 baselines.keep(self.source.signature(), &mut self.sample);
             }
         }
-        Ok(in_order(baselines))
+        Ok(oldest_first(baselines))
     }
 
     /// Reads all samples before the span, because the lists of counters changed too often to remember where each list
@@ -224,7 +224,7 @@ impl<'a> Reading<'a> {
                 baselines.keep(self.source.signature(), &mut self.sample);
             }
         }
-        Ok(in_order(baselines))
+        Ok(oldest_first(baselines))
     }
 
     /// Adds the samples since the last cut to their column.

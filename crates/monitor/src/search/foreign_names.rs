@@ -1,24 +1,24 @@
-//! The names that other tools give to figures, and where this program has them.
+//! The names of metrics in other tools, and the corresponding counters.
 //!
-//! `foreign_names.tsv` is the one table: the search uses it for synonyms, and `docs/linux.md` is generated from it.
+//! `foreign_names.tsv` is the only table: the search uses it for synonyms, and `docs/linux.md` is generated from it.
 
 /// The tool of rows that are everyday words, such as `ram`.
 pub const EVERYDAY: &str = "word";
 
-/// A row of the table: a figure of another tool, or an everyday word.
+/// A row of the table: a metric of another tool, or an everyday word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForeignName {
     /// The tool, such as `sar`, or [`EVERYDAY`].
     pub tool: &'static str,
-    /// The name of the figure, such as `%iowait`.
+    /// The name of the metric, such as `%iowait`.
     pub name: &'static str,
     /// The counter path, with wildcards; `None` if no counter corresponds.
     pub path: Option<&'static str>,
-    /// How the figures differ, or why no counter corresponds; can be empty if there is a path.
+    /// How metric and counter differ, or why no counter corresponds; can be empty if there is a path.
     pub remark: &'static str,
 }
 
-/// All rows, in the order of the table. A word or figure that corresponds to several paths has several rows.
+/// All rows, in the order of the table. A word or metric that corresponds to several paths has several rows.
 pub fn foreign_names() -> impl Iterator<Item = ForeignName> {
     let rows = include_str!("foreign_names.tsv").lines().filter(|line| !line.starts_with('#'));
     rows.filter_map(|line| {

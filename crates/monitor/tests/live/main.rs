@@ -97,7 +97,7 @@ fn the_sample_before_opens_the_first_interval() {
     let last_two = Span::new(whole.end().saturating_sub(SECOND + 1), whole.end());
     let reduced = board.reduce(last_two, 1, &[]).expect("no error");
     assert_eq!(reduced.series[0].summary.values, 2);
-    // The figures of `stats` over the same samples.
+    // The statistics of `stats` over the same samples.
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     for (number, sample) in board.samples().enumerate().skip(1) {
         let mut sample = sample.clone();

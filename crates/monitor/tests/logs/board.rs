@@ -50,7 +50,7 @@ const KINDS: [Kind; 14] = [
     Kind::Machines,
 ];
 
-fn make(folder: &Path, kind: Kind, seed: u64, count: usize) -> Vec<PathBuf> {
+fn write_logs(folder: &Path, kind: Kind, seed: u64, count: usize) -> Vec<PathBuf> {
     let plain = Life::default();
     let processes = Life { processes_change: true, ..plain };
     let other = Life { has_other_disks: true, ..processes };
@@ -116,7 +116,7 @@ fn make(folder: &Path, kind: Kind, seed: u64, count: usize) -> Vec<PathBuf> {
     }
 }
 
-/// A board of all counters; with few bytes, its buckets hold many samples.
+/// A board of all counters. With a low limit, its buckets hold many samples.
 fn board(files: Vec<PathBuf>, bytes: usize) -> LogBoard {
     let mut board = LogBoard::open(files, &mut keep_going).unwrap();
     board.set_max_bytes(bytes);
@@ -134,12 +134,12 @@ proptest! {
 
     #[test]
     fn any_span_has_the_statistics_of_stats(
-        kind in 0..KINDS.len(), seed in 0u64..1_000_000, count in 1usize..300, room in 0..MEMORY_LIMITS.len(),
+        kind in 0..KINDS.len(), seed in 0u64..1_000_000, count in 1usize..300, limit in 0..MEMORY_LIMITS.len(),
         spans in prop::collection::vec((0.0..1.0f64, 0.0..1.0f64, 1usize..40), 6),
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let files = make(folder.path(), KINDS[kind], seed, count.max(16));
-        let mut board = board(files, MEMORY_LIMITS[room]);
+        let files = write_logs(folder.path(), KINDS[kind], seed, count.max(16));
+        let mut board = board(files, MEMORY_LIMITS[limit]);
         let whole = board.span().unwrap();
         check(&mut board, whole, 10);
         for (begin, length, columns) in spans {
@@ -150,11 +150,11 @@ proptest! {
     }
 }
 
-/// With a small budget buckets become longer and figures stay the same; with none left, the log is refused.
+/// With a small budget, buckets become longer and statistics stay the same; if it is exceeded, the log is refused.
 #[test]
 fn a_small_budget_costs_time_but_no_accuracy() {
     let folder = tempfile::tempdir().unwrap();
-    let files = make(folder.path(), Kind::Processes, 5, 300);
+    let files = write_logs(folder.path(), Kind::Processes, 5, 300);
     let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
     let open = |budget: &Budget| {
         let reading = ReadOptions { budget: budget.clone(), ..ReadOptions::default() };
@@ -191,9 +191,9 @@ fn a_small_budget_costs_time_but_no_accuracy() {
 fn spans_that_begin_and_end_at_samples() {
     for kind in KINDS {
         let folder = tempfile::tempdir().unwrap();
-        let files = make(folder.path(), kind, 7, 200);
-        for room in MEMORY_LIMITS {
-            let mut board = board(files.clone(), room);
+        let files = write_logs(folder.path(), kind, 7, 200);
+        for max_bytes in MEMORY_LIMITS {
+            let mut board = board(files.clone(), max_bytes);
             let whole = board.span().unwrap();
             let charted = board.reduce(whole, 50, &[]).unwrap();
             let moments: Vec<FileTime> = (0..50).map(|column| charted.time_of(column)).collect();
@@ -203,7 +203,7 @@ fn spans_that_begin_and_end_at_samples() {
                 check(&mut board, Span::of_samples(pair[0], pair[1]), 5);
                 check(&mut board, Span::of_samples(whole.begin(), pair[0]), 4);
             }
-            // Beyond the samples on both sides, and between samples.
+            // Spans that extend beyond the samples, or lie outside them.
             check(&mut board, whole.zoomed(3.0, 0.5), 20);
             check(&mut board, whole.moved(2.0), 5);
             check(&mut board, whole.moved(-2.0), 5);
@@ -212,12 +212,12 @@ fn spans_that_begin_and_end_at_samples() {
 }
 
 #[test]
-fn each_column_equals_a_window_of_its_own() {
+fn each_column_equals_a_separate_window() {
     for kind in [Kind::Plain, Kind::Csv, Kind::Circular] {
         let folder = tempfile::tempdir().unwrap();
-        let files = make(folder.path(), kind, 3, 300);
-        for room in MEMORY_LIMITS {
-            let mut board = board(files.clone(), room);
+        let files = write_logs(folder.path(), kind, 3, 300);
+        for max_bytes in MEMORY_LIMITS {
+            let mut board = board(files.clone(), max_bytes);
             let whole = board.span().unwrap();
             check_columns_apart(&mut board, whole, 17);
             check_columns_apart(&mut board, whole.zoomed(0.3, 0.6), 40);
@@ -228,15 +228,15 @@ fn each_column_equals_a_window_of_its_own() {
 #[test]
 fn a_clock_that_is_set_back_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    // Set back by half a minute and running past the old time later, and set back so that the last sample is not the latest.
+    // Set back by half a minute, so that times repeat; and by an hour, so that the last sample is not the latest.
     for by in [300_000_000, 36_000_000_000] {
         let mut samples = Machine::new("M", 5, Life::default()).samples(100);
         for sample in &mut samples[60..] {
             sample.at.utc.0 -= by;
         }
         let files = vec![write_blg(folder.path(), "back.blg", &samples)];
-        for room in MEMORY_LIMITS {
-            let mut board = board(files.clone(), room);
+        for max_bytes in MEMORY_LIMITS {
+            let mut board = board(files.clone(), max_bytes);
             let whole = board.span().unwrap();
             for span in [whole, whole.zoomed(0.5, 0.9), whole.zoomed(0.2, 0.5)] {
                 check(&mut board, span, 10);
@@ -257,8 +257,8 @@ fn a_log_with_more_samples_than_buckets() {
     }
     writer.finish().unwrap();
     // Without memory for statistics there are as many buckets as allowed; with little memory, few.
-    for room in [1 << 10, 1 << 22] {
-        let mut board = board(vec![path.clone()], room);
+    for max_bytes in [1 << 10, 1 << 22] {
+        let mut board = board(vec![path.clone()], max_bytes);
         let whole = board.span().unwrap();
         for (share, place) in [(1.0, 0.0), (0.1, 0.4), (0.001, 0.7)] {
             check(&mut board, whole.zoomed(share, place), 100);

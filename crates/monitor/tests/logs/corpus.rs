@@ -5,7 +5,7 @@ use tachograph_monitor::{Board, LogBoard};
 use crate::reference::{check, keep_going, patterns};
 
 #[test]
-fn real_logs_have_the_statistics_of_stats() {
+fn charts_of_real_logs_have_the_statistics_of_stats() {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
         eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return;

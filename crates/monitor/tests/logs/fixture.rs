@@ -31,14 +31,14 @@ impl Random {
     }
 }
 
-/// Events on the generated machine.
+/// What happens on the generated machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Life {
     /// Processes start and end, and process ids are reused.
     pub(crate) processes_change: bool,
     /// From time to time a sample is marked: a baseline, another log, a restart of the machine.
     pub(crate) has_marks: bool,
-    /// From time to time a group is not part of a sample.
+    /// From time to time a sample lacks the values of a group.
     pub(crate) groups_miss: bool,
     /// The disks change their counters.
     pub(crate) has_other_disks: bool,

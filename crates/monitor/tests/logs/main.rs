@@ -1,4 +1,4 @@
-//! Compares the board of logs with the pipeline of `tacho stats`: equal figures for any span of any logs.
+//! Compares the board of logs with the pipeline of `tacho stats`: the statistics are equal for any span of any logs.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a failure is a panic")]
 

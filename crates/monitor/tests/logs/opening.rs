@@ -55,7 +55,7 @@ fn counters_of_the_first_chart() {
     assert_eq!(first_of(&[r"\\M\Web\Hits"; 1000]), [r"\\M\Web\Hits"]);
     let few = [r"\\M\Web\Hits", r"\\M\Web\hits", r"\\M\Web\A", r"\\M\Web\B", r"\\M\Web\C", r"\\M\Web\D"];
     assert_eq!(first_of(&few), [few[0], few[2], few[3], few[4]]);
-    // The usual counters, in the usual order; of several equivalent ones the best.
+    // The default counters, in their order; of several similar ones the preferred one.
     let usual = [
         r"\\M\Web\Hits",
         r"\\M\Memory\Available Bytes",
@@ -118,12 +118,12 @@ fn fewer_paths_need_no_reading() {
     board.set_paths(&[], &mut never).unwrap();
     assert!(ids(&mut board).is_empty());
     board.set_paths(&[all[1].clone(), all[0].clone()], &mut never).unwrap();
-    let turned: Vec<_> = charted[4..].iter().chain(&charted[..4]).cloned().collect();
-    assert_eq!(ids(&mut board), turned);
+    let reordered: Vec<_> = charted[4..].iter().chain(&charted[..4]).cloned().collect();
+    assert_eq!(ids(&mut board), reordered);
 }
 
 #[test]
-fn a_growing_recording_is_read_further() {
+fn appended_samples_of_a_recording_are_read() {
     let life = Life { processes_change: true, has_marks: true, groups_miss: true, ..Life::default() };
     for room in [1 << 24, 1 << 17] {
         for circular in [None, Some(30 * 1024)] {

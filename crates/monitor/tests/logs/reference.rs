@@ -14,7 +14,7 @@ use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{Selection, WindowBounds, run};
 use tachograph_monitor::{Board, Column, LogBoard, LogProgress, Reducer, Reduction, SeriesTable, Span};
 
-/// By path and formula.
+/// Statistics by path and formula.
 pub(crate) type Rows = BTreeMap<String, Summary>;
 
 pub(crate) fn patterns(paths: &[&str]) -> Vec<PathPattern> {
@@ -123,7 +123,7 @@ fn check_columns(key: &str, found: &[Column], expected: &[Column], has_baselines
         assert!(are_equal(key, found.average, expected.average), "{context}");
         let rest = |column: &Column| Column { average: None, at: None, ..*column };
         assert_eq!(rest(found), rest(expected), "{context}");
-        // A baseline within the span covers a moment; it can count for either of two columns.
+        // A baseline within the span has a time, but no interval; either of two columns can include it.
         if expected.values > 0 && !has_baselines {
             assert_eq!(found.at, expected.at, "{context}");
         }
@@ -139,7 +139,7 @@ fn are_equal(key: &str, found: Option<f64>, expected: Option<f64>) -> bool {
     }
 }
 
-/// Checks that each column equals a window of its own, for logs without special events.
+/// Checks that each column equals a separate window, for logs without special events.
 #[track_caller]
 pub(crate) fn check_columns_apart(board: &mut LogBoard, span: Span, count: usize) {
     let (files, paths) = (board.files().to_vec(), board.paths().to_vec());

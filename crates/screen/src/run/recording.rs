@@ -55,7 +55,7 @@ fn columns_of(sample: &Sample) -> impl Iterator<Item = (usize, usize)> {
 }
 
 impl RecordedCounters {
-    fn of(first: &Sample) -> Self {
+    fn new(first: &Sample) -> Self {
         let sets = columns_of(first).map(|(group, column)| first.groups[group].set.of_counter(column));
         Self { sets: sets.collect(), ..Self::default() }
     }
@@ -137,7 +137,7 @@ impl ActiveRecording {
     pub(super) fn push(&mut self, sample: &Sample) -> Result<Option<String>, FlowError> {
         let mut notice = None;
         if self.recorder.summary().samples == 0 {
-            self.counters = RecordedCounters::of(sample);
+            self.counters = RecordedCounters::new(sample);
         }
         if sample.has_sets(self.counters.sets.iter()) {
             self.recorder.push(sample)?;

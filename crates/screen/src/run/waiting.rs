@@ -84,7 +84,7 @@ impl Waiting {
         self.is_continued.swap(false, Ordering::SeqCst)
     }
 
-    /// Waits until a key, a signal or a wake-up arrives, or the timeout expires. Returns false if the terminal is hang_up.
+    /// Waits until a key, a signal or a wake-up arrives, or the timeout expires. Returns false if the terminal was disconnected.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
         let timeout = timeout.map(|time| Timespec {
             tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),

@@ -61,7 +61,7 @@ fn has_line(screen: &str) -> bool {
     screen.contains(|character| ('\u{2801}'..='\u{28ff}').contains(&character))
 }
 
-/// The rows of the legend, without the marks in front.
+/// The rows of the legend, without the marks at their beginning.
 fn rows(screen: &str) -> Vec<String> {
     let rows = screen.lines().skip_while(|line| !line.contains("Counter")).skip(1);
     let rows = rows.filter(|line| line.contains("Process")).map(|line| line.chars().skip(2).collect());
@@ -109,7 +109,7 @@ fn removing_a_counter_keeps_the_others_frozen() {
         assert!(has_line(&text), "{text}");
     }
     screen.collect();
-    // It continues with the present processes.
+    // The live chart shows the current processes.
     screen.type_in("f");
     let text = screen.text();
     assert!(rows(&text).iter().any(|row| row.contains(" d ")) && !text.contains("FROZEN"), "{text}");

@@ -22,9 +22,9 @@ pub(crate) static INTERRUPT: SetTable = SetTable {
     instance_type: InstanceType::Multiple,
     help: "Interrupts by their line, summed over all processors.",
     instances: "The lines of /proc/interrupts in the kernel's order: number and device (`36 virtio1-req.0`), or the short name and its meaning (`LOC Local timer interrupts`); then _Total.",
-    total: "The sum of all lines but TLB, whose interrupts are also counted in CAL: what /proc/stat gives.",
+    total: "The sum of all lines except TLB, whose interrupts are also counted in CAL; the same as in /proc/stat.",
     counters: &[CounterInfo::row(RATE, "Interrupts/sec", CounterType::BULK_COUNT, "1/s", 0, "/proc/interrupts",
-        "Interrupts of this line that the processors took. When a processor goes offline or online the kernel's sums jump, so that one interval is omitted.")],
+        "Interrupts of this line that the processors took. When a processor goes offline or online, the kernel's sums jump, so one interval is omitted.")],
 };
 
 /// The set of soft interrupts.
@@ -33,7 +33,7 @@ pub(crate) static SOFTIRQ: SetTable = SetTable {
     name: "SoftIRQ",
     guid: 0x6e7c8898e9645e548240af46b7ff79b0,
     instance_type: InstanceType::Multiple,
-    help: "Soft interrupts, the kernel's deferred work, by their kind, summed over all processors. Windows' nearest are DPCs.",
+    help: "Soft interrupts, the kernel's deferred work, by their kind, summed over all processors. The nearest equivalent on Windows is DPCs.",
     instances: "The kinds in the kernel's order, such as TIMER, NET_RX, BLOCK, SCHED, RCU; then _Total.",
     total: "The sum of all kinds.",
     counters: &[CounterInfo::row(RATE, "SoftIRQs/sec", CounterType::BULK_COUNT, "1/s", 0, "/proc/softirqs",
@@ -123,7 +123,7 @@ impl Provider for Interrupts {
 
         let mut total = 0_u64;
         let mut count = 0;
-        let mut has_lost = false;
+        let mut has_lost_counts = false;
         for line in text_lines.take(MAX_LINES) {
             let Some((label, sum, tail)) = split(line, processors) else { continue };
             let index = count;
@@ -134,7 +134,7 @@ impl Provider for Interrupts {
             let line = &mut self.lines[index];
             let sum = sum.map(|sum| {
                 let (value, has_restarted) = line.push(sum, &mut self.identity);
-                has_lost |= has_restarted;
+                has_lost_counts |= has_restarted;
                 value
             });
             // TLB shootdowns are function call interrupts, which CAL already counts.
@@ -150,10 +150,10 @@ impl Provider for Interrupts {
                 None => row.fail(RATE, &self.unreadable),
             }
         }
-        has_lost |= self.lines.len() > count;
+        has_lost_counts |= self.lines.len() > count;
         self.lines.truncate(count);
 
-        if has_lost || total < self.last_total {
+        if has_lost_counts || total < self.last_total {
             // A line was removed or restarted, or the processors have changed: the total needs a new identity.
             self.total = Arc::new(InstanceKey::new("_Total", 0, self.identity).reserved());
             self.identity += 1;

@@ -44,19 +44,19 @@ pub(crate) static TABLE: SetTable = SetTable {
             "Share of the interval in which at least one task waited for the resource. Exact for any interval: it comes from the kernel's total, not from its averages."),
         CounterInfo::row(FULL, "% Full Stall Time", CounterType::TIMER_100NS, "%", 0,
             "/proc/pressure/*: full total",
-            "Share of the interval in which all tasks that had work waited for the resource at once. For cpu it is 0 on the whole machine by definition."),
+            "Share of the interval in which all tasks that had work waited for the resource at once. For cpu, it is 0 by definition at the level of the whole machine."),
         average(SOME_AVERAGES[0], "% Some Stall, 10 s Average", "/proc/pressure/*: some avg10",
-            "The kernel's own running average of the some stall time, which fades over 10 seconds."),
+            "The kernel's own exponentially weighted average of the some stall time over 10 seconds."),
         average(SOME_AVERAGES[1], "% Some Stall, 60 s Average", "/proc/pressure/*: some avg60",
-            "The kernel's own running average of the some stall time, which fades over 60 seconds."),
+            "The kernel's own exponentially weighted average of the some stall time over 60 seconds."),
         average(SOME_AVERAGES[2], "% Some Stall, 300 s Average", "/proc/pressure/*: some avg300",
-            "The kernel's own running average of the some stall time, which fades over 300 seconds."),
+            "The kernel's own exponentially weighted average of the some stall time over 300 seconds."),
         average(FULL_AVERAGES[0], "% Full Stall, 10 s Average", "/proc/pressure/*: full avg10",
-            "The kernel's own running average of the full stall time, which fades over 10 seconds."),
+            "The kernel's own exponentially weighted average of the full stall time over 10 seconds."),
         average(FULL_AVERAGES[1], "% Full Stall, 60 s Average", "/proc/pressure/*: full avg60",
-            "The kernel's own running average of the full stall time, which fades over 60 seconds."),
+            "The kernel's own exponentially weighted average of the full stall time over 60 seconds."),
         average(FULL_AVERAGES[2], "% Full Stall, 300 s Average", "/proc/pressure/*: full avg300",
-            "The kernel's own running average of the full stall time, which fades over 300 seconds."),
+            "The kernel's own exponentially weighted average of the full stall time over 300 seconds."),
         CounterInfo::companion(AVERAGE_BASE, "% Stall Average Base", CounterType::RAW_BASE),
     ],
 };
@@ -108,15 +108,15 @@ pub(super) fn parse(text: &[u8]) -> Pressure {
 /// The provider, if the kernel measures pressure.
 pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let folder = roots.proc.join("pressure");
-    let mut here = Pressure::default();
+    let mut found = Pressure::default();
     let resources: Vec<Resource> = RESOURCES
         .iter()
         .filter_map(|name| {
             let mut file = OpenFile::new(folder.join(name));
             // Without PSI the files are missing; if it is disabled at boot, reading them fails.
             let pressure = parse(file.read().ok()?);
-            here.some = here.some.or(pressure.some);
-            here.full = here.full.or(pressure.full);
+            found.some = found.some.or(pressure.some);
+            found.full = found.full.or(pressure.full);
             let missing = |line: &str| format!("{}: no usable '{line}' line", file.path().display()).into();
             Some(Resource {
                 instance: Arc::new(InstanceKey::new(*name, 0, 0)),
@@ -131,7 +131,7 @@ pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
         .collect();
     let has = |id: u32| {
         let is_some = id == SOME || SOME_AVERAGES.contains(&id);
-        if is_some { here.some.is_some() } else { here.full.is_some() }
+        if is_some { found.some.is_some() } else { found.full.is_some() }
     };
     if resources.is_empty() || !(has(SOME) || has(FULL)) {
         return None;

@@ -29,22 +29,22 @@ pub(crate) static TABLE: SetTable = SetTable {
     name: "Thermal Zone",
     guid: 0xd198a5a6eb7255a1afd124da3f3cedfa,
     instance_type: InstanceType::Multiple,
-    help: "Temperatures of the machine's thermal zones. Windows' set Thermal Zone Information gives kelvin; this one gives degrees Celsius.",
-    instances: "The zones of /sys/class/thermal by their number: number and type, such as `0 acpitz` or `2 x86_pkg_temp`.",
+    help: "Temperatures of the machine's thermal zones. The Windows set Thermal Zone Information reports kelvins; this one reports degrees Celsius.",
+    instances: "The zones of /sys/class/thermal in the order of their numbers, named by number and type, such as `0 acpitz` or `2 x86_pkg_temp`.",
     total: "",
     counters: &[
         CounterInfo::row(TEMPERATURE, "Temperature", CounterType::LARGE_RAWCOUNT, "°C", 0,
             "/sys/class/thermal/thermal_zone*/temp",
-            "The temperature in degrees Celsius, rounded to the nearest."),
+            "The temperature in degrees Celsius, rounded to the nearest degree."),
         CounterInfo::row(HIGH_PRECISION, "High Precision Temperature", CounterType::LARGE_RAWCOUNT, "m°C", -3,
             "/sys/class/thermal/thermal_zone*/temp",
-            "The temperature in thousandths of a degree Celsius, as the kernel gives it."),
+            "The temperature in thousandths of a degree Celsius, as the kernel reports it."),
         CounterInfo::row(PASSIVE, "Passive Trip Point", CounterType::LARGE_RAWCOUNT, "°C", 0,
             "/sys/class/thermal/thermal_zone*/trip_point_*_temp of type passive",
-            "The temperature in degrees Celsius from which the kernel slows the zone's devices down; the lowest where there are several."),
+            "The temperature in degrees Celsius from which the kernel throttles the zone's devices; the lowest, if there are several passive trip points."),
         CounterInfo::row(CRITICAL, "Critical Trip Point", CounterType::LARGE_RAWCOUNT, "°C", 0,
             "/sys/class/thermal/thermal_zone*/trip_point_*_temp of type critical",
-            "The temperature in degrees Celsius at which the kernel shuts the machine down; the lowest where there are several."),
+            "The temperature in degrees Celsius at which the kernel shuts the machine down; the lowest, if there are several critical trip points."),
     ],
 };
 
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn new_and_removed_zones_are_followed() {
+    fn zones_are_added_and_removed() {
         let machine = machine();
         let mut provider = provider(&machine.roots).expect("a provider");
         collect(&mut *provider, at(10));

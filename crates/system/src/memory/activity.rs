@@ -25,7 +25,7 @@ macro_rules! events {
             name: "Paging Activity",
             guid: 0x0ea029cf_81d6_57f0_8496_e3d23e1ef35f,
             instance_type: InstanceType::Single,
-            help: "Events of Linux' memory management: reading and writing, reclaim, swap, compaction, huge pages.",
+            help: "Linux memory management events: reads and writes, reclaim, swap, compaction, huge pages.",
             instances: "",
             total: "",
             counters: &[$(CounterInfo::row(
@@ -49,59 +49,59 @@ macro_rules! events {
 
 events! {
     1 "Page In Bytes/sec" ["pgpgin"] * 1024 "bytes/s":
-        "Bytes read from block devices, whether into the page cache, past it, or from swap areas.",
+        "Bytes read from block devices: into the page cache, with direct I/O, and from swap areas.",
     2 "Page Out Bytes/sec" ["pgpgout"] * 1024 "bytes/s":
-        "Bytes written to block devices, whether from the page cache, past it, or to swap areas.",
+        "Bytes written to block devices: from the page cache, with direct I/O, and to swap areas.",
     3 "Swap In Pages/sec" ["pswpin"]: "Pages read from swap areas.",
     4 "Swap Out Pages/sec" ["pswpout"]: "Pages written to swap areas.",
     5 "Page Faults/sec" ["pgfault"]: "Page faults of all kinds.",
     6 "Major Page Faults/sec" ["pgmajfault"]: "Page faults that waited for a device.",
     7 "Pages Allocated/sec" ["pgalloc_dma" "pgalloc_dma32" "pgalloc_normal" "pgalloc_high" "pgalloc_movable" "pgalloc_device"]:
-        "Pages that the kernel handed out, of all zones.",
-    8 "Pages Freed/sec" ["pgfree"]: "Pages given back to the kernel.",
-    9 "Pages Activated/sec" ["pgactivate"]: "Pages moved to the list of those in active use.",
-    10 "Pages Deactivated/sec" ["pgdeactivate"]: "Pages moved to the list of those not in active use.",
-    11 "Pages Reused/sec" ["pgreuse"]: "Write faults that took over a page instead of copying it.",
+        "Pages allocated, in all zones.",
+    8 "Pages Freed/sec" ["pgfree"]: "Pages freed.",
+    9 "Pages Activated/sec" ["pgactivate"]: "Pages moved to an active list.",
+    10 "Pages Deactivated/sec" ["pgdeactivate"]: "Pages moved to an inactive list.",
+    11 "Pages Reused/sec" ["pgreuse"]: "Write faults that reused a page instead of copying it.",
     12 "Allocation Stalls/sec" ["allocstall" "allocstall_dma" "allocstall_dma32" "allocstall_normal" "allocstall_high" "allocstall_movable" "allocstall_device"]:
-        "Requests for memory that had to reclaim some themselves first, of all zones.",
-    13 "Background Pages Scanned/sec" ["pgscan_kswapd"]: "Pages that the kernel's reclaim thread looked at.",
-    14 "Background Pages Reclaimed/sec" ["pgsteal_kswapd"]: "Pages that the kernel's reclaim thread took back.",
-    15 "Direct Pages Scanned/sec" ["pgscan_direct"]: "Pages looked at by programs that had to reclaim memory themselves.",
-    16 "Direct Pages Reclaimed/sec" ["pgsteal_direct"]: "Pages taken back by programs that had to reclaim memory themselves.",
-    17 "Proactive Pages Scanned/sec" ["pgscan_proactive"]: "Pages looked at because memory.reclaim of a cgroup was written to.",
-    18 "Proactive Pages Reclaimed/sec" ["pgsteal_proactive"]: "Pages taken back because memory.reclaim of a cgroup was written to.",
-    19 "Anonymous Pages Scanned/sec" ["pgscan_anon"]: "Programs' own pages that reclaim looked at, reclaim within cgroups included.",
-    20 "Anonymous Pages Reclaimed/sec" ["pgsteal_anon"]: "Programs' own pages that reclaim took back, reclaim within cgroups included.",
-    21 "File Pages Scanned/sec" ["pgscan_file"]: "Pages of files that reclaim looked at, reclaim within cgroups included.",
-    22 "File Pages Reclaimed/sec" ["pgsteal_file"]: "Pages of files that reclaim took back, reclaim within cgroups included.",
-    23 "Background Reclaim Runs/sec" ["pageoutrun"]: "How often the kernel's reclaim thread went to work.",
-    24 "Kernel Objects Scanned/sec" ["slabs_scanned"]: "Cached objects of the kernel, such as directory entries, that reclaim looked at.",
-    25 "Anonymous Refaults/sec" ["workingset_refault_anon"]: "Programs' own pages read again after they had been taken back.",
+        "Allocations that had to reclaim memory first (direct reclaim), in all zones.",
+    13 "Background Pages Scanned/sec" ["pgscan_kswapd"]: "Pages scanned by the kernel's reclaim thread (kswapd).",
+    14 "Background Pages Reclaimed/sec" ["pgsteal_kswapd"]: "Pages reclaimed by the kernel's reclaim thread (kswapd).",
+    15 "Direct Pages Scanned/sec" ["pgscan_direct"]: "Pages scanned by programs that had to reclaim memory themselves (direct reclaim).",
+    16 "Direct Pages Reclaimed/sec" ["pgsteal_direct"]: "Pages reclaimed by programs that had to reclaim memory themselves (direct reclaim).",
+    17 "Proactive Pages Scanned/sec" ["pgscan_proactive"]: "Pages scanned because a program wrote to memory.reclaim of a cgroup.",
+    18 "Proactive Pages Reclaimed/sec" ["pgsteal_proactive"]: "Pages reclaimed because a program wrote to memory.reclaim of a cgroup.",
+    19 "Anonymous Pages Scanned/sec" ["pgscan_anon"]: "Anonymous pages (heaps, stacks) scanned, including reclaim within cgroups.",
+    20 "Anonymous Pages Reclaimed/sec" ["pgsteal_anon"]: "Anonymous pages (heaps, stacks) reclaimed, including reclaim within cgroups.",
+    21 "File Pages Scanned/sec" ["pgscan_file"]: "File pages scanned, including reclaim within cgroups.",
+    22 "File Pages Reclaimed/sec" ["pgsteal_file"]: "File pages reclaimed, including reclaim within cgroups.",
+    23 "Background Reclaim Runs/sec" ["pageoutrun"]: "Runs of the kernel's reclaim thread (kswapd).",
+    24 "Kernel Objects Scanned/sec" ["slabs_scanned"]: "Cached kernel objects, such as directory entries, scanned by reclaim.",
+    25 "Anonymous Refaults/sec" ["workingset_refault_anon"]: "Anonymous pages (heaps, stacks) read again after they had been reclaimed.",
     26 "File Refaults/sec" ["workingset_refault_file" "workingset_refault"]:
-        "Pages of files read again after they had been taken back. Kernels before 5.9 count all pages together.",
-    27 "Pages Dirtied/sec" ["nr_dirtied"]: "Pages of files that were changed.",
+        "File pages read again after they had been reclaimed. Kernels before 5.9 count all pages together.",
+    27 "Pages Dirtied/sec" ["nr_dirtied"]: "File pages that became dirty.",
     28 "Pages Written Back/sec" ["nr_written"]: "Pages whose changes were written, at a program's request or in the background.",
-    29 "Reclaim Page Writes/sec" ["nr_vmscan_write"]: "Pages that reclaim wrote, compressed swap in memory included.",
-    30 "Swap Readahead Pages/sec" ["swap_ra"]: "Pages read from swap areas ahead of being asked for.",
+    29 "Reclaim Page Writes/sec" ["nr_vmscan_write"]: "Pages written by reclaim, including those compressed into memory (zswap).",
+    30 "Swap Readahead Pages/sec" ["swap_ra"]: "Pages read ahead from swap areas.",
     31 "Swap Readahead Hits/sec" ["swap_ra_hit"]: "Pages read ahead from swap areas that were then used.",
-    32 "Compressed Swap In Pages/sec" ["zswpin"]: "Pages taken out of compressed swap in memory (zswap).",
-    33 "Compressed Swap Out Pages/sec" ["zswpout"]: "Pages put into compressed swap in memory (zswap).",
-    34 "Compaction Stalls/sec" ["compact_stall"]: "Requests for a large piece of memory that had to move others' pages first.",
-    35 "Compaction Successes/sec" ["compact_success"]: "Compactions after which a large enough piece was free.",
-    36 "Compaction Failures/sec" ["compact_fail"]: "Compactions after which no large enough piece was free.",
-    37 "Compaction Pages Scanned/sec" ["compact_migrate_scanned" "compact_free_scanned"]: "Pages that compaction looked at.",
-    38 "Background Compaction Wakes/sec" ["compact_daemon_wake"]: "How often the kernel's compaction thread was woken.",
+    32 "Compressed Swap In Pages/sec" ["zswpin"]: "Pages read from compressed swap in memory (zswap).",
+    33 "Compressed Swap Out Pages/sec" ["zswpout"]: "Pages stored in compressed swap in memory (zswap).",
+    34 "Compaction Stalls/sec" ["compact_stall"]: "Allocations of a large block that had to wait for compaction.",
+    35 "Compaction Successes/sec" ["compact_success"]: "Compactions after which a large enough block was free.",
+    36 "Compaction Failures/sec" ["compact_fail"]: "Compactions after which no large enough block was free.",
+    37 "Compaction Pages Scanned/sec" ["compact_migrate_scanned" "compact_free_scanned"]: "Pages scanned by compaction.",
+    38 "Background Compaction Wakes/sec" ["compact_daemon_wake"]: "Wakeups of the kernel's compaction thread (kcompactd).",
     39 "Pages Migrated/sec" ["pgmigrate_success"]: "Pages moved to another place in memory.",
     40 "Page Migration Failures/sec" ["pgmigrate_fail"]: "Pages that could not be moved to another place in memory.",
     41 "NUMA Hint Faults/sec" ["numa_hint_faults"]: "Page faults that the kernel provokes to learn which node uses a page.",
-    42 "NUMA Local Hint Faults/sec" ["numa_hint_faults_local"]: "Those of them whose page was on the node that used it.",
+    42 "NUMA Local Hint Faults/sec" ["numa_hint_faults_local"]: "NUMA hint faults whose page was on the node that used it.",
     43 "NUMA Pages Migrated/sec" ["numa_pages_migrated"]: "Pages moved to the node that uses them.",
     44 "Huge Page Faults/sec" ["thp_fault_alloc"]: "Page faults answered with a transparent huge page.",
-    45 "Huge Page Fault Fallbacks/sec" ["thp_fault_fallback"]: "Page faults for which no huge page could be had.",
+    45 "Huge Page Fault Fallbacks/sec" ["thp_fault_fallback"]: "Page faults for which no huge page was available.",
     46 "Huge Page Collapses/sec" ["thp_collapse_alloc"]: "Huge pages assembled from the small pages of a range.",
     47 "Huge Page Splits/sec" ["thp_split_page"]: "Huge pages that were split into small ones.",
-    48 "Huge Page Swap Outs/sec" ["thp_swpout"]: "Huge pages swapped out in one piece.",
-    49 "OOM Kills/sec" ["oom_kill"]: "Processes killed because memory had run out, in cgroups or in the whole machine.",
+    48 "Huge Page Swap Outs/sec" ["thp_swpout"]: "Huge pages swapped out without being split.",
+    49 "OOM Kills/sec" ["oom_kill"]: "Processes killed because a cgroup or the whole machine ran out of memory.",
     50 "Balloon Pages Inflated/sec" ["balloon_inflate"]: "Pages that this virtual machine gave to its host.",
     51 "Balloon Pages Deflated/sec" ["balloon_deflate"]: "Pages that this virtual machine got back from its host.",
 }
@@ -120,19 +120,19 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let all: Vec<&str> = EVENTS.iter().flat_map(|event| event.keys).copied().collect();
     let mut probe = KeyedFile::new(path.clone(), "", &all);
     probe.read();
-    let here: Vec<&str> = all
+    let present: Vec<&str> = all
         .iter()
         .enumerate()
         .filter(|(key, _)| probe.value(*key).is_some())
         .map(|(_, name)| *name)
         .collect();
-    let index = |name: &&str| here.iter().position(|key| key == name);
+    let index = |name: &&str| present.iter().position(|key| key == name);
     let indexes: Vec<Vec<usize>> =
         EVENTS.iter().map(|event| event.keys.iter().filter_map(index).collect()).collect();
     let has = |id| EVENTS.iter().zip(&indexes).any(|(event, indexes)| event.id == id && !indexes.is_empty());
     let info = TABLE.info_of(has);
-    let vmstat = KeyedFile::of_counts(path, &here);
-    let has_any = !here.is_empty();
+    let vmstat = KeyedFile::for_totals(path, &present);
+    let has_any = !present.is_empty();
     has_any.then(|| -> Box<dyn Provider> {
         Box::new(Activity { info, instance: Arc::default(), vmstat, indexes })
     })

@@ -21,13 +21,13 @@ pub(super) const TABLE: SetTable = SetTable {
     name: "Buddy Allocator",
     guid: 0xcdc5eb23_0352_501e_8249_c964d6580019,
     instance_type: InstanceType::Multiple,
-    help: "Free memory by the size of its contiguous blocks, of all zones and nodes. Large blocks are needed for huge \
-           pages and for some drivers; memory without any is fragmented.",
-    instances: "The orders: a block of order n has 2^n pages. From 0 to usually 10.",
+    help: "Free memory of all zones and nodes, by the size of its contiguous blocks. Large blocks are needed for huge \
+           pages and for some drivers; memory without them is fragmented.",
+    instances: "The orders: a block of order n has 2^n pages. Usually 0 to 10.",
     total: "",
     counters: &[
         CounterInfo::row(BLOCKS, "Free Blocks", CounterType::LARGE_RAWCOUNT, "", 0, "/proc/buddyinfo",
-            "Free blocks of this order, which are not part of a larger free block."),
+            "Free blocks of exactly this order, not part of a larger free block."),
         CounterInfo::row(FREE, "Free Bytes", CounterType::LARGE_RAWCOUNT, "bytes", 0, "/proc/buddyinfo",
             "The size of the free blocks of this order."),
         CounterInfo::row(USABLE, "Usable Bytes", CounterType::LARGE_RAWCOUNT, "bytes", 0, "/proc/buddyinfo",
@@ -91,7 +91,7 @@ struct Sums {
     count: usize,
 }
 
-/// The sums of the lines `Node 0, zone   Normal  10830  15195 ...`; `None` if one is malformed, or without lines.
+/// The sums of the lines `Node 0, zone   Normal  10830  15195 ...`; `None` if a line is malformed or there are no lines.
 fn sums(text: &[u8]) -> Option<Sums> {
     let mut sums = Sums { blocks: [0; MAX_ORDERS], count: 0 };
     let (whole, unfinished) = finished(text);

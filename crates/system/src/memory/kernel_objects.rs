@@ -23,7 +23,7 @@ const fn source(id: u32, path: &'static str, field: usize, unused: Option<usize>
     Source { id, path, field, unused }
 }
 
-/// The counters, of each file consecutively.
+/// The counters, grouped by file.
 const SOURCES: &[Source] = &[
     source(super::system::FILE_HANDLES, "sys/fs/file-nr", 0, Some(1)),
     source(super::system::FILE_HANDLE_LIMIT, "sys/fs/file-nr", 2, None),
@@ -53,7 +53,7 @@ impl KernelObjects {
         Self(files.filter_map(|mut file| file.file.is_readable().then_some(file)).collect())
     }
 
-    /// Whether a counter is one of a readable file.
+    /// Whether the file of a counter is readable.
     pub(super) fn has(&self, id: u32) -> bool {
         self.0.iter().any(|file| file.sources.iter().any(|source| source.id == id))
     }
@@ -89,7 +89,7 @@ impl KernelObjects {
     }
 }
 
-/// The first numbers of a file; `None` for those that are missing. An unfinished line has none.
+/// The first numbers of a file; `None` for those that are missing. A line without a newline has none.
 fn numbers(text: &[u8]) -> [Option<u64>; 3] {
     let mut numbers = [None; 3];
     for (number_at, word) in numbers.iter_mut().zip(words(text.strip_suffix(b"\n").unwrap_or_default())) {

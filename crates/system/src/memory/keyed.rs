@@ -13,7 +13,7 @@ use crate::scan::{number, words};
 ///
 /// The order of the keys rarely changes, so the line number of each key is remembered. The file is searched again
 /// only if a remembered line has another key. Reading stops at the last required line, because the kernel generates
-/// the whole file again for each further piece.
+/// the whole file again for each further read.
 #[derive(Debug)]
 pub(super) struct KeyedFile {
     path: PathBuf,
@@ -55,7 +55,7 @@ impl KeyedFile {
 
     /// Like [`new`](Self::new), but for running totals. The kernel sums them over processors while they change, so a
     /// sum can be less than the previous one. The value then stays at its maximum.
-    pub(super) fn of_counts(path: PathBuf, keys: &[&'static str]) -> Self {
+    pub(super) fn for_totals(path: PathBuf, keys: &[&'static str]) -> Self {
         Self { greatest: Some(vec![0; keys.len()]), ..Self::new(path, "", keys) }
     }
 
@@ -113,7 +113,7 @@ impl KeyedFile {
         Ok(())
     }
 
-    /// Reads the next piece; returns whether the end of the file, or the maximum size, was reached.
+    /// Reads the next chunk; returns whether the end of the file or the maximum size was reached.
     fn fill(&mut self, length: &mut usize) -> io::Result<bool> {
         let Some(file) = &self.file else { return Ok(true) };
         if *length == self.buffer.len() {
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn totals_never_fall() {
         let machine = Machine::new(&[("proc/f", "a 5\n")]);
-        let mut file = KeyedFile::of_counts(machine.path("proc/f"), &["a"]);
+        let mut file = KeyedFile::for_totals(machine.path("proc/f"), &["a"]);
         for (text, value) in [("a 5\n", Some(5)), ("a 4\n", Some(5)), ("\n", None), ("a 6\n", Some(6))] {
             machine.write("proc/f", text);
             file.read();

@@ -85,31 +85,31 @@ pub(super) const TABLE: SetTable = SetTable {
              promises more than that."),
         CounterInfo::row(COMMITTED_IN_USE, "% Committed Bytes In Use", CounterType::RAW_FRACTION, "%", 0,
             "/proc/meminfo: Committed_AS, CommitLimit",
-            "Committed Bytes in percent of Commit Limit. Above 100 as a rule on Linux where programs reserve much more \
-             than they use, because the limit holds only if overcommitting is forbidden.").base(7),
+            "Committed Bytes in percent of Commit Limit. Usually above 100 if programs reserve much more \
+             than they use, because Linux enforces the limit only if overcommitting is forbidden.").base(7),
         CounterInfo::companion(7, "% Committed Bytes In Use Base", CounterType::RAW_BASE),
         rate(PAGE_FAULTS, "Page Faults/sec", -1, "/proc/vmstat: pgfault",
-            "Page faults of all programs, those that found their page in memory and those that waited for a device."),
+            "Page faults of all programs, whether the page was in memory or had to be read from a device."),
         rate(PAGES, "Pages/sec", 0, "/proc/vmstat: pswpin, pswpout",
-            "Pages read from swap areas and written to them: Pages Input/sec and Pages Output/sec."),
+            "Pages read from and written to swap areas: the sum of Pages Input/sec and Pages Output/sec."),
         rate(PAGES_INPUT, "Pages Input/sec", 0, "/proc/vmstat: pswpin",
-            "Pages read from swap areas. Windows counts pages read from files as well, which Linux counts with all \
-             other reading only: Paging Activity has that as Page In Bytes/sec."),
+            "Pages read from swap areas. Windows also counts pages read from files, which Linux does not count \
+             separately: see Page In Bytes/sec of Paging Activity."),
         rate(PAGE_READS, "Page Reads/sec", 0, "/proc/vmstat: pgmajfault",
-            "Page faults that waited for a device: to read from a swap area or from a mapped file. As files count \
-             here, it may exceed Pages Input/sec."),
+            "Page faults that waited for a device: to read from a swap area or from a mapped file. As files are \
+             included, it may exceed Pages Input/sec."),
         rate(PAGES_OUTPUT, "Pages Output/sec", 0, "/proc/vmstat: pswpout",
-            "Pages written to swap areas to make memory free. Changed pages of files are not in it: Linux writes \
-             those soon after the change, short of memory or not."),
+            "Pages written to swap areas to free memory. Dirty file pages are not included: Linux writes \
+             them soon after the change, whether memory is short or not."),
         rate(REPURPOSED, "Transition Pages RePurposed/sec", -1, "/proc/vmstat: pgsteal_anon, pgsteal_file",
-            "Pages of the page cache, and of programs once they were swapped out, that were taken back for another use."),
+            "Pages reclaimed for another use: of the page cache, and of programs after they were swapped out."),
         bytes(
             POOL_PAGED,
             "Pool Paged Bytes",
             -5,
             "/proc/meminfo: SReclaimable",
-            "The kernel's own objects that it can give back under pressure, such as cached directory entries. Linux \
-             does not page out kernel memory; this is the part that is not held for good.",
+            "Kernel objects that can be freed under memory pressure, such as cached directory entries. Linux \
+             does not page out kernel memory; this is the reclaimable part.",
         ),
         bytes(
             POOL_PAGED_RESIDENT,
@@ -123,7 +123,7 @@ pub(super) const TABLE: SetTable = SetTable {
             "Pool Nonpaged Bytes",
             -5,
             "/proc/meminfo: SUnreclaim",
-            "The kernel's own objects that it cannot give back.",
+            "Kernel objects that cannot be reclaimed.",
         ),
         bytes(
             CACHE,
@@ -145,29 +145,29 @@ pub(super) const TABLE: SetTable = SetTable {
             "Free & Zero Page List Bytes",
             0,
             "/proc/meminfo: MemFree",
-            "Memory that holds nothing at all. Linux keeps little of it: see Available Bytes for what can be had.",
+            "Memory that is not used at all. Linux keeps little of it; Available Bytes is what programs can get.",
         ),
         bytes(
             MODIFIED,
             "Modified Page List Bytes",
             0,
             "/proc/meminfo: Dirty",
-            "Changed contents of files that are not written yet.",
+            "Changed file contents that are not written yet.",
         ),
         bytes(TOTAL, "Total Bytes", -6, "/proc/meminfo: MemTotal",
-            "Memory that the kernel can use: what is installed, without what firmware and the kernel itself occupy."),
+            "Memory that the kernel can use: installed memory minus what the firmware and the kernel image occupy."),
         bytes(USED, "Used Bytes", -6, "/proc/meminfo: MemTotal, MemAvailable",
-            "Memory that is not available: Total Bytes minus Available Bytes, as free of procps 4 computes it."),
+            "Memory that is not available: Total Bytes minus Available Bytes, as free(1) of procps 4 computes it."),
         bytes(SHARED, "Shared Bytes", -6, "/proc/meminfo: Shmem",
             "Shared memory and files in memory (tmpfs)."),
         bytes(ANONYMOUS, "Anonymous Bytes", -6, "/proc/meminfo: AnonPages",
-            "Programs' own memory that is in no file: heaps and stacks. Swapped memory is not in it."),
+            "Memory of programs that no file backs: heaps and stacks. Swapped-out memory is not included."),
         bytes(MAPPED, "Mapped Bytes", -6, "/proc/meminfo: Mapped",
-            "Contents of files, and shared memory, that programs have mapped."),
+            "File contents and shared memory that programs have mapped."),
         bytes(ACTIVE, "Active Bytes", -6, "/proc/meminfo: Active",
-            "Memory that was used recently, and is taken back last."),
+            "Memory that was used recently and is reclaimed last."),
         bytes(INACTIVE, "Inactive Bytes", -6, "/proc/meminfo: Inactive",
-            "Memory that was not used recently, and is taken back first."),
+            "Memory that was not used recently and is reclaimed first."),
         bytes(PAGE_TABLES, "Page Table Bytes", -5, "/proc/meminfo: PageTables",
             "Tables that map the memory of programs."),
         bytes(KERNEL_STACK, "Kernel Stack Bytes", -5, "/proc/meminfo: KernelStack",
@@ -175,11 +175,11 @@ pub(super) const TABLE: SetTable = SetTable {
         bytes(LOCKED, "Locked Bytes", -5, "/proc/meminfo: Mlocked",
             "Memory that programs have locked (mlock), so that it is never swapped."),
         bytes(VMALLOC, "Vmalloc Used Bytes", -5, "/proc/meminfo: VmallocUsed",
-            "Memory of the kernel that is contiguous only in its own address space, such as modules."),
+            "Kernel memory that is contiguous only in virtual address space, such as modules."),
         bytes(PERCPU, "Per-Processor Bytes", -5, "/proc/meminfo: Percpu",
-            "Memory of the kernel that each processor has its own copy of."),
+            "Kernel memory of which each processor has its own copy."),
         bytes(HUGE, "Anonymous Huge Page Bytes", -6, "/proc/meminfo: AnonHugePages",
-            "Programs' own memory in transparent huge pages; part of Anonymous Bytes."),
+            "Anonymous memory in transparent huge pages; part of Anonymous Bytes."),
         bytes(SWAP_TOTAL, "Swap Total Bytes", -6, "/proc/meminfo: SwapTotal",
             "The size of all swap areas."),
         bytes(SWAP_USED, "Swap Used Bytes", -6, "/proc/meminfo: SwapTotal, SwapFree",
@@ -253,22 +253,22 @@ struct Source {
     id: u32,
     is_vmstat: bool,
     keys: &'static [usize],
-    make: fn(&[u64]) -> u64,
+    compute: fn(&[u64]) -> u64,
     /// Whether the second key is the base by which the value is divided.
     has_base: bool,
 }
 
-const fn meminfo(id: u32, keys: &'static [usize], make: fn(&[u64]) -> u64) -> Source {
-    Source { id, is_vmstat: false, keys, make, has_base: false }
+const fn meminfo(id: u32, keys: &'static [usize], compute: fn(&[u64]) -> u64) -> Source {
+    Source { id, is_vmstat: false, keys, compute, has_base: false }
 }
 
 /// A ratio: the first key divided by the second.
 const fn meminfo_ratio(id: u32, keys: &'static [usize; 2]) -> Source {
-    Source { id, is_vmstat: false, keys, make: |values| in_bytes(&values[..1]), has_base: true }
+    Source { id, is_vmstat: false, keys, compute: |values| in_bytes(&values[..1]), has_base: true }
 }
 
 const fn vmstat(id: u32, keys: &'static [usize]) -> Source {
-    Source { id, is_vmstat: true, keys, make: sum, has_base: false }
+    Source { id, is_vmstat: true, keys, compute: sum, has_base: false }
 }
 
 fn sum(values: &[u64]) -> u64 {
@@ -280,14 +280,14 @@ fn in_bytes(values: &[u64]) -> u64 {
     sum(values).saturating_mul(1024)
 }
 
-/// MemTotal, MemAvailable, MemFree. In a container, available memory can exceed the total; `free` then subtracts what
-/// is free.
+/// From MemTotal, MemAvailable and MemFree. In a container, available memory can exceed the total; `free` then
+/// subtracts free memory.
 fn used(values: &[u64]) -> u64 {
     let rest = if values[1] > values[0] { values[2] } else { values[1] };
     in_bytes(&[values[0].saturating_sub(rest)])
 }
 
-/// Buffers, Cached, Shmem.
+/// From Buffers, Cached and Shmem.
 fn file_cache(values: &[u64]) -> u64 {
     in_bytes(&[sum(&values[..2]).saturating_sub(values[2])])
 }
@@ -343,7 +343,7 @@ struct Memory {
 /// The provider, if one of the files can be read.
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let mut meminfo = KeyedFile::new(roots.proc.join("meminfo"), "", MEMINFO);
-    let mut vmstat = KeyedFile::of_counts(roots.proc.join("vmstat"), VMSTAT);
+    let mut vmstat = KeyedFile::for_totals(roots.proc.join("vmstat"), VMSTAT);
     meminfo.read();
     vmstat.read();
     let has = |id: u32| {
@@ -393,9 +393,9 @@ impl Provider for Memory {
             match missing {
                 Some(key) => row.fail(source.id, file.reason(key)),
                 None if source.has_base => {
-                    row.set_with_base(source.id, (source.make)(values), in_bytes(&values[1..]));
+                    row.set_with_base(source.id, (source.compute)(values), in_bytes(&values[1..]));
                 }
-                None => row.set(source.id, (source.make)(values)),
+                None => row.set(source.id, (source.compute)(values)),
             }
         }
         Ok(())

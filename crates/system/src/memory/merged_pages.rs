@@ -18,7 +18,7 @@ pub(super) const TABLE: SetTable = SetTable {
     total: "",
     counters: &[
         row(1, "Shared Pages", CounterType::LARGE_RAWCOUNT, "", "/sys/kernel/mm/ksm/pages_shared",
-            "Merged pages: each holds the content of several."),
+            "Merged pages, each of which replaces several."),
         row(2, "Sharing Pages", CounterType::LARGE_RAWCOUNT, "", "/sys/kernel/mm/ksm/pages_sharing",
             "Pages that were saved by merging."),
         row(3, "Saved Bytes", CounterType::LARGE_RAWCOUNT, "bytes", "/sys/kernel/mm/ksm/pages_sharing",
@@ -30,7 +30,7 @@ pub(super) const TABLE: SetTable = SetTable {
         row(6, "Zero Pages", CounterType::LARGE_RAWCOUNT, "", "/sys/kernel/mm/ksm/ksm_zero_pages",
             "Empty pages that were replaced by the kernel's zero page (use_zero_pages)."),
         row(7, "Full Scans/sec", CounterType::BULK_COUNT, "1/s", "/sys/kernel/mm/ksm/full_scans",
-            "How often all memory that programs offer for merging was scanned."),
+            "Complete scans of the memory that programs offer for merging."),
         row(8, "Running", CounterType::RAWCOUNT, "", "/sys/kernel/mm/ksm/run",
             "1 while KSM runs, 0 if it is stopped, 2 if it was stopped and has unmerged all pages."),
     ],

@@ -16,7 +16,7 @@ pub(super) const TABLE: SetTable = SetTable {
     name: "NUMA Node Memory",
     guid: 0xc29d68a3_e552_5be6_b609_cc6509c6f9cf,
     instance_type: InstanceType::Multiple,
-    help: "Memory by NUMA node, and how often memory came from the node that was preferred.",
+    help: "Memory by NUMA node, and how many allocations came from the preferred node.",
     instances: "The nodes by the kernel's number, then _Total.",
     total: "The sums. The total restarts when a node is removed or added.",
     counters: &[
@@ -30,62 +30,62 @@ pub(super) const TABLE: SetTable = SetTable {
             2,
             "Free & Zero Page List MBytes",
             "/sys/devices/system/node/nodeN/meminfo: MemFree",
-            "Memory of the node that holds nothing.",
+            "Unused memory of the node.",
         ),
         megabytes(
             3,
             "Standby List MBytes",
             "/sys/devices/system/node/nodeN/meminfo: Active(file), Inactive(file)",
-            "Pages of files in the node's memory. They can be dropped, those with changes after writing.",
+            "File pages in the node's memory. They can be dropped, dirty ones after they are written.",
         ),
         megabytes(
             4,
             "Modified Page List MBytes",
             "/sys/devices/system/node/nodeN/meminfo: Dirty",
-            "Changed contents of files that are not written yet.",
+            "Changed file contents that are not written yet.",
         ),
         megabytes(
             5,
             "Available MBytes",
             "/sys/devices/system/node/nodeN/meminfo: MemFree, Active(file), Inactive(file)",
-            "What is free and on the standby list. The kernel's own estimate of available memory (Memory, Available \
+            "Free memory and the standby list. The kernel's own estimate of available memory (Memory, Available \
              MBytes) exists for the whole machine only.",
         ),
         pages(
             6,
             "Hits/sec",
             "/sys/devices/system/node/nodeN/numastat: numa_hit",
-            "Pages that were wanted from this node and came from it.",
+            "Pages that were requested from this node and allocated on it.",
         ),
         pages(
             7,
             "Misses/sec",
             "/sys/devices/system/node/nodeN/numastat: numa_miss",
-            "Pages that came from this node although another was preferred.",
+            "Pages that were allocated on this node although another was preferred.",
         ),
         pages(
             8,
             "Foreign/sec",
             "/sys/devices/system/node/nodeN/numastat: numa_foreign",
-            "Pages that were wanted from this node and came from another.",
+            "Pages that were requested from this node but allocated on another.",
         ),
         pages(
             9,
             "Interleave Hits/sec",
             "/sys/devices/system/node/nodeN/numastat: interleave_hit",
-            "Pages that were to be spread over nodes and came from this one.",
+            "Pages that the interleave policy requested from this node and allocated on it.",
         ),
         pages(
             10,
             "Local Allocations/sec",
             "/sys/devices/system/node/nodeN/numastat: local_node",
-            "Pages of this node for programs that ran on it.",
+            "Pages allocated on this node by programs that ran on it.",
         ),
         pages(
             11,
             "Remote Allocations/sec",
             "/sys/devices/system/node/nodeN/numastat: other_node",
-            "Pages of this node for programs that ran on another.",
+            "Pages allocated on this node by programs that ran on another.",
         ),
     ],
 };
@@ -116,6 +116,7 @@ struct NodeMemory {
     listed: Vec<u8>,
     nodes: Vec<Node>,
     total: Arc<InstanceKey>,
+    /// Incremented when the list of nodes changes; the identity of new instances.
     round: u64,
 }
 
@@ -131,7 +132,7 @@ impl Node {
         Self {
             key: Arc::new(InstanceKey::new(number.to_string(), number, round)),
             meminfo: KeyedFile::new(folder.join("meminfo"), &format!("Node {number} "), MEMINFO),
-            numastat: KeyedFile::of_counts(folder.join("numastat"), NUMASTAT),
+            numastat: KeyedFile::for_totals(folder.join("numastat"), NUMASTAT),
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct NumberFolders {
 pub(super) struct NumberFolder {
     key: Arc<InstanceKey>,
     page_bytes: u64,
-    /// The file of each counter that exists here.
+    /// The file of each counter; `None` if it is missing.
     files: Vec<Option<SmallFile>>,
     reason: Option<Arc<str>>,
 }

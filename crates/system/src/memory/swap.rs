@@ -19,9 +19,9 @@ pub(super) const TABLE: SetTable = SetTable {
     name: "Paging File",
     guid: 0x1a23d47d_8bd1_53f3_a8b4_102a5ce56fd9,
     instance_type: InstanceType::Multiple,
-    help: "Swap areas: files and partitions that pages of programs are written to.",
-    instances: "The paths of the swap areas in the kernel's order, then _Total. None where there is no swap.",
-    total: "The sums of what is used and of the sizes.",
+    help: "Swap areas: files and partitions to which memory is swapped out.",
+    instances: "The paths of the swap areas in the kernel's order, then _Total. No instances without swap.",
+    total: "The used part of all swap areas together.",
     counters: &[
         CounterInfo::row(USAGE, "% Usage", CounterType::RAW_FRACTION, "%", 0, "/proc/swaps: Used, Size",
             "The part of the swap area that is in use.").base(2),

@@ -50,44 +50,44 @@ pub(super) const TABLE: SetTable = SetTable {
     counters: &[
         CounterInfo::row(CONTEXT_SWITCHES, "Context Switches/sec", CounterType::COUNTER_COUNTER, "1/s", -2,
             "/proc/stat: ctxt",
-            "How often a processor went from one thread to another, of all processors."),
+            "Switches from one thread to another, on all processors."),
         CounterInfo::row(PROCESSES, "Processes", CounterType::RAWCOUNT, "", 1, "/proc: entries",
-            "Processes at this moment, threads of the kernel included. In a container, those that it can see."),
+            "Current number of processes, including kernel threads. In a container, only its own processes."),
         CounterInfo::row(THREADS, "Threads", CounterType::RAWCOUNT, "", 1, "/proc/loadavg: fourth field",
-            "Threads of the whole machine at this moment, those of the kernel included, also in a container."),
+            "Current number of threads of the whole machine (even in a container), including kernel threads."),
         CounterInfo::row(QUEUE_LENGTH, "Processor Queue Length", CounterType::RAWCOUNT, "", 1,
             "/proc/stat: procs_running, cpuN",
-            "Threads that could run and have no processor: running and runnable threads (without the \
-             reading one) minus the number of processors, at least 0. Linux reports only their sum, so a \
+            "Threads that are ready to run but have no processor: running and runnable threads (without the \
+             one that reads this) minus the number of processors, at least 0. Linux reports only their sum, so a \
              thread that waits while another processor is idle is not counted."),
         CounterInfo::row(UP_TIME, "System Up Time", CounterType::ELAPSED_TIME, "seconds", -5, "CLOCK_BOOTTIME",
-            "Time since the machine was started, suspended time included.").clock(6, 7),
+            "Time since boot, including time in suspend.").clock(6, 7),
         CounterInfo::companion(6, "System Up Time Time", CounterType::LARGE_RAWCOUNT),
         CounterInfo::companion(7, "System Up Time Frequency", CounterType::LARGE_RAWCOUNT),
         CounterInfo::row(FORKS, "Forks/sec", CounterType::COUNTER_COUNTER, "1/s", 0, "/proc/stat: processes",
             "Processes and threads that were created. Windows has no such counter."),
         CounterInfo::row(BLOCKED, "Processes Blocked", CounterType::RAWCOUNT, "", 1, "/proc/stat: procs_blocked",
-            "Threads that wait for a device at this moment. Windows has no such counter."),
+            "Threads that are waiting for I/O. Windows has no such counter."),
         load_average(LOAD_AVERAGES[0], "Load Average, 1 min", "/proc/loadavg: first field",
-            "The kernel's running average of the threads that run, can run or wait without interruption (usually for \
-             a disk), which fades over 1 minute."),
+            "The kernel's exponentially weighted average, over 1 minute, of the threads that run, are ready to run, or \
+             sleep uninterruptibly (usually waiting for a disk)."),
         load_average(LOAD_AVERAGES[1], "Load Average, 5 min", "/proc/loadavg: second field",
-            "As Load Average, 1 min, but it fades over 5 minutes."),
+            "Like Load Average, 1 min, but over 5 minutes."),
         load_average(LOAD_AVERAGES[2], "Load Average, 15 min", "/proc/loadavg: third field",
-            "As Load Average, 1 min, but it fades over 15 minutes."),
+            "Like Load Average, 1 min, but over 15 minutes."),
         CounterInfo::companion(LOAD_AVERAGE_BASE, "Load Average Base", CounterType::RAW_BASE),
         CounterInfo::row(RUNNABLE, "Threads Runnable", CounterType::RAWCOUNT, "", 1, "/proc/stat: procs_running",
-            "Threads that run or could run at this moment, without the reading one."),
+            "Threads that run or are ready to run, without the one that reads this."),
         objects(FILE_HANDLES, "File Handles", "/proc/sys/fs/file-nr: first field minus second field",
-            "Files that are open at this moment, of all programs. Several descriptors can share one."),
+            "Open file handles of all programs. Several descriptors can share one."),
         objects(FILE_HANDLE_LIMIT, "File Handle Limit", "/proc/sys/fs/file-nr: third field",
             "The maximum number of open files (fs.file-max)."),
         objects(INODES, "Inodes In Use", "/proc/sys/fs/inode-nr: first field minus second field",
             "Inodes in memory that are in use."),
         objects(UNUSED_DENTRIES, "Unused Directory Entries", "/proc/sys/fs/dentry-state: second field",
-            "Cached directory entries that nothing uses at this moment; the kernel can release them."),
+            "Cached directory entries that are not in use; the kernel can free them."),
         objects(TERMINALS, "Pseudo Terminals", "/proc/sys/kernel/pty/nr",
-            "Pseudo terminals that are open at this moment, such as those of terminal windows and of ssh."),
+            "Open pseudo terminals, such as those of terminal windows and ssh."),
         objects(TERMINAL_LIMIT, "Pseudo Terminal Limit", "/proc/sys/kernel/pty/max",
             "The maximum number of pseudo terminals (kernel.pty.max)."),
     ],
@@ -109,8 +109,8 @@ struct System {
     objects: KernelObjects,
     /// The last errors of `/proc/stat`, `/proc/loadavg`, and `/proc`.
     reasons: [Option<Arc<str>>; 3],
-    stat_path: Arc<str>,
-    loadavg_path: Arc<str>,
+    stat_malformed: Arc<str>,
+    loadavg_malformed: Arc<str>,
 }
 
 /// The values of the counters in `FROM_STAT`, in the same order.
@@ -156,8 +156,8 @@ pub(super) fn provider(
         processes,
         objects,
         reasons: [const { None }; 3],
-        stat_path: format!("{}: a field is missing", roots.proc.join("stat").display()).into(),
-        loadavg_path: format!("{}: a field is missing", roots.proc.join("loadavg").display()).into(),
+        stat_malformed: format!("{}: a field is missing", roots.proc.join("stat").display()).into(),
+        loadavg_malformed: format!("{}: a field is missing", roots.proc.join("loadavg").display()).into(),
     }))
 }
 
@@ -178,7 +178,7 @@ impl Provider for System {
                     for (id, value) in FROM_STAT.into_iter().zip(values) {
                         match value {
                             Some(value) => row.set(id, value),
-                            None => row.fail(id, &self.stat_path),
+                            None => row.fail(id, &self.stat_malformed),
                         }
                     }
                 }
@@ -192,7 +192,7 @@ impl Provider for System {
                         match value {
                             Some(value) if id == THREADS => row.set(id, value),
                             Some(value) => row.set_with_base(id, value, LOAD_AVERAGE_WHOLE),
-                            None => row.fail(id, &self.loadavg_path),
+                            None => row.fail(id, &self.loadavg_malformed),
                         }
                     }
                 }

@@ -83,7 +83,7 @@ fn every_counter_of_memory_has_its_value() {
     }
     assert_eq!(value(&rows, "", 39).second, 100 * 1024, "the base");
     assert_eq!(value(&rows, "", 6).second, 12_342_044 * 1024, "the base");
-    assert_eq!(rows.width(), 38, "all of them were looked at");
+    assert_eq!(rows.width(), 38, "every counter was checked");
     assert_eq!(names(&rows), [""]);
 }
 
@@ -165,7 +165,7 @@ fn events_are_summed() {
     assert!(!rows.info().counters.iter().any(|counter| counter.name.as_ref() == "Pages Activated/sec"));
     machine.write("proc/vmstat", VMSTAT.replace("pgalloc_normal 20\n", ""));
     let rows = collect(&mut *set, at(2));
-    assert!(!value(&rows, "", 7).status.is_good(), "a sum without one of its parts is none");
+    assert!(!value(&rows, "", 7).status.is_good(), "a sum with a missing part has no value");
     assert_eq!(first_value(&rows, "", 49), 2);
 }
 

@@ -26,7 +26,7 @@ pub(super) static TABLE: SetTable = SetTable {
     guid: 0x559b1b01_af47_55d4_9c94_5fbeaee3a9a7,
     instance_type: InstanceType::Multiple,
     help: "Bonded network interfaces, and whether the links of their members are up.",
-    instances: "Bonds (bond0), each followed by its members (bond0/eth0), in the kernel's order. None where there are none.",
+    instances: "Bonds (bond0), each followed by its members (bond0/eth0), in the kernel's order.",
     total: "",
     counters: &[
         row(LINK_UP, "Link Up", "/sys/class/net/*: bonding/mii_status, bonding_slave/mii_status",
@@ -37,7 +37,7 @@ pub(super) static TABLE: SetTable = SetTable {
         row(ACTIVE, "Active", "/sys/class/net/*/bonding_slave/state",
             "1 if the member carries traffic, 0 if it is a backup."),
         row(LINK_FAILURES, "Link Failures", "/sys/class/net/*/bonding_slave/link_failure_count",
-            "How often the link of the member failed since it became one."),
+            "The number of failures of the member's link since it joined the bond."),
     ],
 };
 
@@ -58,6 +58,7 @@ struct Bond {
     slaves: OpenFile,
     mii_status: OpenFile,
     members: Vec<Member>,
+    /// The last error, reused so that a repeated one allocates nothing.
     reason: Option<Arc<str>>,
 }
 
@@ -67,6 +68,7 @@ struct Member {
     mii_status: OpenFile,
     state: OpenFile,
     link_failures: OpenFile,
+    /// The last error, reused so that a repeated one allocates nothing.
     reason: Option<Arc<str>>,
 }
 
@@ -74,8 +76,8 @@ struct Member {
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let class = roots.sys.join("class/net");
     let mut masters = OpenFile::new(class.join("bonding_masters"));
-    let is_here = masters.is_readable();
-    is_here.then(|| -> Box<dyn Provider> {
+    let has_bonding = masters.is_readable();
+    has_bonding.then(|| -> Box<dyn Provider> {
         Box::new(Bonding { info: TABLE.info(), class, masters, bonds: Vec::new() })
     })
 }
@@ -135,12 +137,12 @@ impl Bond {
         // The row of the bond comes first, and counts its members.
         let mut up: Result<u64, String> = Ok(0);
         for member in &mut *members {
-            up = up.and_then(|up| Ok(up + is_up(&mut member.mii_status)?));
+            up = up.and_then(|up| Ok(up + link_up(&mut member.mii_status)?));
         }
         if rows.wants_instance(key.full_name(), key.id()) {
             let mut row = rows.push(key);
             let count = members.len() as u64;
-            set(&mut row, LINK_UP, is_up(mii_status), reason);
+            set(&mut row, LINK_UP, link_up(mii_status), reason);
             set(&mut row, INTERFACES, listed.clone().map(|()| count), reason);
             set(&mut row, INTERFACES_UP, listed.and(up), reason);
             row.omit(ACTIVE);
@@ -171,7 +173,7 @@ impl Member {
 
     fn fill(&mut self, row: &mut Row<'_>) {
         let Self { mii_status, state, link_failures, reason, .. } = self;
-        set(row, LINK_UP, is_up(mii_status), reason);
+        set(row, LINK_UP, link_up(mii_status), reason);
         set(row, ACTIVE, value(state, |text| Some(u64::from(text == b"active"))), reason);
         set(row, LINK_FAILURES, value(link_failures, only_number), reason);
         row.omit(INTERFACES);
@@ -179,12 +181,12 @@ impl Member {
     }
 }
 
-/// 1 if the link is up.
-fn is_up(mii_status: &mut OpenFile) -> Result<u64, String> {
+/// 1 if the link is up, otherwise 0.
+fn link_up(mii_status: &mut OpenFile) -> Result<u64, String> {
     value(mii_status, |text| Some(u64::from(text == b"up")))
 }
 
-/// The value of a file that has a line with one word.
+/// Parses the only line of a file.
 fn value(file: &mut OpenFile, parse: impl Fn(&[u8]) -> Option<u64>) -> Result<u64, String> {
     let parsed = match file.read() {
         Ok(text) => text.strip_suffix(b"\n").filter(|text| !text.is_empty()).and_then(parse),

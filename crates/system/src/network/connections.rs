@@ -22,20 +22,20 @@ pub(super) struct ConnectionsV6 {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
     path: PathBuf,
-    way: Way,
+    method: Method,
     file: Option<File>,
     buffer: Vec<u8>,
 }
 
 /// How connections are counted.
-enum Way {
+enum Method {
     /// Unknown; socket diagnostics are tried first.
     Untried,
     Diagnostics(Diagnostics),
     File,
 }
 
-const PIECE: usize = 64 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// The maximum size of the connection table; a longer table is an error.
 const MAX_BYTES: u64 = 1 << 30;
@@ -47,28 +47,28 @@ impl ConnectionsV6 {
         File::open(&path).ok()?;
         let info = TABLE_V6.info();
         // Socket diagnostics always describe this machine, so with any other `/proc` the file is used.
-        let way = if roots.proc == Path::new("/proc") { Way::Untried } else { Way::File };
-        Some(Self { info, instance: Arc::default(), path, way, file: None, buffer: Vec::new() })
+        let method = if roots.proc == Path::new("/proc") { Method::Untried } else { Method::File };
+        Some(Self { info, instance: Arc::default(), path, method, file: None, buffer: Vec::new() })
     }
 
     fn count(&mut self) -> io::Result<u64> {
         if self.buffer.is_empty() {
-            self.buffer.resize(PIECE, 0);
+            self.buffer.resize(CHUNK_BYTES, 0);
         }
-        if let Way::Untried = self.way {
-            self.way = Diagnostics::open().map_or(Way::File, Way::Diagnostics);
+        if let Method::Untried = self.method {
+            self.method = Diagnostics::open().map_or(Method::File, Method::Diagnostics);
         }
-        if let Way::Diagnostics(diagnostics) = &mut self.way {
+        if let Method::Diagnostics(diagnostics) = &mut self.method {
             match diagnostics.count(&mut self.buffer) {
                 Ok(count) => return Ok(count),
                 // The kernel lacks tcp_diag, or a sandbox blocks it. Both are permanent, so use the file from now on.
-                Err(_) => self.way = Way::File,
+                Err(_) => self.method = Method::File,
             }
         }
         self.count_in_file()
     }
 
-    /// Reads the file piece by piece: there can be hundreds of thousands of connections.
+    /// Reads the file in chunks: there can be hundreds of thousands of connections.
     fn count_in_file(&mut self) -> io::Result<u64> {
         let file = match &self.file {
             Some(file) => file,
@@ -129,8 +129,8 @@ impl Provider for ConnectionsV6 {
 
     fn idle(&mut self) {
         self.file = None;
-        if let Way::Diagnostics(_) = self.way {
-            self.way = Way::Untried;
+        if let Method::Diagnostics(_) = self.method {
+            self.method = Method::Untried;
         }
     }
 }
@@ -161,7 +161,7 @@ mod tests {
             return;
         };
         connections.count().expect("a buffer");
-        let mut buffer = vec![0; PIECE];
+        let mut buffer = vec![0; CHUNK_BYTES];
         if let Err(error) = diagnostics.count(&mut buffer) {
             eprintln!("skipped: {error}");
             return;
@@ -188,11 +188,11 @@ mod tests {
     fn the_file_is_used_if_diagnostics_fail() {
         let mut connections = ConnectionsV6::new(&Roots::of_this_machine());
         let Some(connections) = &mut connections else { return };
-        connections.buffer.resize(PIECE, 0);
+        connections.buffer.resize(CHUNK_BYTES, 0);
         // A socket that is not a netlink socket returns an error.
         let (socket, _) = std::os::unix::net::UnixStream::pair().expect("sockets");
-        connections.way = Way::Diagnostics(Diagnostics::of_socket(socket.into()));
+        connections.method = Method::Diagnostics(Diagnostics::from_socket(socket.into()));
         connections.count().expect("the file");
-        assert!(matches!(connections.way, Way::File));
+        assert!(matches!(connections.method, Method::File));
     }
 }

@@ -35,11 +35,11 @@ pub(super) struct Files {
     pub(super) page_bytes: u64,
 }
 
-/// The location of a number: file and slot.
+/// The location of a number: file and entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) file: usize,
-    pub(super) slot: usize,
+    pub(super) entry: usize,
 }
 
 impl Files {
@@ -59,8 +59,9 @@ impl Files {
         let (group, name) = name.split_once(' ').unwrap_or(("", name));
         let file = FILES.iter().position(|(known, _)| *known == path)?;
         // These timestamps occur in no sample, so the next read is not skipped.
-        let slot = self.files[file].at(Timestamps::default(), |counts| counts.locate(group, name)).ok()??;
-        Some(Location { file, slot })
+        let entry =
+            self.files[file].at(Timestamps::default(), |counts| counts.locate(group, name)).ok()??;
+        Some(Location { file, entry })
     }
 }
 
@@ -69,59 +70,59 @@ impl Files {
 pub(super) struct Counts {
     file: OpenFile,
     layout: Layout,
-    slots: Vec<Slot>,
-    /// The slot of each number, in file order.
+    entries: Vec<Entry>,
+    /// The entry of each number, in file order.
     order: Vec<usize>,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct Entry {
     group: Box<[u8]>,
     name: Box<[u8]>,
     value: Option<u64>,
 }
 
 /// The maximum number of names; further names are ignored.
-const MAX_SLOTS: usize = 4096;
+const MAX_ENTRIES: usize = 4096;
 
 impl Counts {
     fn new(path: PathBuf, layout: Layout) -> Self {
-        Self { file: OpenFile::new(path), layout, slots: Vec::new(), order: Vec::new() }
+        Self { file: OpenFile::new(path), layout, entries: Vec::new(), order: Vec::new() }
     }
 
     fn locate(&self, group: &str, name: &str) -> Option<usize> {
-        let is = |slot: &Slot| *slot.group == *group.as_bytes() && *slot.name == *name.as_bytes();
-        self.slots.iter().position(is)
+        let is = |entry: &Entry| *entry.group == *group.as_bytes() && *entry.name == *name.as_bytes();
+        self.entries.iter().position(is)
     }
 
-    /// The number of a slot; `None` if the file does not have it.
-    pub(super) fn value(&self, slot: usize) -> Option<u64> {
-        self.slots.get(slot)?.value
+    /// The number of a entry; `None` if the file does not have it.
+    pub(super) fn value(&self, entry: usize) -> Option<u64> {
+        self.entries.get(entry)?.value
     }
 }
 
 impl Reading for Counts {
     fn read(&mut self, _at: Timestamps) -> Result<(), Failure> {
         let text = self.file.read_or_fail()?;
-        self.slots.iter_mut().for_each(|slot| slot.value = None);
+        self.entries.iter_mut().for_each(|entry| entry.value = None);
         let mut next = 0;
-        let (slots, order) = (&mut self.slots, &mut self.order);
+        let (entries, order) = (&mut self.entries, &mut self.order);
         let mut take = |group: &[u8], name: &[u8], value: &[u8]| {
-            let is = |slot: &Slot| *slot.name == *name && *slot.group == *group;
-            let known = order.get(next).copied().filter(|&slot| is(&slots[slot]));
-            let slot = match known.or_else(|| slots.iter().position(is)) {
-                Some(slot) => slot,
-                None if slots.len() < MAX_SLOTS => {
-                    slots.push(Slot { group: group.into(), name: name.into(), value: None });
-                    slots.len() - 1
+            let is = |entry: &Entry| *entry.name == *name && *entry.group == *group;
+            let known = order.get(next).copied().filter(|&entry| is(&entries[entry]));
+            let entry = match known.or_else(|| entries.iter().position(is)) {
+                Some(entry) => entry,
+                None if entries.len() < MAX_ENTRIES => {
+                    entries.push(Entry { group: group.into(), name: name.into(), value: None });
+                    entries.len() - 1
                 }
                 None => return,
             };
             match order.get_mut(next) {
-                Some(place) => *place = slot,
-                None => order.push(slot),
+                Some(place) => *place = entry,
+                None => order.push(entry),
             }
-            slots[slot].value = number(value);
+            entries[entry].value = number(value);
             next += 1;
         };
         let mut all = lines(finished(text).0);

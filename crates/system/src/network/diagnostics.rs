@@ -40,7 +40,7 @@ impl Diagnostics {
     }
 
     #[cfg(test)]
-    pub(super) fn of_socket(socket: OwnedFd) -> Self {
+    pub(super) fn from_socket(socket: OwnedFd) -> Self {
         Self(NetlinkSocket::of_socket(socket))
     }
 

@@ -18,18 +18,22 @@ pub(super) struct Header {
     columns: Vec<Option<usize>>,
 }
 
-/// An interface and its numbers.
+/// An interface and its values.
 pub(super) struct Interface {
     pub(super) name: Box<[u8]>,
     pub(super) key: Arc<InstanceKey>,
     folder: PathBuf,
     index: u32,
     /// The inode of the interface's folder in sysfs, which changes when the interface is recreated.
-    node: u64,
-    birth: u64,
-    read: Numbers,
-    numbers: Numbers,
-    pub(super) is_whole: bool,
+    inode: u64,
+    /// Distinguishes this interface from earlier ones of the same name.
+    generation: u64,
+    /// The numbers of the last read line.
+    last_read: Numbers,
+    /// The values of the counters: like `last_read`, but never decreasing.
+    values: Numbers,
+    /// Whether the last line could be parsed.
+    pub(super) is_valid: bool,
     speed: Speed,
 }
 
@@ -65,6 +69,7 @@ impl Header {
         }
     }
 
+    /// Parses the numbers of a line; `None` if one is malformed.
     pub(super) fn numbers(&self, text: &[u8]) -> Option<Numbers> {
         let mut numbers = Numbers::default();
         let mut words = words(text);
@@ -79,18 +84,18 @@ impl Header {
 }
 
 impl Interface {
-    pub(super) fn new(class: &Path, name: &[u8], birth: u64) -> Self {
+    pub(super) fn new(class: &Path, name: &[u8], generation: u64) -> Self {
         let text = String::from_utf8_lossy(name);
         let mut interface = Self {
             name: name.into(),
             key: Arc::new(InstanceKey::new(&*text, 0, 0)),
             folder: class.join(&*text),
             index: 0,
-            node: 0,
-            birth,
-            read: Numbers::default(),
-            numbers: Numbers::default(),
-            is_whole: false,
+            inode: 0,
+            generation,
+            last_read: Numbers::default(),
+            values: Numbers::default(),
+            is_valid: false,
             speed: Speed::default(),
         };
         interface.index = interface.index_now().unwrap_or_default();
@@ -104,28 +109,29 @@ impl Interface {
     }
 
     fn renew_key(&mut self) {
-        let identity = u64::from(self.index) << 32 | self.birth & u64::from(u32::MAX);
+        let identity = u64::from(self.index) << 32 | self.generation & u64::from(u32::MAX);
         self.key = Arc::new(InstanceKey::new(self.key.name(), self.index, identity));
     }
 
     /// Whether these numbers continue the previous ones: bytes and packets never fall.
-    pub(super) fn follows(&self, numbers: &Numbers) -> bool {
+    pub(super) fn is_continued_by(&self, numbers: &Numbers) -> bool {
         [RECEIVED, RECEIVED + 1, SENT, SENT + 1]
             .into_iter()
-            .all(|column| numbers[column] >= self.read[column])
+            .all(|column| numbers[column] >= self.last_read[column])
     }
 
-    pub(super) fn restart(&mut self, birth: u64) {
-        self.birth = birth;
+    /// Starts a new instance of the same name.
+    pub(super) fn restart(&mut self, generation: u64) {
+        self.generation = generation;
         self.index = self.index_now().unwrap_or(self.index);
-        self.numbers = Numbers::default();
+        self.values = Numbers::default();
         self.speed = Speed::default();
         self.renew_key();
     }
 
     pub(super) fn push(&mut self, numbers: &Numbers) {
-        self.read = *numbers;
-        for (last, &new) in self.numbers.iter_mut().zip(numbers) {
+        self.last_read = *numbers;
+        for (last, &new) in self.values.iter_mut().zip(numbers) {
             // Some drivers add up losses that they read one after the other, so the sum can fall.
             *last = new.max(*last);
         }
@@ -138,26 +144,26 @@ impl Interface {
                 None => row.omit(BANDWIDTH),
             }
         }
-        if !self.is_whole {
+        if !self.is_valid {
             row.fail_all(SINGLE.iter().map(|(id, _)| *id).chain(DOUBLE.iter().map(|(id, _)| *id)), malformed);
             return;
         }
         for &(id, column) in SINGLE {
-            row.set(id, self.numbers[column]);
+            row.set(id, self.values[column]);
         }
         for &(id, [one, other]) in DOUBLE {
-            row.set(id, self.numbers[one].wrapping_add(self.numbers[other]));
+            row.set(id, self.values[one].wrapping_add(self.values[other]));
         }
     }
 
     /// Sets the inode of the interface's folder in sysfs, and restarts the interface if it was recreated.
-    pub(super) fn set_node(&mut self, node: u64) {
-        let was_recreated = self.node != 0 && self.node != node;
-        self.node = node;
+    pub(super) fn set_inode(&mut self, inode: u64) {
+        let was_recreated = self.inode != 0 && self.inode != inode;
+        self.inode = inode;
         if was_recreated && self.index_now().is_some_and(|index| index != self.index) {
-            let birth = self.birth;
-            self.restart(birth);
-            self.numbers = self.read;
+            let generation = self.generation;
+            self.restart(generation);
+            self.values = self.last_read;
         }
     }
 }

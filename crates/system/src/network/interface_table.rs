@@ -31,46 +31,46 @@ pub(super) static TABLE: SetTable = SetTable {
     guid: 0xfe745151e7b25bfb9ec21225f4d886e5,
     instance_type: InstanceType::Multiple,
     help: "Bytes and packets of the network interfaces of this network namespace.",
-    instances: "One for each interface, loopback included, under its name and in the order of /proc/net/dev; the number is \
-                the kernel's index. There is no _Total, as on Windows: bridges, bonds and tunnels pass on what other \
+    instances: "One per interface, including loopback, by name, in the order of /proc/net/dev; the id is \
+                the kernel's interface index. As on Windows, there is no _Total: bridges, bonds and tunnels forward packets that other \
                 interfaces count too. An interface that was recreated, or whose driver reset its \
-                counters, is another instance.",
+                counters, is a new instance.",
     total: "",
     counters: &[
         CounterInfo::row(BYTES, "Bytes Total/sec", T::BULK_COUNT, "bytes/s", -4,
             "/proc/net/dev: bytes, received and sent",
-            "Bytes received and sent, link headers included."),
+            "Bytes received and sent, including link headers."),
         CounterInfo::row(PACKETS, "Packets/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: packets, received and sent",
             "Packets received and sent."),
         CounterInfo::row(PACKETS_RECEIVED, "Packets Received/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: packets received",
-            "Packets received, those of every kind of address."),
+            "Packets received: unicast, multicast and broadcast."),
         CounterInfo::row(PACKETS_SENT, "Packets Sent/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: packets sent",
             "Packets sent."),
         CounterInfo::row(BANDWIDTH, "Current Bandwidth", T::LARGE_RAWCOUNT, "bits/s", -6,
             "/sys/class/net/NAME/speed",
-            "Speed of the link in bits per second, looked up every ten seconds. Loopback, most virtual interfaces and those \
+            "Link speed in bits per second, read every ten seconds. Loopback, most virtual interfaces and interfaces \
              without a cable have none."),
         CounterInfo::row(BYTES_RECEIVED, "Bytes Received/sec", T::BULK_COUNT, "bytes/s", -4,
             "/proc/net/dev: bytes received",
-            "Bytes received, link headers included."),
+            "Bytes received, including link headers."),
         CounterInfo::row(RECEIVED_MULTICAST, "Packets Received Non-Unicast/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: multicast",
-            "Multicast packets received. Unlike Windows, few drivers count broadcasts among them."),
+            "Multicast packets received. Windows also counts broadcasts; few Linux drivers do."),
         CounterInfo::row(RECEIVED_DISCARDED, "Packets Received Discarded", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: drop, received",
-            "Packets without fault that were lost since the interface was created: no room in the device \
+            "Error-free packets that were discarded since the interface was created: no room in the device \
              or the kernel, or no receiver."),
         CounterInfo::row(RECEIVED_ERRORS, "Packets Received Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: errs, received",
             "Packets received with errors since the interface was created."),
         CounterInfo::row(BYTES_SENT, "Bytes Sent/sec", T::BULK_COUNT, "bytes/s", -4, "/proc/net/dev: bytes sent",
-            "Bytes sent, link headers included."),
+            "Bytes sent, including link headers."),
         CounterInfo::row(SENT_DISCARDED, "Packets Outbound Discarded", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: drop, sent",
-            "Packets without fault that were not sent since the interface was created."),
+            "Error-free packets that were discarded instead of sent since the interface was created."),
         CounterInfo::row(SENT_ERRORS, "Packets Outbound Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: errs, sent",
             "Packets that could not be sent because of errors since the interface was created."),
@@ -82,7 +82,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "Packets received with a wrong length, checksum or alignment. Linux only."),
         CounterInfo::row(SENT_FIFO, "Packets Outbound FIFO Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: fifo, sent",
-            "Packets not sent because the device ran out of data. Linux only."),
+            "Packets not sent because the device ran out of data (underrun). Linux only."),
         CounterInfo::row(SENT_CARRIER, "Packets Outbound Carrier Errors", T::LARGE_RAWCOUNT, "", 0,
             "/proc/net/dev: carrier",
             "Packets not sent because the link was lost, and other errors of the link. Linux only."),
@@ -103,6 +103,7 @@ pub(super) const COLUMNS: [&[&str]; 2] = [
     &["bytes", "packets", "errs", "drop", "fifo", "frame", "compressed", "multicast"],
     &["bytes", "packets", "errs", "drop", "fifo", "colls", "carrier", "compressed"],
 ];
+/// The values of one line of the file, by column.
 pub(super) type Numbers = [u64; 16];
 pub(super) const RECEIVED: usize = 0;
 pub(super) const SENT: usize = 8;

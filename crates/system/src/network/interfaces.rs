@@ -8,7 +8,7 @@ use tachograph_perflib::{ErrorCode, Failure, Provider, Rows};
 
 use super::interface::{Header, Interface};
 use super::interface_table::{BANDWIDTH, TABLE};
-use super::nodes::Nodes;
+use super::nodes::Inodes;
 use crate::open_file::OpenFile;
 use crate::ordered::{finished, move_to};
 use crate::roots::Roots;
@@ -21,7 +21,7 @@ pub(super) struct NetworkInterface {
     class: PathBuf,
     header: Header,
     interfaces: Vec<Interface>,
-    nodes: Nodes,
+    inodes: Inodes,
     /// Distinguishes interfaces of one name that were created one after another.
     generation: u64,
     was_read: bool,
@@ -40,7 +40,7 @@ impl NetworkInterface {
             info: TABLE.info_of(|id| if id == BANDWIDTH { has_class } else { header.has_counter(id) }),
             path,
             file,
-            nodes: Nodes::new(class.clone()),
+            inodes: Inodes::new(class.clone()),
             class,
             header,
             interfaces: Vec::new(),
@@ -73,9 +73,9 @@ impl NetworkInterface {
             }
             let interface = &mut self.interfaces[next];
             next += 1;
-            interface.is_whole = numbers.is_some();
+            interface.is_valid = numbers.is_some();
             let Some(numbers) = numbers else { continue };
-            if !interface.follows(&numbers) {
+            if !interface.is_continued_by(&numbers) {
                 self.generation += 1;
                 interface.restart(self.generation);
             }
@@ -84,7 +84,7 @@ impl NetworkInterface {
         self.interfaces.truncate(next);
         self.was_read = true;
         // Without sysfs, recreated interfaces are not recognised.
-        let _ = self.nodes.check(&mut self.interfaces);
+        let _ = self.inodes.check(&mut self.interfaces);
         Ok(())
     }
 }

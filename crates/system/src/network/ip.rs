@@ -32,38 +32,38 @@ macro_rules! ip {
      $fragments:literal $in_bytes:literal $out_bytes:literal $in_multicast:literal $out_multicast:literal) => {
         named! { $rows, $counts;
             1 "Datagrams/sec" COUNTER_COUNTER "1/s" -1 [$received + $sent]
-                "Datagrams received, those with errors included, and sent from here. Forwarded ones count as received only.";
+                "Datagrams received, including those with errors, and sent by this machine. Forwarded ones count as received only.";
             2 "Datagrams Received/sec" COUNTER_COUNTER "1/s" -1 [$received]
-                "Datagrams received, those with errors included.";
+                "Datagrams received, including those with errors.";
             3 "Datagrams Received Header Errors" RAWCOUNT "" 0 [$header]
-                "Datagrams thrown away for an error in their header since the start.";
+                "Datagrams discarded since boot because of an error in the header.";
             4 "Datagrams Received Address Errors" RAWCOUNT "" 0 [$address]
-                "Datagrams thrown away for an address that is not for here since the start.";
-            5 "Datagrams Forwarded/sec" COUNTER_COUNTER "1/s" 0 [$forwarded] "Datagrams passed on to another machine.";
+                "Datagrams discarded since boot because their destination address is invalid on this machine.";
+            5 "Datagrams Forwarded/sec" COUNTER_COUNTER "1/s" 0 [$forwarded] "Datagrams forwarded.";
             6 "Datagrams Received Unknown Protocol" RAWCOUNT "" 0 [$unknown]
-                "Datagrams thrown away because nothing here understands their protocol, since the start.";
+                "Datagrams discarded since boot because their protocol is unknown or not supported.";
             7 "Datagrams Received Discarded" RAWCOUNT "" 0 [$discarded]
-                "Datagrams without fault that were thrown away, for lack of memory for instance, since the start.";
+                "Error-free datagrams discarded since boot, for instance for lack of memory.";
             8 "Datagrams Received Delivered/sec" COUNTER_COUNTER "1/s" -1 [$delivered]
-                "Datagrams handed to their protocol.";
+                "Datagrams delivered to a protocol, such as TCP, UDP or ICMP.";
             9 "Datagrams Sent/sec" COUNTER_COUNTER "1/s" -1 [$sent]
-                "Datagrams that protocols of this machine wanted to send; forwarded ones are not among them.";
+                "Datagrams that protocols of this machine passed to IP for sending, without forwarded ones.";
             10 "Datagrams Outbound Discarded" RAWCOUNT "" 0 [$out_discarded]
-                "Datagrams without fault that were not sent, for lack of memory for instance, since the start.";
+                "Error-free outgoing datagrams discarded since boot, for instance for lack of memory.";
             11 "Datagrams Outbound No Route" RAWCOUNT "" 0 [$no_route]
-                "Datagrams not sent because there is no way to where they should go, since the start.";
-            12 "Fragments Received/sec" COUNTER_COUNTER "1/s" 0 [$to_assemble] "Fragments received to be put together.";
-            13 "Fragments Re-assembled/sec" COUNTER_COUNTER "1/s" 0 [$assembled] "Datagrams put together from fragments.";
+                "Outgoing datagrams discarded since boot because there was no route to the destination.";
+            12 "Fragments Received/sec" COUNTER_COUNTER "1/s" 0 [$to_assemble] "Fragments received that needed reassembly.";
+            13 "Fragments Re-assembled/sec" COUNTER_COUNTER "1/s" 0 [$assembled] "Datagrams reassembled from fragments.";
             14 "Fragment Re-assembly Failures" RAWCOUNT "" 0 [$not_assembled]
-                "How often fragments could not be put together since the start.";
-            15 "Fragmented Datagrams/sec" COUNTER_COUNTER "1/s" 0 [$fragmented] "Datagrams cut into fragments.";
+                "Reassembly failures since boot.";
+            15 "Fragmented Datagrams/sec" COUNTER_COUNTER "1/s" 0 [$fragmented] "Datagrams that were fragmented.";
             16 "Fragmentation Failures" RAWCOUNT "" 0 [$not_fragmented]
-                "Datagrams that should have been cut into fragments but must not, since the start.";
+                "Datagrams discarded since boot because they needed fragmentation but did not allow it.";
             17 "Fragments Created/sec" COUNTER_COUNTER "1/s" 0 [$fragments] "Fragments created.";
             18 "Bytes Received/sec" BULK_COUNT "bytes/s" -4 [$in_bytes]
-                "Bytes of datagrams received, headers included. Linux only.";
+                "Bytes of datagrams received, including headers. Linux only.";
             19 "Bytes Sent/sec" BULK_COUNT "bytes/s" -4 [$out_bytes]
-                "Bytes of datagrams sent, headers included. Linux only.";
+                "Bytes of datagrams sent, including headers. Linux only.";
             20 "Multicast Datagrams Received/sec" COUNTER_COUNTER "1/s" 0 [$in_multicast]
                 "Multicast datagrams received. Linux only.";
             21 "Multicast Datagrams Sent/sec" COUNTER_COUNTER "1/s" 0 [$out_multicast]

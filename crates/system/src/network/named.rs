@@ -58,8 +58,8 @@ pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider
         let Some(locations) = locations else { continue };
         terms.extend(locations.into_iter().map(|location| Term { sum: sums.len(), location }));
         let factor = if named.in_pages { files.page_bytes } else { 1 };
-        let gone = format!("/proc/{}: not there, or no number", named.sources.join(" + ")).into();
-        sums.push(Sum { id: named.id, factor, value: Ok(0), gone });
+        let missing = format!("/proc/{}: missing or not a number", named.sources.join(" + ")).into();
+        sums.push(Sum { id: named.id, factor, value: Ok(0), missing });
     }
     if sums.is_empty() {
         return None;
@@ -93,7 +93,7 @@ struct Sum {
     id: u32,
     factor: u64,
     value: Result<u64, Arc<str>>,
-    gone: Arc<str>,
+    missing: Arc<str>,
 }
 
 impl Provider for Protocol {
@@ -113,9 +113,9 @@ impl Provider for Protocol {
             let read = file.at(at, |counts| {
                 for term in terms.clone() {
                     let sum = &mut sums[term.sum];
-                    match (counts.value(term.location.slot), &mut sum.value) {
+                    match (counts.value(term.location.entry), &mut sum.value) {
                         (Some(value), Ok(sum)) => *sum = sum.wrapping_add(value),
-                        (None, _) => sum.value = Err(Arc::clone(&sum.gone)),
+                        (None, _) => sum.value = Err(Arc::clone(&sum.missing)),
                         (Some(_), Err(_)) => {}
                     }
                 }

@@ -11,14 +11,14 @@ use super::interface::Interface;
 
 /// The folders of interfaces in sysfs. One pass over their inodes shows which interfaces were recreated under the
 /// same name; reading each `ifindex` would take ten times as long.
-pub(super) struct Nodes {
+pub(super) struct Inodes {
     path: PathBuf,
     folder: Option<File>,
     /// For each position in the folder, the index of the interface last found there.
     order: Vec<usize>,
 }
 
-impl Nodes {
+impl Inodes {
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, folder: None, order: Vec::new() }
     }
@@ -49,7 +49,7 @@ impl Nodes {
             }
             index += 1;
             if let Some(interface) = found.map(|found| &mut interfaces[found]) {
-                interface.set_node(entry.ino());
+                interface.set_inode(entry.ino());
             }
         }
         Ok(())

@@ -26,25 +26,25 @@ pub(super) static CONNECTION_TRACKING: SetTable = SetTable {
     name: "Connection Tracking",
     guid: 0x8c98d19a_c8c3_55c0_956e_dc0097d05b5f,
     instance_type: InstanceType::Single,
-    help: "The connections that the firewall tracks (netfilter's conntrack), of this network namespace.",
+    help: "Connections that the firewall tracks (netfilter's conntrack) in this network namespace.",
     instances: "",
     total: "",
     counters: &[
-        gauge(ENTRIES, "Entries", "/proc/sys/net/netfilter/nf_conntrack_count", "Connections that are tracked at this moment."),
+        gauge(ENTRIES, "Entries", "/proc/sys/net/netfilter/nf_conntrack_count", "Connections that are currently tracked."),
         gauge(LIMIT, "Limit", "/proc/sys/net/netfilter/nf_conntrack_max",
-            "The maximum number of tracked connections; packets of further ones are dropped."),
+            "The maximum number of tracked connections; packets of further connections are dropped."),
         CounterInfo::row(IN_USE, "% Entries In Use", CounterType::RAW_FRACTION, "%", 0,
             "/proc/sys/net/netfilter: nf_conntrack_count by nf_conntrack_max", "Entries in percent of Limit.").base(4),
         CounterInfo::companion(4, "% Entries In Use Base", CounterType::RAW_BASE),
         rate(5, "Invalid Packets/sec", "/proc/net/stat/nf_conntrack: invalid", "Packets that could not be tracked."),
         rate(6, "Insertion Failures/sec", "/proc/net/stat/nf_conntrack: insert_failed",
-            "Connections that could not be added, usually because the same one was added meanwhile."),
+            "Connections that could not be added, usually because an equal entry already existed."),
         rate(7, "Drops/sec", "/proc/net/stat/nf_conntrack: drop",
             "Packets that were dropped because a connection could not be tracked, usually because the table was full."),
         rate(8, "Early Drops/sec", "/proc/net/stat/nf_conntrack: early_drop",
-            "Connections that were removed before their time because the table was full."),
+            "Connections that were removed before they expired because the table was full."),
         rate(9, "Search Restarts/sec", "/proc/net/stat/nf_conntrack: search_restart",
-            "Searches of the table that began again because the table was resized."),
+            "Lookups that were restarted because the table was resized."),
     ],
 };
 
@@ -53,21 +53,21 @@ pub(super) static NEIGHBOR_CACHE: SetTable = SetTable {
     name: "Neighbor Cache",
     guid: 0x5b6ca61f_95b0_59bf_b18c_0f93b0ddb152,
     instance_type: InstanceType::Multiple,
-    help: "The hardware addresses of neighbors in the network, which ARP and neighbor discovery find; of the whole machine.",
+    help: "Hardware addresses of network neighbors, found by ARP and neighbor discovery, on the whole machine.",
     instances: "IPv4 (ARP) and IPv6 (neighbor discovery).",
     total: "",
     counters: &[
-        gauge(ENTRIES, "Entries", "/proc/net/stat/arp_cache, ndisc_cache: entries", "Neighbors in the cache at this moment."),
-        rate(5, "Lookups/sec", "/proc/net/stat/arp_cache, ndisc_cache: lookups", "Searches of the cache."),
-        rate(6, "Hits/sec", "/proc/net/stat/arp_cache, ndisc_cache: hits", "Searches that found the neighbor."),
+        gauge(ENTRIES, "Entries", "/proc/net/stat/arp_cache, ndisc_cache: entries", "Neighbors in the cache."),
+        rate(5, "Lookups/sec", "/proc/net/stat/arp_cache, ndisc_cache: lookups", "Cache lookups."),
+        rate(6, "Hits/sec", "/proc/net/stat/arp_cache, ndisc_cache: hits", "Lookups that found the neighbor."),
         rate(7, "Resolution Failures/sec", "/proc/net/stat/arp_cache, ndisc_cache: res_failed",
             "Neighbors that did not answer."),
         rate(8, "Unresolved Discards/sec", "/proc/net/stat/arp_cache, ndisc_cache: unresolved_discards",
-            "Packets that were dropped because too many waited for the address of the neighbor."),
+            "Packets that were dropped because too many packets were waiting for the neighbor's address."),
         rate(9, "Table Overflows/sec", "/proc/net/stat/arp_cache, ndisc_cache: table_fulls",
             "Neighbors that could not be added because the cache was full (gc_thresh3)."),
         rate(10, "Forced Collections/sec", "/proc/net/stat/arp_cache, ndisc_cache: forced_gc_runs",
-            "How often the kernel removed neighbors because the cache was nearly full."),
+            "Garbage collections that were forced because the cache was nearly full."),
     ],
 };
 
@@ -150,10 +150,10 @@ impl StatFile {
         if processors == 0 {
             return Err(format!("{}: no lines", self.path.display()));
         }
-        let has_same_rows = processors == self.processors;
+        let has_same_terms = processors == self.processors;
         for (sum, now) in self.sums.iter_mut().zip(now) {
             sum.now = now;
-            sum.update(self.processors == 0, has_same_rows);
+            sum.update(self.processors == 0, has_same_terms);
         }
         self.processors = processors;
         Ok(())
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(of(&rows, &[1, 2, 5, 6, 7, 8, 9]), [7, 262_144, 0x1_0000_0000, 2, 4, 6, 8]);
         let fraction = value(&rows, "", 3);
         assert_eq!((fraction.first, fraction.second), (7, 262_144));
-        // The number of a processor wraps.
+        // The count of one processor wraps.
         machine.write("proc/net/stat/nf_conntrack", CONNTRACK.replace("fffffff0", "00000002"));
         assert_eq!(of(&collect(&mut *set, at(2)), &[5]), [0x1_0000_0012]);
         machine.write("proc/net/stat/nf_conntrack", CONNTRACK.replace("fffffff0", "x"));

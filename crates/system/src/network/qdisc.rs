@@ -33,8 +33,8 @@ pub(super) static TABLE: SetTable = SetTable {
     name: "Queueing Discipline",
     guid: 0x7b2bf688_ea62_50a0_b2a3_b3a9d194c634,
     instance_type: InstanceType::Multiple,
-    help: "The queues from which network interfaces send: what was sent, what was dropped, and what waits. These drops are \
-           not among those of Network Interface.",
+    help: "The queues from which network interfaces send: packets sent, dropped and waiting. Network Interface does \
+           not include these drops.",
     instances: "The interface, and its queueing disciplines as tc lists them: eth0/mq 0: root, eth0/fq_codel 0: parent :1, \
                 eth0/htb 1: root. In the kernel's order, of this network namespace.",
     total: "",
@@ -43,15 +43,15 @@ pub(super) static TABLE: SetTable = SetTable {
             "Bytes that were sent. A discipline with classes counts what its classes sent."),
         rate(PACKETS, "Packets Sent/sec", "1/s", 0, "TCA_STATS_BASIC: packets", "Packets that were sent."),
         rate(DROPS, "Packets Dropped/sec", "1/s", 0, "TCA_STATS_QUEUE: drops",
-            "Packets that were dropped, because the queue was full or to slow down their senders."),
+            "Packets that were dropped because the queue was full or to slow down their senders."),
         rate(OVERLIMITS, "Overlimits/sec", "1/s", 0, "TCA_STATS_QUEUE: overlimits",
-            "How often sending was delayed to hold a rate limit."),
+            "How often sending was delayed to keep a rate limit."),
         rate(REQUEUES, "Requeues/sec", "1/s", 0, "TCA_STATS_QUEUE: requeues",
-            "Packets that were put back because the device could not take them."),
+            "Packets that were requeued because the device could not accept them."),
         CounterInfo::row(BACKLOG_BYTES, "Backlog Bytes", CounterType::LARGE_RAWCOUNT, "bytes", 0,
-            "RTM_GETQDISC, TCA_STATS_QUEUE: backlog", "Bytes that wait at this moment."),
+            "RTM_GETQDISC, TCA_STATS_QUEUE: backlog", "Bytes that are waiting to be sent."),
         CounterInfo::row(BACKLOG_PACKETS, "Backlog Packets", CounterType::LARGE_RAWCOUNT, "", 0,
-            "RTM_GETQDISC, TCA_STATS_QUEUE: qlen", "Packets that wait at this moment."),
+            "RTM_GETQDISC, TCA_STATS_QUEUE: qlen", "Packets that are waiting to be sent."),
     ],
 };
 
@@ -125,23 +125,25 @@ impl QueueingDisciplines {
             }
             Ok(())
         })?;
-        self.follow(|interface| index_to_name_inlined(socket.as_fd(), u32::try_from(interface).ok()?).ok());
+        self.update_qdiscs(|interface| {
+            index_to_name_inlined(socket.as_fd(), u32::try_from(interface).ok()?).ok()
+        });
         self.socket = Some(socket);
         Ok(())
     }
 
     /// Updates the queueing disciplines from the list. `name_of` returns the name of an interface.
-    fn follow<N: AsRef<str>>(&mut self, name_of: impl Fn(i32) -> Option<N>) {
+    fn update_qdiscs<N: AsRef<str>>(&mut self, name_of: impl Fn(i32) -> Option<N>) {
         let Self { entries, qdiscs, identity, .. } = self;
         let mut next = 0;
         let mut interface = None;
         for entry in &*entries {
             let index = entry.location.interface;
-            // Those of an interface follow each other.
+            // The entries of an interface are consecutive.
             if interface.as_ref().is_none_or(|(known, _)| *known != index) {
                 interface = name_of(index).map(|name| (index, name));
             }
-            // The interface was removed meanwhile.
+            // Otherwise the interface was removed in the meantime.
             let Some((_, name)) = &interface else { continue };
             let name = name.as_ref();
             let is = |known: &Qdisc| {
@@ -236,7 +238,7 @@ mod tests {
 
     fn set(messages: &[Vec<u8>], set: &mut QueueingDisciplines) -> Vec<(String, Statistics)> {
         set.entries = messages.iter().map(|message| parse(message).expect("whole")).collect();
-        set.follow(|interface| Some(format!("eth{interface}")));
+        set.update_qdiscs(|interface| Some(format!("eth{interface}")));
         set.qdiscs.iter().map(|qdisc| (qdisc.key.full_name().to_owned(), qdisc.now)).collect()
     }
 
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_wrap_and_replaced_disciplines_are_others() {
+    fn counts_wrap_and_replaced_disciplines_are_new_instances() {
         let mut qdiscs = QueueingDisciplines::new();
         set(&[message(ROOT, "htb", [1000, u32::MAX, 0, 0, 5, 0, 0])], &mut qdiscs);
         let first = qdiscs.qdiscs[0].key.identity();

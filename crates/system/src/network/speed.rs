@@ -8,7 +8,7 @@ use tachograph_perflib::FREQUENCY;
 use crate::scan::signed;
 
 /// The time between two reads, in ticks.
-const HOLDS: i64 = 10 * FREQUENCY;
+const READ_INTERVAL: i64 = 10 * FREQUENCY;
 
 /// The speed of an interface, from its driver.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +21,7 @@ impl Speed {
     /// The speed in bits per second; `None` if unknown: for loopback, interfaces without a cable, and most virtual
     /// interfaces.
     pub(super) fn at(&mut self, ticks: i64, folder: &Path) -> Option<u64> {
-        if self.read_at.is_none_or(|read_at| !(0..HOLDS).contains(&(ticks - read_at))) {
+        if self.read_at.is_none_or(|read_at| !(0..READ_INTERVAL).contains(&(ticks - read_at))) {
             let text = fs::read(folder.join("speed")).unwrap_or_default();
             // In Mbit/s; -1 and 0 mean unknown.
             let speed = signed(text.trim_ascii()).filter(|speed| *speed > 0);

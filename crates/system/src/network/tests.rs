@@ -257,7 +257,7 @@ fn moved_fields_are_found_and_removed_ones_are_errors() {
     let rows = collect(&mut *udp, at(2));
     assert_eq!(named(&rows, "Datagrams/sec"), 61);
     assert!(!value(&rows, "", 3).status.is_good());
-    assert!(rows.errors().iter().any(|trouble| trouble.reason.contains("NoPorts")));
+    assert!(rows.errors().iter().any(|error| error.reason.contains("NoPorts")));
     machine.write("proc/net/snmp", SNMP);
     assert_eq!(named(&collect(&mut *udp, at(3)), "Datagrams No Port/sec"), 1);
 }

@@ -30,11 +30,11 @@ macro_rules! udp {
      $out_full:literal $checksum:literal) => {
         named! { $rows, $counts;
             1 "Datagrams/sec" COUNTER_COUNTER "1/s" -1 [$received + $sent] "Datagrams received and sent.";
-            2 "Datagrams Received/sec" COUNTER_COUNTER "1/s" -1 [$received] "Datagrams handed to sockets.";
+            2 "Datagrams Received/sec" COUNTER_COUNTER "1/s" -1 [$received] "Datagrams delivered to sockets.";
             3 "Datagrams No Port/sec" COUNTER_COUNTER "1/s" 0 [$no_port]
-                "Datagrams that came for a port on which nobody listens.";
+                "Datagrams received for a port on which no socket is open.";
             4 "Datagrams Received Errors" RAWCOUNT "" 0 [$errors]
-                "Datagrams that could not be handed to their socket, full receive buffers and wrong checksums included.";
+                "Datagrams that could not be delivered since boot, for instance because of a full receive buffer or a wrong checksum.";
             5 "Datagrams Sent/sec" COUNTER_COUNTER "1/s" -1 [$sent] "Datagrams sent.";
             6 "Datagrams Receive Buffer Full/sec" COUNTER_COUNTER "1/s" 0 [$in_full]
                 "Datagrams lost because the receive buffer of their socket was full. Linux only.";

@@ -7,12 +7,15 @@ use super::cursor::Cursor;
 pub(super) struct Io {
     /// Bytes read by system calls.
     pub(super) read: u64,
+    /// Bytes written by system calls.
     pub(super) written: u64,
     /// Read system calls.
     pub(super) reads: u64,
+    /// Write system calls.
     pub(super) writes: u64,
     /// Bytes fetched from storage.
     pub(super) storage_read: u64,
+    /// Bytes sent to storage.
     pub(super) storage_written: u64,
 }
 

@@ -1,23 +1,23 @@
 //! Busy time of the machine that belongs to no process.
 
-/// The processors' time that is neither idle nor of an interrupt nor of any process, as running totals in ticks: user
+/// Processor time that is neither idle, nor spent in interrupts, nor attributed to a process: running totals in ticks, user
 /// time, then system time.
 ///
-/// The kernel measures the time of processes by the clock, and that of processors by ticks. So processes can have
-/// more than the processors for a while: this is subtracted from what remains later.
+/// The kernel measures the time of processes by the clock, and that of processors by ticks. So processes can temporarily
+/// have more time than the processors. This excess is subtracted from later remainders.
 #[derive(Debug, Default)]
 pub(super) struct Unattributed {
     totals: [u64; 2],
-    /// What remained at the last sample.
+    /// The time of the machine minus that of the processes at the last sample.
     remainder: [i64; 2],
-    /// What the totals lack. A sum below 0 is what processes have had too much.
+    /// Time to be added to the totals. A negative sum is the excess of the processes.
     pending: [i64; 2],
     has_sample: bool,
 }
 
 impl Unattributed {
     /// Adds a sample: the time of the machine and that of processes. `max_excess` is how much of the processes'
-    /// excess is subtracted from what remains later; the rest is forgotten.
+    /// excess is subtracted from later remainders; the rest is dropped.
     pub(super) fn update(&mut self, machine: [u64; 2], processes: [u64; 2], max_excess: u64) {
         for index in 0..2 {
             let remainder = machine[index].wrapping_sub(processes[index]) as i64;
@@ -26,7 +26,7 @@ impl Unattributed {
             self.remainder[index] = remainder;
         }
         if !self.has_sample {
-            // The excess since the machine booted can be any amount, and no later interval should pay for it.
+            // The excess since boot can be arbitrarily large, and must not reduce later intervals.
             self.has_sample = true;
             self.totals = self.pending.map(|pending| pending.max(0) as u64);
             self.pending = [0; 2];
@@ -35,7 +35,7 @@ impl Unattributed {
         let sum = self.pending[0].saturating_add(self.pending[1]);
         let max_excess = max_excess.min(i64::MAX as u64) as i64;
         if sum > 0 {
-            // One of the two can lack more than the sum: the kernel estimates which part of a process's time is user
+            // Either pending time can exceed the sum: the kernel estimates which part of a process's time is user
             // time differently than for a processor.
             let user = self.pending[0].clamp(0, sum);
             for (index, added) in [user, sum - user].into_iter().enumerate() {
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lasting_excess_of_processes_is_forgotten() {
+    fn a_lasting_excess_of_processes_is_dropped() {
         let mut unattributed = Unattributed::default();
         unattributed.update([0, 0], [0, 0], 100);
         unattributed.update([0, 0], [5000, 5000], 100);

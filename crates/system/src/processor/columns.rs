@@ -15,12 +15,15 @@ use crate::wrapping_sum::WrappingSum;
 pub(super) struct ColumnSums {
     path: std::path::PathBuf,
     file: OpenFile,
+    /// The first line as last read; it lists the processors.
     header: Vec<u8>,
     columns: Vec<Column>,
+    /// The numbers of the row that is being parsed.
     row: Vec<u32>,
-    rows: usize,
+    /// The number of rows at the last read.
+    row_count: usize,
     read_at: Option<Timestamps>,
-    /// The kind of a row, from its label and the text after its numbers.
+    /// Returns the kind of a row from its label and the text after its numbers; `None` if the kind has no sum of its own.
     kind_of: fn(&[u8], &[u8]) -> Option<usize>,
     has_kind: [bool; KINDS],
     outcome: Result<(), String>,
@@ -70,7 +73,7 @@ impl ColumnSums {
             header: Vec::new(),
             columns: Vec::new(),
             row: Vec::new(),
-            rows: 0,
+            row_count: 0,
             read_at: None,
             kind_of,
             has_kind: [false; KINDS],
@@ -92,12 +95,12 @@ impl ColumnSums {
         self.has_kind.get(kind).copied().unwrap_or_default()
     }
 
-    /// The column of a processor.
-    pub(super) fn of(&self, processor: u32) -> Option<ColumnSum> {
+    /// The sums of a processor's column.
+    pub(super) fn column_sum(&self, processor: u32) -> Option<ColumnSum> {
         // Processors are in order: the index is the id unless some are offline.
-        let is_it = |column: &&Column| column.processor == processor;
-        let column = self.columns.get(processor as usize).filter(is_it);
-        let column = column.or_else(|| self.columns.iter().find(is_it))?;
+        let is_processor = |column: &&Column| column.processor == processor;
+        let column = self.columns.get(processor as usize).filter(is_processor);
+        let column = column.or_else(|| self.columns.iter().find(is_processor))?;
         Some(ColumnSum { all: column.all.total, kinds: column.kinds.map(|sum| sum.total) })
     }
 
@@ -160,12 +163,12 @@ impl ColumnSums {
                 self.has_kind[kind] = true;
             }
         }
-        let has_same_rows = rows == self.rows;
-        self.rows = rows;
+        let has_same_terms = rows == self.row_count;
+        self.row_count = rows;
         for column in &mut self.columns {
             let is_new = std::mem::take(&mut column.is_new);
             for sum in column.sums() {
-                sum.update(is_new, has_same_rows);
+                sum.update(is_new, has_same_terms);
             }
         }
         Ok(())

@@ -70,7 +70,7 @@ impl Frequency {
         Ok((u128::from(khz) * 100 / u128::from(highest)).try_into().unwrap_or(u64::MAX))
     }
 
-    /// The highest frequency that is allowed at this moment, in kHz.
+    /// The highest frequency that is currently allowed, in kHz.
     pub(super) fn limit_khz(&mut self) -> Result<u64, String> {
         self.limit.as_mut().ok_or_else(absent)?.number()
     }

@@ -161,8 +161,9 @@ impl Processors {
                 let outcome = interrupts.read(at).map_err(str::to_owned);
                 read_members(members, source, |member| {
                     outcome.clone()?;
-                    let column =
-                        interrupts.of(member.id).ok_or("/proc/interrupts: no column of this processor")?;
+                    let column = interrupts
+                        .column_sum(member.id)
+                        .ok_or("/proc/interrupts: no column of this processor")?;
                     member.values[Value::Interrupts as usize] = column.all;
                     member.values[Value::Clock as usize] = column.kinds[CLOCK];
                     Ok(())
@@ -172,8 +173,9 @@ impl Processors {
                 let outcome = softirqs.read(at).map_err(str::to_owned);
                 read_members(members, source, |member| {
                     outcome.clone()?;
-                    let column =
-                        softirqs.of(member.id).ok_or("/proc/softirqs: no column of this processor")?;
+                    let column = softirqs
+                        .column_sum(member.id)
+                        .ok_or("/proc/softirqs: no column of this processor")?;
                     member.values[Value::Softirqs as usize] = column.all;
                     member.values[Value::SoftirqHighTasklet as usize..][..KINDS]
                         .copy_from_slice(&column.kinds);
@@ -184,7 +186,7 @@ impl Processors {
                 let outcome = softnet.read(times.processors().iter().map(|processor| processor.id));
                 read_members(members, source, |member| {
                     outcome.clone()?;
-                    let softnet = softnet.of(member.id)?;
+                    let softnet = softnet.counts(member.id)?;
                     member.values[Value::PacketsProcessed as usize..][..COUNTS]
                         .copy_from_slice(&softnet.counts);
                     member.values[Value::Backlog as usize] = softnet.backlog;

@@ -90,7 +90,7 @@ impl Softnet {
     }
 
     /// The counts of a processor.
-    pub(super) fn of(&self, processor: u32) -> Result<SoftnetCounts, String> {
+    pub(super) fn counts(&self, processor: u32) -> Result<SoftnetCounts, String> {
         let found = self.processors.iter().find(|known| known.id == processor && known.is_listed);
         let found = found.ok_or_else(|| format!("{}: no line of this processor", self.path.display()))?;
         Ok(SoftnetCounts { counts: found.counts.map(|sum| sum.total), backlog: found.backlog })

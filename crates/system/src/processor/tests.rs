@@ -248,7 +248,7 @@ fn times_never_fall() {
 }
 
 #[test]
-fn revoked_waits_are_no_restart() {
+fn revoked_waits_are_not_a_restart() {
     let machine = Machine::new(&[("proc/stat", "cpu0 10 0 0 1000 500 0 0 0 0 0\n")]);
     let mut set = information(&machine);
     let identity = collect(&mut *set, at(1)).instances()[2].identity();

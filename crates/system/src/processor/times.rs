@@ -42,8 +42,8 @@ impl Times {
         times
     }
 
-    /// Whether the kernel has restarted the counts since `last`. The kernel moves time from iowait to idle when the
-    /// wait ends elsewhere, even minutes, so iowait shows nothing.
+    /// Whether the kernel has restarted the counts since `last`. Iowait is ignored: the kernel moves time,
+    /// even minutes, from iowait to idle when the wait ends on another processor.
     fn has_restarted(&self, last: &Self) -> bool {
         let values = self.0.iter().zip(&last.0).enumerate();
         values

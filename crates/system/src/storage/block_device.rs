@@ -1,4 +1,4 @@
-//! `Block Device` and `Block Device Member`: dm, md, loop, zram, drbd and bcache devices, and the devices below them.
+//! `Block Device` and `Block Device Member`: dm, md, loop, zram, drbd and bcache devices, and their underlying devices.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ pub(super) static TABLE: SetTable = SetTable {
     name: "Block Device",
     guid: 0xc2bec60a_3aef_5f56_96c2_1f25266b690d,
     instance_type: InstanceType::Multiple,
-    help: "Input and output of block devices that are not disks themselves, but lie on disks, files or memory: volumes \
+    help: "Input and output of block devices that are not disks themselves, but are built on disks, files or memory: volumes \
            of LVM and of encryption, RAID arrays, loop and zram devices.",
-    instances: "dm devices under their names (vg0-root), and md, loop, zram, drbd and bcache devices under the kernel's \
-                (md0), in the kernel's order. loop, zram and nbd devices that were never used are excluded. A device \
-                that was replaced or whose counters restarted is another instance.",
+    instances: "dm devices by their own names (vg0-root); md, loop, zram, drbd and bcache devices by the kernel's names \
+                (md0); in the kernel's order. loop, zram and nbd devices that were never used are excluded. A device \
+                that was replaced or whose counters restarted is a new instance.",
     total: "",
     counters: io::rows![],
 };
@@ -29,14 +29,14 @@ pub(super) static MEMBERS: SetTable = SetTable {
     name: "Block Device Member",
     guid: 0x61a3e513_6586_5935_9947_8ad6fc76513d,
     instance_type: InstanceType::Multiple,
-    help: "The disks, partitions and other devices that each device of Block Device lies on, with their input and output.",
-    instances: "The device and the one below it: vg0-root/sda2, md0/sdb1. A device that lies on several has several \
-                instances; a disk below several devices has one for each.",
+    help: "The underlying devices (disks, partitions and others) of each device of Block Device, with their input and output.",
+    instances: "The device and an underlying device: vg0-root/sda2, md0/sdb1. A device with several underlying devices has several \
+                instances; a disk that underlies several devices has one for each.",
     total: "",
     counters: io::rows![],
 };
 
-/// The set of devices that lie on others.
+/// The provider of `Block Device`.
 pub(super) struct BlockDevices {
     info: Arc<CounterSetInfo>,
     stats: SharedReading<Diskstats>,
@@ -67,17 +67,17 @@ impl Provider for BlockDevices {
         self.stats.at(at, |stats| {
             for device in stats.devices.iter().filter(|device| device.is_stacked && device.is_used()) {
                 if rows.wants_instance(device.key.name(), device.key.id()) {
-                    Activity::of(device).fill(&mut rows.push(&device.key), at, &self.malformed);
+                    Activity::for_device(device).fill(&mut rows.push(&device.key), at, &self.malformed);
                 }
             }
         })
     }
 }
 
-/// How many samples can pass until a disk that was added to an array, or removed from it, is noticed.
+/// The number of samples after which members are listed again, to find disks that were added to an array or removed.
 const LISTED_EVERY: u32 = 10;
 
-/// The set of the devices below others.
+/// The provider of `Block Device Member`.
 pub(super) struct Members {
     info: Arc<CounterSetInfo>,
     stats: SharedReading<Diskstats>,
@@ -91,10 +91,11 @@ pub(super) struct Members {
 
 struct Member {
     key: Arc<InstanceKey>,
-    below: (u32, u32),
-    /// The identity of the device below.
+    /// Major and minor number of the underlying device.
+    underlying: (u32, u32),
+    /// The identity of the underlying device.
     identity: u64,
-    /// The last index of the device below.
+    /// The last index of the underlying device.
     hint: usize,
 }
 
@@ -116,13 +117,13 @@ impl Members {
 fn list(sys: &std::path::Path, stats: &Diskstats, members: &mut Vec<Member>) {
     members.clear();
     for device in stats.devices.iter().filter(|device| device.is_stacked && device.is_used()) {
-        for name in devices::below(sys, device.kernel_name()) {
-            let below = stats.devices.iter().position(|below| below.kernel_name() == name);
-            let Some((hint, below)) = below.map(|index| (index, &stats.devices[index])) else { continue };
-            let identity = below.identity();
-            let key = InstanceKey::with_parent(device.key.name(), below.key.name(), 0, identity);
-            let below = below.major_minor;
-            members.push(Member { key: Arc::new(key), below, identity, hint });
+        for name in devices::underlying(sys, device.kernel_name()) {
+            let found = stats.devices.iter().position(|device| device.kernel_name() == name);
+            let Some((hint, found)) = found.map(|index| (index, &stats.devices[index])) else { continue };
+            let identity = found.identity();
+            let key = InstanceKey::with_parent(device.key.name(), found.key.name(), 0, identity);
+            let underlying = found.major_minor;
+            members.push(Member { key: Arc::new(key), underlying, identity, hint });
         }
     }
 }
@@ -141,10 +142,10 @@ impl Provider for Members {
                 (*listed_at, *until_listed) = (Some(stats.changes), LISTED_EVERY);
             }
             *until_listed -= 1;
-            for Member { key, below, identity, hint } in members {
-                let Some(device) = stats.find(*below, hint) else { continue };
+            for Member { key, underlying, identity, hint } in members {
+                let Some(device) = stats.find(*underlying, hint) else { continue };
                 if device.identity() == *identity && rows.wants_instance(key.full_name(), key.id()) {
-                    Activity::of(device).fill(&mut rows.push(key), at, malformed);
+                    Activity::for_device(device).fill(&mut rows.push(key), at, malformed);
                 }
             }
         })

@@ -5,14 +5,14 @@ use std::path::Path;
 
 /// Devices that are not treated as disks: stacked devices, which a total would count twice, and devices in memory or
 /// with usually absent media, which would distort the total's percentages.
-const NO_DISKS: &[&str] = &["loop", "ram", "zram", "dm-", "md", "md_d", "drbd", "bcache", "sr", "fd"];
+const EXCLUDED: &[&str] = &["loop", "ram", "zram", "dm-", "md", "md_d", "drbd", "bcache", "sr", "fd"];
 
 /// Whether a block device is a disk, and not a partition or a stacked device.
 ///
 /// `sys` is `/sys`. If it has no block devices, partitions are recognised by comparing their name with that of
 /// `disk`, the disk before them in `/proc/diskstats`.
 pub(super) fn is_disk(sys: &Path, name: &str, disk: Option<&str>) -> bool {
-    if is_one_of(name, NO_DISKS) || is_boot_part(name) {
+    if is_one_of(name, EXCLUDED) || is_boot_part(name) {
         return false;
     }
     let block = sys.join("block");
@@ -25,17 +25,17 @@ pub(super) fn is_disk(sys: &Path, name: &str, disk: Option<&str>) -> bool {
     folder.is_dir() && !is_hidden
 }
 
-/// Whether devices of this name exist before they are used: the `nbd` driver creates sixteen.
-pub(super) fn is_slot(name: &str) -> bool {
+/// Whether the driver creates devices of this name before they are used: `nbd` creates sixteen.
+pub(super) fn is_precreated(name: &str) -> bool {
     is_one_of(name, &["nbd", "loop", "zram"])
 }
 
-/// Whether a device lies on other devices, on a file or in compressed memory.
+/// Whether a device is built on other devices, a file or compressed memory.
 pub(super) fn is_stacked(name: &str) -> bool {
     is_one_of(name, &["dm-", "md", "md_d", "loop", "zram", "drbd", "bcache"])
 }
 
-/// The name that people use: that of the volume for a dm device, else the kernel's.
+/// The name to display: that of the volume for a dm device, else the kernel's.
 pub(super) fn display_name(sys: &Path, name: &str) -> String {
     let of_volume = |name: &str| fs::read_to_string(sys.join("block").join(name).join("dm/name")).ok();
     let found = if is_one_of(name, &["dm-"]) { of_volume(name) } else { None };
@@ -45,15 +45,15 @@ pub(super) fn display_name(sys: &Path, name: &str) -> String {
     }
 }
 
-/// The folder of the RAID array that a device is, if it is one.
+/// The folder `md` of a RAID array in sysfs; `None` for other devices.
 pub(super) fn array_folder(sys: &Path, name: &[u8]) -> Option<std::path::PathBuf> {
     let name = std::str::from_utf8(name).ok().filter(|name| is_one_of(name, &["md", "md_d"]))?;
     let folder = sys.join("block").join(name).join("md");
     folder.is_dir().then_some(folder)
 }
 
-/// The kernel's names of the devices on which a device lies, sorted.
-pub(super) fn below(sys: &Path, name: &[u8]) -> Vec<Vec<u8>> {
+/// The kernel's names of the underlying devices of a device, sorted.
+pub(super) fn underlying(sys: &Path, name: &[u8]) -> Vec<Vec<u8>> {
     let folder = sys.join("block").join(file_name(&String::from_utf8_lossy(name))).join("slaves");
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace('!', "/").into_bytes();
@@ -74,7 +74,7 @@ fn is_one_of(name: &str, kinds: &[&str]) -> bool {
     })
 }
 
-/// Whether a device is a small area of a chip that is itself a disk, such as `mmcblk0boot0`.
+/// Whether a device is a boot or RPMB area of an eMMC chip, such as `mmcblk0boot0`.
 fn is_boot_part(name: &str) -> bool {
     name.starts_with("mmcblk") && (name.contains("boot") || name.contains("rpmb"))
 }

@@ -56,14 +56,14 @@ pub(super) struct Device {
     pub(super) key: Arc<InstanceKey>,
     /// Whether this is a disk, and not a partition or a stacked device.
     pub(super) is_disk: bool,
-    /// Whether this lies on other devices, a file or memory, and is in Block Device.
+    /// Whether this is built on other devices, a file or memory, and thus in `Block Device`.
     pub(super) is_stacked: bool,
-    /// Whether the device is hidden until first used (nbd, loop, zram).
-    is_slot: bool,
+    /// Whether the driver creates the device before it is used (nbd, loop, zram); it is hidden until then.
+    is_precreated: bool,
     /// The number of fields in the device's line; 0 if the line is malformed.
     pub(super) fields: usize,
     /// The values last read from the kernel.
-    read: Numbers,
+    last_read: Numbers,
     /// The values as 64-bit totals, which fall only when the device is reset; `IN_FLIGHT` is the kernel's current
     /// value.
     pub(super) numbers: Numbers,
@@ -72,7 +72,7 @@ pub(super) struct Device {
     /// `/sys/block/NAME/diskseq`, which changes when another disk takes the name (Linux 5.15).
     sequence: Option<Sequence>,
     /// Distinguishes the device from earlier ones of the same name.
-    birth: u64,
+    incarnation: u64,
 }
 
 #[derive(Debug)]
@@ -89,7 +89,7 @@ pub(super) struct Diskstats {
     sys: PathBuf,
     pub(super) devices: Vec<Device>,
     /// The number of devices that appeared after the first read, plus the number of resets.
-    births: u64,
+    incarnations: u64,
     /// Changes when a disk that PhysicalDisk shows is added, removed, reset, shown or hidden.
     pub(super) generation: u64,
     /// Changes when any device is added, removed, reset or first used.
@@ -103,7 +103,7 @@ impl Diskstats {
             file: OpenFile::new(roots.proc.join("diskstats")),
             sys: roots.sys.clone(),
             devices: Vec::new(),
-            births: 0,
+            incarnations: 0,
             generation: 1,
             changes: 1,
             was_read: false,
@@ -145,18 +145,18 @@ impl Reading for Diskstats {
                 known.major_minor == (major, minor) && *known.name == *name
             });
             if !is_known {
-                self.births += u64::from(self.was_read);
+                self.incarnations += u64::from(self.was_read);
                 let disk = self.devices[..next].iter().rev().find(|device| device.is_disk);
                 let disk = disk.map(|disk| disk.key.name());
-                let device = Device::new(&self.sys, (major, minor), name, disk, self.births);
+                let device = Device::new(&self.sys, (major, minor), name, disk, self.incarnations);
                 self.devices.insert(next, device);
             }
             let device = &mut self.devices[next];
             let (was_shown, was_used) = (is_known && device.is_shown(), is_known && device.is_used());
             let is_reset = device.update(fields, &read, at) && is_known;
             if is_reset {
-                self.births += 1;
-                device.birth = self.births;
+                self.incarnations += 1;
+                device.incarnation = self.incarnations;
                 device.renew_key();
             }
             changed |= !is_known || is_reset || was_used != device.is_used();
@@ -204,7 +204,7 @@ fn advance(old: u64, new: u64) -> Option<u64> {
 }
 
 impl Device {
-    fn new(sys: &Path, major_minor: (u32, u32), name: &[u8], disk: Option<&str>, birth: u64) -> Self {
+    fn new(sys: &Path, major_minor: (u32, u32), name: &[u8], disk: Option<&str>, incarnation: u64) -> Self {
         let text = String::from_utf8_lossy(name);
         let is_disk = devices::is_disk(sys, &text, disk);
         let sequence = is_disk.then(|| Sequence::new(sys, &text)).flatten();
@@ -214,13 +214,13 @@ impl Device {
             key: Arc::new(InstanceKey::new(devices::display_name(sys, &text), 0, 0)),
             is_disk,
             is_stacked: devices::is_stacked(&text),
-            is_slot: devices::is_slot(&text),
+            is_precreated: devices::is_precreated(&text),
             fields: 0,
-            read: Numbers::default(),
+            last_read: Numbers::default(),
             numbers: Numbers::default(),
             idle: 0,
             sequence,
-            birth,
+            incarnation,
         };
         device.renew_key();
         device
@@ -231,9 +231,9 @@ impl Device {
         self.is_disk && self.is_used()
     }
 
-    /// Whether the device exists for a purpose: drivers create some devices before they are needed.
+    /// Whether the device was ever used: drivers create some devices in advance.
     pub(super) fn is_used(&self) -> bool {
-        !(self.is_slot && self.numbers.iter().all(|&number| number == 0))
+        !(self.is_precreated && self.numbers.iter().all(|&number| number == 0))
     }
 
     /// The name in `/proc/diskstats`.
@@ -244,7 +244,7 @@ impl Device {
     /// Distinguishes the device from others of the same name.
     pub(super) fn identity(&self) -> u64 {
         let sequence = self.sequence.as_ref().map_or(0, |sequence| sequence.number);
-        sequence << 32 | self.birth & u64::from(u32::MAX)
+        sequence << 32 | self.incarnation & u64::from(u32::MAX)
     }
 
     fn renew_key(&mut self) {
@@ -257,11 +257,11 @@ impl Device {
         let is_another = self.sequence.as_mut().is_some_and(Sequence::changed);
         use field::{READ_SECTORS, READS, WRITE_SECTORS, WRITES};
         let counts = [READS, READ_SECTORS, WRITES, WRITE_SECTORS];
-        let is_restarted =
-            fields > 0 && counts.into_iter().any(|index| advance(self.read[index], read[index]).is_none());
+        let is_restarted = fields > 0
+            && counts.into_iter().any(|index| advance(self.last_read[index], read[index]).is_none());
         let is_reset = is_another || is_restarted;
         if is_reset {
-            (self.read, self.numbers, self.idle) = (Numbers::default(), Numbers::default(), 0);
+            (self.last_read, self.numbers, self.idle) = (Numbers::default(), Numbers::default(), 0);
         }
         if fields == 0 {
             return is_reset;
@@ -269,11 +269,11 @@ impl Device {
         for (index, &new) in read.iter().enumerate() {
             if index == field::IN_FLIGHT {
                 self.numbers[index] = new;
-            } else if let Some(step) = advance(self.read[index], new) {
+            } else if let Some(step) = advance(self.last_read[index], new) {
                 // If a field that is not in `counts` has fallen, its total is held until the kernel's value catches
                 // up.
                 self.numbers[index] = self.numbers[index].wrapping_add(step);
-                self.read[index] = new;
+                self.last_read[index] = new;
             }
         }
         // Busy time has tick resolution, so its increase can exceed the interval's length.

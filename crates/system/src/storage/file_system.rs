@@ -27,12 +27,12 @@ pub(super) static TABLE: SetTable = SetTable {
     name: "File System",
     guid: 0xd70264cbddb85bd4a2d4d4f5345ac803,
     instance_type: InstanceType::Multiple,
-    help: "Size, space and inodes of mounted file systems: on devices (ext4, xfs, btrfs, zfs), in memory (tmpfs), laid over \
-           others (overlay), read-only images (squashfs, iso9660), of other machines (nfs, cifs) and of processes (fuse).",
-    instances: "One for each file system by its mount point, in the order of /proc/self/mountinfo. Those that are the kernel's \
-                own tables (proc, sysfs, cgroup, devtmpfs and so on) are left out. A file system that is mounted at several \
-                places counts once, at the shortest mount point. One of another machine that does not answer within 0.1 s is \
-                an error until it does; while it is slow, its values are those of the sample before.",
+    help: "Size, space and inodes of mounted file systems: on devices (ext4, xfs, btrfs, zfs), in memory (tmpfs), layered on \
+           others (overlay), read-only images (squashfs, iso9660), on other machines (nfs, cifs) and provided by processes (fuse).",
+    instances: "One per file system, named by its mount point, in the order of /proc/self/mountinfo. The kernel's own file \
+                systems (proc, sysfs, cgroup, devtmpfs and others) are excluded. A file system that is mounted at several \
+                places counts once, at the shortest mount point. A remote one that does not answer within 0.1 s is \
+                an error until it does; while it is slow, its values are those of the previous sample.",
     total: "",
     counters: &[
         CounterInfo::row(SIZE, "Size Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks",
@@ -40,30 +40,30 @@ pub(super) static TABLE: SetTable = SetTable {
         CounterInfo::row(USED, "Used Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks - f_bfree",
             "Space in use."),
         CounterInfo::row(FREE, "Free Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bfree",
-            "Space not in use, root's reserve included."),
+            "Free space, including root's reserve."),
         CounterInfo::row(AVAILABLE, "Available Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bavail",
-            "Space that anybody may still use."),
+            "Free space that users other than root can still use."),
         CounterInfo::row(USED_PERCENT, "% Used Space", T::RAW_FRACTION, "%", 0,
             "statvfs: f_blocks - f_bfree of f_blocks - f_bfree + f_bavail",
-            "Space in use, as a part of what anybody could use: the percentage of df before it is rounded up.")
+            "Used Bytes in percent of Used Bytes plus Available Bytes: the percentage of df before it is rounded up.")
             .base(SPACE_BASE),
         CounterInfo::row(INODES, "Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files",
-            "How many files there can be. File systems that make inodes as they need them (btrfs, vfat) do not say."),
+            "The maximum number of files. File systems that allocate inodes on demand (btrfs, vfat) do not report it."),
         CounterInfo::row(USED_INODES, "Used Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files - f_ffree",
-            "How many files there are."),
+            "The number of files."),
         CounterInfo::row(FREE_INODES, "Free Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_ffree",
-            "How many more files there can be."),
+            "The number of files that can still be created."),
         CounterInfo::row(INODES_PERCENT, "% Used Inodes", T::RAW_FRACTION, "%", 0, "statvfs: f_files - f_ffree of f_files",
-            "Inodes in use, as a part of all.").base(INODES_BASE),
+            "Used Inodes in percent of Inodes.").base(INODES_BASE),
         CounterInfo::row(READ_ONLY, "Read Only", T::RAWCOUNT, "", 0, "/proc/self/mountinfo: options",
-            "1 while it is mounted for reading only, as after an error, else 0."),
+            "1 while the file system is mounted read-only, for instance after an error, otherwise 0."),
         CounterInfo::companion(SPACE_BASE, "% Used Space Base", T::RAW_BASE),
         CounterInfo::companion(INODES_BASE, "% Used Inodes Base", T::RAW_BASE),
     ],
 };
 
-const OF_SPACE: [u32; 5] = [SIZE, USED, FREE, AVAILABLE, USED_PERCENT];
-const OF_INODES: [u32; 4] = [INODES, USED_INODES, FREE_INODES, INODES_PERCENT];
+const SPACE_IDS: [u32; 5] = [SIZE, USED, FREE, AVAILABLE, USED_PERCENT];
+const INODE_IDS: [u32; 4] = [INODES, USED_INODES, FREE_INODES, INODES_PERCENT];
 
 pub(super) struct FileSystem {
     info: Arc<CounterSetInfo>,
@@ -77,14 +77,14 @@ impl FileSystem {
         Self {
             info: TABLE.info(),
             mounts,
-            no_size: "the file system says that its size is 0".into(),
-            no_inodes: "the file system does not say how many inodes it has".into(),
+            no_size: "the file system reports a size of 0".into(),
+            no_inodes: "the file system does not report its number of inodes".into(),
         }
     }
 
     fn set(&self, row: &mut Row<'_>, space: &Space) {
         if space.blocks == 0 {
-            row.fail_all(OF_SPACE, &self.no_size);
+            row.fail_all(SPACE_IDS, &self.no_size);
         } else {
             row.set(SIZE, space.size_bytes());
             row.set(USED, space.used_bytes());
@@ -93,7 +93,7 @@ impl FileSystem {
             row.set_with_base(USED_PERCENT, space.used_bytes(), space.usable_bytes());
         }
         if space.inodes == 0 {
-            row.fail_all(OF_INODES, &self.no_inodes);
+            row.fail_all(INODE_IDS, &self.no_inodes);
         } else {
             row.set(INODES, space.inodes);
             row.set(USED_INODES, space.used_inodes());
@@ -110,7 +110,7 @@ impl Provider for FileSystem {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let at = rows.timestamps();
-        let wants_space = rows.wants_any(OF_SPACE.into_iter().chain(OF_INODES));
+        let wants_space = rows.wants_any(SPACE_IDS.into_iter().chain(INODE_IDS));
         self.mounts.at(at, |mounts| {
             let is_wanted = |mount: &Mount| rows.wants_instance(mount.key.name(), mount.key.id());
             if wants_space {
@@ -125,7 +125,7 @@ impl Provider for FileSystem {
                 if wants_space {
                     match &mount.space {
                         Ok(space) => self.set(&mut row, space),
-                        Err(reason) => row.fail_all(OF_SPACE.into_iter().chain(OF_INODES), reason),
+                        Err(reason) => row.fail_all(SPACE_IDS.into_iter().chain(INODE_IDS), reason),
                     }
                 }
             }

@@ -58,39 +58,39 @@ macro_rules! rows {
             $($more,)*
             CounterInfo::row(CURRENT_QUEUE, "Current Disk Queue Length", T::RAWCOUNT, "", 1,
                 "/proc/diskstats: field 12, in flight",
-                "Requests that were handed to the device and are not finished, at this moment."),
+                "Requests that were sent to the device and are not finished."),
             CounterInfo::row(DISK_TIME, "% Disk Time", T::PRECISION_100NS_TIMER, "%", 0,
                 "/proc/diskstats: field 13, io_ticks",
-                "Part of the time in which at least one request was under way: %util of iostat, and 100 less % Idle Time. \
-                 Windows adds up read and write times instead, which can give more than 100.").base(TIME_BASE),
+                "Share of the time in which at least one request was in progress: %util of iostat, and 100 minus % Idle Time. \
+                 Windows adds up read and write times instead, which can exceed 100.").base(TIME_BASE),
             CounterInfo::row(READ_TIME, "% Disk Read Time", T::PRECISION_100NS_TIMER, "%", 0,
                 "/proc/diskstats: field 7, time reading",
-                "Time that all reads together took, as a part of the time that went by; above 100 where they overlap.")
+                "Total time of all reads in percent of the elapsed time; above 100 if reads overlap.")
                 .base(TIME_BASE),
             CounterInfo::row(WRITE_TIME, "% Disk Write Time", T::PRECISION_100NS_TIMER, "%", 0,
                 "/proc/diskstats: field 11, time writing",
-                "Time that all writes together took, as a part of the time that went by; above 100 where they overlap.")
+                "Total time of all writes in percent of the elapsed time; above 100 if writes overlap.")
                 .base(TIME_BASE),
             CounterInfo::row(QUEUE, "Avg. Disk Queue Length", T::QUEUELEN_100NS, "", 2,
                 "/proc/diskstats: field 14, weighted time",
-                "Requests waiting and under way, in the mean over the interval, discards and flushes included: aqu-sz of iostat."),
+                "Average number of requests waiting or in progress, including discards and flushes: aqu-sz of iostat."),
             CounterInfo::row(READ_QUEUE, "Avg. Disk Read Queue Length", T::QUEUELEN_100NS, "", 2,
                 "/proc/diskstats: field 7, time reading",
-                "Reads waiting and under way, in the mean over the interval; a read counts when it is finished."),
+                "Average number of reads waiting or in progress; a read counts when it is finished."),
             CounterInfo::row(WRITE_QUEUE, "Avg. Disk Write Queue Length", T::QUEUELEN_100NS, "", 2,
                 "/proc/diskstats: field 11, time writing",
-                "Writes waiting and under way, in the mean over the interval; a write counts when it is finished."),
+                "Average number of writes waiting or in progress; a write counts when it is finished."),
             CounterInfo::row(SECONDS_PER_TRANSFER, "Avg. Disk sec/Transfer", T::AVERAGE_TIMER, "seconds", 3,
                 "/proc/diskstats: fields 7, 11 by 4, 8",
-                "How long a read or write took in the mean, waiting included.").base(TRANSFER_BASE),
+                "Average time of a read or write, including waiting.").base(TRANSFER_BASE),
             CounterInfo::row(SECONDS_PER_READ, "Avg. Disk sec/Read", T::AVERAGE_TIMER, "seconds", 3,
                 "/proc/diskstats: field 7 by 4",
-                "How long a read took in the mean, waiting included: r_await of iostat, in seconds.").base(READ_BASE),
+                "Average time of a read, including waiting: r_await of iostat, in seconds.").base(READ_BASE),
             CounterInfo::row(SECONDS_PER_WRITE, "Avg. Disk sec/Write", T::AVERAGE_TIMER, "seconds", 3,
                 "/proc/diskstats: field 11 by 8",
-                "How long a write took in the mean, waiting included: w_await of iostat, in seconds.").base(WRITE_BASE),
+                "Average time of a write, including waiting: w_await of iostat, in seconds.").base(WRITE_BASE),
             CounterInfo::row(TRANSFERS, "Disk Transfers/sec", T::COUNTER_COUNTER, "1/s", 0,
-                "/proc/diskstats: fields 4, 8", "Finished reads and writes. Discards and flushes are not among them."),
+                "/proc/diskstats: fields 4, 8", "Finished reads and writes, without discards and flushes."),
             CounterInfo::row(READS, "Disk Reads/sec", T::COUNTER_COUNTER, "1/s", 0,
                 "/proc/diskstats: field 4", "Finished reads, after merging."),
             CounterInfo::row(WRITES, "Disk Writes/sec", T::COUNTER_COUNTER, "1/s", 0,
@@ -102,35 +102,35 @@ macro_rules! rows {
             CounterInfo::row(WRITE_BYTES, "Disk Write Bytes/sec", T::BULK_COUNT, "bytes/s", -4,
                 "/proc/diskstats: field 10", "Bytes written."),
             CounterInfo::row(BYTES_PER_TRANSFER, "Avg. Disk Bytes/Transfer", T::AVERAGE_BULK, "bytes", -2,
-                "/proc/diskstats: fields 6, 10 by 4, 8", "Bytes of a read or write in the mean.").base(TRANSFER_BASE),
+                "/proc/diskstats: fields 6, 10 by 4, 8", "Average size of a read or write.").base(TRANSFER_BASE),
             CounterInfo::row(BYTES_PER_READ, "Avg. Disk Bytes/Read", T::AVERAGE_BULK, "bytes", -2,
-                "/proc/diskstats: field 6 by 4", "Bytes of a read in the mean.").base(READ_BASE),
+                "/proc/diskstats: field 6 by 4", "Average size of a read.").base(READ_BASE),
             CounterInfo::row(BYTES_PER_WRITE, "Avg. Disk Bytes/Write", T::AVERAGE_BULK, "bytes", -2,
-                "/proc/diskstats: field 10 by 8", "Bytes of a write in the mean.").base(WRITE_BASE),
+                "/proc/diskstats: field 10 by 8", "Average size of a write.").base(WRITE_BASE),
             CounterInfo::row(IDLE_TIME, "% Idle Time", T::PRECISION_100NS_TIMER, "%", 0,
                 "/proc/diskstats: field 13, io_ticks",
-                "Part of the time in which no request was under way: 100 less %util of iostat.").base(TIME_BASE),
+                "Share of the time in which no request was in progress: 100 minus %util of iostat.").base(TIME_BASE),
             CounterInfo::row(MERGED_READS, "Merged Reads/sec", T::COUNTER_COUNTER, "1/s", 0,
                 "/proc/diskstats: field 5",
-                "Reads that were joined to another one before the device got them. Linux only; it does not count Windows' Split IO/Sec."),
+                "Reads that were merged with another before they were sent to the device. Linux only; unrelated to Split IO/Sec of Windows."),
             CounterInfo::row(MERGED_WRITES, "Merged Writes/sec", T::COUNTER_COUNTER, "1/s", 0,
                 "/proc/diskstats: field 9",
-                "Writes that were joined to another one before the device got them. Linux only."),
+                "Writes that were merged with another before they were sent to the device. Linux only."),
             CounterInfo::row(DISCARDS, "Disk Discards/sec", T::COUNTER_COUNTER, "1/s", 0,
                 "/proc/diskstats: field 15", "Finished discards (trim). Linux only, since 4.18."),
             CounterInfo::row(MERGED_DISCARDS, "Merged Discards/sec", T::COUNTER_COUNTER, "1/s", 0,
-                "/proc/diskstats: field 16", "Discards that were joined to another one. Linux only, since 4.18."),
+                "/proc/diskstats: field 16", "Discards that were merged with another. Linux only, since 4.18."),
             CounterInfo::row(DISCARD_BYTES, "Disk Discard Bytes/sec", T::BULK_COUNT, "bytes/s", -4,
                 "/proc/diskstats: field 17", "Bytes discarded. Linux only, since 4.18."),
             CounterInfo::row(SECONDS_PER_DISCARD, "Avg. Disk sec/Discard", T::AVERAGE_TIMER, "seconds", 3,
                 "/proc/diskstats: field 18 by 15",
-                "How long a discard took in the mean. Linux only, since 4.18.").base(DISCARD_BASE),
+                "Average time of a discard. Linux only, since 4.18.").base(DISCARD_BASE),
             CounterInfo::row(FLUSHES, "Disk Flushes/sec", T::COUNTER_COUNTER, "1/s", 0,
                 "/proc/diskstats: field 19",
                 "Finished flushes of the device's cache. The kernel counts them for disks, not for partitions. Linux only, since 5.5."),
             CounterInfo::row(SECONDS_PER_FLUSH, "Avg. Disk sec/Flush", T::AVERAGE_TIMER, "seconds", 3,
                 "/proc/diskstats: field 20 by 19",
-                "How long a flush took in the mean. Linux only, since 5.5.").base(FLUSH_BASE),
+                "Average time of a flush. Linux only, since 5.5.").base(FLUSH_BASE),
             CounterInfo::companion(TIME_BASE, "Disk Time Base", T::PRECISION_TIMESTAMP),
             CounterInfo::companion(TRANSFER_BASE, "Disk Transfers Base", T::AVERAGE_BASE),
             CounterInfo::companion(READ_BASE, "Disk Reads Base", T::AVERAGE_BASE),
@@ -156,7 +156,7 @@ pub(super) struct Activity {
     numbers: Numbers,
     idle: u128,
     devices: u64,
-    /// The smallest number of fields of any of the devices.
+    /// The smallest number of fields of any device.
     fields: usize,
 }
 
@@ -166,7 +166,7 @@ impl Activity {
         Self { numbers: Numbers::default(), idle: 0, devices: 0, fields: field::WITH_FLUSHES }
     }
 
-    pub(super) fn of(device: &Device) -> Self {
+    pub(super) fn for_device(device: &Device) -> Self {
         let mut activity = Self::none();
         activity.add(device);
         activity

@@ -23,22 +23,35 @@ pub(super) static TABLE: SetTable = SetTable {
     name: "LogicalDisk",
     guid: 0x1e329d16c11d5ee7a7d9a8268f48eff6,
     instance_type: InstanceType::Multiple,
-    help: "Space of mounted file systems that hold data, and input and output of the devices that they lie on.",
-    instances: "One for each file system by its mount point, in the order of /proc/self/mountinfo, then _Total: file systems \
+    help: "Space of mounted file systems that hold data, and input and output of their devices.",
+    instances: "One per file system, named by its mount point, in the order of /proc/self/mountinfo, then _Total: file systems \
                 on block devices, pools (zfs, btrfs), network file systems, fuse file systems with a device or a remote \
                 source, and whatever is mounted at /. A file system that is mounted at several places counts once, at the \
-                shortest mount point. Those in memory and read-only images (squashfs, iso9660) are in File System only.",
-    total: "Sums over the file systems of this machine, network and loop-mounted ones left out; percentages of time are the \
-            mean over their devices, % Free Space is of the sums. Input and output of file systems whose device the kernel \
-            does not name is missing in it.",
+                shortest mount point. File systems in memory and read-only images (squashfs, iso9660) are only in File System.",
+    total: "Sums over the local file systems, without loop-mounted ones; percentages of time are the \
+            mean over their devices, % Free Space is computed from the sums. Input and output of file systems whose device the kernel \
+            does not report are missing.",
     counters: io::rows![
-        CounterInfo::row(FREE_SPACE, "% Free Space", T::RAW_FRACTION, "%", 0,
+        CounterInfo::row(
+            FREE_SPACE,
+            "% Free Space",
+            T::RAW_FRACTION,
+            "%",
+            0,
             "statvfs: f_bavail of f_blocks - f_bfree + f_bavail",
-            "Space that anybody may still use, as a part of what anybody could use: root's reserve belongs to neither, so that \
-             this is 100 less the percentage that df shows.").base(SPACE_BASE),
-        CounterInfo::row(FREE_MEGABYTES, "Free Megabytes", T::RAWCOUNT, "MB", 0,
+            "Available space in percent of used plus available space, both without root's reserve: \
+             100 minus the percentage that df shows."
+        )
+        .base(SPACE_BASE),
+        CounterInfo::row(
+            FREE_MEGABYTES,
+            "Free Megabytes",
+            T::RAWCOUNT,
+            "MB",
+            0,
             "statvfs: f_bavail",
-            "Space that anybody may still use, in units of 1,048,576 bytes; root's reserve is not part of it."),
+            "Free space that users other than root can still use, in units of 1,048,576 bytes."
+        ),
         CounterInfo::companion(SPACE_BASE, "% Free Space Base", T::RAW_BASE),
     ],
 };
@@ -91,14 +104,14 @@ impl LogicalDisk {
                 malformed: "/proc/diskstats: the line of the device is malformed".into(),
                 no_size: "the file system reports a size of 0".into(),
                 no_file: "/proc/diskstats cannot be read".into(),
-                unread: "the space of a file system of this machine is unknown".into(),
+                unread: "the space of a local file system is unknown".into(),
             },
             has_stats,
         }
     }
 
     /// Updates the list of mounts.
-    fn follow(&mut self, mounts: &[&Mount]) {
+    fn update_disks(&mut self, mounts: &[&Mount]) {
         let mut changed = false;
         for (next, mount) in mounts.iter().enumerate() {
             if !move_to(&mut self.disks, next, |disk| disk.mount == mount.id) {
@@ -162,7 +175,7 @@ impl Provider for LogicalDisk {
                     .any(|(mount, disk)| mount.id != disk.mount)
             {
                 let shown: Vec<&Mount> = mounts.mounts.iter().filter(|mount| is_shown(mount)).collect();
-                self.follow(&shown);
+                self.update_disks(&shown);
             }
             let stats = self.stats.clone();
             let mounts = &mounts.mounts;
@@ -181,7 +194,7 @@ impl LogicalDisk {
         let at = rows.timestamps();
         let stats = stats.map(|stats| &*stats);
         let mut all =
-            Sums { activity: Activity::none(), available: 0, usable: 0, is_whole: true, any: false };
+            Sums { activity: Activity::none(), available: 0, usable: 0, is_complete: true, has_space: false };
         let mut changed = false;
         for (mount, disk) in mounts.iter().filter(|mount| is_shown(mount)).zip(&mut self.disks) {
             let device =
@@ -211,7 +224,7 @@ impl LogicalDisk {
                 set_space(&mut row, mount, &self.reasons);
             }
             match device {
-                Some(device) => Activity::of(device).fill(&mut row, at, &self.reasons.malformed),
+                Some(device) => Activity::for_device(device).fill(&mut row, at, &self.reasons.malformed),
                 None => {
                     let reason =
                         if stats.is_some() { &self.reasons.no_device } else { &self.reasons.no_file };
@@ -248,8 +261,9 @@ struct Sums {
     available: u64,
     usable: u64,
     /// Whether no file system failed.
-    is_whole: bool,
-    any: bool,
+    is_complete: bool,
+    /// Whether any file system reported its size.
+    has_space: bool,
 }
 
 impl Sums {
@@ -258,18 +272,18 @@ impl Sums {
             Ok(space) if wants_space => {
                 self.available = self.available.saturating_add(space.available_bytes());
                 self.usable = self.usable.saturating_add(space.usable_bytes());
-                self.any |= space.blocks > 0;
+                self.has_space |= space.blocks > 0;
             }
             Ok(_) => {}
-            Err(_) => self.is_whole = false,
+            Err(_) => self.is_complete = false,
         }
     }
 
     fn fill(&self, row: &mut Row<'_>, at: Timestamps, has_stats: bool, reasons: &Reasons) {
-        if self.any && self.is_whole {
+        if self.has_space && self.is_complete {
             set_free(row, self.available, self.usable);
         } else {
-            let reason = if self.is_whole { &reasons.no_size } else { &reasons.unread };
+            let reason = if self.is_complete { &reasons.no_size } else { &reasons.unread };
             row.fail_all([FREE_SPACE, FREE_MEGABYTES], reason);
         }
         let reason = match (has_stats, self.activity.is_empty()) {

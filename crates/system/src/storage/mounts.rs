@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tachograph_perflib::{Failure, InstanceKey, Reading, Timestamps};
 
 use super::mount_table::{Kind, Line, file_systems, parse};
-use super::space::{Answer, FileSystemCalls, PATIENCE, Space, StatfsThreads};
+use super::space::{Answer, FileSystemCalls, MAX_WAIT, Space, StatfsThreads};
 use crate::error_texts::ErrorTexts;
 use crate::open_file::OpenFile;
 use crate::ordered::move_to;
@@ -42,7 +42,8 @@ pub(super) struct Mount {
     /// waiting.
     is_slow: bool,
     errors: ErrorTexts,
-    hangs: Option<Arc<str>>,
+    /// The message while the file system does not answer.
+    no_answer: Option<Arc<str>>,
 }
 
 /// The content of `/proc/self/mountinfo`, and the space of the file systems.
@@ -72,15 +73,15 @@ impl Watch {
             self.0 =
                 file.filter(|file| rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type as u64 == PROC));
             if let Some(file) = &self.0 {
-                let _ = is_marked(file);
+                let _ = has_changed(file);
             }
             return true;
         };
-        is_marked(file).unwrap_or(true)
+        has_changed(file).unwrap_or(true)
     }
 }
 
-fn is_marked(file: &File) -> io::Result<bool> {
+fn has_changed(file: &File) -> io::Result<bool> {
     let mut files = [PollFd::new(file, PollFlags::PRI)];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     Ok(poll(&mut files, Some(&at_once))? > 0)
@@ -111,7 +112,7 @@ impl Mounts {
         let now = Instant::now();
         let deadline = match self.deadline {
             Some((moment, deadline)) if moment == at => deadline,
-            _ => now + PATIENCE,
+            _ => now + MAX_WAIT,
         };
         self.deadline = Some((at, deadline));
         let mut waiting = 0;
@@ -190,7 +191,7 @@ impl Mount {
             is_waited_for: false,
             is_slow: false,
             errors: ErrorTexts::default(),
-            hangs: None,
+            no_answer: None,
         }
     }
 
@@ -200,16 +201,16 @@ impl Mount {
 
     fn push_answer(&mut self, answer: Answer) {
         let is_old = self.requested.is_some_and(|since| since.elapsed() > OLDEST_ANSWER);
-        self.is_slow = answer.took > PATIENCE && !is_old;
+        self.is_slow = answer.took > MAX_WAIT && !is_old;
         self.requested = None;
         self.is_waited_for = false;
-        self.hangs = None;
+        self.no_answer = None;
         self.set(answer.space);
     }
 
     fn give_up(&mut self) {
         self.is_slow = true;
-        let reason = self.hangs.get_or_insert_with(|| {
+        let reason = self.no_answer.get_or_insert_with(|| {
             format!("{} ({}): no answer to statfs yet", self.key.name(), self.line.fs_type).into()
         });
         self.space = Err(Arc::clone(reason));

@@ -31,37 +31,37 @@ pub(super) static TABLE: SetTable = SetTable {
     name: "NFS Mount",
     guid: 0x12687fd4_f3e7_500d_9548_8f5221ccc11e,
     instance_type: InstanceType::Multiple,
-    help: "The operations of mounted NFS file systems: how many there were, how long they took, and which were sent again.",
-    instances: "NFS file systems by their mount point, in the order of /proc/self/mountstats. None where there are none. A file \
-                system that was mounted again is another instance.",
+    help: "The operations of mounted NFS file systems: their number, times and retransmissions.",
+    instances: "NFS file systems by their mount point, in the order of /proc/self/mountstats. A file \
+                system that was mounted again is a new instance.",
     total: "",
     counters: &[
         rate(OPERATIONS, "Operations/sec", SOURCE, "Finished requests of all kinds."),
         rate(RETRANSMISSIONS, "Retransmissions/sec", SOURCE,
-            "Requests of all kinds that were sent again because no answer came."),
-        rate(TIMEOUTS, "Timeouts/sec", SOURCE, "Requests of all kinds whose last retransmission timed out, too."),
+            "Requests of all kinds that were retransmitted because no answer came."),
+        rate(TIMEOUTS, "Timeouts/sec", SOURCE, "Requests of all kinds whose last retransmission also timed out."),
         rate(READS, "Reads/sec", READ, "Finished READ requests."),
         CounterInfo::row(READS + 1, "Read Bytes/sec", CounterType::BULK_COUNT, "bytes/s", -4,
             "/proc/self/mountstats: bytes, fifth number", "Bytes read from the server."),
         average(READS + 2, "Avg. sec/Read", READ, READ_BASE,
-            "How long a read took, from the program's request to the answer: avg exe of nfsiostat, in seconds."),
+            "Average time of a read, from the program's request to the answer: avg exe of nfsiostat, in seconds."),
         average(READS + 3, "Avg. Round Trip sec/Read", READ, READ_BASE,
-            "How long the answer to a read took after it was sent: avg RTT of nfsiostat, in seconds."),
+            "Average time from sending a read to its answer: avg RTT of nfsiostat, in seconds."),
         average(READS + 4, "Avg. Queue sec/Read", READ, READ_BASE,
-            "How long a read waited until it was sent: avg queue of nfsiostat, in seconds."),
-        rate(READS + 5, "Read Retransmissions/sec", READ, "READ requests that were sent again because no answer came."),
-        rate(READS + 6, "Read Errors/sec", READ, "READ requests that failed. Linux 5.3 and later count them."),
+            "Average time that a read waited to be sent: avg queue of nfsiostat, in seconds."),
+        rate(READS + 5, "Read Retransmissions/sec", READ, "READ requests that were retransmitted because no answer came."),
+        rate(READS + 6, "Read Errors/sec", READ, "READ requests that failed (Linux 5.3 and later)."),
         rate(WRITES, "Writes/sec", WRITE, "Finished WRITE requests."),
         CounterInfo::row(WRITES + 1, "Write Bytes/sec", CounterType::BULK_COUNT, "bytes/s", -4,
             "/proc/self/mountstats: bytes, sixth number", "Bytes written to the server."),
         average(WRITES + 2, "Avg. sec/Write", WRITE, WRITE_BASE,
-            "How long a write took, from the request to the answer: avg exe of nfsiostat, in seconds."),
+            "Average time of a write, from the program's request to the answer: avg exe of nfsiostat, in seconds."),
         average(WRITES + 3, "Avg. Round Trip sec/Write", WRITE, WRITE_BASE,
-            "How long the answer to a write took after it was sent: avg RTT of nfsiostat, in seconds."),
+            "Average time from sending a write to its answer: avg RTT of nfsiostat, in seconds."),
         average(WRITES + 4, "Avg. Queue sec/Write", WRITE, WRITE_BASE,
-            "How long a write waited until it was sent: avg queue of nfsiostat, in seconds."),
-        rate(WRITES + 5, "Write Retransmissions/sec", WRITE, "WRITE requests that were sent again because no answer came."),
-        rate(WRITES + 6, "Write Errors/sec", WRITE, "WRITE requests that failed. Linux 5.3 and later count them."),
+            "Average time that a write waited to be sent: avg queue of nfsiostat, in seconds."),
+        rate(WRITES + 5, "Write Retransmissions/sec", WRITE, "WRITE requests that were retransmitted because no answer came."),
+        rate(WRITES + 6, "Write Errors/sec", WRITE, "WRITE requests that failed (Linux 5.3 and later)."),
         CounterInfo::companion(READ_BASE, "Reads Base", CounterType::AVERAGE_BASE),
         CounterInfo::companion(WRITE_BASE, "Writes Base", CounterType::AVERAGE_BASE),
     ],
@@ -225,7 +225,7 @@ impl Operation {
         self.timeouts = self.timeouts.saturating_add(other.timeouts);
     }
 
-    /// A request whose answer is awaited has been sent, but is not counted yet by all kernels.
+    /// Includes requests in flight on kernels that count a transmission before its request.
     fn retransmissions(&self) -> u64 {
         self.transmissions.saturating_sub(self.count)
     }

@@ -14,12 +14,12 @@ pub(super) static TABLE: SetTable = SetTable {
     guid: 0xa34e08006dd357e38f603371e4b05eb0,
     instance_type: InstanceType::Multiple,
     help: "Input and output of whole disks, as the kernel counts it for block devices.",
-    instances: "One for each disk under the kernel's name (sda, nvme0n1, vda, mmcblk0), in the kernel's order, then _Total. \
+    instances: "One per disk, by the kernel's name (sda, nvme0n1, vda, mmcblk0), in the kernel's order, then _Total. \
                 Partitions, loop, ram, zram, dm, md, drbd and bcache devices, optical and floppy drives, boot areas of \
                 memory cards, hidden paths of a multipath disk, and nbd devices that were never used are \
-                excluded; file systems mounted from them are in LogicalDisk. A disk that was replaced or \
-                whose counters restarted is another instance.",
-    total: "Percentages are the mean over the disks (floor of the raw values' mean), everything else their sum; averages \
+                excluded; file systems on them are in LogicalDisk. A disk that was replaced or \
+                whose counters restarted is a new instance.",
+    total: "Percentages are means over the disks (of the raw values, rounded down), all other values sums; averages \
             per transfer are computed from summed times, bytes and transfers.",
     counters: io::rows![],
 };
@@ -58,7 +58,7 @@ impl Provider for PhysicalDisk {
             for device in stats.devices.iter().filter(|device| device.is_shown()) {
                 all.add(device);
                 if rows.wants_instance(device.key.name(), device.key.id()) {
-                    Activity::of(device).fill(&mut rows.push(&device.key), at, &self.malformed);
+                    Activity::for_device(device).fill(&mut rows.push(&device.key), at, &self.malformed);
                 }
             }
             if self.total.identity() != stats.generation {

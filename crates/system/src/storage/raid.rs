@@ -44,7 +44,7 @@ pub(super) static TABLE: SetTable = SetTable {
     guid: 0x13e0a480_cb1b_5eab_b599_b4768e2e8224,
     instance_type: InstanceType::Multiple,
     help: "The state of the RAID arrays of the md driver: missing disks, and the progress of a resync.",
-    instances: "md devices under the kernel's name (md0), in the kernel's order. Containers of metadata are not among them.",
+    instances: "md devices under the kernel's name (md0), in the kernel's order. Metadata containers are excluded.",
     total: "",
     counters: &[
         row(DISKS, "Disks", "", "/sys/block/md*/md/raid_disks", "The number of disks that the complete array has, without spares."),
@@ -57,10 +57,10 @@ pub(super) static TABLE: SetTable = SetTable {
             "0 idle, 1 resync, 2 recover (a spare is rebuilt), 3 check, 4 repair, 5 reshape, 6 frozen."),
         CounterInfo::row(COMPLETED, "% Sync Completed", CounterType::RAW_FRACTION, "%", 0,
             "/sys/block/md*/md/sync_completed",
-            "The progress of the sync action that runs; no value if none runs.").base(6),
+            "The progress of the running sync action; no value if none is running.").base(6),
         CounterInfo::companion(6, "% Sync Completed Base", CounterType::RAW_BASE),
         row(SPEED, "Sync Bytes Per Second", "bytes", "/sys/block/md*/md/sync_speed",
-            "The speed of the sync action at this moment, as the kernel computes it over the last 30 seconds; 0 if none runs."),
+            "The speed of the running sync action, averaged by the kernel over the last 30 seconds; 0 if none is running."),
         row(MISMATCHES, "Mismatched Sectors", "", "/sys/block/md*/md/mismatch_cnt",
             "The sectors that differed between the disks in the last check or repair."),
     ],
@@ -87,7 +87,7 @@ const FILES: [(u32, &str); 7] = [
     (MISMATCHES, "mismatch_cnt"),
 ];
 
-/// The set, followed as arrays come and go.
+/// The provider. It updates its list when arrays are added or removed.
 pub(super) struct RaidArrays {
     info: Arc<CounterSetInfo>,
     stats: SharedReading<Diskstats>,

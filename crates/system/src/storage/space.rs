@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::IgnorePoison;
 
 /// The maximum time that one collection waits for all file systems that can block.
-pub(super) const PATIENCE: Duration = Duration::from_millis(100);
+pub(super) const MAX_WAIT: Duration = Duration::from_millis(100);
 
 /// The maximum number of threads that query file systems that can block.
 const MAX_THREADS: usize = 16;

@@ -1,4 +1,4 @@
-//! Devices that lie on others, compressed memory and network file systems of fake machines.
+//! Stacked devices, compressed memory and network file systems of fake machines.
 
 use std::process::Command;
 
@@ -27,7 +27,7 @@ fn stacked() -> Machine {
 }
 
 #[test]
-fn stacked_devices_have_the_names_that_people_use() {
+fn stacked_devices_have_display_names() {
     let machine = stacked();
     let mut set = provider(&machine, "Block Device", calls());
     let rows = collect(&mut *set, at(1));
@@ -46,7 +46,7 @@ fn stacked_devices_have_the_names_that_people_use() {
 }
 
 #[test]
-fn the_devices_below_others_are_members() {
+fn underlying_devices_are_members() {
     let machine = stacked();
     let mut set = provider(&machine, "Block Device Member", calls());
     let rows = collect(&mut *set, at(1));

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::RawValue;
 use tachograph_perflib::{Clock, Provider, Rows};
 
-use super::space::{FileSystemCalls, PATIENCE, Space};
+use super::space::{FileSystemCalls, MAX_WAIT, Space};
 use super::{Mounts, file_system, io as disk, logical, providers_of};
 use crate::roots::Roots;
 use crate::testing::{Machine, at, collect, first_value, names, value};
@@ -182,7 +182,7 @@ fn another_disk_under_the_same_name_is_another_instance() {
 }
 
 #[test]
-fn new_and_removed_disks_are_followed() {
+fn disks_are_added_and_removed() {
     let machine = machine(STATS, MOUNTS);
     let mut disks = provider(&machine, "PhysicalDisk", calls());
     let before = collect(&mut *disks, at(1));
@@ -199,7 +199,7 @@ fn new_and_removed_disks_are_followed() {
     machine.write("proc/diskstats", "");
     let none = collect(&mut *disks, at(4));
     assert_eq!(names(&none), ["_Total"]);
-    assert!(none.errors().iter().any(|trouble| trouble.reason.contains("no disk")));
+    assert!(none.errors().iter().any(|error| error.reason.contains("no disk")));
 }
 
 #[test]
@@ -261,12 +261,12 @@ fn every_counter_of_a_mounted_disk_has_its_value() {
     assert_eq!(first_value(&rows, "/data", disk::READS), 140);
     assert!(!value(&rows, "/pool", disk::READS).status.is_good());
     assert_eq!(first_value(&rows, "_Total", disk::READS), 90 + 10 + 140);
-    let trouble = rows.errors().iter().find(|trouble| trouble.counter_id == disk::READS).expect("a trouble");
-    assert!(trouble.reason.contains("block device") && trouble.instance.name() == "/pool");
+    let error = rows.errors().iter().find(|error| error.counter_id == disk::READS).expect("an error");
+    assert!(error.reason.contains("block device") && error.instance.name() == "/pool");
 }
 
 #[test]
-fn new_and_removed_mounts_are_followed() {
+fn mounts_are_added_and_removed() {
     let machine = machine(STATS, MOUNTS);
     let mut mounted = provider(&machine, "LogicalDisk", calls());
     let before = collect(&mut *mounted, at(1));
@@ -331,9 +331,9 @@ fn unknown_space_is_an_error() {
     let of_size = |name: &str| {
         rows.errors()
             .iter()
-            .find(|trouble| trouble.counter_id == file_system::SIZE && trouble.instance.name() == name)
+            .find(|error| error.counter_id == file_system::SIZE && error.instance.name() == name)
     };
-    assert!(of_size("/data").is_some_and(|trouble| trouble.reason.contains("Permission denied")));
+    assert!(of_size("/data").is_some_and(|error| error.reason.contains("Permission denied")));
 }
 
 /// A remote file system that answers on demand.
@@ -362,14 +362,14 @@ fn an_unreachable_server_blocks_a_sample_only_briefly() {
     let mut mounted = provider(&machine, "LogicalDisk", calls);
     let start = Instant::now();
     let rows = collect(&mut *mounted, at(1));
-    assert!(start.elapsed() >= PATIENCE, "one wait for both");
+    assert!(start.elapsed() >= MAX_WAIT, "one wait for both");
     assert_eq!(first_value(&rows, "/", logical::FREE_MEGABYTES), 0);
     for name in ["/nfs", "/nfs/below"] {
         assert!(!value(&rows, name, logical::FREE_SPACE).status.is_good());
         assert!(
             rows.errors()
                 .iter()
-                .any(|trouble| trouble.instance.name() == name && trouble.reason.contains("no answer"))
+                .any(|error| error.instance.name() == name && error.reason.contains("no answer"))
         );
     }
     // The total is incomplete, because the file system that is mounted below the server's is a local one.

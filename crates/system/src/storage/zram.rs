@@ -22,28 +22,28 @@ pub(super) static TABLE: SetTable = SetTable {
     name: "Zram",
     guid: 0x8df09cfb_50ad_5d54_b048_294d61d2e476,
     instance_type: InstanceType::Multiple,
-    help: "Compressed block devices in memory, which are usually used for swap: how much they hold and occupy.",
-    instances: "zram devices under the kernel's name (zram0), in the kernel's order, then _Total. None where there are none.",
-    total: "The sums.",
+    help: "Compressed block devices in memory, which are usually used for swap: the size of their content and the memory that they occupy.",
+    instances: "zram devices under the kernel's name (zram0), in the kernel's order, then _Total.",
+    total: "The sums over all devices.",
     counters: &[
         row(1, "Original Bytes", "bytes", "/sys/block/zram*/mm_stat: first",
             "The size before compression of what the device holds."),
         row(2, "Compressed Bytes", "bytes", "/sys/block/zram*/mm_stat: second",
             "The size after compression of what the device holds."),
         row(3, "Memory Used Bytes", "bytes", "/sys/block/zram*/mm_stat: third",
-            "Memory that the device occupies, fragmentation and management included."),
+            "Memory that the device occupies, including fragmentation and metadata."),
         row(4, "Memory Limit Bytes", "bytes", "/sys/block/zram*/mm_stat: fourth",
             "The maximum memory that the device may occupy; 0 without a limit."),
         row(5, "Peak Memory Used Bytes", "bytes", "/sys/block/zram*/mm_stat: fifth",
-            "The most memory that the device has occupied."),
+            "The maximum memory that the device has occupied."),
         row(6, "Same-Filled Pages", "", "/sys/block/zram*/mm_stat: sixth",
-            "Pages that hold one value only and need no memory."),
+            "Pages filled with a single value, which need no memory."),
         row(7, "Compacted Pages", "", "/sys/block/zram*/mm_stat: seventh",
-            "Pages that were released by compaction since the device exists."),
+            "Pages that compaction has freed since the device was created."),
         row(8, "Incompressible Pages", "", "/sys/block/zram*/mm_stat: eighth",
             "Pages that the device holds uncompressed."),
         CounterInfo::row(DISK_SIZE, "Disk Size Bytes", CounterType::LARGE_RAWCOUNT, "bytes", -6, "/sys/block/zram*/disksize",
-            "The size of the device; 0 if it is not set up."),
+            "The size of the device; 0 if it is not initialized."),
         CounterInfo::row(COMPRESSED_SIZE, "% Compressed Size", CounterType::RAW_FRACTION, "%", 0, "/sys/block/zram*/mm_stat: second by first",
             "Compressed Bytes in percent of Original Bytes: 25 is a compression ratio of 4.").base(11),
         CounterInfo::companion(11, "% Compressed Size Base", CounterType::RAW_BASE),
@@ -66,7 +66,7 @@ const FIELDS: usize = 8;
 /// The fields of `mm_stat`, then the size of the device.
 type Values = [Option<u64>; FIELDS + 1];
 
-/// The set, followed as devices come and go.
+/// The provider. It updates its list when devices are added or removed.
 pub(super) struct Zram {
     info: Arc<CounterSetInfo>,
     stats: SharedReading<Diskstats>,

@@ -11,9 +11,9 @@ use super::{ReportFormat, parse_interval};
 
 /// Measure cycles per instruction (CPI) of a command, a process or this machine.
 ///
-/// Measures a command, a running process (-p), or without both the machine until Ctrl-C. Shows CPI, CPI while busy
-/// (cpi_wb), and the idle and busy shares of the system and of each processor; for a command or a process also its
-/// instructions, cycles and CPI, children included. Without hardware counters, as in most virtual machines, only the
+/// Measures a command, or a running process (-p), or with neither, the machine until Ctrl-C. Shows CPI, CPI while busy
+/// (cpi_wb), and the idle and busy shares of the system and of each processor; for a command or a process, also its
+/// instructions, cycles and CPI, including its children. Without hardware counters, as in most virtual machines, only the
 /// shares are shown, and a message on standard error says why.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
@@ -27,13 +27,13 @@ pub(crate) struct CpiArguments {
     /// Measure a running process with its threads and their children, until it ends or Ctrl-C.
     #[arg(short, long, value_name = "PID", conflicts_with_all = ["command", "command_text"], allow_negative_numbers = true, value_parser = parse_pid)]
     pub(crate) pid: Option<u32>,
-    /// Start measuring after this time: seconds, mm:ss or hh:mm:ss. A command is started at once.
+    /// Start measuring after this delay: seconds, mm:ss or hh:mm:ss. A command starts immediately.
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) start_after: Option<Duration>,
-    /// Measure for this time. A command continues to run after it, uncounted.
+    /// Measure for this long. After that, a command continues to run, but is not counted.
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) run: Option<Duration>,
-    /// Show a result for each interval of this length, and one for the remainder. Short intervals influence the measured
+    /// Show a result for each interval of this length, and one for the remainder. Short intervals distort the measured
     /// CPI.
     #[arg(short = 't', long, value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) interval: Option<Duration>,
@@ -49,14 +49,14 @@ pub(crate) struct CpiArguments {
     /// Count user code only, not the kernel.
     #[arg(long = "user")]
     pub(crate) user_only: bool,
-    /// Output format; CSV and JSON have full precision. (The old tool's -f named the output file; that is -o here.)
+    /// Output format; CSV and JSON have full precision. (In Performance Inspector's cpi, -f named the output file; here, -o does.)
     #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
     pub(crate) format: ReportFormat,
     /// Output file; each sample is written as soon as it is taken. `-` is standard output. Default: standard output;
     /// standard error with a command.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write trace hooks to FILE with each result.
+    /// Write each result as hooks (records of a CPI trace) to FILE.
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(trace_file))]
     pub(crate) trace: Option<PathBuf>,
     /// Label of the hooks.
@@ -122,12 +122,12 @@ const AFTER_LONG_HELP: &str = concat!(
      shares of the time. Values of the system are computed from sums over the processors. For a command, cpi is based on \
      reference cycles while it ran, if the machine can count them, and core cpi on cycles of the core's clock, as in \
      'perf stat'. A missing value is '-'.\n\n",
-    "Commands: counting starts with the command's own code. The exit status is that of the command: 126 if it could not be \
+    "Commands: counting starts when the command is executed. The exit status is that of the command; 126 if it could not be \
      executed, 127 if it was not found, 128 plus the signal number if a signal ended it. Ctrl-C only reaches the command, \
      and results are shown when it has ended; SIGTERM and SIGHUP are forwarded to it. The command runs even if it cannot \
      be counted.\n\n",
-    "Without a command: Ctrl-C or SIGTERM ends the measurement, shows its result and exits with status 0; the second one \
-     exits at once. Exit status: 0 success; 1 measuring or writing failed, or a trace is damaged; 2 invalid arguments."
+    "Without a command: Ctrl-C or SIGTERM ends the measurement, shows its result and exits with status 0; a second signal \
+     exits immediately. Exit status: 0 success; 1 measuring or writing failed, or a trace is damaged; 2 invalid arguments."
 );
 
 #[cfg(test)]

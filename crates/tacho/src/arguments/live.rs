@@ -40,7 +40,7 @@ pub(crate) struct LiveArguments {
     /// Stop after N samples (-sc). Default: until Ctrl-C.
     #[arg(long, visible_alias = "sc", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) samples: Option<u64>,
-    /// The machine of paths that name none. Only this machine is supported.
+    /// The machine for paths that do not name one. Only this machine is supported.
     #[arg(short = 's', long = "machine", value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
     /// Read options from a file: a line `[option]`, then a line with its value (-config). The command line takes

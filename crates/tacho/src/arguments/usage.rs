@@ -28,7 +28,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Resu
 /// count, because the command line overrides them.
 fn repeated_option(form: &WindowsForm) -> Option<String> {
     let command = Arguments::command().args_override_self(false);
-    let error = command.try_get_matches_from(&form.of_command_line).err()?;
+    let error = command.try_get_matches_from(&form.command_line).err()?;
     let argument = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,

@@ -24,7 +24,7 @@ pub(crate) enum OptionValue {
     Operand,
 }
 
-/// The supported options of typeperf, relog, logman and the old cpi, and our own options with several letters after one
+/// The supported options of typeperf, relog, logman and Performance Inspector's cpi, and our own options with several letters after one
 /// hyphen. clap can parse single letters without this table, but settings files need them.
 const OPTIONS: [WindowsOption; 27] = [
     WindowsOption("a", "append", OptionValue::AsDefined),
@@ -136,7 +136,7 @@ impl<'a> TypedOption<'a> {
 pub(crate) struct WindowsForm {
     pub(crate) arguments: Vec<OsString>,
     /// The arguments without those from settings files.
-    pub(crate) of_command_line: Vec<OsString>,
+    pub(crate) command_line: Vec<OsString>,
     /// The definition of the command, if the arguments name one.
     pub(crate) command: Option<Command>,
     /// The long name of each option, and the user's spelling.
@@ -153,7 +153,7 @@ pub(crate) fn windows_form(arguments: impl Iterator<Item = OsString>) -> Result<
     definition.build();
     let mut form = WindowsForm {
         arguments: Vec::new(),
-        of_command_line: Vec::new(),
+        command_line: Vec::new(),
         command: None,
         typed: Vec::new(),
         settings_files: 0,
@@ -168,7 +168,7 @@ pub(crate) fn windows_form(arguments: impl Iterator<Item = OsString>) -> Result<
     let mut settings = Vec::new();
     let rewritten = form.rewrite(words, &mut settings)?;
     form.arguments = form.rewrite(before.into(), &mut settings)?;
-    form.of_command_line = form.arguments.iter().chain(&rewritten).cloned().collect();
+    form.command_line = form.arguments.iter().chain(&rewritten).cloned().collect();
     form.arguments.extend(settings);
     form.arguments.extend(rewritten);
     Ok(form)

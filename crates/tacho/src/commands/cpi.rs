@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.read {
         return read_trace::show(arguments, path);
     }
-    match MeasuredCommand::of_arguments(arguments) {
+    match MeasuredCommand::from_arguments(arguments) {
         Some(command) => command.run(arguments),
         None => measure(arguments),
     }
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
 
 /// Measures the system, and with `-p` also a process, until Ctrl-C, the end of the process, or the time set by `-r`.
 fn measure(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
-    let events = Events::of_measurement()?;
+    let events = Events::for_measurement()?;
     let (process, system) = match arguments.pid {
         None => (None, Ok(open_system(arguments).map_err(|error| system_failure(arguments, &error))?)),
         Some(pid) => {
@@ -58,7 +58,7 @@ fn measure(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
     let has_begun = measurement.run(&events)?;
     measurement.finish()?;
     if !has_begun {
-        return Err(Failure::runtime("it ended before the time of -s: nothing was measured"));
+        return Err(Failure::runtime("ended before the delay of -s was over: nothing was measured"));
     }
     Ok(ExitCode::SUCCESS)
 }

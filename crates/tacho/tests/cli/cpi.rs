@@ -248,6 +248,6 @@ fn a_command_that_ends_before_the_start_of_the_measurement() {
     let folder = Folder::new();
     let ran = folder.run(["cpi", "-s", "1:00:00", "-c", "exit 3"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (3, ""));
-    let message = "tacho: the command ended before the time of -s: nothing was measured";
+    let message = "tacho: the command ended before the delay of -s was over: nothing was measured";
     assert_eq!(ran.stderr.lines().last(), Some(message));
 }

@@ -32,7 +32,7 @@ fn printed(folder: &Folder, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_table_has_the_rows_of_the_old_tool() {
+fn the_table_has_the_rows_of_performance_inspectors_cpi() {
     let folder = Folder::new();
     let text = printed(&folder, &["-r", "0.2"]);
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with("counters ran")).collect();
@@ -264,7 +264,7 @@ fn help_names_every_option_and_its_short_form() {
         "(-noai)",
         "--user",
         "-f, --format <FORMAT>",
-        "The old tool's -f named the output file",
+        "In Performance Inspector's cpi, -f named the output file",
         "-o, --output <FILE>",
         "--trace <FILE>",
         "--label <TEXT>",

@@ -1,4 +1,4 @@
-//! `docs/linux.md` lists the figures of other tools and where this program has them. It is generated from the table
+//! `docs/linux.md` lists the metrics of other tools and the corresponding counters. It is generated from the table
 //! that the search uses: `TACHO_UPDATE=1 cargo test -p tachograph --test cli linux_page`.
 
 use std::fmt::Write as _;

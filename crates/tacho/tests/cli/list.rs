@@ -153,7 +153,7 @@ fn a_text_log_without_rows() {
 }
 
 #[test]
-fn names_are_compared_without_case() {
+fn names_are_compared_case_insensitively() {
     let folder = Folder::new();
     let mut log = LogFixture::new("WEB1").value("Übersicht", counter("Größe", CounterType::RAWCOUNT));
     log.at(0, vec![one(raw(1, 0))]).write(&folder.path("1.blg"));

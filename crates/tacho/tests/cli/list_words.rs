@@ -62,7 +62,7 @@ fn results_are_paths_or_json() {
 }
 
 #[test]
-fn figures_without_a_counter_have_a_reason() {
+fn metrics_without_a_counter_have_a_reason() {
     let folder = Folder::new();
     let ran = folder.run(["list", "svctm"]);
     ran.fails_with(2, "'svctm': The kernel does not measure service times; iostat dropped the column.");

@@ -87,7 +87,7 @@ fn signals_end_it_with_a_complete_file() {
 }
 
 #[test]
-fn a_kill_leaves_complete_rows() {
+fn a_killed_query_leaves_complete_rows() {
     let folder = Folder::new();
     let mut child = endless(&folder, &["-o", "out.csv"]);
     wait_for_lines(&folder, "out.csv", 3);

@@ -139,7 +139,7 @@ impl Simulation {
             for index in 0..names.len() {
                 if random.one_in(6) {
                     present[index] = !present[index];
-                    // It appears again as another process or as the same one.
+                    // When it appears again, it is another process or the same one.
                     identities[index] += i64::from(random.one_in(2));
                 }
             }
@@ -185,7 +185,7 @@ impl Simulation {
         }
     }
 
-    /// Writes the samples of a range as a log of its own.
+    /// Writes the samples of a range as a separate log.
     #[track_caller]
     fn write(&self, path: &Path, range: std::ops::Range<usize>) {
         let [set, name, instance, ..] = self.language;
@@ -205,11 +205,11 @@ impl Simulation {
                 ),
                 Kind::Block(kinds) => {
                     let title = 8000 + 10 * index as u32;
-                    let of = |column: u32| {
+                    let entry = |column: u32| {
                         let name = format!("{name} {index}.{column}");
                         (crate::log_fixture::counter(&name, kinds[column as usize]), title + 2 + 2 * column)
                     };
-                    log.table((set, title), [of(0), of(1)])
+                    log.table((set, title), [entry(0), entry(1)])
                 }
             };
         }
@@ -283,7 +283,7 @@ fn compare_with_script(folder: &Folder, logs: &[String], context: &str) -> Optio
 fn random_segments_have_the_statistics_of_the_whole_log() {
     let logs = if std::env::var_os("TACHO_LONG").is_some() { 500 } else { 30 };
     let folder = Folder::new();
-    let (mut segments_written, mut figures) = (0, 0);
+    let (mut segments_written, mut values) = (0, 0);
     for seed in 0..logs {
         let simulation = Simulation::new(seed);
         let count = simulation.samples.len();
@@ -305,7 +305,7 @@ fn random_segments_have_the_statistics_of_the_whole_log() {
             let context = format!("seed {seed}, segments from {starts:?} of {count}");
             assert_eq!(stats(&folder, &names), whole, "{context}");
             if split == 0 {
-                figures += compare_with_script(&folder, &names, &context).unwrap_or_default();
+                values += compare_with_script(&folder, &names, &context).unwrap_or_default();
             }
             if seed % 10 == 0 {
                 folder.relog(names.iter().map(String::as_str).chain(["-y", "-o", "joined.blg"]));
@@ -320,5 +320,5 @@ fn random_segments_have_the_statistics_of_the_whole_log() {
             }
         }
     }
-    println!("{logs} logs, {segments_written} segments, {figures} figures compared with the script");
+    println!("{logs} logs, {segments_written} segments, {values} values compared with the script");
 }

@@ -111,7 +111,7 @@ fn several_paths_in_every_form() {
 }
 
 #[test]
-fn a_part_of_a_group_keeps_its_own_instances() {
+fn counters_of_one_set_can_select_different_instances() {
     let folder = processes();
     let paths = selected(&folder, &[r"\Process(explorer)\Handle Count", r"\Process(*)\Thread Count"]);
     assert_eq!(paths.len(), 6);
@@ -148,7 +148,7 @@ fn unknown_paths_get_suggestions() {
 }
 
 #[test]
-fn one_path_that_matches_nothing_is_a_notice() {
+fn a_path_that_matches_nothing_is_reported_if_others_match() {
     let folder = processes();
     let ran =
         folder.run(["stats", "in.blg", "-f", "csv", "-c", r"\Memory\*", r"\Process(svchos)\Thread Count"]);

@@ -12,7 +12,7 @@ fn mixed_log() -> Folder {
 }
 
 #[test]
-fn a_time_range_equals_a_log_cut_to_it() {
+fn a_time_range_has_the_statistics_of_a_log_cut_to_it() {
     let folder = mixed_log();
     for (begin, end) in [("10:00:05", "10:00:15"), ("09:00:00", "10:00:01"), ("10:00:19", "11:00:00")] {
         let (begin, end) = (format!("3/5/2024 {begin}"), format!("3/5/2024 {end}"));
@@ -53,7 +53,7 @@ fn cutting_and_thinning_in_two_steps_equals_one_step() {
 }
 
 #[test]
-fn thinning_keeps_the_averages_of_differences() {
+fn thinning_keeps_the_averages_of_two_sample_formulas() {
     let folder = mixed_log();
     folder.relog(["all.blg", "-t", "19", "-o", "ends.blg"]);
     let (all, ends) = (folder.stats(&["all.blg"]), folder.stats(&["ends.blg"]));
@@ -64,7 +64,7 @@ fn thinning_keeps_the_averages_of_differences() {
 }
 
 #[test]
-fn two_halves_equal_the_whole() {
+fn two_halves_have_the_statistics_of_the_whole() {
     let folder = mixed_log();
     let cut = "2024-03-05T10:00:09";
     folder.relog(["all.blg", "-e", cut, "-o", "1.blg"]);
@@ -82,7 +82,7 @@ fn two_halves_equal_the_whole() {
 }
 
 #[test]
-fn two_merged_halves_equal_the_whole() {
+fn two_merged_halves_have_the_statistics_of_the_whole() {
     let folder = mixed_log();
     let cut = "2024-03-05T10:00:09";
     folder.relog(["all.blg", "-e", cut, "-o", "1.blg"]);

@@ -1,4 +1,5 @@
-//! Human-readable output has no control characters, whatever names occur; machine-readable output has the names unchanged.
+//! Human-readable output has no control characters, even if names contain some. Machine-readable output has the names
+//! unchanged.
 
 use tachograph_counters::CounterType;
 

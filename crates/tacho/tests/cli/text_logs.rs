@@ -16,7 +16,7 @@ fn in_1251(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn digits_are_those_of_the_log_or_of_the_option() {
+fn digits_are_those_of_the_writer_or_of_the_option() {
     let folder = Folder::new();
     let mut log = LogFixture::new("WEB1").value("S", counter("A", CounterType::RAW_FRACTION));
     log.at(0, vec![one(raw(1, 1000))]);
@@ -131,7 +131,7 @@ fn a_blg_converted_from_text_has_the_same_statistics() {
 }
 
 #[test]
-fn formatted_values_are_named_so_in_a_converted_blg() {
+fn a_converted_blg_is_reported_to_have_formatted_values() {
     let folder = Folder::new();
     folder.write("text.csv", RUSSIAN.replace("Диски", r"\\PC\S\C"));
     folder.relog(["text.csv", "-o", "text.blg"]);
@@ -258,7 +258,7 @@ fn text_in_a_different_encoding_is_refused() {
 }
 
 #[test]
-fn utf8_with_mark_is_an_output_encoding() {
+fn utf8_with_a_byte_order_mark_is_an_output_encoding() {
     let folder = Folder::new();
     let ran = folder.run(["relog", "in.csv", "--encoding", "utf-8-bom", "-o", "out.csv"]);
     assert!(ran.status == 2 && ran.stderr.contains("--output-encoding utf-8-bom"), "{ran:?}");

@@ -31,7 +31,7 @@ fn run(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String, u64) {
     let status = loop {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-        // A value that is read too late is smaller, which fails no test.
+        // The last peak can be missed. Then the value is smaller, and the test still passes.
         peak = kib.and_then(|kib| kib.trim().parse().ok()).unwrap_or(0).max(peak);
         if let Some(status) = child.try_wait().expect("a child") {
             break status;
@@ -72,7 +72,7 @@ fn refused_statistics_name_the_log() {
     folder.write("one.csv", csv(&|number| format!(r"\\WEB1\Process(p{number})\Handle Count"), 2));
     folder.write("two.csv", csv(&|number| format!(r"\\WEB2\Process(p{number})\Handle Count"), 2));
     for (logs, name) in [(&["one.csv"][..], "one.csv"), (&["one.csv", "two.csv"], "one.csv and 1 more log")] {
-        // With the largest memory that is not enough, only the statistics fail.
+        // With the largest limit that is too low, only the statistics fail.
         let refusals = (1_u64..).map_while(|megabytes| {
             let memory = megabytes.to_string();
             let (status, stderr, _) = run(&folder, &[&["stats"], logs, &["--max-memory", &memory]].concat());
@@ -84,7 +84,7 @@ fn refused_statistics_name_the_log() {
     }
 }
 
-/// With the smallest sufficient power of two, at most this memory plus [`BASE`] is used.
+/// With the smallest sufficient limit that is a power of two, at most the limit plus [`BASE`] is used.
 #[test]
 fn memory_stays_within_the_limit() {
     let folder = Folder::new();
@@ -98,7 +98,7 @@ fn memory_stays_within_the_limit() {
             [&["stats"][..], &["check"], &["relog", "-y", "-o", "out.csv"], &["relog", "-y", "-o", "out.blg"]]
         {
             let mut sizes = (2..=9).map(|power| 1_u64 << power);
-            let enough = sizes.find_map(|megabytes| {
+            let sufficient = sizes.find_map(|megabytes| {
                 let memory = megabytes.to_string();
                 let arguments = [&rest[..1], &[log, "--max-memory", &memory], &rest[1..]].concat();
                 match run(&folder, &arguments) {
@@ -116,7 +116,7 @@ fn memory_stays_within_the_limit() {
                     }
                 }
             });
-            let (megabytes, peak) = enough.expect("half a gibibyte is enough");
+            let (megabytes, peak) = sufficient.expect("half a gibibyte is sufficient");
             eprintln!("{rest:?} {log}: {peak} of {megabytes} MiB");
             assert!(peak <= megabytes + BASE, "{rest:?} {log}: {peak} of {megabytes} MiB");
         }

@@ -15,7 +15,7 @@ fn seconds(folder: &Folder, window: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn every_form_of_one_time() {
+fn all_forms_of_a_time() {
     let folder = Folder::new();
     mixed("WEB1", 0, 10).write(&folder.path("in.blg"));
     for begin in [
@@ -60,7 +60,7 @@ fn invalid_times() {
     let forms = "; write '2/19/2013 6:50:17 PM' or '2013-02-19T18:50:17' for a local time, '2013-02-19T18:50:17-08:00' \
                  for one with its offset from UTC";
     for (option, text, why) in [
-        ("-b", "yesterday", "the time cannot be read from character 1 on"),
+        ("-b", "yesterday", "the time is invalid at character 1"),
         ("-e", "2/30/2024", "there is no day 30 of month 2 in the year 2024"),
         ("-b", "2024-13-01", "there is no day 1 of month 13 in the year 2024"),
         ("-b", "3/5/2024 25:00:00", "there is no time of day 25:00:00"),
@@ -155,10 +155,10 @@ fn a_time_without_a_date_is_on_the_first_day_of_the_logs() {
         log.write(&folder.path(name));
     }
     let values = |logs: &[&str], window: &[&str]| folder.stats(&[logs, window].concat())[0]["values"].clone();
-    // 10:00 of the second day, and 22:00.
+    // One sample at 10:00 of the first day, and three from 22:00 on.
     assert_eq!(values(&["in.blg"], &["-b", "9:00", "-e", "21:00"]), 1);
     assert_eq!(values(&["in.blg"], &["-b", "21:00"]), 3);
-    // The other log starts a day earlier, in any order.
+    // The other log starts a day earlier. The order of the arguments is irrelevant.
     let expected = values(&["in.blg", "first.blg"], &["-e", "2024-03-05T21:00"]);
     assert_eq!(values(&["in.blg", "first.blg"], &["-e", "21:00"]), expected);
     for (time, why) in [

@@ -23,7 +23,7 @@ fn basic_keys() {
     tmux.keys(&["Enter"]);
     tmux.shows("_Total");
     tmux.shows("every 0.2 s");
-    // Sorts by the counter's name in reverse.
+    // Sorts by the name of the counter, in descending order.
     tmux.text("sssssss");
     tmux.shows("sorted by Maximum");
     tmux.text("s");
@@ -83,7 +83,7 @@ fn a_frozen_chart_does_not_change() {
     tmux.until("six samples further back", |screen| picture(screen).1 != picture(&frozen).1);
     tmux.text("......");
     tmux.until("the same picture again", |screen| picture(screen) == picture(&frozen));
-    // Removing a counter does not affect others, although other paths are sampled now.
+    // Removing a counter does not affect others, although the sampled paths change.
     tmux.keys(&["End"]);
     tmux.until("Available Bytes is selected", |screen| screen.contains("\\Memory\\Available Bytes"));
     tmux.text("d");
@@ -91,7 +91,7 @@ fn a_frozen_chart_does_not_change() {
     assert_eq!(rows(&left), &rows(&frozen)[..rows(&frozen).len() - 1], "{left}\nof\n{frozen}");
     tmux.keys(&["Home"]);
     tmux.text("d");
-    let less = tmux.until("a row less", |screen| rows(screen).len() < rows(&left).len());
+    let less = tmux.until("one row less", |screen| rows(screen).len() < rows(&left).len());
     assert!(has_line(&less), "{less}");
     assert_eq!(rows(&less), &rows(&left)[1..], "{less}\nof\n{left}");
     tmux.text("q");

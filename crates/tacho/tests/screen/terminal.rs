@@ -115,7 +115,7 @@ fn errors_before_the_screen() {
     }
 }
 
-/// Starts a monitor that draws on another terminal than the one with its keys, which does not answer its queries.
+/// Starts a monitor that reads keys from one terminal and draws on another one, which does not answer its queries.
 fn drawn_elsewhere(keys: &Tmux, screen: &Tmux) -> String {
     let terminal = screen.fact("#{pane_tty}");
     keys.enter("set -m");

@@ -189,7 +189,7 @@ fn a_low_limit_of_open_files_is_sufficient() {
     let mut server = Server::spawn(&mut command);
     let mut streams: Vec<_> =
         (0..100).map(|_| TcpStream::connect(&server.host).expect("the kernel's queue has room")).collect();
-    // Surplus connections are closed, and the others are answered, for which files are reserved.
+    // Surplus connections are closed. The others are answered, because files are reserved for them.
     let mut byte = [0];
     let timeout = Some(Duration::from_secs(30));
     streams.iter().for_each(|stream| stream.set_read_timeout(timeout).expect("an option"));
@@ -207,7 +207,7 @@ fn a_low_limit_of_open_files_is_sufficient() {
     drop(streams);
     let end = Instant::now() + Duration::from_secs(30);
     let again = || get("/api/sources", &mut TcpStream::connect(&server.host)?);
-    // Until the server has noticed that they were closed, it closes further connections.
+    // Until the server has noticed that the connections were closed, it closes new ones.
     while !again().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
         assert!(Instant::now() < end, "no connection is answered");
         std::thread::yield_now();

@@ -33,7 +33,7 @@ fn lines_are_summed_over_processors() {
 }
 
 #[test]
-fn lines_of_different_kernels_have_names() {
+fn instances_are_named_by_label_and_device() {
     let name = |tail: &str| name_of(b"9", tail.as_bytes(), true);
     assert_eq!(name("IO-APIC   9-fasteoi   acpi"), "9 acpi");
     assert_eq!(name("IO-APIC-fasteoi   acpi"), "9 acpi");
@@ -83,7 +83,7 @@ fn instances_restart_when_processors_change() {
 }
 
 #[test]
-fn a_line_that_returns_is_another_instance() {
+fn a_removed_line_that_returns_is_a_new_instance() {
     let machine = Machine::new(&[("proc/interrupts", INTERRUPTS)]);
     let mut provider = interrupts(&machine);
     let before = collect(&mut *provider, at(10));

@@ -1,4 +1,4 @@
-//! The owners of processor time that no process of a fake machine shows.
+//! The attribution of processor time that no process of a fake machine shows.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn sample(set: &mut dyn Provider, second: i64) -> Rows {
 }
 
 #[test]
-fn time_of_processes_between_two_samples_is_of_exited() {
+fn time_of_processes_that_no_sample_saw_belongs_to_exited() {
     for name in ["Process", "Process V2"] {
         let machine = machine();
         busy(&machine, 1000, 500, 300);
@@ -62,7 +62,7 @@ fn time_of_processes_between_two_samples_is_of_exited() {
 }
 
 #[test]
-fn time_before_the_first_sample_of_a_process_is_of_exited() {
+fn time_before_the_first_sample_of_a_process_belongs_to_exited() {
     let machine = machine();
     busy(&machine, 100, 0, 0);
     set(&machine, (1, 0), (100, 0), (0, 0), 0);
@@ -160,7 +160,7 @@ fn a_process_whose_file_is_broken_for_a_while_is_the_same_process() {
 }
 
 #[test]
-fn instances_that_are_not_requested_are_followed() {
+fn processes_that_are_not_requested_are_tracked() {
     let machine = machine();
     set(&machine, (1, 0), (0, 0), (0, 0), 0);
     set(&machine, (10, 1), (300, 0), (0, 0), 10);

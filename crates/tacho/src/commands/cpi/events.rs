@@ -53,13 +53,13 @@ pub(super) struct Events {
 
 impl Events {
     /// Ctrl-C, SIGTERM and SIGHUP end the measurement. A second signal exits immediately, because writing can block.
-    pub(super) fn of_measurement() -> Result<Self, Failure> {
+    pub(super) fn for_measurement() -> Result<Self, Failure> {
         Self::new(SignalTarget::Measurement, &[SIGINT, SIGTERM, SIGHUP])
     }
 
     /// Ignores Ctrl-C and SIGQUIT, which the terminal also sends to the command; forwards SIGTERM and SIGHUP to the
     /// command.
-    pub(super) fn of_command() -> Result<Self, Failure> {
+    pub(super) fn for_command() -> Result<Self, Failure> {
         Self::new(SignalTarget::Command, &[SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     }
 

@@ -91,7 +91,7 @@ impl HookRecord {
     pub(super) const CSV_HEADER: &'static str = "offset,processor,time_stamp,minor,kind,elapsed_cycles,label,major,tid,scope,\
                                                  instructions,cycles,cycles_scaled,cpi,cpi_wb,busy_percent\n";
 
-    pub(super) fn of(hook: &Hook) -> Self {
+    pub(super) fn from_hook(hook: &Hook) -> Self {
         let mut record = Self {
             offset: hook.offset,
             processor: hook.processor,

@@ -27,7 +27,7 @@ pub(super) struct MeasuredCommand {
 
 impl MeasuredCommand {
     /// The command of `-c` or after `--`, if there is one.
-    pub(super) fn of_arguments(arguments: &CpiArguments) -> Option<Self> {
+    pub(super) fn from_arguments(arguments: &CpiArguments) -> Option<Self> {
         if let Some(text) = &arguments.command_text {
             let words = [OsStr::new("sh"), OsStr::new("-c"), text].map(OsStr::to_os_string).into();
             return Some(Self { words, name: text.to_string_lossy().into_owned() });
@@ -42,7 +42,7 @@ impl MeasuredCommand {
         let Some((program, rest)) = self.words.split_first() else { return Ok(ExitCode::SUCCESS) };
         // If the output cannot be opened, the command does not run.
         let report = Report::open(arguments, Some(self.name.clone()), RowOutput::standard_error())?;
-        let mut events = Events::of_command()?;
+        let mut events = Events::for_command()?;
         let mut measurement = Measurement::new(arguments, report, open_system(arguments));
         let mut command = Command::new(program);
         command.args(rest);
@@ -56,13 +56,13 @@ impl MeasuredCommand {
         measurement.add_process(counted);
         let outcome = measurement.run(&events).and_then(|has_begun| {
             if !has_begun {
-                notify("the command ended before the time of -s: nothing was measured");
+                notify("the command ended before the delay of -s was over: nothing was measured");
             }
             measurement.finish()
         });
         // A failure is reported now, because the command may continue to run for a long time.
         let status = outcome.err().map(|failure| failure.report());
-        let ended = end_of(&mut child, &events)?;
+        let ended = wait_for_end(&mut child, &events)?;
         Ok(match status {
             Some(status) if ended.success() => status,
             _ => ExitCode::from(status_of(ended)),
@@ -71,7 +71,7 @@ impl MeasuredCommand {
 }
 
 /// Waits for the command to end. Its process id cannot be reused before `child.wait` returns.
-fn end_of(child: &mut Child, events: &Events) -> Result<ExitStatus, Failure> {
+fn wait_for_end(child: &mut Child, events: &Events) -> Result<ExitStatus, Failure> {
     while events.wait(None) != WaitResult::Ended {}
     child.wait().map_err(|error| Failure::runtime(format!("cannot wait for the command: {error}")))
 }

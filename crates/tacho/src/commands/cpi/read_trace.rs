@@ -56,7 +56,7 @@ fn write(
         match hook {
             Ok(hook) => {
                 has_hooks = true;
-                let record = HookRecord::of(&hook);
+                let record = HookRecord::from_hook(&hook);
                 match format {
                     ReportFormat::Table => record.push_text(&mut text),
                     ReportFormat::Csv => record.push_csv(&mut text),

@@ -35,7 +35,7 @@ struct Hooks {
 
 impl Hooks {
     /// The requested hooks; `None` without --trace. Fails if the trace cannot be written.
-    fn of_arguments(arguments: &CpiArguments) -> Result<Option<Self>, Failure> {
+    fn from_arguments(arguments: &CpiArguments) -> Result<Option<Self>, Failure> {
         let Some(path) = arguments.trace.clone() else { return Ok(None) };
         if output_file(arguments.output.as_deref()).is_some_and(|output| is_same_file(output, &path)) {
             return Err(Failure::usage(format!("-o and --trace both name {}", path.display())));
@@ -95,7 +95,7 @@ impl Report {
         if let Some(output) = output_file(arguments.output.as_deref()) {
             refuse_existing(output, arguments.yes)?;
         }
-        let hooks = Hooks::of_arguments(arguments)?;
+        let hooks = Hooks::from_arguments(arguments)?;
         Ok(Self {
             output: open_output(arguments, default)?,
             format: arguments.format,

@@ -1,4 +1,4 @@
-//! Samples as a human-readable table or line, in the format of the old cpi tool.
+//! Samples as a human-readable table or line, in the format of Performance Inspector's cpi.
 
 use std::fmt::Write as _;
 

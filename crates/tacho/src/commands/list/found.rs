@@ -40,12 +40,12 @@ pub(super) fn search(registry: &Arc<Registry>, words: &str, form: Form) -> Found
     found
 }
 
-/// Reports figures of other tools that have these names, but no counter.
+/// Reports metrics of other tools that match these words but have no counter.
 pub(super) fn notify_absent(words: &str) {
     absent_messages(words).iter().for_each(notify);
 }
 
-/// A message for each reason why figures with these names have no counter.
+/// A message for each metric of another tool that matches these words but has no counter.
 pub(super) fn absent_messages(words: &str) -> Vec<String> {
     absent_figures(words).iter().map(|row| format!("'{}': {}", row.name, row.remark)).collect()
 }

@@ -9,7 +9,7 @@ const DOUBLE: u32 = 5;
 
 const COUNTER: u32 = 1;
 pub(super) const INSTANT: u32 = 3;
-/// Has no short decimal form.
+/// A value without a short decimal form.
 const VALUE: f64 = 1.0 / 3.0;
 
 /// A metric: its name, type, semantics, and the bits of its value.

@@ -13,7 +13,7 @@ fn start(folder: &Folder, rest: &[&str]) -> Child {
 }
 
 #[test]
-fn a_signal_ends_with_a_complete_log() {
+fn a_signal_completes_the_log() {
     for signal in ["-INT", "-TERM"] {
         for name in ["a.blg", "a.csv"] {
             let folder = Folder::new();
@@ -32,7 +32,7 @@ fn a_signal_ends_with_a_complete_log() {
 }
 
 #[test]
-fn a_signal_between_segments() {
+fn a_signal_at_any_time_within_a_segment() {
     for (round, extension) in ["blg", "csv", "blg", "csv", "blg", "blg"].into_iter().enumerate() {
         let folder = Folder::new();
         let mut child = start(&folder, &["-segment", "0.04", "-o", &format!("a.{extension}")]);
@@ -79,13 +79,13 @@ fn a_second_signal_ends_immediately() {
             break status;
         }
     };
-    // Or the first one arrived before the handler was installed.
+    // The process was killed if the first signal arrived before the handler was installed.
     assert!(status.code() == Some(130) || status.signal() == Some(2), "{status:?}");
 }
 
 #[test]
 fn a_killed_recorder_keeps_written_samples() {
-    // Fixed seed: the times of the kills vary, the test does not.
+    // The seed is fixed, so that the times of the kills vary, but not from run to run.
     let mut seed = 0x2545_F491_4F6C_DD1D_u64;
     for round in 0..10 {
         seed ^= seed << 13;
@@ -95,7 +95,7 @@ fn a_killed_recorder_keeps_written_samples() {
         let folder = Folder::new();
         let name = if round % 3 == 2 { "a.csv" } else { "a.blg" };
         let mut child = start(&folder, &["-o", name]);
-        // The samples that were readable before the kill.
+        // The number of samples that were readable before the kill.
         let seen = wait_for(&folder.path(name), least, &mut child);
         kill("-KILL", &child);
         assert_eq!(child.wait().expect("an end").signal(), Some(9));
@@ -104,7 +104,7 @@ fn a_killed_recorder_keeps_written_samples() {
         assert!(samples.is_sorted_by(|one, other| one.at.utc < other.at.utc));
         let rows = folder.stats(&[name]);
         assert_eq!(crate::run::row(&rows, r"\Memory\Available Bytes")["values"], samples.len());
-        // It can be continued.
+        // The log can be continued.
         let summary = super::recorded(&folder, &["-a", "-sc", "2", "-o", name]);
         assert!(summary.starts_with(&format!("{name}: 2 samples over ")), "{summary}");
         assert_eq!(super::samples(&folder.path(name)).len(), samples.len() + 2);
@@ -147,7 +147,7 @@ fn a_file_that_cannot_grow() {
     }
 }
 
-/// Records to a small private file system, whose content is then copied to `disk`. `None` without permission to mount.
+/// Records to a small temporary file system, whose content is then copied to `disk`. `None` without permission to mount.
 fn on_full_disk(folder: &Folder, size: &str, record: &str) -> Option<Output> {
     std::fs::create_dir(folder.path("disk")).expect("a folder");
     std::fs::create_dir(folder.path("saved")).expect("a folder");
@@ -182,7 +182,7 @@ fn a_full_disk() {
         let Some(output) = on_full_disk(&folder, size, &record) else { return };
         assert_out_of_space(&folder, output, name, NO_SPACE);
         let count = samples(&folder.path(name)).len();
-        // With enough space it can be continued.
+        // With enough space, the log can be continued.
         let ran = folder.run(&again);
         assert_eq!(ran.status, 0, "{}", ran.stderr);
         assert_eq!(samples(&folder.path(name)).len(), count + 2);

@@ -234,7 +234,7 @@ fn names_with_a_number_or_a_date() {
     assert!(date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()), "{names:?}");
 }
 
-/// Many values per sample, which soon fill a megabyte.
+/// Many values per sample, so that a megabyte is soon full.
 const MUCH: [&str; 5] = ["record", r"\Processor Information(*)\*", r"\Paging Activity\*", "-si", "0.002"];
 
 #[test]

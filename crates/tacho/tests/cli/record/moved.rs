@@ -31,7 +31,7 @@ fn rotate(folder: &Folder, name: &str, child: &mut Child, random: &mut Random) -
     let rounds = 12;
     for round in 0..rounds {
         wait_for(&log, 1 + random.below(3) as usize, child);
-        // At any time between two samples, or during a write.
+        // At a random time between two samples, or during a write.
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         std::fs::rename(&log, folder.path(&format!("{round:02}-{name}"))).expect("the log");
         match random.below(3) {
