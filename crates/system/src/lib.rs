@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod absence;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod descriptors;
@@ -27,6 +28,7 @@ pub mod table;
 mod tables_tests;
 #[cfg(test)]
 mod testing;
+mod users;
 mod wrapping_sum;
 
 use std::sync::Arc;
@@ -37,7 +39,9 @@ use tachograph_perflib::registration::CounterSetInfo;
 
 use table::SetTable;
 
+pub use absence::{Absence, absences};
 pub use online::{OnlineProcessors, processor_list};
+pub use process::properties::{MAX_COMMAND_LINE, ProcessProperties, ProcessReader, ProcessState};
 pub use processor::{ProcessorInstance, ProcessorInstances};
 pub use roots::Roots;
 pub use stat::{ProcessorLine, ProcessorTicks, ProcessorTimes};
@@ -65,6 +69,11 @@ pub fn tables() -> impl Iterator<Item = &'static SetTable> {
         .into_iter()
         .flatten()
         .copied()
+}
+
+/// What sets and counters require.
+pub(crate) fn requirements() -> impl Iterator<Item = &'static absence::Requirement> {
+    [process::REQUIREMENTS].into_iter().flatten()
 }
 
 /// The boot time of this machine in UTC, to the second. It is constant unless the clock is stepped.

@@ -7,6 +7,98 @@
 
 #include <tachograph/types.h>
 
+/* Block Device: Input and output of block devices that are not disks themselves, but lie on disks, files or memory: volumes of LVM and of encryption, RAID arrays, loop and zram devices. */
+#define BlockDevice_NAME TACHO_W("Block Device")
+static const GUID BlockDeviceGuid = { 0xc2bec60a, 0x3aef, 0x5f56, { 0x96, 0xc2, 0x1f, 0x25, 0x26, 0x6b, 0x69, 0x0d } };
+#define BlockDevice_CurrentDiskQueueLength 1 /* Current Disk Queue Length (PERF_COUNTER_RAWCOUNT) */
+#define BlockDevice_PercentDiskTime 2 /* % Disk Time (PERF_PRECISION_100NS_TIMER) */
+#define BlockDevice_PercentDiskReadTime 3 /* % Disk Read Time (PERF_PRECISION_100NS_TIMER) */
+#define BlockDevice_PercentDiskWriteTime 4 /* % Disk Write Time (PERF_PRECISION_100NS_TIMER) */
+#define BlockDevice_AvgDiskQueueLength 5 /* Avg. Disk Queue Length (PERF_COUNTER_100NS_QUEUELEN_TYPE) */
+#define BlockDevice_AvgDiskReadQueueLength 6 /* Avg. Disk Read Queue Length (PERF_COUNTER_100NS_QUEUELEN_TYPE) */
+#define BlockDevice_AvgDiskWriteQueueLength 7 /* Avg. Disk Write Queue Length (PERF_COUNTER_100NS_QUEUELEN_TYPE) */
+#define BlockDevice_AvgDiskSecPerTransfer 8 /* Avg. Disk sec/Transfer (PERF_AVERAGE_TIMER) */
+#define BlockDevice_AvgDiskSecPerRead 9 /* Avg. Disk sec/Read (PERF_AVERAGE_TIMER) */
+#define BlockDevice_AvgDiskSecPerWrite 10 /* Avg. Disk sec/Write (PERF_AVERAGE_TIMER) */
+#define BlockDevice_DiskTransfersPerSec 11 /* Disk Transfers/sec (PERF_COUNTER_COUNTER) */
+#define BlockDevice_DiskReadsPerSec 12 /* Disk Reads/sec (PERF_COUNTER_COUNTER) */
+#define BlockDevice_DiskWritesPerSec 13 /* Disk Writes/sec (PERF_COUNTER_COUNTER) */
+#define BlockDevice_DiskBytesPerSec 14 /* Disk Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define BlockDevice_DiskReadBytesPerSec 15 /* Disk Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define BlockDevice_DiskWriteBytesPerSec 16 /* Disk Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define BlockDevice_AvgDiskBytesPerTransfer 17 /* Avg. Disk Bytes/Transfer (PERF_AVERAGE_BULK) */
+#define BlockDevice_AvgDiskBytesPerRead 18 /* Avg. Disk Bytes/Read (PERF_AVERAGE_BULK) */
+#define BlockDevice_AvgDiskBytesPerWrite 19 /* Avg. Disk Bytes/Write (PERF_AVERAGE_BULK) */
+#define BlockDevice_PercentIdleTime 20 /* % Idle Time (PERF_PRECISION_100NS_TIMER) */
+#define BlockDevice_MergedReadsPerSec 21 /* Merged Reads/sec (PERF_COUNTER_COUNTER) */
+#define BlockDevice_MergedWritesPerSec 22 /* Merged Writes/sec (PERF_COUNTER_COUNTER) */
+#define BlockDevice_DiskDiscardsPerSec 23 /* Disk Discards/sec (PERF_COUNTER_COUNTER) */
+#define BlockDevice_MergedDiscardsPerSec 24 /* Merged Discards/sec (PERF_COUNTER_COUNTER) */
+#define BlockDevice_DiskDiscardBytesPerSec 25 /* Disk Discard Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define BlockDevice_AvgDiskSecPerDiscard 26 /* Avg. Disk sec/Discard (PERF_AVERAGE_TIMER) */
+#define BlockDevice_DiskFlushesPerSec 27 /* Disk Flushes/sec (PERF_COUNTER_COUNTER) */
+#define BlockDevice_AvgDiskSecPerFlush 28 /* Avg. Disk sec/Flush (PERF_AVERAGE_TIMER) */
+#define BlockDevice_DiskTimeBase 40 /* Disk Time Base (PERF_LARGE_RAW_BASE) */
+#define BlockDevice_DiskTransfersBase 41 /* Disk Transfers Base (PERF_AVERAGE_BASE) */
+#define BlockDevice_DiskReadsBase 42 /* Disk Reads Base (PERF_AVERAGE_BASE) */
+#define BlockDevice_DiskWritesBase 43 /* Disk Writes Base (PERF_AVERAGE_BASE) */
+#define BlockDevice_DiskDiscardsBase 44 /* Disk Discards Base (PERF_AVERAGE_BASE) */
+#define BlockDevice_DiskFlushesBase 45 /* Disk Flushes Base (PERF_AVERAGE_BASE) */
+
+/* Block Device Member: The disks, partitions and other devices that each device of Block Device lies on, with their input and output. */
+#define BlockDeviceMember_NAME TACHO_W("Block Device Member")
+static const GUID BlockDeviceMemberGuid = { 0x61a3e513, 0x6586, 0x5935, { 0x99, 0x47, 0x8a, 0xd6, 0xfc, 0x76, 0x51, 0x3d } };
+#define BlockDeviceMember_CurrentDiskQueueLength 1 /* Current Disk Queue Length (PERF_COUNTER_RAWCOUNT) */
+#define BlockDeviceMember_PercentDiskTime 2 /* % Disk Time (PERF_PRECISION_100NS_TIMER) */
+#define BlockDeviceMember_PercentDiskReadTime 3 /* % Disk Read Time (PERF_PRECISION_100NS_TIMER) */
+#define BlockDeviceMember_PercentDiskWriteTime 4 /* % Disk Write Time (PERF_PRECISION_100NS_TIMER) */
+#define BlockDeviceMember_AvgDiskQueueLength 5 /* Avg. Disk Queue Length (PERF_COUNTER_100NS_QUEUELEN_TYPE) */
+#define BlockDeviceMember_AvgDiskReadQueueLength 6 /* Avg. Disk Read Queue Length (PERF_COUNTER_100NS_QUEUELEN_TYPE) */
+#define BlockDeviceMember_AvgDiskWriteQueueLength 7 /* Avg. Disk Write Queue Length (PERF_COUNTER_100NS_QUEUELEN_TYPE) */
+#define BlockDeviceMember_AvgDiskSecPerTransfer 8 /* Avg. Disk sec/Transfer (PERF_AVERAGE_TIMER) */
+#define BlockDeviceMember_AvgDiskSecPerRead 9 /* Avg. Disk sec/Read (PERF_AVERAGE_TIMER) */
+#define BlockDeviceMember_AvgDiskSecPerWrite 10 /* Avg. Disk sec/Write (PERF_AVERAGE_TIMER) */
+#define BlockDeviceMember_DiskTransfersPerSec 11 /* Disk Transfers/sec (PERF_COUNTER_COUNTER) */
+#define BlockDeviceMember_DiskReadsPerSec 12 /* Disk Reads/sec (PERF_COUNTER_COUNTER) */
+#define BlockDeviceMember_DiskWritesPerSec 13 /* Disk Writes/sec (PERF_COUNTER_COUNTER) */
+#define BlockDeviceMember_DiskBytesPerSec 14 /* Disk Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define BlockDeviceMember_DiskReadBytesPerSec 15 /* Disk Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define BlockDeviceMember_DiskWriteBytesPerSec 16 /* Disk Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define BlockDeviceMember_AvgDiskBytesPerTransfer 17 /* Avg. Disk Bytes/Transfer (PERF_AVERAGE_BULK) */
+#define BlockDeviceMember_AvgDiskBytesPerRead 18 /* Avg. Disk Bytes/Read (PERF_AVERAGE_BULK) */
+#define BlockDeviceMember_AvgDiskBytesPerWrite 19 /* Avg. Disk Bytes/Write (PERF_AVERAGE_BULK) */
+#define BlockDeviceMember_PercentIdleTime 20 /* % Idle Time (PERF_PRECISION_100NS_TIMER) */
+#define BlockDeviceMember_MergedReadsPerSec 21 /* Merged Reads/sec (PERF_COUNTER_COUNTER) */
+#define BlockDeviceMember_MergedWritesPerSec 22 /* Merged Writes/sec (PERF_COUNTER_COUNTER) */
+#define BlockDeviceMember_DiskDiscardsPerSec 23 /* Disk Discards/sec (PERF_COUNTER_COUNTER) */
+#define BlockDeviceMember_MergedDiscardsPerSec 24 /* Merged Discards/sec (PERF_COUNTER_COUNTER) */
+#define BlockDeviceMember_DiskDiscardBytesPerSec 25 /* Disk Discard Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define BlockDeviceMember_AvgDiskSecPerDiscard 26 /* Avg. Disk sec/Discard (PERF_AVERAGE_TIMER) */
+#define BlockDeviceMember_DiskFlushesPerSec 27 /* Disk Flushes/sec (PERF_COUNTER_COUNTER) */
+#define BlockDeviceMember_AvgDiskSecPerFlush 28 /* Avg. Disk sec/Flush (PERF_AVERAGE_TIMER) */
+#define BlockDeviceMember_DiskTimeBase 40 /* Disk Time Base (PERF_LARGE_RAW_BASE) */
+#define BlockDeviceMember_DiskTransfersBase 41 /* Disk Transfers Base (PERF_AVERAGE_BASE) */
+#define BlockDeviceMember_DiskReadsBase 42 /* Disk Reads Base (PERF_AVERAGE_BASE) */
+#define BlockDeviceMember_DiskWritesBase 43 /* Disk Writes Base (PERF_AVERAGE_BASE) */
+#define BlockDeviceMember_DiskDiscardsBase 44 /* Disk Discards Base (PERF_AVERAGE_BASE) */
+#define BlockDeviceMember_DiskFlushesBase 45 /* Disk Flushes Base (PERF_AVERAGE_BASE) */
+
+/* Bonding: Bonded network interfaces, and whether the links of their members are up. */
+#define Bonding_NAME TACHO_W("Bonding")
+static const GUID BondingGuid = { 0x559b1b01, 0xaf47, 0x55d4, { 0x9c, 0x94, 0x5f, 0xbe, 0xae, 0xe3, 0xa9, 0xa7 } };
+#define Bonding_LinkUp 1 /* Link Up (PERF_COUNTER_RAWCOUNT) */
+#define Bonding_Interfaces 2 /* Interfaces (PERF_COUNTER_RAWCOUNT) */
+#define Bonding_InterfacesUp 3 /* Interfaces Up (PERF_COUNTER_RAWCOUNT) */
+#define Bonding_Active 4 /* Active (PERF_COUNTER_RAWCOUNT) */
+#define Bonding_LinkFailures 5 /* Link Failures (PERF_COUNTER_RAWCOUNT) */
+
+/* Buddy Allocator: Free memory by the size of its contiguous blocks, of all zones and nodes. Large blocks are needed for huge pages and for some drivers; memory without any is fragmented. */
+#define BuddyAllocator_NAME TACHO_W("Buddy Allocator")
+static const GUID BuddyAllocatorGuid = { 0xcdc5eb23, 0x0352, 0x501e, { 0x82, 0x49, 0xc9, 0x64, 0xd6, 0x58, 0x00, 0x19 } };
+#define BuddyAllocator_FreeBlocks 1 /* Free Blocks (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BuddyAllocator_FreeBytes 2 /* Free Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BuddyAllocator_UsableBytes 3 /* Usable Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+
 /* Cache: The page cache. Linux does not count hits, misses and background writing separately, as Windows does; Paging Activity has the total of written pages. */
 #define Cache_NAME TACHO_W("Cache")
 static const GUID CacheGuid = { 0x1876c4f6, 0xe192, 0x59fc, { 0x81, 0x4d, 0x07, 0x4b, 0xb8, 0x25, 0xd8, 0xe4 } };
@@ -54,6 +146,19 @@ static const GUID CgroupGuid = { 0x7face1da, 0x5ba1, 0x59f1, { 0xa5, 0xdd, 0x04,
 #define Cgroup_PercentIoSomeStallTime 36 /* % IO Some Stall Time (PERF_100NSEC_TIMER) */
 #define Cgroup_PercentIoFullStallTime 37 /* % IO Full Stall Time (PERF_100NSEC_TIMER) */
 
+/* Connection Tracking: The connections that the firewall tracks (netfilter's conntrack), of this network namespace. */
+#define ConnectionTracking_NAME TACHO_W("Connection Tracking")
+static const GUID ConnectionTrackingGuid = { 0x8c98d19a, 0xc8c3, 0x55c0, { 0x95, 0x6e, 0xdc, 0x00, 0x97, 0xd0, 0x5b, 0x5f } };
+#define ConnectionTracking_Entries 1 /* Entries (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ConnectionTracking_Limit 2 /* Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ConnectionTracking_PercentEntriesInUse 3 /* % Entries In Use (PERF_RAW_FRACTION) */
+#define ConnectionTracking_PercentEntriesInUseBase 4 /* % Entries In Use Base (PERF_RAW_BASE) */
+#define ConnectionTracking_InvalidPacketsPerSec 5 /* Invalid Packets/sec (PERF_COUNTER_BULK_COUNT) */
+#define ConnectionTracking_InsertionFailuresPerSec 6 /* Insertion Failures/sec (PERF_COUNTER_BULK_COUNT) */
+#define ConnectionTracking_DropsPerSec 7 /* Drops/sec (PERF_COUNTER_BULK_COUNT) */
+#define ConnectionTracking_EarlyDropsPerSec 8 /* Early Drops/sec (PERF_COUNTER_BULK_COUNT) */
+#define ConnectionTracking_SearchRestartsPerSec 9 /* Search Restarts/sec (PERF_COUNTER_BULK_COUNT) */
+
 /* File System: Size, space and inodes of mounted file systems: on devices (ext4, xfs, btrfs, zfs), in memory (tmpfs), laid over others (overlay), read-only images (squashfs, iso9660), of other machines (nfs, cifs) and of processes (fuse). */
 #define FileSystem_NAME TACHO_W("File System")
 static const GUID FileSystemGuid = { 0xd70264cb, 0xddb8, 0x5bd4, { 0xa2, 0xd4, 0xd4, 0xf5, 0x34, 0x5a, 0xc8, 0x03 } };
@@ -69,6 +174,16 @@ static const GUID FileSystemGuid = { 0xd70264cb, 0xddb8, 0x5bd4, { 0xa2, 0xd4, 0
 #define FileSystem_ReadOnly 10 /* Read Only (PERF_COUNTER_RAWCOUNT) */
 #define FileSystem_PercentUsedSpaceBase 20 /* % Used Space Base (PERF_RAW_BASE) */
 #define FileSystem_PercentUsedInodesBase 21 /* % Used Inodes Base (PERF_RAW_BASE) */
+
+/* Huge Page: Huge pages that the administrator reserved (hugetlbfs), by size. Transparent huge pages are not in it. */
+#define HugePage_NAME TACHO_W("Huge Page")
+static const GUID HugePageGuid = { 0xe768eb8d, 0xcdbf, 0x56c3, { 0x83, 0x26, 0xc9, 0x3f, 0x08, 0x3a, 0xab, 0x21 } };
+#define HugePage_Pages 1 /* Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define HugePage_TotalBytes 2 /* Total Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define HugePage_FreePages 3 /* Free Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define HugePage_FreeBytes 4 /* Free Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define HugePage_ReservedPages 5 /* Reserved Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define HugePage_SurplusPages 6 /* Surplus Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
 
 /* ICMP: ICMP messages over IPv4 in this network namespace. */
 #define Icmp_NAME TACHO_W("ICMP")
@@ -193,6 +308,18 @@ static const GUID IPv6Guid = { 0xa67160bc, 0xb362, 0x5845, { 0xab, 0x05, 0x20, 0
 static const GUID InterruptGuid = { 0x311425d6, 0x4071, 0x5f89, { 0xaa, 0x73, 0x1a, 0x14, 0xd1, 0x29, 0x6b, 0x0b } };
 #define Interrupt_InterruptsPerSec 1 /* Interrupts/sec (PERF_COUNTER_BULK_COUNT) */
 
+/* Kernel Samepage Merging: Pages with equal content that the kernel has merged (KSM), usually of virtual machines. */
+#define KernelSamepageMerging_NAME TACHO_W("Kernel Samepage Merging")
+static const GUID KernelSamepageMergingGuid = { 0xf6ff7cba, 0x7132, 0x5d69, { 0x98, 0x8a, 0x5e, 0xe8, 0x58, 0xa4, 0xa6, 0x93 } };
+#define KernelSamepageMerging_SharedPages 1 /* Shared Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define KernelSamepageMerging_SharingPages 2 /* Sharing Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define KernelSamepageMerging_SavedBytes 3 /* Saved Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define KernelSamepageMerging_UnsharedPages 4 /* Unshared Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define KernelSamepageMerging_VolatilePages 5 /* Volatile Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define KernelSamepageMerging_ZeroPages 6 /* Zero Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define KernelSamepageMerging_FullScansPerSec 7 /* Full Scans/sec (PERF_COUNTER_BULK_COUNT) */
+#define KernelSamepageMerging_Running 8 /* Running (PERF_COUNTER_RAWCOUNT) */
+
 /* LogicalDisk: Space of mounted file systems that hold data, and input and output of the devices that they lie on. */
 #define LogicalDisk_NAME TACHO_W("LogicalDisk")
 static const GUID LogicalDiskGuid = { 0x1e329d16, 0xc11d, 0x5ee7, { 0xa7, 0xd9, 0xa8, 0x26, 0x8f, 0x48, 0xef, 0xf6 } };
@@ -257,6 +384,49 @@ static const GUID MemoryGuid = { 0xf4de74fe, 0x0368, 0x5a9d, { 0x9e, 0x6f, 0xc5,
 #define Memory_SystemCacheResidentBytes 18 /* System Cache Resident Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Memory_FreeZeroPageListBytes 19 /* Free & Zero Page List Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Memory_ModifiedPageListBytes 20 /* Modified Page List Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_TotalBytes 21 /* Total Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_UsedBytes 22 /* Used Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_SharedBytes 23 /* Shared Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_AnonymousBytes 24 /* Anonymous Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_MappedBytes 25 /* Mapped Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_ActiveBytes 26 /* Active Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_InactiveBytes 27 /* Inactive Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_PageTableBytes 28 /* Page Table Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_KernelStackBytes 29 /* Kernel Stack Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_LockedBytes 30 /* Locked Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_VmallocUsedBytes 31 /* Vmalloc Used Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_PerProcessorBytes 32 /* Per-Processor Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_AnonymousHugePageBytes 33 /* Anonymous Huge Page Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_SwapTotalBytes 34 /* Swap Total Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_SwapUsedBytes 35 /* Swap Used Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_SwapCachedBytes 36 /* Swap Cached Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_ZswapPoolBytes 37 /* Zswap Pool Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_ZswapStoredBytes 38 /* Zswap Stored Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Memory_PercentZswapCompressedSize 39 /* % Zswap Compressed Size (PERF_RAW_FRACTION) */
+#define Memory_PercentZswapCompressedSizeBase 40 /* % Zswap Compressed Size Base (PERF_RAW_BASE) */
+
+/* NFS Mount: The operations of mounted NFS file systems: how many there were, how long they took, and which were sent again. */
+#define NfsMount_NAME TACHO_W("NFS Mount")
+static const GUID NfsMountGuid = { 0x12687fd4, 0xf3e7, 0x500d, { 0x95, 0x48, 0x8f, 0x52, 0x21, 0xcc, 0xc1, 0x1e } };
+#define NfsMount_OperationsPerSec 1 /* Operations/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_RetransmissionsPerSec 2 /* Retransmissions/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_TimeoutsPerSec 3 /* Timeouts/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_ReadsPerSec 10 /* Reads/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_ReadBytesPerSec 11 /* Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_AvgSecPerRead 12 /* Avg. sec/Read (PERF_AVERAGE_TIMER) */
+#define NfsMount_AvgRoundTripSecPerRead 13 /* Avg. Round Trip sec/Read (PERF_AVERAGE_TIMER) */
+#define NfsMount_AvgQueueSecPerRead 14 /* Avg. Queue sec/Read (PERF_AVERAGE_TIMER) */
+#define NfsMount_ReadRetransmissionsPerSec 15 /* Read Retransmissions/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_ReadErrorsPerSec 16 /* Read Errors/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_WritesPerSec 20 /* Writes/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_WriteBytesPerSec 21 /* Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_AvgSecPerWrite 22 /* Avg. sec/Write (PERF_AVERAGE_TIMER) */
+#define NfsMount_AvgRoundTripSecPerWrite 23 /* Avg. Round Trip sec/Write (PERF_AVERAGE_TIMER) */
+#define NfsMount_AvgQueueSecPerWrite 24 /* Avg. Queue sec/Write (PERF_AVERAGE_TIMER) */
+#define NfsMount_WriteRetransmissionsPerSec 25 /* Write Retransmissions/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_WriteErrorsPerSec 26 /* Write Errors/sec (PERF_COUNTER_BULK_COUNT) */
+#define NfsMount_ReadsBase 30 /* Reads Base (PERF_AVERAGE_BASE) */
+#define NfsMount_WritesBase 31 /* Writes Base (PERF_AVERAGE_BASE) */
 
 /* NUMA Node Memory: Memory by NUMA node, and how often memory came from the node that was preferred. */
 #define NumaNodeMemory_NAME TACHO_W("NUMA Node Memory")
@@ -272,6 +442,17 @@ static const GUID NumaNodeMemoryGuid = { 0xc29d68a3, 0xe552, 0x5be6, { 0xb6, 0x0
 #define NumaNodeMemory_InterleaveHitsPerSec 9 /* Interleave Hits/sec (PERF_COUNTER_BULK_COUNT) */
 #define NumaNodeMemory_LocalAllocationsPerSec 10 /* Local Allocations/sec (PERF_COUNTER_BULK_COUNT) */
 #define NumaNodeMemory_RemoteAllocationsPerSec 11 /* Remote Allocations/sec (PERF_COUNTER_BULK_COUNT) */
+
+/* Neighbor Cache: The hardware addresses of neighbors in the network, which ARP and neighbor discovery find; of the whole machine. */
+#define NeighborCache_NAME TACHO_W("Neighbor Cache")
+static const GUID NeighborCacheGuid = { 0x5b6ca61f, 0x95b0, 0x59bf, { 0xb1, 0x8c, 0x0f, 0x93, 0xb0, 0xdd, 0xb1, 0x52 } };
+#define NeighborCache_Entries 1 /* Entries (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define NeighborCache_LookupsPerSec 5 /* Lookups/sec (PERF_COUNTER_BULK_COUNT) */
+#define NeighborCache_HitsPerSec 6 /* Hits/sec (PERF_COUNTER_BULK_COUNT) */
+#define NeighborCache_ResolutionFailuresPerSec 7 /* Resolution Failures/sec (PERF_COUNTER_BULK_COUNT) */
+#define NeighborCache_UnresolvedDiscardsPerSec 8 /* Unresolved Discards/sec (PERF_COUNTER_BULK_COUNT) */
+#define NeighborCache_TableOverflowsPerSec 9 /* Table Overflows/sec (PERF_COUNTER_BULK_COUNT) */
+#define NeighborCache_ForcedCollectionsPerSec 10 /* Forced Collections/sec (PERF_COUNTER_BULK_COUNT) */
 
 /* Network Interface: Bytes and packets of the network interfaces of this network namespace. */
 #define NetworkInterface_NAME TACHO_W("Network Interface")
@@ -436,6 +617,8 @@ static const GUID ProcessGuid = { 0x70d0d093, 0x9ffb, 0x520a, { 0xa3, 0x45, 0xf2
 #define Process_WorkingSetPrivate 23 /* Working Set - Private (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Process_StorageReadBytesPerSec 24 /* Storage Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
 #define Process_StorageWriteBytesPerSec 25 /* Storage Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define Process_PercentRunQueueWaitTime 28 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentBlockIoWaitTime 29 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
 #define Process_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Process_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -467,6 +650,8 @@ static const GUID ProcessV2Guid = { 0xc4ad15a8, 0x1a8a, 0x5788, { 0x89, 0x4d, 0x
 #define ProcessV2_WorkingSetPrivate 23 /* Working Set - Private (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define ProcessV2_StorageReadBytesPerSec 24 /* Storage Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
 #define ProcessV2_StorageWriteBytesPerSec 25 /* Storage Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessV2_PercentRunQueueWaitTime 28 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentBlockIoWaitTime 29 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
 #define ProcessV2_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define ProcessV2_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -551,6 +736,29 @@ static const GUID ProcessorInformationGuid = { 0xb4fc721a, 0x0378, 0x476f, { 0x8
 #define ProcessorInformation_NetworkRpsWakeupsPerSec 123 /* Network RPS Wakeups/sec (PERF_COUNTER_BULK_COUNT) */
 #define ProcessorInformation_NetworkFlowLimitDropsPerSec 124 /* Network Flow Limit Drops/sec (PERF_COUNTER_BULK_COUNT) */
 #define ProcessorInformation_NetworkBacklog 125 /* Network Backlog (PERF_COUNTER_RAWCOUNT) */
+
+/* Queueing Discipline: The queues from which network interfaces send: what was sent, what was dropped, and what waits. These drops are not among those of Network Interface. */
+#define QueueingDiscipline_NAME TACHO_W("Queueing Discipline")
+static const GUID QueueingDisciplineGuid = { 0x7b2bf688, 0xea62, 0x50a0, { 0xb2, 0xa3, 0xb3, 0xa9, 0xd1, 0x94, 0xc6, 0x34 } };
+#define QueueingDiscipline_BytesSentPerSec 1 /* Bytes Sent/sec (PERF_COUNTER_BULK_COUNT) */
+#define QueueingDiscipline_PacketsSentPerSec 2 /* Packets Sent/sec (PERF_COUNTER_BULK_COUNT) */
+#define QueueingDiscipline_PacketsDroppedPerSec 3 /* Packets Dropped/sec (PERF_COUNTER_BULK_COUNT) */
+#define QueueingDiscipline_OverlimitsPerSec 4 /* Overlimits/sec (PERF_COUNTER_BULK_COUNT) */
+#define QueueingDiscipline_RequeuesPerSec 5 /* Requeues/sec (PERF_COUNTER_BULK_COUNT) */
+#define QueueingDiscipline_BacklogBytes 6 /* Backlog Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define QueueingDiscipline_BacklogPackets 7 /* Backlog Packets (PERF_COUNTER_LARGE_RAWCOUNT) */
+
+/* RAID Array: The state of the RAID arrays of the md driver: missing disks, and the progress of a resync. */
+#define RaidArray_NAME TACHO_W("RAID Array")
+static const GUID RaidArrayGuid = { 0x13e0a480, 0xcb1b, 0x5eab, { 0xb5, 0x99, 0xb4, 0x76, 0x8e, 0x2e, 0x82, 0x24 } };
+#define RaidArray_Disks 1 /* Disks (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define RaidArray_DegradedDisks 2 /* Degraded Disks (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define RaidArray_State 3 /* State (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define RaidArray_SyncAction 4 /* Sync Action (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define RaidArray_PercentSyncCompleted 5 /* % Sync Completed (PERF_RAW_FRACTION) */
+#define RaidArray_PercentSyncCompletedBase 6 /* % Sync Completed Base (PERF_RAW_BASE) */
+#define RaidArray_SyncBytesPerSecond 7 /* Sync Bytes Per Second (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define RaidArray_MismatchedSectors 8 /* Mismatched Sectors (PERF_COUNTER_LARGE_RAWCOUNT) */
 
 /* Socket: Sockets of this network namespace, and how TCP connections fare; buffers' memory is that of the whole machine. */
 #define Socket_NAME TACHO_W("Socket")
@@ -667,6 +875,8 @@ static const GUID ThreadGuid = { 0xb50d4960, 0x380e, 0x579e, { 0xbe, 0xf5, 0xd2,
 #define Thread_ThreadState 8 /* Thread State (PERF_COUNTER_RAWCOUNT) */
 #define Thread_IdProcess 9 /* ID Process (PERF_COUNTER_RAWCOUNT) */
 #define Thread_IdThread 10 /* ID Thread (PERF_COUNTER_RAWCOUNT) */
+#define Thread_PercentRunQueueWaitTime 13 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
+#define Thread_PercentBlockIoWaitTime 14 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
 #define Thread_ElapsedTimeClock 11 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Thread_ElapsedTimeFrequency 12 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -693,5 +903,20 @@ static const GUID UdPv6Guid = { 0x6396914c, 0x10ba, 0x57f1, { 0x89, 0xa9, 0x1f, 
 #define UdPv6_DatagramsReceiveBufferFullPerSec 6 /* Datagrams Receive Buffer Full/sec (PERF_COUNTER_COUNTER) */
 #define UdPv6_DatagramsSendBufferFullPerSec 7 /* Datagrams Send Buffer Full/sec (PERF_COUNTER_COUNTER) */
 #define UdPv6_DatagramsChecksumErrorsPerSec 8 /* Datagrams Checksum Errors/sec (PERF_COUNTER_COUNTER) */
+
+/* Zram: Compressed block devices in memory, which are usually used for swap: how much they hold and occupy. */
+#define Zram_NAME TACHO_W("Zram")
+static const GUID ZramGuid = { 0x8df09cfb, 0x50ad, 0x5d54, { 0xb0, 0x48, 0x29, 0x4d, 0x61, 0xd2, 0xe4, 0x76 } };
+#define Zram_OriginalBytes 1 /* Original Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_CompressedBytes 2 /* Compressed Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_MemoryUsedBytes 3 /* Memory Used Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_MemoryLimitBytes 4 /* Memory Limit Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_PeakMemoryUsedBytes 5 /* Peak Memory Used Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_SameFilledPages 6 /* Same-Filled Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_CompactedPages 7 /* Compacted Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_IncompressiblePages 8 /* Incompressible Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_DiskSizeBytes 9 /* Disk Size Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Zram_PercentCompressedSize 10 /* % Compressed Size (PERF_RAW_FRACTION) */
+#define Zram_PercentCompressedSizeBase 11 /* % Compressed Size Base (PERF_RAW_BASE) */
 
 #endif
