@@ -21,6 +21,7 @@ mod process;
 mod processor;
 mod roots;
 mod scan;
+mod sensors;
 mod stat;
 mod storage;
 pub mod table;
@@ -55,6 +56,7 @@ pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     providers.extend(network::providers(roots));
     providers.extend(process::providers(roots, &stat));
     providers.extend(kernel::providers(roots));
+    providers.extend(sensors::providers(roots));
     providers
 }
 
@@ -65,15 +67,21 @@ pub fn known_sets() -> impl Iterator<Item = Arc<CounterSetInfo>> {
 
 /// The tables of all sets of this crate.
 pub fn tables() -> impl Iterator<Item = &'static SetTable> {
-    [processor::TABLES, memory::TABLES, storage::TABLES, network::TABLES, process::TABLES, kernel::TABLES]
-        .into_iter()
-        .flatten()
-        .copied()
+    let modules = [
+        processor::TABLES,
+        memory::TABLES,
+        storage::TABLES,
+        network::TABLES,
+        process::TABLES,
+        kernel::TABLES,
+        sensors::TABLES,
+    ];
+    modules.into_iter().flatten().copied()
 }
 
 /// What sets and counters require.
 pub(crate) fn requirements() -> impl Iterator<Item = &'static absence::Requirement> {
-    [process::REQUIREMENTS].into_iter().flatten()
+    [process::REQUIREMENTS, sensors::REQUIREMENTS].into_iter().flatten()
 }
 
 /// The boot time of this machine in UTC, to the second. It is constant unless the clock is stepped.

@@ -1,4 +1,4 @@
-//! `Cgroup`: the resources used by control groups (version 2).
+//! `Cgroup`: the resources used by control groups (versions 1 and 2).
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -17,14 +17,15 @@ mod table;
 mod tree;
 mod values;
 
+use mount::Mount;
 pub(crate) use table::TABLE;
-use table::{FILES, PERIODS, THROTTLED_PERIODS, THROTTLED_TIME};
-use tree::{Group, Walk};
+use table::{FILES, FileTable, LEGACY_FILES, PERIODS, THROTTLED_PERIODS, THROTTLED_TIME};
+use tree::{Group, HierarchyFiles, MAX_HIERARCHIES, Walk};
 
 /// The maximum number of files that stay open; further files are opened for each read.
 const MAX_OPEN_FILES: u64 = 32_768;
 
-/// The provider, if a hierarchy of version 2 is mounted.
+/// The provider, if a hierarchy is mounted.
 pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     // Use only a part of the limit, because other sets also keep files open.
     let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize;
@@ -32,38 +33,26 @@ pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
 }
 
 fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
-    mount::mount_points(roots).into_iter().find_map(|path| {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, &path, flags, Mode::empty()).ok()?;
-        let inode = fstat(&folder).ok()?.st_ino;
-        let mut controllers = OpenFile::new(path.join("cgroup.controllers"));
-        // Every group of version 2 has this file.
-        let enabled = controllers.read().ok()?.to_vec();
-
-        let mut cgroups = Cgroups {
-            info: TABLE.info(),
-            root: Group::root(inode),
-            folder,
-            controllers,
-            enabled,
-            walk: Walk::new(budget),
+    let mut walk = Walk::new(budget);
+    let mounts = mount::mounts(roots);
+    let unified = mounts.iter().filter(|mount| mount.controllers.is_none());
+    let mut hierarchies = Vec::with_capacity(MAX_HIERARCHIES);
+    hierarchies.extend(unified.filter_map(|mount| Hierarchy::unified(mount, &mut walk)).next());
+    let mut known: Vec<&str> = Vec::new();
+    for mount in &mounts {
+        let Some(controllers) = &mount.controllers else { continue };
+        let is_new = |table: &&FileTable| {
+            controllers.iter().any(|name| name == table.controller) && !known.contains(&table.controller)
         };
-        let available = cgroups.walk.probe(&mut cgroups.root, cgroups.folder.as_fd());
-        let is_enabled = |controller: &str| has_word(&cgroups.enabled, controller);
-        let is_throttling = is_enabled("cpu") || is_in(&cgroups.folder, "cpu.max");
-        let has = |id: u32| {
-            if [PERIODS, THROTTLED_PERIODS, THROTTLED_TIME].contains(&id) {
-                return is_throttling;
-            }
-            FILES.iter().zip(available).any(|(file, is_available)| {
-                let is_possible =
-                    is_available || (!file.controller.is_empty() && is_enabled(file.controller));
-                is_possible && file.ids().any(|known| known == id)
-            })
-        };
-        cgroups.info = TABLE.info_of(has);
-        (!cgroups.info.counters.is_empty()).then_some(cgroups)
-    })
+        let tables: Vec<_> = LEGACY_FILES.iter().filter(is_new).collect();
+        known.extend(tables.iter().map(|table| table.controller));
+        if !tables.is_empty() && hierarchies.len() < MAX_HIERARCHIES {
+            hierarchies.extend(Hierarchy::legacy(mount, tables, &mut walk));
+        }
+    }
+    let ids = hierarchies.iter().fold(0, |ids, hierarchy| ids | hierarchy.files.ids);
+    let info = TABLE.info_of(|id| ids & 1 << id != 0);
+    (!info.counters.is_empty()).then_some(Cgroups { info, hierarchies, walk })
 }
 
 fn has_word(text: &[u8], expected: &str) -> bool {
@@ -76,12 +65,70 @@ fn is_in(folder: &OwnedFd, file: &str) -> bool {
 
 struct Cgroups {
     info: Arc<CounterSetInfo>,
+    /// Version 2 first, then those of version 1.
+    hierarchies: Vec<Hierarchy>,
+    walk: Walk,
+}
+
+/// A mounted hierarchy.
+struct Hierarchy {
     root: Group,
     folder: OwnedFd,
-    /// The controllers of the visible root. The controllers of other groups are listed by their parents.
-    controllers: OpenFile,
+    files: HierarchyFiles,
+    /// The controllers of the visible root of version 2. The controllers of other groups are listed by their parents.
+    controllers: Option<OpenFile>,
     enabled: Vec<u8>,
-    walk: Walk,
+}
+
+impl Hierarchy {
+    /// A hierarchy of version 2; `None` if it cannot be read.
+    fn unified(mount: &Mount, walk: &mut Walk) -> Option<Self> {
+        let mut controllers = OpenFile::new(mount.path.join("cgroup.controllers"));
+        // Every group of version 2 has this file.
+        let enabled = controllers.read().ok()?.to_vec();
+        let mut hierarchy = Self::open(mount, HierarchyFiles::new(FILES.iter().collect(), false))?;
+        let available = hierarchy.probe(walk);
+        let is_enabled = |controller: &str| has_word(&enabled, controller);
+        let mut ids = 0;
+        for (table, is_available) in FILES.iter().zip(available) {
+            if is_available || !table.controller.is_empty() && is_enabled(table.controller) {
+                table.ids().for_each(|id| ids |= 1 << id);
+            }
+        }
+        if !is_enabled("cpu") && !is_in(&hierarchy.folder, "cpu.max") {
+            [PERIODS, THROTTLED_PERIODS, THROTTLED_TIME].iter().for_each(|id| ids &= !(1 << id));
+        }
+        hierarchy.files.ids = ids;
+        hierarchy.enabled = enabled;
+        hierarchy.controllers = Some(controllers);
+        Some(hierarchy)
+    }
+
+    /// A hierarchy of version 1 with these files; `None` if it cannot be read.
+    fn legacy(mount: &Mount, tables: Vec<&'static FileTable>, walk: &mut Walk) -> Option<Self> {
+        let mut hierarchy = Self::open(mount, HierarchyFiles::new(tables, true))?;
+        let available = hierarchy.probe(walk);
+        let mut ids = 0;
+        for (table, is_available) in hierarchy.files.tables.iter().zip(available) {
+            if is_available || !table.is_optional {
+                table.ids().for_each(|id| ids |= 1 << id);
+            }
+        }
+        hierarchy.files.ids = ids;
+        Some(hierarchy)
+    }
+
+    fn open(mount: &Mount, files: HierarchyFiles) -> Option<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(CWD, &mount.path, flags, Mode::empty()).ok()?;
+        let inode = fstat(&folder).ok()?.st_ino;
+        let root = Group::root(inode, files.tables.len());
+        Some(Self { root, folder, files, controllers: None, enabled: Vec::new() })
+    }
+
+    fn probe(&mut self, walk: &mut Walk) -> Vec<bool> {
+        walk.probe(&mut self.root, self.folder.as_fd(), &self.files.tables)
+    }
 }
 
 impl Provider for Cgroups {
@@ -90,21 +137,28 @@ impl Provider for Cgroups {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        if let Ok(enabled) = self.controllers.read()
-            && *enabled != *self.enabled
-        {
-            self.enabled.clear();
-            self.enabled.extend_from_slice(enabled);
-            self.root.retry_absent();
+        for hierarchy in &mut self.hierarchies {
+            if let Some(controllers) = &mut hierarchy.controllers
+                && let Ok(enabled) = controllers.read()
+                && *enabled != *hierarchy.enabled
+            {
+                hierarchy.enabled.clear();
+                hierarchy.enabled.extend_from_slice(enabled);
+                hierarchy.root.retry_absent();
+            }
         }
-        self.walk.collect(&mut self.root, self.folder.as_fd(), rows);
+        self.walk.collect(&mut self.hierarchies, rows);
         Ok(())
     }
 
     fn idle(&mut self) {
-        self.walk.close_all(&mut self.root);
+        for hierarchy in &mut self.hierarchies {
+            self.walk.close_all(&mut hierarchy.root);
+        }
     }
 }
 
+#[cfg(test)]
+mod legacy_tests;
 #[cfg(test)]
 mod tests;
