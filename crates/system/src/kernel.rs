@@ -11,14 +11,20 @@ use crate::roots::Roots;
 use crate::table::SetTable;
 
 /// The tables of these sets.
-pub(crate) const TABLES: &[&SetTable] =
-    &[&pressure::TABLE, &cgroup::TABLE, &interrupt::INTERRUPT, &interrupt::SOFTIRQ, &thermal::TABLE];
+pub(crate) const TABLES: &[&SetTable] = &[
+    &pressure::TABLE,
+    &cgroup::TABLE,
+    &cgroup::CONTAINER,
+    &interrupt::INTERRUPT,
+    &interrupt::SOFTIRQ,
+    &thermal::TABLE,
+];
 
 /// The providers of the sets that this machine has.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     providers.extend(pressure::provider(roots));
-    providers.extend(cgroup::provider(roots));
+    providers.extend(cgroup::providers(roots));
     providers.extend(interrupt::providers(roots));
     providers.extend(thermal::provider(roots));
     providers

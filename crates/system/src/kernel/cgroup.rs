@@ -11,48 +11,63 @@ use crate::descriptors::Descriptors;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{lines, words};
+use crate::table::SetTable;
 
 mod mount;
+mod names;
 mod table;
 mod tree;
 mod values;
 
 use mount::Mount;
-pub(crate) use table::TABLE;
+use names::Names;
+pub(crate) use table::{CONTAINER, TABLE};
 use table::{FILES, FileTable, LEGACY_FILES, PERIODS, THROTTLED_PERIODS, THROTTLED_TIME};
 use tree::{Group, HierarchyFiles, MAX_HIERARCHIES, Walk};
 
 /// The maximum number of files that stay open; further files are opened for each read.
 const MAX_OPEN_FILES: u64 = 32_768;
 
-/// The provider, if a hierarchy is mounted.
-pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
+/// The providers of `Cgroup` and `Container`, if a hierarchy is mounted.
+pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     // Use only a part of the limit, because other sets also keep files open.
-    let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize;
-    cgroups(roots, budget).map(|cgroups| Box::new(cgroups) as Box<dyn Provider>)
+    let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize / 2;
+    let sets = [cgroups(roots, budget), containers(roots, budget)];
+    sets.into_iter().flatten().map(|cgroups| Box::new(cgroups) as Box<dyn Provider>).collect()
 }
 
+/// The set with all groups by their paths.
 fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
-    let mut walk = Walk::new(budget);
-    let mounts = mount::mounts(roots);
-    let unified = mounts.iter().filter(|mount| mount.controllers.is_none());
-    let mut hierarchies = Vec::with_capacity(MAX_HIERARCHIES);
-    hierarchies.extend(unified.filter_map(|mount| Hierarchy::unified(mount, &mut walk)).next());
-    let mut known: Vec<&str> = Vec::new();
-    for mount in &mounts {
-        let Some(controllers) = &mount.controllers else { continue };
-        let is_new = |table: &&FileTable| {
-            controllers.iter().any(|name| name == table.controller) && !known.contains(&table.controller)
-        };
-        let tables: Vec<_> = LEGACY_FILES.iter().filter(is_new).collect();
-        known.extend(tables.iter().map(|table| table.controller));
-        if !tables.is_empty() && hierarchies.len() < MAX_HIERARCHIES {
-            hierarchies.extend(Hierarchy::legacy(mount, tables, &mut walk));
+    Cgroups::new(&TABLE, roots, Walk::new(budget, None))
+}
+
+/// The set with the groups that have a name.
+fn containers(roots: &Roots, budget: isize) -> Option<Cgroups> {
+    Cgroups::new(&CONTAINER, roots, Walk::new(budget, Some(Names::new(roots))))
+}
+
+impl Cgroups {
+    fn new(table: &SetTable, roots: &Roots, mut walk: Walk) -> Option<Self> {
+        let mounts = mount::mounts(roots);
+        let unified = mounts.iter().filter(|mount| mount.controllers.is_none());
+        let mut hierarchies = Vec::with_capacity(MAX_HIERARCHIES);
+        hierarchies.extend(unified.filter_map(|mount| Hierarchy::unified(mount, &mut walk)).next());
+        let mut known: Vec<&str> = Vec::new();
+        for mount in &mounts {
+            let Some(controllers) = &mount.controllers else { continue };
+            let is_new = |table: &&FileTable| {
+                controllers.iter().any(|name| name == table.controller) && !known.contains(&table.controller)
+            };
+            let tables: Vec<_> = LEGACY_FILES.iter().filter(is_new).collect();
+            known.extend(tables.iter().map(|table| table.controller));
+            if !tables.is_empty() && hierarchies.len() < MAX_HIERARCHIES {
+                hierarchies.extend(Hierarchy::legacy(mount, tables, &mut walk));
+            }
         }
+        let ids = hierarchies.iter().fold(0, |ids, hierarchy| ids | hierarchy.files.ids);
+        let info = table.info_of(|id| ids & 1 << id != 0);
+        (!info.counters.is_empty()).then_some(Cgroups { info, hierarchies, walk })
     }
-    let ids = hierarchies.iter().fold(0, |ids, hierarchy| ids | hierarchy.files.ids);
-    let info = TABLE.info_of(|id| ids & 1 << id != 0);
-    (!info.counters.is_empty()).then_some(Cgroups { info, hierarchies, walk })
 }
 
 fn has_word(text: &[u8], expected: &str) -> bool {

@@ -194,7 +194,7 @@ fn values_of_this_machine_equal_those_of_a_naive_read() {
     let mounts = mount::mounts(&roots);
     let of_memory = |mount: &&Mount| mount.controllers.iter().flatten().any(|name| name == "memory");
     let Some(mount) = mounts.iter().find(of_memory) else { return };
-    let mut provider = provider(&roots).expect("a provider");
+    let mut provider = providers(&roots).into_iter().next().expect("a provider");
     let rows = collect(&mut *provider, at(1));
     let mut compared = 0;
     for key in rows.instances() {
@@ -209,4 +209,28 @@ fn values_of_this_machine_equal_those_of_a_naive_read() {
         compared += 1;
     }
     assert!(compared > 0);
+}
+
+#[test]
+fn containers_and_units_are_shown_by_their_names() {
+    let machine = hybrid();
+    let id = "c0ffee".repeat(11)[..64].to_owned();
+    let folder = format!("sys/fs/cgroup/unified/system.slice/docker-{id}.scope");
+    machine.write("sys/fs/cgroup/unified/system.slice/cpu.stat", "usage_usec 70\n");
+    machine.write(&format!("{folder}/cpu.stat"), "usage_usec 50\n");
+    machine.write("sys/fs/cgroup/unified/system.slice/ssh.service/cpu.stat", "usage_usec 20\n");
+    machine.write("sys/fs/cgroup/memory/system.slice/ssh.service/memory.usage_in_bytes", "123\n");
+    let mut provider = containers(&machine.roots, 1000).expect("a provider");
+    let rows = collect(&mut provider, at(10));
+    assert_eq!(names(&rows), ["c0ffeec0ffee", "ssh.service"]);
+    assert_eq!(first_value(&rows, "ssh.service", PROCESSOR_TIME), 200);
+    assert_eq!(first_value(&rows, "ssh.service", MEMORY_CURRENT), 123);
+    assert_eq!(first_value(&rows, "c0ffeec0ffee", PROCESSOR_TIME), 500);
+    assert_eq!(status(&rows, "c0ffeec0ffee", MEMORY_CURRENT), Status::NO_INSTANCE);
+    // Docker writes the name later.
+    machine.write(&format!("var/lib/docker/containers/{id}/config.v2.json"), r#"{"Name":"/web"}"#);
+    let after =
+        (11..60).map(|second| collect(&mut provider, at(second))).find(|rows| names(rows)[0] == "web");
+    let after = after.expect("the name is found");
+    assert_eq!(after.instances()[0].identity(), rows.instances()[0].identity());
 }

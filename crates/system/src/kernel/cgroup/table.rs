@@ -307,7 +307,25 @@ pub(crate) static TABLE: SetTable = SetTable {
     help: "What the control groups use: processor time, memory, disk transfers, tasks, pressure. A group's values include those of all groups below it. A group of several hierarchies (version 2, and a controller of version 1 each) is one instance. Windows' nearest is Job Object.",
     instances: "The groups by their path from the root of the hierarchies that this process sees: `/` first, then each group before those below it, by name, such as `/system.slice/ssh.service`. At most 20,000.",
     total: "",
-    counters: &[
+    counters: COUNTERS,
+};
+
+/// The set of the groups with names.
+pub(crate) static CONTAINER: SetTable = SetTable {
+    name: "Container",
+    guid: 0x62c9cc51_4d85_5bcd_a1f1_a23604b89f7c,
+    instance_type: InstanceType::Multiple,
+    help: "What containers, pods and units of systemd use: the counters of the set Cgroup for the groups that have a name.",
+    instances: "Containers, pods and units under the names that people use: `web` (docker, podman, LXC), `shop/cart-7d9` (a pod of \
+                Kubernetes) and `shop/cart-7d9/cart` (its container), `ssh.service`. In the order of their paths; slices are not \
+                here. A container of another program has the first 12 digits of its id. The id of an instance is that of the \
+                group in the set Cgroup, where the path is the name. None where there are none.",
+    total: "",
+    counters: COUNTERS,
+};
+
+#[rustfmt::skip]
+const COUNTERS: &[CounterInfo] = &[
         row(PROCESSOR_TIME, "% Processor Time", TIMER, "%", "cpu.stat: usage_usec (version 1: cpuacct.usage)",
             "Processor time of the group's tasks; 100 % is one processor, so that more than 100 is possible."),
         row(USER_TIME, "% User Time", TIMER, "%", "cpu.stat: user_usec (version 1: cpuacct.usage_user)",
@@ -381,5 +399,4 @@ pub(crate) static TABLE: SetTable = SetTable {
             "Share of the interval in which at least one task of the group waited for a disk."),
         row(IO_FULL, "% IO Full Stall Time", TIMER, "%", "io.pressure: full total",
             "Share of the interval in which all tasks of the group that had work waited for a disk at once."),
-    ],
-};
+];

@@ -13,6 +13,7 @@ use rustix::io::{Errno, pread};
 use tachograph_perflib::{InstanceKey, Row, Rows};
 
 use super::Hierarchy;
+use super::names::{GroupName, Names};
 use super::table::{FileTable, IDS};
 use super::values::{Memory, Reasons, RunningTotal};
 use crate::descriptors::with_high_descriptor;
@@ -33,7 +34,14 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 pub(super) struct Group {
     /// The folder's name; `.` for the root.
     name: Box<[u8]>,
-    pub(super) instance: Arc<InstanceKey>,
+    /// The instance by the path.
+    instance: Arc<InstanceKey>,
+    /// The instance of the set; `None` if the set does not have this group.
+    shown: Option<Arc<InstanceKey>>,
+    /// Whether the name was looked for.
+    is_named: bool,
+    /// Whether the name is not looked for again.
+    is_name_final: bool,
     inode: u64,
     /// The number of the last walk that found this group.
     last_walk: u64,
@@ -73,6 +81,8 @@ struct Gone;
 
 /// The state of the walk through the trees, kept from sample to sample.
 pub(super) struct Walk {
+    /// The names of units, containers and pods, if only these are shown; otherwise every group is shown by its path.
+    names: Option<Names>,
     number: u64,
     /// How many more files may stay open. Negative if folders opened during the walk exceed the limit.
     budget: isize,
@@ -123,6 +133,9 @@ impl Group {
             name: name.into(),
             // The kernel avoids reusing the inode numbers of groups.
             instance: Arc::new(InstanceKey::new(label, inode as u32, inode)),
+            shown: None,
+            is_named: false,
+            is_name_final: false,
             inode,
             last_walk: 0,
             folder: None,
@@ -182,8 +195,9 @@ impl Group {
 }
 
 impl Walk {
-    pub(super) fn new(budget: isize) -> Self {
+    pub(super) fn new(budget: isize, names: Option<Names>) -> Self {
         Self {
+            names,
             number: 0,
             budget,
             groups: 1,
@@ -285,10 +299,16 @@ impl Walk {
             }
             if (self.number.wrapping_add(group.inode)).is_multiple_of(RETRY_SAMPLES) {
                 group.retry_absent();
+                group.is_named = group.is_name_final;
+            }
+            if !group.is_named {
+                self.name(group);
             }
         }
-        let Some(instance) = groups.iter().flatten().next().map(|group| &group.instance) else { return };
-        if rows.wants_all_instances() || rows.wants_instance(instance.name(), instance.id()) {
+        let Some(instance) = groups.iter().flatten().next().map(|group| &group.shown) else { return };
+        if let Some(instance) = instance
+            && (rows.wants_all_instances() || rows.wants_instance(instance.name(), instance.id()))
+        {
             let instance = Arc::clone(instance);
             self.add_row(files, &mut groups, parents, &instance, depth, rows);
         }
@@ -335,6 +355,26 @@ impl Walk {
             let parents = folders.each_ref().map(|folder| folder.as_ref().map(AsFd::as_fd));
             self.visit(files, next, parents, depth + 1, rows);
         }
+    }
+
+    /// Sets the instance of a group.
+    #[cold]
+    fn name(&self, group: &mut Group) {
+        group.is_named = true;
+        let Some(names) = &self.names else {
+            group.shown = Some(Arc::clone(&group.instance));
+            group.is_name_final = true;
+            return;
+        };
+        let found = names.of(group.instance.name());
+        group.is_name_final = found.as_ref().is_none_or(|found| found.is_final);
+        let is_same =
+            |found: &GroupName| group.shown.as_ref().is_some_and(|shown| shown.name() == found.name);
+        if found.as_ref().is_some_and(is_same) {
+            return;
+        }
+        let key = |found: GroupName| Arc::new(InstanceKey::new(found.name, group.inode as u32, group.inode));
+        group.shown = found.map(key);
     }
 
     /// Opens the group's folder, unless its link count of 2 means that it has no subfolders. File systems whose link
