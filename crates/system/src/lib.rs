@@ -10,6 +10,7 @@ mod absence;
 pub mod conformance;
 mod descriptors;
 mod error_texts;
+mod gpu;
 mod kernel;
 mod memory;
 mod network;
@@ -57,6 +58,7 @@ pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     providers.extend(process::providers(roots, &stat));
     providers.extend(kernel::providers(roots));
     providers.extend(sensors::providers(roots));
+    providers.extend(gpu::providers(roots));
     providers
 }
 
@@ -75,13 +77,16 @@ pub fn tables() -> impl Iterator<Item = &'static SetTable> {
         process::TABLES,
         kernel::TABLES,
         sensors::TABLES,
+        gpu::TABLES,
     ];
     modules.into_iter().flatten().copied()
 }
 
 /// What sets and counters require.
 pub(crate) fn requirements() -> impl Iterator<Item = &'static absence::Requirement> {
-    [process::REQUIREMENTS, sensors::REQUIREMENTS].into_iter().flatten()
+    [process::REQUIREMENTS, storage::REQUIREMENTS, sensors::REQUIREMENTS, gpu::REQUIREMENTS]
+        .into_iter()
+        .flatten()
 }
 
 /// The boot time of this machine in UTC, to the second. It is constant unless the clock is stepped.
