@@ -1,6 +1,6 @@
 //! Sets that exist only on Linux: pressure stall, cgroups, interrupts by line, softirqs, thermal zones.
 
-mod cgroup;
+pub(crate) mod cgroup;
 mod interrupt;
 mod pressure;
 mod thermal;
@@ -15,6 +15,7 @@ pub(crate) const TABLES: &[&SetTable] = &[
     &pressure::TABLE,
     &cgroup::TABLE,
     &cgroup::CONTAINER,
+    &cgroup::DISK,
     &interrupt::INTERRUPT,
     &interrupt::SOFTIRQ,
     &thermal::TABLE,

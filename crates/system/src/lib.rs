@@ -1,4 +1,4 @@
-//! This machine's performance counters under their Windows names: providers over /proc, /sys and cgroup v2.
+//! This machine's performance counters under their Windows names: providers over /proc, /sys and control groups.
 //!
 //! Every counter is a row of a table: id, name, type, unit, default scale, source and help. Values are raw, 64 bits
 //! wide, and in the unit of their type. Files stay open and are re-read with `pread`; only requested files are read.
@@ -84,9 +84,15 @@ pub fn tables() -> impl Iterator<Item = &'static SetTable> {
 
 /// What sets and counters require.
 pub(crate) fn requirements() -> impl Iterator<Item = &'static absence::Requirement> {
-    [process::REQUIREMENTS, storage::REQUIREMENTS, sensors::REQUIREMENTS, gpu::REQUIREMENTS]
-        .into_iter()
-        .flatten()
+    [
+        process::REQUIREMENTS,
+        storage::REQUIREMENTS,
+        kernel::cgroup::REQUIREMENTS,
+        sensors::REQUIREMENTS,
+        gpu::REQUIREMENTS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The boot time of this machine in UTC, to the second. It is constant unless the clock is stepped.

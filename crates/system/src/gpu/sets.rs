@@ -32,7 +32,13 @@ pub(super) struct AdapterMemory {
 /// `GPU Adapter`
 pub(super) struct Adapters {
     info: Arc<CounterSetInfo>,
-    adapters: Vec<(Arc<InstanceKey>, Vec<(u32, DeviceFile)>)>,
+    adapters: Vec<LoadFiles>,
+}
+
+/// The files with the load of an adapter, by counter.
+struct LoadFiles {
+    key: Arc<InstanceKey>,
+    files: Vec<(u32, DeviceFile)>,
 }
 
 struct MemoryFiles {
@@ -192,10 +198,10 @@ impl Adapters {
             let files: Vec<_> =
                 files.iter().filter_map(|(id, name)| Some((*id, DeviceFile::of(adapter, name)?))).collect();
             let key = Arc::new(InstanceKey::new(adapter.label.as_str(), 0, 0));
-            (!files.is_empty()).then_some((key, files))
+            (!files.is_empty()).then_some(LoadFiles { key, files })
         };
         let adapters: Vec<_> = adapters.iter().filter_map(adapter).collect();
-        let has = |id| adapters.iter().any(|(_, files)| files.iter().any(|(known, _)| *known == id));
+        let has = |id| adapters.iter().any(|adapter| adapter.files.iter().any(|(known, _)| *known == id));
         let info = ADAPTER.info_of(has);
         (!adapters.is_empty()).then_some(Self { info, adapters })
     }
@@ -207,7 +213,7 @@ impl Provider for Adapters {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        for (key, files) in &mut self.adapters {
+        for LoadFiles { key, files } in &mut self.adapters {
             if !rows.wants_instance(key.name(), 0) {
                 continue;
             }

@@ -7,43 +7,104 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fstat, openat};
 use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, Provider, Rows};
 
+use crate::absence::Requirement;
 use crate::descriptors::Descriptors;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{lines, words};
 use crate::table::SetTable;
 
+mod disks;
 mod mount;
 mod names;
 mod table;
 mod tree;
 mod values;
 
+use disks::DiskNames;
 use mount::Mount;
 use names::Names;
-pub(crate) use table::{CONTAINER, TABLE};
+pub(crate) use table::{CONTAINER, DISK, TABLE};
+use table::{
+    CPU_FULL, CPU_SOME, EVENTS_HIGH, EVENTS_LOW, EVENTS_OOM, IO_FULL, IO_SOME, MEMORY_FULL, MEMORY_SOME, SLAB,
+};
 use table::{FILES, FileTable, LEGACY_FILES, PERIODS, THROTTLED_PERIODS, THROTTLED_TIME};
-use tree::{Group, HierarchyFiles, MAX_HIERARCHIES, Walk};
+use tree::{Group, HierarchyFiles, MAX_HIERARCHIES, Shown, Walk};
 
 /// The maximum number of files that stay open; further files are opened for each read.
 const MAX_OPEN_FILES: u64 = 32_768;
 
-/// The providers of `Cgroup` and `Container`, if a hierarchy is mounted.
+/// The providers of `Cgroup`, `Container` and `Cgroup Disk`, if a hierarchy is mounted.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     // Use only a part of the limit, because other sets also keep files open.
-    let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize / 2;
-    let sets = [cgroups(roots, budget), containers(roots, budget)];
+    let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize / 3;
+    let sets = [cgroups(roots, budget), containers(roots, budget), disks(roots, budget)];
     sets.into_iter().flatten().map(|cgroups| Box::new(cgroups) as Box<dyn Provider>).collect()
+}
+
+/// What these sets require.
+pub(crate) const REQUIREMENTS: &[Requirement] = &[
+    Requirement { table: &TABLE, ids: &[], check: check_hierarchy },
+    Requirement { table: &CONTAINER, ids: &[], check: check_hierarchy },
+    Requirement { table: &DISK, ids: &[], check: check_disks },
+    Requirement { table: &TABLE, ids: ONLY_VERSION_2_MEMORY, check: check_memory },
+    Requirement { table: &CONTAINER, ids: ONLY_VERSION_2_MEMORY, check: check_memory },
+    Requirement { table: &TABLE, ids: PRESSURE, check: check_pressure },
+    Requirement { table: &CONTAINER, ids: PRESSURE, check: check_pressure },
+];
+
+/// Counters that the memory controller of version 1 does not have.
+const ONLY_VERSION_2_MEMORY: &[u32] = &[EVENTS_LOW, EVENTS_HIGH, EVENTS_OOM, SLAB];
+
+/// Counters that version 1 does not have.
+const PRESSURE: &[u32] = &[CPU_SOME, CPU_FULL, MEMORY_SOME, MEMORY_FULL, IO_SOME, IO_FULL];
+
+fn check_hierarchy(roots: &Roots) -> Result<(), String> {
+    match mount::mounts(roots).is_empty() {
+        false => Ok(()),
+        true => Err("no hierarchy of control groups is mounted".to_owned()),
+    }
+}
+
+fn check_memory(roots: &Roots) -> Result<(), String> {
+    let mounts = mount::mounts(roots);
+    match mounts.iter().flat_map(|mount| &mount.controllers).flatten().any(|name| name == "memory") {
+        false => Ok(()),
+        true => {
+            Err("the memory controller uses version 1 of control groups, which does not count this"
+                .to_owned())
+        }
+    }
+}
+
+fn check_pressure(roots: &Roots) -> Result<(), String> {
+    match mount::mounts(roots).iter().any(|mount| mount.controllers.is_none()) {
+        true => Ok(()),
+        false => Err("version 2 of control groups, which has this, is not mounted".to_owned()),
+    }
+}
+
+fn check_disks(roots: &Roots) -> Result<(), String> {
+    match disks(roots, 0) {
+        Some(_) => Ok(()),
+        None => Err("no controller of control groups counts transfers: io (version 2) or blkio (version 1)"
+            .to_owned()),
+    }
 }
 
 /// The set with all groups by their paths.
 fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
-    Cgroups::new(&TABLE, roots, Walk::new(budget, None))
+    Cgroups::new(&TABLE, roots, Walk::new(budget, Shown::Paths))
 }
 
 /// The set with the groups that have a name.
 fn containers(roots: &Roots, budget: isize) -> Option<Cgroups> {
-    Cgroups::new(&CONTAINER, roots, Walk::new(budget, Some(Names::new(roots))))
+    Cgroups::new(&CONTAINER, roots, Walk::new(budget, Shown::Named(Names::new(roots))))
+}
+
+/// The set with the disks of each group.
+fn disks(roots: &Roots, budget: isize) -> Option<Cgroups> {
+    Cgroups::new(&DISK, roots, Walk::new(budget, Shown::Disks(DiskNames::new(roots))))
 }
 
 impl Cgroups {

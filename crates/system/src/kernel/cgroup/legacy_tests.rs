@@ -234,3 +234,64 @@ fn containers_and_units_are_shown_by_their_names() {
     let after = after.expect("the name is found");
     assert_eq!(after.instances()[0].identity(), rows.instances()[0].identity());
 }
+
+#[test]
+fn transfers_are_shown_by_disk() {
+    let machine = hybrid();
+    let link = |device: &str, target: &str| {
+        let path = machine.path(&format!("sys/dev/block/{device}"));
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::os::unix::fs::symlink(target, path).expect("linked");
+    };
+    link("8:0", "../../devices/pci/block/sda");
+    machine.write("sys/dev/block/8:16/dm/name", "vg0-root\n");
+    let mut provider = disks(&machine.roots, 1000).expect("a provider");
+    let rows = collect(&mut provider, at(10));
+    assert_eq!(names(&rows), ["/a vg0-root", "/a sda"]);
+    let of = |rows: &Rows, instance: &str| {
+        [READ_BYTES, WRITE_BYTES, DISCARD_BYTES, READS].map(|id| {
+            let raw = value(rows, instance, id);
+            raw.status.is_good().then_some(raw.first)
+        })
+    };
+    assert_eq!(of(&rows, "/a sda"), [Some(100), Some(200), Some(50), Some(1)]);
+    assert_eq!(of(&rows, "/a vg0-root"), [Some(10), Some(20), Some(5), None]);
+    let path = "sys/fs/cgroup/blkio/a/blkio.throttle.io_service_bytes_recursive";
+    machine.write(path, "8:0 Read 150\n8:0 Write x\n9:9 Read 1\nTotal 385\n");
+    let rows = collect(&mut provider, at(11));
+    assert_eq!(names(&rows), ["/a sda", "/a 9:9"]);
+    assert_eq!(of(&rows, "/a sda"), [Some(150), None, None, Some(1)]);
+}
+
+#[test]
+fn transfers_of_version_2_are_shown_by_disk() {
+    let machine = Machine::new(&[("proc/self/mountinfo", UNIFIED)]);
+    let write = |path: &str, content: &str| machine.write(&format!("sys/fs/cgroup/unified/{path}"), content);
+    write("cgroup.controllers", "io\n");
+    write("a/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n7:0 \n8:1 cost.usage=5\n");
+    let rows = collect(&mut disks(&machine.roots, 1000).expect("a provider"), at(10));
+    assert_eq!(names(&rows), ["/a 8:0"]);
+    let all = [READ_BYTES, WRITE_BYTES, READS, WRITES, DISCARD_BYTES, DISCARDS];
+    assert_eq!(all.map(|id| first_value(&rows, "/a 8:0", id)), [1, 2, 3, 4, 5, 6]);
+    // Without a controller that counts transfers, there is no set.
+    write("cgroup.controllers", "hugetlb\n");
+    machine.remove("sys/fs/cgroup/unified/a/io.stat");
+    assert!(disks(&machine.roots, 1000).is_none());
+}
+
+#[test]
+fn counters_that_version_1_lacks_have_a_reason() {
+    let reasons = |machine: &Machine, set: &str, counter: &str| {
+        let absences = crate::absences(&machine.roots);
+        absences.into_iter().find(|absence| absence.explains(set, counter)).map(|absence| absence.reason)
+    };
+    let (legacy, hybrid) = (machine(LEGACY), hybrid());
+    for machine in [&legacy, &hybrid] {
+        let reason = reasons(machine, "Cgroup", "OOM Events/sec").expect("a reason");
+        assert!(reason.starts_with("the memory controller uses version 1"), "{reason}");
+    }
+    assert!(reasons(&legacy, "Container", "% CPU Some Stall Time").is_some());
+    assert_eq!(reasons(&hybrid, "Container", "% CPU Some Stall Time"), None);
+    assert_eq!(reasons(&hybrid, "Cgroup Disk", "Read Bytes/sec"), None);
+    assert!(reasons(&Machine::new(&[]), "Cgroup", "Tasks").is_some());
+}

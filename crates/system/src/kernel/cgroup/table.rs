@@ -324,6 +324,31 @@ pub(crate) static CONTAINER: SetTable = SetTable {
     counters: COUNTERS,
 };
 
+/// The set of the disks of groups. The ids are those of the set `Cgroup`.
+#[rustfmt::skip]
+pub(crate) static DISK: SetTable = SetTable {
+    name: "Cgroup Disk",
+    guid: 0x27bac0a5_3c3a_56de_9f20_192ae75b7063,
+    instance_type: InstanceType::Multiple,
+    help: "What the control groups read from and write to each disk. A group's values include those of all groups below it.",
+    instances: "A group by its path, and a disk that it has used: `/system.slice/ssh.service sda`. In the order of the groups. None where no controller counts transfers.",
+    total: "",
+    counters: &[
+        CounterInfo::row(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
+            "Bytes read from the disk."),
+        CounterInfo::row(WRITE_BYTES, "Write Bytes/sec", RATE, "bytes/s", -4, "io.stat: wbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
+            "Bytes written to the disk."),
+        CounterInfo::row(DISCARD_BYTES, "Discard Bytes/sec", RATE, "bytes/s", -4, "io.stat: dbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
+            "Bytes that were given back to the disk as unused (trim)."),
+        row(READS, "Read Operations/sec", RATE, "1/s", "io.stat: rios (version 1: blkio.throttle.io_serviced_recursive)",
+            "Read requests to the disk."),
+        row(WRITES, "Write Operations/sec", RATE, "1/s", "io.stat: wios (version 1: blkio.throttle.io_serviced_recursive)",
+            "Write requests to the disk."),
+        row(DISCARDS, "Discard Operations/sec", RATE, "1/s", "io.stat: dios (version 1: blkio.throttle.io_serviced_recursive)",
+            "Discard (trim) requests to the disk."),
+    ],
+};
+
 #[rustfmt::skip]
 const COUNTERS: &[CounterInfo] = &[
         row(PROCESSOR_TIME, "% Processor Time", TIMER, "%", "cpu.stat: usage_usec (version 1: cpuacct.usage)",

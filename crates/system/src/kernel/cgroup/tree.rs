@@ -13,10 +13,12 @@ use rustix::io::{Errno, pread};
 use tachograph_perflib::{InstanceKey, Row, Rows};
 
 use super::Hierarchy;
+use super::disks::{self, DiskNames, DiskTransfers};
 use super::names::{GroupName, Names};
 use super::table::{FileTable, IDS};
 use super::values::{Memory, Reasons, RunningTotal};
 use crate::descriptors::with_high_descriptor;
+use crate::ordered::finished;
 
 /// The maximum number of groups.
 const MAX_GROUPS: usize = 20_000;
@@ -53,6 +55,8 @@ pub(super) struct Group {
     below: Vec<Group>,
     files: Box<[Slot]>,
     pub(super) counted: [RunningTotal; IDS],
+    /// The transfers by disk, if these are shown.
+    disks: Vec<DiskTransfers>,
 }
 
 /// A file of a group.
@@ -76,13 +80,22 @@ pub(super) enum FileError {
     Error(Errno),
 }
 
+/// The rows of a set of control groups.
+pub(super) enum Shown {
+    /// Every group by its path.
+    Paths,
+    /// The units, containers and pods by their names.
+    Named(Names),
+    /// Each disk of each group.
+    Disks(DiskNames),
+}
+
 /// The group is gone.
 struct Gone;
 
 /// The state of the walk through the trees, kept from sample to sample.
 pub(super) struct Walk {
-    /// The names of units, containers and pods, if only these are shown; otherwise every group is shown by its path.
-    names: Option<Names>,
+    shown: Shown,
     number: u64,
     /// How many more files may stay open. Negative if folders opened during the walk exceed the limit.
     budget: isize,
@@ -144,6 +157,7 @@ impl Group {
             below: Vec::new(),
             files: (0..files).map(|_| Slot::Closed).collect(),
             counted: [RunningTotal::default(); IDS],
+            disks: Vec::new(),
         }
     }
 
@@ -195,9 +209,9 @@ impl Group {
 }
 
 impl Walk {
-    pub(super) fn new(budget: isize, names: Option<Names>) -> Self {
+    pub(super) fn new(budget: isize, shown: Shown) -> Self {
         Self {
-            names,
+            shown,
             number: 0,
             budget,
             groups: 1,
@@ -306,7 +320,9 @@ impl Walk {
             }
         }
         let Some(instance) = groups.iter().flatten().next().map(|group| &group.shown) else { return };
-        if let Some(instance) = instance
+        if matches!(self.shown, Shown::Disks(_)) {
+            self.add_disk_rows(files, &mut groups, parents, rows);
+        } else if let Some(instance) = instance
             && (rows.wants_all_instances() || rows.wants_instance(instance.name(), instance.id()))
         {
             let instance = Arc::clone(instance);
@@ -361,7 +377,7 @@ impl Walk {
     #[cold]
     fn name(&self, group: &mut Group) {
         group.is_named = true;
-        let Some(names) = &self.names else {
+        let Shown::Named(names) = &self.shown else {
             group.shown = Some(Arc::clone(&group.instance));
             group.is_name_final = true;
             return;
@@ -459,6 +475,34 @@ impl Walk {
             group.enabled.clear();
             group.enabled.extend_from_slice(enabled);
             group.below.iter_mut().for_each(Group::retry_absent);
+        }
+    }
+
+    fn add_disk_rows(
+        &mut self,
+        files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
+        groups: &mut Groups<'_>,
+        parents: Folders<'_>,
+        rows: &mut Rows,
+    ) {
+        for index in 0..MAX_HIERARCHIES {
+            let (Some(files), Some(group), Some(parent)) =
+                (files[index].as_deref_mut(), groups[index].as_deref_mut(), parents[index])
+            else {
+                continue;
+            };
+            let HierarchyFiles { tables, requested, .. } = files;
+            for (file, table) in tables.iter().enumerate().filter(|(file, _)| requested[*file]) {
+                let slot = &mut group.files[file];
+                let Ok(length) = self.read_file(&group.name, group.inode, slot, table.name, parent) else {
+                    continue;
+                };
+                if let Shown::Disks(names) = &self.shown {
+                    let text = finished(&self.buffer[..length]).0;
+                    disks::read(&mut group.disks, &table.form, text, self.number, &group.instance, names);
+                }
+            }
+            disks::push_rows(&mut group.disks, self.number, rows);
         }
     }
 

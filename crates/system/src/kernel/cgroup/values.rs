@@ -21,7 +21,7 @@ pub(super) struct RunningTotal {
 impl RunningTotal {
     /// Adds the kernel's value and returns the total. If the kernel's value has fallen, because a device was removed
     /// from a sum or a controller was disabled and enabled, the total stays constant for one interval.
-    fn push(&mut self, value: u64) -> u64 {
+    pub(super) fn push(&mut self, value: u64) -> u64 {
         self.lost = self.lost.saturating_add(self.last.saturating_sub(value));
         self.last = value;
         value.wrapping_add(self.lost)
