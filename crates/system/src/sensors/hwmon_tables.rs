@@ -92,7 +92,7 @@ table!(
             "rpm",
             -2,
             "/sys/class/hwmon/hwmon*/fan*_input",
-            "The speed in revolutions per minute; 0 if the fan stands still."
+            "The speed in revolutions per minute; 0 if the fan does not turn."
         ),
         row(
             LOWER,

@@ -4,21 +4,26 @@
 //! To be notified of new groups, a program needs one inotify watch per folder. Instead, every sample lists the
 //! folders that have subfolders, and checks the link count of the others, which shows whether they have any.
 
+mod group;
+mod rows;
+
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, openat, seek, statat};
 use rustix::io::{Errno, pread};
-use tachograph_perflib::{InstanceKey, Row, Rows};
+use tachograph_perflib::{InstanceKey, Rows};
 
 use super::Hierarchy;
-use super::disks::{self, DiskNames, DiskTransfers};
+use super::disks::DiskNames;
 use super::names::{GroupName, Names};
-use super::table::{FileTable, IDS};
-use super::values::{Memory, Reasons, RunningTotal};
+use super::table::FileTable;
+use super::values::Reasons;
 use crate::descriptors::with_high_descriptor;
-use crate::ordered::finished;
+
+pub(super) use group::Group;
+use group::Slot;
 
 /// The maximum number of groups.
 const MAX_GROUPS: usize = 20_000;
@@ -31,44 +36,6 @@ const MAX_FILE: usize = 4 << 20;
 const RETRY_SAMPLES: u64 = 32;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
-
-/// A group and its descendants.
-pub(super) struct Group {
-    /// The folder's name; `.` for the root.
-    name: Box<[u8]>,
-    /// The instance by the path.
-    instance: Arc<InstanceKey>,
-    /// The instance of the set; `None` if the set does not have this group.
-    shown: Option<Arc<InstanceKey>>,
-    /// Whether the name was looked for.
-    is_named: bool,
-    /// Whether the name is not looked for again.
-    is_name_final: bool,
-    inode: u64,
-    /// The number of the last walk that found this group.
-    last_walk: u64,
-    /// The group's folder. Stays open while it has subfolders and the budget allows.
-    folder: Option<OwnedFd>,
-    control: Slot,
-    /// The content of `cgroup.subtree_control`: the controllers of the child groups.
-    enabled: Vec<u8>,
-    below: Vec<Group>,
-    files: Box<[Slot]>,
-    pub(super) counted: [RunningTotal; IDS],
-    /// The transfers by disk, if these are shown.
-    disks: Vec<DiskTransfers>,
-}
-
-/// A file of a group.
-#[derive(Default)]
-enum Slot {
-    /// Opened at the next read.
-    #[default]
-    Closed,
-    Open(OwnedFd),
-    /// The group has no such file.
-    Absent,
-}
 
 /// Why a file could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +56,6 @@ pub(super) enum Shown {
     /// Each disk of each group.
     Disks(DiskNames),
 }
-
-/// The group is gone.
-struct Gone;
 
 /// The state of the walk through the trees, kept from sample to sample.
 pub(super) struct Walk {
@@ -132,79 +96,6 @@ impl HierarchyFiles {
         let reasons = Reasons::new(&tables);
         let requested = vec![true; tables.len()].into();
         Self { tables, is_legacy, ids: 0, reasons, requested }
-    }
-}
-
-impl Group {
-    /// The root of the hierarchy.
-    pub(super) fn root(inode: u64, files: usize) -> Self {
-        Self::new(b".", "/".into(), inode, files)
-    }
-
-    fn new(name: &[u8], label: Box<str>, inode: u64, files: usize) -> Self {
-        Self {
-            name: name.into(),
-            // The kernel avoids reusing the inode numbers of groups.
-            instance: Arc::new(InstanceKey::new(label, inode as u32, inode)),
-            shown: None,
-            is_named: false,
-            is_name_final: false,
-            inode,
-            last_walk: 0,
-            folder: None,
-            control: Slot::Closed,
-            enabled: Vec::new(),
-            below: Vec::new(),
-            files: (0..files).map(|_| Slot::Closed).collect(),
-            counted: [RunningTotal::default(); IDS],
-            disks: Vec::new(),
-        }
-    }
-
-    fn child(&self, name: &[u8], inode: u64) -> Self {
-        let parent = self.instance.name();
-        let slash = if parent.ends_with('/') { "" } else { "/" };
-        let label = format!("{parent}{slash}{}", String::from_utf8_lossy(name));
-        Self::new(name, label.into(), inode, self.files.len())
-    }
-
-    /// Makes the next read try absent files again.
-    pub(super) fn retry_absent(&mut self) {
-        let absent = self.files.iter_mut().filter(|slot| matches!(slot, Slot::Absent));
-        absent.for_each(|slot| *slot = Slot::Closed);
-    }
-
-    /// Closes the files of this group and its descendants.
-    fn close_files(&mut self) {
-        let open = self.files.iter_mut().chain([&mut self.control]);
-        open.filter(|slot| matches!(slot, Slot::Open(_))).for_each(|slot| *slot = Slot::Closed);
-        self.below.iter_mut().for_each(Self::close_files);
-    }
-
-    /// Closes the folders of this group and its descendants.
-    fn close_folders(&mut self) {
-        self.folder = None;
-        self.below.iter_mut().for_each(Self::close_folders);
-    }
-
-    #[cfg(test)]
-    pub(super) fn open_files(&self) -> usize {
-        let folders = usize::from(self.folder.is_some());
-        self.holdings().1 - folders - self.below.iter().filter(|below| below.folder.is_some()).count()
-    }
-
-    /// The number of open files and folders of this group and its descendants.
-    #[cfg(test)]
-    pub(super) fn open_files_and_folders(&self) -> usize {
-        self.holdings().1
-    }
-
-    /// The number of groups in this subtree, and the number of their open files and folders.
-    fn holdings(&self) -> (usize, usize) {
-        let open = |slot: &&Slot| matches!(slot, Slot::Open(_));
-        let files = self.files.iter().chain([&self.control]).filter(open).count();
-        let own = (1, files + usize::from(self.folder.is_some()));
-        self.below.iter().map(Self::holdings).fold(own, |sum, part| (sum.0 + part.0, sum.1 + part.1))
     }
 }
 
@@ -476,97 +367,6 @@ impl Walk {
             group.enabled.extend_from_slice(enabled);
             group.below.iter_mut().for_each(Group::retry_absent);
         }
-    }
-
-    fn add_disk_rows(
-        &mut self,
-        files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
-        groups: &mut Groups<'_>,
-        parents: Folders<'_>,
-        rows: &mut Rows,
-    ) {
-        for index in 0..MAX_HIERARCHIES {
-            let (Some(files), Some(group), Some(parent)) =
-                (files[index].as_deref_mut(), groups[index].as_deref_mut(), parents[index])
-            else {
-                continue;
-            };
-            let HierarchyFiles { tables, requested, .. } = files;
-            for (file, table) in tables.iter().enumerate().filter(|(file, _)| requested[*file]) {
-                let slot = &mut group.files[file];
-                let Ok(length) = self.read_file(&group.name, group.inode, slot, table.name, parent) else {
-                    continue;
-                };
-                if let Shown::Disks(names) = &self.shown {
-                    let text = finished(&self.buffer[..length]).0;
-                    disks::read(&mut group.disks, &table.form, text, self.number, &group.instance, names);
-                }
-            }
-            disks::push_rows(&mut group.disks, self.number, rows);
-        }
-    }
-
-    fn add_row(
-        &mut self,
-        files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
-        groups: &mut Groups<'_>,
-        parents: Folders<'_>,
-        instance: &Arc<InstanceKey>,
-        depth: u32,
-        rows: &mut Rows,
-    ) {
-        let row_index = rows.instances().len();
-        let mut row = rows.push(instance);
-        let mut ids = 0;
-        // Version 2 comes last: its values of the processor time replace those of version 1.
-        for index in (0..MAX_HIERARCHIES).rev() {
-            let (Some(files), Some(group), Some(parent)) =
-                (files[index].as_deref_mut(), groups[index].as_deref_mut(), parents[index])
-            else {
-                continue;
-            };
-            match self.set_values(files, group, parent, depth, &mut row) {
-                Ok(()) => ids |= files.ids,
-                Err(Gone) => groups[index] = None,
-            }
-        }
-        if groups.iter().all(Option::is_none) {
-            rows.truncate(row_index);
-            return;
-        }
-        // No hierarchy that has the group provides these.
-        for id in (0..IDS as u32).filter(|id| ids & 1 << id == 0) {
-            row.omit(id);
-        }
-    }
-
-    /// Sets the values of the files of a group.
-    fn set_values(
-        &mut self,
-        files: &mut HierarchyFiles,
-        group: &mut Group,
-        parent: BorrowedFd<'_>,
-        depth: u32,
-        row: &mut Row<'_>,
-    ) -> Result<(), Gone> {
-        let mut memory = Memory::default();
-        let HierarchyFiles { tables, is_legacy, reasons, requested, ids } = files;
-        for (index, table) in tables.iter().enumerate().filter(|(index, _)| requested[*index]) {
-            let slot = &mut group.files[index];
-            match self.read_file(&group.name, group.inode, slot, table.name, parent) {
-                Ok(length) => {
-                    let text = &self.buffer[..length];
-                    reasons.set(row, *ids, &table.form, text, &mut group.counted, &mut memory);
-                }
-                Err(FileError::Gone) => return Err(Gone),
-                // The root of a hierarchy of version 1 has no limits.
-                Err(FileError::Absent) if *is_legacy && depth == 0 => table.ids().for_each(|id| row.omit(id)),
-                Err(FileError::Absent) => reasons.fail_absent(row, index, table),
-                Err(FileError::Error(error)) => reasons.fail(row, index, table, error),
-            }
-        }
-        reasons.set_used(row, memory);
-        Ok(())
     }
 
     /// Reads a file of a group into the buffer.

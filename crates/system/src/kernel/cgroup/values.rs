@@ -41,7 +41,7 @@ pub(super) struct Memory {
     limit: Option<u64>,
 }
 
-/// A limit from which on a number means that there is none: version 1 writes `i64::MAX`, rounded down to pages.
+/// The smallest number that means no limit: version 1 writes `i64::MAX`, rounded down to pages.
 const NO_LIMIT: u64 = i64::MAX as u64 - (1 << 24);
 
 /// The reasons for missing values of the files of a hierarchy, allocated once.
