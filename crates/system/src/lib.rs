@@ -10,6 +10,7 @@ mod absence;
 pub mod conformance;
 mod descriptors;
 mod error_texts;
+mod folder;
 mod gpu;
 mod kernel;
 mod memory;

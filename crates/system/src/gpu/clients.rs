@@ -177,8 +177,8 @@ impl Reading for Clients {
         self.works.retain(|work| work.sample == sample);
         self.engines.retain(|used| used.sample == sample);
         self.memories.retain(|used| used.sample == sample);
-        self.engines.sort_by_key(|used| (used.process, used.adapter, used.engine));
-        self.memories.sort_by_key(|used| (used.process, used.adapter));
+        self.engines.sort_unstable_by_key(|used| (used.process, used.adapter, used.engine));
+        self.memories.sort_unstable_by_key(|used| (used.process, used.adapter));
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
-use super::{entries, has_entries, text};
 use crate::error_texts::unreadable;
+use crate::folder::{entries, has_entries, text};
 use crate::number_file::SmallFile;
 use crate::ordered::finished;
 use crate::roots::Roots;

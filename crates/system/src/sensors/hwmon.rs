@@ -8,8 +8,8 @@ use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::hwmon_tables::*;
-use super::{entries, has_entries, text};
 use crate::error_texts::{ErrorTexts, unreadable};
+use crate::folder::{entries, has_entries, text};
 use crate::number_file::SmallFile;
 use crate::ordered::finished;
 use crate::roots::Roots;

@@ -8,6 +8,7 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::error_texts::error_text;
+use crate::folder::{entries, has_entries, text};
 use crate::number_file::SmallFile;
 use crate::ordered::finished;
 use crate::roots::Roots;
@@ -38,8 +39,8 @@ const fn row(id: u32, name: &'static str, source: &'static str, help: &'static s
 /// The keys of the counters 1 to 5.
 const KEYS: [&[u8]; 5] = [b"write_errs", b"read_errs", b"flush_errs", b"corruption_errs", b"generation_errs"];
 
-/// The number of samples after which the file systems are listed again.
-const LIST_SAMPLES: u64 = 10;
+/// The number of samples after which the list of file systems is compared.
+const COMPARE_SAMPLES: u64 = 10;
 
 /// The maximum number of devices.
 const MAX_DEVICES: usize = 4096;
@@ -47,6 +48,8 @@ const MAX_DEVICES: usize = 4096;
 struct BtrfsDevices {
     info: Arc<CounterSetInfo>,
     folder: PathBuf,
+    /// The folders that were listed: that of the file systems, and that of the devices of each.
+    listed: Vec<(PathBuf, Vec<String>)>,
     devices: Vec<Device>,
     sample: u64,
     malformed: Arc<str>,
@@ -61,9 +64,9 @@ struct Device {
 /// The provider, if a btrfs file system is mounted.
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let folder = roots.sys.join("fs/btrfs");
-    let devices = list(&folder);
+    let (listed, devices) = list(&folder);
     let malformed = format!("{}: a number is missing in error_stats", folder.display()).into();
-    let set = BtrfsDevices { info: TABLE.info(), folder, devices, sample: 0, malformed };
+    let set = BtrfsDevices { info: TABLE.info(), folder, listed, devices, sample: 0, malformed };
     (!set.devices.is_empty()).then(|| Box::new(set) as Box<dyn Provider>)
 }
 
@@ -75,33 +78,27 @@ pub(super) fn check(roots: &Roots) -> Result<(), String> {
     }
 }
 
-fn list(folder: &Path) -> Vec<Device> {
+type Listed = Vec<(PathBuf, Vec<String>)>;
+
+fn list(folder: &Path) -> (Listed, Vec<Device>) {
     let mut devices = Vec::new();
-    for system in names(folder) {
+    let systems = entries(folder).unwrap_or_default();
+    let mut listed = vec![(folder.to_owned(), systems.clone())];
+    for system in systems {
         let path = folder.join(&system);
-        let label = std::fs::read_to_string(path.join("label")).unwrap_or_default();
-        let label = match label.trim() {
-            "" => system.as_str(),
-            label => label,
-        };
-        for device in names(&path.join("devinfo")) {
-            let mut file = SmallFile::new(path.join("devinfo").join(&device).join("error_stats"));
+        let label = text(&path.join("label")).unwrap_or(system);
+        // Other folders than those of file systems have no devices.
+        let Ok(names) = entries(&path.join("devinfo")) else { continue };
+        for device in &names {
+            let mut file = SmallFile::new(path.join("devinfo").join(device).join("error_stats"));
             if file.read(&mut [0; 512]).is_ok() && devices.len() < MAX_DEVICES {
-                let key = Arc::new(InstanceKey::with_parent(label, &device, 0, 0));
+                let key = Arc::new(InstanceKey::with_parent(&label, device, 0, 0));
                 devices.push(Device { key, file, reason: None });
             }
         }
+        listed.push((path.join("devinfo"), names));
     }
-    devices
-}
-
-/// The names in a folder, sorted.
-fn names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let names = entries.take(MAX_DEVICES).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<_> = names.collect();
-    names.sort();
-    names
+    (listed, devices)
 }
 
 impl Provider for BtrfsDevices {
@@ -111,7 +108,10 @@ impl Provider for BtrfsDevices {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         self.sample += 1;
-        let mut is_changed = self.sample.is_multiple_of(LIST_SAMPLES);
+        let is_same = |(folder, names): &(PathBuf, Vec<String>)| {
+            has_entries(folder, names).is_ok_and(|is_same| is_same)
+        };
+        let mut is_changed = self.sample.is_multiple_of(COMPARE_SAMPLES) && !self.listed.iter().all(is_same);
         for device in &mut self.devices {
             if !rows.wants_instance(device.key.full_name(), 0) {
                 continue;
@@ -140,7 +140,7 @@ impl Provider for BtrfsDevices {
             }
         }
         if is_changed {
-            self.devices = list(&self.folder);
+            (self.listed, self.devices) = list(&self.folder);
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ mod tests {
         machine.remove(&format!("{FOLDER}/11111111-2222"));
         machine.write(&format!("{FOLDER}/5/devinfo/9/error_stats"), STATS);
         let found =
-            (2..13).any(|second| names(&collect(&mut *set, at(second))) == ["33333333-4444/1", "5/9"]);
+            (2..13).any(|second| names(&collect(&mut *set, at(second))) == ["5/9", "33333333-4444/1"]);
         assert!(found);
         machine.remove(FOLDER);
         assert!(provider(&machine.roots).is_none());
