@@ -199,6 +199,15 @@ pub(crate) fn notify_of_all_sets(registry: &Registry) {
     notify_missing_folder();
 }
 
+/// Why this machine lacks a whole counter set, if the reason is known.
+pub(crate) fn absence_of_set(name: &str) -> Option<String> {
+    let absences = tachograph_system::absences(&Roots::of_this_machine());
+    let is_named = |absence: &tachograph_system::Absence| {
+        absence.counters.is_empty() && eq_ignore_case(absence.set, name)
+    };
+    Some(absences.into_iter().find(is_named)?.reason)
+}
+
 /// Prints why this machine lacks counter sets and counters, if the reason is known.
 pub(crate) fn notify_of_absences(is_wanted: impl Fn(&str) -> bool) {
     let absences = tachograph_system::absences(&Roots::of_this_machine());

@@ -242,3 +242,18 @@ fn verbose_explains_missing_counters() {
     let ran = Folder::new().run(["list", r"\Process(*)\% Block IO Wait Time"]);
     assert_eq!(ran.stderr.contains(reason), !is_on, "{}", ran.stderr);
 }
+
+#[test]
+fn a_missing_set_has_its_reason() {
+    if std::path::Path::new("/proc/spl/kstat/zfs/arcstats").exists() {
+        return;
+    }
+    for arguments in [&["list", "zfs arc"][..], &["list", "-v", r"\ZFS ARC\% Hits"]] {
+        let ran = Folder::new().run(arguments);
+        assert!(
+            ran.stderr.contains("not available on this machine: the module zfs is not loaded"),
+            "{}",
+            ran.stderr
+        );
+    }
+}

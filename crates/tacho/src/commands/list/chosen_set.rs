@@ -99,6 +99,9 @@ fn choose_by_name(
         }
         // The set may be missing because its folder or file could not be read.
         this_machine::notify_of_sets(registry, |set| set.is_none());
+        if let Some(reason) = this_machine::absence_of_set(name) {
+            return Err(Failure::usage(format!("'{name}' is not available on this machine: {reason}")));
+        }
         let mut absent = found::absent_messages(name);
         absent
             .extend(known_paths(name).first().map(|path| format!("'{name}': this machine has no '{path}'")));
