@@ -29,6 +29,7 @@ fn fake_machine() -> (MutexGuard<'static, ()>, TempDir, Box<dyn Provider>) {
     made::install(PROCESSORS as u32);
     let folder = tempfile::tempdir().expect("a folder");
     let roots = Roots {
+        root: folder.path().to_owned(),
         proc: folder.path().join("proc"),
         sys: folder.path().join("sys"),
         ticks_per_second: 100,

@@ -35,17 +35,19 @@ fn main() {
     let mut stat_only = Bare::open(&["stat"], &[]);
     let mut all = Collection::of(&roots, "Process", None);
     let mut time = Collection::of(&roots, "Process", Some("% Processor Time"));
+    let mut waits = Collection::of(&roots, "Process", Some("% Run Queue Wait Time"));
     let mut private = Collection::of(&roots, "Process", Some("Working Set - Private"));
     let mut threads = Collection::of(&roots, "Thread", None);
 
-    let mut rounds = [const { Vec::new() }; 7];
+    let mut rounds = [const { Vec::new() }; 8];
     for _ in 0..SAMPLES {
-        let bodies: [&mut dyn FnMut(); 7] = [
+        let bodies: [&mut dyn FnMut(); 8] = [
             &mut || _ = files_only.read(),
             &mut || _ = with_folders.read(),
             &mut || all.sample(),
             &mut || _ = stat_only.read(),
             &mut || time.sample(),
+            &mut || waits.sample(),
             &mut || private.sample(),
             &mut || threads.sample(),
         ];
@@ -55,7 +57,7 @@ fn main() {
             times.push(microseconds() - before);
         }
     }
-    let [files_only, with_folders, all_times, stat_only, time, private, threads] =
+    let [files_only, with_folders, all_times, stat_only, time, waits, private, threads] =
         rounds.map(typical_and_least);
     let files_only = show("bare loop: stat, status, io", files_only);
     let with_folders = show("bare loop: stat, status, io and the size of fd", with_folders);
@@ -66,6 +68,7 @@ fn main() {
     let stat_only = show("bare loop: stat", stat_only);
     let time = show("Process, % Processor Time", time);
     println!("  of the bare loop: {}", ratio(time, stat_only));
+    show("Process, % Run Queue Wait Time", waits);
     show("Process, Working Set - Private", private);
     show("Thread, all counters (per process)", threads);
     println!("resident memory: {} (peak {})", own_status("VmRSS"), own_status("VmHWM"));

@@ -1,6 +1,6 @@
 //! Sets that exist only on Linux: pressure stall, cgroups, interrupts by line, softirqs, thermal zones.
 
-mod cgroup;
+pub(crate) mod cgroup;
 mod interrupt;
 mod pressure;
 mod thermal;
@@ -11,14 +11,21 @@ use crate::roots::Roots;
 use crate::table::SetTable;
 
 /// The tables of these sets.
-pub(crate) const TABLES: &[&SetTable] =
-    &[&pressure::TABLE, &cgroup::TABLE, &interrupt::INTERRUPT, &interrupt::SOFTIRQ, &thermal::TABLE];
+pub(crate) const TABLES: &[&SetTable] = &[
+    &pressure::TABLE,
+    &cgroup::TABLE,
+    &cgroup::CONTAINER,
+    &cgroup::DISK,
+    &interrupt::INTERRUPT,
+    &interrupt::SOFTIRQ,
+    &thermal::TABLE,
+];
 
 /// The providers of the sets that this machine has.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     providers.extend(pressure::provider(roots));
-    providers.extend(cgroup::provider(roots));
+    providers.extend(cgroup::providers(roots));
     providers.extend(interrupt::providers(roots));
     providers.extend(thermal::provider(roots));
     providers

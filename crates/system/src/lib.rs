@@ -1,14 +1,17 @@
-//! This machine's performance counters under their Windows names: providers over /proc, /sys and cgroup v2.
+//! This machine's performance counters under their Windows names: providers over /proc, /sys and control groups.
 //!
 //! Every counter is a row of a table: id, name, type, unit, default scale, source and help. Values are raw, 64 bits
 //! wide, and in the unit of their type. Files stay open and are re-read with `pread`; only requested files are read.
 
 #![forbid(unsafe_code)]
 
+mod absence;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod descriptors;
 mod error_texts;
+mod folder;
+mod gpu;
 mod kernel;
 mod memory;
 mod network;
@@ -20,6 +23,7 @@ mod process;
 mod processor;
 mod roots;
 mod scan;
+mod sensors;
 mod stat;
 mod storage;
 pub mod table;
@@ -27,6 +31,7 @@ pub mod table;
 mod tables_tests;
 #[cfg(test)]
 mod testing;
+mod users;
 mod wrapping_sum;
 
 use std::sync::Arc;
@@ -37,7 +42,9 @@ use tachograph_perflib::registration::CounterSetInfo;
 
 use table::SetTable;
 
+pub use absence::{Absence, absences};
 pub use online::{OnlineProcessors, processor_list};
+pub use process::properties::{MAX_COMMAND_LINE, ProcessProperties, ProcessReader, ProcessState};
 pub use processor::{ProcessorInstance, ProcessorInstances};
 pub use roots::Roots;
 pub use stat::{ProcessorLine, ProcessorTicks, ProcessorTimes};
@@ -51,6 +58,8 @@ pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     providers.extend(network::providers(roots));
     providers.extend(process::providers(roots, &stat));
     providers.extend(kernel::providers(roots));
+    providers.extend(sensors::providers(roots));
+    providers.extend(gpu::providers(roots));
     providers
 }
 
@@ -61,10 +70,30 @@ pub fn known_sets() -> impl Iterator<Item = Arc<CounterSetInfo>> {
 
 /// The tables of all sets of this crate.
 pub fn tables() -> impl Iterator<Item = &'static SetTable> {
-    [processor::TABLES, memory::TABLES, storage::TABLES, network::TABLES, process::TABLES, kernel::TABLES]
-        .into_iter()
-        .flatten()
-        .copied()
+    let modules = [
+        processor::TABLES,
+        memory::TABLES,
+        storage::TABLES,
+        network::TABLES,
+        process::TABLES,
+        kernel::TABLES,
+        sensors::TABLES,
+        gpu::TABLES,
+    ];
+    modules.into_iter().flatten().copied()
+}
+
+/// What sets and counters require.
+pub(crate) fn requirements() -> impl Iterator<Item = &'static absence::Requirement> {
+    [
+        process::REQUIREMENTS,
+        storage::REQUIREMENTS,
+        kernel::cgroup::REQUIREMENTS,
+        sensors::REQUIREMENTS,
+        gpu::REQUIREMENTS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The boot time of this machine in UTC, to the second. It is constant unless the clock is stepped.

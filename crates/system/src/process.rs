@@ -11,6 +11,8 @@ use self::process_set::ProcessSet;
 use self::reader::Reader;
 use self::thread_set::{SwitchSource, ThreadSet};
 use self::ticks::Ticks;
+use self::waits::delay_accounting;
+use crate::absence::Requirement;
 use crate::descriptors::Descriptors;
 use crate::roots::Roots;
 use crate::stat::Stat;
@@ -27,6 +29,7 @@ mod missing_reason;
 #[allow(clippy::module_inception, reason = "the files of one process")]
 mod process;
 mod process_set;
+pub(crate) mod properties;
 mod reader;
 mod stat;
 mod sums;
@@ -35,12 +38,20 @@ mod task_identity;
 mod thread_set;
 mod ticks;
 mod unattributed;
+mod waits;
 
 #[cfg(test)]
 mod tests;
 
 /// The tables of these sets.
 pub(crate) const TABLES: &[&SetTable] = &[&table::PROCESS, &table::PROCESS_V2, &table::THREAD];
+
+/// What counters of these sets require.
+pub(crate) const REQUIREMENTS: &[Requirement] = &[
+    Requirement { table: &table::PROCESS, ids: &[table::BLOCK_IO_WAIT_TIME], check: delay_accounting },
+    Requirement { table: &table::PROCESS_V2, ids: &[table::BLOCK_IO_WAIT_TIME], check: delay_accounting },
+    Requirement { table: &table::THREAD, ids: &[table::thread::BLOCK_IO_WAIT_TIME], check: delay_accounting },
+];
 
 /// The providers of these sets; none without a readable `/proc/self/stat`.
 pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dyn Provider>> {
@@ -73,12 +84,16 @@ fn open_proc(
         let set = ProcessSet::new(info, naming, reader, machine, ticks, roots.page_bytes);
         providers.push(Box::new(set));
     }
-    let switches = [SwitchSource::Schedstat, SwitchSource::Status].into_iter().find(|source| {
-        let text = own(roots, source.file_name());
-        // A kernel built without this statistic shows 0.
-        text.and_then(|text| source.parse(&text)).is_some_and(|count| count > 0)
+    let switches = [SwitchSource::Schedstat, SwitchSource::Status]
+        .into_iter()
+        .find(|source| counts_switches(roots, *source));
+    let delays = delay_accounting(roots).is_ok();
+    let info = table::THREAD.info_of(|id| match id {
+        table::thread::CONTEXT_SWITCHES => switches.is_some(),
+        table::thread::RUN_QUEUE_WAIT_TIME => switches == Some(SwitchSource::Schedstat),
+        table::thread::BLOCK_IO_WAIT_TIME => delays,
+        _ => true,
     });
-    let info = table::THREAD.info_of(|id| id != table::thread::CONTEXT_SWITCHES || switches.is_some());
     let reader = Reader::new(roots, descriptors.clone())?;
     providers.push(Box::new(ThreadSet::new(info, reader, ticks, switches)));
     Ok(providers)
@@ -90,6 +105,8 @@ fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
     let statm = own(roots, "statm").is_some_and(|text| memory::of_statm(&text, 1).is_some());
     let status = own(roots, "status").and_then(|text| memory::of_status(&text)).unwrap_or_default();
     let handles = roots.proc.join("self/fd").is_dir();
+    let run_queue = counts_switches(roots, SwitchSource::Schedstat);
+    let block_io = delay_accounting(roots).is_ok();
     move |id| match id {
         table::VIRTUAL_BYTES_PEAK => status.virtual_peak.is_some(),
         table::WORKING_SET_PEAK => status.resident_peak.is_some(),
@@ -97,8 +114,17 @@ fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
         table::PRIVATE_BYTES => status.anonymous.is_some() && status.swapped.is_some(),
         table::WORKING_SET | table::WORKING_SET_PRIVATE => statm,
         table::HANDLE_COUNT => handles,
+        table::RUN_QUEUE_WAIT_TIME => run_queue,
+        table::BLOCK_IO_WAIT_TIME => block_io,
         _ => io || !table::OF_IO.contains(&id),
     }
+}
+
+/// Whether the kernel counts the context switches of this process in this file. A kernel built without this statistic
+/// shows 0.
+fn counts_switches(roots: &Roots, source: SwitchSource) -> bool {
+    let text = own(roots, source.file_name());
+    text.and_then(|text| source.parse(&text)).is_some_and(|count| count > 0)
 }
 
 /// A file of this process.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 /// The folders that providers read, and the kernel's units. Tests use folders with fixtures.
 #[derive(Clone, Debug)]
 pub struct Roots {
+    /// `/`, for the files of other programs, such as `/etc/passwd`.
+    pub root: PathBuf,
     /// `/proc`.
     pub proc: PathBuf,
     /// `/sys`.
@@ -19,6 +21,7 @@ impl Roots {
     /// The folders of this machine.
     pub fn of_this_machine() -> Self {
         Self {
+            root: "/".into(),
             proc: "/proc".into(),
             sys: "/sys".into(),
             ticks_per_second: rustix::param::clock_ticks_per_second().max(1),

@@ -1,6 +1,7 @@
 //! Disks, stacked block devices, mounted disks and file systems.
 
 mod block_device;
+mod btrfs;
 mod devices;
 mod diskstats;
 mod file_system;
@@ -12,6 +13,7 @@ mod nfs;
 mod physical;
 mod raid;
 mod space;
+mod zfs;
 mod zram;
 
 #[cfg(test)]
@@ -21,6 +23,7 @@ mod tests;
 
 use tachograph_perflib::{Provider, SharedReading};
 
+use crate::absence::Requirement;
 use crate::roots::Roots;
 use crate::table::SetTable;
 use diskstats::Diskstats;
@@ -36,6 +39,14 @@ pub(crate) const TABLES: &[&SetTable] = &[
     &raid::TABLE,
     &zram::TABLE,
     &nfs::TABLE,
+    &zfs::TABLE,
+    &btrfs::TABLE,
+];
+
+/// What these sets require.
+pub(crate) const REQUIREMENTS: &[Requirement] = &[
+    Requirement { table: &zfs::TABLE, ids: &[], check: zfs::check },
+    Requirement { table: &btrfs::TABLE, ids: &[], check: btrfs::check },
 ];
 
 /// The providers of the sets that this machine has.
@@ -61,5 +72,7 @@ fn providers_of(roots: &Roots, mut mounts: Mounts) -> Vec<Box<dyn Provider>> {
         providers.push(Box::new(file_system::FileSystem::new(mounts)));
     }
     providers.extend(nfs::provider(roots));
+    providers.extend(zfs::provider(roots));
+    providers.extend(btrfs::provider(roots));
     providers
 }

@@ -21,6 +21,7 @@ impl Machine {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let roots = Roots {
+            root: folder.path().to_owned(),
             proc: folder.path().join("proc"),
             sys: folder.path().join("sys"),
             ticks_per_second: 100,

@@ -217,6 +217,21 @@ pub(crate) fn notify_of_all_sets(registry: &Registry) {
     notify_missing_folder();
 }
 
+/// Why this machine lacks a whole counter set, if the reason is known.
+pub(crate) fn absence_of_set(name: &str) -> Option<String> {
+    let absences = tachograph_system::absences(&Roots::of_this_machine());
+    let is_named = |absence: &tachograph_system::Absence| {
+        absence.counters.is_empty() && eq_ignore_case(absence.set, name)
+    };
+    Some(absences.into_iter().find(is_named)?.reason)
+}
+
+/// Prints why this machine lacks counter sets and counters, if the reason is known.
+pub(crate) fn notify_of_absences(is_wanted: impl Fn(&str) -> bool) {
+    let absences = tachograph_system::absences(&Roots::of_this_machine());
+    absences.iter().filter(|absence| is_wanted(absence.set)).for_each(notify);
+}
+
 /// Reports if the folder set by `TACHO_RUNTIME_DIR` does not exist, because that may be a typo.
 fn notify_missing_folder() {
     let Some(folder) = std::env::var_os(RUNTIME_FOLDER).filter(|folder| !folder.is_empty()) else { return };
@@ -289,18 +304,23 @@ fn missing_reason(path: &str) -> Option<String> {
         let cause = tachograph_cpi::counters::provider(&Roots::of_this_machine()).err()?;
         return Some(cause.to_string());
     }
-    known_counter(&path, tachograph_system::known_sets())
-        .map(|source| format!("not available on this machine (source: {source})"))
+    let (set, counter) = known_counter(&path, tachograph_system::known_sets())?;
+    let absences = tachograph_system::absences(&Roots::of_this_machine());
+    Some(match absences.iter().find(|absence| absence.explains(&set.name, &counter.name)) {
+        Some(absence) => format!("not available on this machine: {}", absence.reason),
+        None => format!("not available on this machine (source: {})", counter.source),
+    })
 }
 
-/// The source of a counter, if `sets` contain the counter.
+/// The first counter of `sets` that the path selects, with its set.
 fn known_counter(
     path: &PathPattern,
     mut sets: impl Iterator<Item = Arc<CounterSetInfo>>,
-) -> Option<Arc<str>> {
+) -> Option<(Arc<CounterSetInfo>, CounterInfo)> {
     let set = sets.find(|set| path.matches_set(&set.name, set.has_instances()))?;
     let counter = set.counters.iter().find(|counter| path.matches_counter(&counter.name));
-    counter.filter(|counter| counter.is_displayable()).map(|counter| Arc::from(&*counter.source))
+    let counter = counter.filter(|counter| counter.is_displayable()).cloned()?;
+    Some((set, counter))
 }
 
 /// When this machine was started.

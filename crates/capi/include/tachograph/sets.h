@@ -7,6 +7,18 @@
 
 #include <tachograph/types.h>
 
+/* Battery Status: Batteries of the machine and of devices such as a wireless mouse: their charge, and how fast they charge or discharge. */
+#define BatteryStatus_NAME TACHO_W("Battery Status")
+static const GUID BatteryStatusGuid = { 0xdc541b91, 0xae56, 0x5412, { 0xa3, 0x59, 0x33, 0x06, 0xee, 0xb2, 0x46, 0x9c } };
+#define BatteryStatus_PercentCharge 1 /* % Charge (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BatteryStatus_DischargeRate 2 /* Discharge Rate (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BatteryStatus_ChargeRate 3 /* Charge Rate (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BatteryStatus_RemainingCapacity 4 /* Remaining Capacity (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BatteryStatus_FullChargedCapacity 5 /* Full Charged Capacity (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BatteryStatus_DesignedCapacity 6 /* Designed Capacity (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BatteryStatus_Voltage 7 /* Voltage (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BatteryStatus_ChargeCycles 8 /* Charge Cycles (PERF_COUNTER_LARGE_RAWCOUNT) */
+
 /* Block Device: Input and output of block devices that are not disks themselves, but lie on disks, files or memory: volumes of LVM and of encryption, RAID arrays, loop and zram devices. */
 #define BlockDevice_NAME TACHO_W("Block Device")
 static const GUID BlockDeviceGuid = { 0xc2bec60a, 0x3aef, 0x5f56, { 0x96, 0xc2, 0x1f, 0x25, 0x26, 0x6b, 0x69, 0x0d } };
@@ -92,6 +104,15 @@ static const GUID BondingGuid = { 0x559b1b01, 0xaf47, 0x55d4, { 0x9c, 0x94, 0x5f
 #define Bonding_Active 4 /* Active (PERF_COUNTER_RAWCOUNT) */
 #define Bonding_LinkFailures 5 /* Link Failures (PERF_COUNTER_RAWCOUNT) */
 
+/* Btrfs Device: Errors of the devices of btrfs file systems. The file system stores them; 'btrfs device stats -z' resets them. */
+#define BtrfsDevice_NAME TACHO_W("Btrfs Device")
+static const GUID BtrfsDeviceGuid = { 0x5d899d8a, 0xa04a, 0x5af4, { 0xbc, 0x7f, 0xcc, 0x8f, 0xbb, 0x87, 0xa0, 0x13 } };
+#define BtrfsDevice_WriteErrors 1 /* Write Errors (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BtrfsDevice_ReadErrors 2 /* Read Errors (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BtrfsDevice_FlushErrors 3 /* Flush Errors (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BtrfsDevice_CorruptionErrors 4 /* Corruption Errors (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define BtrfsDevice_GenerationErrors 5 /* Generation Errors (PERF_COUNTER_LARGE_RAWCOUNT) */
+
 /* Buddy Allocator: Free memory by the size of its contiguous blocks, of all zones and nodes. Large blocks are needed for huge pages and for some drivers; memory without any is fragmented. */
 #define BuddyAllocator_NAME TACHO_W("Buddy Allocator")
 static const GUID BuddyAllocatorGuid = { 0xcdc5eb23, 0x0352, 0x501e, { 0x82, 0x49, 0xc9, 0x64, 0xd6, 0x58, 0x00, 0x19 } };
@@ -105,7 +126,7 @@ static const GUID CacheGuid = { 0x1876c4f6, 0xe192, 0x59fc, { 0x81, 0x4d, 0x07, 
 #define Cache_DirtyPages 1 /* Dirty Pages (PERF_COUNTER_RAWCOUNT) */
 #define Cache_DirtyPageThreshold 2 /* Dirty Page Threshold (PERF_COUNTER_RAWCOUNT) */
 
-/* Cgroup: What the control groups (version 2) use: processor time, memory, disk transfers, tasks, pressure. A group's values hold those of all groups below it. Windows' nearest is Job Object. */
+/* Cgroup: What the control groups use: processor time, memory, disk transfers, tasks, pressure. A group's values include those of all groups below it. A group of several hierarchies (version 2, and a controller of version 1 each) is one instance. Windows' nearest is Job Object. */
 #define Cgroup_NAME TACHO_W("Cgroup")
 static const GUID CgroupGuid = { 0x7face1da, 0x5ba1, 0x59f1, { 0xa5, 0xdd, 0x04, 0x9b, 0xfb, 0x6c, 0x90, 0x63 } };
 #define Cgroup_PercentProcessorTime 1 /* % Processor Time (PERF_100NSEC_TIMER) */
@@ -146,6 +167,16 @@ static const GUID CgroupGuid = { 0x7face1da, 0x5ba1, 0x59f1, { 0xa5, 0xdd, 0x04,
 #define Cgroup_PercentIoSomeStallTime 36 /* % IO Some Stall Time (PERF_100NSEC_TIMER) */
 #define Cgroup_PercentIoFullStallTime 37 /* % IO Full Stall Time (PERF_100NSEC_TIMER) */
 
+/* Cgroup Disk: What the control groups read from and write to each disk. A group's values include those of all groups below it. */
+#define CgroupDisk_NAME TACHO_W("Cgroup Disk")
+static const GUID CgroupDiskGuid = { 0x27bac0a5, 0x3c3a, 0x56de, { 0x9f, 0x20, 0x19, 0x2a, 0xe7, 0x5b, 0x70, 0x63 } };
+#define CgroupDisk_ReadBytesPerSec 24 /* Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define CgroupDisk_WriteBytesPerSec 25 /* Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define CgroupDisk_DiscardBytesPerSec 26 /* Discard Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define CgroupDisk_ReadOperationsPerSec 27 /* Read Operations/sec (PERF_COUNTER_BULK_COUNT) */
+#define CgroupDisk_WriteOperationsPerSec 28 /* Write Operations/sec (PERF_COUNTER_BULK_COUNT) */
+#define CgroupDisk_DiscardOperationsPerSec 29 /* Discard Operations/sec (PERF_COUNTER_BULK_COUNT) */
+
 /* Connection Tracking: The connections that the firewall tracks (netfilter's conntrack), of this network namespace. */
 #define ConnectionTracking_NAME TACHO_W("Connection Tracking")
 static const GUID ConnectionTrackingGuid = { 0x8c98d19a, 0xc8c3, 0x55c0, { 0x95, 0x6e, 0xdc, 0x00, 0x97, 0xd0, 0x5b, 0x5f } };
@@ -158,6 +189,65 @@ static const GUID ConnectionTrackingGuid = { 0x8c98d19a, 0xc8c3, 0x55c0, { 0x95,
 #define ConnectionTracking_DropsPerSec 7 /* Drops/sec (PERF_COUNTER_BULK_COUNT) */
 #define ConnectionTracking_EarlyDropsPerSec 8 /* Early Drops/sec (PERF_COUNTER_BULK_COUNT) */
 #define ConnectionTracking_SearchRestartsPerSec 9 /* Search Restarts/sec (PERF_COUNTER_BULK_COUNT) */
+
+/* Container: What containers, pods and units of systemd use: the counters of the set Cgroup for the groups that have a name. */
+#define Container_NAME TACHO_W("Container")
+static const GUID ContainerGuid = { 0x62c9cc51, 0x4d85, 0x5bcd, { 0xa1, 0xf1, 0xa2, 0x36, 0x04, 0xb8, 0x9f, 0x7c } };
+#define Container_PercentProcessorTime 1 /* % Processor Time (PERF_100NSEC_TIMER) */
+#define Container_PercentUserTime 2 /* % User Time (PERF_100NSEC_TIMER) */
+#define Container_PercentPrivilegedTime 3 /* % Privileged Time (PERF_100NSEC_TIMER) */
+#define Container_PeriodsPerSec 4 /* Periods/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_ThrottledPeriodsPerSec 5 /* Throttled Periods/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_PercentThrottledTime 6 /* % Throttled Time (PERF_100NSEC_TIMER) */
+#define Container_MemoryCurrentBytes 7 /* Memory Current Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_MemoryPeakBytes 8 /* Memory Peak Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_MemoryLimitBytes 9 /* Memory Limit Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_PercentMemoryLimitUsed 10 /* % Memory Limit Used (PERF_RAW_FRACTION) */
+#define Container_PercentMemoryLimitUsedBase 11 /* % Memory Limit Used Base (PERF_RAW_BASE) */
+#define Container_SwapCurrentBytes 12 /* Swap Current Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_MemoryLowEventsPerSec 13 /* Memory Low Events/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_MemoryHighEventsPerSec 14 /* Memory High Events/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_MemoryMaxEventsPerSec 15 /* Memory Max Events/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_OomEventsPerSec 16 /* OOM Events/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_OomKillsPerSec 17 /* OOM Kills/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_AnonymousBytes 18 /* Anonymous Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_FileBytes 19 /* File Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_KernelBytes 20 /* Kernel Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_SlabBytes 21 /* Slab Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_PageFaultsPerSec 22 /* Page Faults/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_MajorPageFaultsPerSec 23 /* Major Page Faults/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_ReadBytesPerSec 24 /* Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_WriteBytesPerSec 25 /* Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_DiscardBytesPerSec 26 /* Discard Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_ReadOperationsPerSec 27 /* Read Operations/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_WriteOperationsPerSec 28 /* Write Operations/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_DiscardOperationsPerSec 29 /* Discard Operations/sec (PERF_COUNTER_BULK_COUNT) */
+#define Container_Tasks 30 /* Tasks (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_TaskLimit 31 /* Task Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Container_PercentCpuSomeStallTime 32 /* % CPU Some Stall Time (PERF_100NSEC_TIMER) */
+#define Container_PercentCpuFullStallTime 33 /* % CPU Full Stall Time (PERF_100NSEC_TIMER) */
+#define Container_PercentMemorySomeStallTime 34 /* % Memory Some Stall Time (PERF_100NSEC_TIMER) */
+#define Container_PercentMemoryFullStallTime 35 /* % Memory Full Stall Time (PERF_100NSEC_TIMER) */
+#define Container_PercentIoSomeStallTime 36 /* % IO Some Stall Time (PERF_100NSEC_TIMER) */
+#define Container_PercentIoFullStallTime 37 /* % IO Full Stall Time (PERF_100NSEC_TIMER) */
+
+/* Current Sensor: Electric currents, as their drivers report them (hwmon). */
+#define CurrentSensor_NAME TACHO_W("Current Sensor")
+static const GUID CurrentSensorGuid = { 0xb156d976, 0x2047, 0x528e, { 0xa1, 0xad, 0x22, 0xe4, 0xee, 0xa5, 0x31, 0x71 } };
+#define CurrentSensor_Current 1 /* Current (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define CurrentSensor_MaximumCurrent 4 /* Maximum Current (PERF_COUNTER_LARGE_RAWCOUNT) */
+
+/* Energy Meter: The power of processors, their parts and the memory, which the hardware measures or estimates (RAPL). */
+#define EnergyMeter_NAME TACHO_W("Energy Meter")
+static const GUID EnergyMeterGuid = { 0xacb1e715, 0x57ac, 0x5887, { 0x85, 0x3d, 0x10, 0x06, 0x03, 0x4c, 0xdb, 0x08 } };
+#define EnergyMeter_Power 1 /* Power (PERF_COUNTER_BULK_COUNT) */
+#define EnergyMeter_Energy 2 /* Energy (PERF_COUNTER_LARGE_RAWCOUNT) */
+
+/* Fan: Speeds of fans, as their drivers report them (hwmon). */
+#define Fan_NAME TACHO_W("Fan")
+static const GUID FanGuid = { 0x20dffbaa, 0x4e01, 0x52cc, { 0xb8, 0xe1, 0xe9, 0xa6, 0x23, 0xc3, 0xcd, 0x96 } };
+#define Fan_Speed 1 /* Speed (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define Fan_MinimumSpeed 3 /* Minimum Speed (PERF_COUNTER_LARGE_RAWCOUNT) */
 
 /* File System: Size, space and inodes of mounted file systems: on devices (ext4, xfs, btrfs, zfs), in memory (tmpfs), laid over others (overlay), read-only images (squashfs, iso9660), of other machines (nfs, cifs) and of processes (fuse). */
 #define FileSystem_NAME TACHO_W("File System")
@@ -174,6 +264,34 @@ static const GUID FileSystemGuid = { 0xd70264cb, 0xddb8, 0x5bd4, { 0xa2, 0xd4, 0
 #define FileSystem_ReadOnly 10 /* Read Only (PERF_COUNTER_RAWCOUNT) */
 #define FileSystem_PercentUsedSpaceBase 20 /* % Used Space Base (PERF_RAW_BASE) */
 #define FileSystem_PercentUsedInodesBase 21 /* % Used Inodes Base (PERF_RAW_BASE) */
+
+/* GPU Adapter: The load of graphics cards as their drivers measure it, of all processes. */
+#define GpuAdapter_NAME TACHO_W("GPU Adapter")
+static const GUID GpuAdapterGuid = { 0xfdc8c10b, 0x49d7, 0x5ca8, { 0xac, 0x43, 0x3d, 0xd6, 0xf3, 0xee, 0xf2, 0x7d } };
+#define GpuAdapter_PercentBusy 1 /* % Busy (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuAdapter_PercentMemoryBusy 2 /* % Memory Busy (PERF_COUNTER_LARGE_RAWCOUNT) */
+
+/* GPU Adapter Memory: The memory of graphics cards that is in use. */
+#define GpuAdapterMemory_NAME TACHO_W("GPU Adapter Memory")
+static const GUID GpuAdapterMemoryGuid = { 0xf7bbc97f, 0xd575, 0x5c05, { 0x9a, 0x85, 0x93, 0x62, 0x47, 0xce, 0x7e, 0xe8 } };
+#define GpuAdapterMemory_DedicatedUsage 1 /* Dedicated Usage (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuAdapterMemory_SharedUsage 2 /* Shared Usage (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuAdapterMemory_TotalCommitted 3 /* Total Committed (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuAdapterMemory_DedicatedLimit 4 /* Dedicated Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuAdapterMemory_SharedLimit 5 /* Shared Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
+
+/* GPU Engine: How much each process uses the engines of the graphics processors. Processes of other users need privileges. */
+#define GpuEngine_NAME TACHO_W("GPU Engine")
+static const GUID GpuEngineGuid = { 0x0f3cfb40, 0x9d09, 0x532f, { 0xad, 0x8f, 0x4b, 0xdc, 0x73, 0x4b, 0x6b, 0x48 } };
+#define GpuEngine_UtilizationPercentage 1 /* Utilization Percentage (PERF_100NSEC_TIMER) */
+#define GpuEngine_RunningTime 2 /* Running Time (PERF_COUNTER_LARGE_RAWCOUNT) */
+
+/* GPU Process Memory: The graphics memory of each process. Processes of other users need privileges. */
+#define GpuProcessMemory_NAME TACHO_W("GPU Process Memory")
+static const GUID GpuProcessMemoryGuid = { 0x9e55e6ee, 0xe328, 0x5e52, { 0x9c, 0xcb, 0x7a, 0xac, 0x31, 0x8c, 0x79, 0xf5 } };
+#define GpuProcessMemory_DedicatedUsage 1 /* Dedicated Usage (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuProcessMemory_SharedUsage 2 /* Shared Usage (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuProcessMemory_TotalCommitted 3 /* Total Committed (PERF_COUNTER_LARGE_RAWCOUNT) */
 
 /* Huge Page: Huge pages that the administrator reserved (hugetlbfs), by size. Transparent huge pages are not in it. */
 #define HugePage_NAME TACHO_W("Huge Page")
@@ -576,6 +694,12 @@ static const GUID PhysicalDiskGuid = { 0xa34e0800, 0x6dd3, 0x57e3, { 0x8f, 0x60,
 #define PhysicalDisk_DiskDiscardsBase 44 /* Disk Discards Base (PERF_AVERAGE_BASE) */
 #define PhysicalDisk_DiskFlushesBase 45 /* Disk Flushes Base (PERF_AVERAGE_BASE) */
 
+/* Power Sensor: Electric power, as their drivers report it (hwmon): of graphics cards, power supplies, processors. */
+#define PowerSensor_NAME TACHO_W("Power Sensor")
+static const GUID PowerSensorGuid = { 0x444962b8, 0x19aa, 0x590b, { 0x95, 0xc8, 0x23, 0xaa, 0xbb, 0x39, 0xdd, 0x89 } };
+#define PowerSensor_Power 1 /* Power (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define PowerSensor_PowerLimit 4 /* Power Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
+
 /* Pressure Stall: How much time tasks lost because processors, memory, disks or interrupts kept them waiting (Linux PSI). */
 #define PressureStall_NAME TACHO_W("Pressure Stall")
 static const GUID PressureStallGuid = { 0x68882bc1, 0xb59b, 0x5377, { 0xa4, 0xff, 0xed, 0xe6, 0x26, 0xc8, 0xdc, 0x4d } };
@@ -617,6 +741,8 @@ static const GUID ProcessGuid = { 0x70d0d093, 0x9ffb, 0x520a, { 0xa3, 0x45, 0xf2
 #define Process_WorkingSetPrivate 23 /* Working Set - Private (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Process_StorageReadBytesPerSec 24 /* Storage Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
 #define Process_StorageWriteBytesPerSec 25 /* Storage Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define Process_PercentRunQueueWaitTime 28 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentBlockIoWaitTime 29 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
 #define Process_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Process_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -648,6 +774,8 @@ static const GUID ProcessV2Guid = { 0xc4ad15a8, 0x1a8a, 0x5788, { 0x89, 0x4d, 0x
 #define ProcessV2_WorkingSetPrivate 23 /* Working Set - Private (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define ProcessV2_StorageReadBytesPerSec 24 /* Storage Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
 #define ProcessV2_StorageWriteBytesPerSec 25 /* Storage Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define ProcessV2_PercentRunQueueWaitTime 28 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentBlockIoWaitTime 29 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
 #define ProcessV2_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define ProcessV2_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -850,6 +978,14 @@ static const GUID TcPv4Guid = { 0x25a04d9e, 0x89dc, 0x5783, { 0xbc, 0xbb, 0x09, 
 static const GUID TcPv6Guid = { 0x09a81725, 0xd664, 0x5be2, { 0xb4, 0xb4, 0x4b, 0x88, 0xd2, 0x35, 0x55, 0x97 } };
 #define TcPv6_ConnectionsEstablished 2 /* Connections Established (PERF_COUNTER_RAWCOUNT) */
 
+/* Temperature Sensor: Temperatures of processors, disks, graphics cards and mainboards, as their drivers report them (hwmon). */
+#define TemperatureSensor_NAME TACHO_W("Temperature Sensor")
+static const GUID TemperatureSensorGuid = { 0x7db6878e, 0x4002, 0x577e, { 0x9d, 0xdb, 0xc1, 0x55, 0x60, 0x96, 0x25, 0xd5 } };
+#define TemperatureSensor_Temperature 1 /* Temperature (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define TemperatureSensor_HighPrecisionTemperature 2 /* High Precision Temperature (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define TemperatureSensor_MaximumTemperature 4 /* Maximum Temperature (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define TemperatureSensor_CriticalTemperature 5 /* Critical Temperature (PERF_COUNTER_LARGE_RAWCOUNT) */
+
 /* Thermal Zone: Temperatures of the machine's thermal zones. Windows' set Thermal Zone Information gives kelvin; this one gives degrees Celsius. */
 #define ThermalZone_NAME TACHO_W("Thermal Zone")
 static const GUID ThermalZoneGuid = { 0xd198a5a6, 0xeb72, 0x55a1, { 0xaf, 0xd1, 0x24, 0xda, 0x3f, 0x3c, 0xed, 0xfa } };
@@ -871,6 +1007,8 @@ static const GUID ThreadGuid = { 0xb50d4960, 0x380e, 0x579e, { 0xbe, 0xf5, 0xd2,
 #define Thread_ThreadState 8 /* Thread State (PERF_COUNTER_RAWCOUNT) */
 #define Thread_IdProcess 9 /* ID Process (PERF_COUNTER_RAWCOUNT) */
 #define Thread_IdThread 10 /* ID Thread (PERF_COUNTER_RAWCOUNT) */
+#define Thread_PercentRunQueueWaitTime 13 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
+#define Thread_PercentBlockIoWaitTime 14 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
 #define Thread_ElapsedTimeClock 11 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Thread_ElapsedTimeFrequency 12 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -897,6 +1035,38 @@ static const GUID UdPv6Guid = { 0x6396914c, 0x10ba, 0x57f1, { 0x89, 0xa9, 0x1f, 
 #define UdPv6_DatagramsReceiveBufferFullPerSec 6 /* Datagrams Receive Buffer Full/sec (PERF_COUNTER_COUNTER) */
 #define UdPv6_DatagramsSendBufferFullPerSec 7 /* Datagrams Send Buffer Full/sec (PERF_COUNTER_COUNTER) */
 #define UdPv6_DatagramsChecksumErrorsPerSec 8 /* Datagrams Checksum Errors/sec (PERF_COUNTER_COUNTER) */
+
+/* Voltage Sensor: Voltages, as their drivers report them (hwmon). */
+#define VoltageSensor_NAME TACHO_W("Voltage Sensor")
+static const GUID VoltageSensorGuid = { 0x1128523d, 0x8332, 0x5758, { 0x98, 0x08, 0x29, 0x0d, 0x9c, 0xe9, 0x52, 0x81 } };
+#define VoltageSensor_Voltage 1 /* Voltage (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define VoltageSensor_MinimumVoltage 3 /* Minimum Voltage (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define VoltageSensor_MaximumVoltage 4 /* Maximum Voltage (PERF_COUNTER_LARGE_RAWCOUNT) */
+
+/* ZFS ARC: The adaptive replacement cache of ZFS, which is the page cache of its file systems: its size, and how often data was found there. */
+#define ZfsArc_NAME TACHO_W("ZFS ARC")
+static const GUID ZfsArcGuid = { 0xf7bfe803, 0xb9f6, 0x50a6, { 0xa1, 0xa5, 0x59, 0x35, 0x7f, 0xa7, 0xf7, 0x92 } };
+#define ZfsArc_SizeBytes 1 /* Size Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_TargetBytes 2 /* Target Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_MinimumBytes 3 /* Minimum Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_MaximumBytes 4 /* Maximum Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_DataBytes 5 /* Data Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_MetadataBytes 6 /* Metadata Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_RecentlyUsedBytes 7 /* Recently Used Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_FrequentlyUsedBytes 8 /* Frequently Used Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_CompressedBytes 9 /* Compressed Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_UncompressedBytes 10 /* Uncompressed Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_HitsPerSec 11 /* Hits/sec (PERF_COUNTER_BULK_COUNT) */
+#define ZfsArc_MissesPerSec 12 /* Misses/sec (PERF_COUNTER_BULK_COUNT) */
+#define ZfsArc_PrefetchMissesPerSec 13 /* Prefetch Misses/sec (PERF_COUNTER_BULK_COUNT) */
+#define ZfsArc_ThrottlesPerSec 14 /* Throttles/sec (PERF_COUNTER_BULK_COUNT) */
+#define ZfsArc_L2SizeBytes 15 /* L2 Size Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define ZfsArc_L2HitsPerSec 16 /* L2 Hits/sec (PERF_COUNTER_BULK_COUNT) */
+#define ZfsArc_L2MissesPerSec 17 /* L2 Misses/sec (PERF_COUNTER_BULK_COUNT) */
+#define ZfsArc_L2ReadBytesPerSec 18 /* L2 Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define ZfsArc_L2WriteBytesPerSec 19 /* L2 Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
+#define ZfsArc_PercentHits 20 /* % Hits (PERF_SAMPLE_FRACTION) */
+#define ZfsArc_PercentHitsBase 21 /* % Hits Base (PERF_SAMPLE_BASE) */
 
 /* Zram: Compressed block devices in memory, which are usually used for swap: how much they hold and occupy. */
 #define Zram_NAME TACHO_W("Zram")

@@ -15,6 +15,7 @@ use crate::{CpiData, Measured, ProcessorData, ProcessorState};
 fn machine() -> (TempDir, Roots) {
     let folder = tempfile::tempdir().expect("a folder");
     let roots = Roots {
+        root: folder.path().to_owned(),
         proc: folder.path().join("proc"),
         sys: folder.path().join("sys"),
         ticks_per_second: 100,

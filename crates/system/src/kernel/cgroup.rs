@@ -1,4 +1,4 @@
-//! `Cgroup`: the resources used by control groups (version 2).
+//! `Cgroup`: the resources used by control groups (versions 1 and 2).
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -7,63 +7,128 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fstat, openat};
 use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, Provider, Rows};
 
+use crate::absence::Requirement;
 use crate::descriptors::Descriptors;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{lines, words};
+use crate::table::SetTable;
 
+mod disks;
 mod mount;
+mod names;
 mod table;
 mod tree;
 mod values;
 
-pub(crate) use table::TABLE;
-use table::{FILES, PERIODS, THROTTLED_PERIODS, THROTTLED_TIME};
-use tree::{Group, Walk};
+use disks::DiskNames;
+use mount::Mount;
+use names::Names;
+pub(crate) use table::{CONTAINER, DISK, TABLE};
+use table::{
+    CPU_FULL, CPU_SOME, EVENTS_HIGH, EVENTS_LOW, EVENTS_OOM, IO_FULL, IO_SOME, MEMORY_FULL, MEMORY_SOME, SLAB,
+};
+use table::{FILES, FileTable, LEGACY_FILES, PERIODS, THROTTLED_PERIODS, THROTTLED_TIME};
+use tree::{Group, HierarchyFiles, MAX_HIERARCHIES, Shown, Walk};
 
 /// The maximum number of files that stay open; further files are opened for each read.
 const MAX_OPEN_FILES: u64 = 32_768;
 
-/// The provider, if a hierarchy of version 2 is mounted.
-pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
+/// The providers of `Cgroup`, `Container` and `Cgroup Disk`, if a hierarchy is mounted.
+pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     // Use only a part of the limit, because other sets also keep files open.
-    let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize;
-    cgroups(roots, budget).map(|cgroups| Box::new(cgroups) as Box<dyn Provider>)
+    let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize / 3;
+    let sets = [cgroups(roots, budget), containers(roots, budget), disks(roots, budget)];
+    sets.into_iter().flatten().map(|cgroups| Box::new(cgroups) as Box<dyn Provider>).collect()
 }
 
-fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
-    mount::mount_points(roots).into_iter().find_map(|path| {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, &path, flags, Mode::empty()).ok()?;
-        let inode = fstat(&folder).ok()?.st_ino;
-        let mut controllers = OpenFile::new(path.join("cgroup.controllers"));
-        // Every group of version 2 has this file.
-        let enabled = controllers.read().ok()?.to_vec();
+/// What these sets require.
+pub(crate) const REQUIREMENTS: &[Requirement] = &[
+    Requirement { table: &TABLE, ids: &[], check: check_hierarchy },
+    Requirement { table: &CONTAINER, ids: &[], check: check_hierarchy },
+    Requirement { table: &DISK, ids: &[], check: check_disks },
+    Requirement { table: &TABLE, ids: ONLY_VERSION_2_MEMORY, check: check_memory },
+    Requirement { table: &CONTAINER, ids: ONLY_VERSION_2_MEMORY, check: check_memory },
+    Requirement { table: &TABLE, ids: PRESSURE, check: check_pressure },
+    Requirement { table: &CONTAINER, ids: PRESSURE, check: check_pressure },
+];
 
-        let mut cgroups = Cgroups {
-            info: TABLE.info(),
-            root: Group::root(inode),
-            folder,
-            controllers,
-            enabled,
-            walk: Walk::new(budget),
-        };
-        let available = cgroups.walk.probe(&mut cgroups.root, cgroups.folder.as_fd());
-        let is_enabled = |controller: &str| has_word(&cgroups.enabled, controller);
-        let is_throttling = is_enabled("cpu") || is_in(&cgroups.folder, "cpu.max");
-        let has = |id: u32| {
-            if [PERIODS, THROTTLED_PERIODS, THROTTLED_TIME].contains(&id) {
-                return is_throttling;
+/// Counters that the memory controller of version 1 does not have.
+const ONLY_VERSION_2_MEMORY: &[u32] = &[EVENTS_LOW, EVENTS_HIGH, EVENTS_OOM, SLAB];
+
+/// Counters that version 1 does not have.
+const PRESSURE: &[u32] = &[CPU_SOME, CPU_FULL, MEMORY_SOME, MEMORY_FULL, IO_SOME, IO_FULL];
+
+fn check_hierarchy(roots: &Roots) -> Result<(), String> {
+    match mount::mounts(roots).is_empty() {
+        false => Ok(()),
+        true => Err("no hierarchy of control groups is mounted".to_owned()),
+    }
+}
+
+fn check_memory(roots: &Roots) -> Result<(), String> {
+    let mounts = mount::mounts(roots);
+    match mounts.iter().flat_map(|mount| &mount.controllers).flatten().any(|name| name == "memory") {
+        false => Ok(()),
+        true => {
+            Err("the memory controller uses version 1 of control groups, which does not count this"
+                .to_owned())
+        }
+    }
+}
+
+fn check_pressure(roots: &Roots) -> Result<(), String> {
+    match mount::mounts(roots).iter().any(|mount| mount.controllers.is_none()) {
+        true => Ok(()),
+        false => Err("version 2 of control groups, which has this, is not mounted".to_owned()),
+    }
+}
+
+fn check_disks(roots: &Roots) -> Result<(), String> {
+    match disks(roots, 0) {
+        Some(_) => Ok(()),
+        None => Err("no controller of control groups counts transfers: io (version 2) or blkio (version 1)"
+            .to_owned()),
+    }
+}
+
+/// The set with all groups by their paths.
+fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
+    Cgroups::new(&TABLE, roots, Walk::new(budget, Shown::Paths))
+}
+
+/// The set with the groups that have a name.
+fn containers(roots: &Roots, budget: isize) -> Option<Cgroups> {
+    Cgroups::new(&CONTAINER, roots, Walk::new(budget, Shown::Named(Names::new(roots))))
+}
+
+/// The set with the disks of each group.
+fn disks(roots: &Roots, budget: isize) -> Option<Cgroups> {
+    Cgroups::new(&DISK, roots, Walk::new(budget, Shown::Disks(DiskNames::new(roots))))
+}
+
+impl Cgroups {
+    fn new(table: &SetTable, roots: &Roots, mut walk: Walk) -> Option<Self> {
+        let mounts = mount::mounts(roots);
+        let unified = mounts.iter().filter(|mount| mount.controllers.is_none());
+        let mut hierarchies = Vec::with_capacity(MAX_HIERARCHIES);
+        hierarchies.extend(unified.filter_map(|mount| Hierarchy::unified(mount, &mut walk)).next());
+        let mut known: Vec<&str> = Vec::new();
+        for mount in &mounts {
+            let Some(controllers) = &mount.controllers else { continue };
+            let is_new = |table: &&FileTable| {
+                controllers.iter().any(|name| name == table.controller) && !known.contains(&table.controller)
+            };
+            let tables: Vec<_> = LEGACY_FILES.iter().filter(is_new).collect();
+            known.extend(tables.iter().map(|table| table.controller));
+            if !tables.is_empty() && hierarchies.len() < MAX_HIERARCHIES {
+                hierarchies.extend(Hierarchy::legacy(mount, tables, &mut walk));
             }
-            FILES.iter().zip(available).any(|(file, is_available)| {
-                let is_possible =
-                    is_available || (!file.controller.is_empty() && is_enabled(file.controller));
-                is_possible && file.ids().any(|known| known == id)
-            })
-        };
-        cgroups.info = TABLE.info_of(has);
-        (!cgroups.info.counters.is_empty()).then_some(cgroups)
-    })
+        }
+        let ids = hierarchies.iter().fold(0, |ids, hierarchy| ids | hierarchy.files.ids);
+        let info = table.info_of(|id| ids & 1 << id != 0);
+        (!info.counters.is_empty()).then_some(Cgroups { info, hierarchies, walk })
+    }
 }
 
 fn has_word(text: &[u8], expected: &str) -> bool {
@@ -76,12 +141,70 @@ fn is_in(folder: &OwnedFd, file: &str) -> bool {
 
 struct Cgroups {
     info: Arc<CounterSetInfo>,
+    /// Version 2 first, then those of version 1.
+    hierarchies: Vec<Hierarchy>,
+    walk: Walk,
+}
+
+/// A mounted hierarchy.
+struct Hierarchy {
     root: Group,
     folder: OwnedFd,
-    /// The controllers of the visible root. The controllers of other groups are listed by their parents.
-    controllers: OpenFile,
+    files: HierarchyFiles,
+    /// The controllers of the visible root of version 2. The controllers of other groups are listed by their parents.
+    controllers: Option<OpenFile>,
     enabled: Vec<u8>,
-    walk: Walk,
+}
+
+impl Hierarchy {
+    /// A hierarchy of version 2; `None` if it cannot be read.
+    fn unified(mount: &Mount, walk: &mut Walk) -> Option<Self> {
+        let mut controllers = OpenFile::new(mount.path.join("cgroup.controllers"));
+        // Every group of version 2 has this file.
+        let enabled = controllers.read().ok()?.to_vec();
+        let mut hierarchy = Self::open(mount, HierarchyFiles::new(FILES.iter().collect(), false))?;
+        let available = hierarchy.probe(walk);
+        let is_enabled = |controller: &str| has_word(&enabled, controller);
+        let mut ids = 0;
+        for (table, is_available) in FILES.iter().zip(available) {
+            if is_available || !table.controller.is_empty() && is_enabled(table.controller) {
+                table.ids().for_each(|id| ids |= 1 << id);
+            }
+        }
+        if !is_enabled("cpu") && !is_in(&hierarchy.folder, "cpu.max") {
+            [PERIODS, THROTTLED_PERIODS, THROTTLED_TIME].iter().for_each(|id| ids &= !(1 << id));
+        }
+        hierarchy.files.ids = ids;
+        hierarchy.enabled = enabled;
+        hierarchy.controllers = Some(controllers);
+        Some(hierarchy)
+    }
+
+    /// A hierarchy of version 1 with these files; `None` if it cannot be read.
+    fn legacy(mount: &Mount, tables: Vec<&'static FileTable>, walk: &mut Walk) -> Option<Self> {
+        let mut hierarchy = Self::open(mount, HierarchyFiles::new(tables, true))?;
+        let available = hierarchy.probe(walk);
+        let mut ids = 0;
+        for (table, is_available) in hierarchy.files.tables.iter().zip(available) {
+            if is_available || !table.is_optional {
+                table.ids().for_each(|id| ids |= 1 << id);
+            }
+        }
+        hierarchy.files.ids = ids;
+        Some(hierarchy)
+    }
+
+    fn open(mount: &Mount, files: HierarchyFiles) -> Option<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(CWD, &mount.path, flags, Mode::empty()).ok()?;
+        let inode = fstat(&folder).ok()?.st_ino;
+        let root = Group::root(inode, files.tables.len());
+        Some(Self { root, folder, files, controllers: None, enabled: Vec::new() })
+    }
+
+    fn probe(&mut self, walk: &mut Walk) -> Vec<bool> {
+        walk.probe(&mut self.root, self.folder.as_fd(), &self.files.tables)
+    }
 }
 
 impl Provider for Cgroups {
@@ -90,21 +213,28 @@ impl Provider for Cgroups {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        if let Ok(enabled) = self.controllers.read()
-            && *enabled != *self.enabled
-        {
-            self.enabled.clear();
-            self.enabled.extend_from_slice(enabled);
-            self.root.retry_absent();
+        for hierarchy in &mut self.hierarchies {
+            if let Some(controllers) = &mut hierarchy.controllers
+                && let Ok(enabled) = controllers.read()
+                && *enabled != *hierarchy.enabled
+            {
+                hierarchy.enabled.clear();
+                hierarchy.enabled.extend_from_slice(enabled);
+                hierarchy.root.retry_absent();
+            }
         }
-        self.walk.collect(&mut self.root, self.folder.as_fd(), rows);
+        self.walk.collect(&mut self.hierarchies, rows);
         Ok(())
     }
 
     fn idle(&mut self) {
-        self.walk.close_all(&mut self.root);
+        for hierarchy in &mut self.hierarchies {
+            self.walk.close_all(&mut hierarchy.root);
+        }
     }
 }
 
+#[cfg(test)]
+mod legacy_tests;
 #[cfg(test)]
 mod tests;

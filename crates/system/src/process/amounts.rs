@@ -18,6 +18,7 @@ pub(super) struct Amounts {
     pub(super) memory: Outcome,
     pub(super) io: Outcome,
     pub(super) handles_read: Outcome,
+    pub(super) waits: Outcome,
 }
 
 /// Whether a kind of file was read for any process, and otherwise why not.
@@ -43,6 +44,7 @@ impl Amounts {
         }
         self.virtual_bytes += virtual_bytes;
         self.io.of(details.io);
+        self.waits.of(details.waits);
         self.handles += self.handles_read.of(details.handles).unwrap_or_default();
     }
 }

@@ -7,7 +7,9 @@ use tachograph_perflib::{InstanceKey, Row, Rows};
 use super::amounts::Amounts;
 use super::machine_times::MachineTimes;
 use super::process::RequestedFiles;
-use super::process_set::{FAULTS, ProcessSet, SYSTEM, USER, boot_time, set_io};
+use super::process_set::{
+    BLOCK_IO_WAIT, FAULTS, ProcessSet, RUN_QUEUE_WAIT, SYSTEM, USER, boot_time, set_io, set_waits,
+};
 use super::table::*;
 
 /// The requested rows, and what they need.
@@ -130,6 +132,15 @@ impl ProcessSet {
                 Some(reason) => row.fail_all(OF_IO, self.of_io.of(reason)),
             }
         }
+        if requested.waits.any() {
+            match amounts.waits.reason() {
+                None => {
+                    let (run_queue, block_io) = (self.sums.get(RUN_QUEUE_WAIT), self.sums.get(BLOCK_IO_WAIT));
+                    set_waits(&mut row, run_queue, block_io, self.ticks);
+                }
+                Some(reason) => row.fail_all(OF_WAITS, self.of_waits.of(reason)),
+            }
+        }
     }
 
     /// Sets times and page faults.
@@ -149,7 +160,8 @@ fn push<'a>(rows: &'a mut Rows, key: &Arc<InstanceKey>) -> Row<'a> {
     let boot = boot_time(rows.timestamps());
     let mut row = rows.push(key);
     let others = [HANDLE_COUNT, ID_PROCESS];
-    for id in OF_STAT.into_iter().chain(OF_STATM).chain(OF_STATUS).chain(OF_IO).chain(others) {
+    for id in OF_STAT.into_iter().chain(OF_STATM).chain(OF_STATUS).chain(OF_IO).chain(OF_WAITS).chain(others)
+    {
         row.set(id, 0);
     }
     row.set(ELAPSED_TIME, boot);

@@ -9,19 +9,21 @@ use super::missing_reason::MissingReason;
 use super::reader::{FileSlot, Reader, Task, is_gone, is_too_many_files};
 use super::stat::{self, Stat};
 use super::sums::Last;
-use super::table::{HANDLE_COUNT, OF_IO, OF_STATM, OF_STATUS};
+use super::table::{BLOCK_IO_WAIT_TIME, HANDLE_COUNT, OF_IO, OF_STATM, OF_STATUS, RUN_QUEUE_WAIT_TIME};
 use super::task_identity::{TaskIdentity, readable};
+use super::waits::{ThreadWaits, WaitFiles, Waits};
 
 /// A process and its files, kept between samples.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) task: TaskIdentity,
-    pub(super) last: Last<9>,
+    pub(super) last: Last<11>,
     stat: FileSlot,
     memory: FileSlot,
     io: FileSlot,
     handles: FileSlot,
+    waits: ThreadWaits,
     /// Whether `memory` is `status` rather than `statm`.
     is_status: bool,
 }
@@ -43,6 +45,7 @@ pub(super) struct RequestedFiles {
     status: bool,
     pub(super) io: bool,
     pub(super) handles: bool,
+    pub(super) waits: WaitFiles,
 }
 
 /// The result of reading a stat file.
@@ -61,6 +64,7 @@ pub(super) struct Details {
     pub(super) memory: Result<Memory, MissingReason>,
     pub(super) io: Result<Io, MissingReason>,
     pub(super) handles: Result<u64, MissingReason>,
+    pub(super) waits: Result<Waits, MissingReason>,
 }
 
 /// Too many files are open.
@@ -75,6 +79,10 @@ impl RequestedFiles {
             status,
             io: rows.wants_any(OF_IO),
             handles: rows.wants(HANDLE_COUNT),
+            waits: WaitFiles {
+                run_queue: rows.wants(RUN_QUEUE_WAIT_TIME),
+                block_io: rows.wants(BLOCK_IO_WAIT_TIME),
+            },
         }
     }
 }
@@ -89,6 +97,7 @@ impl Process {
             memory: FileSlot::default(),
             io: FileSlot::default(),
             handles: FileSlot::default(),
+            waits: ThreadWaits::default(),
             is_status: false,
         }
     }
@@ -148,6 +157,7 @@ impl Process {
         } else {
             self.last = Last::default();
             self.close_details();
+            self.waits = ThreadWaits::default();
         }
         self.task.set(name, self.key(name, identity, naming));
     }
@@ -160,18 +170,20 @@ impl Process {
         }
     }
 
-    /// Reads the other requested files; `None` if the process has ended in the meantime.
+    /// Reads the other requested files of a process with this number of threads; `None` if the process has ended in the meantime.
     pub(super) fn details(
         &mut self,
         reader: &mut Reader,
         requested: RequestedFiles,
+        threads: u64,
         page_bytes: u64,
     ) -> Result<Option<Details>, TooManyOpenFiles> {
         let all_open = (self.memory.is_open() || !requested.memory)
             && (self.io.is_open() || !requested.io)
             && (self.handles.is_open() || !requested.handles)
+            && (self.waits.is_open() || !requested.waits.any())
             && self.is_status == requested.status;
-        let details = match self.read_details(reader, requested, page_bytes) {
+        let details = match self.read_details(reader, requested, threads, page_bytes) {
             Ok(details) => details,
             Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
             Err(_) => return Ok(None),
@@ -195,10 +207,16 @@ impl Process {
         &mut self,
         reader: &mut Reader,
         requested: RequestedFiles,
+        threads: u64,
         page_bytes: u64,
     ) -> Result<Details, Errno> {
         let task = Task::Process(self.pid);
-        let mut details = Details { memory: Ok(Memory::default()), io: Ok(Io::default()), handles: Ok(0) };
+        let mut details = Details {
+            memory: Ok(Memory::default()),
+            io: Ok(Io::default()),
+            handles: Ok(0),
+            waits: Ok(Waits::default()),
+        };
         if requested.memory {
             if self.is_status != requested.status {
                 self.memory.close();
@@ -223,12 +241,16 @@ impl Process {
             };
             details.handles = parsed(count, Some)?;
         }
+        if requested.waits.any() {
+            details.waits = self.waits.read(reader, self.pid, threads, requested.waits)?;
+        }
         Ok(details)
     }
 
     /// Closes all files except `stat`; returns how many.
     fn close_details(&mut self) -> usize {
-        [&mut self.memory, &mut self.io, &mut self.handles].into_iter().map(FileSlot::close).sum()
+        let files = [&mut self.memory, &mut self.io, &mut self.handles].into_iter().map(FileSlot::close);
+        files.sum::<usize>() + self.waits.close()
     }
 
     /// Closes all files; returns how many.

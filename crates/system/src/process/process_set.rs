@@ -19,6 +19,7 @@ use super::table::*;
 use super::task_identity::follow;
 use super::ticks::Ticks;
 use super::unattributed::Unattributed;
+use super::waits::Waits;
 use crate::error_texts::unreadable;
 
 /// Indexes of the sums. The first three are also those of [`Counts`](super::ended::Counts).
@@ -31,6 +32,8 @@ const READS: usize = 5;
 const WRITES: usize = 6;
 const STORAGE_READ: usize = 7;
 const STORAGE_WRITTEN: usize = 8;
+pub(super) const RUN_QUEUE_WAIT: usize = 9;
+pub(super) const BLOCK_IO_WAIT: usize = 10;
 
 /// The provider of `Process` or `Process V2`.
 #[derive(Debug)]
@@ -44,7 +47,7 @@ pub(super) struct ProcessSet {
     pub(super) ticks: Ticks,
     page_bytes: u64,
     pub(super) machine: MachineReader,
-    pub(super) sums: Sums<9>,
+    pub(super) sums: Sums<11>,
     pub(super) ended: EndedProcesses,
     pub(super) unattributed: Unattributed,
     pub(super) keys: Keys,
@@ -52,6 +55,7 @@ pub(super) struct ProcessSet {
     pub(super) of_memory: Reasons,
     pub(super) of_io: Reasons,
     pub(super) of_handles: Reasons,
+    pub(super) of_waits: Reasons,
 }
 
 /// The instances that are no processes.
@@ -100,6 +104,7 @@ impl ProcessSet {
             of_memory: Reasons::new("/proc/PID/status"),
             of_io: Reasons::new("/proc/PID/io"),
             of_handles: Reasons::new("/proc/PID/fd"),
+            of_waits: Reasons::new("/proc/PID/task"),
         }
     }
 
@@ -121,7 +126,11 @@ impl ProcessSet {
         let is_wanted = rows.wants_all_instances() || rows.wants_instance(key.full_name(), key.id());
         let mut details = None;
         if is_wanted || amounts.is_some() {
-            details = process.details(&mut self.reader, requested, self.page_bytes)?;
+            let threads = match &stat_read {
+                TaskStat::Read(stat) => stat.threads,
+                _ => 0,
+            };
+            details = process.details(&mut self.reader, requested, threads, self.page_bytes)?;
             if details.is_none() {
                 return Ok(());
             }
@@ -141,6 +150,9 @@ impl ProcessSet {
         let Some(details) = details else { return Ok(()) };
         if let (true, Ok(io)) = (requested.io, &details.io) {
             counts.io(io);
+        }
+        if let (true, Ok(waits)) = (requested.waits.any(), &details.waits) {
+            counts.waits(waits, self.ticks);
         }
         if let (Some(amounts), TaskStat::Read(stat)) = (amounts, &stat_read) {
             amounts.add(stat, &details, requested);
@@ -172,6 +184,9 @@ impl ProcessSet {
         }
         if let Err(reason) = &details.io {
             row.fail_all(OF_IO, self.of_io.of(*reason));
+        }
+        if let Err(reason) = &details.waits {
+            row.fail_all(OF_WAITS, self.of_waits.of(*reason));
         }
     }
 
@@ -241,8 +256,8 @@ impl Provider for ProcessSet {
 
 /// Adds running totals to the sums and to a row.
 struct Counts<'a, 'b> {
-    sums: &'a mut Sums<9>,
-    last: &'a mut Last<9>,
+    sums: &'a mut Sums<11>,
+    last: &'a mut Last<11>,
     row: Option<&'a mut Row<'b>>,
     /// The boot time, as a FILETIME.
     boot: u64,
@@ -287,6 +302,15 @@ impl Counts<'_, '_> {
             set_io(row, |index| values[index - READ]);
         }
     }
+
+    #[inline]
+    fn waits(&mut self, waits: &Waits, ticks: Ticks) {
+        let run_queue = self.add(RUN_QUEUE_WAIT, waits.run_queue_ns);
+        let block_io = self.add(BLOCK_IO_WAIT, waits.block_io_ticks);
+        if let Some(row) = &mut self.row {
+            set_waits(row, run_queue, block_io, ticks);
+        }
+    }
 }
 
 #[inline]
@@ -307,6 +331,12 @@ pub(super) fn set_io(row: &mut Row<'_>, value: impl Fn(usize) -> u64) {
     row.set(IO_DATA_BYTES, value(READ).wrapping_add(value(WRITTEN)));
     row.set(STORAGE_READ_BYTES, value(STORAGE_READ));
     row.set(STORAGE_WRITE_BYTES, value(STORAGE_WRITTEN));
+}
+
+#[inline]
+pub(super) fn set_waits(row: &mut Row<'_>, run_queue_ns: u64, block_io_ticks: u64, ticks: Ticks) {
+    row.set(RUN_QUEUE_WAIT_TIME, run_queue_ns / 100);
+    row.set(BLOCK_IO_WAIT_TIME, ticks.hundred_ns(block_io_ticks));
 }
 
 /// The boot time, as a FILETIME.

@@ -134,6 +134,13 @@ impl Line<'_> {
             _ => real_time.saturating_add(41),
         })
     }
+
+    /// How long the task waited for block devices, in ticks. Always 0 if the kernel does not account for delays.
+    pub(super) fn block_io_wait(&self) -> Option<u64> {
+        let mut fields = Cursor(self.rest);
+        fields.skip(18)?;
+        fields.number()
+    }
 }
 
 /// `SCHED_DEADLINE` of sched.h.

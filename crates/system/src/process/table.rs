@@ -32,6 +32,11 @@ pub(super) const STORAGE_READ_BYTES: u32 = 24;
 pub(super) const STORAGE_WRITE_BYTES: u32 = 25;
 const ELAPSED_TIME_CLOCK: u32 = 26;
 const ELAPSED_TIME_FREQUENCY: u32 = 27;
+pub(super) const RUN_QUEUE_WAIT_TIME: u32 = 28;
+pub(super) const BLOCK_IO_WAIT_TIME: u32 = 29;
+
+/// Counters from the files of the threads.
+pub(super) const OF_WAITS: [u32; 2] = [RUN_QUEUE_WAIT_TIME, BLOCK_IO_WAIT_TIME];
 
 /// Counters from `/proc/PID/io`.
 pub(super) const OF_IO: [u32; 8] = [
@@ -79,8 +84,10 @@ pub(super) mod thread {
     pub(crate) const ID_THREAD: u32 = 10;
     pub(super) const ELAPSED_TIME_CLOCK: u32 = 11;
     pub(super) const ELAPSED_TIME_FREQUENCY: u32 = 12;
+    pub(crate) const RUN_QUEUE_WAIT_TIME: u32 = 13;
+    pub(crate) const BLOCK_IO_WAIT_TIME: u32 = 14;
 
-    pub(crate) const OF_STAT: [u32; 7] = [
+    pub(crate) const OF_STAT: [u32; 8] = [
         PROCESSOR_TIME,
         USER_TIME,
         PRIVILEGED_TIME,
@@ -88,6 +95,7 @@ pub(super) mod thread {
         PRIORITY_CURRENT,
         PRIORITY_BASE,
         THREAD_STATE,
+        BLOCK_IO_WAIT_TIME,
     ];
 }
 
@@ -98,7 +106,7 @@ const SIZE: Type = Type::LARGE_RAWCOUNT;
 const COUNT: Type = Type::RAWCOUNT;
 
 #[rustfmt::skip]
-const fn process_counters(id_name: &'static str) -> [CounterInfo; 27] {
+const fn process_counters(id_name: &'static str) -> [CounterInfo; 29] {
     [
         CounterInfo::row(PROCESSOR_TIME, "% Processor Time", TIMER, "%", 0, "/proc/PID/stat: utime, stime",
             "Processor time of all threads of the process, those that ended included, of one processor; a process on \
@@ -164,13 +172,22 @@ const fn process_counters(id_name: &'static str) -> [CounterInfo; 27] {
         CounterInfo::row(STORAGE_WRITE_BYTES, "Storage Write Bytes/sec", BULK, "bytes/s", 0,
             "/proc/PID/io: write_bytes",
             "Bytes that the process caused to be written to storage, counted when it dirtied the pages. Linux only."),
+        CounterInfo::row(RUN_QUEUE_WAIT_TIME, "% Run Queue Wait Time", TIMER, "%", 0,
+            "/proc/PID/task/*/schedstat: second",
+            "Time that threads of the process were ready to run but waited for a processor, added up over the threads, \
+             so that more than 100 is possible. The kernel adds a wait when it ends. The waits of threads that ended \
+             between two samples are missing. Linux only."),
+        CounterInfo::row(BLOCK_IO_WAIT_TIME, "% Block IO Wait Time", TIMER, "%", 0,
+            "/proc/PID/task/*/stat: delayacct_blkio_ticks (kernel.task_delayacct=1)",
+            "Time that threads of the process waited for block devices, added up over the threads, so that more than \
+             100 is possible. Only where the kernel accounts for delays (sysctl kernel.task_delayacct). Linux only."),
         CounterInfo::companion(ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
         CounterInfo::companion(ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
     ]
 }
 
-const PROCESS_COUNTERS: [CounterInfo; 27] = process_counters("ID Process");
-const PROCESS_V2_COUNTERS: [CounterInfo; 27] = process_counters("Process ID");
+const PROCESS_COUNTERS: [CounterInfo; 29] = process_counters("ID Process");
+const PROCESS_V2_COUNTERS: [CounterInfo; 29] = process_counters("Process ID");
 
 const PROCESS_TOTAL: &str = "Sums of all other instances; so the processor time is that of all processors, idle \
                              time included, as on Windows, without interrupts. Running totals keep the values of \
@@ -258,6 +275,14 @@ pub(crate) static THREAD: SetTable = SetTable {
             "The number of the process that the thread belongs to."),
         CounterInfo::row(thread::ID_THREAD, "ID Thread", COUNT, "", -1, "/proc/PID/task",
             "The number of the thread. It is given to another one some time after the thread has ended."),
+        CounterInfo::row(thread::RUN_QUEUE_WAIT_TIME, "% Run Queue Wait Time", TIMER, "%", 0,
+            "/proc/PID/task/TID/schedstat: second",
+            "Time that the thread was ready to run but waited for a processor. The kernel adds a wait when it ends. \
+             Linux only."),
+        CounterInfo::row(thread::BLOCK_IO_WAIT_TIME, "% Block IO Wait Time", TIMER, "%", 0,
+            "/proc/PID/task/TID/stat: delayacct_blkio_ticks (kernel.task_delayacct=1)",
+            "Time that the thread waited for block devices. Only where the kernel accounts for delays (sysctl \
+             kernel.task_delayacct). Linux only."),
         CounterInfo::companion(thread::ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
         CounterInfo::companion(thread::ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
     ],

@@ -18,6 +18,7 @@ mod ended;
 mod fixture;
 mod this_machine;
 mod threads;
+mod waits;
 
 const IO: &str = "rchar: 100\nwchar: 50\nsyscr: 10\nsyscw: 5\nread_bytes: 4096\nwrite_bytes: 8192\n\
                   cancelled_write_bytes: 0\n";
@@ -26,7 +27,7 @@ const IO: &str = "rchar: 100\nwchar: 50\nsyscr: 10\nsyscw: 5\nread_bytes: 4096\n
 fn stat_line(pid: u32, name: &str, user: u64, system: u64, start: u64) -> String {
     format!(
         "{pid} ({name}) S 7 1 1 0 -1 4194560 1 0 2 0 {user} {system} 0 0 20 0 3 0 {start} 409600 25 \
-         18446744073709551615 1 2 3 4 5 6 7 8 9 0 0 0 17 1 0 0 0 0 0 1 2 3 4 5 6 7 0\n"
+         18446744073709551615 1 2 3 4 5 6 7 8 9 0 0 0 17 1 0 0 6 0 0 1 2 3 4 5 6 7 0\n"
     )
 }
 
@@ -51,6 +52,7 @@ fn machine() -> Machine {
         ("proc/self/status", &status(1, "self")),
         ("proc/self/io", IO),
         ("proc/self/schedstat", "5 6 7\n"),
+        ("proc/sys/kernel/task_delayacct", "1\n"),
         ("proc/self/fd/0", ""),
         ("proc/meminfo", ""),
     ])
@@ -62,8 +64,15 @@ fn add(machine: &Machine, pid: u32, name: &str, user: u64, start: u64) {
     machine.write(&format!("proc/{pid}/statm"), "100 25 15 1 0 50 0\n");
     machine.write(&format!("proc/{pid}/status"), status(pid, name));
     machine.write(&format!("proc/{pid}/io"), IO);
+    add_waits(machine, pid, pid, 1_500_000);
     machine.write(&format!("proc/{pid}/fd/0"), "");
     machine.write(&format!("proc/{pid}/fd/3"), "");
+}
+
+/// Adds a thread that waited this many nanoseconds for a processor and 6 ticks for block devices.
+fn add_waits(machine: &Machine, pid: u32, tid: u32, run_queue_ns: u64) {
+    machine.write(&format!("proc/{pid}/task/{tid}/schedstat"), format!("9000000 {run_queue_ns} 12\n"));
+    machine.write(&format!("proc/{pid}/task/{tid}/stat"), stat_line(tid, "thread", 1, 1, 1));
 }
 
 fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {

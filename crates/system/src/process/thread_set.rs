@@ -16,11 +16,14 @@ use super::sums::{Last, Sums};
 use super::table::thread as id;
 use super::task_identity::{TaskIdentity, follow, readable};
 use super::ticks::Ticks;
+use super::waits::run_queue_wait;
 use crate::error_texts::unreadable;
 
 const USER: usize = 0;
 const SYSTEM: usize = 1;
 const SWITCHES: usize = 2;
+const RUN_QUEUE_WAIT: usize = 3;
+const BLOCK_IO_WAIT: usize = 4;
 
 /// The provider of `Thread`.
 #[derive(Debug)]
@@ -34,7 +37,7 @@ pub(super) struct ThreadSet {
     spare_threads: Vec<Thread>,
     ticks: Ticks,
     switches: Option<SwitchSource>,
-    sums: Sums<3>,
+    sums: Sums<5>,
     total_key: Arc<InstanceKey>,
     of_stat: Reasons,
     of_switches: Reasons,
@@ -47,6 +50,14 @@ pub(super) enum SwitchSource {
     Schedstat,
     /// `status`: for kernels without `schedstat`.
     Status,
+}
+
+/// The numbers of the file that provides the context switches.
+#[derive(Clone, Copy, Debug, Default)]
+struct Switches {
+    count: u64,
+    /// The time in a run queue; 0 if the file does not provide it.
+    run_queue_ns: u64,
 }
 
 /// The threads of a process.
@@ -69,9 +80,11 @@ struct Thread {
     index: u32,
     /// The thread's instance, with the name of its process.
     task: TaskIdentity,
-    last: Last<3>,
+    last: Last<5>,
     /// The priority without priority inheritance.
     base: Option<u64>,
+    /// The wait for block devices, in ticks.
+    block_io_wait: Option<u64>,
     stat: FileSlot,
     switches: FileSlot,
 }
@@ -161,10 +174,14 @@ impl ThreadSet {
         if !is_wanted && !in_total {
             return Ok(());
         }
-        let switches = match self.switches.filter(|_| rows.wants(id::CONTEXT_SWITCHES)) {
-            None => Ok(0),
+        let wants_switches = rows.wants_any([id::CONTEXT_SWITCHES, id::RUN_QUEUE_WAIT_TIME]);
+        let switches = match self.switches.filter(|_| wants_switches) {
+            None => Ok(Switches::default()),
             Some(source) => match thread.switches(&mut self.reader, source) {
-                Ok(Ok(count)) => Ok(self.sums.add(&mut thread.last, SWITCHES, count)),
+                Ok(Ok(switches)) => Ok(Switches {
+                    count: self.sums.add(&mut thread.last, SWITCHES, switches.count),
+                    run_queue_ns: self.sums.add(&mut thread.last, RUN_QUEUE_WAIT, switches.run_queue_ns),
+                }),
                 Ok(Err(reason)) => Err(reason),
                 Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
                 Err(_) => return Ok(()),
@@ -174,7 +191,9 @@ impl ThreadSet {
             TaskStat::Read(stat) => {
                 let user = self.sums.add(&mut thread.last, USER, stat.user);
                 let system = self.sums.add(&mut thread.last, SYSTEM, stat.system);
-                Some((stat, user, system))
+                let block_io = thread.block_io_wait;
+                let block_io = block_io.map(|wait| self.sums.add(&mut thread.last, BLOCK_IO_WAIT, wait));
+                Some((stat, user, system, block_io))
             }
             _ => None,
         };
@@ -184,7 +203,7 @@ impl ThreadSet {
         let at = rows.timestamps();
         let mut row = rows.push(&key);
         match times {
-            Some((stat, user, system)) => {
+            Some((stat, user, system, block_io)) => {
                 row.set(id::PROCESSOR_TIME, self.ticks.hundred_ns(user + system));
                 row.set(id::USER_TIME, self.ticks.hundred_ns(user));
                 row.set(id::PRIVILEGED_TIME, self.ticks.hundred_ns(system));
@@ -197,14 +216,24 @@ impl ThreadSet {
                     None => row.fail(id::PRIORITY_BASE, self.of_stat.of(MissingReason::Malformed)),
                 }
                 row.set(id::THREAD_STATE, windows_state(stat.state));
+                match block_io {
+                    Some(wait) => row.set(id::BLOCK_IO_WAIT_TIME, self.ticks.hundred_ns(wait)),
+                    None => row.fail(id::BLOCK_IO_WAIT_TIME, self.of_stat.of(MissingReason::Malformed)),
+                }
             }
             None => row.fail_all(id::OF_STAT, self.of_stat.of(MissingReason::Malformed)),
         }
         row.set(id::ID_PROCESS, thread.pid.into());
         row.set(id::ID_THREAD, key.id().into());
         match switches {
-            Ok(count) => row.set(id::CONTEXT_SWITCHES, count),
-            Err(reason) => row.fail(id::CONTEXT_SWITCHES, self.of_switches.of(reason)),
+            Ok(switches) => {
+                row.set(id::CONTEXT_SWITCHES, switches.count);
+                row.set(id::RUN_QUEUE_WAIT_TIME, switches.run_queue_ns / 100);
+            }
+            Err(reason) => {
+                let ids = [id::CONTEXT_SWITCHES, id::RUN_QUEUE_WAIT_TIME];
+                row.fail_all(ids, self.of_switches.of(reason));
+            }
         }
         Ok(())
     }
@@ -263,6 +292,8 @@ impl Provider for ThreadSet {
             row.set(id::USER_TIME, self.ticks.hundred_ns(user));
             row.set(id::PRIVILEGED_TIME, self.ticks.hundred_ns(system));
             row.set(id::CONTEXT_SWITCHES, self.sums.get(SWITCHES));
+            row.set(id::RUN_QUEUE_WAIT_TIME, self.sums.get(RUN_QUEUE_WAIT) / 100);
+            row.set(id::BLOCK_IO_WAIT_TIME, self.ticks.hundred_ns(self.sums.get(BLOCK_IO_WAIT)));
             row.set(id::ELAPSED_TIME, boot_time(at));
         }
         Ok(())
@@ -291,6 +322,7 @@ impl Thread {
             task: TaskIdentity::default(),
             last: Last::default(),
             base: None,
+            block_io_wait: None,
             stat: FileSlot::default(),
             switches: FileSlot::default(),
         }
@@ -340,6 +372,7 @@ impl Thread {
             process.extend_from_slice(line.name);
         }
         self.base = line.priority_base();
+        self.block_io_wait = line.block_io_wait();
         let stat = line.stat;
         let identity = stat.identity(tid);
         if !self.task.is_same(identity) {
@@ -359,14 +392,20 @@ impl Thread {
         self.task.set(process, key);
     }
 
-    /// The thread's context switches. For the outer error, see [`parsed`].
+    /// The thread's context switches and waits. For the outer error, see [`parsed`].
     fn switches(
         &mut self,
         reader: &mut Reader,
         source: SwitchSource,
-    ) -> Result<Result<u64, MissingReason>, Errno> {
+    ) -> Result<Result<Switches, MissingReason>, Errno> {
         let task = Task::Thread(self.pid, self.tid());
-        parsed(reader.read(&mut self.switches, task, source.file_name()), |text| source.parse(text))
+        parsed(reader.read(&mut self.switches, task, source.file_name()), |text| {
+            let run_queue_ns = match source {
+                SwitchSource::Schedstat => run_queue_wait(text)?,
+                SwitchSource::Status => 0,
+            };
+            Some(Switches { count: source.parse(text)?, run_queue_ns })
+        })
     }
 }
 

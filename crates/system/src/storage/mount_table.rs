@@ -20,6 +20,8 @@ pub(crate) struct Line {
     pub(crate) fs_type: String,
     pub(super) source: String,
     pub(super) is_read_only: bool,
+    /// The options of the file system. Those of cgroups of version 1 include the controllers.
+    pub(crate) super_options: String,
 }
 
 /// The kind of a file system.
@@ -177,8 +179,10 @@ fn line(text: &[u8]) -> Option<Line> {
     let fs_type = String::from_utf8_lossy(&unescape(fs_type)).into_owned();
     let source = String::from_utf8_lossy(&unescape(fields.next().unwrap_or_default())).into_owned();
     let is_ro = |options: &[u8]| options.split(|&byte| byte == b',').any(|option| option == b"ro");
-    let is_read_only = is_ro(options) || fields.next().is_some_and(is_ro);
-    Some(Line { id, parent, major_minor, root, mount_point, fs_type, source, is_read_only })
+    let super_options = fields.next().unwrap_or_default();
+    let is_read_only = is_ro(options) || is_ro(super_options);
+    let super_options = String::from_utf8_lossy(super_options).into_owned();
+    Some(Line { id, parent, major_minor, root, mount_point, fs_type, source, is_read_only, super_options })
 }
 
 fn path(word: &[u8]) -> PathBuf {

@@ -4,6 +4,7 @@ mod chosen_set;
 mod found;
 mod json;
 mod listed_set;
+mod processes;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -98,6 +99,9 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
                         this_machine::notify_of_sets(&opened, |set| {
                             is_everything || set.is_some_and(is_named)
                         });
+                    }
+                    if arguments.verbose {
+                        this_machine::notify_of_absences(|set| is_everything || is_named(set));
                     }
                     opened
                 }

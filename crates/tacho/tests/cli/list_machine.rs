@@ -206,3 +206,54 @@ fn known_names_are_listed_despite_unknown_ones() {
     assert_eq!(folder.run(["list", "nosuch", "Memory", "-q", "-o", "out.txt"]).status, 2);
     assert!(folder.names().is_empty());
 }
+
+#[test]
+fn a_path_of_a_process_shows_its_properties() {
+    let folder = Folder::new();
+    let mut child = std::process::Command::new("sleep").arg("654.25").spawn().expect("sleep runs");
+    let comm = format!("/proc/{}/comm", child.id());
+    while std::fs::read_to_string(&comm).is_ok_and(|name| name != "sleep\n") {
+        std::thread::yield_now();
+    }
+    let path = format!(r"\Process V2(sleep:{})\Thread Count", child.id());
+    let json: Value = serde_json::from_str(&listed(&folder, &["-f", "json", &path])).expect("JSON");
+    let text = listed(&folder, &["-v", &path]);
+    child.kill().expect("killed");
+    child.wait().expect("waited for");
+
+    let processes = json[0]["processes"].as_array().expect("processes");
+    assert_eq!(processes.len(), 1);
+    let process = &processes[0];
+    assert_eq!(process["instance"], format!("sleep:{}", child.id()));
+    assert_eq!((&process["id"], &process["parent"]), (&child.id().into(), &std::process::id().into()));
+    assert_eq!((&process["command_line"], &process["threads"]), (&"sleep 654.25".into(), &1.into()));
+    assert!(process["cgroup"].as_str().is_some_and(|path| path.starts_with('/')), "{process}");
+    let line = format!("    sleep:{}: id {}, parent {}", child.id(), child.id(), std::process::id());
+    assert!(text.contains(&line) && text.contains(": sleep 654.25\n"), "{text}");
+}
+
+#[test]
+fn verbose_explains_missing_counters() {
+    let is_on = std::fs::read_to_string("/proc/sys/kernel/task_delayacct").is_ok_and(|text| text != "0\n");
+    let reason = "kernel.task_delayacct";
+    let ran = Folder::new().run(["list", "-v", "Process"]);
+    assert_eq!(ran.stderr.contains(reason), !is_on, "{}", ran.stderr);
+    assert!(!Folder::new().run(["list", "Process"]).stderr.contains(reason));
+    let ran = Folder::new().run(["list", r"\Process(*)\% Block IO Wait Time"]);
+    assert_eq!(ran.stderr.contains(reason), !is_on, "{}", ran.stderr);
+}
+
+#[test]
+fn a_missing_set_has_its_reason() {
+    if std::path::Path::new("/proc/spl/kstat/zfs/arcstats").exists() {
+        return;
+    }
+    for arguments in [&["list", "zfs arc"][..], &["list", "-v", r"\ZFS ARC\% Hits"]] {
+        let ran = Folder::new().run(arguments);
+        assert!(
+            ran.stderr.contains("not available on this machine: the module zfs is not loaded"),
+            "{}",
+            ran.stderr
+        );
+    }
+}

@@ -50,6 +50,8 @@ pub(super) struct FileTable {
     pub(super) name: &'static str,
     /// The controller that provides the file; empty for files that every cgroup has.
     pub(super) controller: &'static str,
+    /// Whether some kernels lack the file although they have the controller.
+    pub(super) is_optional: bool,
     pub(super) form: Form,
 }
 
@@ -59,10 +61,16 @@ pub(super) enum Form {
     Keyed(&'static [Field]),
     /// One number.
     Number(u32),
-    /// One number, or `max`.
+    /// A running total.
+    Count(u32),
+    /// Nanoseconds of processor time.
+    ProcessorNs(u32),
+    /// One number, or `max`. Version 1 writes the largest number of whole pages for no limit.
     Limit(u32),
     /// One line per device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`.
     Io,
+    /// Lines of a device, a direction and a number: `8:0 Read 1`, with the counters for `Read`, `Write`, `Discard`.
+    IoLines([u32; 3]),
     /// The format of /proc/pressure, with the counters for `some` and `full`.
     Pressure(u32, u32),
 }
@@ -81,6 +89,8 @@ pub(super) enum Kind {
     ProcessorTime,
     /// A running total in microseconds.
     Time,
+    /// A running total in nanoseconds.
+    TimeNs,
     /// A running total.
     Count,
     /// A current value.
@@ -91,15 +101,12 @@ const fn field(key: &'static str, id: u32, kind: Kind) -> Field {
     Field { key: key.as_bytes(), id, kind }
 }
 
-pub(super) const CURRENT_FILE: usize = 1;
-pub(super) const LIMIT_FILE: usize = 3;
-pub(super) const FILE_COUNT: usize = 13;
-
-/// The files, in reading order.
-pub(super) static FILES: [FileTable; FILE_COUNT] = [
+/// The files of version 2, in reading order.
+pub(super) static FILES: [FileTable; 13] = [
     FileTable {
         name: "cpu.stat",
         controller: "",
+        is_optional: false,
         form: Form::Keyed(&[
             field("usage_usec", PROCESSOR_TIME, Kind::ProcessorTime),
             field("user_usec", USER_TIME, Kind::ProcessorTime),
@@ -109,13 +116,34 @@ pub(super) static FILES: [FileTable; FILE_COUNT] = [
             field("throttled_usec", THROTTLED_TIME, Kind::Time),
         ]),
     },
-    FileTable { name: "memory.current", controller: "memory", form: Form::Number(MEMORY_CURRENT) },
-    FileTable { name: "memory.peak", controller: "memory", form: Form::Number(MEMORY_PEAK) },
-    FileTable { name: "memory.max", controller: "memory", form: Form::Limit(MEMORY_LIMIT) },
-    FileTable { name: "memory.swap.current", controller: "memory", form: Form::Number(SWAP_CURRENT) },
+    FileTable {
+        name: "memory.current",
+        controller: "memory",
+        is_optional: false,
+        form: Form::Number(MEMORY_CURRENT),
+    },
+    FileTable {
+        name: "memory.peak",
+        controller: "memory",
+        is_optional: false,
+        form: Form::Number(MEMORY_PEAK),
+    },
+    FileTable {
+        name: "memory.max",
+        controller: "memory",
+        is_optional: false,
+        form: Form::Limit(MEMORY_LIMIT),
+    },
+    FileTable {
+        name: "memory.swap.current",
+        controller: "memory",
+        is_optional: false,
+        form: Form::Number(SWAP_CURRENT),
+    },
     FileTable {
         name: "memory.events",
         controller: "memory",
+        is_optional: false,
         form: Form::Keyed(&[
             field("low", EVENTS_LOW, Kind::Count),
             field("high", EVENTS_HIGH, Kind::Count),
@@ -127,6 +155,7 @@ pub(super) static FILES: [FileTable; FILE_COUNT] = [
     FileTable {
         name: "memory.stat",
         controller: "memory",
+        is_optional: false,
         form: Form::Keyed(&[
             field("anon", ANONYMOUS, Kind::Now),
             field("file", FILE, Kind::Now),
@@ -136,13 +165,89 @@ pub(super) static FILES: [FileTable; FILE_COUNT] = [
             field("pgmajfault", MAJOR_FAULTS, Kind::Count),
         ]),
     },
-    FileTable { name: "io.stat", controller: "io", form: Form::Io },
-    FileTable { name: "pids.current", controller: "pids", form: Form::Number(TASKS) },
-    FileTable { name: "pids.max", controller: "pids", form: Form::Limit(TASK_LIMIT) },
-    FileTable { name: "cpu.pressure", controller: "", form: Form::Pressure(CPU_SOME, CPU_FULL) },
-    FileTable { name: "memory.pressure", controller: "", form: Form::Pressure(MEMORY_SOME, MEMORY_FULL) },
-    FileTable { name: "io.pressure", controller: "", form: Form::Pressure(IO_SOME, IO_FULL) },
+    FileTable { name: "io.stat", controller: "io", is_optional: false, form: Form::Io },
+    FileTable { name: "pids.current", controller: "pids", is_optional: false, form: Form::Number(TASKS) },
+    FileTable { name: "pids.max", controller: "pids", is_optional: false, form: Form::Limit(TASK_LIMIT) },
+    FileTable {
+        name: "cpu.pressure",
+        controller: "",
+        is_optional: false,
+        form: Form::Pressure(CPU_SOME, CPU_FULL),
+    },
+    FileTable {
+        name: "memory.pressure",
+        controller: "",
+        is_optional: false,
+        form: Form::Pressure(MEMORY_SOME, MEMORY_FULL),
+    },
+    FileTable {
+        name: "io.pressure",
+        controller: "",
+        is_optional: false,
+        form: Form::Pressure(IO_SOME, IO_FULL),
+    },
 ];
+
+/// The files of version 1, in reading order.
+pub(super) static LEGACY_FILES: [FileTable; 15] = [
+    legacy("cpuacct", "cpuacct.usage", Form::ProcessorNs(PROCESSOR_TIME)),
+    FileTable { is_optional: true, ..legacy("cpuacct", "cpuacct.usage_user", Form::ProcessorNs(USER_TIME)) },
+    FileTable {
+        is_optional: true,
+        ..legacy("cpuacct", "cpuacct.usage_sys", Form::ProcessorNs(PRIVILEGED_TIME))
+    },
+    legacy(
+        "cpu",
+        "cpu.stat",
+        Form::Keyed(&[
+            field("nr_periods", PERIODS, Kind::Count),
+            field("nr_throttled", THROTTLED_PERIODS, Kind::Count),
+            field("throttled_time", THROTTLED_TIME, Kind::TimeNs),
+        ]),
+    ),
+    legacy("memory", "memory.usage_in_bytes", Form::Number(MEMORY_CURRENT)),
+    legacy("memory", "memory.max_usage_in_bytes", Form::Number(MEMORY_PEAK)),
+    legacy("memory", "memory.limit_in_bytes", Form::Limit(MEMORY_LIMIT)),
+    legacy("memory", "memory.failcnt", Form::Count(EVENTS_MAX)),
+    FileTable { is_optional: true, ..legacy("memory", "memory.kmem.usage_in_bytes", Form::Number(KERNEL)) },
+    FileTable {
+        is_optional: true,
+        ..legacy(
+            "memory",
+            "memory.oom_control",
+            Form::Keyed(&[field("oom_kill", EVENTS_OOM_KILL, Kind::Count)]),
+        )
+    },
+    legacy(
+        "memory",
+        "memory.stat",
+        Form::Keyed(&[
+            field("total_rss", ANONYMOUS, Kind::Now),
+            field("total_cache", FILE, Kind::Now),
+            field("total_swap", SWAP_CURRENT, Kind::Now),
+            field("total_pgfault", PAGE_FAULTS, Kind::Count),
+            field("total_pgmajfault", MAJOR_FAULTS, Kind::Count),
+        ]),
+    ),
+    FileTable {
+        is_optional: true,
+        ..legacy(
+            "blkio",
+            "blkio.throttle.io_service_bytes_recursive",
+            Form::IoLines([READ_BYTES, WRITE_BYTES, DISCARD_BYTES]),
+        )
+    },
+    FileTable {
+        is_optional: true,
+        ..legacy("blkio", "blkio.throttle.io_serviced_recursive", Form::IoLines([READS, WRITES, DISCARDS]))
+    },
+    legacy("pids", "pids.current", Form::Number(TASKS)),
+    legacy("pids", "pids.max", Form::Limit(TASK_LIMIT)),
+];
+
+const fn legacy(controller: &'static str, name: &'static str, form: Form) -> FileTable {
+    FileTable { name, controller, is_optional: false, form }
+}
 
 /// The keys of `io.stat` and their counters.
 pub(super) const IO_KEYS: [(&[u8], u32); 6] = [
@@ -159,17 +264,21 @@ impl FileTable {
     pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
         let (fields, ids): (&[Field], [Option<u32>; 2]) = match self.form {
             Form::Keyed(fields) => (fields, [None, None]),
-            Form::Number(id) | Form::Limit(id) => (&[], [Some(id), None]),
-            Form::Io => (&[], [None, None]),
+            Form::Number(id) | Form::Count(id) | Form::ProcessorNs(id) | Form::Limit(id) => {
+                (&[], [Some(id), None])
+            }
+            Form::Io | Form::IoLines(_) => (&[], [None, None]),
             Form::Pressure(some, full) => (&[], [Some(some), Some(full)]),
         };
         let io: &[(&[u8], u32)] = if matches!(self.form, Form::Io) { &IO_KEYS } else { &[] };
-        let used = [CURRENT_FILE, LIMIT_FILE].iter().any(|&file| FILES[file].name == self.name);
+        let used = matches!(self.form, Form::Number(MEMORY_CURRENT) | Form::Limit(MEMORY_LIMIT));
+        let directions = if let Form::IoLines(ids) = self.form { ids.map(Some) } else { [None; 3] };
         fields
             .iter()
             .map(|field| field.id)
             .chain(ids.into_iter().flatten())
             .chain(io.iter().map(|(_, id)| *id))
+            .chain(directions.into_iter().flatten())
             .chain(used.then_some(MEMORY_USED))
     }
 }
@@ -195,66 +304,109 @@ pub(crate) static TABLE: SetTable = SetTable {
     name: "Cgroup",
     guid: 0x7face1da5ba159f1a5dd049bfb6c9063,
     instance_type: InstanceType::Multiple,
-    help: "What the control groups (version 2) use: processor time, memory, disk transfers, tasks, pressure. A group's values hold those of all groups below it. Windows' nearest is Job Object.",
-    instances: "The groups by their path from the root of the hierarchy that this process sees: `/` first, then each group before those below it, by name, such as `/system.slice/ssh.service`. At most 20,000.",
+    help: "What the control groups use: processor time, memory, disk transfers, tasks, pressure. A group's values include those of all groups below it. A group of several hierarchies (version 2, and a controller of version 1 each) is one instance. Windows' nearest is Job Object.",
+    instances: "The groups by their path from the root of the hierarchies that this process sees: `/` first, then each group before those below it, by name, such as `/system.slice/ssh.service`. At most 20,000.",
+    total: "",
+    counters: COUNTERS,
+};
+
+/// The set of the groups with names.
+pub(crate) static CONTAINER: SetTable = SetTable {
+    name: "Container",
+    guid: 0x62c9cc51_4d85_5bcd_a1f1_a23604b89f7c,
+    instance_type: InstanceType::Multiple,
+    help: "What containers, pods and units of systemd use: the counters of the set Cgroup for the groups that have a name.",
+    instances: "Containers, pods and units under the names that people use: `web` (docker, podman, LXC), `shop/cart-7d9` (a pod of \
+                Kubernetes) and `shop/cart-7d9/cart` (its container), `ssh.service`. In the order of their paths; slices are not \
+                here. A container of another program has the first 12 digits of its id. The id of an instance is that of the \
+                group in the set Cgroup, where the path is the name. None where there are none.",
+    total: "",
+    counters: COUNTERS,
+};
+
+/// The set of the disks of groups. The ids are those of the set `Cgroup`.
+#[rustfmt::skip]
+pub(crate) static DISK: SetTable = SetTable {
+    name: "Cgroup Disk",
+    guid: 0x27bac0a5_3c3a_56de_9f20_192ae75b7063,
+    instance_type: InstanceType::Multiple,
+    help: "What the control groups read from and write to each disk. A group's values include those of all groups below it.",
+    instances: "A group by its path, and a disk that it has used: `/system.slice/ssh.service sda`. In the order of the groups. None where no controller counts transfers.",
     total: "",
     counters: &[
-        row(PROCESSOR_TIME, "% Processor Time", TIMER, "%", "cpu.stat: usage_usec",
+        CounterInfo::row(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
+            "Bytes read from the disk."),
+        CounterInfo::row(WRITE_BYTES, "Write Bytes/sec", RATE, "bytes/s", -4, "io.stat: wbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
+            "Bytes written to the disk."),
+        CounterInfo::row(DISCARD_BYTES, "Discard Bytes/sec", RATE, "bytes/s", -4, "io.stat: dbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
+            "Bytes that were given back to the disk as unused (trim)."),
+        row(READS, "Read Operations/sec", RATE, "1/s", "io.stat: rios (version 1: blkio.throttle.io_serviced_recursive)",
+            "Read requests to the disk."),
+        row(WRITES, "Write Operations/sec", RATE, "1/s", "io.stat: wios (version 1: blkio.throttle.io_serviced_recursive)",
+            "Write requests to the disk."),
+        row(DISCARDS, "Discard Operations/sec", RATE, "1/s", "io.stat: dios (version 1: blkio.throttle.io_serviced_recursive)",
+            "Discard (trim) requests to the disk."),
+    ],
+};
+
+#[rustfmt::skip]
+const COUNTERS: &[CounterInfo] = &[
+        row(PROCESSOR_TIME, "% Processor Time", TIMER, "%", "cpu.stat: usage_usec (version 1: cpuacct.usage)",
             "Processor time of the group's tasks; 100 % is one processor, so that more than 100 is possible."),
-        row(USER_TIME, "% User Time", TIMER, "%", "cpu.stat: user_usec",
+        row(USER_TIME, "% User Time", TIMER, "%", "cpu.stat: user_usec (version 1: cpuacct.usage_user)",
             "The part of the processor time outside the kernel."),
-        row(PRIVILEGED_TIME, "% Privileged Time", TIMER, "%", "cpu.stat: system_usec",
+        row(PRIVILEGED_TIME, "% Privileged Time", TIMER, "%", "cpu.stat: system_usec (version 1: cpuacct.usage_sys)",
             "The part of the processor time in the kernel."),
         row(PERIODS, "Periods/sec", RATE, "1/s", "cpu.stat: nr_periods",
             "Periods of the processor limit (cpu.max) in which the group had work."),
         row(THROTTLED_PERIODS, "Throttled Periods/sec", RATE, "1/s", "cpu.stat: nr_throttled",
             "Periods in which the group used up its processor limit and had to wait for the next."),
-        row(THROTTLED_TIME, "% Throttled Time", TIMER, "%", "cpu.stat: throttled_usec",
+        row(THROTTLED_TIME, "% Throttled Time", TIMER, "%", "cpu.stat: throttled_usec (version 1: throttled_time)",
             "Time that the group's processors stood still because its limit was used up, added up over the processors."),
-        CounterInfo::row(MEMORY_CURRENT, "Memory Current Bytes", NOW, "bytes", -6, "memory.current",
+        CounterInfo::row(MEMORY_CURRENT, "Memory Current Bytes", NOW, "bytes", -6, "memory.current (version 1: memory.usage_in_bytes)",
             "Memory charged to the group now, page cache and kernel memory included."),
-        CounterInfo::row(MEMORY_PEAK, "Memory Peak Bytes", NOW, "bytes", -6, "memory.peak",
+        CounterInfo::row(MEMORY_PEAK, "Memory Peak Bytes", NOW, "bytes", -6, "memory.peak (version 1: memory.max_usage_in_bytes)",
             "The largest amount of memory that was ever charged to the group (Linux 5.19 and later)."),
-        CounterInfo::row(MEMORY_LIMIT, "Memory Limit Bytes", NOW, "bytes", -6, "memory.max",
+        CounterInfo::row(MEMORY_LIMIT, "Memory Limit Bytes", NOW, "bytes", -6, "memory.max (version 1: memory.limit_in_bytes)",
             "The limit of the group's memory. Without a limit of its own a group has no value here, although a group above it may have one."),
         row(MEMORY_USED, "% Memory Limit Used", CounterType::RAW_FRACTION, "%", "memory.current of memory.max",
             "The group's memory as a share of its limit. Without a limit there is no value.").base(MEMORY_USED_BASE),
         CounterInfo::companion(MEMORY_USED_BASE, "% Memory Limit Used Base", CounterType::RAW_BASE),
-        CounterInfo::row(SWAP_CURRENT, "Swap Current Bytes", NOW, "bytes", -6, "memory.swap.current",
+        CounterInfo::row(SWAP_CURRENT, "Swap Current Bytes", NOW, "bytes", -6, "memory.swap.current (version 1: memory.stat: total_swap)",
             "Swap that the group occupies now."),
         row(EVENTS_LOW, "Memory Low Events/sec", RATE, "1/s", "memory.events: low",
             "How often memory was taken from the group although it was below its protection (memory.low)."),
         row(EVENTS_HIGH, "Memory High Events/sec", RATE, "1/s", "memory.events: high",
             "How often tasks were slowed down because the group was above memory.high."),
-        row(EVENTS_MAX, "Memory Max Events/sec", RATE, "1/s", "memory.events: max",
+        row(EVENTS_MAX, "Memory Max Events/sec", RATE, "1/s", "memory.events: max (version 1: memory.failcnt)",
             "How often the group was about to pass its limit (memory.max)."),
         row(EVENTS_OOM, "OOM Events/sec", RATE, "1/s", "memory.events: oom",
             "How often an allocation was about to fail because the limit was reached and nothing could be freed."),
-        row(EVENTS_OOM_KILL, "OOM Kills/sec", RATE, "1/s", "memory.events: oom_kill",
-            "Processes of the group that were killed for lack of memory."),
-        CounterInfo::row(ANONYMOUS, "Anonymous Bytes", NOW, "bytes", -6, "memory.stat: anon",
+        row(EVENTS_OOM_KILL, "OOM Kills/sec", RATE, "1/s", "memory.events: oom_kill (version 1: memory.oom_control: oom_kill)",
+            "Processes of the group that were killed for lack of memory. In version 1 without those of the groups below it."),
+        CounterInfo::row(ANONYMOUS, "Anonymous Bytes", NOW, "bytes", -6, "memory.stat: anon (version 1: total_rss)",
             "Memory that belongs to no file: heaps and stacks."),
-        CounterInfo::row(FILE, "File Bytes", NOW, "bytes", -6, "memory.stat: file",
+        CounterInfo::row(FILE, "File Bytes", NOW, "bytes", -6, "memory.stat: file (version 1: total_cache)",
             "Page cache of files, shared memory included."),
-        CounterInfo::row(KERNEL, "Kernel Bytes", NOW, "bytes", -6, "memory.stat: kernel",
+        CounterInfo::row(KERNEL, "Kernel Bytes", NOW, "bytes", -6, "memory.stat: kernel (version 1: memory.kmem.usage_in_bytes)",
             "Kernel memory that is charged to the group (Linux 5.18 and later)."),
         CounterInfo::row(SLAB, "Slab Bytes", NOW, "bytes", -6, "memory.stat: slab",
             "The part of the kernel memory that holds the kernel's objects."),
-        CounterInfo::row(PAGE_FAULTS, "Page Faults/sec", RATE, "1/s", -1, "memory.stat: pgfault",
+        CounterInfo::row(PAGE_FAULTS, "Page Faults/sec", RATE, "1/s", -1, "memory.stat: pgfault (version 1: total_pgfault)",
             "Page faults of the group's tasks, with and without a disk transfer."),
-        row(MAJOR_FAULTS, "Major Page Faults/sec", RATE, "1/s", "memory.stat: pgmajfault",
+        row(MAJOR_FAULTS, "Major Page Faults/sec", RATE, "1/s", "memory.stat: pgmajfault (version 1: total_pgmajfault)",
             "Page faults that had to wait for a disk."),
-        CounterInfo::row(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes",
+        CounterInfo::row(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
             "Bytes read from disks, all devices together. A transfer through stacked devices counts at each of them."),
-        CounterInfo::row(WRITE_BYTES, "Write Bytes/sec", RATE, "bytes/s", -4, "io.stat: wbytes",
+        CounterInfo::row(WRITE_BYTES, "Write Bytes/sec", RATE, "bytes/s", -4, "io.stat: wbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
             "Bytes written to disks, all devices together."),
-        CounterInfo::row(DISCARD_BYTES, "Discard Bytes/sec", RATE, "bytes/s", -4, "io.stat: dbytes",
+        CounterInfo::row(DISCARD_BYTES, "Discard Bytes/sec", RATE, "bytes/s", -4, "io.stat: dbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
             "Bytes that were given back to disks as unused (trim), all devices together."),
-        row(READS, "Read Operations/sec", RATE, "1/s", "io.stat: rios",
+        row(READS, "Read Operations/sec", RATE, "1/s", "io.stat: rios (version 1: blkio.throttle.io_serviced_recursive)",
             "Read requests to disks, all devices together."),
-        row(WRITES, "Write Operations/sec", RATE, "1/s", "io.stat: wios",
+        row(WRITES, "Write Operations/sec", RATE, "1/s", "io.stat: wios (version 1: blkio.throttle.io_serviced_recursive)",
             "Write requests to disks, all devices together."),
-        row(DISCARDS, "Discard Operations/sec", RATE, "1/s", "io.stat: dios",
+        row(DISCARDS, "Discard Operations/sec", RATE, "1/s", "io.stat: dios (version 1: blkio.throttle.io_serviced_recursive)",
             "Discard (trim) requests to disks, all devices together."),
         row(TASKS, "Tasks", NOW, "", "pids.current",
             "Processes and threads in the group now."),
@@ -272,5 +424,4 @@ pub(crate) static TABLE: SetTable = SetTable {
             "Share of the interval in which at least one task of the group waited for a disk."),
         row(IO_FULL, "% IO Full Stall Time", TIMER, "%", "io.pressure: full total",
             "Share of the interval in which all tasks of the group that had work waited for a disk at once."),
-    ],
-};
+];

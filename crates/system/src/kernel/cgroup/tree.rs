@@ -1,7 +1,11 @@
-//! The tree of control groups. Every sample walks it; files stay open between samples.
+//! The trees of control groups, one for each hierarchy. Every sample walks all of them together, so that a group that
+//! several hierarchies have is one row; files stay open between samples.
 //!
 //! To be notified of new groups, a program needs one inotify watch per folder. Instead, every sample lists the
 //! folders that have subfolders, and checks the link count of the others, which shows whether they have any.
+
+mod group;
+mod rows;
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,9 +15,15 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, openat, seek
 use rustix::io::{Errno, pread};
 use tachograph_perflib::{InstanceKey, Rows};
 
-use super::table::{FILE_COUNT, FILES, IDS};
-use super::values::{Reasons, RunningTotal};
+use super::Hierarchy;
+use super::disks::DiskNames;
+use super::names::{GroupName, Names};
+use super::table::FileTable;
+use super::values::Reasons;
 use crate::descriptors::with_high_descriptor;
+
+pub(super) use group::Group;
+use group::Slot;
 
 /// The maximum number of groups.
 const MAX_GROUPS: usize = 20_000;
@@ -27,35 +37,6 @@ const RETRY_SAMPLES: u64 = 32;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// A group and its descendants.
-pub(super) struct Group {
-    /// The folder's name; `.` for the root.
-    name: Box<[u8]>,
-    pub(super) instance: Arc<InstanceKey>,
-    inode: u64,
-    /// The number of the last walk that found this group.
-    last_walk: u64,
-    /// The group's folder. Stays open while it has subfolders and the budget allows.
-    folder: Option<OwnedFd>,
-    control: Slot,
-    /// The content of `cgroup.subtree_control`: the controllers of the child groups.
-    enabled: Vec<u8>,
-    below: Vec<Group>,
-    files: [Slot; FILE_COUNT],
-    pub(super) counted: [RunningTotal; IDS],
-}
-
-/// A file of a group.
-#[derive(Default)]
-enum Slot {
-    /// Opened at the next read.
-    #[default]
-    Closed,
-    Open(OwnedFd),
-    /// The group has no such file.
-    Absent,
-}
-
 /// Why a file could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileError {
@@ -66,103 +47,69 @@ pub(super) enum FileError {
     Error(Errno),
 }
 
-/// The state of the walk through the tree, kept from sample to sample.
+/// The rows of a set of control groups.
+pub(super) enum Shown {
+    /// Every group by its path.
+    Paths,
+    /// The units, containers and pods by their names.
+    Named(Names),
+    /// Each disk of each group.
+    Disks(DiskNames),
+}
+
+/// The state of the walk through the trees, kept from sample to sample.
 pub(super) struct Walk {
+    shown: Shown,
     number: u64,
     /// How many more files may stay open. Negative if folders opened during the walk exceed the limit.
     budget: isize,
     groups: usize,
     /// Whether the limit of open files was reached.
     is_out_of_files: bool,
-    /// For each file, whether one of its counters is requested.
-    requested: [bool; FILE_COUNT],
     path: Vec<u8>,
     pub(super) buffer: Vec<u8>,
     entries: Vec<MaybeUninit<u8>>,
-    pub(super) reasons: Reasons,
 }
 
-impl Group {
-    /// The root of the hierarchy.
-    pub(super) fn root(inode: u64) -> Self {
-        Self::new(b".", "/".into(), inode)
-    }
+/// The maximum number of hierarchies: version 2, and one for each controller of version 1.
+pub(super) const MAX_HIERARCHIES: usize = 6;
 
-    fn new(name: &[u8], label: Box<str>, inode: u64) -> Self {
-        Self {
-            name: name.into(),
-            // The kernel avoids reusing the inode numbers of groups.
-            instance: Arc::new(InstanceKey::new(label, inode as u32, inode)),
-            inode,
-            last_walk: 0,
-            folder: None,
-            control: Slot::Closed,
-            enabled: Vec::new(),
-            below: Vec::new(),
-            files: [const { Slot::Closed }; FILE_COUNT],
-            counted: [RunningTotal::default(); IDS],
-        }
-    }
+/// The files of the groups of a hierarchy.
+pub(super) struct HierarchyFiles {
+    pub(super) tables: Vec<&'static FileTable>,
+    pub(super) is_legacy: bool,
+    /// The counters that come from this hierarchy, as bits.
+    pub(super) ids: u64,
+    pub(super) reasons: Reasons,
+    /// For each file, whether one of its counters is requested.
+    requested: Box<[bool]>,
+}
 
-    fn child(&self, name: &[u8], inode: u64) -> Self {
-        let parent = self.instance.name();
-        let slash = if parent.ends_with('/') { "" } else { "/" };
-        let label = format!("{parent}{slash}{}", String::from_utf8_lossy(name));
-        Self::new(name, label.into(), inode)
-    }
+/// The groups with the same path, by hierarchy.
+type Groups<'a> = [Option<&'a mut Group>; MAX_HIERARCHIES];
 
-    /// Makes the next read try absent files again.
-    pub(super) fn retry_absent(&mut self) {
-        let absent = self.files.iter_mut().filter(|slot| matches!(slot, Slot::Absent));
-        absent.for_each(|slot| *slot = Slot::Closed);
-    }
+/// The folders of the parents of groups, by hierarchy.
+type Folders<'a> = [Option<BorrowedFd<'a>>; MAX_HIERARCHIES];
 
-    /// Closes the files of this group and its descendants.
-    fn close_files(&mut self) {
-        let open = self.files.iter_mut().chain([&mut self.control]);
-        open.filter(|slot| matches!(slot, Slot::Open(_))).for_each(|slot| *slot = Slot::Closed);
-        self.below.iter_mut().for_each(Self::close_files);
-    }
-
-    /// Closes the folders of this group and its descendants.
-    fn close_folders(&mut self) {
-        self.folder = None;
-        self.below.iter_mut().for_each(Self::close_folders);
-    }
-
-    #[cfg(test)]
-    pub(super) fn open_files(&self) -> usize {
-        let folders = usize::from(self.folder.is_some());
-        self.holdings().1 - folders - self.below.iter().filter(|below| below.folder.is_some()).count()
-    }
-
-    /// The number of open files and folders of this group and its descendants.
-    #[cfg(test)]
-    pub(super) fn open_files_and_folders(&self) -> usize {
-        self.holdings().1
-    }
-
-    /// The number of groups in this subtree, and the number of their open files and folders.
-    fn holdings(&self) -> (usize, usize) {
-        let open = |slot: &&Slot| matches!(slot, Slot::Open(_));
-        let files = self.files.iter().chain([&self.control]).filter(open).count();
-        let own = (1, files + usize::from(self.folder.is_some()));
-        self.below.iter().map(Self::holdings).fold(own, |sum, part| (sum.0 + part.0, sum.1 + part.1))
+impl HierarchyFiles {
+    pub(super) fn new(tables: Vec<&'static FileTable>, is_legacy: bool) -> Self {
+        let reasons = Reasons::new(&tables);
+        let requested = vec![true; tables.len()].into();
+        Self { tables, is_legacy, ids: 0, reasons, requested }
     }
 }
 
 impl Walk {
-    pub(super) fn new(budget: isize) -> Self {
+    pub(super) fn new(budget: isize, shown: Shown) -> Self {
         Self {
+            shown,
             number: 0,
             budget,
             groups: 1,
             is_out_of_files: false,
-            requested: [true; FILE_COUNT],
             path: Vec::new(),
             buffer: vec![0; 16 << 10],
             entries: vec![MaybeUninit::uninit(); 16 << 10],
-            reasons: Reasons::default(),
         }
     }
 
@@ -177,32 +124,44 @@ impl Walk {
     }
 
     /// Which files can be read in the root, which lacks some, or in one of its first 64 child groups.
-    pub(super) fn probe(&mut self, root: &mut Group, folder: BorrowedFd<'_>) -> [bool; FILE_COUNT] {
+    pub(super) fn probe(
+        &mut self,
+        root: &mut Group,
+        folder: BorrowedFd<'_>,
+        tables: &[&FileTable],
+    ) -> Vec<bool> {
         self.number += 1;
         // If the root cannot be listed, no groups below it are known.
         let _ = self.list(root, folder, folder);
-        let mut available = [false; FILE_COUNT];
-        for (file, available) in available.iter_mut().enumerate() {
-            *available = self.read(&root.name, root.inode, &mut root.files[file], file, folder).is_ok()
-                || root.below.iter_mut().take(64).any(|group| {
-                    self.read(&group.name, group.inode, &mut group.files[file], file, folder).is_ok()
-                });
-        }
-        available
+        let files = tables.iter().enumerate().map(|(file, table)| {
+            let mut has = |group: &mut Group| {
+                self.read_file(&group.name, group.inode, &mut group.files[file], table.name, folder).is_ok()
+            };
+            has(root) || root.below.iter_mut().take(64).any(has)
+        });
+        files.collect()
     }
 
     /// Adds a row for each requested group.
-    pub(super) fn collect(&mut self, root: &mut Group, folder: BorrowedFd<'_>, rows: &mut Rows) {
+    pub(super) fn collect(&mut self, hierarchies: &mut [Hierarchy], rows: &mut Rows) {
         self.number += 1;
-        for (file, requested) in FILES.iter().zip(&mut self.requested) {
-            *requested = file.ids().any(|id| rows.wants(id));
+        let mut roots: Groups<'_> = Default::default();
+        let mut folders: Folders<'_> = Default::default();
+        let mut files: [Option<&mut HierarchyFiles>; MAX_HIERARCHIES] = Default::default();
+        for (index, hierarchy) in hierarchies.iter_mut().take(MAX_HIERARCHIES).enumerate() {
+            for (table, requested) in hierarchy.files.tables.iter().zip(&mut hierarchy.files.requested) {
+                *requested = table.ids().any(|id| hierarchy.files.ids & 1 << id != 0 && rows.wants(id));
+            }
+            roots[index] = Some(&mut hierarchy.root);
+            folders[index] = Some(hierarchy.folder.as_fd());
+            files[index] = Some(&mut hierarchy.files);
         }
-        self.visit(root, folder, 0, rows);
+        self.visit(&mut files, roots, folders, 0, rows);
         if self.is_out_of_files {
             // Leave the descriptors to the rest of the process: from now on, files are opened for each read.
             self.is_out_of_files = false;
             self.budget = 0;
-            root.close_files();
+            hierarchies.iter_mut().for_each(|hierarchy| hierarchy.root.close_files());
         }
     }
 
@@ -214,39 +173,115 @@ impl Walk {
         self.budget += files as isize;
     }
 
-    fn visit(&mut self, group: &mut Group, parent: BorrowedFd<'_>, depth: u32, rows: &mut Rows) {
-        let mut folder = match group.folder.take() {
-            Some(folder) => Some(folder),
-            None => match self.open_if_inner(group, parent) {
-                Ok(folder) => folder,
-                Err(FileError::Gone) => return,
-                Err(_) => None,
-            },
-        };
-        if let Some(open) = &folder
-            && depth < MAX_DEPTH
-        {
-            // If the folder cannot be listed, its known child groups remain.
-            let _ = self.list(group, open.as_fd(), parent);
-        }
-
-        if (self.number.wrapping_add(group.inode)).is_multiple_of(RETRY_SAMPLES) {
-            group.retry_absent();
-        }
-        if rows.wants_all_instances() || rows.wants_instance(group.instance.name(), group.instance.id()) {
-            self.add_row(group, parent, rows);
-        }
-
-        if let Some(open) = &folder {
-            for below in &mut group.below {
-                self.visit(below, open.as_fd(), depth + 1, rows);
+    /// Visits the groups with the same path and those below them. The first hierarchy that has the group names it.
+    fn visit(
+        &mut self,
+        files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
+        mut groups: Groups<'_>,
+        parents: Folders<'_>,
+        depth: u32,
+        rows: &mut Rows,
+    ) {
+        let mut folders: [Option<OwnedFd>; MAX_HIERARCHIES] = Default::default();
+        for ((slot, parent), folder) in groups.iter_mut().zip(parents).zip(&mut folders) {
+            let (Some(group), Some(parent)) = (slot.as_deref_mut(), parent) else { continue };
+            *folder = match group.folder.take() {
+                Some(folder) => Some(folder),
+                None => match self.open_if_inner(group, parent) {
+                    Ok(folder) => folder,
+                    Err(FileError::Gone) => {
+                        *slot = None;
+                        continue;
+                    }
+                    Err(_) => None,
+                },
+            };
+            if let Some(open) = folder
+                && depth < MAX_DEPTH
+            {
+                // If the folder cannot be listed, its known child groups remain.
+                let _ = self.list(group, open.as_fd(), parent);
+            }
+            if (self.number.wrapping_add(group.inode)).is_multiple_of(RETRY_SAMPLES) {
+                group.retry_absent();
+                group.is_named = group.is_name_final;
+            }
+            if !group.is_named {
+                self.name(group);
             }
         }
-        // The budget was charged when the folder was opened.
-        if (group.below.is_empty() || self.budget < 0) && folder.take().is_some() {
-            self.budget += 1;
+        let Some(instance) = groups.iter().flatten().next().map(|group| &group.shown) else { return };
+        if matches!(self.shown, Shown::Disks(_)) {
+            self.add_disk_rows(files, &mut groups, parents, rows);
+        } else if let Some(instance) = instance
+            && (rows.wants_all_instances() || rows.wants_instance(instance.name(), instance.id()))
+        {
+            let instance = Arc::clone(instance);
+            self.add_row(files, &mut groups, parents, &instance, depth, rows);
         }
-        group.folder = folder;
+        self.visit_children(files, &mut groups, &folders, depth, rows);
+        for (group, mut folder) in groups.into_iter().zip(folders) {
+            let Some(group) = group else { continue };
+            // The budget was charged when the folder was opened.
+            if (group.below.is_empty() || self.budget < 0) && folder.take().is_some() {
+                self.budget += 1;
+            }
+            group.folder = folder;
+        }
+    }
+
+    /// Visits the child groups by name. Those of the same name are one group.
+    fn visit_children(
+        &mut self,
+        files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
+        groups: &mut Groups<'_>,
+        folders: &[Option<OwnedFd>; MAX_HIERARCHIES],
+        depth: u32,
+        rows: &mut Rows,
+    ) {
+        let mut children = groups.each_mut().map(|group| {
+            let below: &mut [Group] = group.as_deref_mut().map_or(&mut [], |group| &mut group.below);
+            below.iter_mut().peekable()
+        });
+        loop {
+            let names = children
+                .iter_mut()
+                .enumerate()
+                .filter_map(|(index, groups)| groups.peek().map(|group| (index, &*group.name)));
+            let Some((first, _)) = names.min_by_key(|(_, name)| *name) else { break };
+            let mut next: Groups<'_> = Default::default();
+            next[first] = children[first].next();
+            if let (before, [group, after @ ..]) = next.split_at_mut(first)
+                && let Some(group) = group
+            {
+                debug_assert!(before.iter().all(Option::is_none));
+                for (other, groups) in after.iter_mut().zip(&mut children[first + 1..]) {
+                    *other = groups.next_if(|other| other.name == group.name);
+                }
+            }
+            let parents = folders.each_ref().map(|folder| folder.as_ref().map(AsFd::as_fd));
+            self.visit(files, next, parents, depth + 1, rows);
+        }
+    }
+
+    /// Sets the instance of a group.
+    #[cold]
+    fn name(&self, group: &mut Group) {
+        group.is_named = true;
+        let Shown::Named(names) = &self.shown else {
+            group.shown = Some(Arc::clone(&group.instance));
+            group.is_name_final = true;
+            return;
+        };
+        let found = names.of(group.instance.name());
+        group.is_name_final = found.as_ref().is_none_or(|found| found.is_final);
+        let is_same =
+            |found: &GroupName| group.shown.as_ref().is_some_and(|shown| shown.name() == found.name);
+        if found.as_ref().is_some_and(is_same) {
+            return;
+        }
+        let key = |found: GroupName| Arc::new(InstanceKey::new(found.name, group.inode as u32, group.inode));
+        group.shown = found.map(key);
     }
 
     /// Opens the group's folder, unless its link count of 2 means that it has no subfolders. File systems whose link
@@ -332,41 +367,6 @@ impl Walk {
             group.enabled.extend_from_slice(enabled);
             group.below.iter_mut().for_each(Group::retry_absent);
         }
-    }
-
-    fn add_row(&mut self, group: &mut Group, parent: BorrowedFd<'_>, rows: &mut Rows) {
-        let row_index = rows.instances().len();
-        let mut row = rows.push(&group.instance);
-        let mut memory = Default::default();
-        for file in 0..FILE_COUNT {
-            if !self.requested[file] {
-                continue;
-            }
-            match self.read(&group.name, group.inode, &mut group.files[file], file, parent) {
-                Ok(length) => {
-                    let text = &self.buffer[..length];
-                    self.reasons.set(&mut row, file, text, &mut group.counted, &mut memory);
-                }
-                Err(FileError::Gone) => {
-                    rows.truncate(row_index);
-                    return;
-                }
-                Err(FileError::Absent) => self.reasons.fail_absent(&mut row, file),
-                Err(FileError::Error(error)) => self.reasons.fail(&mut row, file, error),
-            }
-        }
-        self.reasons.set_used(&mut row, memory);
-    }
-
-    fn read(
-        &mut self,
-        name: &[u8],
-        inode: u64,
-        slot: &mut Slot,
-        file: usize,
-        parent: BorrowedFd<'_>,
-    ) -> Result<usize, FileError> {
-        self.read_file(name, inode, slot, FILES[file].name, parent)
     }
 
     /// Reads a file of a group into the buffer.

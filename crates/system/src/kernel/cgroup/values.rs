@@ -5,9 +5,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use tachograph_perflib::Row;
 
-use super::table::{
-    FILE_COUNT, FILES, Form, IDS, IO_KEYS, Kind, MEMORY_CURRENT, MEMORY_LIMIT, MEMORY_USED, TABLE,
-};
+use super::table::{FileTable, Form, IDS, IO_KEYS, Kind, MEMORY_CURRENT, MEMORY_LIMIT, MEMORY_USED, TABLE};
 use crate::error_texts::ErrorTexts;
 use crate::kernel::pressure;
 use crate::ordered::finished;
@@ -23,7 +21,7 @@ pub(super) struct RunningTotal {
 impl RunningTotal {
     /// Adds the kernel's value and returns the total. If the kernel's value has fallen, because a device was removed
     /// from a sum or a controller was disabled and enabled, the total stays constant for one interval.
-    fn push(&mut self, value: u64) -> u64 {
+    pub(super) fn push(&mut self, value: u64) -> u64 {
         self.lost = self.lost.saturating_add(self.last.saturating_sub(value));
         self.last = value;
         value.wrapping_add(self.lost)
@@ -43,25 +41,25 @@ pub(super) struct Memory {
     limit: Option<u64>,
 }
 
-/// The reasons for missing values, allocated once.
+/// The smallest number that means no limit: version 1 writes `i64::MAX`, rounded down to pages.
+const NO_LIMIT: u64 = i64::MAX as u64 - (1 << 24);
+
+/// The reasons for missing values of the files of a hierarchy, allocated once.
 pub(super) struct Reasons {
-    absent: [Arc<str>; FILE_COUNT],
+    absent: Box<[Arc<str>]>,
     /// For each counter, the message that its field is missing or malformed.
     no_value: [Arc<str>; IDS],
-    errors: [ErrorTexts; FILE_COUNT],
+    errors: Box<[ErrorTexts]>,
 }
 
-impl Default for Reasons {
-    fn default() -> Self {
+impl Reasons {
+    pub(super) fn new(files: &[&FileTable]) -> Self {
+        let absent = files.iter().map(|FileTable { name, controller, .. }| match *controller {
+            "" => format!("the group has no {name}").into(),
+            _ => format!("the group has no {name}: the {controller} controller is not enabled here").into(),
+        });
         Self {
-            absent: std::array::from_fn(|file| {
-                let (name, controller) = (FILES[file].name, FILES[file].controller);
-                match controller {
-                    "" => format!("the group has no {name}"),
-                    _ => format!("the group has no {name}: the {controller} controller is not enabled here"),
-                }
-                .into()
-            }),
+            absent: absent.collect(),
             no_value: std::array::from_fn(|id| {
                 let row = TABLE.counters.iter().find(|row| row.id as usize == id);
                 let source = row.map_or("", |row| &row.source);
@@ -70,32 +68,31 @@ impl Default for Reasons {
                 let hint = if is_of_cpu { ": the cpu controller is not enabled here" } else { "" };
                 format!("no usable value in {source}{hint}").into()
             }),
-            errors: Default::default(),
+            errors: files.iter().map(|_| ErrorTexts::default()).collect(),
         }
     }
-}
 
-impl Reasons {
-    pub(super) fn fail_absent(&self, row: &mut Row<'_>, file: usize) {
-        row.fail_all(FILES[file].ids(), &self.absent[file]);
+    pub(super) fn fail_absent(&self, row: &mut Row<'_>, file: usize, table: &FileTable) {
+        row.fail_all(table.ids(), &self.absent[file]);
     }
 
-    pub(super) fn fail(&mut self, row: &mut Row<'_>, file: usize, error: Errno) {
-        let reason = self.errors[file].of(&error.into(), FILES[file].name);
-        row.fail_all(FILES[file].ids(), &reason);
+    pub(super) fn fail(&mut self, row: &mut Row<'_>, file: usize, table: &FileTable, error: Errno) {
+        let reason = self.errors[file].of(&error.into(), table.name);
+        row.fail_all(table.ids(), &reason);
     }
 
-    /// Sets the counters of a file from its text.
+    /// Sets the counters of a file from its text. Only those in `ids` are reported as missing.
     pub(super) fn set(
         &self,
         row: &mut Row<'_>,
-        file: usize,
+        ids: u64,
+        form: &Form,
         text: &[u8],
         counted: &mut [RunningTotal; IDS],
         memory: &mut Memory,
     ) {
         let text = finished(text).0;
-        match FILES[file].form {
+        match *form {
             Form::Keyed(fields) => {
                 let mut missing = fields.iter().fold(0_u64, |missing, field| missing | 1 << field.id);
                 for line in lines(text) {
@@ -106,13 +103,14 @@ impl Reasons {
                     let value = match field.kind {
                         Kind::ProcessorTime => counted.hold(value.saturating_mul(10)),
                         Kind::Time => counted.push(value.saturating_mul(10)),
+                        Kind::TimeNs => counted.push(value / 100),
                         Kind::Count => counted.push(value),
                         Kind::Now => value,
                     };
                     row.set(field.id, value);
                     missing &= !(1 << field.id);
                 }
-                for field in fields.iter().filter(|field| missing & 1 << field.id != 0) {
+                for field in fields.iter().filter(|field| missing & ids & 1 << field.id != 0) {
                     self.fail_value(row, field.id);
                 }
             }
@@ -123,7 +121,15 @@ impl Reasons {
                     memory.current = value;
                 }
             }
-            Form::Limit(id) if text.trim_ascii() == b"max" => {
+            Form::Count(id) => {
+                let value = only_number(text);
+                self.set_or_fail(row, id, value.map(|value| counted[id as usize].push(value)));
+            }
+            Form::ProcessorNs(id) => {
+                let value = only_number(text);
+                self.set_or_fail(row, id, value.map(|value| counted[id as usize].hold(value / 100)));
+            }
+            Form::Limit(id) if is_no_limit(text) => {
                 row.omit(id);
                 if id == MEMORY_LIMIT {
                     row.omit(MEMORY_USED);
@@ -137,6 +143,7 @@ impl Reasons {
                 }
             }
             Form::Io => self.set_io(row, text, counted),
+            Form::IoLines(ids) => self.set_io_lines(row, text, ids, counted),
             Form::Pressure(some, full) => {
                 let pressure = pressure::parse(text);
                 for (id, stall) in [(some, pressure.some), (full, pressure.full)] {
@@ -163,6 +170,25 @@ impl Reasons {
         }
     }
 
+    /// Sets the sums over all devices, from the lines of version 1.
+    fn set_io_lines(&self, row: &mut Row<'_>, text: &[u8], ids: [u32; 3], counted: &mut [RunningTotal; IDS]) {
+        let mut sums = [Some(0_u64); 3];
+        for line in lines(text) {
+            let mut words = words(line);
+            // The last line has the total of all devices and no device.
+            let (Some(_device), Some(direction), value) = (words.next(), words.next(), words.next()) else {
+                continue;
+            };
+            let directions: [&[u8]; 3] = [b"Read", b"Write", b"Discard"];
+            let Some(index) = directions.iter().position(|name| *name == direction) else { continue };
+            let value = value.and_then(number);
+            sums[index] = sums[index].zip(value).and_then(|(sum, value)| sum.checked_add(value));
+        }
+        for (id, sum) in ids.into_iter().zip(sums) {
+            self.set_or_fail(row, id, sum.map(|sum| counted[id as usize].push(sum)));
+        }
+    }
+
     /// Sets `% Memory Limit Used`, from the values of two files.
     pub(super) fn set_used(&self, row: &mut Row<'_>, memory: Memory) {
         if let (Some(current), Some(limit)) = (memory.current, memory.limit) {
@@ -180,4 +206,8 @@ impl Reasons {
     fn fail_value(&self, row: &mut Row<'_>, id: u32) {
         row.fail(id, &self.no_value[id as usize]);
     }
+}
+
+fn is_no_limit(text: &[u8]) -> bool {
+    text.trim_ascii() == b"max" || only_number(text).is_some_and(|limit| limit >= NO_LIMIT)
 }

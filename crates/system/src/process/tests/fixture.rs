@@ -37,6 +37,8 @@ fn every_counter_has_its_value() {
     assert_eq!(of(WORKING_SET_PRIVATE), 40 << 10);
     assert_eq!(of(STORAGE_READ_BYTES), 4096);
     assert_eq!(of(STORAGE_WRITE_BYTES), 8192);
+    assert_eq!(of(RUN_QUEUE_WAIT_TIME), 15_000);
+    assert_eq!(of(BLOCK_IO_WAIT_TIME), 6 * 100_000);
     assert_eq!(rows.instances()[1].id(), 12);
     assert_eq!(rows.instances()[1].identity(), 500 << 22 | 12);
 

@@ -64,6 +64,9 @@ fn values_equal_those_of_a_naive_read() {
     assert_eq!(of(&rows, pid, PRIVATE_BYTES), status("RssAnon:") + status("VmSwap:"));
     assert_eq!(of(&rows, pid, IO_READ_BYTES), io("rchar:"));
     assert_eq!(of(&rows, pid, IO_WRITE_OPERATIONS), io("syscw:"));
+    let schedstat = read("schedstat");
+    let wait: i64 = schedstat.split(' ').nth(1).expect("a field").parse().expect("a number");
+    assert_eq!(of(&rows, pid, RUN_QUEUE_WAIT_TIME), wait / 100);
     let handles = fs::read_dir(format!("/proc/{pid}/fd")).expect("read").count();
     assert_eq!(of(&rows, pid, HANDLE_COUNT), handles as i64);
     // Both sources of memory agree.

@@ -115,7 +115,7 @@ fn broken_files_are_errors_of_their_counters() {
         assert_eq!(rows.instances().len(), 2, "{text:?}");
         let bad = |id| !rows.values(0)[rows.column(id).expect("wanted")].status.is_good();
         assert!(bad(id::USER_TIME) && bad(id::CONTEXT_SWITCHES) && bad(id::THREAD_STATE), "{text:?}");
-        assert_eq!(rows.errors().len(), 8, "{text:?}: {:?}", rows.errors());
+        assert_eq!(rows.errors().len(), 10, "{text:?}: {:?}", rows.errors());
     }
 }
 

@@ -14,6 +14,7 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, counter_of};
 use tachograph_perflib::{Numbering, Registry, Timestamps};
 use unicode_width::UnicodeWidthStr;
 
+use super::processes::{self, ListedProcess};
 use super::{Form, found, local};
 use crate::failure::{Failure, notify};
 use crate::table::{counted, escape_controls, line, push_padded, push_wrapped};
@@ -27,6 +28,8 @@ pub(super) struct ChosenSet {
     counters: Vec<usize>,
     /// The current instances, if requested and if the set has instances.
     instances: Option<Instances>,
+    /// The properties of the instances, if they are processes that a path selected.
+    processes: Option<Vec<ListedProcess>>,
     /// Whether a path selected the set. If so, only paths are listed by default.
     is_from_path: bool,
     /// The processes that publish the set; `None` for a set that programs do not publish.
@@ -96,6 +99,9 @@ fn choose_by_name(
         }
         // The set may be missing because its folder or file could not be read.
         this_machine::notify_of_sets(registry, |set| set.is_none());
+        if let Some(reason) = this_machine::absence_of_set(name) {
+            return Err(Failure::usage(format!("'{name}' is not available on this machine: {reason}")));
+        }
         let mut absent = found::absent_messages(name);
         absent
             .extend(known_paths(name).first().map(|path| format!("'{name}': this machine has no '{path}'")));
@@ -177,6 +183,9 @@ fn choose_by_path(
             let advice = near.map(|near| format!(": did you mean '{near}'?")).unwrap_or_default();
             notify(format_args!("'{}' has no instance '{wanted}' now{advice}", set.info.name));
         }
+        if let Some(processes) = &mut set.processes {
+            processes.retain(|process| path.matches_instance(Some(process.instance())));
+        }
         set.instances = Some(selected);
     }
     Ok(sets)
@@ -190,6 +199,7 @@ impl ChosenSet {
             info: Arc::clone(info),
             counters: (0..info.counters.len()).filter(is_shown).collect(),
             instances: None,
+            processes: None,
             is_from_path: false,
             publishers: registry.is_published(info.guid).then(|| registry.publishers(info.guid)),
             at: registry.clock().now(),
@@ -228,7 +238,12 @@ impl ChosenSet {
             notify(format_args!("{}: {}", self.info.name, failure.reason));
             Vec::new()
         });
-        self.instances = Some(Arc::clone(Numbering::default().assign(&keys)));
+        let instances = Arc::clone(Numbering::default().assign(&keys));
+        if self.is_from_path {
+            let labels = instances.iter().map(|instance| instance.label());
+            self.processes = processes::read(&self.info.name, labels.zip(keys.iter().map(|key| &**key)));
+        }
+        self.instances = Some(instances);
     }
 
     pub(super) fn machine(&self) -> &str {
@@ -253,6 +268,11 @@ impl ChosenSet {
         };
         let publishers = self.publishers.as_ref()?;
         Some(publishers.iter().map(move |publisher| (publisher, started(publisher))))
+    }
+
+    /// The properties of the instances; `None` unless they are processes that a path selected.
+    pub(super) fn processes(&self) -> Option<&[ListedProcess]> {
+        self.processes.as_deref()
     }
 
     pub(super) fn instances(&self) -> Option<&Instances> {
@@ -345,6 +365,9 @@ pub(super) fn describe(set: &ChosenSet, is_verbose: bool, width: usize) -> Strin
         let names: Vec<_> = instances.iter().map(|instance| instance.label()).collect();
         let names = if names.is_empty() { "none now".to_owned() } else { names.join(" | ") };
         text += &line(format_args!("  instances: {names}"));
+    }
+    for process in set.processes().unwrap_or_default() {
+        push_wrapped(&mut text, "    ", &process.text(), width);
     }
     if is_verbose {
         if !info.instances_help.is_empty() {

@@ -12,6 +12,7 @@ use tachograph_perflib::registration::CounterInfo;
 
 use super::chosen_set::{ChosenSet, unit_of};
 use super::listed_set::{ListedSet, machines, sets};
+use super::processes::ListedProcess;
 use super::{Listed, utc};
 
 /// A log, or a counter set of this machine.
@@ -39,6 +40,9 @@ pub(super) struct MachineSet<'a> {
     has_instances: bool,
     instances_help: Option<&'a str>,
     instances: Option<Vec<&'a str>>,
+    /// Only for processes that a path selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes: Option<&'a [ListedProcess]>,
     /// Only for published sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     publishers: Option<Vec<JsonPublisher<'a>>>,
@@ -87,6 +91,7 @@ impl<'a> MachineSet<'a> {
             instances: set
                 .instances()
                 .map(|instances| instances.iter().map(|instance| instance.label()).collect()),
+            processes: set.processes(),
             publishers: set.publishers().map(|publishers| {
                 let publisher = |(publisher, began): (&'a Publisher, Moment)| JsonPublisher {
                     program: &publisher.program,

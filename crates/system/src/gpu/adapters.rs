@@ -1,0 +1,78 @@
+//! The graphics cards of `/sys/class/drm`.
+
+use std::path::PathBuf;
+
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
+use crate::scan::{hexadecimal, lines, number};
+
+/// The maximum number of adapters.
+const MAX_ADAPTERS: usize = 64;
+
+/// The drivers that write the engine times and memory of a client to its fdinfo file.
+const DRIVERS_WITH_CLIENTS: [&str; 3] = ["amdgpu", "i915", "xe"];
+
+/// A graphics card.
+#[derive(Clone, Debug)]
+pub(super) struct Adapter {
+    /// The name for people: `card0 amdgpu 0000:03:00.0`.
+    pub(super) label: String,
+    driver: String,
+    /// The address, as in fdinfo files.
+    pub(super) pci: String,
+    /// The name in Windows' form.
+    pub(super) luid: String,
+    /// The folder of the device.
+    pub(super) device: PathBuf,
+}
+
+impl Adapter {
+    pub(super) fn has_clients(&self) -> bool {
+        DRIVERS_WITH_CLIENTS.contains(&self.driver.as_str())
+    }
+}
+
+/// The adapters, sorted by the number of the card.
+pub(super) fn list(roots: &Roots) -> Vec<Adapter> {
+    let folder = roots.sys.join("class/drm");
+    let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
+    let mut cards: Vec<u64> = entries
+        .take(4096)
+        .filter_map(|entry| {
+            let name = entry.ok()?.file_name();
+            // `card0-HDMI-A-1` is a connector.
+            number(name.to_str()?.strip_prefix("card")?.as_bytes())
+        })
+        .collect();
+    cards.sort_unstable();
+    cards.truncate(MAX_ADAPTERS);
+    let adapter = |card: u64| {
+        let device = folder.join(format!("card{card}/device"));
+        let mut uevent = OpenFile::new(device.join("uevent"));
+        let text = uevent.read().ok()?;
+        let field = |label: &[u8]| {
+            let value = lines(text).find_map(|line| line.strip_prefix(label))?;
+            Some(String::from_utf8_lossy(value).trim().to_owned())
+        };
+        let driver = field(b"DRIVER=")?;
+        // A device that is not on a PCI bus has the name of the platform.
+        let pci = field(b"PCI_SLOT_NAME=").unwrap_or_default();
+        let (high, low) = luid(&pci).unwrap_or((u32::MAX, card as u32));
+        Some(Adapter {
+            label: format!("card{card} {driver} {pci}").trim_end().to_owned(),
+            luid: format!("luid_0x{high:08X}_0x{low:08X}_phys_0"),
+            driver,
+            pci,
+            device,
+        })
+    };
+    cards.into_iter().filter_map(adapter).collect()
+}
+
+/// The two halves of the luid: the domain, and bus, device and function, of an address such as `0000:03:00.0`.
+fn luid(pci: &str) -> Option<(u32, u32)> {
+    let mut parts = pci.split([':', '.']).map(|part| hexadecimal(part.as_bytes()));
+    let [domain, bus, device, function] = std::array::from_fn(|_| parts.next().flatten());
+    let low = bus? << 8 | device? << 3 | function?;
+    Some((domain?.try_into().ok()?, low.try_into().ok()?))
+}

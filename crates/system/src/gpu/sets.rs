@@ -1,0 +1,230 @@
+//! The providers of the sets of graphics processors.
+
+use std::sync::Arc;
+
+use tachograph_perflib::registration::CounterSetInfo;
+use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, SharedReading};
+
+use super::adapters::Adapter;
+use super::clients::Clients;
+use super::tables::*;
+use crate::number_file::SmallFile;
+
+/// `GPU Engine`
+pub(super) struct EngineSet {
+    info: Arc<CounterSetInfo>,
+    clients: SharedReading<Clients>,
+}
+
+/// `GPU Process Memory`
+pub(super) struct ProcessMemory {
+    info: Arc<CounterSetInfo>,
+    clients: SharedReading<Clients>,
+}
+
+/// `GPU Adapter Memory`
+pub(super) struct AdapterMemory {
+    info: Arc<CounterSetInfo>,
+    clients: SharedReading<Clients>,
+    adapters: Vec<MemoryFiles>,
+}
+
+/// `GPU Adapter`
+pub(super) struct Adapters {
+    info: Arc<CounterSetInfo>,
+    adapters: Vec<LoadFiles>,
+}
+
+/// The files with the load of an adapter, by counter.
+struct LoadFiles {
+    key: Arc<InstanceKey>,
+    files: Vec<(u32, DeviceFile)>,
+}
+
+struct MemoryFiles {
+    key: Arc<InstanceKey>,
+    /// The adapter's index in the clients.
+    index: usize,
+    used: Option<[DeviceFile; 2]>,
+    limits: Vec<(u32, DeviceFile)>,
+}
+
+/// A file of a device with one number.
+struct DeviceFile {
+    file: SmallFile,
+    reason: Option<Arc<str>>,
+}
+
+impl DeviceFile {
+    /// The file of an adapter, if it can be read now.
+    fn of(adapter: &Adapter, name: &str) -> Option<Self> {
+        let mut file = SmallFile::new(adapter.device.join(name));
+        file.number().ok().map(|_| Self { file, reason: None })
+    }
+
+    fn read(&mut self) -> Result<u64, Arc<str>> {
+        self.file.number().map_err(|text| {
+            if self.reason.as_deref() != Some(text.as_str()) {
+                self.reason = Some(text.into());
+            }
+            self.reason.clone().unwrap_or_default()
+        })
+    }
+}
+
+fn set(row: &mut Row<'_>, id: u32, value: &Result<u64, Arc<str>>) {
+    match value {
+        Ok(value) => row.set(id, *value),
+        Err(reason) => row.fail(id, reason),
+    }
+}
+
+impl EngineSet {
+    pub(super) fn new(clients: SharedReading<Clients>) -> Self {
+        Self { info: ENGINE.info(), clients }
+    }
+}
+
+impl Provider for EngineSet {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.clients.at(rows.timestamps(), |clients| {
+            for used in &clients.engines {
+                if rows.wants_instance(used.key.name(), used.key.id()) {
+                    let mut row = rows.push(&used.key);
+                    row.set(UTILIZATION, used.busy);
+                    row.set(RUNNING_TIME, used.busy);
+                }
+            }
+        })
+    }
+}
+
+impl ProcessMemory {
+    pub(super) fn new(clients: SharedReading<Clients>) -> Self {
+        Self { info: PROCESS_MEMORY.info_of(|_| true), clients }
+    }
+}
+
+impl Provider for ProcessMemory {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.clients.at(rows.timestamps(), |clients| {
+            for used in &clients.memories {
+                if rows.wants_instance(used.key.name(), used.key.id()) {
+                    let mut row = rows.push(&used.key);
+                    row.set(DEDICATED, used.dedicated);
+                    row.set(SHARED, used.shared);
+                    row.set(COMMITTED, used.committed);
+                }
+            }
+        })
+    }
+}
+
+impl AdapterMemory {
+    pub(super) fn new(adapters: &[Adapter], clients: SharedReading<Clients>) -> Self {
+        let files = |(index, adapter): (usize, &Adapter)| {
+            let file = |name| DeviceFile::of(adapter, name);
+            let limits = [(DEDICATED_LIMIT, "mem_info_vram_total"), (SHARED_LIMIT, "mem_info_gtt_total")];
+            adapter.has_clients().then(|| MemoryFiles {
+                key: Arc::new(InstanceKey::new(adapter.luid.as_str(), 0, 0)),
+                index,
+                used: file("mem_info_vram_used")
+                    .zip(file("mem_info_gtt_used"))
+                    .map(|(vram, gtt)| [vram, gtt]),
+                limits: limits.into_iter().filter_map(|(id, name)| Some((id, file(name)?))).collect(),
+            })
+        };
+        let adapters: Vec<_> = adapters.iter().enumerate().filter_map(files).collect();
+        let has = |id| adapters.iter().any(|files| files.limits.iter().any(|(limit, _)| *limit == id));
+        let info = ADAPTER_MEMORY.info_of(|id| ![DEDICATED_LIMIT, SHARED_LIMIT].contains(&id) || has(id));
+        Self { info, clients, adapters }
+    }
+}
+
+impl Provider for AdapterMemory {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        for files in &mut self.adapters {
+            if !rows.wants_instance(files.key.name(), 0) {
+                continue;
+            }
+            let used = match &mut files.used {
+                Some([vram, gtt]) => [vram.read(), gtt.read()],
+                None => self.clients.at(rows.timestamps(), |clients| {
+                    let used = clients.memories.iter().filter(|used| used.adapter == files.index);
+                    used.fold([Ok(0), Ok(0)], |[dedicated, shared], used| {
+                        [
+                            dedicated.map(|sum: u64| sum + used.dedicated),
+                            shared.map(|sum: u64| sum + used.shared),
+                        ]
+                    })
+                })?,
+            };
+            let mut row = rows.push(&files.key);
+            let [dedicated, shared] = &used;
+            set(&mut row, DEDICATED, dedicated);
+            set(&mut row, SHARED, shared);
+            match (dedicated, shared) {
+                (Ok(dedicated), Ok(shared)) => row.set(COMMITTED, dedicated.saturating_add(*shared)),
+                (Err(reason), _) | (_, Err(reason)) => row.fail(COMMITTED, reason),
+            }
+            for id in [DEDICATED_LIMIT, SHARED_LIMIT] {
+                match files.limits.iter_mut().find(|(limit, _)| *limit == id) {
+                    Some((_, file)) => set(&mut row, id, &file.read()),
+                    None => row.omit(id),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Adapters {
+    /// The set, if a driver reports the load.
+    pub(super) fn new(adapters: Vec<Adapter>) -> Option<Self> {
+        let files = [(BUSY, "gpu_busy_percent"), (MEMORY_BUSY, "mem_busy_percent")];
+        let adapter = |adapter: &Adapter| {
+            let files: Vec<_> =
+                files.iter().filter_map(|(id, name)| Some((*id, DeviceFile::of(adapter, name)?))).collect();
+            let key = Arc::new(InstanceKey::new(adapter.label.as_str(), 0, 0));
+            (!files.is_empty()).then_some(LoadFiles { key, files })
+        };
+        let adapters: Vec<_> = adapters.iter().filter_map(adapter).collect();
+        let has = |id| adapters.iter().any(|adapter| adapter.files.iter().any(|(known, _)| *known == id));
+        let info = ADAPTER.info_of(has);
+        (!adapters.is_empty()).then_some(Self { info, adapters })
+    }
+}
+
+impl Provider for Adapters {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        for LoadFiles { key, files } in &mut self.adapters {
+            if !rows.wants_instance(key.name(), 0) {
+                continue;
+            }
+            let mut row = rows.push(key);
+            for id in [BUSY, MEMORY_BUSY] {
+                match files.iter_mut().find(|(known, _)| *known == id) {
+                    Some((_, file)) => set(&mut row, id, &file.read()),
+                    None => row.omit(id),
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! A control group in one hierarchy.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use tachograph_perflib::InstanceKey;
+
+use crate::kernel::cgroup::disks::DiskTransfers;
+use crate::kernel::cgroup::table::IDS;
+use crate::kernel::cgroup::values::RunningTotal;
+
+/// A group and its descendants.
+pub(in crate::kernel::cgroup) struct Group {
+    /// The folder's name; `.` for the root.
+    pub(super) name: Box<[u8]>,
+    /// The instance by the path.
+    pub(super) instance: Arc<InstanceKey>,
+    /// The instance of the set; `None` if the set does not have this group.
+    pub(super) shown: Option<Arc<InstanceKey>>,
+    /// Whether the name was looked for.
+    pub(super) is_named: bool,
+    /// Whether the name is not looked for again.
+    pub(super) is_name_final: bool,
+    pub(super) inode: u64,
+    /// The number of the last walk that found this group.
+    pub(super) last_walk: u64,
+    /// The group's folder. Stays open while it has subfolders and the budget allows.
+    pub(super) folder: Option<OwnedFd>,
+    pub(super) control: Slot,
+    /// The content of `cgroup.subtree_control`: the controllers of the child groups.
+    pub(super) enabled: Vec<u8>,
+    pub(super) below: Vec<Group>,
+    pub(super) files: Box<[Slot]>,
+    pub(super) counted: [RunningTotal; IDS],
+    /// The transfers by disk, if these are shown.
+    pub(super) disks: Vec<DiskTransfers>,
+}
+
+/// A file of a group.
+#[derive(Default)]
+pub(super) enum Slot {
+    /// Opened at the next read.
+    #[default]
+    Closed,
+    Open(OwnedFd),
+    /// The group has no such file.
+    Absent,
+}
+
+impl Group {
+    /// The root of the hierarchy.
+    pub(in crate::kernel::cgroup) fn root(inode: u64, files: usize) -> Self {
+        Self::new(b".", "/".into(), inode, files)
+    }
+
+    fn new(name: &[u8], label: Box<str>, inode: u64, files: usize) -> Self {
+        Self {
+            name: name.into(),
+            // The kernel avoids reusing the inode numbers of groups.
+            instance: Arc::new(InstanceKey::new(label, inode as u32, inode)),
+            shown: None,
+            is_named: false,
+            is_name_final: false,
+            inode,
+            last_walk: 0,
+            folder: None,
+            control: Slot::Closed,
+            enabled: Vec::new(),
+            below: Vec::new(),
+            files: (0..files).map(|_| Slot::Closed).collect(),
+            counted: [RunningTotal::default(); IDS],
+            disks: Vec::new(),
+        }
+    }
+
+    pub(super) fn child(&self, name: &[u8], inode: u64) -> Self {
+        let parent = self.instance.name();
+        let slash = if parent.ends_with('/') { "" } else { "/" };
+        let label = format!("{parent}{slash}{}", String::from_utf8_lossy(name));
+        Self::new(name, label.into(), inode, self.files.len())
+    }
+
+    /// Makes the next read try absent files again.
+    pub(in crate::kernel::cgroup) fn retry_absent(&mut self) {
+        let absent = self.files.iter_mut().filter(|slot| matches!(slot, Slot::Absent));
+        absent.for_each(|slot| *slot = Slot::Closed);
+    }
+
+    /// Closes the files of this group and its descendants.
+    pub(super) fn close_files(&mut self) {
+        let open = self.files.iter_mut().chain([&mut self.control]);
+        open.filter(|slot| matches!(slot, Slot::Open(_))).for_each(|slot| *slot = Slot::Closed);
+        self.below.iter_mut().for_each(Self::close_files);
+    }
+
+    /// Closes the folders of this group and its descendants.
+    pub(super) fn close_folders(&mut self) {
+        self.folder = None;
+        self.below.iter_mut().for_each(Self::close_folders);
+    }
+
+    #[cfg(test)]
+    pub(in crate::kernel::cgroup) fn open_files(&self) -> usize {
+        let folders = usize::from(self.folder.is_some());
+        self.holdings().1 - folders - self.below.iter().filter(|below| below.folder.is_some()).count()
+    }
+
+    /// The number of open files and folders of this group and its descendants.
+    #[cfg(test)]
+    pub(in crate::kernel::cgroup) fn open_files_and_folders(&self) -> usize {
+        self.holdings().1
+    }
+
+    /// The number of groups in this subtree, and the number of their open files and folders.
+    pub(super) fn holdings(&self) -> (usize, usize) {
+        let open = |slot: &&Slot| matches!(slot, Slot::Open(_));
+        let files = self.files.iter().chain([&self.control]).filter(open).count();
+        let own = (1, files + usize::from(self.folder.is_some()));
+        self.below.iter().map(Self::holdings).fold(own, |sum, part| (sum.0 + part.0, sum.1 + part.1))
+    }
+}

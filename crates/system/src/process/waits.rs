@@ -1,0 +1,174 @@
+//! The waits of a process: for a processor and for block devices. The kernel keeps them per thread.
+
+use rustix::io::Errno;
+
+use super::cursor::Cursor;
+use super::missing_reason::MissingReason;
+use super::process::parsed;
+use super::reader::{FileSlot, Reader, Task, is_gone};
+use super::stat;
+use super::sums::{Last, Sums};
+use super::task_identity::follow;
+use crate::open_file::OpenFile;
+use crate::roots::Roots;
+use crate::scan::only_number;
+
+const RUN_QUEUE: usize = 0;
+const BLOCK_IO: usize = 1;
+
+/// The waits of the threads of a process, those that ended included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waits {
+    /// Nanoseconds in which threads were ready to run but had no processor.
+    pub(super) run_queue_ns: u64,
+    /// Ticks in which threads waited for block devices.
+    pub(super) block_io_ticks: u64,
+}
+
+/// Which files of the threads to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WaitFiles {
+    /// `schedstat`
+    pub(super) run_queue: bool,
+    /// `stat`
+    pub(super) block_io: bool,
+}
+
+/// The threads of a process and their waits, kept between samples.
+#[derive(Debug, Default)]
+pub(super) struct ThreadWaits {
+    folder: FileSlot,
+    ids: Vec<u32>,
+    threads: Vec<ThreadWait>,
+    spare: Vec<ThreadWait>,
+    sums: Sums<2>,
+}
+
+#[derive(Debug)]
+struct ThreadWait {
+    id: u32,
+    schedstat: FileSlot,
+    stat: FileSlot,
+    last: Last<2>,
+}
+
+impl WaitFiles {
+    pub(super) fn any(self) -> bool {
+        self.run_queue || self.block_io
+    }
+}
+
+impl ThreadWaits {
+    /// Reads the waits of all threads, of which the stat file shows `threads`. The outer error means that the process has ended or that too many files are
+    /// open.
+    pub(super) fn read(
+        &mut self,
+        reader: &mut Reader,
+        pid: u32,
+        threads: u64,
+        files: WaitFiles,
+    ) -> Result<Result<Waits, MissingReason>, Errno> {
+        if threads == 1 {
+            self.folder.close();
+            self.ids.clear();
+            self.ids.push(pid);
+        } else if let Err(reason) = parsed(reader.threads(&mut self.folder, pid, &mut self.ids), Some)? {
+            return Ok(Err(reason));
+        }
+        if !self.ids.is_sorted() {
+            self.ids.sort_unstable();
+        }
+        // The kernel can list a thread twice when another one ends in the meantime.
+        self.ids.dedup();
+        follow(&mut self.threads, &mut self.spare, &self.ids, |thread| thread.id, ThreadWait::new);
+        for thread in &mut self.threads {
+            match thread.read(reader, pid, files, &mut self.sums) {
+                Ok(Ok(())) => {}
+                // The thread has ended.
+                Err(error) if is_gone(error) => {}
+                Ok(Err(reason)) => return Ok(Err(reason)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Ok(Waits { run_queue_ns: self.sums.get(RUN_QUEUE), block_io_ticks: self.sums.get(BLOCK_IO) }))
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        let mut threads = self.threads.iter();
+        threads.any(|thread| thread.schedstat.is_open() || thread.stat.is_open())
+    }
+
+    /// Closes all files; returns how many.
+    pub(super) fn close(&mut self) -> usize {
+        self.spare = Vec::new();
+        let threads = self.threads.iter_mut().map(|thread| thread.schedstat.close() + thread.stat.close());
+        threads.sum::<usize>() + self.folder.close()
+    }
+}
+
+impl ThreadWait {
+    fn new(id: u32) -> Self {
+        Self { id, schedstat: FileSlot::default(), stat: FileSlot::default(), last: Last::default() }
+    }
+
+    fn read(
+        &mut self,
+        reader: &mut Reader,
+        pid: u32,
+        files: WaitFiles,
+        sums: &mut Sums<2>,
+    ) -> Result<Result<(), MissingReason>, Errno> {
+        let was_open = self.schedstat.is_open() || self.stat.is_open();
+        match self.read_files(reader, pid, files, sums) {
+            // The thread of the open file has ended; its id may have been reused.
+            Err(error) if is_gone(error) && was_open => {
+                *self = Self::new(self.id);
+                self.read_files(reader, pid, files, sums)
+            }
+            read => read,
+        }
+    }
+
+    fn read_files(
+        &mut self,
+        reader: &mut Reader,
+        pid: u32,
+        files: WaitFiles,
+        sums: &mut Sums<2>,
+    ) -> Result<Result<(), MissingReason>, Errno> {
+        let task = Task::Thread(pid, self.id);
+        if files.run_queue {
+            match parsed(reader.read(&mut self.schedstat, task, "schedstat"), run_queue_wait)? {
+                Ok(wait) => _ = sums.add(&mut self.last, RUN_QUEUE, wait),
+                Err(reason) => return Ok(Err(reason)),
+            }
+        }
+        if files.block_io {
+            let parse = |text: &[u8]| stat::parse(text)?.block_io_wait();
+            match parsed(reader.read(&mut self.stat, task, "stat"), parse)? {
+                Ok(wait) => _ = sums.add(&mut self.last, BLOCK_IO, wait),
+                Err(reason) => return Ok(Err(reason)),
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// The time in a run queue in nanoseconds, from a schedstat file: time on a processor, time in a run queue, switches.
+pub(super) fn run_queue_wait(text: &[u8]) -> Option<u64> {
+    let mut fields = Cursor(text);
+    fields.number()?;
+    fields.number()
+}
+
+/// Checks that the kernel accounts for the delays of tasks; otherwise returns the reason.
+pub(super) fn delay_accounting(roots: &Roots) -> Result<(), String> {
+    let setting = OpenFile::new(roots.proc.join("sys/kernel/task_delayacct")).read().map(only_number);
+    match setting {
+        Ok(Some(0)) => Err("the kernel does not account for delays; \
+                            'sysctl kernel.task_delayacct=1' turns this on"
+            .to_owned()),
+        Ok(Some(_)) => Ok(()),
+        _ => Err("the kernel has no sysctl kernel.task_delayacct (Linux 5.14 and later)".to_owned()),
+    }
+}
