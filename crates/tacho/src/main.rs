@@ -9,6 +9,7 @@ mod file_limit;
 mod output;
 mod path_file;
 mod progress;
+mod ranking;
 mod settings;
 mod signals;
 mod table;

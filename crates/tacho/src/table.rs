@@ -1,16 +1,120 @@
 //! Human-readable tables and numbers.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
 use std::iter;
 
 pub(crate) use tachograph_monitor::figures::{escape_controls, grouped, value};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Writes a table without ruling lines. The columns starting with `first_number` are right-aligned.
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    /// Whether the cells are right-aligned.
+    pub(crate) is_number: bool,
+    /// When the column is dropped from a table that is too wide: the highest rank first, 0 never.
+    pub(crate) drop_rank: u8,
+}
+
+/// The part of a wide first column that is always shown.
+const MIN_FIRST: usize = 16;
+
+/// Replaces the middle of a text that is too long.
+const ELLIPSIS: char = '…';
+
+/// Writes a table without ruling lines. If it is wider than `max_width`, drops columns by their rank, and if that is not
+/// enough, shortens the texts of the first column in their middle. Returns the headings of the dropped columns.
 ///
 /// Cells are not stored, because a table can have a million rows; they are formatted once to measure them and again to
-/// write them. Lines that are wider than the terminal are not truncated.
+/// write them.
+pub(crate) fn write_columns<Row>(
+    out: &mut impl Write,
+    columns: &[Column],
+    max_width: Option<usize>,
+    rows: &[Row],
+    cells: impl Fn(&Row) -> Vec<String>,
+) -> io::Result<Vec<String>> {
+    let mut widths: Vec<_> = columns.iter().map(|column| column.heading.width()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(cells(row)) {
+            *width = escape_controls(&cell).width().max(*width);
+        }
+    }
+    let (shown, dropped) = fit(columns, &mut widths, max_width.unwrap_or(usize::MAX));
+    let mut line = String::new();
+    for row in iter::once(None).chain(rows.iter().map(Some)) {
+        line.clear();
+        let cells = match row {
+            Some(row) => cells(row),
+            None => columns.iter().map(|column| column.heading.clone()).collect(),
+        };
+        for (position, &index) in shown.iter().enumerate() {
+            if position > 0 {
+                line.push_str(GAP);
+            }
+            let cell = escape_controls(&cells[index]);
+            let cell = if position == 0 { shortened(&cell, widths[index]) } else { cell };
+            push_padded(&mut line, &cell, widths[index], columns[index].is_number);
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(dropped.into_iter().map(|index| columns[index].heading.clone()).collect())
+}
+
+/// The space between two columns.
+const GAP: &str = "  ";
+
+/// Decides which columns are shown and which are dropped, and narrows the first one.
+fn fit(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize>, Vec<usize>) {
+    let total = |shown: &[usize], widths: &[usize]| {
+        let cells: usize = shown.iter().map(|&index| widths[index]).sum();
+        cells + GAP.len() * shown.len().saturating_sub(1)
+    };
+    let mut shown: Vec<_> = (0..columns.len()).collect();
+    let mut dropped = Vec::new();
+    while total(&shown, widths) > max_width {
+        let droppable = shown.iter().enumerate().filter(|(_, index)| columns[**index].drop_rank > 0);
+        let Some((position, _)) = droppable.max_by_key(|(_, index)| columns[**index].drop_rank) else {
+            break;
+        };
+        dropped.push(shown.remove(position));
+    }
+    let excess = total(&shown, widths).saturating_sub(max_width);
+    if let Some(&first) = shown.first() {
+        widths[first] = widths[first].min(widths[first].saturating_sub(excess).max(MIN_FIRST));
+    }
+    dropped.sort_unstable();
+    (shown, dropped)
+}
+
+/// A text of at most `width` columns, with an ellipsis in the place of its middle if it is longer.
+fn shortened(text: &str, width: usize) -> Cow<'_, str> {
+    if text.width() <= width {
+        return Cow::Borrowed(text);
+    }
+    let room = width.saturating_sub(1);
+    // The end of a path names the counter, so it gets the larger part.
+    let (mut start, mut end) = (0, text.len());
+    let mut used = 0;
+    for character in text.chars() {
+        used += character.width().unwrap_or_default();
+        if used > room / 3 {
+            break;
+        }
+        start += character.len_utf8();
+    }
+    let mut left = room - text[..start].width().min(room);
+    for character in text.chars().rev() {
+        let Some(rest) = left.checked_sub(character.width().unwrap_or_default()) else { break };
+        left = rest;
+        end -= character.len_utf8();
+    }
+    Cow::Owned(format!("{}{ELLIPSIS}{}", &text[..start], &text[end..]))
+}
+
+/// Writes a table without ruling lines, of any width. The columns starting with `first_number` are right-aligned.
 pub(crate) fn write_table<Row, const COLUMNS: usize>(
     out: &mut impl Write,
     header: [&str; COLUMNS],
@@ -18,29 +122,13 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
     rows: &[Row],
     cells: impl Fn(&Row) -> [String; COLUMNS],
 ) -> io::Result<()> {
-    let mut widths = header.map(UnicodeWidthStr::width);
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(cells(row)) {
-            *width = escape_controls(&cell).width().max(*width);
-        }
-    }
-    let mut line = String::new();
-    for row in iter::once(None).chain(rows.iter().map(Some)) {
-        line.clear();
-        let cells = match row {
-            Some(row) => cells(row),
-            None => header.map(str::to_owned),
-        };
-        for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
-            let cell = escape_controls(cell);
-            if index > 0 {
-                line.push_str("  ");
-            }
-            push_padded(&mut line, &cell, width, index >= first_number);
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    let column = |(index, heading): (usize, &str)| Column {
+        heading: heading.to_owned(),
+        is_number: index >= first_number,
+        drop_rank: 0,
+    };
+    let columns: Vec<_> = header.into_iter().enumerate().map(column).collect();
+    write_columns(out, &columns, None, rows, |row| cells(row).into()).map(drop)
 }
 
 /// Appends `text`, padded with spaces to a display width.

@@ -41,12 +41,13 @@ impl Packing {
     }
 
     /// Packs a state without loss; see [`unpack`](Self::unpack). Returns `None` if the state has quantiles,
-    /// errors, no values, another clock than this packing, a bias of more than 16 bits, or sums of more than 64 bits.
+    /// sums for the standard deviation, errors, no values, another clock than this packing, a bias of more than 16 bits, or sums of more than 64 bits.
     pub fn pack(&self, state: &Statistics) -> Option<PackedStatistics> {
         let sums = state.sums.plain(state.formula)?;
         let (first, last) = (state.first_time?, state.last_time?);
         let matches_packing = (state.formula, state.intervals) == (self.empty.formula, self.empty.intervals)
             && state.quantiles.is_off()
+            && state.regression.is_none()
             && (sums.time_base, sums.multi_count) == (self.time_base, self.multi_count)
             && state.last_machine == self.empty.last_machine;
         let is_complete = state.errors == 0

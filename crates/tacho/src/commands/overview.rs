@@ -45,7 +45,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
 
 const HEADER: [&str; 6] = ["counter", "unit", "last", "average", "minimum", "maximum"];
 
-pub(super) fn cells(row: &StatisticsRow) -> [String; 6] {
+fn cells(row: &StatisticsRow) -> [String; 6] {
     let summary = &row.summary;
     let shown = |figure: Option<f64>| value(row.counter.counter_type, figure);
     [

@@ -43,6 +43,8 @@ mod segments;
 mod select;
 mod split;
 mod stats;
+mod stats_every;
+mod stats_order;
 mod terminal;
 mod text_logs;
 mod text_memory;

@@ -1,0 +1,121 @@
+//! The columns of the table of statistics.
+
+use tachograph_counters::AverageKind;
+use tachograph_counters::civil::Moment;
+use tachograph_flow::sinks::ExtraFigures;
+
+use super::super::list;
+use super::output::TableRow;
+use crate::table::{Column, grouped, value};
+
+/// The columns of a table of statistics, and the cells of a row.
+pub(super) struct StatisticsTable {
+    columns: Vec<Column>,
+    contents: Vec<Content>,
+}
+
+/// What a column shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Content {
+    /// The begin of the time range.
+    From,
+    Counter,
+    Unit,
+    Last,
+    Average,
+    Minimum,
+    Maximum,
+    /// One of [`Summary::quantiles`](tachograph_counters::Summary::quantiles).
+    Quantile(usize),
+    /// One of [`StatisticsRow::extra`].
+    Extra(usize),
+    Values,
+    Errors,
+}
+
+/// The percentiles that are shown without being requested, with their indexes in the summary. The table has room for three of
+/// the four.
+const DEFAULT_PERCENTILES: [(f64, usize); 3] = [(50.0, 0), (95.0, 2), (99.0, 3)];
+
+impl StatisticsTable {
+    /// A table with these further figures, and with the time range of each row. Percentiles are in ascending order.
+    pub(super) fn new(extra: &ExtraFigures, has_spans: bool) -> Self {
+        let mut percentiles: Vec<_> = DEFAULT_PERCENTILES
+            .iter()
+            .map(|&(percentage, index)| (percentage, Content::Quantile(index)))
+            .collect();
+        for (index, &percentage) in extra.percentiles.iter().enumerate() {
+            percentiles.retain(|(known, _)| *known != percentage);
+            percentiles.push((percentage, Content::Extra(index)));
+        }
+        percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let mut table = Self { columns: Vec::new(), contents: Vec::new() };
+        if has_spans {
+            table.add("from", Content::From, 0);
+        }
+        table.add("counter", Content::Counter, 0);
+        table.add("unit", Content::Unit, 0);
+        table.add("last", Content::Last, 1);
+        table.add("average", Content::Average, 0);
+        table.add("minimum", Content::Minimum, 2);
+        table.add("maximum", Content::Maximum, 0);
+        for (percentage, content) in percentiles {
+            let rank = match content {
+                Content::Quantile(2) => 3,
+                Content::Quantile(3) => 4,
+                Content::Quantile(_) => 5,
+                _ => 0,
+            };
+            table.add(&format!("p{percentage}"), content, rank);
+        }
+        let others = [("deviation", extra.standard_deviation), ("slope/h", extra.slope_per_hour)];
+        let others = others.into_iter().filter(|(_, is_requested)| *is_requested);
+        for (index, (heading, _)) in others.enumerate() {
+            table.add(heading, Content::Extra(extra.percentiles.len() + index), 0);
+        }
+        table.add("values", Content::Values, 6);
+        table.add("errors", Content::Errors, 7);
+        table
+    }
+
+    fn add(&mut self, heading: &str, content: Content, drop_rank: u8) {
+        let is_number = !matches!(content, Content::From | Content::Counter | Content::Unit);
+        self.columns.push(Column { heading: heading.to_owned(), is_number, drop_rank });
+        self.contents.push(content);
+    }
+
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    pub(super) fn cells(&self, row: &TableRow) -> Vec<String> {
+        self.contents.iter().map(|content| cell(*content, row)).collect()
+    }
+}
+
+fn cell(content: Content, TableRow { span, row }: &TableRow) -> String {
+    let summary = &row.summary;
+    let shown = |figure: Option<f64>| value(row.counter.counter_type, figure);
+    match content {
+        Content::From => span.map(|span| local_seconds(span.begin)).unwrap_or_default(),
+        Content::Counter => row.path.clone(),
+        Content::Unit => row.counter.unit().into_owned(),
+        Content::Last => shown(summary.last),
+        Content::Average => {
+            let mark = if summary.average_kind == AverageKind::Arithmetic { "*" } else { "" };
+            shown(summary.average) + mark
+        }
+        Content::Minimum => shown(summary.minimum),
+        Content::Maximum => shown(summary.maximum),
+        Content::Quantile(index) => shown(summary.quantiles.map(|quantiles| quantiles[index])),
+        Content::Extra(index) => shown(row.extra.get(index).copied().flatten()),
+        Content::Values => grouped(&summary.values.to_string()),
+        Content::Errors => grouped(&summary.errors.to_string()),
+    }
+}
+
+/// The local time: `2024-03-05 10:05:00`, with milliseconds if there are any.
+fn local_seconds(moment: Moment) -> String {
+    let text = list::local(moment);
+    text.strip_suffix(".000").map_or(text.clone(), str::to_owned)
+}
