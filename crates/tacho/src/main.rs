@@ -7,6 +7,7 @@ mod commands;
 mod failure;
 mod file_limit;
 mod output;
+mod pager;
 mod path_file;
 mod progress;
 mod ranking;

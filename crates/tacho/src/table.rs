@@ -16,16 +16,18 @@ pub(crate) struct Column {
     pub(crate) is_number: bool,
     /// When the column is dropped from a table that is too wide: the highest rank first, 0 never.
     pub(crate) drop_rank: u8,
+    /// Whether texts can be shortened if dropping columns is not enough.
+    pub(crate) can_shrink: bool,
 }
 
-/// The part of a wide first column that is always shown.
-const MIN_FIRST: usize = 16;
+/// The part of a shortened column that is always shown.
+const MIN_SHRUNK: usize = 16;
 
 /// Replaces the middle of a text that is too long.
 const ELLIPSIS: char = '…';
 
 /// Writes a table without ruling lines. If it is wider than `max_width`, drops columns by their rank, and if that is not
-/// enough, shortens the texts of the first column in their middle. Returns the headings of the dropped columns.
+/// enough, shortens the texts of a column in their middle. Returns the headings of the dropped columns.
 ///
 /// Cells are not stored, because a table can have a million rows; they are formatted once to measure them and again to
 /// write them.
@@ -55,7 +57,7 @@ pub(crate) fn write_columns<Row>(
                 line.push_str(GAP);
             }
             let cell = escape_controls(&cells[index]);
-            let cell = if position == 0 { shortened(&cell, widths[index]) } else { cell };
+            let cell = shortened(&cell, widths[index]);
             push_padded(&mut line, &cell, widths[index], columns[index].is_number);
         }
         writeln!(out, "{}", line.trim_end())?;
@@ -66,7 +68,7 @@ pub(crate) fn write_columns<Row>(
 /// The space between two columns.
 const GAP: &str = "  ";
 
-/// Decides which columns are shown and which are dropped, and narrows the first one.
+/// Decides which columns are shown and which are dropped, and narrows one of them.
 fn fit(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize>, Vec<usize>) {
     let total = |shown: &[usize], widths: &[usize]| {
         let cells: usize = shown.iter().map(|&index| widths[index]).sum();
@@ -82,8 +84,8 @@ fn fit(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize
         dropped.push(shown.remove(position));
     }
     let excess = total(&shown, widths).saturating_sub(max_width);
-    if let Some(&first) = shown.first() {
-        widths[first] = widths[first].min(widths[first].saturating_sub(excess).max(MIN_FIRST));
+    if let Some(&index) = shown.iter().find(|&&index| columns[index].can_shrink) {
+        widths[index] = widths[index].min(widths[index].saturating_sub(excess).max(MIN_SHRUNK));
     }
     dropped.sort_unstable();
     (shown, dropped)
@@ -126,6 +128,7 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
         heading: heading.to_owned(),
         is_number: index >= first_number,
         drop_rank: 0,
+        can_shrink: false,
     };
     let columns: Vec<_> = header.into_iter().enumerate().map(column).collect();
     write_columns(out, &columns, None, rows, |row| cells(row).into()).map(drop)
@@ -220,6 +223,46 @@ mod tests {
         let mut out = Vec::new();
         write_table(&mut out, ["a", "b"], 2, &[(); 0], |()| unreachable!()).unwrap();
         assert_eq!(out, b"a  b\n");
+    }
+
+    #[test]
+    fn wide_tables_lose_columns_by_rank_and_then_text() {
+        let columns: Vec<_> = [("path", 0), ("a", 1), ("b", 0), ("c", 3), ("d", 2)]
+            .into_iter()
+            .enumerate()
+            .map(|(index, (heading, drop_rank))| Column {
+                heading: heading.to_owned(),
+                is_number: index > 0,
+                drop_rank,
+                can_shrink: index == 0,
+            })
+            .collect();
+        let rows = [["プロセス in a rather long text", "12345", "12345", "12345", "12345"]];
+        let written = |max_width: Option<usize>| {
+            let mut out = Vec::new();
+            let cells = |row: &[&str; 5]| row.map(str::to_owned).to_vec();
+            let dropped = write_columns(&mut out, &columns, max_width, &rows, cells).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let last = text.lines().last().unwrap().to_owned();
+            (last.split_whitespace().skip(6).map(str::len).collect::<Vec<_>>(), dropped.join(" "), last)
+        };
+        // 31 columns of text, and 7 for each number.
+        for (width, count, dropped) in
+            [(59, 4, ""), (58, 3, "c"), (52, 3, "c"), (51, 2, "c d"), (45, 2, "c d"), (44, 1, "a c d")]
+        {
+            let (numbers, found, line) = written(Some(width));
+            assert_eq!((numbers.len(), &*found), (count, dropped), "{width}");
+            assert!(line.width() <= width, "{line}");
+        }
+        for width in 23..38 {
+            let (_, dropped, line) = written(Some(width));
+            assert_eq!(dropped, "a c d");
+            assert!(line.contains(ELLIPSIS) && line.ends_with("  12345"), "{line}");
+            assert!((width - 1..=width).contains(&line.width()), "{width} {line}");
+        }
+        // The rest of the text is always shown.
+        assert_eq!(written(Some(10)), written(Some(23)));
+        assert_eq!(written(None).2.width(), 59);
     }
 
     #[test]

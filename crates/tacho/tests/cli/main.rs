@@ -35,6 +35,7 @@ mod path_files;
 mod processes;
 mod query;
 mod query_files;
+mod query_order;
 mod record;
 mod refused_logs;
 mod relog;

@@ -12,7 +12,8 @@ use super::row_order::RowOrder;
 use super::statistics_table::StatisticsTable;
 use crate::arguments::{ReportFormat, StatsArguments};
 use crate::failure::{Failure, notify};
-use crate::table::{grouped, write_columns, write_table};
+use crate::pager::PagedOutput;
+use crate::table::{grouped, line, terminal_width, write_columns, write_table};
 
 /// Maximum number of rows of a table with a row per time range, which are kept until the end.
 const MAX_TABLE_ROWS: usize = 1 << 20;
@@ -93,9 +94,20 @@ impl<'a> Output<'a> {
             }
             return report.finish();
         }
-        let mut out = BufWriter::new(io::stdout().lock());
-        let table = StatisticsTable::new(&self.extra, self.arguments.every.is_some());
-        write_columns(&mut out, table.columns(), None, &self.rows, |row| table.cells(row))?;
+        let mut out = BufWriter::new(PagedOutput::new(!self.arguments.no_pager));
+        let max_width = terminal_width().filter(|_| !self.arguments.wide);
+        let mut table = StatisticsTable::new(&self.extra, self.arguments.every.is_some(), &self.rows);
+        if max_width.is_some() {
+            let shared = table.share_paths(&self.rows);
+            if !shared.is_empty() {
+                out.write_all(line(shared).as_bytes())?;
+            }
+        }
+        let dropped =
+            write_columns(&mut out, table.columns(), max_width, &self.rows, |row| table.cells(row))?;
+        if !dropped.is_empty() {
+            writeln!(out, "\nNo room for {}; --wide shows all columns.", dropped.join(", "))?;
+        }
         if self.rows.iter().any(|row| row.row.summary.average_kind == AverageKind::Arithmetic) {
             out.write_all(ARITHMETIC.as_bytes())?;
             if has_formatted_log {
@@ -109,7 +121,7 @@ impl<'a> Output<'a> {
             out.write_all(b"\n")?;
             write_table(&mut out, ERROR_HEADER, 2, errors, error_cells)?;
         }
-        out.flush()
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
     }
 }
 

@@ -12,6 +12,8 @@ use crate::table::{Column, grouped, value};
 pub(super) struct StatisticsTable {
     columns: Vec<Column>,
     contents: Vec<Content>,
+    /// The beginning of all paths, which is shown once.
+    shared: String,
 }
 
 /// What a column shows.
@@ -39,7 +41,7 @@ const DEFAULT_PERCENTILES: [(f64, usize); 3] = [(50.0, 0), (95.0, 2), (99.0, 3)]
 
 impl StatisticsTable {
     /// A table with these further figures, and with the time range of each row. Percentiles are in ascending order.
-    pub(super) fn new(extra: &ExtraFigures, has_spans: bool) -> Self {
+    pub(super) fn new(extra: &ExtraFigures, has_spans: bool, rows: &[TableRow]) -> Self {
         let mut percentiles: Vec<_> = DEFAULT_PERCENTILES
             .iter()
             .map(|&(percentage, index)| (percentage, Content::Quantile(index)))
@@ -49,7 +51,7 @@ impl StatisticsTable {
             percentiles.push((percentage, Content::Extra(index)));
         }
         percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let mut table = Self { columns: Vec::new(), contents: Vec::new() };
+        let mut table = Self { columns: Vec::new(), contents: Vec::new(), shared: String::new() };
         if has_spans {
             table.add("from", Content::From, 0);
         }
@@ -74,13 +76,32 @@ impl StatisticsTable {
             table.add(heading, Content::Extra(extra.percentiles.len() + index), 0);
         }
         table.add("values", Content::Values, 6);
-        table.add("errors", Content::Errors, 7);
+        // Errors are never hidden.
+        let has_errors = rows.iter().any(|row| row.row.summary.errors > 0);
+        table.add("errors", Content::Errors, if has_errors { 0 } else { 7 });
         table
+    }
+
+    /// Shows machine and set once if all rows have the same. Returns them.
+    pub(super) fn share_paths(&mut self, rows: &[TableRow]) -> &str {
+        let machine =
+            |row: &TableRow| row.row.machine.as_ref().map(|it| format!(r"\\{it}")).unwrap_or_default();
+        let set = |row: &TableRow| format!(r"{}\{}", machine(row), row.row.set.name);
+        let is_shared = |prefix: &str, of: &dyn Fn(&TableRow) -> String| {
+            rows.iter().all(|row| of(row) == prefix && row.row.path.starts_with(prefix))
+        };
+        self.shared = match rows.first() {
+            Some(first) if is_shared(&set(first), &set) => set(first),
+            Some(first) if is_shared(&machine(first), &machine) => machine(first),
+            _ => String::new(),
+        };
+        &self.shared
     }
 
     fn add(&mut self, heading: &str, content: Content, drop_rank: u8) {
         let is_number = !matches!(content, Content::From | Content::Counter | Content::Unit);
-        self.columns.push(Column { heading: heading.to_owned(), is_number, drop_rank });
+        let can_shrink = content == Content::Counter;
+        self.columns.push(Column { heading: heading.to_owned(), is_number, drop_rank, can_shrink });
         self.contents.push(content);
     }
 
@@ -89,7 +110,11 @@ impl StatisticsTable {
     }
 
     pub(super) fn cells(&self, row: &TableRow) -> Vec<String> {
-        self.contents.iter().map(|content| cell(*content, row)).collect()
+        let cell = |content: &Content| match content {
+            Content::Counter => row.row.path.get(self.shared.len()..).unwrap_or_default().to_owned(),
+            content => cell(*content, row),
+        };
+        self.contents.iter().map(cell).collect()
     }
 }
 
