@@ -18,7 +18,6 @@ use crate::raw::RawValue;
 use crate::status::Status;
 
 pub use packed::{PackedStatistics, Packing};
-use regression::Regression;
 pub use run::{RawRun, SampleTimes};
 pub use series::Series;
 use sums::Sums;
@@ -61,8 +60,6 @@ pub struct Statistics {
     first_time: Option<Moment>,
     last_time: Option<Moment>,
     quantiles: Quantiles,
-    /// The sums for the standard deviation and the slope, if they were requested.
-    regression: Option<Box<Regression>>,
 }
 
 /// How the average of a [`Summary`] was computed.
@@ -130,7 +127,6 @@ impl Statistics {
             first_time: None,
             last_time: None,
             quantiles: Quantiles::default(),
-            regression: None,
         }
     }
 
@@ -145,7 +141,7 @@ impl Statistics {
     /// [`slope_per_hour`](Self::slope_per_hour), which take about 1.2 kB.
     #[must_use]
     pub fn with_regression(mut self) -> Self {
-        self.regression = Some(Box::default());
+        self.sums.regression = Some(Box::default());
         self
     }
 
@@ -163,7 +159,7 @@ impl Statistics {
         if self.quantiles.is_off() {
             empty.quantiles = Quantiles::off();
         }
-        empty.regression = self.regression.as_ref().map(|_| Box::default());
+        empty.sums.regression = self.sums.regression.as_ref().map(|_| Box::default());
         empty
     }
 
@@ -210,7 +206,7 @@ impl Statistics {
                 self.maximum = terms.formatted;
             }
             self.quantiles.add(terms.formatted);
-            if let Some(regression) = &mut self.regression {
+            if let Some(regression) = &mut self.sums.regression {
                 regression.add(terms.formatted, at);
             }
         }
@@ -245,9 +241,6 @@ impl Statistics {
         self.minimum = self.minimum.min(other.minimum);
         self.maximum = self.maximum.max(other.maximum);
         self.quantiles.merge(&other.quantiles);
-        if let (Some(regression), Some(other)) = (&mut self.regression, &other.regression) {
-            regression.merge(other);
-        }
         for reached in [other.first_time, other.last_time].into_iter().flatten() {
             self.extend_to(reached);
         }
@@ -321,7 +314,7 @@ impl Statistics {
     ///
     /// It is the same bits for any split into time ranges and any order of merging.
     pub fn standard_deviation(&self) -> Option<f64> {
-        self.regression.as_ref()?.standard_deviation()
+        self.sums.regression.as_ref()?.standard_deviation()
     }
 
     /// The slope of the straight line with the least sum of squared distances from the interval values, in the counter's
@@ -331,7 +324,7 @@ impl Statistics {
     ///
     /// It is the same bits for any split into time ranges and any order of merging.
     pub fn slope_per_hour(&self) -> Option<f64> {
-        self.regression.as_ref()?.slope_per_hour()
+        self.sums.regression.as_ref()?.slope_per_hour()
     }
 
     fn average(&self) -> Option<f64> {

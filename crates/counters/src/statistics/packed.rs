@@ -47,7 +47,6 @@ impl Packing {
         let (first, last) = (state.first_time?, state.last_time?);
         let matches_packing = (state.formula, state.intervals) == (self.empty.formula, self.empty.intervals)
             && state.quantiles.is_off()
-            && state.regression.is_none()
             && (sums.time_base, sums.multi_count) == (self.time_base, self.multi_count)
             && state.last_machine == self.empty.last_machine;
         let is_complete = state.errors == 0

@@ -13,7 +13,7 @@ use super::statistics_table::StatisticsTable;
 use crate::arguments::{ReportFormat, StatsArguments};
 use crate::failure::{Failure, notify};
 use crate::pager::PagedOutput;
-use crate::table::{grouped, line, terminal_width, write_columns, write_table};
+use crate::table::{grouped, line, push_wrapped, terminal_width, write_columns, write_table};
 
 /// Maximum number of rows of a table with a row per time range, which are kept until the end.
 const MAX_TABLE_ROWS: usize = 1 << 20;
@@ -96,17 +96,20 @@ impl<'a> Output<'a> {
         }
         let mut out = BufWriter::new(PagedOutput::new(!self.arguments.no_pager));
         let max_width = terminal_width().filter(|_| !self.arguments.wide);
-        let mut table = StatisticsTable::new(&self.extra, self.arguments.every.is_some(), &self.rows);
-        if max_width.is_some() {
-            let shared = table.share_paths(&self.rows);
-            if !shared.is_empty() {
-                out.write_all(line(shared).as_bytes())?;
-            }
+        let sorted_by = self.arguments.sort.as_deref();
+        let mut table =
+            StatisticsTable::new(&self.extra, self.arguments.every.is_some(), &self.rows, sorted_by);
+        let shared = max_width.and_then(|_| table.share_paths(&self.rows));
+        if let Some(shared) = shared {
+            out.write_all(line(shared).as_bytes())?;
         }
         let dropped =
             write_columns(&mut out, table.columns(), max_width, &self.rows, |row| table.cells(row))?;
         if !dropped.is_empty() {
-            writeln!(out, "\nNo room for {}; --wide shows all columns.", dropped.join(", "))?;
+            let mut note = String::from("\n");
+            let text = format!("No room for {}; --wide shows all columns.", dropped.join(", "));
+            push_wrapped(&mut note, "", &text, max_width.unwrap_or(usize::MAX));
+            out.write_all(note.as_bytes())?;
         }
         if self.rows.iter().any(|row| row.row.summary.average_kind == AverageKind::Arithmetic) {
             out.write_all(ARITHMETIC.as_bytes())?;

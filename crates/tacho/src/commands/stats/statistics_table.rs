@@ -2,7 +2,7 @@
 
 use tachograph_counters::AverageKind;
 use tachograph_counters::civil::Moment;
-use tachograph_flow::sinks::ExtraFigures;
+use tachograph_flow::sinks::{ExtraFigures, StatisticsRow};
 
 use super::super::list;
 use super::output::TableRow;
@@ -12,8 +12,20 @@ use crate::table::{Column, grouped, value};
 pub(super) struct StatisticsTable {
     columns: Vec<Column>,
     contents: Vec<Content>,
-    /// The beginning of all paths, which is shown once.
-    shared: String,
+    shared: SharedPath,
+    /// The heading of the column that is never dropped, because the rows are sorted by it.
+    sorted_by: String,
+}
+
+/// The part of the paths that all rows have in common, and that is shown once.
+#[derive(Debug, Default)]
+enum SharedPath {
+    #[default]
+    None,
+    /// The beginning, of this length: the machine, or machine and set.
+    Start(usize),
+    /// Everything but the instance.
+    Counter,
 }
 
 /// What a column shows.
@@ -40,8 +52,14 @@ enum Content {
 const DEFAULT_PERCENTILES: [(f64, usize); 3] = [(50.0, 0), (95.0, 2), (99.0, 3)];
 
 impl StatisticsTable {
-    /// A table with these further figures, and with the time range of each row. Percentiles are in ascending order.
-    pub(super) fn new(extra: &ExtraFigures, has_spans: bool, rows: &[TableRow]) -> Self {
+    /// A table with these further figures, and with the time range of each row. Percentiles are in ascending order. The column
+    /// `sorted_by` is always shown.
+    pub(super) fn new(
+        extra: &ExtraFigures,
+        has_spans: bool,
+        rows: &[TableRow],
+        sorted_by: Option<&str>,
+    ) -> Self {
         let mut percentiles: Vec<_> = DEFAULT_PERCENTILES
             .iter()
             .map(|&(percentage, index)| (percentage, Content::Quantile(index)))
@@ -51,21 +69,26 @@ impl StatisticsTable {
             percentiles.push((percentage, Content::Extra(index)));
         }
         percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let mut table = Self { columns: Vec::new(), contents: Vec::new(), shared: String::new() };
+        let mut table = Self {
+            columns: Vec::new(),
+            contents: Vec::new(),
+            shared: SharedPath::None,
+            sorted_by: sorted_by.unwrap_or_default().to_ascii_lowercase(),
+        };
         if has_spans {
             table.add("from", Content::From, 0);
         }
         table.add("counter", Content::Counter, 0);
-        table.add("unit", Content::Unit, 0);
-        table.add("last", Content::Last, 1);
+        table.add("unit", Content::Unit, 1);
+        table.add("last", Content::Last, 2);
         table.add("average", Content::Average, 0);
-        table.add("minimum", Content::Minimum, 2);
+        table.add("minimum", Content::Minimum, 3);
         table.add("maximum", Content::Maximum, 0);
         for (percentage, content) in percentiles {
             let rank = match content {
-                Content::Quantile(2) => 3,
-                Content::Quantile(3) => 4,
-                Content::Quantile(_) => 5,
+                Content::Quantile(2) => 4,
+                Content::Quantile(3) => 5,
+                Content::Quantile(_) => 6,
                 _ => 0,
             };
             table.add(&format!("p{percentage}"), content, rank);
@@ -75,31 +98,52 @@ impl StatisticsTable {
         for (index, (heading, _)) in others.enumerate() {
             table.add(heading, Content::Extra(extra.percentiles.len() + index), 0);
         }
-        table.add("values", Content::Values, 6);
+        table.add("values", Content::Values, 7);
         // Errors are never hidden.
         let has_errors = rows.iter().any(|row| row.row.summary.errors > 0);
-        table.add("errors", Content::Errors, if has_errors { 0 } else { 7 });
+        table.add("errors", Content::Errors, if has_errors { 0 } else { 8 });
         table
     }
 
-    /// Shows machine and set once if all rows have the same. Returns them.
-    pub(super) fn share_paths(&mut self, rows: &[TableRow]) -> &str {
+    /// Shows the part of the paths once that all rows have in common: the machine, machine and set, or machine, set and
+    /// counter. Returns it.
+    pub(super) fn share_paths(&mut self, rows: &[TableRow]) -> Option<String> {
+        let first = &rows.first()?.row;
         let machine =
-            |row: &TableRow| row.row.machine.as_ref().map(|it| format!(r"\\{it}")).unwrap_or_default();
-        let set = |row: &TableRow| format!(r"{}\{}", machine(row), row.row.set.name);
-        let is_shared = |prefix: &str, of: &dyn Fn(&TableRow) -> String| {
-            rows.iter().all(|row| of(row) == prefix && row.row.path.starts_with(prefix))
+            |row: &StatisticsRow| row.machine.as_ref().map(|it| format!(r"\\{it}")).unwrap_or_default();
+        let set = |row: &StatisticsRow| format!(r"{}\{}", machine(row), row.set.name);
+        let starts = |start: &str, of: &dyn Fn(&StatisticsRow) -> String| {
+            rows.iter().all(|TableRow { row, .. }| of(row) == start && row.path.starts_with(start))
         };
-        self.shared = match rows.first() {
-            Some(first) if is_shared(&set(first), &set) => set(first),
-            Some(first) if is_shared(&machine(first), &machine) => machine(first),
-            _ => String::new(),
-        };
-        &self.shared
+        let (own_machine, own_set) = (machine(first), set(first));
+        if starts(&own_set, &set) {
+            let is_same =
+                |row: &StatisticsRow| row.instance.is_some() && row.counter.name == first.counter.name;
+            if rows.iter().all(|row| is_same(&row.row)) {
+                self.shared = SharedPath::Counter;
+                self.rename(Content::Counter, "instance");
+                return Some(format!(r"{own_set}(*)\{}", first.counter.name));
+            }
+            self.shared = SharedPath::Start(own_set.len());
+            return Some(own_set);
+        }
+        if own_machine.is_empty() || !starts(&own_machine, &machine) {
+            return None;
+        }
+        self.shared = SharedPath::Start(own_machine.len());
+        Some(own_machine)
+    }
+
+    fn rename(&mut self, content: Content, heading: &str) {
+        let found = self.contents.iter().zip(&mut self.columns).find(|(known, _)| **known == content);
+        if let Some((_, column)) = found {
+            heading.clone_into(&mut column.heading);
+        }
     }
 
     fn add(&mut self, heading: &str, content: Content, drop_rank: u8) {
         let is_number = !matches!(content, Content::From | Content::Counter | Content::Unit);
+        let drop_rank = if heading == self.sorted_by { 0 } else { drop_rank };
         let can_shrink = content == Content::Counter;
         self.columns.push(Column { heading: heading.to_owned(), is_number, drop_rank, can_shrink });
         self.contents.push(content);
@@ -110,9 +154,14 @@ impl StatisticsTable {
     }
 
     pub(super) fn cells(&self, row: &TableRow) -> Vec<String> {
-        let cell = |content: &Content| match content {
-            Content::Counter => row.row.path.get(self.shared.len()..).unwrap_or_default().to_owned(),
-            content => cell(*content, row),
+        let cell = |content: &Content| match (content, &self.shared) {
+            (Content::Counter, SharedPath::Counter) => {
+                row.row.instance.as_ref().map(|instance| instance.label().to_owned()).unwrap_or_default()
+            }
+            (Content::Counter, SharedPath::Start(length)) => {
+                row.row.path.get(*length..).unwrap_or_default().to_owned()
+            }
+            (content, _) => cell(*content, row),
         };
         self.contents.iter().map(cell).collect()
     }
