@@ -58,7 +58,7 @@ pub(crate) struct StatsArguments {
     pub(crate) group_by: Option<String>,
     /// Show all columns and full paths, also if they do not fit into the terminal. By default, a terminal shows machine, set
     /// and counter once if all rows have the same, and columns that do not fit are left out: errors (if there are none), values,
-    /// p50, p99, p95, minimum, last, unit, in this order, but not that of --sort. The output to a file or a pipe is always complete.
+    /// p50, p99, p95, minimum, last, unit, maximum, in this order, but not that of --sort. The output to a file or a pipe is always complete.
     #[arg(long)]
     pub(crate) wide: bool,
     /// Do not show a long table in the pager of the environment variable PAGER (by default less).

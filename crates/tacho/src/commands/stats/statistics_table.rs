@@ -79,16 +79,16 @@ impl StatisticsTable {
             table.add("from", Content::From, 0);
         }
         table.add("counter", Content::Counter, 0);
-        table.add("unit", Content::Unit, 1);
-        table.add("last", Content::Last, 2);
+        table.add("unit", Content::Unit, 2);
+        table.add("last", Content::Last, 3);
         table.add("average", Content::Average, 0);
-        table.add("minimum", Content::Minimum, 3);
-        table.add("maximum", Content::Maximum, 0);
+        table.add("minimum", Content::Minimum, 4);
+        table.add("maximum", Content::Maximum, 1);
         for (percentage, content) in percentiles {
             let rank = match content {
-                Content::Quantile(2) => 4,
-                Content::Quantile(3) => 5,
-                Content::Quantile(_) => 6,
+                Content::Quantile(2) => 5,
+                Content::Quantile(3) => 6,
+                Content::Quantile(_) => 7,
                 _ => 0,
             };
             table.add(&format!("p{percentage}"), content, rank);
@@ -98,10 +98,10 @@ impl StatisticsTable {
         for (index, (heading, _)) in others.enumerate() {
             table.add(heading, Content::Extra(extra.percentiles.len() + index), 0);
         }
-        table.add("values", Content::Values, 7);
+        table.add("values", Content::Values, 8);
         // Errors are never hidden.
         let has_errors = rows.iter().any(|row| row.row.summary.errors > 0);
-        table.add("errors", Content::Errors, if has_errors { 0 } else { 8 });
+        table.add("errors", Content::Errors, if has_errors { 0 } else { 9 });
         table
     }
 
