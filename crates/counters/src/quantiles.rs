@@ -120,7 +120,11 @@ impl Quantiles {
         if count == 0 {
             return None;
         }
-        let ranks = quantiles.map(|quantile| ((quantile * count as f64).ceil() as u64).clamp(1, count) - 1);
+        let ranks = quantiles.map(|quantile| {
+            // A product can be slightly above a whole number because of rounding: 0.999 is not exactly a double.
+            let rank = quantile * count as f64 * (1.0 - 4.0 * f64::EPSILON);
+            (rank.ceil() as u64).clamp(1, count) - 1
+        });
         Some(match &self.storage {
             Storage::Exact(values) => {
                 let mut sorted = values.clone();

@@ -21,6 +21,7 @@ pub mod live;
 pub mod logs;
 mod machines;
 mod merge;
+mod name_sums;
 pub mod query;
 mod read_limited;
 mod readahead;
@@ -44,6 +45,7 @@ pub use in_zone::InZone;
 pub use joined::Joined;
 pub use machines::{Interleaved, SideBySide};
 pub use merge::{Merge, group_by_machine};
+pub use name_sums::{NameSums, NameSumsSink};
 pub use read_limited::read_limited;
 pub use readahead::Readahead;
 pub use seekable_source::SeekableSource;
@@ -89,6 +91,16 @@ pub trait Sink {
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        (**self).push(sample)
+    }
+
+    fn finish(&mut self) -> Result<(), FlowError> {
+        (**self).finish()
+    }
+}
+
+impl<S: Sink + ?Sized> Sink for Box<S> {
     fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         (**self).push(sample)
     }

@@ -5,6 +5,7 @@ mod late;
 mod live_json;
 mod live_values;
 mod log;
+mod periodic;
 mod report;
 mod statistics;
 mod text;
@@ -14,9 +15,13 @@ pub use late::LateInstances;
 pub use live_json::LiveJsonSink;
 pub use live_values::{LiveGroupValues, LiveValues};
 pub use log::LogSink;
-pub use report::{StatisticsRecord, write_statistics_csv, write_statistics_json};
+pub use periodic::PeriodicStatistics;
+pub use report::{
+    ReportForm, StatisticsRecord, StatisticsReport, write_statistics_csv, write_statistics_json,
+};
 pub use statistics::{
-    CounterErrors, ErrorCause, MAX_CAUSES, StatisticsOptions, StatisticsRow, StatisticsSink,
+    CounterErrors, ErrorCause, ExtraFigures, MAX_CAUSES, StatisticsOptions, StatisticsRow, StatisticsSink,
+    StatisticsSpan,
 };
 pub use text::{TextForm, TextSink};
 

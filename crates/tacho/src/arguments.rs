@@ -12,6 +12,7 @@ mod query;
 mod record;
 #[cfg(feature = "web")]
 mod serve;
+mod stats;
 mod text;
 mod usage;
 pub(crate) mod windows_form;
@@ -39,6 +40,7 @@ pub(crate) use query::QueryArguments;
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit};
 #[cfg(feature = "web")]
 pub(crate) use serve::ServeArguments;
+pub(crate) use stats::StatsArguments;
 pub(crate) use text::{DigitsArguments, NumberArguments, ReadingArguments, parse_encoding};
 pub(crate) use usage::parse;
 use windows_form::{WindowsForm, windows_form};
@@ -73,35 +75,6 @@ pub(crate) enum Command {
     #[cfg(feature = "web")]
     Serve(ServeArguments),
     Manifest(ManifestArguments),
-}
-
-/// Show last, average, minimum, maximum and percentiles of each counter.
-///
-/// Averages are computed from raw values by the formula of the counter type, never from displayed values. Several logs
-/// of one machine are read as one; each machine has its own rows.
-#[derive(Debug, Args)]
-pub(crate) struct StatsArguments {
-    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content.
-    #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
-    pub(crate) files: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) selection: SelectionArguments,
-    /// Output format; CSV and JSON have full precision.
-    #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
-    pub(crate) format: ReportFormat,
-    #[command(flatten)]
-    pub(crate) numbers: NumberArguments,
-    /// Merge counters with the same path on several machines.
-    #[arg(long, value_name = "WHAT", value_parser = ["machines"])]
-    pub(crate) across: Option<String>,
-    /// Compute minimum, maximum, percentiles and the number of values only over intervals with activity: ignores zeros
-    /// that mean "no operation" in averages per operation.
-    #[arg(long)]
-    pub(crate) only_active: bool,
-    /// Also show the causes of errors: counter, status, count, and the times of the first and the last one. Below the
-    /// table; with csv and json, on standard error.
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
 }
 
 /// Formats of `stats` and `cpi`.

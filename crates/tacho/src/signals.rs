@@ -60,6 +60,14 @@ pub(crate) fn survive_file_limit() {
     }
 }
 
+/// Continues on Ctrl-C, which another process of the terminal handles.
+pub(crate) fn survive_interrupts() {
+    if let [signal] = not_ignored(&[SIGINT])[..] {
+        // Any handler is enough, even one that does nothing. If it cannot be installed, the default remains.
+        let _ = signal_hook::flag::register(signal, Arc::default());
+    }
+}
+
 /// The signals that this process ignores; bit 0 is signal 1. 0 if /proc is unavailable.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Human-readable tables and numbers.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write};
 use std::iter;
@@ -7,12 +8,117 @@ use std::iter;
 use tachograph_counters::set::Counter;
 use tachograph_monitor::figures::{NumberForm, Unit, value};
 pub(crate) use tachograph_monitor::figures::{escape_controls, grouped};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Writes a table without ruling lines. The columns starting with `first_number` are right-aligned.
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) heading: String,
+    /// Whether the cells are right-aligned.
+    pub(crate) is_number: bool,
+    /// When the column is dropped from a table that is too wide: the highest rank first, 0 never.
+    pub(crate) drop_rank: u8,
+    /// Whether texts can be shortened if dropping columns is not enough.
+    pub(crate) can_shrink: bool,
+}
+
+/// The part of a shortened column that is always shown.
+const MIN_SHRUNK: usize = 16;
+
+/// Replaces the middle of a text that is too long.
+const ELLIPSIS: char = '…';
+
+/// Writes a table without ruling lines. If it is wider than `max_width`, drops columns by their rank, and if that is not
+/// enough, shortens the texts of a column in their middle. Returns the headings of the dropped columns.
 ///
 /// Cells are not stored, because a table can have a million rows; they are formatted once to measure them and again to
-/// write them. Lines that are wider than the terminal are not truncated.
+/// write them.
+pub(crate) fn write_columns<Row>(
+    out: &mut impl Write,
+    columns: &[Column],
+    max_width: Option<usize>,
+    rows: &[Row],
+    cells: impl Fn(&Row) -> Vec<String>,
+) -> io::Result<Vec<String>> {
+    let mut widths: Vec<_> = columns.iter().map(|column| column.heading.width()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(cells(row)) {
+            *width = escape_controls(&cell).width().max(*width);
+        }
+    }
+    let (shown, dropped) = fit(columns, &mut widths, max_width.unwrap_or(usize::MAX));
+    let mut line = String::new();
+    for row in iter::once(None).chain(rows.iter().map(Some)) {
+        line.clear();
+        let cells = match row {
+            Some(row) => cells(row),
+            None => columns.iter().map(|column| column.heading.clone()).collect(),
+        };
+        for (position, &index) in shown.iter().enumerate() {
+            if position > 0 {
+                line.push_str(GAP);
+            }
+            let cell = escape_controls(&cells[index]);
+            let cell = shortened(&cell, widths[index]);
+            push_padded(&mut line, &cell, widths[index], columns[index].is_number);
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(dropped.into_iter().map(|index| columns[index].heading.clone()).collect())
+}
+
+/// The space between two columns.
+const GAP: &str = "  ";
+
+/// Decides which columns are shown and which are dropped, and narrows one of them.
+fn fit(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize>, Vec<usize>) {
+    let total = |shown: &[usize], widths: &[usize]| {
+        let cells: usize = shown.iter().map(|&index| widths[index]).sum();
+        cells + GAP.len() * shown.len().saturating_sub(1)
+    };
+    let mut shown: Vec<_> = (0..columns.len()).collect();
+    let mut dropped = Vec::new();
+    while total(&shown, widths) > max_width {
+        let droppable = shown.iter().enumerate().filter(|(_, index)| columns[**index].drop_rank > 0);
+        let Some((position, _)) = droppable.max_by_key(|(_, index)| columns[**index].drop_rank) else {
+            break;
+        };
+        dropped.push(shown.remove(position));
+    }
+    let excess = total(&shown, widths).saturating_sub(max_width);
+    if let Some(&index) = shown.iter().find(|&&index| columns[index].can_shrink) {
+        widths[index] = widths[index].min(widths[index].saturating_sub(excess).max(MIN_SHRUNK));
+    }
+    dropped.sort_unstable();
+    (shown, dropped)
+}
+
+/// A text of at most `width` columns, with an ellipsis in the place of its middle if it is longer.
+fn shortened(text: &str, width: usize) -> Cow<'_, str> {
+    if text.width() <= width {
+        return Cow::Borrowed(text);
+    }
+    let room = width.saturating_sub(1);
+    // The end of a path names the counter, so it gets the larger part.
+    let (mut start, mut end) = (0, text.len());
+    let mut used = 0;
+    for character in text.chars() {
+        used += character.width().unwrap_or_default();
+        if used > room / 3 {
+            break;
+        }
+        start += character.len_utf8();
+    }
+    let mut left = room - text[..start].width().min(room);
+    for character in text.chars().rev() {
+        let Some(rest) = left.checked_sub(character.width().unwrap_or_default()) else { break };
+        left = rest;
+        end -= character.len_utf8();
+    }
+    Cow::Owned(format!("{}{ELLIPSIS}{}", &text[..start], &text[end..]))
+}
+
+/// Writes a table without ruling lines, of any width. The columns starting with `first_number` are right-aligned.
 pub(crate) fn write_table<Row, const COLUMNS: usize>(
     out: &mut impl Write,
     header: [&str; COLUMNS],
@@ -20,29 +126,14 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
     rows: &[Row],
     cells: impl Fn(&Row) -> [String; COLUMNS],
 ) -> io::Result<()> {
-    let mut widths = header.map(UnicodeWidthStr::width);
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(cells(row)) {
-            *width = escape_controls(&cell).width().max(*width);
-        }
-    }
-    let mut line = String::new();
-    for row in iter::once(None).chain(rows.iter().map(Some)) {
-        line.clear();
-        let cells = match row {
-            Some(row) => cells(row),
-            None => header.map(str::to_owned),
-        };
-        for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
-            let cell = escape_controls(cell);
-            if index > 0 {
-                line.push_str("  ");
-            }
-            push_padded(&mut line, &cell, width, index >= first_number);
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    let column = |(index, heading): (usize, &str)| Column {
+        heading: heading.to_owned(),
+        is_number: index >= first_number,
+        drop_rank: 0,
+        can_shrink: false,
+    };
+    let columns: Vec<_> = header.into_iter().enumerate().map(column).collect();
+    write_columns(out, &columns, None, rows, |row| cells(row).into()).map(drop)
 }
 
 /// Formats a counter's value for a table: `-` if missing.
@@ -142,6 +233,46 @@ mod tests {
         let mut out = Vec::new();
         write_table(&mut out, ["a", "b"], 2, &[(); 0], |()| unreachable!()).unwrap();
         assert_eq!(out, b"a  b\n");
+    }
+
+    #[test]
+    fn wide_tables_lose_columns_by_rank_and_then_text() {
+        let columns: Vec<_> = [("path", 0), ("a", 1), ("b", 0), ("c", 3), ("d", 2)]
+            .into_iter()
+            .enumerate()
+            .map(|(index, (heading, drop_rank))| Column {
+                heading: heading.to_owned(),
+                is_number: index > 0,
+                drop_rank,
+                can_shrink: index == 0,
+            })
+            .collect();
+        let rows = [["プロセス in a rather long text", "12345", "12345", "12345", "12345"]];
+        let written = |max_width: Option<usize>| {
+            let mut out = Vec::new();
+            let cells = |row: &[&str; 5]| row.map(str::to_owned).to_vec();
+            let dropped = write_columns(&mut out, &columns, max_width, &rows, cells).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let last = text.lines().last().unwrap().to_owned();
+            (last.split_whitespace().skip(6).map(str::len).collect::<Vec<_>>(), dropped.join(" "), last)
+        };
+        // 31 columns of text, and 7 for each number.
+        for (width, count, dropped) in
+            [(59, 4, ""), (58, 3, "c"), (52, 3, "c"), (51, 2, "c d"), (45, 2, "c d"), (44, 1, "a c d")]
+        {
+            let (numbers, found, line) = written(Some(width));
+            assert_eq!((numbers.len(), &*found), (count, dropped), "{width}");
+            assert!(line.width() <= width, "{line}");
+        }
+        for width in 23..38 {
+            let (_, dropped, line) = written(Some(width));
+            assert_eq!(dropped, "a c d");
+            assert!(line.contains(ELLIPSIS) && line.ends_with("  12345"), "{line}");
+            assert!((width - 1..=width).contains(&line.width()), "{width} {line}");
+        }
+        // The rest of the text is always shown.
+        assert_eq!(written(Some(10)), written(Some(23)));
+        assert_eq!(written(None).2.width(), 59);
     }
 
     #[test]

@@ -41,7 +41,7 @@ impl Packing {
     }
 
     /// Packs a state without loss; see [`unpack`](Self::unpack). Returns `None` if the state has quantiles,
-    /// errors, no values, another clock than this packing, a bias of more than 16 bits, or sums of more than 64 bits.
+    /// sums for the standard deviation, errors, no values, another clock than this packing, a bias of more than 16 bits, or sums of more than 64 bits.
     pub fn pack(&self, state: &Statistics) -> Option<PackedStatistics> {
         let sums = state.sums.plain(state.formula)?;
         let (first, last) = (state.first_time?, state.last_time?);

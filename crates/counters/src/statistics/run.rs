@@ -177,6 +177,9 @@ impl Series {
         statistics.minimum = if low < statistics.minimum { low } else { statistics.minimum };
         statistics.maximum = if high > statistics.maximum { high } else { statistics.maximum };
         statistics.quantiles.add_all(values);
+        if let Some(regression) = &mut statistics.sums.regression {
+            values.iter().zip(times).for_each(|(&value, &at)| regression.add(value, at));
+        }
         statistics.replace_own_last(values[values.len() - 1], last_time.utc.0);
         statistics.extend_to(*first_time);
         statistics.extend_to(*last_time);

@@ -81,6 +81,18 @@ impl Series {
         self.statistics.take()
     }
 
+    /// Resets the statistics as if a window began here: the previous raw value opens its first interval, as if it had been
+    /// added with [`add_baseline`](Self::add_baseline).
+    pub fn begin_window(&mut self) {
+        let before = self.statistics.take();
+        let opens = self.statistics.formula.is_some_and(Formula::needs_two_samples)
+            && self.pairer.previous.is_some_and(|previous| previous.status.is_good());
+        // A valid raw value has extended the time range, unless the clock was set back.
+        if let Some(previous) = before.last_time.filter(|_| opens) {
+            self.statistics.extend_to(previous);
+        }
+    }
+
     fn open(&mut self, raw: &RawValue, at: Moment) {
         if raw.status.is_good() {
             self.statistics.extend_to(at);

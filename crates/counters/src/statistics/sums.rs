@@ -2,6 +2,7 @@
 
 use tachograph_schema::Formula;
 
+use super::regression::Regression;
 use crate::formula::{Terms, evaluate, not_negative};
 
 /// Sums over the intervals. Sums of differences are exact integers. They are separate for each time base and
@@ -14,6 +15,9 @@ pub(super) struct Sums {
     others: Vec<Differences>,
     /// The sum of displayed values times [`DOWN`], for formulas that average displayed values that are not integers.
     formatted: Compensated,
+    /// The sums for the standard deviation and the slope, if they were requested. They are here because this struct has room
+    /// for a pointer, so that states without them are not larger.
+    pub(super) regression: Option<Box<Regression>>,
 }
 
 /// Factor by which doubles are scaled down before they are added, because the sum of two doubles of a text log can
@@ -64,16 +68,22 @@ impl Sums {
         self.main.key()
     }
 
-    /// The sums in 64 bits each; `None` if there are several time bases or multipliers, or a sum is too large.
+    /// The sums in 64 bits each; `None` if there are several time bases or multipliers, sums for the
+    /// standard deviation, or a sum that is too large.
     pub(super) fn plain(&self, formula: Option<Formula>) -> Option<PlainSums> {
-        let Self { main, others, formatted } = self;
+        let Self { main, others, formatted, regression } = self;
         let word = |sum: i128| i64::try_from(sum).map(|word| word as u64).ok();
         let words = match sums_formatted(formula) {
             true => [formatted.sum.to_bits(), formatted.rest.to_bits()],
             false => [word(main.numerator)?, word(main.denominator)?],
         };
         let Differences { time_base, multi_count, count, .. } = *main;
-        others.is_empty().then_some(PlainSums { time_base, multi_count, count, words })
+        (others.is_empty() && regression.is_none()).then_some(PlainSums {
+            time_base,
+            multi_count,
+            count,
+            words,
+        })
     }
 
     /// Adds the result of [`plain`](Self::plain) for the same formula.
@@ -140,6 +150,9 @@ impl Sums {
         }
         self.formatted.add(other.formatted.sum);
         self.formatted.add(other.formatted.rest);
+        if let (Some(regression), Some(other)) = (&mut self.regression, &other.regression) {
+            regression.merge(other);
+        }
     }
 
     fn absorb(&mut self, part: &Differences) {

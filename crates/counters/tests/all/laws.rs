@@ -128,9 +128,20 @@ fn part_by(
     kind: CounterType,
     intervals: Intervals,
     events: &[Event],
+    range: [usize; 2],
+) -> Statistics {
+    added_to(Statistics::new(kind.formula(), intervals, None), moment, kind, events, range)
+}
+
+/// Adds a part of the events to an empty state.
+fn added_to(
+    empty: Statistics,
+    moment: fn(usize) -> Moment,
+    kind: CounterType,
+    events: &[Event],
     [from, to]: [usize; 2],
 ) -> Statistics {
-    let mut series = Series::new(Statistics::new(kind.formula(), intervals, None));
+    let mut series = Series::new(empty);
     if let Some(Event::Sample { raw, time_base, .. }) = from.checked_sub(1).map(|before| &events[before]) {
         series.add_baseline(&Calculator::new(kind, *time_base), raw, moment(from - 1));
     }
@@ -308,6 +319,38 @@ proptest! {
         states.extend((0..empty_ones).map(|_| Statistics::new(kind.formula(), intervals, None)));
         let merged = merge_all(states, &choices).summary();
         same(kind, &part(0, events.len()).summary(), &merged)?;
+    }
+
+    /// Standard deviation and slope have the same bits, and equal the ones that are computed from the distances.
+    #[test]
+    fn deviation_and_slope_do_not_depend_on_splits_and_order(
+        kind in counter_type(),
+        intervals in intervals(),
+        events in events(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 1..12),
+        moment in prop::sample::select(vec![moment as fn(usize) -> Moment, disturbed_moment]),
+    ) {
+        let empty = Statistics::new(kind.formula(), intervals, None).with_regression();
+        let part = |from, to| added_to(empty.clone(), moment, kind, &events, [from, to]);
+        let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.index(events.len() + 1)).collect();
+        cuts.extend([0, events.len()]);
+        cuts.sort_unstable();
+        let mut states: Vec<_> = cuts.windows(2).map(|ends| part(ends[0], ends[1])).collect();
+        states.push(empty.clone());
+        let merged = merge_all(states, &choices);
+        let whole = part(0, events.len());
+        let figures = |state: &Statistics| [state.standard_deviation(), state.slope_per_hour()];
+        prop_assert_eq!(figures(&merged).map(|it| it.map(f64::to_bits)), figures(&whole).map(|it| it.map(f64::to_bits)));
+        // The other figures are the same without them.
+        same(kind, &part_by(moment, kind, intervals, &events, [0, events.len()]).summary(), &whole.summary())?;
+        let deviation = whole.standard_deviation();
+        if let (Some(deviation), summary) = (deviation, whole.summary()) {
+            // No sample deviates more than two values at the extremes.
+            let range = summary.maximum.unwrap_or_default() / 2.0 - summary.minimum.unwrap_or_default() / 2.0;
+            let rounding = 1e-320;
+            prop_assert!(deviation / 2.0 <= range * 0.5f64.sqrt() * (1.0 + 1e-12) + rounding, "{} in {}", deviation, range);
+        }
     }
 
     /// A packed state can be unpacked and merged like the original.

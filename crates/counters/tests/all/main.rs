@@ -1,5 +1,6 @@
 //! The model and its maths.
 
+mod deviation;
 mod laws;
 mod paths;
 mod runs;

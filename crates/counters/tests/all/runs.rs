@@ -44,8 +44,9 @@ fn at(index: usize, wobble: &[i8]) -> Moment {
     Moment { utc: FileTime(1_000_000 + 100 * index as i64 + i64::from(wobble)), bias_minutes: 60 }
 }
 
-fn summary(series: &Series) -> Summary {
-    series.statistics().summary()
+fn summary(series: &Series) -> (Summary, [Option<f64>; 2]) {
+    let statistics = series.statistics();
+    (statistics.summary(), [statistics.standard_deviation(), statistics.slope_per_hour()])
 }
 
 proptest! {
@@ -63,7 +64,7 @@ proptest! {
         breaks in prop::collection::vec(any::<bool>(), 1..9),
     ) {
         let calculator = Calculator::new(kind, time_base);
-        let new = || Series::new(Statistics::new(kind.formula(), intervals, None));
+        let new = || Series::new(Statistics::new(kind.formula(), intervals, None).with_regression());
         let (mut one_by_one, mut in_runs) = (new(), new());
         let mut from = 0;
         for (index, length) in run_lengths.iter().cycle().enumerate() {

@@ -6,7 +6,7 @@ use std::io;
 use serde::{Serialize, Serializer};
 use tachograph_counters::AverageKind;
 
-use super::statistics::StatisticsRow;
+use super::statistics::{ExtraFigures, StatisticsRow, StatisticsSpan};
 
 /// The statistics of one counter for JSON and CSV. A missing value is `null` in JSON and empty in CSV.
 #[derive(Clone, Debug, Serialize)]
@@ -113,21 +113,146 @@ impl From<&StatisticsRow> for StatisticsRecord {
     }
 }
 
+/// The form of a [`StatisticsReport`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportForm {
+    /// An array with one object per line.
+    Json,
+    /// Lines with a header line.
+    Csv,
+}
+
+/// Writes rows of statistics as JSON or CSV, one by one.
+pub struct StatisticsReport<W: io::Write> {
+    to: Target<W>,
+    /// The columns after the fixed ones: their positions in [`StatisticsRow::extra`], and their names.
+    extra: Vec<(usize, String)>,
+    has_spans: bool,
+}
+
+enum Target<W: io::Write> {
+    Json { out: W, separator: &'static str },
+    // A writer is large.
+    Csv(Box<csv::Writer<W>>),
+}
+
+impl<W: io::Write> StatisticsReport<W> {
+    /// A report of rows with these further figures. With `has_spans`, each row has the time range that it covers.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn new(form: ReportForm, extra: &ExtraFigures, has_spans: bool, mut out: W) -> io::Result<Self> {
+        // Some percentiles are in every report.
+        let names = extra.names().into_iter().enumerate();
+        let extra: Vec<_> = names.filter(|(_, name)| !COLUMNS.contains(&name.as_str())).collect();
+        let to = match form {
+            ReportForm::Json => {
+                out.write_all(b"[")?;
+                Target::Json { out, separator: "\n" }
+            }
+            ReportForm::Csv => {
+                let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
+                let spans: &[&str] = if has_spans { &SPAN_COLUMNS } else { &[] };
+                let names = extra.iter().map(|(_, name)| name.as_str());
+                csv.write_record(spans.iter().chain(&COLUMNS).copied().chain(names)).map_err(into_io)?;
+                Target::Csv(Box::new(csv))
+            }
+        };
+        Ok(Self { to, extra, has_spans })
+    }
+
+    /// Writes a row, and the time range that it covers.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn push(&mut self, span: Option<StatisticsSpan>, row: &StatisticsRow) -> io::Result<()> {
+        let record = &StatisticsRecord::from(row);
+        let span = span.filter(|_| self.has_spans);
+        let span = span.map(|span| SpanRecord { begin: span.begin.rfc3339(), end: span.end.rfc3339() });
+        let extra = ExtraRecord { names: &self.extra, figures: &row.extra };
+        match &mut self.to {
+            Target::Json { out, separator } => {
+                out.write_all(separator.as_bytes())?;
+                *separator = ",\n";
+                serde_json::to_writer(out, &JsonLine { span, record, extra })?;
+                Ok(())
+            }
+            Target::Csv(csv) => {
+                let extra: Vec<_> = extra.figures().map(|(_, figure)| figure).collect();
+                match span {
+                    Some(span) => csv.serialize((span, record, extra)).map_err(into_io),
+                    None => csv.serialize((record, extra)).map_err(into_io),
+                }
+            }
+        }
+    }
+
+    /// Writes the end of the report.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn finish(self) -> io::Result<()> {
+        match self.to {
+            Target::Json { mut out, .. } => {
+                out.write_all(b"\n]\n")?;
+                out.flush()
+            }
+            Target::Csv(mut csv) => csv.flush(),
+        }
+    }
+}
+
+/// The time range of a row.
+#[derive(Serialize)]
+struct SpanRecord {
+    begin: String,
+    end: String,
+}
+
+/// A row of JSON.
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    #[serde(flatten)]
+    span: Option<SpanRecord>,
+    #[serde(flatten)]
+    record: &'a StatisticsRecord,
+    #[serde(flatten)]
+    extra: ExtraRecord<'a>,
+}
+
+/// The requested figures of a row.
+struct ExtraRecord<'a> {
+    names: &'a [(usize, String)],
+    figures: &'a [Option<f64>],
+}
+
+/// A number with full precision.
+#[derive(Serialize)]
+struct Figure(#[serde(serialize_with = "number")] Option<f64>);
+
+impl ExtraRecord<'_> {
+    fn figures(&self) -> impl Iterator<Item = (&str, Figure)> {
+        let figure = |index: usize| Figure(self.figures.get(index).copied().flatten());
+        self.names.iter().map(move |(index, name)| (name.as_str(), figure(*index)))
+    }
+}
+
+impl Serialize for ExtraRecord<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.figures())
+    }
+}
+
 /// Writes the statistics as a JSON array with one object per line.
 ///
 /// # Errors
 ///
 /// When writing fails.
 pub fn write_statistics_json(rows: &[StatisticsRow], out: &mut impl io::Write) -> io::Result<()> {
-    out.write_all(b"[")?;
-    let mut separator = "\n";
-    for row in rows {
-        out.write_all(separator.as_bytes())?;
-        separator = ",\n";
-        serde_json::to_writer(&mut *out, &StatisticsRecord::from(row))?;
-    }
-    out.write_all(b"\n]\n")?;
-    out.flush()
+    write_statistics(ReportForm::Json, rows, out)
 }
 
 /// Writes the statistics as CSV with a header line.
@@ -136,14 +261,13 @@ pub fn write_statistics_json(rows: &[StatisticsRow], out: &mut impl io::Write) -
 ///
 /// When writing fails.
 pub fn write_statistics_csv(rows: &[StatisticsRow], out: &mut impl io::Write) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    if rows.is_empty() {
-        csv.write_record(COLUMNS).map_err(into_io)?;
-    }
-    for row in rows {
-        csv.serialize(StatisticsRecord::from(row)).map_err(into_io)?;
-    }
-    csv.flush()
+    write_statistics(ReportForm::Csv, rows, out)
+}
+
+fn write_statistics(form: ReportForm, rows: &[StatisticsRow], out: &mut impl io::Write) -> io::Result<()> {
+    let mut report = StatisticsReport::new(form, &ExtraFigures::default(), false, out)?;
+    rows.iter().try_for_each(|row| report.push(None, row))?;
+    report.finish()
 }
 
 /// Keeps the kind of an I/O error, since callers do not treat a closed pipe as a failure.
@@ -154,7 +278,10 @@ fn into_io(error: csv::Error) -> io::Error {
     }
 }
 
-/// The columns of the CSV, in order.
+/// The columns of a row's time range.
+const SPAN_COLUMNS: [&str; 2] = ["begin", "end"];
+
+/// The columns of every report, in order.
 const COLUMNS: [&str; 22] = [
     "path",
     "machine",

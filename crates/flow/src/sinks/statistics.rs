@@ -2,6 +2,7 @@
 
 mod causes;
 mod column_starts;
+mod extra_figures;
 mod group_series;
 mod oldest_needed;
 mod row;
@@ -19,15 +20,16 @@ use tachograph_logs::Reservation;
 use crate::union::forget_old_logs;
 use crate::{FlowError, Sink};
 pub use causes::{CounterErrors, ErrorCause, MAX_CAUSES};
+pub use extra_figures::ExtraFigures;
 use group_series::GroupSeries;
 use oldest_needed::OldestNeeded;
-pub use row::StatisticsRow;
+pub use row::{StatisticsRow, StatisticsSpan};
 use run::max_run_samples;
 use series_table::SeriesTable;
 use tracked_series::{SeriesKey, TrackedSeries};
 
 /// How statistics are computed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct StatisticsOptions {
     /// The intervals that count for the minimum, the maximum, quantiles and the number of values.
     pub intervals: Intervals,
@@ -37,6 +39,9 @@ pub struct StatisticsOptions {
     pub without_quantiles: bool,
     /// Record the causes of errors for [`StatisticsSink::errors`]. This makes adding samples slower.
     pub with_causes: bool,
+    /// Further figures of each row. The standard deviation and the slope make adding samples slower, and take 1.2 kB per
+    /// counter of an instance.
+    pub extra: ExtraFigures,
 }
 
 /// A sink that computes the statistics of every counter.
@@ -69,10 +74,13 @@ impl StatisticsSink {
     /// The statistics of every counter, sorted by path. Counters that were only in baselines are omitted.
     pub fn rows(&self) -> Vec<StatisticsRow> {
         let mut rows: Vec<_> = if self.across_machines {
-            self.merged().iter().map(|(tracked, state)| tracked.row_across_machines(state)).collect()
+            let row = |(tracked, state): &(&TrackedSeries, Statistics)| {
+                tracked.row_across_machines(state, &self.table.options.extra)
+            };
+            self.merged().iter().map(row).collect()
         } else {
             let counted = self.table.series.iter().filter(|tracked| tracked.is_counted);
-            counted.map(TrackedSeries::row).collect()
+            counted.map(|tracked| tracked.row(&self.table.options.extra)).collect()
         };
         rows.sort_by_cached_key(|row| (row.path.to_lowercase(), row.path.clone()));
         rows
@@ -97,7 +105,7 @@ impl StatisticsSink {
 
     /// The row of the series with this index, with its statistics since the last [`cut`](Self::cut).
     pub fn row(&self, index: usize) -> Option<StatisticsRow> {
-        self.table.series.get(index).map(TrackedSeries::row)
+        self.table.series.get(index).map(|tracked| tracked.row(&self.table.options.extra))
     }
 
     /// Calls `each` with the index and the statistics of every series that had valid values or errors since the last
@@ -110,6 +118,15 @@ impl StatisticsSink {
                 each(index, tracked.series.cut());
             }
         }
+    }
+
+    /// Returns the statistics of every counter that was in a sample since the last call, sorted by path, and resets them.
+    /// The next rows are those of a window that begins here.
+    pub(super) fn take_rows(&mut self) -> Vec<StatisticsRow> {
+        self.flush();
+        let rows = self.rows();
+        self.table.series.iter_mut().for_each(TrackedSeries::begin_window);
+        rows
     }
 
     /// Returns the index (from 0) of the oldest sample that is needed to get the intervals since the last call again:
@@ -212,7 +229,7 @@ impl Sink for StatisticsSink {
             let mut series: Vec<_> = groups.iter().flat_map(GroupSeries::series).collect();
             series.sort_unstable();
             let gone = series_before.iter().filter(|before| series.binary_search(before).is_err());
-            gone.for_each(|&gone| table.series[gone as usize].series.interrupt());
+            gone.for_each(|&gone| table.series[gone as usize].interrupt());
         }
         Ok(())
     }

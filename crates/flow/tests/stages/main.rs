@@ -2,6 +2,8 @@
 
 mod fixture;
 mod live_sinks;
+mod name_sums;
+mod periodic;
 mod readahead;
 mod segments;
 mod select;

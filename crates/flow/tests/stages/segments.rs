@@ -7,7 +7,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, InstanceTable};
 use tachograph_counters::{CounterType, RawValue, Status};
-use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink, TextSink};
+use tachograph_flow::sinks::{ExtraFigures, StatisticsOptions, StatisticsRow, StatisticsSink, TextSink};
 use tachograph_flow::{Union, UnionScan, run};
 use tachograph_logs::Format;
 
@@ -26,10 +26,10 @@ struct Life {
 
 /// The changes from one sample to the next.
 #[derive(Clone, Debug)]
-struct Moment {
+pub(crate) struct Moment {
     lives: Vec<Life>,
     /// Whether the sample has the group of all processes.
-    has_processes: bool,
+    pub(crate) has_processes: bool,
     restarts: bool,
 }
 
@@ -43,7 +43,7 @@ fn life() -> impl Strategy<Value = Life> {
     })
 }
 
-fn moment() -> impl Strategy<Value = Moment> {
+pub(crate) fn moment() -> impl Strategy<Value = Moment> {
     (prop::collection::vec(life(), NAMES.len()), 0u8..10, 0u8..20).prop_map(|(lives, processes, restart)| {
         Moment { lives, has_processes: processes > 0, restarts: restart == 0 }
     })
@@ -83,7 +83,7 @@ impl Log {
 }
 
 /// The samples; a new log starts at each of these indexes.
-fn samples(moments: &[Moment], starts: &[usize], extent: Extent) -> Vec<Sample> {
+pub(crate) fn samples(moments: &[Moment], starts: &[usize], extent: Extent) -> Vec<Sample> {
     let mut firsts = [0i64; NAMES.len()];
     let mut identities = [1u64; NAMES.len()];
     let (mut log, mut log_number, mut boot_time) = (Log::new(extent), 0, 7);
@@ -135,9 +135,19 @@ fn samples(moments: &[Moment], starts: &[usize], extent: Extent) -> Vec<Sample> 
 
 /// All statistics as text with all digits.
 fn statistics(samples: Vec<Sample>) -> Vec<String> {
-    let mut sink = StatisticsSink::new(StatisticsOptions::default());
+    let mut sink = StatisticsSink::new(StatisticsOptions { extra: extra(), ..StatisticsOptions::default() });
     run(&mut Samples::new(samples), &mut sink, || {}).expect("no error");
-    sink.rows().iter().map(|row| format!("{} {:?}", row.path, row.summary)).collect()
+    shown(&sink.rows())
+}
+
+/// All further figures.
+pub(crate) fn extra() -> ExtraFigures {
+    ExtraFigures { percentiles: [1.0, 99.9].into(), standard_deviation: true, slope_per_hour: true }
+}
+
+/// The figures of rows, with all digits.
+pub(crate) fn shown(rows: &[StatisticsRow]) -> Vec<String> {
+    rows.iter().map(|row| format!("{} {:?} {:?}", row.path, row.summary, row.extra)).collect()
 }
 
 fn text(samples: Vec<Sample>) -> String {

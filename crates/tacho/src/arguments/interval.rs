@@ -29,7 +29,11 @@ pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
     if !before.is_empty() && seconds >= 60.0 {
         return Err(format!("'{last}': seconds must be below 60 if minutes are given"));
     }
-    total += seconds;
+    checked(total + seconds)
+}
+
+/// A duration in seconds, if it is in range.
+fn checked(total: f64) -> Result<Duration, String> {
     if total > MAX_SECONDS {
         return Err("must be at most a year".to_owned());
     }
@@ -44,9 +48,31 @@ pub(crate) fn parse_interval(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses a duration with a unit (`30s`, `5m`, `1.5h`, `1d`), or in the form of [`parse_interval`].
+pub(crate) fn parse_length(text: &str) -> Result<Duration, String> {
+    const UNITS: [(&str, f64); 5] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)];
+    let number = |(unit, seconds): (&str, f64)| Some((text.strip_suffix(unit)?.trim_end(), seconds));
+    let Some((number, seconds)) = UNITS.into_iter().find_map(number) else {
+        return parse_interval(text)
+            .map_err(|error| if error == not_a_duration() { not_a_length() } else { error });
+    };
+    let is_decimal = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number: f64 = number.parse().ok().filter(|_| is_decimal).ok_or_else(not_a_length)?;
+    checked(number * seconds)
+}
+
+fn not_a_length() -> String {
+    "not a duration: write 30s, 5m, 1h, 1d, or [[hh:]mm:]ss".to_owned()
+}
+
 /// Parses a whole number, 1 or more.
 pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
     text.parse().ok().filter(|&count| count > 0).ok_or_else(|| "must be a whole number, 1 or more".to_owned())
+}
+
+/// Parses the number of rows of `--top`.
+pub(crate) fn parse_top(text: &str) -> Result<usize, String> {
+    parse_count(text).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 fn not_a_duration() -> String {
@@ -55,7 +81,7 @@ fn not_a_duration() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_interval;
+    use super::{parse_interval, parse_length};
 
     #[test]
     fn seconds_minutes_and_hours() {
@@ -71,6 +97,24 @@ mod tests {
             ("90:00", 5_400_000),
         ] {
             assert_eq!(parse_interval(text).map(|time| time.as_millis()), Ok(milliseconds), "{text}");
+        }
+    }
+
+    #[test]
+    fn lengths_with_units() {
+        for (text, milliseconds) in [
+            ("250ms", 250),
+            ("30s", 30_000),
+            ("5m", 300_000),
+            ("1.5h", 5_400_000),
+            ("2 d", 172_800_000),
+            ("1:30", 90_000),
+            ("10", 10_000),
+        ] {
+            assert_eq!(parse_length(text).map(|time| time.as_millis()), Ok(milliseconds), "{text}");
+        }
+        for text in ["", "m", "0m", "-5m", "1e3s", "5w", "infs", "NaNs", "367d", "0.1ms", "5m30s", ".s"] {
+            assert!(parse_length(text).is_err(), "{text}");
         }
     }
 

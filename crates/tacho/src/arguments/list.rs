@@ -46,6 +46,9 @@ pub(crate) struct ListArguments {
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// Do not show a long list in the pager of the environment variable PAGER (by default less).
+    #[arg(long)]
+    pub(crate) no_pager: bool,
     #[command(flatten)]
     pub(crate) reading: ReadingArguments,
 }

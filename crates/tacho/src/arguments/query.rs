@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tachograph_logs::{Format, TextEncoding};
 
+use super::interval::parse_top;
 use super::{DigitsArguments, LiveArguments, NumberArguments, Word, parse_encoding, words};
 
 /// Print values of this machine's counters at each interval.
@@ -14,6 +15,7 @@ use super::{DigitsArguments, LiveArguments, NumberArguments, Word, parse_encodin
 #[derive(Debug, Args)]
 #[command(after_help = r"Examples:
   tacho query '\Processor Information(_Total)\% Processor Time' '\Memory\Available Bytes'
+  tacho query '\Process(*)\% Processor Time' '\Process(*)\Working Set' --sort '% Processor Time' --top 10
   tacho query '\Process(*)\% Processor Time' -si 5 -sc 12 -o processes.csv
   tacho query -cf counters.txt -si 0.1 -f json | jq .
   tacho query -qx PhysicalDisk -o counters.txt
@@ -43,6 +45,19 @@ pub(crate) struct QueryArguments {
     /// Overwrite the output if it exists.
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// Show a table of instances for each sample, sorted by the value of the named counter, largest first. Only as a table.
+    #[arg(long, value_name = "COUNTER")]
+    pub(crate) sort: Option<String>,
+    /// With --sort: show only the N first instances. Totals and Idle are left out.
+    #[arg(long, value_name = "N", value_parser = parse_top, requires = "sort")]
+    pub(crate) top: Option<usize>,
+    /// Sum the instances of each name: svchost, svchost#1, ... become svchost. Sums of averages per operation are averages
+    /// over all operations.
+    #[arg(long, value_name = "WHAT", value_parser = ["name"])]
+    pub(crate) group_by: Option<String>,
+    /// With --sort: show all columns, also those that do not fit into the terminal.
+    #[arg(long)]
+    pub(crate) wide: bool,
     /// List counter paths instead, without instances: of the named counter sets, or of all. With -o: to a file, for -cf.
     #[arg(short, long)]
     pub(crate) query: bool,

@@ -6,6 +6,7 @@ mod json;
 mod listed_set;
 mod processes;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use super::output_format::output_file;
 use crate::arguments::{ListArguments, ListFormat, QueryArguments, has_log_extension};
 use crate::failure::Failure;
 use crate::output::write_text;
+use crate::pager::PagedOutput;
 use crate::progress::Progress;
 use crate::table::{counted, escape_controls, grouped, line, push_padded, terminal_width};
 use crate::this_machine;
@@ -45,6 +47,7 @@ struct Request<'a> {
     output: Option<&'a Path>,
     overwrite: bool,
     reading: ReadOptions,
+    uses_pager: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +86,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
             output: arguments.output.as_deref(),
             overwrite: arguments.yes,
             reading: arguments.reading.options(),
+            uses_pager: !arguments.no_pager,
         },
         // The registry is opened on demand, because listing a log does not need it.
         || {
@@ -124,6 +128,7 @@ pub(super) fn paths_of_this_machine(
         output: arguments.output.as_deref(),
         overwrite: arguments.yes,
         reading: ReadOptions::default(),
+        uses_pager: false,
     };
     show(&request, || Ok(Arc::clone(registry)))
 }
@@ -180,7 +185,14 @@ fn show(
             .map(|path| if output.is_some() { path + "\n" } else { line(path) })
             .collect(),
     };
-    write_text(output, request.overwrite, &text)?;
+    match output {
+        None => {
+            let mut out = PagedOutput::new(request.uses_pager && !matches!(request.form, Form::Json { .. }));
+            out.write_all(text.as_bytes())?;
+            out.finish()?;
+        }
+        Some(_) => write_text(output, request.overwrite, &text)?,
+    }
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::merge(failures)) }
 }
 

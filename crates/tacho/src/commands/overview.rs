@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
 const HEADER: [&str; 5] = ["counter", "last", "average", "minimum", "maximum"];
 
 /// The path and the figures of a row.
-pub(super) fn cells(row: &StatisticsRow, form: NumberForm) -> [String; 5] {
+fn cells(row: &StatisticsRow, form: NumberForm) -> [String; 5] {
     let summary = &row.summary;
     let shown = |value: Option<f64>| figure(&row.counter, value, form);
     [

@@ -1,5 +1,6 @@
 //! `tacho query`: prints the values of this machine's counters at each interval.
 
+mod instance_table;
 mod table_sink;
 
 use std::path::Path;
@@ -8,10 +9,11 @@ use std::process::ExitCode;
 use tachograph_counters::Status;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
+use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::{LiveOptions, Schedule, Stop};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
-use tachograph_flow::{FlowError, Sink, Source, UnionScan};
+use tachograph_flow::{FlowError, NameSums, NameSumsSink, Sink, Source, UnionScan};
 use tachograph_logs::{Digits, Format};
 use tachograph_machine::Machine;
 use tachograph_perflib::{FREQUENCY, Registry};
@@ -21,9 +23,11 @@ use super::output_format::{blg_on_standard_output, format_of_output, is_text, ou
 use super::row_output::{RowOutput, refuse_existing};
 use crate::arguments::QueryArguments;
 use crate::failure::{Failure, notify};
+use crate::ranking::counter_name;
 use crate::signals;
-use crate::table::counted;
+use crate::table::{counted, terminal_width};
 use crate::this_machine::{self, Live};
+use instance_table::InstanceTableSink;
 use table_sink::TableSink;
 
 /// The format of the output; `None` for the table.
@@ -50,6 +54,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     if is_blg && output.is_none() {
         return Err(blg_on_standard_output());
     }
+    check_order(arguments, format)?;
     arguments.digits.check(arguments.encoding, "--encoding", format.is_some_and(is_text))?;
     let stop = Stop::default();
     let options = LiveOptions { pairs_by_identity: !is_blg, ..LiveOptions::default() };
@@ -76,6 +81,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     }
     this_machine::notify_new_problems(&live.report);
     notify_missing_instances(&live, format.is_some_and(is_text));
+    check_sort_counter(arguments, &first)?;
     let (mut sink, late) = sink(format, output, arguments, &live, &first)?;
     let outcome = run_samples(&mut live, &first, &mut *sink, &late);
     this_machine::notify_problem_totals(&live.report);
@@ -105,12 +111,14 @@ fn sink(
         recorder.on_moved(|moved| notify(moved));
         return Ok((Box::new(recorder), LateInstances::default()));
     }
+    let mut sums = NameSums::default();
+    let first = if arguments.group_by.is_some() { sums.push(first) } else { first };
     let scan = columns(first, format.is_some_and(is_text))?;
     let out = match output {
         Some(path) => RowOutput::file(path, arguments.yes)?,
         None => RowOutput::standard(),
     };
-    Ok(match format {
+    let (sink, late): (Box<dyn Sink>, _) = match format {
         Some(format @ (Format::Csv | Format::Tsv)) => {
             let form = arguments.digits.form(arguments.encoding, Digits::Seventeen);
             let sink = TextSink::new(out, format, live.zone.clone(), &scan)?.with_form(form)?;
@@ -119,10 +127,54 @@ fn sink(
         }
         Some(Format::Json) => (Box::new(LiveJsonSink::new(out)), LateInstances::default()),
         None | Some(Format::Blg) => {
-            let sink = TableSink::new(out, table_sink::screen_width(), arguments.numbers.form());
-            (Box::new(sink), LateInstances::default())
+            let form = arguments.numbers.form();
+            let sink: Box<dyn Sink> = match &arguments.sort {
+                Some(counter) => {
+                    let max_width = terminal_width().filter(|_| output.is_none() && !arguments.wide);
+                    let counter = counter_name(counter);
+                    Box::new(InstanceTableSink::new(out, counter, arguments.top, max_width, form))
+                }
+                None => Box::new(TableSink::new(out, table_sink::screen_width(), form)),
+            };
+            (sink, LateInstances::default())
         }
+    };
+    Ok(match arguments.group_by {
+        Some(_) => (Box::new(NameSumsSink::new(sink)), late),
+        None => (sink, late),
     })
+}
+
+/// Fails if the format cannot have the requested order or sums.
+fn check_order(arguments: &QueryArguments, format: Option<Format>) -> Result<(), Failure> {
+    if let (Some(_), Some(format)) = (&arguments.sort, format) {
+        let reason = match format {
+            Format::Json => "JSON objects have no order; sort their values with another tool, such as jq",
+            _ => "its columns are fixed at the start; sort the log afterwards with 'tacho stats LOG --sort'",
+        };
+        return Err(Failure::usage(format!(
+            "--sort works only with -f table, not with {}: {reason}",
+            format.name()
+        )));
+    }
+    if arguments.group_by.is_some() && format == Some(Format::Blg) {
+        return Err(Failure::usage(
+            "--group-by: a BLG has the instances of the machine; record it without, then use 'tacho stats LOG --group-by name'",
+        ));
+    }
+    Ok(())
+}
+
+/// Fails if no counter has the name that `--sort` names.
+fn check_sort_counter(arguments: &QueryArguments, first: &Sample) -> Result<(), Failure> {
+    let Some(counter) = arguments.sort.as_deref().map(counter_name) else { return Ok(()) };
+    let mut counters = first.groups.iter().flat_map(|group| &group.set.counters);
+    if first.groups.is_empty() || counters.any(|known| eq_ignore_case(&known.name, &counter)) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "--sort '{counter}': no such counter among the queried ones; add its path to the command"
+    )))
 }
 
 /// The requested paths, or the default counters.

@@ -12,5 +12,6 @@ mod panics;
 #[path = "../cli/run.rs"]
 #[allow(dead_code)]
 mod run;
+mod tables;
 mod terminal;
 mod tmux;

@@ -176,7 +176,7 @@ impl GroupSeries {
                 if let Some(last) = tracked.last_in_other_log(log)
                     && self.was_missing(last, self.columns.get(column), sample, &table.column_starts)
                 {
-                    tracked.series.interrupt();
+                    tracked.interrupt();
                 }
             }
         }

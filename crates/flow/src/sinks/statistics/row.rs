@@ -2,8 +2,20 @@
 
 use std::sync::Arc;
 
-use tachograph_counters::Summary;
+use tachograph_counters::civil::Moment;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
+use tachograph_counters::{Statistics, Summary};
+
+use super::ExtraFigures;
+
+/// The time range that a row covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatisticsSpan {
+    /// The first moment inside.
+    pub begin: Moment,
+    /// The first moment after the range.
+    pub end: Moment,
+}
 
 /// The statistics of one counter of one instance.
 #[derive(Clone, Debug)]
@@ -20,6 +32,8 @@ pub struct StatisticsRow {
     pub instance: Option<Arc<Instance>>,
     /// The statistics.
     pub summary: Summary,
+    /// The requested [`ExtraFigures`], in the order of their names.
+    pub extra: Box<[Option<f64>]>,
 }
 
 impl StatisticsRow {
@@ -27,7 +41,8 @@ impl StatisticsRow {
         set: &Arc<CounterSet>,
         counter: &Counter,
         instance: &Arc<Instance>,
-        summary: Summary,
+        statistics: &Statistics,
+        extra: &ExtraFigures,
     ) -> Self {
         Self {
             path: set.path(instance, counter),
@@ -35,7 +50,8 @@ impl StatisticsRow {
             set: Arc::clone(set),
             counter: counter.clone(),
             instance: set.has_instances.then(|| Arc::clone(instance)),
-            summary,
+            summary: statistics.summary(),
+            extra: extra.of(statistics),
         }
     }
 }

@@ -20,15 +20,19 @@ const GROUP_BYTES: u64 = 700;
 
 /// The memory of a series after `samples` samples, including its printed row, in bytes. A series stores a limited
 /// number of values for quantiles. Each time their list grows, the allocator may keep the old list's memory.
-fn series_bytes(samples: u64) -> u64 {
+fn series_bytes(samples: u64, has_regression: bool) -> u64 {
     let stored = samples.next_power_of_two().min(512);
-    1100 + 8 * stored + 32 * stored.min(24)
+    let regression = if has_regression { REGRESSION_BYTES } else { 0 };
+    1100 + 8 * stored + 32 * stored.min(24) + regression
 }
+
+/// The memory of the sums for the standard deviation and the slope, in bytes.
+const REGRESSION_BYTES: u64 = 1200;
 
 /// The series in order of first appearance, with an index by key.
 #[derive(Default)]
 pub(super) struct SeriesTable {
-    options: StatisticsOptions,
+    pub(super) options: StatisticsOptions,
     pub(super) series: Vec<TrackedSeries>,
     pub(super) by_key: HashMap<SeriesKey, u32>,
     pub(super) column_starts: ColumnStarts,
@@ -59,7 +63,7 @@ impl SeriesTable {
             Entry::Vacant(_) if len >= MAX_SERIES => Err(FlowError::TooManyCounters { max: MAX_SERIES }),
             Entry::Vacant(vacant) => {
                 // Reserved for each series, since a single sample can have more series than there is memory for.
-                reserve(&mut self.memory, len + 1, 0, samples)?;
+                reserve(&mut self.memory, &self.options, [len + 1, 0], samples)?;
                 self.series.push(TrackedSeries::new(set, column, instance, &self.options));
                 Ok(*vacant.insert(len as u32))
             }
@@ -68,18 +72,19 @@ impl SeriesTable {
 
     /// Reserves the memory that the series need after `samples` samples with `groups` groups.
     pub(super) fn reserve(&mut self, groups: usize, samples: u64) -> Result<(), FlowError> {
-        reserve(&mut self.memory, self.series.len(), groups, samples)
+        reserve(&mut self.memory, &self.options, [self.series.len(), groups], samples)
     }
 }
 
 fn reserve(
     memory: &mut Option<Reservation>,
-    series: usize,
-    groups: usize,
+    options: &StatisticsOptions,
+    [series, groups]: [usize; 2],
     samples: u64,
 ) -> Result<(), FlowError> {
     if let Some(memory) = memory {
-        let bytes = (series as u64 * series_bytes(samples)).max(groups as u64 * GROUP_BYTES);
+        let bytes = (series as u64 * series_bytes(samples, options.extra.need_regression()))
+            .max(groups as u64 * GROUP_BYTES);
         memory.grow_to(bytes).map_err(LogError::over_budget)?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use tachograph_counters::set::{CounterSet, Instance};
 use tachograph_counters::{Calculator, Formula, Origin, RawRun, SampleTimes, Series, Statistics};
 
 use super::causes::{Causes, CounterErrors};
-use super::{StatisticsOptions, StatisticsRow};
+use super::{ExtraFigures, StatisticsOptions, StatisticsRow};
 
 /// Identifies a series. Strings are shared: a log can have a million series.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -70,6 +70,9 @@ impl TrackedSeries {
         if options.without_quantiles {
             state = state.without_quantiles();
         }
+        if options.extra.need_regression() {
+            state = state.with_regression();
+        }
         Self {
             series: Series::new(state),
             set: Arc::clone(set),
@@ -106,15 +109,15 @@ impl TrackedSeries {
     }
 
     /// The row with the statistics of this series.
-    pub(super) fn row(&self) -> StatisticsRow {
-        let summary = self.series.statistics().summary();
-        StatisticsRow::new(&self.set, &self.set.counters[self.column], &self.instance, summary)
+    pub(super) fn row(&self, extra: &ExtraFigures) -> StatisticsRow {
+        let counter = &self.set.counters[self.column];
+        StatisticsRow::new(&self.set, counter, &self.instance, self.series.statistics(), extra)
     }
 
     /// A row with `statistics`, which cover this counter on all machines.
-    pub(super) fn row_across_machines(&self, statistics: &Statistics) -> StatisticsRow {
+    pub(super) fn row_across_machines(&self, statistics: &Statistics, extra: &ExtraFigures) -> StatisticsRow {
         let set = Arc::new(CounterSet { machine: "".into(), ..CounterSet::clone(&self.set) });
-        StatisticsRow::new(&set, &set.counters[self.column], &self.instance, statistics.summary())
+        StatisticsRow::new(&set, &set.counters[self.column], &self.instance, statistics, extra)
     }
 
     /// Claims the series for a group of a log. Returns false if another group of the log already supplies its values.
@@ -130,6 +133,12 @@ impl TrackedSeries {
         self.claimed_by = None;
     }
 
+    /// Resets the statistics. The previous value opens the first interval of a window that begins here.
+    pub(super) fn begin_window(&mut self) {
+        self.is_counted = false;
+        self.series.begin_window();
+    }
+
     /// Whether the series has had a value.
     pub(super) fn has_values(&self) -> bool {
         self.log.is_some()
@@ -143,7 +152,16 @@ impl TrackedSeries {
     /// Interrupts the series, because its instance disappeared from a log.
     pub(super) fn leave(&mut self, log: u32) {
         self.is_shared |= self.log.is_some_and(|other| other != log);
+        self.interrupt();
+    }
+
+    /// Forgets the previous value, because the instance was absent from a sample. A value from before the window then opens
+    /// no interval, and is not part of the time range either.
+    pub(super) fn interrupt(&mut self) {
         self.series.interrupt();
+        if !self.is_counted {
+            drop(self.series.cut());
+        }
     }
 
     /// Sets the log and the origin of the next values.

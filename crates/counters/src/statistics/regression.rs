@@ -1,0 +1,106 @@
+//! The standard deviation of the values of a counter, and the straight line that fits them best.
+
+use super::wide_integer::{BigInteger, Scaled, WideInteger};
+use crate::civil::{FileTime, Moment};
+
+/// The sums from which the standard deviation and the slope are computed. All are exact integers, so the results have the
+/// same bits for any split into time ranges and any order of merging, and nothing is lost when large sums cancel.
+///
+/// A double is an integer times 2^[`UNIT`]. The sums are as wide as the sums of 2^63 of the largest doubles.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Regression {
+    count: u64,
+    /// The sum of the times, in 100 ns.
+    times: i128,
+    /// The sum of the squared times.
+    squared_times: WideInteger<3>,
+    /// The sum of the values, in units of 2^[`UNIT`].
+    values: WideInteger<34>,
+    /// The sum of the squared values, in units of 2^(2 * [`UNIT`]).
+    squared_values: WideInteger<67>,
+    /// The sum of the products of time and value, in units of 100 ns * 2^[`UNIT`].
+    products: WideInteger<35>,
+}
+
+/// The exponent of the smallest double.
+const UNIT: i32 = -1074;
+
+/// Units of time per hour.
+const HOUR: f64 = 3600.0 * FileTime::PER_SECOND as f64;
+
+/// The bits of a double's fraction that are stored.
+const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+
+impl Regression {
+    /// Adds a value, which must be finite, and the end of its interval.
+    #[inline]
+    pub(super) fn add(&mut self, value: f64, at: Moment) {
+        let time = at.utc.0;
+        let distance = u128::from(time.unsigned_abs());
+        self.count += 1;
+        self.times += i128::from(time);
+        self.squared_times.add(false, distance * distance, 0);
+        if value == 0.0 {
+            return;
+        }
+        let is_negative = value < 0.0;
+        let bits = value.abs().to_bits();
+        let (exponent, fraction) = ((bits >> FRACTION_BITS) as u32, bits & ((1 << FRACTION_BITS) - 1));
+        // Numbers with an exponent of 0 have no implicit leading bit.
+        let implicit = u64::from(exponent > 0) << FRACTION_BITS;
+        let (magnitude, shift) = (u128::from(fraction | implicit), exponent.saturating_sub(1));
+        self.values.add(is_negative, magnitude, shift);
+        self.squared_values.add(false, magnitude * magnitude, 2 * shift);
+        self.products.add(is_negative != (time < 0), magnitude * distance, shift);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.times += other.times;
+        self.squared_times.merge(&other.squared_times);
+        self.values.merge(&other.values);
+        self.squared_values.merge(&other.squared_values);
+        self.products.merge(&other.products);
+    }
+
+    /// The standard deviation of a sample: the square root of the sum of the squared distances from the mean, divided by
+    /// one less than the number of values. `None` with fewer than two values.
+    pub(super) fn standard_deviation(&self) -> Option<f64> {
+        if self.count < 2 {
+            return None;
+        }
+        let values = self.values.to_big();
+        // n times the sum of the squared distances.
+        let scatter = self.count().times(&self.squared_values.to_big()).minus(&values.times(&values));
+        let Scaled { mut factor, mut exponent } = scatter.scaled();
+        if exponent % 2 != 0 {
+            (factor, exponent) = (2.0 * factor, exponent - 1);
+        }
+        let count = self.count as f64;
+        let root = (factor / (count * (count - 1.0))).sqrt();
+        finite(Scaled { factor: root, exponent: exponent / 2 + UNIT })
+    }
+
+    /// The slope of the line with the least squared distances from the values, per hour. `None` if all values have the same
+    /// time.
+    pub(super) fn slope_per_hour(&self) -> Option<f64> {
+        let times = BigInteger::from(self.times);
+        let scatter = self.count().times(&self.squared_times.to_big()).minus(&times.times(&times)).scaled();
+        if scatter.factor == 0.0 {
+            return None;
+        }
+        let joint = self.count().times(&self.products.to_big()).minus(&times.times(&self.values.to_big()));
+        let joint = joint.scaled();
+        let factor = joint.factor / scatter.factor * HOUR;
+        finite(Scaled { factor, exponent: joint.exponent - scatter.exponent + UNIT })
+    }
+
+    fn count(&self) -> BigInteger {
+        BigInteger::from(i128::from(self.count))
+    }
+}
+
+/// The number as a double; `None` if it is too large.
+fn finite(scaled: Scaled) -> Option<f64> {
+    Some(scaled.value()).filter(|value| value.is_finite())
+}

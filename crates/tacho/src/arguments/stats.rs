@@ -1,0 +1,98 @@
+//! The arguments of `tacho stats`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use tachograph_flow::sinks::ExtraFigures;
+
+use super::interval::{parse_length, parse_top};
+use super::{NumberArguments, ReportFormat, SelectionArguments, log_name};
+
+/// Show last, average, minimum, maximum and percentiles of each counter.
+///
+/// Averages are computed from raw values by the formula of the counter type, never from displayed values. Several logs
+/// of one machine are read as one; each machine has its own rows.
+#[derive(Debug, Args)]
+pub(crate) struct StatsArguments {
+    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content.
+    #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArguments,
+    /// Output format; CSV and JSON have full precision.
+    #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
+    pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) numbers: NumberArguments,
+    /// Merge counters with the same path on several machines.
+    #[arg(long, value_name = "WHAT", value_parser = ["machines"])]
+    pub(crate) across: Option<String>,
+    /// Compute minimum, maximum, percentiles and the number of values only over intervals with activity: ignores zeros
+    /// that mean "no operation" in averages per operation.
+    #[arg(long)]
+    pub(crate) only_active: bool,
+    /// A row for each time range of this length and each counter: 30s, 5m, 1h, 1d, or as [[hh:]mm:]ss. Time ranges begin at
+    /// multiples of their length in the log's local time. An interval belongs to the one in which it ends, as with -b and -e.
+    #[arg(long, value_name = "TIME", value_parser = parse_length, conflicts_with = "across")]
+    pub(crate) every: Option<Duration>,
+    /// Show further percentiles, each from 0 to 100: --percentile 1,5,99.9.
+    #[arg(long, value_name = "P", value_delimiter = ',', value_parser = parse_percentage)]
+    pub(crate) percentile: Vec<f64>,
+    /// Show the standard deviation of the values of the intervals.
+    #[arg(long)]
+    pub(crate) deviation: bool,
+    /// Show by how much the values rise per hour: the slope of the straight line that fits the values of the intervals best
+    /// (least squares).
+    #[arg(long)]
+    pub(crate) slope: bool,
+    /// Sort by a figure (last, average, minimum, maximum, p50, p95, values, errors, ...), largest first, the rows of each
+    /// counter on their own; or by the average of the named counter, with the rows of an instance together.
+    #[arg(long, value_name = "FIGURE|COUNTER")]
+    pub(crate) sort: Option<String>,
+    /// Show only the N largest: rows of each counter, or instances. Without --sort: by average. Totals and Idle are left out.
+    #[arg(long, value_name = "N", value_parser = parse_top)]
+    pub(crate) top: Option<usize>,
+    /// Sum the instances of each name: svchost, svchost#1, ... become svchost. Sums of averages per operation are averages
+    /// over all operations.
+    #[arg(long, value_name = "WHAT", value_parser = ["name"])]
+    pub(crate) group_by: Option<String>,
+    /// Show all columns and full paths, also if they do not fit into the terminal. By default, a terminal shows machine, set
+    /// and counter once if all rows have the same, and columns that do not fit are left out: errors (if there are none), values,
+    /// p50, p99, p95, minimum, last, unit, maximum, in this order, but not that of --sort. The output to a file or a pipe is always complete.
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// Do not show a long table in the pager of the environment variable PAGER (by default less).
+    #[arg(long)]
+    pub(crate) no_pager: bool,
+    /// Also show the causes of errors: counter, status, count, and the times of the first and the last one. Below the
+    /// table; with csv and json, on standard error.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+impl StatsArguments {
+    /// The requested figures.
+    pub(crate) fn extra_figures(&self) -> ExtraFigures {
+        let mut percentiles: Vec<f64> = Vec::new();
+        for &percentage in &self.percentile {
+            if !percentiles.contains(&percentage) {
+                percentiles.push(percentage);
+            }
+        }
+        ExtraFigures {
+            percentiles: Arc::from(percentiles),
+            standard_deviation: self.deviation,
+            slope_per_hour: self.slope,
+        }
+    }
+}
+
+fn parse_percentage(text: &str) -> Result<f64, String> {
+    let percentage = text.parse().ok().filter(|percentage| (0.0..=100.0).contains(percentage));
+    // Adding 0 turns -0 into 0.
+    percentage
+        .map(|percentage: f64| percentage + 0.0)
+        .ok_or_else(|| "must be a number from 0 to 100".to_owned())
+}

@@ -1,0 +1,189 @@
+//! `query --sort`: a table of instances for each sample, in the order of a counter.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+
+use tachograph_counters::sample::Sample;
+use tachograph_counters::set::{Counter, Instance};
+use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_flow::sinks::{LiveGroupValues, LiveValues};
+use tachograph_flow::{FlowError, Sink};
+use tachograph_monitor::figures::NumberForm;
+
+use crate::commands::list::local;
+use crate::ranking::{descending, is_total};
+use crate::table::{Column, figure, line, write_columns};
+
+/// Writes each sample as tables, one for each counter set. The rows are instances, in descending order of a counter.
+pub(super) struct InstanceTableSink<W> {
+    out: W,
+    values: LiveValues,
+    /// The counter.
+    key: String,
+    top: Option<usize>,
+    max_width: Option<usize>,
+    form: NumberForm,
+    is_first: bool,
+    text: Vec<u8>,
+}
+
+/// A counter set of a sample, which can have several groups.
+struct Table<'a> {
+    groups: Vec<&'a LiveGroupValues>,
+    rows: Vec<Row<'a>>,
+}
+
+struct Row<'a> {
+    instance: &'a Arc<Instance>,
+    /// The row in each of the groups, if the instance is there.
+    rows: Vec<Option<usize>>,
+}
+
+impl<W: Write> InstanceTableSink<W> {
+    /// A sink whose tables are at most this wide.
+    pub(super) fn new(
+        out: W,
+        key: String,
+        top: Option<usize>,
+        max_width: Option<usize>,
+        form: NumberForm,
+    ) -> Self {
+        let (values, text) = (LiveValues::default(), Vec::new());
+        Self { out, values, key, top, max_width, form, is_first: true, text }
+    }
+
+    fn write_sample(&mut self, sample: &Sample) -> std::io::Result<()> {
+        self.text.clear();
+        if !std::mem::replace(&mut self.is_first, false) {
+            self.text.push(b'\n');
+        }
+        self.text.extend(line(local(sample.at)).bytes());
+        for mut table in tables(self.values.groups()) {
+            table.sort(&self.key, self.top);
+            table.write(&mut self.text, &self.key, self.max_width, self.form)?;
+        }
+        self.out.write_all(&self.text)?;
+        self.out.flush()
+    }
+}
+
+/// The counter sets, in the order in which they appear.
+fn tables(groups: &[LiveGroupValues]) -> Vec<Table<'_>> {
+    let mut tables: Vec<Table<'_>> = Vec::new();
+    for group in groups {
+        match tables.iter_mut().find(|table| table.groups[0].set().is_same_set(group.set())) {
+            Some(table) => table.groups.push(group),
+            None => tables.push(Table { groups: vec![group], rows: Vec::new() }),
+        }
+    }
+    for Table { groups, rows } in &mut tables {
+        let mut by_label: HashMap<&str, usize> = HashMap::new();
+        for (index, group) in groups.iter().enumerate() {
+            for (row, instance) in group.instances().iter().enumerate() {
+                let known = *by_label.entry(instance.label()).or_insert_with(|| {
+                    rows.push(Row { instance, rows: vec![None; groups.len()] });
+                    rows.len() - 1
+                });
+                rows[known].rows[index] = Some(row);
+            }
+        }
+    }
+    tables
+}
+
+impl Table<'_> {
+    /// The groups and columns of all counters. A counter of several groups is in the first of them only.
+    fn counters(&self) -> Vec<(usize, usize, &Counter)> {
+        let mut counters: Vec<(usize, usize, &Counter)> = Vec::new();
+        for (index, group) in self.groups.iter().enumerate() {
+            for (column, counter) in group.set().counters.iter().enumerate() {
+                if !counters.iter().any(|(_, _, known)| eq_ignore_case(&known.name, &counter.name)) {
+                    counters.push((index, column, counter));
+                }
+            }
+        }
+        counters
+    }
+
+    fn value(&self, row: &Row<'_>, group: usize, column: usize) -> Option<f64> {
+        row.rows[group].and_then(|row| self.groups[group].value((row, column)))
+    }
+
+    /// Sorts the rows by a counter. A set without this counter keeps its order.
+    fn sort(&mut self, key: &str, top: Option<usize>) {
+        let key = self.counters().into_iter().find(|(.., counter)| eq_ignore_case(&counter.name, key));
+        let Some((group, column, _)) = key else { return };
+        let mut rows = std::mem::take(&mut self.rows);
+        if top.is_some() {
+            rows.retain(|row| !is_total(row.instance));
+        }
+        rows.sort_by_cached_key(|row| row.instance.label().to_owned());
+        rows.sort_by(|one, other| {
+            let lasts = is_total(one.instance).cmp(&is_total(other.instance));
+            let values = [one, other].map(|row| self.value(row, group, column));
+            lasts.then(descending(values[0], values[1]))
+        });
+        rows.truncate(top.unwrap_or(usize::MAX));
+        self.rows = rows;
+    }
+
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        key: &str,
+        max_width: Option<usize>,
+        form: NumberForm,
+    ) -> std::io::Result<()> {
+        let counters = self.counters();
+        let set = self.groups[0].set();
+        let mut columns = vec![Column {
+            heading: format!(r"\\{}\{}", set.machine, set.name),
+            is_number: false,
+            drop_rank: 0,
+            can_shrink: true,
+        }];
+        columns.extend(counters.iter().enumerate().map(|(index, (.., counter))| Column {
+            heading: match form {
+                NumberForm::Units => counter.name.to_string(),
+                NumberForm::Raw => heading(counter),
+            },
+            is_number: true,
+            // The first counters are those that were requested first. That of the order is always shown.
+            drop_rank: match eq_ignore_case(&counter.name, key) {
+                true => 0,
+                false => u8::try_from(index + 1).unwrap_or(u8::MAX),
+            },
+            can_shrink: false,
+        }));
+        write_columns(out, &columns, max_width, &self.rows, |row| {
+            let cell = |&(group, column, counter): &(usize, usize, &Counter)| {
+                figure(counter, self.value(row, group, column), form)
+            };
+            let label = row.instance.label().to_owned();
+            std::iter::once(label).chain(counters.iter().map(cell)).collect()
+        })
+        .map(drop)
+    }
+}
+
+/// The name of a counter, with its unit if the name does not contain it.
+fn heading(counter: &Counter) -> String {
+    let unit = counter.unit();
+    let name = counter.name.to_lowercase();
+    let is_evident = unit.is_empty()
+        || unit.split('/').all(|part| match part {
+            "1" => true,
+            "s" => name.contains("/sec"),
+            "seconds" => name.contains(" sec"),
+            part => name.contains(&part.to_lowercase()),
+        });
+    if is_evident { counter.name.to_string() } else { format!("{} ({unit})", counter.name) }
+}
+
+impl<W: Write> Sink for InstanceTableSink<W> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        self.values.push(sample);
+        if sample.is_baseline { Ok(()) } else { self.write_sample(sample).map_err(FlowError::Output) }
+    }
+}

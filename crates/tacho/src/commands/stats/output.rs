@@ -1,0 +1,153 @@
+//! Writes the rows: JSON and CSV at once, a table at the end, when the widths of its columns are known.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use tachograph_counters::AverageKind;
+use tachograph_flow::FlowError;
+use tachograph_flow::sinks::{
+    CounterErrors, ErrorCause, ExtraFigures, ReportForm, StatisticsReport, StatisticsRow, StatisticsSpan,
+};
+
+use super::row_order::RowOrder;
+use super::statistics_table::StatisticsTable;
+use crate::arguments::{ReportFormat, StatsArguments};
+use crate::failure::{Failure, notify};
+use crate::pager::PagedOutput;
+use crate::table::{grouped, line, push_wrapped, terminal_width, write_columns, write_table};
+
+/// Maximum number of rows of a table with a row per time range, which are kept until the end.
+const MAX_TABLE_ROWS: usize = 1 << 20;
+
+/// The output of `stats`.
+pub(super) struct Output<'a> {
+    arguments: &'a StatsArguments,
+    extra: ExtraFigures,
+    order: RowOrder,
+    /// JSON or CSV; `None` before the first rows, so that a command that fails prints nothing.
+    report: Option<StatisticsReport<BufWriter<StdoutLock<'static>>>>,
+    /// The rows of the table.
+    rows: Vec<TableRow>,
+}
+
+/// A row of the table, with its time range if there is a row for each.
+pub(super) struct TableRow {
+    pub(super) span: Option<StatisticsSpan>,
+    pub(super) row: StatisticsRow,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn new(arguments: &'a StatsArguments, extra: ExtraFigures, order: RowOrder) -> Self {
+        Self { arguments, extra, order, report: None, rows: Vec::new() }
+    }
+
+    /// Whether there have been no rows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.report.is_none()
+    }
+
+    /// Adds the rows of the whole log, or of a time range.
+    pub(super) fn push(
+        &mut self,
+        span: Option<StatisticsSpan>,
+        rows: Vec<StatisticsRow>,
+    ) -> Result<(), FlowError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let rows = self.order.apply(rows);
+        let form = match self.arguments.format {
+            ReportFormat::Json => ReportForm::Json,
+            ReportFormat::Csv => ReportForm::Csv,
+            ReportFormat::Table if span.is_some() && self.rows.len() + rows.len() > MAX_TABLE_ROWS => {
+                return Err(FlowError::Output(io::Error::other(format!(
+                    "a table of more than {} rows: use -f csv or -f json, which are written at once, or fewer counters (-c)",
+                    grouped(&MAX_TABLE_ROWS.to_string())
+                ))));
+            }
+            ReportFormat::Table => {
+                self.rows.extend(rows.into_iter().map(|row| TableRow { span, row }));
+                return Ok(());
+            }
+        };
+        let report = match &mut self.report {
+            Some(report) => report,
+            None => {
+                let out = BufWriter::new(io::stdout().lock());
+                let report = StatisticsReport::new(form, &self.extra, span.is_some(), out);
+                self.report.insert(report.map_err(FlowError::Output)?)
+            }
+        };
+        rows.iter().try_for_each(|row| report.push(span, row)).map_err(FlowError::Output)
+    }
+
+    /// Fails if the rows cannot be sorted as requested.
+    pub(super) fn check_order(&self) -> Result<(), Failure> {
+        self.order.check()
+    }
+
+    /// Writes the rest: the table with its remarks, and the errors. With JSON and CSV, the errors are messages.
+    pub(super) fn finish(self, errors: &[CounterErrors], has_formatted_log: bool) -> io::Result<()> {
+        if let Some(report) = self.report {
+            for error in errors {
+                let [path, status, count, first, last] = error_cells(error);
+                notify(format_args!("{path}: {status}, {count} times between {first} and {last}"));
+            }
+            return report.finish();
+        }
+        let mut out = BufWriter::new(PagedOutput::new(!self.arguments.no_pager));
+        let max_width = terminal_width().filter(|_| !self.arguments.wide);
+        let sorted_by = self.arguments.sort.as_deref();
+        let has_spans = self.arguments.every.is_some();
+        let form = self.arguments.numbers.form();
+        let mut table = StatisticsTable::new(&self.extra, has_spans, &self.rows, sorted_by, form);
+        let shared = max_width.and_then(|_| table.share_paths(&self.rows));
+        if let Some(shared) = shared {
+            out.write_all(line(shared).as_bytes())?;
+        }
+        let dropped =
+            write_columns(&mut out, table.columns(), max_width, &self.rows, |row| table.cells(row))?;
+        if !dropped.is_empty() {
+            let mut note = String::from("\n");
+            let text = format!("No room for {}; --wide shows all columns.", dropped.join(", "));
+            push_wrapped(&mut note, "", &text, max_width.unwrap_or(usize::MAX));
+            out.write_all(note.as_bytes())?;
+        }
+        if self.rows.iter().any(|row| row.row.summary.average_kind == AverageKind::Arithmetic) {
+            out.write_all(ARITHMETIC.as_bytes())?;
+            if has_formatted_log {
+                out.write_all(RECORDED.as_bytes())?;
+            }
+        }
+        if self.arguments.only_active {
+            out.write_all(b"\nOnly intervals with activity; averages are the same either way.\n")?;
+        }
+        if !errors.is_empty() {
+            out.write_all(b"\n")?;
+            write_table(&mut out, ERROR_HEADER, 2, errors, error_cells)?;
+        }
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
+    }
+}
+
+const ARITHMETIC: &str = "\n* arithmetic mean: the log has only formatted values of this counter, so the average by the \
+counter's type cannot be computed.\n";
+
+/// Shown only for text logs, not for a BLG that was converted from one.
+const RECORDED: &str = "  A .blg recorded at the same time has the correct average.\n";
+
+const ERROR_HEADER: [&str; 5] = ["errors of", "status", "number", "first", "last"];
+
+fn error_cells(error: &CounterErrors) -> [String; 5] {
+    let ErrorCause { status, count, first, last } = &error.cause;
+    [
+        error.path.clone(),
+        match status.map(|status| (status, status.meaning())) {
+            Some((status, Some(meaning))) => format!("{status} ({meaning})"),
+            Some((status, None)) => status.to_string(),
+            None => "others".to_owned(),
+        },
+        grouped(&count.to_string()),
+        first.rfc3339(),
+        last.rfc3339(),
+    ]
+}

@@ -1,0 +1,158 @@
+//! The order of the rows: by path, by a figure, or by the average of a counter.
+
+use std::collections::HashMap;
+
+use tachograph_counters::Summary;
+use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
+use tachograph_flow::sinks::{ExtraFigures, StatisticsRow};
+
+use crate::arguments::StatsArguments;
+use crate::failure::Failure;
+use crate::ranking::{counter_name, descending, is_total};
+
+/// The order of the rows, and how many of them are shown.
+pub(super) struct RowOrder {
+    key: Key,
+    top: Option<usize>,
+    /// Whether the counter of the key has occurred.
+    is_counter_known: bool,
+}
+
+enum Key {
+    Path,
+    /// The rows of each counter, by a figure.
+    Figure(Figure),
+    /// The instances, by the average of a counter.
+    Counter(String),
+}
+
+/// Returns a figure of a row.
+type Figure = Box<dyn Fn(&StatisticsRow) -> Option<f64>>;
+
+impl RowOrder {
+    /// The order that the arguments request. By default, the largest averages are the first of `--top`.
+    pub(super) fn new(arguments: &StatsArguments, extra: &ExtraFigures) -> Result<Self, Failure> {
+        let key = match arguments.sort.as_deref() {
+            None if arguments.top.is_none() => Key::Path,
+            None => Key::Figure(Box::new(|row| row.summary.average)),
+            Some(text) => Key::parse(text, extra)?,
+        };
+        if arguments.top.is_some() && matches!(key, Key::Path) {
+            return Err(Failure::usage(
+                "--top needs an order: use --sort with a counter or a figure such as average",
+            ));
+        }
+        Ok(Self { key, top: arguments.top, is_counter_known: false })
+    }
+
+    /// Sorts rows, which are sorted by path, and removes those after the first of each counter or set.
+    pub(super) fn apply(&mut self, mut rows: Vec<StatisticsRow>) -> Vec<StatisticsRow> {
+        match &self.key {
+            Key::Path => rows,
+            Key::Figure(figure) => {
+                let group = |row: &StatisticsRow| (fold_case(&row.set.name), fold_case(&row.counter.name));
+                rows.sort_by_cached_key(|row| (group(row), is_ranked_last(row)));
+                rows.chunk_by_mut(|one, other| {
+                    (group(one), is_ranked_last(one)) == (group(other), is_ranked_last(other))
+                })
+                .for_each(|rows| rows.sort_by(|one, other| descending(figure(one), figure(other))));
+                let mut shown: HashMap<_, usize> = HashMap::new();
+                self.keep_top(rows, |row, top| {
+                    let count = shown.entry(group(row)).or_default();
+                    *count += 1;
+                    *count <= top
+                })
+            }
+            Key::Counter(counter) => {
+                let instance = |row: &StatisticsRow| {
+                    let label = row.instance.as_ref().map(|instance| instance.label().to_owned());
+                    (row.machine.clone(), fold_case(&row.set.name), label)
+                };
+                let of_counter = rows.iter().filter(|row| eq_ignore_case(&row.counter.name, counter));
+                let averages: HashMap<_, _> =
+                    of_counter.map(|row| (instance(row), row.summary.average)).collect();
+                self.is_counter_known |= !averages.is_empty();
+                let average = |row: &StatisticsRow| averages.get(&instance(row)).copied();
+                rows.sort_by(|one, other| {
+                    let sets = fold_case(&one.set.name).cmp(&fold_case(&other.set.name));
+                    let lasts = is_ranked_last(one).cmp(&is_ranked_last(other));
+                    let averages = descending(average(one).flatten(), average(other).flatten());
+                    sets.then(lasts).then(averages).then_with(|| instance(one).cmp(&instance(other)))
+                });
+                let mut shown: HashMap<_, Vec<_>> = HashMap::new();
+                self.keep_top(rows, |row, top| {
+                    let instances = shown.entry(fold_case(&row.set.name)).or_default();
+                    if instances.last() != Some(&instance(row)) {
+                        instances.push(instance(row));
+                    }
+                    instances.len() <= top
+                })
+            }
+        }
+    }
+
+    /// Fails if no row had the counter of `--sort`.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        match &self.key {
+            Key::Counter(counter) if !self.is_counter_known => Err(Failure::usage(format!(
+                "--sort '{counter}': no such counter in the result; name one of its counters, or last, average, minimum, \
+                 maximum, a percentile (p95), values or errors"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps the rows for which `is_shown` returns true, given the number of `--top`. Totals are removed.
+    fn keep_top(
+        &self,
+        mut rows: Vec<StatisticsRow>,
+        mut is_shown: impl FnMut(&StatisticsRow, usize) -> bool,
+    ) -> Vec<StatisticsRow> {
+        if let Some(top) = self.top {
+            rows.retain(|row| !is_ranked_last(row) && is_shown(row, top));
+        }
+        rows
+    }
+}
+
+fn is_ranked_last(row: &StatisticsRow) -> bool {
+    row.instance.as_ref().is_some_and(|instance| is_total(instance))
+}
+
+impl Key {
+    fn parse(text: &str, extra: &ExtraFigures) -> Result<Self, Failure> {
+        fn of_summary(figure: impl Fn(&Summary) -> Option<f64> + 'static) -> Figure {
+            Box::new(move |row| figure(&row.summary))
+        }
+        let name = text.to_ascii_lowercase();
+        let quantile = |index: usize| of_summary(move |it| it.quantiles.map(|quantiles| quantiles[index]));
+        let position = |name: &str| extra.names().iter().position(|known| known == name);
+        let requested = |name: &str, option: &str| match position(name) {
+            Some(index) => {
+                Ok(Box::new(move |row: &StatisticsRow| row.extra.get(index).copied().flatten()) as Figure)
+            }
+            None => Err(Failure::usage(format!("--sort {text} needs {option}"))),
+        };
+        Ok(Self::Figure(match name.as_str() {
+            "path" => return Ok(Self::Path),
+            "last" => of_summary(|it| it.last),
+            "average" => of_summary(|it| it.average),
+            "minimum" => of_summary(|it| it.minimum),
+            "maximum" => of_summary(|it| it.maximum),
+            "values" => of_summary(|it| Some(it.values as f64)),
+            "errors" => of_summary(|it| Some(it.errors as f64)),
+            "p50" => quantile(0),
+            "p90" => quantile(1),
+            "p95" => quantile(2),
+            "p99" => quantile(3),
+            "deviation" => requested("standard_deviation", "--deviation")?,
+            "slope" => requested("slope_per_hour", "--slope")?,
+            percentile
+                if percentile.strip_prefix('p').is_some_and(|number| number.parse::<f64>().is_ok()) =>
+            {
+                requested(percentile, &format!("--percentile {}", &percentile[1..]))?
+            }
+            _ => return Ok(Self::Counter(counter_name(text))),
+        }))
+    }
+}

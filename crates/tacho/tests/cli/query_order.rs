@@ -1,0 +1,118 @@
+//! `query --sort`, `--top` and `--group-by` of this machine.
+
+use std::process::Child;
+
+use crate::run::Folder;
+
+/// Processes of one name, which end with this object.
+struct Sleepers(Vec<Child>);
+
+impl Sleepers {
+    fn start(folder: &Folder, name: &str, count: usize) -> Self {
+        std::fs::copy("/bin/sleep", folder.path(name)).expect("a copy");
+        let start = |_| std::process::Command::new(folder.path(name)).arg("600").spawn().expect("a process");
+        Self((0..count).map(start).collect())
+    }
+}
+
+impl Drop for Sleepers {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The rows of the last table: instance and the cells of its counters.
+fn last_table(text: &str) -> Vec<Vec<String>> {
+    let table = text.split("\n\n").last().expect("a table");
+    let rows = table.lines().skip(2);
+    rows.map(|row| {
+        row.split("  ").map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect()
+    })
+    .collect()
+}
+
+fn number(cell: &str) -> f64 {
+    cell.replace(',', "").parse().unwrap_or(f64::NEG_INFINITY)
+}
+
+#[test]
+fn instances_are_sorted_in_each_sample() {
+    let folder = Folder::new();
+    let paths = [r"\Process(*)\Working Set", r"\Process(*)\Thread Count"];
+    let all =
+        folder.run([&["query", "-sc", "2", "-si", "0.05", "--sort", "working set"], &paths[..]].concat());
+    assert_eq!(all.status, 0, "{}", all.stderr);
+    assert_eq!(all.stdout.split("\n\n").count(), 2, "{}", all.stdout);
+    let header = all.stdout.lines().nth(1).expect("a header");
+    let words: Vec<_> = header.split("  ").filter(|word| !word.is_empty()).map(str::trim).collect();
+    assert_eq!(words[1..], ["Working Set (bytes)", "Thread Count"], "{header}");
+    let rows = last_table(&all.stdout);
+    let (ranked, totals) = rows.split_at(rows.len() - 2);
+    let sizes: Vec<_> = ranked.iter().map(|row| number(&row[1])).collect();
+    assert!(sizes.len() > 3 && sizes.windows(2).all(|pair| pair[0] >= pair[1]), "{sizes:?}");
+    let mut last: Vec<_> = totals.iter().map(|row| row[0].as_str()).collect();
+    last.sort_unstable();
+    assert_eq!(last, ["Idle", "_Total"]);
+    let top = folder.run(
+        [
+            &["query", "-sc", "1", "-si", "0.05", "--sort", r"\Process(*)\Working Set", "--top", "3"],
+            &paths[..],
+        ]
+        .concat(),
+    );
+    let rows = last_table(&top.stdout);
+    assert_eq!(rows.len(), 3, "{}", top.stdout);
+    assert!(!top.stdout.contains("_Total"), "{}", top.stdout);
+}
+
+#[test]
+fn instances_of_a_name_are_summed() {
+    let folder = Folder::new();
+    let sleepers = Sleepers::start(&folder, "sumsleep", 3);
+    let path = r"\Process(sumsleep*)\Thread Count";
+    let query = ["query", path, "-sc", "1", "-si", "0.05", "-f", "json"];
+    let text = folder.prints([&query[..], &["--group-by", "name"]].concat());
+    let sample: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let found = sample.to_string();
+    assert!(found.contains(r"Process(sumsleep)\\Thread Count") && !found.contains("sumsleep#"), "{found}");
+    assert!(found.contains(r#"Thread Count":3"#), "{found}");
+    // The columns of CSV are the names that exist at the start.
+    let csv = folder.prints(["query", path, "-sc", "1", "-si", "0.05", "-f", "csv", "--group-by", "name"]);
+    assert_eq!(csv.lines().next().map(|header| header.matches("sumsleep").count()), Some(1), "{csv}");
+    assert!(csv.lines().nth(1).is_some_and(|row| row.ends_with(r#","3""#)), "{csv}");
+    drop(sleepers);
+}
+
+#[test]
+fn formats_with_fixed_columns_cannot_be_sorted() {
+    let folder = Folder::new();
+    let path = r"\Process(*)\Working Set";
+    for (arguments, message) in [
+        (
+            &["--sort", "Working Set", "-f", "csv"][..],
+            "--sort works only with -f table, not with CSV: its columns are fixed at the start; sort the log afterwards with \
+             'tacho stats LOG --sort'",
+        ),
+        (
+            &["--sort", "Working Set", "-f", "json"],
+            "--sort works only with -f table, not with JSON: JSON objects have no order; sort their values with another tool, \
+             such as jq",
+        ),
+        (
+            &["--group-by", "name", "-o", "out.blg"],
+            "--group-by: a BLG has the instances of the machine; record it without, then use 'tacho stats LOG --group-by name'",
+        ),
+        (
+            &["--sort", "Handle Count", "-sc", "1", "-si", "0.05"],
+            "--sort 'Handle Count': no such counter among the queried ones; add its path to the command",
+        ),
+    ] {
+        folder.run([&["query", path], arguments].concat()).fails_with(2, message);
+    }
+    assert!(folder.names().is_empty());
+    let ran = folder.run(["query", path, "--top", "3"]);
+    assert!(ran.status == 2 && ran.stderr.contains("--sort"), "{ran:?}");
+}
