@@ -174,7 +174,7 @@ fn the_pager_can_be_replaced_or_turned_off() {
     write(&tmux);
     let all = r"stats web.blg -c '\Process(*)\Working Set'";
     tmux.enter("export PAGER='sed s/^/paged:/'");
-    assert!(finished(&tmux, &format!("{all}")).contains("paged:worker-with-a-long-name-39"));
+    assert!(finished(&tmux, all).contains("paged:worker-with-a-long-name-39"));
     assert!(!finished(&tmux, &format!("{all} --no-pager")).contains("paged:"));
     assert!(!finished(&tmux, &format!("{all} | tail -n 3")).contains("paged:"));
     for pager in ["''", "cat", "/no/such/pager"] {
