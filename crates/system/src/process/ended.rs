@@ -2,12 +2,12 @@
 //!
 //! When a process ends and its parent reaps it, the kernel adds its counts, and those of the children that it reaped
 //! itself, to its parent's counts of reaped children (`cutime`, `cstime`, `cminflt`, `cmajflt`). So the growth of
-//! these counts is the time of all processes that ended, including those that no sample has ever found. The part that
+//! these counts is the time of all processes that ended, those that no sample has ever found included. The part that
 //! earlier samples have already shown is subtracted: the last counts of each process that has disappeared.
 //!
 //! Counts of a process whose parent ignores `SIGCHLD` are lost. Nothing may then be subtracted, so the last counts of
 //! a process are subtracted only from the growth of a process that can have reaped it: its parent, or the next living
-//! ancestors if its parent has ended too (orphans are adopted by init or a subreaper, which is one of these ancestors).
+//! ancestors if its parent has ended too (init and subreapers, which adopt orphans, are ancestors of them).
 
 use super::stat::Stat;
 use super::ticks::Ticks;
@@ -22,7 +22,7 @@ pub(super) struct EndedProcesses {
     current: Vec<Entry>,
     /// The processes of the previous sample, by id.
     previous: Vec<Entry>,
-    /// Processes that have disappeared and whose last counts could not be subtracted yet.
+    /// Processes that have disappeared without a growth from which to subtract their last counts.
     pending: Vec<Pending>,
     /// The processes that can have reaped an orphan, by their indexes in `current`.
     reapers: Vec<usize>,
@@ -30,7 +30,7 @@ pub(super) struct EndedProcesses {
     ended: Counts,
     /// What living processes did before their first sample.
     started: Counts,
-    /// When the previous sample was taken, in 100 ns since boot.
+    /// When the previous sample was taken, in 100 ns since the machine booted.
     sampled_at: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Entry {
     is_zombie: bool,
     /// Distinguishes processes that reuse an id.
     identity: u64,
-    /// When the process started, in 100 ns since boot.
+    /// When the process started, in 100 ns since the machine booted.
     start: u64,
     /// The counts that the sample shows for the process.
     own: Counts,
@@ -65,7 +65,7 @@ struct Pending {
 /// The maximum number of ancestors to examine. Ids are reused, so the recorded parents can form a ring.
 const MAX_DEPTH: usize = 256;
 
-/// The start of a process is known only to the tick. This is longer than a tick, in 100 ns.
+/// The start of a process is known to the tick; this is more than a tick, in 100 ns.
 const START_TOLERANCE: u64 = 200_000;
 
 impl EndedProcesses {
@@ -86,7 +86,7 @@ impl EndedProcesses {
         }
     }
 
-    /// Ends the sample that was taken at this time, in 100 ns since boot. `is_alive` reports whether
+    /// Ends the sample that was taken at this time, in 100 ns since the machine booted. `is_alive` reports whether
     /// a process of this id and identity still exists.
     pub(super) fn finish(&mut self, at: u64, is_alive: impl FnMut(u32, u64) -> bool) {
         match self.sampled_at.replace(at) {
@@ -177,7 +177,7 @@ impl EndedProcesses {
         });
     }
 
-    /// Finds processes that ended between the reads of their own file and of their parent's, whose growth therefore includes
+    /// Finds processes that ended between their own turn and that of their parent, whose growth therefore includes
     /// counts that this sample shows.
     fn subtract_unnoticed(&mut self, mut is_alive: impl FnMut(u32, u64) -> bool) {
         for index in 0..self.current.len() {

@@ -24,7 +24,7 @@ struct Kernel {
     state: u64,
     /// User and system time of all processes ever.
     used: u64,
-    /// Time of processes whose parents ignored SIGCHLD.
+    /// Time of processes whose parents ignored their end.
     lost: u64,
 }
 
@@ -107,7 +107,7 @@ impl Kernel {
         self.processes.remove(index);
     }
 
-    /// Performs a random operation on a random process.
+    /// Does something to some process.
     fn step(&mut self, ignores: bool) {
         self.time += START_TOLERANCE;
         let index = self.below(self.processes.len());
@@ -240,7 +240,7 @@ fn a_child_that_ends_before_its_parent_is_read_is_subtracted_at_once() {
     let second = [entry(20, 30, 5001, 0), entry(30, 0, 5, 100 + 5003)];
     assert_eq!(sample(&mut ended, 11, &second, &[20]), 102);
     assert_eq!(sample(&mut ended, 12, &[entry(30, 0, 5, 100 + 5003)], &[]), 102);
-    // The same growth belongs to other processes if the child is alive.
+    // The same growth is of others if the child is alive.
     let mut ended = EndedProcesses::default();
     sample(&mut ended, 10, &first, &[]);
     assert_eq!(sample(&mut ended, 11, &second, &[]), 100 + 5003);
