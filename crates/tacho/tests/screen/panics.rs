@@ -3,7 +3,8 @@
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::live::LiveOptions;
 use tachograph_machine::Machine;
-use tachograph_monitor::{LiveBoard, View};
+use tachograph_monitor::figures::NumberForm;
+use tachograph_monitor::{Chosen, LiveBoard, View};
 use tachograph_screen::{DEFAULT_POINTS, Live, Logs, Source, Theme};
 
 use crate::live::has_line;
