@@ -88,7 +88,7 @@ impl AxisRange {
 pub struct ValueRange {
     /// The smallest value, at most 0.
     pub smallest: f64,
-    /// The smallest value above 0; infinite if there is none.
+    /// The smallest value above 0; infinite if absent.
     pub smallest_positive: f64,
     /// The largest value, at least 0.
     pub largest: f64,

@@ -338,19 +338,37 @@ impl Legend {
         }
     }
 
-    /// A short name of an item: its instance, if its path has wildcards, and its label or else its counter's name.
-    pub fn label_of(&self, item: &LegendItem) -> String {
-        let entry = self.entries.iter().find(|entry| entry.id == item.entry);
-        let info = item.info.as_ref();
-        let label = entry.and_then(|entry| entry.chosen.label.as_deref());
-        let name = label.or(info.map(|info| &*info.counter.name)).unwrap_or_default();
-        let has_wildcard = entry.is_none_or(|entry| !entry.chosen.path.is_literal());
-        let instance = info.and_then(|info| info.instance_name()).filter(|_| has_wildcard || label.is_none());
-        match instance {
-            Some(instance) if name.is_empty() => instance.to_owned(),
-            Some(instance) => format!("{instance} {name}"),
-            None => name.to_owned(),
-        }
+    /// Short names of items that are shown together: the instance, if the item's path has wildcards, and the label or else
+    /// the counter's name. Without labels, an instance or counter that all items have in common is omitted.
+    pub fn short_names(&self, items: &[&LegendItem]) -> Vec<String> {
+        let counter = |item: &LegendItem| Some(Arc::clone(&item.info()?.counter.name));
+        let instance = |item: &LegendItem| item.info()?.instance_name().map(str::to_owned);
+        let is_common = |part: &dyn Fn(&LegendItem) -> Option<String>| {
+            let mut parts = items.iter().map(|item| part(item));
+            let first = parts.next().flatten();
+            items.len() > 1 && first.is_some() && parts.all(|part| part == first)
+        };
+        let has_common_counter = is_common(&|item| counter(item).map(|name| name.to_string()));
+        let has_common_instance = is_common(&instance);
+        items
+            .iter()
+            .map(|item| {
+                let entry = self.entries.iter().find(|entry| entry.id == item.entry);
+                let label = entry.and_then(|entry| entry.chosen.label.as_deref());
+                let has_wildcard = entry.is_none_or(|entry| !entry.chosen.path.is_literal());
+                let name = match label {
+                    Some(label) => label.to_owned(),
+                    None if has_common_counter && instance(item).is_some() => String::new(),
+                    None => counter(item).map_or_else(|| self.path_of(item), |name| name.to_string()),
+                };
+                let is_named = if label.is_some() { has_wildcard } else { !has_common_instance };
+                match instance(item).filter(|_| is_named || name.is_empty()) {
+                    Some(instance) if name.is_empty() => instance,
+                    Some(instance) => format!("{instance} {name}"),
+                    None => name,
+                }
+            })
+            .collect()
     }
 
     /// Whether an item is on the chart: not hidden, and not left out for lack of [activity](Chosen::only_active).

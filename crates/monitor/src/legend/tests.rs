@@ -160,3 +160,44 @@ fn a_view_contains_changed_settings() {
     assert_eq!(shown, [(vec!["a".to_owned()], Style(0), false), (vec!["b".to_owned()], Style(1), true)]);
     assert_eq!(legend.chosen(true)[0].path.to_string(), r"\\WEB1\Set(b)\Rate");
 }
+
+#[test]
+fn short_names_omit_what_all_items_have_in_common() {
+    let short = |legend: &Legend| {
+        let items: Vec<_> = legend.items().iter().collect();
+        legend.short_names(&items)
+    };
+    let mut legend = Legend::default();
+    legend.add(Chosen::new(path(r"\Set(*)\Rate")));
+    legend.update(&reduced(&[(1, "a", 1.0)]), false);
+    assert_eq!(short(&legend), ["a Rate"]);
+    legend.update(&reduced(&[(1, "a", 1.0), (2, "b", 2.0)]), false);
+    assert_eq!(short(&legend), ["a", "b"]);
+    // A label is kept; the instance distinguishes what a path with wildcards selects.
+    for (pattern, label, names) in [
+        (r"\Set(*)\Rate", "in", ["a in", "b in"].as_slice()),
+        (r"\Set(*)\Rate", "", &["a", "b"]),
+        (r"\Set(a)\Rate", "in", &["in"]),
+    ] {
+        let mut legend = Legend::default();
+        legend.add(Chosen { label: Some(label.to_owned()), ..Chosen::new(path(pattern)) });
+        legend.update(&reduced(&[(1, "a", 1.0), (2, "b", 2.0)]), false);
+        assert_eq!(short(&legend), names);
+    }
+    let mut legend = Legend::default();
+    legend.add(Chosen::new(path(r"\None(x)\Counter")));
+    assert_eq!(short(&legend), [r"\None(x)\Counter"]);
+}
+
+#[test]
+fn inactive_items_can_be_left_out_of_charts() {
+    let mut legend = Legend::default();
+    legend.add(Chosen { only_active: true, ..Chosen::new(path(r"\Set(*)\Rate")) });
+    let figures = reduced(&[(1, "up", 1.0), (2, "down", 0.0)]);
+    legend.update(&figures, false);
+    let charted: Vec<_> = legend.items().iter().filter(|item| legend.is_charted(item, &figures)).collect();
+    assert_eq!(names(charted), ["up"]);
+    let id = legend.items()[0].id();
+    legend.set_shown(id, false);
+    assert!(!legend.items().iter().any(|item| legend.is_charted(item, &figures)));
+}

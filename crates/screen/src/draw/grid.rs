@@ -143,7 +143,8 @@ impl App {
     fn entries(&self, pane: &Pane, is_focused: bool) -> Vec<Entry> {
         let column = self.column_under_cursor();
         let items = pane.charted(&self.reduced);
-        let entry = |item: &LegendItem| {
+        let names = pane.legend.short_names(&items);
+        let entry = |(item, mut name): (&LegendItem, String)| {
             let series = item.series(&self.reduced);
             let value = series.and_then(|series| match column {
                 Some(column) => series.columns.get(column)?.average,
@@ -157,7 +158,6 @@ impl App {
             if is_focused && Some(item.id()) == pane.selected && pane.items(&self.reduced).len() > 1 {
                 style = style.add_modifier(Modifier::UNDERLINED);
             }
-            let mut name = pane.legend.label_of(item);
             if self.theme.background.is_none() || !self.theme.is_unicode {
                 // Without colours, the character of the line distinguishes the counters.
                 name.insert(0, ' ');
@@ -165,7 +165,7 @@ impl App {
             }
             Entry { name, value, style }
         };
-        items.into_iter().map(entry).collect()
+        items.into_iter().zip(names).map(entry).collect()
     }
 
     /// Writes the counters in a column at the right of an area; returns its width.

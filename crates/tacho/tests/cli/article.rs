@@ -29,8 +29,8 @@ fn the_average_is_the_time_of_the_only_read() {
     assert_eq!(figures, ["0.15", r#""raw""#, "0", "0", "0.15", "10", "0", r#""seconds""#]);
     assert_eq!(
         folder.prints(["stats", "article.blg"]),
-        "counter                                         unit     last  average  minimum  maximum  p50   p95   p99  values  errors\n\
-         \\\\SERVER\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read  seconds     0     0.15        0     0.15    0  0.15  0.15      10       0\n"
+        "counter                                         last  average  minimum  maximum  p50     p95     p99  values  errors\n\
+         \\\\SERVER\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read   0 s   150 ms      0 s   150 ms  0 s  150 ms  150 ms      10       0\n"
     );
 }
 
@@ -51,8 +51,8 @@ fn averages_of_a_csv_are_marked_as_arithmetic() {
     assert_eq!((&rows[0]["average_kind"], &rows[0]["average"]), (&"arithmetic".into(), &0.015.into()));
     assert_eq!(
         folder.prints(["stats", "article.csv"]),
-        "counter                                         unit  last  average  minimum  maximum  p50   p95   p99  values  errors\n\
-         \\\\SERVER\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read           0   0.015*        0     0.15    0  0.15  0.15      10       0\n\
+        "counter                                         last   average  minimum  maximum  p50     p95     p99  values  errors\n\
+         \\\\SERVER\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read   0 s  15.0 ms*      0 s   150 ms  0 s  150 ms  150 ms      10       0\n\
          \n\
          * arithmetic mean: the log has only formatted values of this counter, so the average by the counter's type cannot be computed.\n  \
            A .blg recorded at the same time has the correct average.\n"

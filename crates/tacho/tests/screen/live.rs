@@ -156,7 +156,7 @@ fn a_recording_continues_when_the_recorded_program_ends() {
     };
     let shop = start(42);
     tmux.enter("export TACHO_RUNTIME_DIR=run");
-    tmux.tacho(r"monitor '\Memory\Available Bytes' '\Tacho Screen Shop\Open Orders' -si 0.1 --points 10");
+    tmux.tacho(r"monitor --raw-numbers '\Memory\Available Bytes' '\Tacho Screen Shop\Open Orders' -si 0.1 --points 10");
     tmux.shows("Open Orders");
     tmux.text("rshop.blg");
     tmux.keys(&["Enter"]);

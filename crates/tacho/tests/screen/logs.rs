@@ -37,7 +37,7 @@ fn average(screen: &str) -> String {
 fn the_average_of_the_visible_range_is_that_of_stats() {
     let Some(tmux) = Tmux::start(120, 40) else { return };
     write(&tmux);
-    tmux.tacho(r"monitor web.blg -c '\Web\Requests/sec'");
+    tmux.tacho(r"monitor web.blg --raw-numbers -c '\Web\Requests/sec'");
     let screen = tmux.shows("Duration 9:59");
     let folder = Folder::new();
     let file = tmux.folder().join("web.blg").display().to_string();
@@ -69,7 +69,7 @@ fn the_average_of_the_visible_range_is_that_of_stats() {
     tmux.text("q");
     tmux.hides("Duration");
     // The view opens the same range.
-    tmux.tacho("monitor web.blg --view zoomed.toml");
+    tmux.tacho("monitor web.blg --raw-numbers --view zoomed.toml");
     let again = tmux.shows("Duration 4:59");
     assert_eq!(average(&again), average(&shown));
 }
@@ -85,7 +85,7 @@ fn a_log_that_is_still_growing() {
         writer.flush().expect("written");
     };
     write(0);
-    tmux.tacho(r"monitor web.blg -c '\Web\*'");
+    tmux.tacho(r"monitor web.blg --raw-numbers -c '\Web\*'");
     tmux.shows("Duration 0:59");
     write(1);
     tmux.shows("Duration 1:59");

@@ -21,7 +21,7 @@ fn the_terminal_is_restored() {
     assert!(before.1.starts_with("1 0 0"), "{before:?}");
     for (index, end) in ["q", "C-c"].into_iter().enumerate() {
         tmux.tacho("monitor; echo ended-$?");
-        tmux.shows("% Processor");
+        tmux.shows("Disk latency");
         assert!(tmux.fact("#{alternate_on} #{mouse_any_flag}").starts_with("1 1"));
         tmux.keys(&[end]);
         tmux.shows("ended-0");
@@ -29,7 +29,7 @@ fn the_terminal_is_restored() {
     }
     for (signal, status) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
         tmux.tacho(&format!("; echo ended-$?-{signal}"));
-        tmux.shows("% Processor");
+        tmux.shows("Disk latency");
         let id = tmux.tacho_id();
         let killed = std::process::Command::new("kill").args(["-s", signal, &id]).status();
         assert!(killed.expect("kill runs").success());
@@ -43,7 +43,7 @@ fn inherited_ignored_signals_stay_ignored() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
     tmux.enter("trap '' HUP INT");
     tmux.tacho("; echo ended-$?");
-    tmux.shows("% Processor");
+    tmux.shows("Disk latency");
     let id = tmux.tacho_id();
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the status");
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("the ignored signals");
@@ -61,7 +61,7 @@ fn suspending_and_resuming() {
     tmux.enter("set -m");
     let before = state(&tmux, "before");
     tmux.tacho("monitor");
-    tmux.shows("% Processor");
+    tmux.shows("Disk latency");
     tmux.keys(&["C-z"]);
     tmux.hides("every 1 s");
     assert_eq!(state(&tmux, "suspended"), before);
@@ -75,7 +75,7 @@ fn suspending_and_resuming() {
 #[test]
 fn other_sizes() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
-    tmux.tacho("monitor");
+    tmux.tacho(r"monitor '\Memory\Available Bytes'");
     tmux.shows("q:quit");
     tmux.resize(200, 50);
     tmux.shows("Computer");
@@ -90,6 +90,28 @@ fn other_sizes() {
 }
 
 #[test]
+fn the_overview_adapts_to_the_size() {
+    let Some(tmux) = Tmux::start(80, 24) else { return };
+    tmux.tacho("monitor -si 0.2");
+    for (width, height, rows) in [(80, 24, 3), (120, 40, 3), (200, 50, 2)] {
+        tmux.resize(width, height);
+        // The upper edges of the panels at the right edge of the screen.
+        let has_rows = |screen: &str| {
+            let edges = screen.lines().filter(|line| line.chars().count() == usize::from(width) && line.ends_with('╮'));
+            edges.count() == rows
+        };
+        let screen = tmux.until("the panels", has_rows);
+        assert!(screen.contains(" Processor ") && !screen.contains("loop0"), "{screen}");
+    }
+    tmux.text("z");
+    tmux.shows("% User Time");
+    tmux.keys(&["Escape"]);
+    tmux.shows("Disk latency");
+    tmux.text("q");
+    tmux.hides("every 0.2 s");
+}
+
+#[test]
 fn errors_before_the_screen() {
     let Some(tmux) = Tmux::start(100, 24) else { return };
     tmux.enter("mkfifo pipe.blg");
@@ -99,6 +121,7 @@ fn errors_before_the_screen() {
         ("memory", r"tacho: 'memory' is a counter set: write '\Memory\*' for its counters", 2),
         ("pipe.blg", "tacho: pipe.blg: a log cannot be read from a pipe", 1),
         ("--points 1", "tacho: --points 1: must be a whole number from 2 to 1000", 2),
+        ("--view overviw", "tacho: overviw: is neither a ready-made view (overview, cpu,", 2),
         ("--view no.toml", "tacho: no.toml: No such file or directory", 2),
         ("-b 2024-01-01", "tacho: -b and -e select a time range of logs: name a log", 2),
         ("< /dev/null", "tacho: the monitor needs a terminal", 2),
