@@ -28,6 +28,7 @@ pub mod scale;
 mod search;
 mod series;
 mod span;
+mod table;
 mod view;
 
 pub use board::Board;
@@ -44,4 +45,9 @@ pub use search::{
 };
 pub use series::{SeriesId, SeriesInfo, SeriesTable};
 pub use span::Span;
+pub use table::{
+    ColumnContent, Figure, ProcessProperties, Property, READY_MADE_TABLES, RowId, RowProperties, TableColumn,
+    TableFigures, TableLayout, TableLine, TableModel, TableOrder, TableRow, TableSettings, TreeKind,
+    counter_text,
+};
 pub use view::{View, ViewError, ViewKind};

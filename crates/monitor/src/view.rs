@@ -10,6 +10,7 @@ use tachograph_counters::civil::TimeArgument;
 use tachograph_flow::read_limited;
 
 use crate::legend::Chosen;
+use crate::table::TableSettings;
 
 /// Maximum size of a view file, in MiB.
 const MAX_MEBIBYTES: u64 = 1;
@@ -22,13 +23,15 @@ pub enum ViewKind {
     Line,
     /// A bar per counter.
     Histogram,
-    /// A table of numbers.
+    /// The values of each counter and instance.
     Report,
+    /// The instances of a set as rows, its counters as columns.
+    Table,
 }
 
 impl ViewKind {
     /// All kinds, in the order in which a monitor switches through them.
-    pub const ALL: [Self; 3] = [Self::Line, Self::Histogram, Self::Report];
+    pub const ALL: [Self; 4] = [Self::Line, Self::Histogram, Self::Report, Self::Table];
 
     /// The name of the kind in a file.
     pub fn name(self) -> &'static str {
@@ -36,6 +39,7 @@ impl ViewKind {
             Self::Line => "line",
             Self::Histogram => "histogram",
             Self::Report => "report",
+            Self::Table => "table",
         }
     }
 
@@ -75,6 +79,8 @@ pub struct View {
     pub begin: Option<TimeArgument>,
     /// End of the time range of logs (exclusive).
     pub end: Option<TimeArgument>,
+    /// The table.
+    pub table: Option<TableSettings>,
 }
 
 impl View {

@@ -14,6 +14,7 @@ use crate::legend::{Chosen, Settings};
 use crate::live::{MAX_POINTS, MIN_POINTS};
 use crate::palette::{STYLES, Style};
 use crate::scale::{MAX_EXPONENT, MIN_EXPONENT, Scale};
+use crate::table::TableSettings;
 
 /// The supported version of the format.
 const VERSION: i64 = 1;
@@ -29,6 +30,7 @@ struct ReadView {
     points: Option<Spanned<i64>>,
     view: Option<Spanned<String>>,
     range: Option<Range<Spanned<String>>>,
+    table: Option<TableSettings>,
     #[serde(default)]
     counter: Vec<ReadCounter>,
 }
@@ -167,7 +169,7 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
             let found = ViewKind::ALL.into_iter().find(|kind| kind.name() == name.get_ref());
             found.ok_or_else(|| {
                 let message =
-                    format_args!("view is '{}': expected line, histogram or report", name.get_ref());
+                    format_args!("view is '{}': expected line, histogram, report or table", name.get_ref());
                 lines.error_at(name.span(), message)
             })?
         }
@@ -184,6 +186,7 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         counters: counters.collect::<Result<_, _>>()?,
         begin,
         end,
+        table: read.table,
     })
 }
 
@@ -197,6 +200,8 @@ struct WrittenView<'a> {
     view: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<Range<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<&'a TableSettings>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counter: Vec<WrittenCounter<'a>>,
 }
@@ -259,6 +264,7 @@ pub(super) fn text_of(view: &View) -> String {
         points: view.points,
         view: view.kind.name(),
         range: has_range.then(|| Range { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
+        table: view.table.as_ref(),
         counter: view.counters.iter().map(WrittenCounter::of).collect(),
     };
     // Every field has a TOML form.

@@ -35,6 +35,9 @@ fn views_round_trip() {
     for text in [
         example("toml"),
         "version = 1\n".to_owned(),
+        "version = 1\nview = 'table'\n[table]\nset = 'Process'\ncolumns = ['Name', 'Working Set']\nsort = 'Name'\n\
+         reversed = true\ntree = 'parent'\nrows = 10\nfilter = 'sql'\n"
+            .to_owned(),
         "version = 1\nview = 'report'\n[range]\nend = '2/19/2013 6:50:17 PM'\n".to_owned(),
         // Which of these times is earlier depends on the zone of a log.
         "version = 1\n[range]\nbegin = '2024-03-05T12:00'\nend = '2024-03-05T10:00Z'\n".to_owned(),
@@ -58,7 +61,7 @@ fn errors_have_line_numbers() {
         ("version = 1\n\ninterval = 0", "line 3: interval is 0: expected seconds from 0.001 to a year"),
         ("version = 1\ninterval = nan", "line 2: interval is NaN: expected seconds from 0.001 to a year"),
         ("version = 1\npoints = 1", "line 2: points is 1: expected an integer from 2 to 1000"),
-        ("version = 1\nview = 'pie'", "line 2: view is 'pie': expected line, histogram or report"),
+        ("version = 1\nview = 'pie'", "line 2: view is 'pie': expected line, histogram, report or table"),
         ("version = 1\n[range]\nbegin = 'noon'", "line 3: "),
         ("version = 1\n[[counter]]\npath = 'Memory'", "line 3: 'Memory' is not a counter path: "),
         ("version = 1\n[[counter]]\ncolour = 1", "line 2: missing field `path`"),

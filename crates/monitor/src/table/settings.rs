@@ -1,0 +1,148 @@
+//! The settings of a table in a saved view.
+
+use serde::{Deserialize, Serialize};
+use tachograph_counters::wildcard::eq_ignore_case;
+
+use super::columns::TableColumn;
+use super::{ColumnContent, Property, TableLayout, TableModel, TableOrder, TreeKind};
+use crate::catalogue::SetEntry;
+
+/// The choices of a user for a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableSettings {
+    /// The set's name.
+    pub set: String,
+    /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`. Empty: the
+    /// columns that the set has at first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// The column by which rows are sorted; `None`: the one by which they are sorted at first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort: Option<String>,
+    /// Whether rows are sorted in the other direction than at first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reversed: bool,
+    /// How rows are grouped.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub tree: TreeKind,
+    /// The maximum number of rows; `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<usize>,
+    /// The words that rows must contain.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub filter: String,
+}
+
+fn is_default(tree: &TreeKind) -> bool {
+    *tree == TreeKind::default()
+}
+
+impl TableColumn {
+    /// Its name in a saved view.
+    pub fn setting(&self) -> &str {
+        match &self.content {
+            ColumnContent::Name => "Name",
+            ColumnContent::Machine => "Computer",
+            ColumnContent::Property(Property::User) => "User",
+            ColumnContent::Property(Property::State) => "State",
+            ColumnContent::Property(Property::Command) => "Command",
+            ColumnContent::Counter(counter) => &counter.name,
+        }
+    }
+
+    fn has_setting(&self, name: &str) -> bool {
+        eq_ignore_case(self.setting(), name)
+    }
+}
+
+impl TableLayout {
+    /// The table of a set with chosen columns; columns that the set does not have are omitted.
+    fn with_columns(set: &SetEntry, names: &[String]) -> Self {
+        let mut layout = Self::of_set(set);
+        if names.is_empty() {
+            return layout;
+        }
+        let sorted = layout.columns.get(layout.sort_column).cloned();
+        let column = |name: &String| {
+            let ready = layout.columns.iter().find(|column| column.has_setting(name)).cloned();
+            let counters = || set.counters.iter().map(|entry| &entry.counter);
+            ready
+                .or_else(|| counters().find(|it| eq_ignore_case(&it.name, name)).map(TableColumn::of_counter))
+        };
+        let columns: Vec<_> = names.iter().filter_map(column).collect();
+        if columns.is_empty() {
+            return layout;
+        }
+        let sorted = columns.iter().position(|column| Some(column) == sorted.as_ref());
+        let numeric = columns.iter().position(|column| !column.is_text());
+        layout.sort_column = sorted.or(numeric).unwrap_or_default();
+        layout.columns = columns;
+        layout
+    }
+}
+
+impl TableModel {
+    /// An empty table of a set with a user's settings.
+    pub fn with_settings(set: &SetEntry, settings: &TableSettings) -> Self {
+        let mut model = Self::new(TableLayout::with_columns(set, &settings.columns));
+        let columns = &model.layout.columns;
+        let sort = settings.sort.as_ref().and_then(|name| columns.iter().position(|it| it.has_setting(name)));
+        let column = sort.unwrap_or(model.order.column);
+        let is_descending = columns.get(column).is_some_and(|column| !column.is_text());
+        model.order = TableOrder { column, is_descending: is_descending != settings.reversed };
+        model.has_own_columns = !settings.columns.is_empty();
+        model.tree = settings.tree;
+        model.max_rows = settings.rows;
+        model.filter.clone_from(&settings.filter);
+        model
+    }
+
+    /// The settings of the table, for a saved view.
+    pub fn settings(&self) -> TableSettings {
+        let names = |layout: &TableLayout| -> Vec<String> {
+            layout.columns.iter().map(|column| column.setting().to_owned()).collect()
+        };
+        let sorted = self.layout.columns.get(self.order.column);
+        TableSettings {
+            set: self.layout.set.to_string(),
+            columns: if self.has_own_columns { names(&self.layout) } else { Vec::new() },
+            sort: sorted.map(|column| column.setting().to_owned()),
+            reversed: sorted.is_some_and(|column| column.is_text() == self.order.is_descending),
+            tree: self.tree,
+            rows: self.max_rows,
+            filter: self.filter.clone(),
+        }
+    }
+
+    /// Removes a column, except the last one.
+    pub fn remove_column(&mut self, column: usize) {
+        if column >= self.layout.columns.len() || self.layout.columns.len() == 1 {
+            return;
+        }
+        self.layout.columns.remove(column);
+        let last = self.layout.columns.len() - 1;
+        self.change_columns(column.min(last));
+    }
+
+    /// Adds a counter as a column before the last column of text, and sorts by it. Without effect if there is one.
+    pub fn add_column(&mut self, counter: &tachograph_counters::set::Counter) {
+        let columns = &mut self.layout.columns;
+        let known = columns.iter().position(|column| column.has_setting(&counter.name));
+        let position = known.unwrap_or_else(|| {
+            let numeric = columns.iter().rposition(|column| !column.is_text());
+            let position = numeric.map_or(columns.len(), |last| last + 1);
+            columns.insert(position, TableColumn::of_counter(counter));
+            position
+        });
+        self.change_columns(position);
+    }
+
+    fn change_columns(&mut self, sorted: usize) {
+        self.has_own_columns = true;
+        let is_descending = self.layout.columns.get(sorted).is_some_and(|column| !column.is_text());
+        self.order = TableOrder { column: sorted, is_descending };
+        self.rows.update(&self.layout.set, &self.layout.columns, &self.figures);
+        self.arrange();
+    }
+}
