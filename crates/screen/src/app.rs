@@ -6,6 +6,7 @@ mod dialogs;
 mod input;
 mod mouse;
 mod request;
+mod table;
 mod time;
 
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{
-    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View, ViewKind,
+    ItemId, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, TableSettings,
+    View, ViewKind,
 };
 
 use crate::canvas::Canvas;
@@ -30,6 +32,7 @@ use crate::tree::Tree;
 pub(crate) use dialogs::{Prompt, PromptKind};
 pub use input::{Existing, Input, Recording};
 pub use request::Request;
+pub(crate) use table::Table;
 use time::Drag;
 
 /// The default number of intervals on a live chart.
@@ -61,6 +64,8 @@ pub(crate) enum Overlay {
     Help(usize),
     Messages(usize),
     Prompt(Prompt),
+    /// All counters and properties of the selected row of the table.
+    Row(usize),
 }
 
 /// The state of the screen.
@@ -75,6 +80,11 @@ pub struct App {
     pub(crate) report_top: usize,
     pub(crate) reduced: Reduced,
     pub(crate) kind: ViewKind,
+    pub(crate) table: Option<Box<Table>>,
+    /// The time range for which figures of the table were last requested.
+    table_requested: Option<Span>,
+    /// The settings of the table in the view that was opened.
+    table_settings: Option<TableSettings>,
     pub(crate) bands: Bands,
     pub(crate) interval: Duration,
     pub(crate) points: usize,
@@ -130,6 +140,9 @@ impl App {
             report_top: 0,
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
             kind: view.kind,
+            table: None,
+            table_requested: None,
+            table_settings: view.table,
             bands: Bands::Selected,
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
             points,
@@ -155,8 +168,15 @@ impl App {
         }
     }
 
-    /// The selected paths.
+    /// The selected paths, and those of the table.
     pub fn paths(&self) -> Vec<PathPattern> {
+        let mut paths = self.legend.paths();
+        paths.extend(self.table_paths());
+        paths
+    }
+
+    /// The paths that are charted.
+    pub fn charted_paths(&self) -> Vec<PathPattern> {
         self.legend.paths()
     }
 
@@ -188,6 +208,10 @@ impl App {
     /// The time range and the number of columns of the figures that the screen needs; `None` while there are no samples.
     pub fn required_figures(&self) -> Option<(Span, usize)> {
         let dots = self.dots_across().max(1);
+        if self.facts.is_live && self.kind == ViewKind::Table && self.frozen.is_none() {
+            // No chart is shown, and the cursor of a table needs a frozen screen.
+            return None;
+        }
         if !self.facts.is_live {
             return Some((self.span?, dots));
         }
@@ -206,6 +230,10 @@ impl App {
     }
 
     fn dots_across(&self) -> usize {
+        if self.kind == ViewKind::Table {
+            // The steps of the cursor.
+            return usize::from(self.areas.screen.width);
+        }
         Canvas::dots_across(usize::from(self.areas.plot.width), self.theme.is_unicode)
     }
 
@@ -232,11 +260,19 @@ impl App {
                 self.reduced = reduced;
                 self.repair_selection();
             }
+            Input::Table(reduced) => self.update_table(reduced, &mut requests),
+            Input::Properties(read) => {
+                if let Some(table) = &mut self.table {
+                    table.model.set_properties(read);
+                    table.repair_selection();
+                }
+            }
             Input::Sets(sets) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
                     tree.set_sets(Arc::clone(&sets));
                 }
                 self.sets = Some(sets);
+                self.open_pending_table(&mut requests);
             }
             Input::Instances(set, instances) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
@@ -244,7 +280,10 @@ impl App {
                 }
             }
             Input::Counted(paths, lines) => self.counted(paths, lines, &mut requests),
-            Input::Reading(reading) => self.reading = reading,
+            Input::Reading(reading) => {
+                self.reading = reading;
+                self.table_requested = self.table_requested.filter(|_| reading.is_some());
+            }
             Input::Opened(whole, zone) => self.opened(whole, zone, &mut requests),
             Input::Grown(samples) => self.grown(samples, &mut requests),
             Input::Recording(recording) => self.recording = recording,
@@ -253,17 +292,20 @@ impl App {
             Input::Notice(text) => self.messages.answer(text, false),
             Input::Problem(text) => self.messages.add(text, true),
         }
+        self.request_table(&mut requests);
         requests
     }
 
     /// Requests new figures if drawing has changed the number of columns.
     pub fn after_drawing(&mut self) -> Vec<Request> {
+        let mut requests = Vec::new();
+        self.request_new_properties(&mut requests);
         let columns = self.required_figures().map_or(0, |(_, columns)| columns);
-        if columns == self.columns_requested {
-            return Vec::new();
+        if columns != self.columns_requested {
+            self.columns_requested = columns;
+            requests.push(Request::Figures);
         }
-        self.columns_requested = columns;
-        vec![Request::Figures]
+        requests
     }
 
     /// Explains the mark of arithmetic averages when it first appears.
@@ -290,6 +332,7 @@ impl App {
         if std::mem::take(&mut self.is_stepping) {
             requests.extend([self.freeze_at(at), Request::Figures]);
         } else if self.frozen.is_none() {
+            self.open_pending_table(requests);
             requests.push(Request::Figures);
         } else {
             self.is_changed = self.recording.is_some();
@@ -309,19 +352,22 @@ impl App {
             _ => {}
         }
         self.messages.mark_seen();
+        if matches!(self.overlay, Overlay::None) && self.filter_key(key, requests) {
+            return;
+        }
         match &self.overlay {
-            Overlay::None => match command_of(key, self.facts.is_live) {
+            Overlay::None => match command_of(key, self.facts.is_live, self.kind == ViewKind::Table) {
                 Some(command) => self.run(command, requests),
                 None => self.messages.answer("unknown key; ? lists the keys", false),
             },
-            Overlay::Help(_) | Overlay::Messages(_) => self.scroll_key(key),
+            Overlay::Help(_) | Overlay::Messages(_) | Overlay::Row(_) => self.scroll_key(key, requests),
             Overlay::Tree(_) => self.tree_key(key, requests),
             Overlay::Prompt(_) => self.prompt_key(key, requests),
         }
     }
 
     fn request_paths(&mut self, requests: &mut Vec<Request>) {
-        requests.push(Request::Paths(self.legend.paths()));
+        requests.push(Request::Paths(self.paths()));
         requests.push(Request::Figures);
     }
 
@@ -348,6 +394,7 @@ impl App {
             counters: self.legend.chosen(machines.len() > 1),
             begin: span.and_then(|span| argument(span.begin())),
             end: span.and_then(|span| argument(span.end())),
+            table: self.table.as_ref().map(|table| table.model.settings()),
         }
     }
 }

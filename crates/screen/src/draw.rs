@@ -5,6 +5,7 @@ mod histogram;
 mod legend;
 mod overlay;
 mod report;
+mod table;
 mod tree;
 mod value_bar;
 
@@ -37,6 +38,7 @@ pub(crate) struct Areas {
     pub(crate) visible_rows: Option<(usize, usize, usize)>,
     /// The area of the tree's rows.
     pub(crate) tree: Rect,
+    pub(crate) table: table::TableAreas,
 }
 
 /// The minimum number of columns for a log's name.
@@ -50,11 +52,11 @@ const MIN_SIZE: (u16, u16) = (24, 8);
 
 /// The keys that the footer lists for live data. Those that do not fit are omitted.
 const LIVE_KEYS: &str =
-    "?:keys|q:quit|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
+    "?:keys|q:quit|4:table|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
 
 /// The keys that the footer lists for logs.
 const LOG_KEYS: &str =
-    "?:keys|q:quit|a:add|d:remove|h:highlight|=:fit|g:view|+-:zoom|0:whole|[ ]:select|t:jump";
+    "?:keys|q:quit|4:table|a:add|d:remove|h:highlight|=:fit|g:view|+-:zoom|0:whole|[ ]:select|t:jump";
 
 /// The parts of the screen, from top to bottom.
 struct Layout {
@@ -73,7 +75,7 @@ impl Layout {
         let room = area.height.saturating_sub(fixed);
         let max = (room * 9 / 20).max(3).min(room);
         let preferred = u16::try_from(items.max(1)).unwrap_or(u16::MAX).saturating_add(1);
-        let legend = if kind == ViewKind::Report { 0 } else { preferred.min(max) };
+        let legend = if matches!(kind, ViewKind::Report | ViewKind::Table) { 0 } else { preferred.min(max) };
         let mut y = area.y;
         let mut part = |height: u16| {
             let part = Rect { y, height, ..area };
@@ -111,10 +113,16 @@ impl App {
             ViewKind::Line => self.draw_chart(buffer, layout.body),
             ViewKind::Histogram => self.draw_histogram(buffer, layout.body),
             ViewKind::Report => self.draw_report(buffer, layout.body),
+            ViewKind::Table => self.draw_table(buffer, layout.body),
         }
-        self.draw_path(buffer, layout.path);
-        self.draw_legend(buffer, layout.legend);
-        self.draw_value_bar(buffer, layout.value_bar);
+        if self.kind == ViewKind::Table {
+            self.draw_table_path(buffer, layout.path);
+            self.draw_table_status(buffer, layout.value_bar);
+        } else {
+            self.draw_path(buffer, layout.path);
+            self.draw_legend(buffer, layout.legend);
+            self.draw_value_bar(buffer, layout.value_bar);
+        }
         self.draw_footer(buffer, layout.footer);
         self.draw_overlay(frame);
     }
@@ -223,7 +231,11 @@ impl App {
             self.write_text(buffer, area, column, &more, self.theme.dim());
             return;
         }
-        let keys = if self.facts.is_live { LIVE_KEYS } else { LOG_KEYS };
+        let keys = match self.kind {
+            ViewKind::Table => table::KEYS,
+            _ if self.facts.is_live => LIVE_KEYS,
+            _ => LOG_KEYS,
+        };
         let mut column = 0;
         for key in keys.split('|') {
             if column + key.len() > usize::from(area.width) {
@@ -276,6 +288,7 @@ impl App {
             Overlay::Help(top) => self.draw_help(frame, top),
             Overlay::Messages(top) => self.draw_messages(frame, top),
             Overlay::Prompt(prompt) => self.draw_prompt(frame, prompt),
+            Overlay::Row(top) => self.draw_row(frame, top),
         }
         self.overlay = overlay;
     }

@@ -133,6 +133,7 @@ pub fn run(
         waiting,
         inputs: VecDeque::new(),
         wants_figures: false,
+        wants_table: false,
         has_quit: false,
     };
     let ended = running.run_until_end();
@@ -154,6 +155,10 @@ pub fn run(
     }
 }
 
+fn problem(error: FlowError) -> Input {
+    Input::Problem(error.to_string())
+}
+
 fn name_of(files: &[std::path::PathBuf]) -> String {
     let name = |file: &std::path::PathBuf| {
         file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
@@ -172,6 +177,7 @@ struct Running {
     waiting: Waiting,
     inputs: VecDeque<Input>,
     wants_figures: bool,
+    wants_table: bool,
     has_quit: bool,
 }
 
@@ -223,16 +229,29 @@ impl Running {
                 self.perform_all(requests)?;
             }
             // Computed once, even if requested several times.
-            if !std::mem::take(&mut self.wants_figures) {
-                return Ok(());
+            let (wants_figures, wants_table) =
+                (std::mem::take(&mut self.wants_figures), std::mem::take(&mut self.wants_table));
+            if wants_figures && let Some((span, columns)) = self.app.required_figures() {
+                let paths = self.app.charted_paths();
+                match &mut self.feed {
+                    Feed::Live(live) => {
+                        let reduced = live.reduce(span, columns, &paths);
+                        self.inputs.push_back(reduced.map_or_else(problem, Input::Figures));
+                    }
+                    Feed::Logs(logs) => logs.reduce(span, columns, paths),
+                }
             }
-            let Some((span, columns)) = self.app.required_figures() else { return Ok(()) };
-            match &mut self.feed {
-                Feed::Live(live) => match live.reduce(span, columns) {
-                    Ok(reduced) => self.inputs.push_back(Input::Figures(reduced)),
-                    Err(error) => self.inputs.push_back(Input::Problem(error.to_string())),
-                },
-                Feed::Logs(logs) => logs.reduce(span, columns),
+            if wants_table && let Some((span, paths)) = self.app.required_table() {
+                match &mut self.feed {
+                    Feed::Live(live) => {
+                        let figures = live.reduce_table(span, &paths);
+                        self.inputs.push_back(figures.map_or_else(problem, Input::Table));
+                    }
+                    Feed::Logs(logs) => logs.reduce_table(span, paths),
+                }
+            }
+            if self.inputs.is_empty() {
+                return Ok(());
             }
         }
     }
@@ -263,6 +282,7 @@ impl Running {
                 self.app.mark_changed();
             }
             Request::Figures => self.wants_figures = true,
+            Request::Table => self.wants_table = true,
             Request::Save { path, is_overwritten, view } => {
                 return Ok(vec![match view.save(&path, is_overwritten) {
                     Ok(()) => Input::Saved(path),
@@ -305,6 +325,7 @@ impl Running {
             (Feed::Live(live), Request::Paths(paths)) => return live.set_paths(paths),
             (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
             (Feed::Live(live), Request::Points(points)) => live.set_points(points),
+            (Feed::Live(live), Request::Properties(processes)) => return vec![live.properties(processes)],
             (Feed::Live(live), Request::Collect) => return live.collect(),
             (Feed::Live(live), Request::Hold(until)) => live.hold(until),
             (Feed::Live(live), Request::Record { path, is_overwritten }) => {

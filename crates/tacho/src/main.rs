@@ -8,6 +8,7 @@ mod failure;
 mod file_limit;
 mod output;
 mod path_file;
+mod process_properties;
 mod progress;
 mod settings;
 mod signals;

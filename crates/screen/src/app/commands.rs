@@ -13,6 +13,9 @@ const POINT_STEPS: [usize; 9] = [MIN_POINTS, 5, 10, 20, 50, 100, 200, 500, MAX_P
 
 impl App {
     pub(super) fn run(&mut self, command: Command, requests: &mut Vec<Request>) {
+        if self.run_in_table(command, requests) {
+            return;
+        }
         match command {
             Command::Quit => requests.push(Request::Quit),
             Command::Suspend => requests.push(Request::Suspend),
@@ -46,10 +49,11 @@ impl App {
             Command::Reverse => {
                 self.legend.set_order(self.legend.order().map(SortOrder::reversed));
             }
-            Command::NextView => self.kind = self.kind.next(),
-            Command::Line => self.kind = ViewKind::Line,
-            Command::Histogram => self.kind = ViewKind::Histogram,
-            Command::Report => self.kind = ViewKind::Report,
+            Command::NextView => self.show_kind(self.kind.next(), requests),
+            Command::Line => self.show_kind(ViewKind::Line, requests),
+            Command::Histogram => self.show_kind(ViewKind::Histogram, requests),
+            Command::Report => self.show_kind(ViewKind::Report, requests),
+            Command::Table => self.show_kind(ViewKind::Table, requests),
             Command::Band => {
                 let (bands, what) = match self.bands {
                     Bands::Selected => (Bands::All, "min-max bands: all lines"),
@@ -95,6 +99,19 @@ impl App {
             Command::Record if self.recording.is_some() => requests.push(Request::StopRecording),
             Command::Record => self.open_prompt(PromptKind::Record, "tacho.blg".to_owned()),
             Command::Save => self.open_prompt(PromptKind::Save, "view.toml".to_owned()),
+            // Only in a table, which `run_in_table` handles.
+            Command::Filter
+            | Command::SortLeft
+            | Command::SortRight
+            | Command::ReverseRows
+            | Command::Tree
+            | Command::NextTable
+            | Command::PreviousTable
+            | Command::Details
+            | Command::ChartRow
+            | Command::MaxRows
+            | Command::RemoveColumn
+            | Command::AddColumn => {}
         }
     }
 
@@ -179,8 +196,10 @@ impl App {
     }
 
     /// Handles a key in a dialog that only shows text.
-    pub(super) fn scroll_key(&mut self, key: &KeyEvent) {
-        let (Overlay::Help(top) | Overlay::Messages(top)) = &mut self.overlay else { return };
+    pub(super) fn scroll_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
+        let (Overlay::Help(top) | Overlay::Messages(top) | Overlay::Row(top)) = &mut self.overlay else {
+            return;
+        };
         let page = usize::from(self.areas.screen.height).saturating_sub(4).max(1);
         match key.code {
             KeyCode::Down | KeyCode::Char('j') => *top = top.saturating_add(1),
@@ -190,6 +209,7 @@ impl App {
             KeyCode::Home => *top = 0,
             // Limited when the dialog is drawn.
             KeyCode::End => *top = usize::MAX,
+            _ if matches!(self.overlay, Overlay::Row(_)) => self.close_details(requests),
             _ => self.overlay = Overlay::None,
         }
     }

@@ -18,6 +18,8 @@ pub(crate) enum PromptKind {
     Interval,
     Points,
     Jump,
+    MaxRows,
+    AddColumn,
     Overwrite(Existing),
 }
 
@@ -47,6 +49,8 @@ impl Prompt {
             PromptKind::Interval => "Sample interval in seconds".to_owned(),
             PromptKind::Points => format!("Points on the chart, {MIN_POINTS} to {MAX_POINTS}"),
             PromptKind::Jump => "Jump to (HH:MM:SS, or with a date)".to_owned(),
+            PromptKind::AddColumn => "Words in the name of the counter to add as a column".to_owned(),
+            PromptKind::MaxRows => "Show only the first rows (0: all)".to_owned(),
             PromptKind::Overwrite(Existing::Recording(path) | Existing::View(path)) => {
                 format!("{} exists. Overwrite it? (y/n)", path.display())
             }
@@ -69,7 +73,7 @@ const MAX_TEXT: usize = 4096;
 const MAX_UNCONFIRMED: usize = 100;
 
 /// Appends to a string or shortens it, if `key` is an editing key; returns whether it is.
-fn edit(text: &mut String, key: &KeyEvent) -> bool {
+pub(super) fn edit(text: &mut String, key: &KeyEvent) -> bool {
     match key.code {
         KeyCode::Backspace => drop(text.pop()),
         KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => text.clear(),
@@ -149,6 +153,8 @@ impl App {
                 self.set_points(points, requests);
             }
             PromptKind::Jump => self.jump(text, requests)?,
+            PromptKind::MaxRows => self.set_max_rows(text)?,
+            PromptKind::AddColumn => self.add_column(text, requests)?,
             PromptKind::Overwrite(_) => {}
         }
         Ok(())

@@ -16,16 +16,22 @@ impl App {
         match &mut self.overlay {
             Overlay::None => {}
             Overlay::Tree(_) => return self.tree_mouse(mouse, requests),
-            Overlay::Help(top) | Overlay::Messages(top) => {
+            Overlay::Help(top) | Overlay::Messages(top) | Overlay::Row(top) => {
                 match mouse.kind {
                     MouseEventKind::ScrollDown => *top = top.saturating_add(3),
                     MouseEventKind::ScrollUp => *top = top.saturating_sub(3),
+                    MouseEventKind::Down(_) if matches!(self.overlay, Overlay::Row(_)) => {
+                        self.close_details(requests);
+                    }
                     MouseEventKind::Down(_) => self.overlay = Overlay::None,
                     _ => self.is_changed = false,
                 }
                 return;
             }
             Overlay::Prompt(_) => return self.is_changed = false,
+        }
+        if self.kind == ViewKind::Table {
+            return self.table_mouse(mouse);
         }
         let is_on_plot = self.areas.plot.contains(at) && self.kind == ViewKind::Line;
         match mouse.kind {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
-use tachograph_monitor::View;
+use tachograph_monitor::{RowId, View};
 
 /// An action that the screen requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,10 @@ pub enum Request {
     Paths(Vec<PathPattern>),
     /// Reduce the samples to the [required](super::App::required_figures) time range and columns.
     Figures,
+    /// Reduce the samples to the figures that the table [requires](super::App::required_table).
+    Table,
+    /// Read the properties of these processes.
+    Properties(Vec<(RowId, u32)>),
     /// List the available counter sets.
     Sets,
     /// List the instances of a set.

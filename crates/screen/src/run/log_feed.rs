@@ -13,7 +13,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::{FlowError, Selection};
 use tachograph_logs::ReadOptions;
 use tachograph_monitor::{
-    Board as _, Catalogue as _, Chosen, LogBoard, LogCatalogue, LogProgress, Reduced, Span,
+    Board as _, Catalogue as _, Chosen, LogBoard, LogCatalogue, LogProgress, Reduced, Span, TableFigures,
 };
 
 use super::ScreenError;
@@ -37,7 +37,8 @@ pub struct Logs {
 
 enum Job {
     Paths(Vec<PathPattern>),
-    Figures(Span, usize),
+    Figures(Span, usize, Vec<PathPattern>),
+    Table(Span, Vec<PathPattern>),
 }
 
 enum Outcome {
@@ -45,6 +46,7 @@ enum Outcome {
     Read { selection: Selection, span: Option<Span>, problems: Vec<String> },
     Grown { span: Option<Span>, problems: Vec<String> },
     Figures(Reduced),
+    Table(TableFigures),
     Progress(LogProgress),
     Failed(FlowError),
 }
@@ -146,6 +148,7 @@ impl LogFeed {
                     inputs.extend(problems.into_iter().map(Input::Problem));
                 }
                 Outcome::Figures(reduced) => inputs.push(Input::Figures(reduced)),
+                Outcome::Table(reduced) => inputs.push(Input::Table(reduced)),
                 Outcome::Failed(error) if !self.is_open => return Err(ScreenError::Flow(error)),
                 Outcome::Failed(error) => {
                     inputs.push(Input::Reading(None));
@@ -170,8 +173,14 @@ impl LogFeed {
         let _ = self.jobs.send(Job::Paths(paths));
     }
 
-    pub(super) fn reduce(&self, span: Span, columns: usize) {
-        let _ = self.jobs.send(Job::Figures(span, columns));
+    /// Requests the figures of a chart.
+    pub(super) fn reduce(&self, span: Span, columns: usize, paths: Vec<PathPattern>) {
+        let _ = self.jobs.send(Job::Figures(span, columns, paths));
+    }
+
+    /// Requests the figures of a table.
+    pub(super) fn reduce_table(&self, span: Span, paths: Vec<PathPattern>) {
+        let _ = self.jobs.send(Job::Table(span, paths));
     }
 
     pub(super) fn cancel(&self) {
@@ -258,11 +267,12 @@ impl Worker {
             };
             let Some(job) = job else { return };
             // Only the last job of each kind matters.
-            let (mut paths, mut figures) = (None, None);
+            let (mut paths, mut figures, mut table) = (None, None, None);
             for job in std::iter::once(job).chain(jobs.try_iter()) {
                 match job {
                     Job::Paths(job) => paths = Some(job),
-                    Job::Figures(span, columns) => figures = Some((span, columns)),
+                    Job::Figures(span, columns, paths) => figures = Some((span, columns, paths)),
+                    Job::Table(span, paths) => table = Some((span, paths)),
                 }
             }
             if let Some(paths) = paths
@@ -270,16 +280,24 @@ impl Worker {
             {
                 return;
             }
-            if let Some((span, columns)) = figures {
-                let outcome = if board.paths().is_empty() {
-                    Outcome::Figures(Reduced { span, columns, series: Vec::new() })
-                } else {
-                    let paths = board.paths().to_vec();
-                    board.reduce(span, columns, &paths).map_or_else(Outcome::Failed, Outcome::Figures)
+            let figures = figures.map(|(span, columns, paths)| {
+                let paths = read_paths(&board, &paths);
+                let reduced = match paths.is_empty() {
+                    true => Ok(Reduced { span, columns, series: Vec::new() }),
+                    false => board.reduce(span, columns, &paths),
                 };
-                if !self.reporter.report(outcome) {
-                    return;
-                }
+                reduced.map_or_else(Outcome::Failed, Outcome::Figures)
+            });
+            let table = table.map(|(span, paths)| {
+                let paths = read_paths(&board, &paths);
+                let figures = match paths.is_empty() {
+                    true => Ok(Reduced { span, columns: 1, series: Vec::new() }.into()),
+                    false => TableFigures::read(&mut board, span, &paths),
+                };
+                figures.map_or_else(Outcome::Failed, Outcome::Table)
+            });
+            if !figures.into_iter().chain(table).all(|outcome| self.reporter.report(outcome)) {
+                return;
             }
         }
     }
@@ -327,4 +345,9 @@ impl Worker {
     fn publish_catalogue(&self, board: &LogBoard) {
         *self.catalogue.write().ignore_poison() = board.catalogue();
     }
+}
+
+/// Those of the paths that the board has read.
+fn read_paths(board: &LogBoard, paths: &[PathPattern]) -> Vec<PathPattern> {
+    paths.iter().filter(|path| board.paths().contains(path)).cloned().collect()
 }

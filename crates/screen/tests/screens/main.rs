@@ -6,6 +6,7 @@ mod boards;
 mod frozen;
 mod pictures;
 mod range;
+mod tables;
 mod test_screen;
 
 #[path = "../../../flow/tests/live/fixture.rs"]

@@ -16,6 +16,7 @@ use tachograph_screen::{DEFAULT_POINTS, End, Live, Logs, ScreenError, Source, Th
 use super::{problem_messages, unmatched_in_logs};
 use crate::arguments::MonitorArguments;
 use crate::failure::{Failure, notify};
+use crate::process_properties::ProcessReader;
 use crate::{signals, this_machine};
 
 /// Whether standard input and output are a terminal that supports a full-screen display.
@@ -87,7 +88,14 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, theme: Theme) -> Result
     }
     board.follow(Box::new(move || machine.refresh()));
     let name = registry.machine().to_string();
-    let source = Live { board, unmatched: this_machine::unmatched_here, name, zone, frequency: FREQUENCY };
+    let source = Live {
+        board,
+        unmatched: this_machine::unmatched_here,
+        name,
+        zone,
+        frequency: FREQUENCY,
+        properties: Some(Box::new(ProcessReader::of_this_machine())),
+    };
     show(Source::Live(Box::new(source)), view, theme, messages)
 }
 

@@ -1,8 +1,8 @@
 //! The saved view that the page opens with.
 
 use serde::Serialize;
-use tachograph_monitor::View;
 use tachograph_monitor::scale::Scale;
+use tachograph_monitor::{View, ViewKind};
 
 use crate::hub::Hub;
 
@@ -42,6 +42,11 @@ impl<'a> OpeningView<'a> {
                 except: &chosen.except,
             }
         });
-        Self { view: view.kind.name(), points: view.points, counters: counters.collect() }
+        let kind = match view.kind {
+            // The page has no tables.
+            ViewKind::Table => ViewKind::Line,
+            kind => kind,
+        };
+        Self { view: kind.name(), points: view.points, counters: counters.collect() }
     }
 }
