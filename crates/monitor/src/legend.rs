@@ -14,6 +14,7 @@ use crate::scale::Scale;
 use crate::series::SeriesInfo;
 
 pub use column::{LegendColumn, SortOrder};
+pub(crate) use column::{natural, none_last};
 
 /// How a counter is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

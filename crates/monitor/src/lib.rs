@@ -29,6 +29,7 @@ pub mod scale;
 mod search;
 mod series;
 mod span;
+mod table;
 mod view;
 
 pub use axis::{AxisRange, ValueRange};
@@ -46,4 +47,8 @@ pub use search::{
 };
 pub use series::{SeriesId, SeriesInfo, SeriesTable};
 pub use span::Span;
-pub use view::{Axis, AxisScale, MAX_SHARE, Panel, TableSettings, TreeOrder, View, ViewError, ViewKind};
+pub use table::{
+    ColumnContent, Figure, ProcessProperties, Property, READY_MADE_TABLES, RowId, RowProperties, TableColumn,
+    TableFigures, TableLayout, TableLine, TableModel, TableOrder, TableRow, TableSettings, TreeKind,
+};
+pub use view::{Axis, AxisScale, MAX_SHARE, Panel, View, ViewError, ViewKind};

@@ -16,7 +16,7 @@ use tachograph_flow::read_limited;
 use crate::catalogue::SetEntry;
 use crate::legend::Chosen;
 
-pub use panel::{Axis, AxisScale, MAX_SHARE, Panel, TableSettings, TreeOrder, ViewKind};
+pub use panel::{Axis, AxisScale, MAX_SHARE, Panel, ViewKind};
 
 /// The maximum number of counters of an added panel.
 const MAX_ADDED: usize = 8;
@@ -97,6 +97,11 @@ impl View {
         self.panels.iter().flat_map(|panel| &panel.counters)
     }
 
+    /// Whether a panel is a table of a set that it names. Such a panel needs no counters.
+    pub fn has_table(&self) -> bool {
+        self.panels.iter().any(|panel| panel.kind == ViewKind::Table && panel.table.set.is_some())
+    }
+
     /// The paths of all panels, each once.
     pub fn paths(&self) -> Vec<PathPattern> {
         let mut paths: Vec<PathPattern> = Vec::new();
@@ -134,7 +139,12 @@ impl View {
             });
         }
         if self.is_optional {
-            self.panels.retain(|panel| !panel.counters.is_empty());
+            let has_set = |panel: &Panel| {
+                let set = panel.table.set.as_ref().filter(|_| panel.kind == ViewKind::Table);
+                set.and_then(|set| PathPattern::parse(&format!(r"\{set}(*)\*")).ok())
+                    .is_some_and(|path| has(&path))
+            };
+            self.panels.retain(|panel| !panel.counters.is_empty() || has_set(panel));
         }
         missing
     }

@@ -8,6 +8,7 @@ mod mouse;
 mod pane;
 mod panes;
 mod request;
+mod table;
 mod time;
 
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub use input::{Existing, Input, Recording};
 pub(crate) use pane::{Bands, Pane};
 pub(crate) use panes::Panes;
 pub use request::Request;
+pub(crate) use table::Table;
+pub use table::TableId;
 use time::Drag;
 
 /// The default number of intervals on a live chart.
@@ -59,6 +62,8 @@ pub(crate) enum Overlay {
     Help(usize),
     Messages(usize),
     Prompt(Prompt),
+    /// All counters and properties of the selected row of the focused table.
+    Row(usize),
 }
 
 /// The state of the screen.
@@ -73,6 +78,8 @@ pub struct App {
     is_optional: bool,
     /// The figures of all counters.
     pub(crate) reduced: Reduced,
+    /// The id of the last table.
+    last_table: TableId,
     pub(crate) interval: Duration,
     pub(crate) points: usize,
     /// The times of the samples that are kept.
@@ -122,6 +129,7 @@ impl App {
             title: view.title,
             is_optional: view.is_optional,
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
+            last_table: TableId::default(),
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
             points,
             times: Ring::new(points + 1),
@@ -146,9 +154,15 @@ impl App {
         }
     }
 
-    /// The selected paths.
+    /// The paths whose counters the screen needs: the selected ones, and those of the tables.
     pub fn paths(&self) -> Vec<PathPattern> {
-        self.panes.paths()
+        self.panes.paths(self.facts.is_live)
+    }
+
+    /// The selected paths whose figures the screen needs: those of the panels that show no table. If all panels show
+    /// tables, all selected paths: the cursor steps through their values.
+    pub fn charted_paths(&self) -> Vec<PathPattern> {
+        self.panes.charted_paths()
     }
 
     /// The sample interval.
@@ -179,6 +193,8 @@ impl App {
             self.messages.add(format!("not in the log: {}", missing.join(", ")), false);
         }
         self.panes.replace(view.panels);
+        self.sets = Some(sets.into());
+        self.open_tables();
     }
 
     /// Adds a path to the legend.
@@ -199,6 +215,10 @@ impl App {
     /// The time range and the number of columns of the figures that the screen needs; `None` while there are no samples.
     pub fn required_figures(&self) -> Option<(Span, usize)> {
         let dots = self.dots_across().max(1);
+        if self.facts.is_live && self.panes.are_tables() && self.frozen.is_none() {
+            // No chart is shown, and the cursor of a table needs a frozen screen.
+            return None;
+        }
         if !self.facts.is_live {
             return Some((self.span?, dots));
         }
@@ -218,6 +238,10 @@ impl App {
 
     /// The dots across the widest plot.
     fn dots_across(&self) -> usize {
+        if self.panes.are_tables() {
+            // The steps of the cursor.
+            return usize::from(self.areas.screen.width);
+        }
         let width = self.areas.panels.iter().map(|panel| panel.plot.width).max().unwrap_or_default();
         Canvas::dots_across(usize::from(width), self.theme.is_unicode)
     }
@@ -244,11 +268,19 @@ impl App {
                 self.explain_averages(&reduced);
                 self.reduced = reduced;
             }
+            Input::Table(id, figures) => self.update_table(id, figures, &mut requests),
+            Input::Properties(id, read) => {
+                if let Some(table) = self.panes.table_mut(id) {
+                    table.model.set_properties(read);
+                    table.repair_selection();
+                }
+            }
             Input::Sets(sets) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
                     tree.set_sets(Arc::clone(&sets));
                 }
                 self.sets = Some(sets);
+                self.open_pending_tables(&mut requests);
             }
             Input::Instances(set, instances) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
@@ -256,7 +288,12 @@ impl App {
                 }
             }
             Input::Counted(paths, lines) => self.counted(paths, lines, &mut requests),
-            Input::Reading(reading) => self.reading = reading,
+            Input::Reading(reading) => {
+                self.reading = reading;
+                if reading.is_none() {
+                    self.panes.tables_mut().for_each(|table| table.requested = None);
+                }
+            }
             Input::Opened(whole, zone) => self.opened(whole, zone, &mut requests),
             Input::Grown(samples) => self.grown(samples, &mut requests),
             Input::Recording(recording) => self.recording = recording,
@@ -265,17 +302,20 @@ impl App {
             Input::Notice(text) => self.messages.answer(text, false),
             Input::Problem(text) => self.messages.add(text, true),
         }
+        self.request_tables(&mut requests);
         requests
     }
 
     /// Requests new figures if drawing has changed the number of columns.
     pub fn after_drawing(&mut self) -> Vec<Request> {
+        let mut requests = Vec::new();
+        self.request_new_properties(&mut requests);
         let columns = self.required_figures().map_or(0, |(_, columns)| columns);
-        if columns == self.columns_requested {
-            return Vec::new();
+        if columns != self.columns_requested {
+            self.columns_requested = columns;
+            requests.push(Request::Figures);
         }
-        self.columns_requested = columns;
-        vec![Request::Figures]
+        requests
     }
 
     /// Explains the mark of arithmetic averages when it first appears.
@@ -295,6 +335,7 @@ impl App {
         if std::mem::take(&mut self.is_stepping) {
             requests.extend([self.freeze_at(at), Request::Figures]);
         } else if self.frozen.is_none() {
+            self.open_pending_tables(requests);
             requests.push(Request::Figures);
         } else {
             self.is_changed = self.recording.is_some();
@@ -314,19 +355,23 @@ impl App {
             _ => {}
         }
         self.messages.mark_seen();
+        if matches!(self.overlay, Overlay::None) && self.filter_key(key, requests) {
+            return;
+        }
         match &self.overlay {
-            Overlay::None => match command_of(key, self.facts.is_live, self.panes.is_grid()) {
+            Overlay::None => match command_of(key, self.facts.is_live, self.panes.is_grid(), self.is_table())
+            {
                 Some(command) => self.run(command, requests),
                 None => self.messages.answer("unknown key; ? lists the keys", false),
             },
-            Overlay::Help(_) | Overlay::Messages(_) => self.scroll_key(key),
+            Overlay::Help(_) | Overlay::Messages(_) | Overlay::Row(_) => self.scroll_key(key, requests),
             Overlay::Tree(_) => self.tree_key(key, requests),
             Overlay::Prompt(_) => self.prompt_key(key, requests),
         }
     }
 
     fn request_paths(&mut self, requests: &mut Vec<Request>) {
-        requests.push(Request::Paths(self.panes.paths()));
+        requests.push(Request::Paths(self.paths()));
         requests.push(Request::Figures);
     }
 

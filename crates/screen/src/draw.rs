@@ -9,6 +9,7 @@ mod legend;
 mod overlay;
 mod report;
 mod stack;
+mod table;
 mod tree;
 mod value_bar;
 
@@ -41,6 +42,8 @@ pub(crate) struct Areas {
     pub(crate) rows: Vec<ItemId>,
     /// The area of the tree's rows.
     pub(crate) tree: Rect,
+    /// The tables that are shown.
+    pub(crate) tables: Vec<table::TableAreas>,
 }
 
 impl Areas {
@@ -48,6 +51,11 @@ impl Areas {
     pub(crate) fn focused_plot(&self) -> Rect {
         let focused = self.panels.iter().find(|panel| panel.index == self.focus);
         focused.map(|panel| panel.plot).unwrap_or_default()
+    }
+
+    /// The table of the focused panel, if it is shown.
+    pub(crate) fn focused_table(&self) -> Option<&table::TableAreas> {
+        self.tables.iter().find(|table| table.panel == self.focus)
     }
 }
 
@@ -72,15 +80,15 @@ const MIN_SIZE: (u16, u16) = (24, 8);
 
 /// The keys that the footer lists for live data. Those that do not fit are omitted.
 const LIVE_KEYS: &str =
-    "?:keys|q:quit|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
+    "?:keys|q:quit|6:table|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
 
 /// The keys that the footer lists for several panels.
 const GRID_KEYS: &str =
-    "?:keys|q:quit|Tab:next panel|z:zoom|v:add panel|a:add counters|g:view|l:axis|e:only this";
+    "?:keys|q:quit|Tab:next panel|z:zoom|v:add panel|a:add counters|6:table|g:view|l:axis|e:only this";
 
 /// The keys that the footer lists for logs.
 const LOG_KEYS: &str =
-    "?:keys|q:quit|a:add|d:remove|h:highlight|=:fit|g:view|+-:zoom|0:whole|[ ]:select|t:jump";
+    "?:keys|q:quit|6:table|a:add|d:remove|h:highlight|=:fit|g:view|+-:zoom|0:whole|[ ]:select|t:jump";
 
 /// The parts of the screen, from top to bottom.
 struct Layout {
@@ -99,7 +107,7 @@ impl Layout {
         let room = area.height.saturating_sub(fixed);
         let max = (room * 9 / 20).max(3).min(room);
         let preferred = u16::try_from(items.max(1)).unwrap_or(u16::MAX).saturating_add(1);
-        let legend = if kind == ViewKind::Report { 0 } else { preferred.min(max) };
+        let legend = if matches!(kind, ViewKind::Report | ViewKind::Table) { 0 } else { preferred.min(max) };
         let mut y = area.y;
         let mut part = |height: u16| {
             let part = Rect { y, height, ..area };
@@ -151,7 +159,8 @@ impl App {
         let (mut plot, mut report_top) = (Rect::default(), pane.report_top);
         match pane.kind() {
             ViewKind::Bars => self.draw_histogram(buffer, layout.body, pane),
-            ViewKind::Report | ViewKind::Table => report_top = self.draw_report(buffer, layout.body, pane),
+            ViewKind::Report => report_top = self.draw_report(buffer, layout.body, pane),
+            ViewKind::Table => return self.draw_one_table(buffer, &layout),
             ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {
                 plot = self.draw_chart(buffer, layout.body, pane);
             }
@@ -166,6 +175,18 @@ impl App {
         self.areas.rows = legend.rows;
         let pane = self.panes.focused_mut();
         (pane.legend_top, pane.report_top) = (legend.top, report_top);
+        self.draw_footer(buffer, layout.footer);
+    }
+
+    /// Draws the table of the focused panel with what it shows.
+    fn draw_one_table(&mut self, buffer: &mut Buffer, layout: &Layout) {
+        let index = self.panes.focus();
+        self.areas.panels.push(PanelArea { index, area: layout.body, plot: Rect::default() });
+        self.draw_table(buffer, layout.body, index);
+        if let Some(table) = self.table() {
+            self.draw_table_path(buffer, layout.path, table);
+            self.draw_table_status(buffer, layout.value_bar, table, true);
+        }
         self.draw_footer(buffer, layout.footer);
     }
 
@@ -280,6 +301,8 @@ impl App {
             return;
         }
         let keys = match self.facts.is_live {
+            _ if self.is_table() && self.panes.is_grid() => table::GRID_KEYS,
+            _ if self.is_table() => table::KEYS,
             _ if self.panes.is_grid() => GRID_KEYS,
             true => LIVE_KEYS,
             false => LOG_KEYS,
@@ -336,6 +359,7 @@ impl App {
             Overlay::Help(top) => self.draw_help(frame, top),
             Overlay::Messages(top) => self.draw_messages(frame, top),
             Overlay::Prompt(prompt) => self.draw_prompt(frame, prompt),
+            Overlay::Row(top) => self.draw_row(frame, top),
         }
         self.overlay = overlay;
     }

@@ -43,6 +43,7 @@ pub(crate) enum Command {
     ZoomPane,
     Split,
     RemovePane,
+    Table,
     Band,
     Freeze,
     StepForward,
@@ -68,6 +69,18 @@ pub(crate) enum Command {
     Save,
     Suspend,
     Redraw,
+    FilterRows,
+    SortLeft,
+    SortRight,
+    ReverseRows,
+    Tree,
+    NextTable,
+    PreviousTable,
+    Details,
+    ChartRow,
+    MaxRows,
+    RemoveColumn,
+    AddColumn,
 }
 
 /// The sources for which a key is available.
@@ -83,6 +96,16 @@ pub(crate) struct Key {
     pub(crate) keys: &'static [(KeyCode, Command)],
     pub(crate) label: &'static str,
     pub(crate) help: &'static str,
+}
+
+impl Key {
+    fn is_available(&self, is_live: bool) -> bool {
+        match self.scope {
+            Scope::Both => true,
+            Scope::Live => is_live,
+            Scope::Logs => !is_live,
+        }
+    }
 }
 
 const fn key(
@@ -141,9 +164,10 @@ pub(crate) const KEYS: &[Key] = &[
             (Char('3'), C::Report),
             (Char('4'), C::Area),
             (Char('5'), C::Stacked),
+            (Char('6'), C::Table),
         ],
-        "g 1 2 3 4 5",
-        "next view; line, bars, report, area, stacked area",
+        "g 1 2 3 4 5 6",
+        "next view; line, bars, report, area, stacked area, table (of processes)",
     ),
     key(
         Both,
@@ -187,15 +211,96 @@ pub(crate) const KEYS: &[Key] = &[
     key(Both, &[], "Ctrl-Z Ctrl-C", "suspend, quit"),
 ];
 
-/// The command that a key triggers on the main screen. `is_grid`: whether several panels are shown.
-pub(crate) fn command_of(event: &KeyEvent, is_live: bool, is_grid: bool) -> Option<Command> {
+/// The keys of a table. They take precedence over [`KEYS`].
+pub(crate) const TABLE_KEYS: &[Key] = &[
+    key(
+        Both,
+        &[(Char('k'), C::Up), (Char('j'), C::Down), (Up, C::Up), (Down, C::Down)],
+        "Up Down k j",
+        "select a row",
+    ),
+    key(
+        Both,
+        &[(PageUp, C::PageUp), (PageDown, C::PageDown), (Home, C::First), (End, C::Last)],
+        "PgUp PgDn Home End",
+        "select by page; first, last",
+    ),
+    key(
+        Both,
+        &[(Char('<'), C::SortLeft), (Char('>'), C::SortRight), (Char('s'), C::SortRight)],
+        "< > s",
+        "sort by the column to the left, to the right",
+    ),
+    key(Both, &[(Char('o'), C::ReverseRows)], "o", "reverse the order"),
+    key(Both, &[(Char('/'), C::FilterRows)], "/", "filter the rows as you type (Esc: all rows)"),
+    key(Both, &[(Char('T'), C::Tree)], "T", "tree by parent, by control group, no tree"),
+    key(Both, &[(Char('N'), C::MaxRows)], "N", "show only the first rows"),
+    key(
+        Both,
+        &[(Char('c'), C::AddColumn), (Char('x'), C::RemoveColumn)],
+        "c x",
+        "add a counter as a column; remove the sorted column",
+    ),
+    key(Both, &[(Enter, C::Details)], "Enter", "all counters and properties of the row"),
+    key(Both, &[(Char('a'), C::ChartRow)], "a", "add the sorted counter of the row to the chart"),
+    key(
+        Both,
+        &[(KeyCode::Tab, C::NextTable), (KeyCode::BackTab, C::PreviousTable)],
+        "Tab Shift-Tab",
+        "next, previous table: processes, threads, disks ... (with several panels: next panel)",
+    ),
+];
+
+/// Commands for the lines of a chart, which have no meaning in a table.
+const NOT_IN_TABLES: [Command; 18] = [
+    C::Search,
+    C::Remove,
+    C::Clear,
+    C::Hide,
+    C::Highlight,
+    C::Colour,
+    C::ScaleUp,
+    C::ScaleDown,
+    C::Fit,
+    C::FitAll,
+    C::ScaleDefault,
+    C::Sort,
+    C::SortBack,
+    C::Band,
+    C::Filter,
+    C::Only,
+    C::Axis,
+    C::Limit,
+];
+
+/// The keys that are listed on the main screen.
+pub(crate) fn listed_keys(is_live: bool, is_table: bool) -> Vec<&'static Key> {
+    let is_of_charts = |key: &&Key| {
+        let is_replaced = |(code, command): &(KeyCode, Command)| {
+            NOT_IN_TABLES.contains(command) || table_command(*code, is_live).is_some()
+        };
+        !is_table || key.keys.is_empty() || !key.keys.iter().all(is_replaced)
+    };
+    let of_table = TABLE_KEYS.iter().filter(|_| is_table);
+    let of_charts = KEYS.iter().filter(is_of_charts);
+    of_table.chain(of_charts).filter(|key| key.is_available(is_live)).collect()
+}
+
+fn table_command(code: KeyCode, is_live: bool) -> Option<Command> {
+    let mut keys = TABLE_KEYS.iter().filter(|key| key.is_available(is_live)).flat_map(|key| key.keys);
+    keys.find(|(known, _)| *known == code).map(|(_, command)| *command)
+}
+
+/// The command that a key triggers on the main screen. `is_grid`: whether several panels are shown; `is_table`: whether the
+/// focused one is a table.
+pub(crate) fn command_of(event: &KeyEvent, is_live: bool, is_grid: bool, is_table: bool) -> Option<Command> {
     if let Some(command) = control_command(event) {
         return Some(command);
     }
     match event.code {
         KeyCode::Tab if is_grid => return Some(C::NextPane),
         KeyCode::BackTab if is_grid => return Some(C::PreviousPane),
-        Enter if is_live => return Some(C::Enter),
+        Enter if is_live && !is_table => return Some(C::Enter),
         _ => {}
     }
     if event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) {
@@ -208,13 +313,12 @@ pub(crate) fn command_of(event: &KeyEvent, is_live: bool, is_grid: bool) -> Opti
             _ => {}
         }
     }
-    let is_available = |key: &&Key| match key.scope {
-        Both => true,
-        Live => is_live,
-        Logs => !is_live,
-    };
-    let mut keys = KEYS.iter().filter(is_available).flat_map(|key| key.keys);
-    keys.find(|(code, _)| *code == event.code).map(|(_, command)| *command)
+    if is_table && let Some(command) = table_command(event.code, is_live) {
+        return Some(command);
+    }
+    let mut keys = KEYS.iter().filter(|key| key.is_available(is_live)).flat_map(|key| key.keys);
+    let found = keys.find(|(code, _)| *code == event.code).map(|(_, command)| *command);
+    found.filter(|command| !is_table || !NOT_IN_TABLES.contains(command))
 }
 
 /// The command that a Ctrl key triggers. These keys work everywhere.
@@ -236,9 +340,11 @@ mod tests {
 
     #[test]
     fn keys_are_unique() {
-        for is_live in [true, false] {
+        for (is_live, all) in
+            [true, false].into_iter().flat_map(|is_live| [(is_live, KEYS), (is_live, TABLE_KEYS)])
+        {
             let mut seen = Vec::new();
-            for key in KEYS.iter().filter(|key| key.scope == Both || (key.scope == Live) == is_live) {
+            for key in all.iter().filter(|key| key.is_available(is_live)) {
                 for (code, _) in key.keys {
                     assert!(!seen.contains(code), "{code:?}");
                     seen.push(*code);

@@ -21,7 +21,7 @@ use tachograph_monitor::{Catalogue, View};
 pub use live_feed::Live;
 pub use log_feed::Logs;
 
-use crate::app::{App, Existing, Facts, Input, Request};
+use crate::app::{App, Existing, Facts, Input, Request, TableId};
 use crate::terminal::{Screen, restore};
 use crate::theme::Theme;
 use live_feed::{LiveFeed, incomplete_message};
@@ -136,6 +136,7 @@ pub fn run(
         waiting,
         inputs: VecDeque::new(),
         wants_figures: false,
+        wanted_tables: Vec::new(),
         has_quit: false,
     };
     let ended = running.run_until_end();
@@ -157,6 +158,10 @@ pub fn run(
     }
 }
 
+fn problem(error: FlowError) -> Input {
+    Input::Problem(error.to_string())
+}
+
 fn name_of(files: &[std::path::PathBuf]) -> String {
     let name = |file: &std::path::PathBuf| {
         file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
@@ -175,6 +180,7 @@ struct Running {
     waiting: Waiting,
     inputs: VecDeque<Input>,
     wants_figures: bool,
+    wanted_tables: Vec<TableId>,
     has_quit: bool,
 }
 
@@ -226,16 +232,31 @@ impl Running {
                 self.perform_all(requests)?;
             }
             // Computed once, even if requested several times.
-            if !std::mem::take(&mut self.wants_figures) {
-                return Ok(());
+            let wants_figures = std::mem::take(&mut self.wants_figures);
+            let wanted_tables = std::mem::take(&mut self.wanted_tables);
+            if wants_figures && let Some((span, columns)) = self.app.required_figures() {
+                let paths = self.app.charted_paths();
+                match &mut self.feed {
+                    Feed::Live(live) => {
+                        let reduced = live.reduce(span, columns, &paths);
+                        self.inputs.push_back(reduced.map_or_else(problem, Input::Figures));
+                    }
+                    Feed::Logs(logs) => logs.reduce(span, columns, paths),
+                }
             }
-            let Some((span, columns)) = self.app.required_figures() else { return Ok(()) };
-            match &mut self.feed {
-                Feed::Live(live) => match live.reduce(span, columns) {
-                    Ok(reduced) => self.inputs.push_back(Input::Figures(reduced)),
-                    Err(error) => self.inputs.push_back(Input::Problem(error.to_string())),
-                },
-                Feed::Logs(logs) => logs.reduce(span, columns),
+            for id in wanted_tables {
+                let Some((span, paths)) = self.app.required_table(id) else { continue };
+                match &mut self.feed {
+                    Feed::Live(live) => {
+                        let figures = live.reduce_table(span, &paths);
+                        let input = |figures| Input::Table(id, figures);
+                        self.inputs.push_back(figures.map_or_else(problem, input));
+                    }
+                    Feed::Logs(logs) => logs.reduce_table(id, span, paths),
+                }
+            }
+            if self.inputs.is_empty() {
+                return Ok(());
             }
         }
     }
@@ -266,6 +287,8 @@ impl Running {
                 self.app.mark_changed();
             }
             Request::Figures => self.wants_figures = true,
+            Request::Table(id) if self.wanted_tables.contains(&id) => {}
+            Request::Table(id) => self.wanted_tables.push(id),
             Request::Save { path, is_overwritten, view } => {
                 return Ok(vec![match view.save(&path, is_overwritten) {
                     Ok(()) => Input::Saved(path),
@@ -308,6 +331,9 @@ impl Running {
             (Feed::Live(live), Request::Paths(paths)) => return live.set_paths(paths),
             (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
             (Feed::Live(live), Request::Points(points)) => live.set_points(points),
+            (Feed::Live(live), Request::Properties(id, processes)) => {
+                return vec![live.properties(id, processes)];
+            }
             (Feed::Live(live), Request::Collect) => return live.collect(),
             (Feed::Live(live), Request::Hold(until)) => live.hold(until),
             (Feed::Live(live), Request::Record { path, is_overwritten }) => {

@@ -9,6 +9,8 @@ mod file_limit;
 mod output;
 mod pager;
 mod path_file;
+#[cfg(feature = "screen")]
+mod process_properties;
 mod progress;
 mod ranking;
 mod settings;

@@ -135,7 +135,8 @@ impl SortOrder {
     }
 }
 
-fn none_last<T>(a: &Option<T>, b: &Option<T>, order: impl Fn(&T, &T) -> Ordering) -> Ordering {
+/// Orders optional values: missing ones come last.
+pub(crate) fn none_last<T>(a: &Option<T>, b: &Option<T>, order: impl Fn(&T, &T) -> Ordering) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => order(a, b),
         (Some(_), None) => Ordering::Less,
@@ -145,7 +146,7 @@ fn none_last<T>(a: &Option<T>, b: &Option<T>, order: impl Fn(&T, &T) -> Ordering
 }
 
 /// Compares names with numbers by value: `0,2` comes before `0,10`.
-fn natural(a: &str, b: &str) -> Ordering {
+pub(crate) fn natural(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
         let (digits_a, digits_b) = (digits(a), digits(b));

@@ -9,11 +9,12 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
 use toml::Spanned;
 
-use super::{Axis, AxisScale, MAX_SHARE, Panel, TableSettings, TreeOrder, View, ViewError, ViewKind};
+use super::{Axis, AxisScale, MAX_SHARE, Panel, View, ViewError, ViewKind};
 use crate::legend::{Chosen, Settings};
 use crate::live::{MAX_POINTS, MIN_POINTS};
 use crate::palette::{STYLES, Style};
 use crate::scale::{MAX_EXPONENT, MIN_EXPONENT, Scale};
+use crate::table::{TableSettings, TreeKind};
 
 /// The supported versions of the format.
 const VERSIONS: ops::RangeInclusive<i64> = 1..=2;
@@ -59,8 +60,10 @@ struct ReadPanel {
     limits: Vec<Spanned<f64>>,
     width: Option<Spanned<i64>>,
     height: Option<Spanned<i64>>,
+    set: Option<Spanned<String>>,
     columns: Option<Spanned<Vec<String>>>,
     sort: Option<Spanned<String>>,
+    reversed: Option<Spanned<bool>>,
     top: Option<Spanned<i64>>,
     tree: Option<Spanned<String>>,
     filter: Option<Spanned<String>>,
@@ -233,8 +236,10 @@ impl Lines<'_> {
     fn table(&self, read: &ReadPanel, kind: ViewKind) -> Result<TableSettings, ViewError> {
         if kind != ViewKind::Table {
             let positions = [
+                ("set", read.set.as_ref().map(Spanned::span)),
                 ("columns", read.columns.as_ref().map(Spanned::span)),
                 ("sort", read.sort.as_ref().map(Spanned::span)),
+                ("reversed", read.reversed.as_ref().map(Spanned::span)),
                 ("top", read.top.as_ref().map(Spanned::span)),
                 ("tree", read.tree.as_ref().map(Spanned::span)),
                 ("filter", read.filter.as_ref().map(Spanned::span)),
@@ -244,14 +249,16 @@ impl Lines<'_> {
                 return Err(self.error_at(span, message));
             }
         }
-        let orders = TreeOrder::ALL.map(|order| (order.name(), order));
+        let trees = [TreeKind::Parent, TreeKind::Cgroup].map(|tree| (tree.name(), tree));
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
         Ok(TableSettings {
+            set: text(&read.set),
             columns: read.columns.as_ref().map(|columns| columns.get_ref().clone()).unwrap_or_default(),
             sort: text(&read.sort),
+            reversed: read.reversed.as_ref().is_some_and(|reversed| *reversed.get_ref()),
             top: self.optional_integer("top", &read.top, 1..MAX_TOP + 1)?.map(|top| top as usize),
-            tree: self.choice("tree", &read.tree, &orders)?,
-            filter: text(&read.filter),
+            tree: self.choice("tree", &read.tree, &trees)?.unwrap_or_default(),
+            filter: text(&read.filter).unwrap_or_default(),
         })
     }
 
@@ -293,7 +300,12 @@ fn only_panel(
     kind: &Option<Spanned<String>>,
     counters: Vec<Spanned<ReadCounter>>,
 ) -> Result<Panel, ViewError> {
-    let kinds = [("line", ViewKind::Line), ("histogram", ViewKind::Bars), ("report", ViewKind::Report)];
+    let kinds = [
+        ("line", ViewKind::Line),
+        ("histogram", ViewKind::Bars),
+        ("report", ViewKind::Report),
+        ("table", ViewKind::Table),
+    ];
     let counters = counters.into_iter().map(|counter| lines.counter(counter.into_inner()));
     Ok(Panel {
         kind: lines.choice("view", kind, &kinds)?.unwrap_or_default(),

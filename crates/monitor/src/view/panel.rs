@@ -1,6 +1,7 @@
 //! Panels of a view.
 
 use crate::legend::Chosen;
+use crate::table::TableSettings;
 
 /// How values are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -91,43 +92,6 @@ pub struct Axis {
     pub max: Option<f64>,
 }
 
-/// By what the rows of a table form a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TreeOrder {
-    /// Processes below the process that created them.
-    Parent,
-    /// Processes below their control group.
-    Cgroup,
-}
-
-impl TreeOrder {
-    /// All orders.
-    pub const ALL: [Self; 2] = [Self::Parent, Self::Cgroup];
-
-    /// The name in a file.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Parent => "parent",
-            Self::Cgroup => "cgroup",
-        }
-    }
-}
-
-/// The settings of a panel of kind [`Table`](ViewKind::Table).
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct TableSettings {
-    /// The columns, by name; empty: those that fit.
-    pub columns: Vec<String>,
-    /// The column by which rows are sorted, in descending order; `None`: the first column with numbers.
-    pub sort: Option<String>,
-    /// The maximum number of rows.
-    pub top: Option<usize>,
-    /// Whether rows form a tree.
-    pub tree: Option<TreeOrder>,
-    /// Only rows that contain this text are shown.
-    pub filter: Option<String>,
-}
-
 /// The largest [`Panel::width`] and [`Panel::height`].
 pub const MAX_SHARE: u8 = 4;
 
@@ -146,7 +110,7 @@ pub struct Panel {
     pub axis: Axis,
     /// Values at which lines are drawn across the chart, in the counters' unit.
     pub limits: Vec<f64>,
-    /// The settings of a table.
+    /// The settings of a panel of kind [`Table`](ViewKind::Table).
     pub table: TableSettings,
     /// A hint: the width relative to the other panels, 1 to [`MAX_SHARE`].
     pub width: u8,

@@ -6,6 +6,7 @@ use crate::catalogue::CounterEntry;
 use crate::legend::Settings;
 use crate::palette::Style;
 use crate::scale::Scale;
+use crate::table::TreeKind;
 
 fn document() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/views.md");
@@ -38,7 +39,7 @@ fn the_documented_example_is_a_view() {
     assert_eq!(disk.axis.scale, AxisScale::Logarithmic);
     assert_eq!(disk.counters[0].except, [r"\PhysicalDisk(_Total)\Avg. Disk sec/Read"]);
     assert_eq!(table.table.sort.as_deref(), Some("% Processor Time"));
-    assert_eq!((table.table.top, table.table.tree), (Some(20), Some(TreeOrder::Parent)));
+    assert_eq!((table.table.top, table.table.tree), (Some(20), TreeKind::Parent));
     assert!(view.begin.is_some() && view.end.is_some());
 }
 
@@ -70,6 +71,9 @@ fn views_round_trip() {
         "version = 1\n".to_owned(),
         "version = 2\n".to_owned(),
         "version = 2\noptional = true\n[[panel]]\nkind = 'table'\ncolumns = ['a']\nfilter = 'x'".to_owned(),
+        "version = 2\n[[panel]]\nkind = 'table'\nset = 'Process'\nsort = 'Name'\nreversed = true\ntop = 5\ntree = 'cgroup'"
+            .to_owned(),
+        "version = 1\nview = 'table'\n".to_owned(),
         "version = 1\nview = 'report'\n[range]\nend = '2/19/2013 6:50:17 PM'\n".to_owned(),
         // Which of these times is earlier depends on the zone of a log.
         "version = 1\n[range]\nbegin = '2024-03-05T12:00'\nend = '2024-03-05T10:00Z'\n".to_owned(),
@@ -105,6 +109,36 @@ path = '\E\e'
     let mut view = View::parse(&text.replace("optional = true", "")).expect("a view");
     assert!(view.resolve(has).is_empty());
     assert_eq!((view.panels.len(), view.counters().count()), (2, 3));
+}
+
+#[test]
+fn a_table_needs_its_set() {
+    let text = r"
+version = 2
+optional = true
+[[panel]]
+kind = 'table'
+set = 'B'
+[[panel]]
+kind = 'table'
+set = 'D'
+[[panel]]
+kind = 'table'
+";
+    let has = |path: &PathPattern| path.matches_set("B", true);
+    let mut view = View::parse(text).expect("a view");
+    assert!(view.has_table());
+    assert!(view.resolve(has).is_empty());
+    let sets: Vec<_> = view.panels.iter().map(|panel| panel.table.set.as_deref()).collect();
+    assert_eq!(sets, [Some("B")]);
+}
+
+#[test]
+fn only_tables_have_settings_of_tables() {
+    let mut view = View::parse("version = 2\n[[panel]]\nkind = 'table'\ntop = 5").expect("a view");
+    view.panels[0].kind = ViewKind::Line;
+    let again = View::parse(&view.to_text()).expect("a view");
+    assert_eq!((again.panels[0].kind, again.panels[0].table.top), (ViewKind::Line, None));
 }
 
 #[test]
@@ -173,6 +207,8 @@ fn errors_have_line_numbers() {
         ("version = 2\n[[panel]]\nmin = 5\nmax = 5", "line 4: max: the axis ends before it begins"),
         ("version = 2\n[[panel]]\nlimits = [1, nan]", "line 3: limits is NaN: expected a finite number"),
         ("version = 2\n[[panel]]\nwidth = 5", "line 3: width is 5: expected an integer from 1 to 4"),
+        ("version = 2\n[[panel]]\nset = 'S'", "line 3: set: only a panel of kind table has it"),
+        ("version = 1\n[table]\nset = 'S'", "line 2: unknown field `table`"),
         ("version = 2\n[[panel]]\ntop = 5", "line 3: top: only a panel of kind table has it"),
         (
             "version = 2\n[[panel]]\nkind = 'table'\ntree = 'user'",
@@ -187,7 +223,7 @@ fn errors_have_line_numbers() {
         ("version = 1\n\ninterval = 0", "line 3: interval is 0: expected seconds from 0.001 to a year"),
         ("version = 1\ninterval = nan", "line 2: interval is NaN: expected seconds from 0.001 to a year"),
         ("version = 1\npoints = 1", "line 2: points is 1: expected an integer from 2 to 1000"),
-        ("version = 1\nview = 'pie'", "line 2: view is 'pie': expected line, histogram or report"),
+        ("version = 1\nview = 'pie'", "line 2: view is 'pie': expected line, histogram, report or table"),
         ("version = 1\n[range]\nbegin = 'noon'", "line 3: "),
         ("version = 1\n[[counter]]\npath = 'Memory'", "line 3: 'Memory' is not a counter path: "),
         ("version = 1\n[[counter]]\ncolour = 1", "line 2: missing field `path`"),

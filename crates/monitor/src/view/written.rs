@@ -4,10 +4,11 @@ use serde::Serialize;
 use tachograph_counters::civil::{Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 
-use super::{Panel, TreeOrder, View};
+use super::{Panel, View, ViewKind};
 use crate::legend::{Chosen, Settings};
 use crate::palette::STYLES;
 use crate::scale::Scale;
+use crate::table::{TableSettings, TreeKind};
 
 /// The version of the format that is written.
 const VERSION: i64 = 2;
@@ -55,19 +56,33 @@ struct WrittenPanel<'a> {
     width: u8,
     #[serde(skip_serializing_if = "is_one")]
     height: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<&'a str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     columns: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     sort: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    reversed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     top: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tree: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filter: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    filter: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counter: Vec<WrittenCounter<'a>>,
 }
+
+static NO_TABLE: TableSettings = TableSettings {
+    set: None,
+    columns: Vec::new(),
+    sort: None,
+    reversed: false,
+    top: None,
+    tree: TreeKind::None,
+    filter: String::new(),
+};
 
 fn is_one(share: &u8) -> bool {
     *share == 1
@@ -75,7 +90,8 @@ fn is_one(share: &u8) -> bool {
 
 impl<'a> WrittenPanel<'a> {
     fn of(panel: &'a Panel) -> Self {
-        let table = &panel.table;
+        // Other kinds of panels have no such keys.
+        let table = if panel.kind == ViewKind::Table { &panel.table } else { &NO_TABLE };
         Self {
             title: panel.title.as_deref(),
             kind: panel.kind.name(),
@@ -86,11 +102,13 @@ impl<'a> WrittenPanel<'a> {
             limits: &panel.limits,
             width: panel.width,
             height: panel.height,
+            set: table.set.as_deref(),
             columns: &table.columns,
             sort: table.sort.as_deref(),
+            reversed: table.reversed,
             top: table.top,
-            tree: table.tree.map(TreeOrder::name),
-            filter: table.filter.as_deref(),
+            tree: (table.tree != TreeKind::None).then(|| table.tree.name()),
+            filter: &table.filter,
             counter: panel.counters.iter().map(WrittenCounter::of).collect(),
         }
     }

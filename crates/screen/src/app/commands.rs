@@ -14,6 +14,9 @@ const LINEAR: Axis = Axis { scale: AxisScale::Linear, min: None, max: None };
 
 impl App {
     pub(super) fn run(&mut self, command: Command, requests: &mut Vec<Request>) {
+        if self.run_in_table(command, requests) {
+            return;
+        }
         match command {
             Command::Quit => requests.push(Request::Quit),
             Command::Suspend => requests.push(Request::Suspend),
@@ -44,12 +47,13 @@ impl App {
             Command::Sort => self.sort_by(1),
             Command::SortBack => self.sort_by(-1),
             Command::Reverse => self.panes.focused_mut().reverse_order(),
-            Command::NextView => self.panes.focused_mut().next_kind(),
-            Command::Line => self.set_kind(ViewKind::Line),
-            Command::Bars => self.set_kind(ViewKind::Bars),
-            Command::Report => self.set_kind(ViewKind::Report),
-            Command::Area => self.set_kind(ViewKind::Area),
-            Command::Stacked => self.set_kind(ViewKind::Stacked),
+            Command::NextView => self.show_kind(self.panes.focused().kind().next(), requests),
+            Command::Line => self.show_kind(ViewKind::Line, requests),
+            Command::Bars => self.show_kind(ViewKind::Bars, requests),
+            Command::Report => self.show_kind(ViewKind::Report, requests),
+            Command::Area => self.show_kind(ViewKind::Area, requests),
+            Command::Stacked => self.show_kind(ViewKind::Stacked, requests),
+            Command::Table => self.show_kind(ViewKind::Table, requests),
             Command::Axis => {
                 let what = self.panes.focused_mut().next_axis();
                 self.messages.answer(what, false);
@@ -117,11 +121,20 @@ impl App {
             Command::Record if self.recording.is_some() => requests.push(Request::StopRecording),
             Command::Record => self.open_prompt(PromptKind::Record, "tacho.blg".to_owned()),
             Command::Save => self.open_prompt(PromptKind::Save, "view.toml".to_owned()),
+            // Only in a table, which `run_in_table` handles.
+            Command::FilterRows
+            | Command::SortLeft
+            | Command::SortRight
+            | Command::ReverseRows
+            | Command::Tree
+            | Command::NextTable
+            | Command::PreviousTable
+            | Command::Details
+            | Command::ChartRow
+            | Command::MaxRows
+            | Command::RemoveColumn
+            | Command::AddColumn => {}
         }
-    }
-
-    fn set_kind(&mut self, kind: ViewKind) {
-        self.panes.focused_mut().panel.kind = kind;
     }
 
     /// Enlarges the focused panel to the whole screen, or shows all panels again.
@@ -166,8 +179,10 @@ impl App {
     }
 
     /// Handles a key in a dialog that only shows text.
-    pub(super) fn scroll_key(&mut self, key: &KeyEvent) {
-        let (Overlay::Help(top) | Overlay::Messages(top)) = &mut self.overlay else { return };
+    pub(super) fn scroll_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
+        let (Overlay::Help(top) | Overlay::Messages(top) | Overlay::Row(top)) = &mut self.overlay else {
+            return;
+        };
         let page = usize::from(self.areas.screen.height).saturating_sub(4).max(1);
         match key.code {
             KeyCode::Down | KeyCode::Char('j') => *top = top.saturating_add(1),
@@ -177,6 +192,7 @@ impl App {
             KeyCode::Home => *top = 0,
             // Limited when the dialog is drawn.
             KeyCode::End => *top = usize::MAX,
+            _ if matches!(self.overlay, Overlay::Row(_)) => self.close_details(requests),
             _ => self.overlay = Overlay::None,
         }
     }

@@ -20,6 +20,8 @@ pub(crate) enum PromptKind {
     Jump,
     Limits,
     Filter,
+    MaxRows,
+    AddColumn,
     Overwrite(Existing),
 }
 
@@ -51,6 +53,8 @@ impl Prompt {
             PromptKind::Jump => "Jump to (HH:MM:SS, or with a date)".to_owned(),
             PromptKind::Limits => "Limit lines at these values, in the unit without prefix".to_owned(),
             PromptKind::Filter => "Only counters whose path contains".to_owned(),
+            PromptKind::AddColumn => "Words in the name of the counter to add as a column".to_owned(),
+            PromptKind::MaxRows => "Show only the first rows (0: all)".to_owned(),
             PromptKind::Overwrite(Existing::Recording(path) | Existing::View(path)) => {
                 format!("{} exists. Overwrite it? (y/n)", path.display())
             }
@@ -73,7 +77,7 @@ const MAX_TEXT: usize = 4096;
 const MAX_UNCONFIRMED: usize = 100;
 
 /// Appends to a string or shortens it, if `key` is an editing key; returns whether it is.
-fn edit(text: &mut String, key: &KeyEvent) -> bool {
+pub(super) fn edit(text: &mut String, key: &KeyEvent) -> bool {
     match key.code {
         KeyCode::Backspace => drop(text.pop()),
         KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => text.clear(),
@@ -162,6 +166,8 @@ impl App {
                     limits.map_err(|limit| format!("'{limit}' is not a number, such as 1500 or 0.02"))?;
             }
             PromptKind::Filter => self.panes.focused_mut().set_filter(text, &self.reduced),
+            PromptKind::MaxRows => self.set_max_rows(text)?,
+            PromptKind::AddColumn => self.add_column(text, requests)?,
             PromptKind::Overwrite(_) => {}
         }
         Ok(())

@@ -7,8 +7,9 @@ use ratatui::crossterm::event::Event;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_monitor::{Reduced, SetEntry, Span};
+use tachograph_monitor::{ProcessProperties, Reduced, RowId, SetEntry, Span, TableFigures};
 
+use super::TableId;
 use crate::tree::Instances;
 
 /// An event that changes the screen.
@@ -20,6 +21,10 @@ pub enum Input {
     Collected(FileTime),
     /// The response to [`Request::Figures`](super::Request::Figures).
     Figures(Reduced),
+    /// The response to [`Request::Table`](super::Request::Table).
+    Table(TableId, TableFigures),
+    /// The response to [`Request::Properties`](super::Request::Properties); `None` for processes that have ended.
+    Properties(TableId, Vec<(RowId, Option<ProcessProperties>)>),
     /// The available counter sets.
     Sets(Arc<[SetEntry]>),
     /// The response to [`Request::Instances`](super::Request::Instances).

@@ -16,10 +16,13 @@ impl App {
         match &mut self.overlay {
             Overlay::None => {}
             Overlay::Tree(_) => return self.tree_mouse(mouse, requests),
-            Overlay::Help(top) | Overlay::Messages(top) => {
+            Overlay::Help(top) | Overlay::Messages(top) | Overlay::Row(top) => {
                 match mouse.kind {
                     MouseEventKind::ScrollDown => *top = top.saturating_add(3),
                     MouseEventKind::ScrollUp => *top = top.saturating_sub(3),
+                    MouseEventKind::Down(_) if matches!(self.overlay, Overlay::Row(_)) => {
+                        self.close_details(requests);
+                    }
                     MouseEventKind::Down(_) => self.overlay = Overlay::None,
                     _ => self.is_changed = false,
                 }
@@ -32,6 +35,9 @@ impl App {
         {
             self.panes.set_focus(panel.index);
             self.areas.focus = panel.index;
+        }
+        if self.is_table() {
+            return self.table_mouse(mouse);
         }
         let is_on_plot = self.areas.focused_plot().contains(at) && self.panes.focused().kind().is_chart();
         match mouse.kind {

@@ -6,6 +6,7 @@ use tachograph_monitor::{
     AxisScale, ItemId, Legend, LegendColumn, LegendItem, Panel, Reduced, SortOrder, ViewKind,
 };
 
+use super::Table;
 use crate::keys::Command;
 
 /// Which lines have min-max bands.
@@ -18,7 +19,7 @@ pub(crate) enum Bands {
 
 /// A panel: a legend, and how its counters are shown. All panels show the same figures, of the same time range.
 pub(crate) struct Pane {
-    /// The settings of the panel. Its counters are in `legend`.
+    /// The settings of the panel. Its counters are in `legend`; the settings of a table that was opened are in `table`.
     pub(crate) panel: Panel,
     pub(crate) legend: Legend,
     pub(crate) selected: Option<ItemId>,
@@ -31,6 +32,8 @@ pub(crate) struct Pane {
     pub(crate) filter: String,
     /// The only counter on the chart; `None`: all that are not hidden.
     pub(crate) only: Option<ItemId>,
+    /// The table that the panel shows or has shown.
+    pub(super) table: Option<Box<Table>>,
 }
 
 impl Pane {
@@ -48,26 +51,35 @@ impl Pane {
             bands: Bands::Selected,
             filter: String::new(),
             only: None,
+            table: None,
         }
     }
 
     /// The panel with its present counters.
     pub(super) fn to_panel(&self, with_machines: bool) -> Panel {
-        Panel { counters: self.legend.chosen(with_machines), ..self.panel.clone() }
+        let table = self.table.as_ref().map(|table| table.model.settings());
+        Panel {
+            counters: self.legend.chosen(with_machines),
+            table: table.unwrap_or_else(|| self.panel.table.clone()),
+            ..self.panel.clone()
+        }
     }
 
-    /// The title: that of the panel, or else the counter set of the first counter.
+    /// The title: that of the panel, or else the counter set of the table or of the first counter.
     pub(crate) fn title(&self) -> &str {
         let set = || Some(&*self.legend.items().iter().find_map(|item| item.info())?.set.name);
-        self.panel.title.as_deref().or_else(set).unwrap_or_default()
+        let of_table = || Some(&*self.shown_table()?.model.layout().set);
+        self.panel.title.as_deref().or_else(of_table).or_else(set).unwrap_or_default()
     }
 
-    /// How values are shown. A table is shown as a report.
+    /// How values are shown.
     pub(crate) fn kind(&self) -> ViewKind {
-        match self.panel.kind {
-            ViewKind::Table => ViewKind::Report,
-            kind => kind,
-        }
+        self.panel.kind
+    }
+
+    /// The table, if the panel shows one.
+    pub(crate) fn shown_table(&self) -> Option<&Table> {
+        self.table.as_deref().filter(|_| self.kind() == ViewKind::Table)
     }
 
     /// The items that the filter selects, in sort order.
@@ -88,14 +100,6 @@ impl Pane {
             None => items.retain(|item| self.legend.is_charted(item, reduced)),
         }
         items
-    }
-
-    /// Switches to the next way of showing values.
-    pub(super) fn next_kind(&mut self) {
-        self.panel.kind = self.panel.kind.next();
-        if self.panel.kind == ViewKind::Table {
-            self.panel.kind = self.panel.kind.next();
-        }
     }
 
     /// Updates the legend. `keep_absent`: items without figures stay.

@@ -1,9 +1,9 @@
 //! The panels of the screen.
 
 use tachograph_counters::path::PathPattern;
-use tachograph_monitor::{Panel, Reduced};
+use tachograph_monitor::{Panel, Reduced, ViewKind};
 
-use super::Pane;
+use super::{Pane, Table, TableId};
 
 /// The panels, of which one has the focus. Several panels share the screen, or the focused one fills it.
 pub(crate) struct Panes {
@@ -24,6 +24,44 @@ impl Panes {
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Pane> {
         self.list.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Pane> {
+        self.list.iter_mut()
+    }
+
+    /// Whether all panels that are shown are tables.
+    pub(super) fn are_tables(&self) -> bool {
+        let shown = if self.is_grid() { &self.list[..] } else { &self.list[self.focus..=self.focus] };
+        shown.iter().all(|pane| pane.kind() == ViewKind::Table)
+    }
+
+    pub(super) fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        self.list.iter_mut().filter_map(|pane| pane.table.as_deref_mut())
+    }
+
+    /// The tables that are shown.
+    pub(super) fn shown_tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+        let (is_grid, focus) = (self.is_grid(), self.focus);
+        let shown = self.list.iter_mut().enumerate().filter(move |(index, _)| is_grid || *index == focus);
+        let tables = shown.filter(|(_, pane)| pane.kind() == ViewKind::Table);
+        tables.filter_map(|(_, pane)| pane.table.as_deref_mut())
+    }
+
+    /// Takes the table out of a panel that shows one.
+    pub(crate) fn take_table(&mut self, index: usize) -> Option<Box<Table>> {
+        self.list.get_mut(index).filter(|pane| pane.kind() == ViewKind::Table)?.table.take()
+    }
+
+    /// Puts a table that was taken out back into its panel.
+    pub(crate) fn put_table(&mut self, index: usize, table: Box<Table>) {
+        if let Some(pane) = self.list.get_mut(index) {
+            pane.table = Some(table);
+        }
+    }
+
+    pub(super) fn table_mut(&mut self, id: TableId) -> Option<&mut Table> {
+        self.tables_mut().find(|table| table.id == id)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -91,14 +129,31 @@ impl Panes {
         self.list.iter_mut().for_each(|pane| pane.update(reduced, keep_absent));
     }
 
-    /// The paths of all panels, each once.
-    pub(super) fn paths(&self) -> Vec<PathPattern> {
-        let mut paths: Vec<PathPattern> = Vec::new();
-        for path in self.list.iter().flat_map(|pane| pane.legend.paths()) {
-            if !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
-        paths
+    /// The paths of all panels, each once, tables included. Live, a table needs its paths only while it is shown; paths of
+    /// logs stay, because reading them again takes long.
+    pub(super) fn paths(&self, is_live: bool) -> Vec<PathPattern> {
+        let of_tables = self.list.iter().filter_map(|pane| {
+            let table = if is_live { pane.shown_table() } else { pane.table.as_deref() };
+            Some(table?.model.paths(is_live))
+        });
+        each_once(self.list.iter().flat_map(|pane| pane.legend.paths()).chain(of_tables.flatten()))
     }
+
+    /// The paths of the panels that are not tables; of all panels if all are tables.
+    pub(super) fn charted_paths(&self) -> Vec<PathPattern> {
+        let is_table = |pane: &&Pane| pane.kind() == ViewKind::Table;
+        let are_all = self.list.iter().all(|pane| is_table(&pane));
+        let panes = self.list.iter().filter(|pane| are_all || !is_table(pane));
+        each_once(panes.flat_map(|pane| pane.legend.paths()))
+    }
+}
+
+fn each_once(all: impl Iterator<Item = PathPattern>) -> Vec<PathPattern> {
+    let mut paths = Vec::new();
+    for path in all {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
-use tachograph_monitor::View;
+use tachograph_monitor::{RowId, View};
+
+use super::TableId;
 
 /// An action that the screen requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,10 @@ pub enum Request {
     Paths(Vec<PathPattern>),
     /// Reduce the samples to the [required](super::App::required_figures) time range and columns.
     Figures,
+    /// Reduce the samples to the figures that a table [requires](super::App::required_table).
+    Table(TableId),
+    /// Read the properties of these processes, which are rows of a table.
+    Properties(TableId, Vec<(RowId, u32)>),
     /// List the available counter sets.
     Sets,
     /// List the instances of a set.

@@ -30,21 +30,24 @@ struct Entry {
 
 impl App {
     /// Draws all panels; returns where they are.
-    pub(super) fn draw_grid(&self, buffer: &mut Buffer, area: Rect) -> Vec<PanelArea> {
+    pub(super) fn draw_grid(&mut self, buffer: &mut Buffer, area: Rect) -> Vec<PanelArea> {
         let sizes: Vec<_> = self.panes.iter().map(|pane| (pane.panel.width, pane.panel.height)).collect();
         let areas = arrange(&sizes, area, self.panes.focus());
         let bottom = areas.iter().map(|(_, area)| area.bottom()).max().unwrap_or_default();
-        let panes: Vec<_> = self.panes.iter().collect();
-        areas
-            .into_iter()
-            .map(|(index, area)| {
-                let plot = self.draw_panel(buffer, area, panes[index], index, area.bottom() == bottom);
-                PanelArea { index, area, plot }
-            })
-            .collect()
+        let mut panels = Vec::with_capacity(areas.len());
+        for (index, area) in areas {
+            let Some(pane) = self.panes.iter().nth(index) else { continue };
+            let plot = self.draw_panel(buffer, area, pane, index, area.bottom() == bottom);
+            if pane.kind() == ViewKind::Table {
+                self.draw_table(buffer, inside_of(area), index);
+                self.draw_table_edge(buffer, area, index);
+            }
+            panels.push(PanelArea { index, area, plot });
+        }
+        panels
     }
 
-    /// Draws a panel with its edges; returns the plot.
+    /// Draws a panel with its edges, except the table inside; returns the plot.
     fn draw_panel(
         &self,
         buffer: &mut Buffer,
@@ -63,21 +66,18 @@ impl App {
         let room = usize::from(area.width).saturating_sub(6);
         let title = format!(" {} ", cut(pane.title(), room, self.theme.is_unicode));
         let title_end = self.write_text(buffer, row(area, 0), 2, &title, title_style);
-        let inside = Rect {
-            x: area.x + 1,
-            y: area.y + 1,
-            width: area.width.saturating_sub(2),
-            height: area.height.saturating_sub(2),
-        };
+        let inside = inside_of(area);
         match pane.kind() {
             ViewKind::Bars => {
                 self.draw_histogram(buffer, inside, pane);
                 return Rect::default();
             }
-            ViewKind::Report | ViewKind::Table => {
+            ViewKind::Report => {
                 self.draw_report(buffer, inside, pane);
                 return Rect::default();
             }
+            // Drawn by the caller, because drawing updates it.
+            ViewKind::Table => return Rect::default(),
             ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {}
         }
         if self.draw_placeholder(buffer, inside, pane) {
@@ -137,6 +137,17 @@ impl App {
             self.write_text(buffer, line, 0, down, style);
             self.write_text(buffer, line, usize::from(area.width) - 1, down, style);
         }
+    }
+
+    /// Writes what a table shows onto the lower edge of its panel.
+    fn draw_table_edge(&self, buffer: &mut Buffer, area: Rect, index: usize) {
+        let Some(table) = self.panes.iter().nth(index).and_then(Pane::shown_table) else { return };
+        let line = Rect {
+            x: area.x + 2,
+            width: area.width.saturating_sub(4),
+            ..row(area, usize::from(area.height) - 1)
+        };
+        self.draw_table_status(buffer, line, table, false);
     }
 
     /// The counters of a panel with their values: at the cursor, or else the last ones, for logs the averages.
@@ -204,5 +215,15 @@ impl App {
             column = self.write_text(buffer, line, column, &format!("{} ", entry.value), Style::new());
         }
         0
+    }
+}
+
+/// The area inside the edges of a panel.
+fn inside_of(area: Rect) -> Rect {
+    Rect {
+        x: area.x + 1,
+        y: area.y + 1,
+        width: area.width.saturating_sub(2),
+        height: area.height.saturating_sub(2),
     }
 }

@@ -10,7 +10,7 @@ use tachograph_monitor::figures::escape_controls;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::app::{App, Prompt, PromptKind};
-use crate::keys::{KEYS, Scope};
+use crate::keys::listed_keys;
 use crate::text::{row, width};
 
 impl App {
@@ -48,7 +48,7 @@ impl App {
     }
 
     /// Draws lines of two columns in a box, starting with line `top`.
-    fn draw_lines(
+    pub(super) fn draw_lines(
         &self,
         frame: &mut Frame<'_>,
         title: &str,
@@ -77,9 +77,8 @@ impl App {
     }
 
     pub(super) fn draw_help(&self, frame: &mut Frame<'_>, top: &mut usize) {
-        let is_available =
-            |scope: Scope| scope == Scope::Both || (scope == Scope::Live) == self.facts.is_live;
-        let keys = KEYS.iter().filter(|key| is_available(key.scope)).map(|key| (key.label, key.help));
+        let keys = listed_keys(self.facts.is_live, self.is_table());
+        let keys = keys.into_iter().map(|key| (key.label, key.help));
         let all: Vec<_> = keys.chain(MORE_HELP).collect();
         let longest = all.iter().map(|(keys, _)| keys.len()).max().unwrap_or(0);
         // Two edges, a space at each of them, and two spaces between the columns.

@@ -8,10 +8,13 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::{Cadence, FlowError, Selection};
-use tachograph_monitor::{Board as _, Catalogue as _, LiveBoard, MachineCatalogue, Reduced, Span};
+use tachograph_monitor::{
+    Board as _, Catalogue as _, LiveBoard, MachineCatalogue, Reduced, RowId, RowProperties, Span,
+    TableFigures,
+};
 
 use super::recording::ActiveRecording;
-use crate::app::{Existing, Input};
+use crate::app::{Existing, Input, TableId};
 
 /// This machine as the source of the screen.
 pub struct Live {
@@ -26,6 +29,8 @@ pub struct Live {
     pub zone: TimeZone,
     /// Ticks per second of the performance counter.
     pub frequency: i64,
+    /// Reads the properties of processes; `None` if there are none to show.
+    pub properties: Option<Box<dyn RowProperties>>,
 }
 
 pub(super) fn incomplete_message(error: &FlowError) -> String {
@@ -139,11 +144,31 @@ impl LiveFeed {
         self.live.board.hold(until);
     }
 
-    pub(super) fn reduce(&mut self, span: Span, columns: usize) -> Result<Reduced, FlowError> {
-        if self.paths.is_empty() {
+    /// Reduces the samples for these paths.
+    pub(super) fn reduce(
+        &mut self,
+        span: Span,
+        columns: usize,
+        paths: &[PathPattern],
+    ) -> Result<Reduced, FlowError> {
+        if paths.is_empty() {
             return Ok(Reduced { span, columns, series: Vec::new() });
         }
-        self.live.board.reduce(span, columns, &self.paths)
+        self.live.board.reduce(span, columns, paths)
+    }
+
+    /// The figures of a table.
+    pub(super) fn reduce_table(
+        &mut self,
+        span: Span,
+        paths: &[PathPattern],
+    ) -> Result<TableFigures, FlowError> {
+        TableFigures::read(&mut self.live.board, span, paths)
+    }
+
+    pub(super) fn properties(&mut self, table: TableId, processes: Vec<(RowId, u32)>) -> Input {
+        let mut read = |id| self.live.properties.as_mut()?.process(id);
+        Input::Properties(table, processes.into_iter().map(|(row, id)| (row, read(id))).collect())
     }
 
     /// Starts a recording. Its first sample is the latest one on the board.

@@ -13,13 +13,13 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::{FlowError, Selection};
 use tachograph_logs::ReadOptions;
 use tachograph_monitor::{
-    Board as _, Catalogue as _, Chosen, LogBoard, LogCatalogue, LogProgress, Reduced, Span,
+    Board as _, Catalogue as _, Chosen, LogBoard, LogCatalogue, LogProgress, Reduced, Span, TableFigures,
 };
 
 use super::ScreenError;
 use super::growth::Growth;
 use super::waiting::Waker;
-use crate::app::{App, Input};
+use crate::app::{App, Input, TableId};
 
 /// Logs as the source of the screen.
 pub struct Logs {
@@ -39,7 +39,8 @@ pub struct Logs {
 
 enum Job {
     Paths(Vec<PathPattern>),
-    Figures(Span, usize),
+    Figures(Span, usize, Vec<PathPattern>),
+    Table(TableId, Span, Vec<PathPattern>),
 }
 
 enum Outcome {
@@ -47,6 +48,7 @@ enum Outcome {
     Read { selection: Selection, span: Option<Span>, problems: Vec<String> },
     Grown { span: Option<Span>, problems: Vec<String> },
     Figures(Reduced),
+    Table(TableId, TableFigures),
     Progress(LogProgress),
     Failed(FlowError),
 }
@@ -152,6 +154,7 @@ impl LogFeed {
                     inputs.extend(problems.into_iter().map(Input::Problem));
                 }
                 Outcome::Figures(reduced) => inputs.push(Input::Figures(reduced)),
+                Outcome::Table(id, figures) => inputs.push(Input::Table(id, figures)),
                 Outcome::Failed(error) if !self.is_open => return Err(ScreenError::Flow(error)),
                 Outcome::Failed(error) => {
                     inputs.push(Input::Reading(None));
@@ -176,8 +179,14 @@ impl LogFeed {
         let _ = self.jobs.send(Job::Paths(paths));
     }
 
-    pub(super) fn reduce(&self, span: Span, columns: usize) {
-        let _ = self.jobs.send(Job::Figures(span, columns));
+    /// Requests the figures of a chart.
+    pub(super) fn reduce(&self, span: Span, columns: usize, paths: Vec<PathPattern>) {
+        let _ = self.jobs.send(Job::Figures(span, columns, paths));
+    }
+
+    /// Requests the figures of a table.
+    pub(super) fn reduce_table(&self, id: TableId, span: Span, paths: Vec<PathPattern>) {
+        let _ = self.jobs.send(Job::Table(id, span, paths));
     }
 
     pub(super) fn cancel(&self) {
@@ -263,12 +272,17 @@ impl Worker {
                 },
             };
             let Some(job) = job else { return };
-            // Only the last job of each kind matters.
+            // Only the last job of each kind matters, and of each table.
             let (mut paths, mut figures) = (None, None);
+            let mut tables: Vec<(TableId, Span, Vec<PathPattern>)> = Vec::new();
             for job in std::iter::once(job).chain(jobs.try_iter()) {
                 match job {
                     Job::Paths(job) => paths = Some(job),
-                    Job::Figures(span, columns) => figures = Some((span, columns)),
+                    Job::Figures(span, columns, paths) => figures = Some((span, columns, paths)),
+                    Job::Table(id, span, paths) => {
+                        tables.retain(|(known, ..)| *known != id);
+                        tables.push((id, span, paths));
+                    }
                 }
             }
             if let Some(paths) = paths
@@ -276,13 +290,24 @@ impl Worker {
             {
                 return;
             }
-            if let Some((span, columns)) = figures {
-                let outcome = if board.paths().is_empty() {
-                    Outcome::Figures(Reduced { span, columns, series: Vec::new() })
-                } else {
-                    let paths = board.paths().to_vec();
-                    board.reduce(span, columns, &paths).map_or_else(Outcome::Failed, Outcome::Figures)
+            let figures = figures.map(|(span, columns, paths)| {
+                let paths = read_paths(&board, &paths);
+                let reduced = match paths.is_empty() {
+                    true => Ok(Reduced { span, columns, series: Vec::new() }),
+                    false => board.reduce(span, columns, &paths),
                 };
+                reduced.map_or_else(Outcome::Failed, Outcome::Figures)
+            });
+            if figures.is_some_and(|outcome| !self.reporter.report(outcome)) {
+                return;
+            }
+            for (id, span, paths) in tables {
+                let paths = read_paths(&board, &paths);
+                let figures = match paths.is_empty() {
+                    true => Ok(Reduced { span, columns: 1, series: Vec::new() }.into()),
+                    false => TableFigures::read(&mut board, span, &paths),
+                };
+                let outcome = figures.map_or_else(Outcome::Failed, |figures| Outcome::Table(id, figures));
                 if !self.reporter.report(outcome) {
                     return;
                 }
@@ -333,4 +358,9 @@ impl Worker {
     fn publish_catalogue(&self, board: &LogBoard) {
         *self.catalogue.write().ignore_poison() = board.catalogue();
     }
+}
+
+/// Those of the paths that the board has read.
+fn read_paths(board: &LogBoard, paths: &[PathPattern]) -> Vec<PathPattern> {
+    paths.iter().filter(|path| board.paths().contains(path)).cloned().collect()
 }

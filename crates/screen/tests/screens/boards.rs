@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ratatui::crossterm::event::Event;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_monitor::{Board, Chosen, LiveBoard, LogBoard, View};
+use tachograph_monitor::{Board, Chosen, LiveBoard, LogBoard, TableFigures, View};
 use tachograph_screen::{App, Facts, Input, Request, Theme};
 
 use crate::test_screen::TestScreen;
@@ -65,9 +65,19 @@ impl TestScreen {
                 Samples::Live(board) => &mut **board,
                 Samples::Log(board) => &mut **board,
             };
-            let figures = board.reduce(span, columns, &self.app.paths()).expect("figures");
+            let figures = board.reduce(span, columns, &self.app.charted_paths()).expect("figures");
             self.figures = Some(figures.clone());
-            assert!(self.app.update(Input::Figures(figures)).is_empty());
+            self.input(Input::Figures(figures));
+            return true;
+        }
+        if let Request::Table(id) = *request {
+            let Some((span, paths)) = self.app.required_table(id) else { return true };
+            let board: &mut dyn Board = match samples {
+                Samples::Live(board) => &mut **board,
+                Samples::Log(board) => &mut **board,
+            };
+            let figures = TableFigures::read(board, span, &paths).expect("figures");
+            self.input(Input::Table(id, figures));
             return true;
         }
         let Samples::Live(board) = samples else { return false };

@@ -7,6 +7,7 @@ mod frozen;
 mod panels;
 mod pictures;
 mod range;
+mod tables;
 mod test_screen;
 
 #[path = "../../../flow/tests/live/fixture.rs"]

@@ -215,7 +215,7 @@ impl TestScreen {
                 Request::Figures => {
                     if let Some((span, columns)) = self.app.required_figures() {
                         let figures = reduced(self.lines, span, columns, self.seconds);
-                        assert!(self.app.update(Input::Figures(figures)).is_empty());
+                        self.input(Input::Figures(figures));
                     }
                 }
                 Request::Sets => self.input(Input::Sets(sets().into())),

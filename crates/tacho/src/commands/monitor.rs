@@ -13,10 +13,12 @@ use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{Chosen, LiveBoard, View};
 use tachograph_perflib::FREQUENCY;
 use tachograph_screen::{DEFAULT_POINTS, End, Live, Logs, ScreenError, Source, Theme, ThemeChoice};
+use tachograph_system::Roots;
 
 use super::{problem_messages, unmatched_in_logs};
 use crate::arguments::MonitorArguments;
 use crate::failure::{Failure, notify};
+use crate::process_properties::MachineProperties;
 use crate::{signals, this_machine};
 
 /// Whether standard input and output are a terminal that supports a full-screen display.
@@ -86,7 +88,7 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     let missing = this_machine::resolve_view(&registry, &mut view)?;
     let paths = paths.into_iter().map(|path| this_machine::local_path(&registry, path));
     view.add_counters(paths.collect::<Result<Vec<_>, _>>()?.into_iter().map(Chosen::new));
-    if view.counters().next().is_none() {
+    if view.counters().next().is_none() && !view.has_table() {
         view.add_counters(this_machine::default_counters(&registry)?.into_iter().map(Chosen::new));
     }
     let paths = view.paths();
@@ -100,7 +102,7 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     let (mut board, selection) =
         LiveBoard::open(&registry, &paths, points, options).map_err(Failure::runtime)?;
     let mut messages = this_machine::unmatched_here(&selection);
-    if messages.len() == paths.len() {
+    if !paths.is_empty() && messages.len() == paths.len() {
         return Err(Failure::usage_messages(messages));
     }
     // The user has not asked for all of the overview.
@@ -109,7 +111,14 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     }
     board.follow(Box::new(move || machine.refresh()));
     let name = registry.machine().to_string();
-    let source = Live { board, unmatched: this_machine::unmatched_here, name, zone, frequency: FREQUENCY };
+    let source = Live {
+        board,
+        unmatched: this_machine::unmatched_here,
+        name,
+        zone,
+        frequency: FREQUENCY,
+        properties: Some(Box::new(MachineProperties::new(&Roots::of_this_machine()))),
+    };
     show(Source::Live(Box::new(source)), view, look, messages)
 }
 

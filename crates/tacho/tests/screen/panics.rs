@@ -30,6 +30,7 @@ fn this_machine() -> Source {
         name: "test".to_owned(),
         zone: tachograph_counters::time_zone::TimeZone::utc(),
         frequency: 10_000_000,
+        properties: None,
     }))
 }
 

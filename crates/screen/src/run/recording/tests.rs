@@ -139,6 +139,7 @@ fn a_new_recording_has_the_counters_of_the_charts() {
         name: "made".to_owned(),
         zone: TimeZone::utc(),
         frequency: FREQUENCY,
+        properties: None,
     };
     let mut feed = LiveFeed::new(live, charted, Duration::from_secs(1));
     feed.collect();

@@ -1,0 +1,389 @@
+//! Tables: rows are the instances of a set, columns are its counters.
+//!
+//! ```text
+//! Board -> TableFigures::read(span, TableModel::paths) -> TableModel::update -> lines in order
+//! RowProperties::process -> TableModel::set_properties --/
+//! ```
+//!
+//! A table is computed when figures, properties or settings change, and not when it is drawn.
+
+mod arrangement;
+mod columns;
+mod figures;
+mod properties;
+mod ready_made;
+mod rows;
+mod settings;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::path::PathPattern;
+
+use crate::figures::NumberForm;
+use crate::reduced::{Reduced, ReducedSeries};
+
+pub use columns::{ColumnContent, Figure, Property, TableColumn, TableLayout};
+pub use figures::TableFigures;
+pub use properties::{ProcessProperties, RowProperties};
+pub use ready_made::READY_MADE_TABLES;
+pub use rows::{RowId, TableRow};
+pub use settings::TableSettings;
+
+use rows::Rows;
+
+/// How rows are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum TreeKind {
+    /// All rows in one list.
+    #[default]
+    None,
+    /// Below the parent: processes below the process that started them, control groups below the group that contains them.
+    Parent,
+    /// Processes by control group.
+    Cgroup,
+}
+
+impl TreeKind {
+    /// The name in a view file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Parent => "parent",
+            Self::Cgroup => "cgroup",
+        }
+    }
+
+    /// The next kind; the first one after the last.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::None => Self::Parent,
+            Self::Parent => Self::Cgroup,
+            Self::Cgroup => Self::None,
+        }
+    }
+}
+
+/// The column by which a table is sorted, and the direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableOrder {
+    /// Index of the column.
+    pub column: usize,
+    /// Whether the largest comes first.
+    pub is_descending: bool,
+}
+
+/// A line of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TableLine {
+    /// A row.
+    Row {
+        /// Its index in [`TableModel::rows`].
+        row: usize,
+        /// Its depth in the tree; 0 without a tree.
+        depth: usize,
+        /// Whether it is only shown because a row below it matches the filter.
+        is_context: bool,
+    },
+    /// The heading of a group of rows.
+    Group {
+        /// The name of the control group.
+        name: Arc<str>,
+        /// The number of its rows.
+        rows: usize,
+    },
+}
+
+/// A table of one set: its rows, and the lines in which they are shown.
+///
+/// Its memory is bounded by the instances in the last figures.
+#[derive(Debug)]
+pub struct TableModel {
+    layout: TableLayout,
+    figures: TableFigures,
+    rows: Rows,
+    properties: HashMap<RowId, ProcessProperties>,
+    order: TableOrder,
+    filter: String,
+    tree: TreeKind,
+    max_rows: Option<usize>,
+    /// The row whose counters are all needed.
+    detailed: Option<RowId>,
+    lines: Vec<TableLine>,
+    reserved: Vec<usize>,
+    matching: usize,
+    has_machines: bool,
+    /// Whether the user has changed the columns.
+    has_own_columns: bool,
+}
+
+impl TableModel {
+    /// An empty table.
+    pub fn new(layout: TableLayout) -> Self {
+        let column = layout.sort_column.min(layout.columns.len().saturating_sub(1));
+        let is_descending = layout.columns.get(column).is_some_and(|column| !column.is_text());
+        let nothing = crate::Span::new(Default::default(), Default::default());
+        Self {
+            layout,
+            figures: Reduced { span: nothing, columns: 1, series: Vec::new() }.into(),
+            rows: Rows::default(),
+            properties: HashMap::new(),
+            order: TableOrder { column, is_descending },
+            filter: String::new(),
+            tree: TreeKind::None,
+            max_rows: None,
+            detailed: None,
+            lines: Vec::new(),
+            reserved: Vec::new(),
+            matching: 0,
+            has_machines: false,
+            has_own_columns: false,
+        }
+    }
+
+    /// The set and the columns.
+    pub fn layout(&self) -> &TableLayout {
+        &self.layout
+    }
+
+    /// The paths whose counters the table needs.
+    pub fn paths(&self, is_live: bool) -> Vec<PathPattern> {
+        let mut paths = self.layout.paths(is_live);
+        let label = self.detailed.and_then(|id| Some(self.row(self.index_of(id)?)?.label()));
+        if let Some(label) = label.filter(|_| is_live) {
+            paths.extend(PathPattern::parse(&format!(r"\{}({label})\*", self.layout.set)).ok());
+        }
+        paths
+    }
+
+    /// Replaces the figures by other ones of [`paths`](Self::paths).
+    pub fn update(&mut self, figures: TableFigures) {
+        self.rows.update(&self.layout.set, &self.layout.columns, &figures);
+        self.figures = figures;
+        let rows = &self.rows.rows;
+        self.has_machines = rows.iter().any(|row| row.machine() != rows[0].machine());
+        let mut before = std::mem::take(&mut self.properties);
+        let kept = rows.iter().filter_map(|row| before.remove_entry(&row.id));
+        self.properties = kept.collect();
+        self.arrange();
+    }
+
+    /// The figures.
+    pub fn reduced(&self) -> &Reduced {
+        &self.figures.reduced
+    }
+
+    /// The lines in order, without those of [`reserved`](Self::reserved) rows.
+    pub fn lines(&self) -> &[TableLine] {
+        &self.lines
+    }
+
+    /// The indexes of totals and other rows that are not ranked; `_Total` first.
+    pub fn reserved(&self) -> &[usize] {
+        &self.reserved
+    }
+
+    /// All rows, in no particular order.
+    pub fn rows(&self) -> &[TableRow] {
+        &self.rows.rows
+    }
+
+    /// The row with this index.
+    pub fn row(&self, index: usize) -> Option<&TableRow> {
+        self.rows.rows.get(index)
+    }
+
+    fn index_of(&self, id: RowId) -> Option<usize> {
+        self.rows.rows.iter().position(|row| row.id == id)
+    }
+
+    /// The line of a row; `None` if it is not shown.
+    pub fn line_of(&self, id: RowId) -> Option<usize> {
+        let index = self.index_of(id)?;
+        self.lines.iter().position(|line| matches!(line, TableLine::Row { row, .. } if *row == index))
+    }
+
+    /// The row of a line; `None` for headings.
+    pub fn row_of(&self, line: usize) -> Option<&TableRow> {
+        match self.lines.get(line)? {
+            TableLine::Row { row, .. } => self.row(*row),
+            TableLine::Group { .. } => None,
+        }
+    }
+
+    /// The number of rows that are not reserved, and how many of them match the filter.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.rows.rows.len() - self.reserved.len(), self.matching)
+    }
+
+    /// Whether the rows are of several machines.
+    pub fn has_machines(&self) -> bool {
+        self.has_machines
+    }
+
+    /// A value; `None` for text, and if the row has no value of the column.
+    pub fn value(&self, row: usize, column: usize) -> Option<f64> {
+        let found = self.layout.columns.get(column)?;
+        // The id of a total is that of no process.
+        let is_id_of_total = found.is_id() && self.row(row)?.is_reserved;
+        self.rows.value(&self.figures.reduced, row, column, found.figure()).filter(|_| !is_id_of_total)
+    }
+
+    /// The series of a cell.
+    pub fn series(&self, row: usize, column: usize) -> Option<&ReducedSeries> {
+        self.figures.reduced.series.get(self.rows.series(row, column)?)
+    }
+
+    /// The text of a column that holds text; `None` if missing, and for counters.
+    pub fn name(&self, row: usize, column: usize) -> Option<Cow<'_, str>> {
+        let found = self.row(row)?;
+        let properties = || self.properties.get(&found.id);
+        match &self.layout.columns.get(column)?.content {
+            ColumnContent::Name => Some(found.name().into()),
+            ColumnContent::Machine => Some(found.machine().into()),
+            ColumnContent::Counter(_) => None,
+            ColumnContent::Property(Property::User) => properties()?.user.as_deref().map(Cow::from),
+            ColumnContent::Property(Property::Command) => properties()?.command.as_deref().map(Cow::from),
+            ColumnContent::Property(Property::State) => Some(properties()?.state?.to_string().into()),
+        }
+    }
+
+    /// The text of any cell; `None` if the value is missing.
+    pub fn text(&self, row: usize, column: usize, form: NumberForm) -> Option<Cow<'_, str>> {
+        match self.value(row, column) {
+            Some(value) => Some(self.layout.columns.get(column)?.text(value, form).into()),
+            None => self.name(row, column),
+        }
+    }
+
+    /// The series of all counters of a row that the figures have, in the order of the set.
+    pub fn all_figures(&self, id: RowId) -> Vec<&ReducedSeries> {
+        let Some(row) = self.index_of(id).and_then(|index| self.row(index)) else { return Vec::new() };
+        let is_of_row = |(index, series): &(usize, &ReducedSeries)| {
+            let info = &series.info;
+            self.figures.part(*index) == row.part
+                && info.machine == row.info.machine
+                && info.set.name == row.info.set.name
+                && info.instance.as_ref().map_or("", |instance| instance.label()) == row.label()
+        };
+        let series = self.figures.reduced.series.iter().enumerate();
+        let mut figures: Vec<_> = series.filter(is_of_row).map(|(_, series)| series).collect();
+        figures.sort_by_key(|series| series.info.id);
+        figures
+    }
+
+    /// Requests all counters of a row in [`paths`](Self::paths), or of none.
+    pub fn set_detailed(&mut self, row: Option<RowId>) {
+        self.detailed = row;
+    }
+
+    /// The properties of a row, as far as they were read.
+    pub fn properties(&self, id: RowId) -> Option<&ProcessProperties> {
+        self.properties.get(&id)
+    }
+
+    /// The processes whose properties should be read now: those of these lines, and all new ones if the order of the lines
+    /// depends on properties.
+    pub fn wanted_properties(&self, lines: std::ops::Range<usize>) -> Vec<(RowId, u32)> {
+        let has_properties = |column: &TableColumn| matches!(column.content, ColumnContent::Property(_));
+        if !self.layout.columns.iter().any(has_properties) {
+            return Vec::new();
+        }
+        let process = |row: &TableRow| Some((row.id, u32::try_from(row.process?).ok()?));
+        let end = lines.end.min(self.lines.len());
+        let visible = (lines.start.min(end)..end).filter_map(|line| self.row_of(line));
+        let mut wanted: Vec<_> = visible.filter_map(process).collect();
+        if self.depends_on_properties() {
+            let is_new = |row: &&TableRow| !self.properties.contains_key(&row.id);
+            wanted.extend(self.rows.rows.iter().filter(is_new).filter_map(process));
+            wanted.sort_unstable();
+            wanted.dedup();
+        }
+        wanted
+    }
+
+    fn depends_on_properties(&self) -> bool {
+        self.tree == TreeKind::Cgroup
+            || !self.filter.is_empty()
+            || self
+                .layout
+                .columns
+                .get(self.order.column)
+                .is_some_and(|column| matches!(column.content, ColumnContent::Property(_)))
+    }
+
+    /// Adds properties that were read; `None` for a process that has ended.
+    pub fn set_properties(&mut self, read: Vec<(RowId, Option<ProcessProperties>)>) {
+        let mut has_changed = false;
+        for (id, properties) in read {
+            let properties = properties.unwrap_or_default();
+            has_changed |= self.properties.get(&id) != Some(&properties);
+            self.properties.insert(id, properties);
+        }
+        if has_changed && self.depends_on_properties() {
+            self.arrange();
+        }
+    }
+
+    /// The sort order.
+    pub fn order(&self) -> TableOrder {
+        self.order
+    }
+
+    /// Sorts by a column: numbers in descending order, text in ascending order; in the other direction if the table is already
+    /// sorted by this column.
+    pub fn sort_by(&mut self, column: usize) {
+        let Some(found) = self.layout.columns.get(column) else { return };
+        let is_descending =
+            if column == self.order.column { !self.order.is_descending } else { !found.is_text() };
+        self.order = TableOrder { column, is_descending };
+        self.arrange();
+    }
+
+    /// The filter.
+    pub fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// Shows only the rows that contain all words of the filter, in any case: in name, ids, user, command line or control
+    /// group.
+    pub fn set_filter(&mut self, filter: String) {
+        self.filter = filter;
+        self.arrange();
+    }
+
+    /// How rows are grouped.
+    pub fn tree(&self) -> TreeKind {
+        self.tree
+    }
+
+    /// Groups the rows in another way.
+    pub fn set_tree(&mut self, tree: TreeKind) {
+        self.tree = tree;
+        self.arrange();
+    }
+
+    /// Whether rows can be grouped in this way.
+    pub fn has_tree(&self, tree: TreeKind) -> bool {
+        match tree {
+            TreeKind::None => true,
+            TreeKind::Parent => {
+                &*self.layout.set == "Cgroup" || self.rows.rows.iter().any(|row| row.parent.is_some())
+            }
+            TreeKind::Cgroup => self.properties.values().any(|properties| properties.cgroup.is_some()),
+        }
+    }
+
+    /// The maximum number of rows that are shown.
+    pub fn max_rows(&self) -> Option<usize> {
+        self.max_rows
+    }
+
+    /// Shows at most this number of rows.
+    pub fn set_max_rows(&mut self, max_rows: Option<usize>) {
+        self.max_rows = max_rows;
+        self.arrange();
+    }
+}

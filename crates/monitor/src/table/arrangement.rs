@@ -1,0 +1,169 @@
+//! The order of a table's lines: sorted, filtered, grouped.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::wildcard::fold_case;
+
+use super::{TableLine, TableModel, TreeKind};
+use crate::legend::{natural, none_last};
+
+/// The heading of processes whose control group is unknown.
+const UNKNOWN_GROUP: &str = "(unknown group)";
+
+impl TableModel {
+    /// Computes the lines again.
+    pub(super) fn arrange(&mut self) {
+        let rows = &self.rows.rows;
+        self.reserved = (0..rows.len()).filter(|&row| rows[row].is_reserved).collect();
+        self.reserved.sort_by_key(|&row| !rows[row].name().contains("_Total"));
+        let words: Vec<String> = self.filter.split_whitespace().map(fold_case).collect();
+        let all: Vec<usize> = (0..rows.len()).filter(|&row| !rows[row].is_reserved).collect();
+        let is_matching = |row: usize| words.is_empty() || self.matches(row, &words);
+        let mut matching = vec![false; rows.len()];
+        all.iter().for_each(|&row| matching[row] = is_matching(row));
+        self.matching = matching.iter().filter(|is_matching| **is_matching).count();
+        let lines = match self.tree {
+            TreeKind::Parent => self.tree_lines(all, &matching),
+            TreeKind::None | TreeKind::Cgroup => {
+                let matching: Vec<_> = all.into_iter().filter(|&row| matching[row]).collect();
+                let sorted = self.sorted(matching);
+                let max_rows = self.max_rows.unwrap_or(usize::MAX);
+                let first = sorted.into_iter().take(max_rows);
+                if self.tree == TreeKind::Cgroup { self.group_lines(first) } else { plain_lines(first) }
+            }
+        };
+        self.lines = lines;
+    }
+
+    fn matches(&self, row: usize, words: &[String]) -> bool {
+        use std::fmt::Write as _;
+        let found = &self.rows.rows[row];
+        let mut text = format!("{} {}", found.machine(), found.label());
+        for id in [found.process, found.thread].into_iter().flatten() {
+            // Writing into a String cannot fail.
+            let _ = write!(text, " {id}");
+        }
+        if let Some(properties) = self.properties.get(&found.id) {
+            let texts = [&properties.user, &properties.command, &properties.cgroup];
+            for property in texts.into_iter().flatten() {
+                text.push(' ');
+                text.push_str(property);
+            }
+        }
+        let text = fold_case(&text);
+        words.iter().all(|word| text.contains(word))
+    }
+
+    /// Sorts rows; those without a value come last in both directions, and equal ones keep their order.
+    fn sorted(&self, rows: Vec<usize>) -> Vec<usize> {
+        let order = self.order;
+        let with_direction = |found: Ordering| if order.is_descending { found.reverse() } else { found };
+        let is_text = self.layout.columns.get(order.column).is_some_and(super::TableColumn::is_text);
+        if is_text {
+            let key = |row: usize| self.name(row, order.column).map(|text| fold_case(&text));
+            let mut keyed: Vec<_> = rows.into_iter().map(|row| (key(row), row)).collect();
+            keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(natural(a, b))));
+            return keyed.into_iter().map(|(_, row)| row).collect();
+        }
+        let mut keyed: Vec<_> = rows.into_iter().map(|row| (self.value(row, order.column), row)).collect();
+        keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(a.total_cmp(b))));
+        keyed.into_iter().map(|(_, row)| row).collect()
+    }
+
+    /// The row of each row's parent.
+    fn parents(&self) -> Vec<Option<usize>> {
+        let rows = &self.rows.rows;
+        if &*self.layout.set == "Cgroup" {
+            let by_path: HashMap<_, _> =
+                rows.iter().enumerate().map(|(row, found)| ((found.machine(), found.label()), row)).collect();
+            let parent = |found: &super::TableRow| {
+                let (parent, _) = found.label().rsplit_once('/')?;
+                by_path.get(&(found.machine(), parent)).copied()
+            };
+            return rows.iter().map(parent).collect();
+        }
+        let processes = rows.iter().enumerate().filter(|(_, row)| !row.is_reserved);
+        let by_id: HashMap<_, _> =
+            processes.filter_map(|(row, found)| Some(((found.machine(), found.process?), row))).collect();
+        let parent = |found: &super::TableRow| by_id.get(&(found.machine(), found.parent?)).copied();
+        rows.iter().map(parent).collect()
+    }
+
+    /// Rows below their parents. Rows that do not match are shown above those that do.
+    fn tree_lines(&self, all: Vec<usize>, matching: &[bool]) -> Vec<TableLine> {
+        let parents = self.parents();
+        let mut is_shown = matching.to_vec();
+        for &row in all.iter().filter(|&&row| matching[row]) {
+            let mut next = parents[row];
+            // Ends at a row that is already shown, also if a damaged log has a circle of parents.
+            while let Some(above) = next.filter(|&above| !is_shown[above]) {
+                is_shown[above] = true;
+                next = parents[above];
+            }
+        }
+        let mut sorted = self.sorted(all.into_iter().filter(|&row| is_shown[row]).collect());
+        // A row has the place of the first row below it, so that a busy process is not hidden below an idle parent.
+        let mut places = vec![usize::MAX; self.rows.rows.len()];
+        for (place, &row) in sorted.iter().enumerate() {
+            let mut next = Some(row);
+            // Ends at a row that has a place before this one.
+            while let Some(above) = next.filter(|&above| places[above] == usize::MAX) {
+                places[above] = place;
+                next = parents[above];
+            }
+        }
+        sorted.sort_by_key(|&row| places[row]);
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.rows.rows.len()];
+        let mut roots = Vec::new();
+        for &row in sorted.iter().rev() {
+            match parents[row].filter(|&above| above != row && is_shown[above]) {
+                // In reverse order, because they are taken from the end.
+                Some(above) if !self.rows.rows[above].is_reserved => children[above].push(row),
+                _ => roots.push((row, 0)),
+            }
+        }
+        let mut lines = Vec::new();
+        let mut is_visited = vec![false; self.rows.rows.len()];
+        let mut visit = |mut stack: Vec<(usize, usize)>| {
+            while let Some((row, depth)) = stack.pop() {
+                if !std::mem::replace(&mut is_visited[row], true) {
+                    lines.push(TableLine::Row { row, depth, is_context: !matching[row] });
+                    stack.extend(children[row].iter().map(|&child| (child, depth + 1)));
+                }
+            }
+        };
+        visit(roots);
+        // A circle of parents has no root.
+        sorted.iter().for_each(|&row| visit(vec![(row, 0)]));
+        lines.truncate(self.max_rows.unwrap_or(usize::MAX));
+        lines
+    }
+
+    /// Rows below headings, in the order of the first row of each group.
+    fn group_lines(&self, sorted: impl Iterator<Item = usize>) -> Vec<TableLine> {
+        let mut groups: Vec<(Arc<str>, Vec<usize>)> = Vec::new();
+        let mut positions: HashMap<Arc<str>, usize> = HashMap::new();
+        for row in sorted {
+            let properties = self.properties.get(&self.rows.rows[row].id);
+            let group = properties.and_then(|properties| properties.cgroup.clone());
+            let group = group.unwrap_or_else(|| UNKNOWN_GROUP.into());
+            let position = *positions.entry(Arc::clone(&group)).or_insert_with(|| {
+                groups.push((group, Vec::new()));
+                groups.len() - 1
+            });
+            groups[position].1.push(row);
+        }
+        let mut lines = Vec::new();
+        for (name, rows) in groups {
+            lines.push(TableLine::Group { name, rows: rows.len() });
+            lines.extend(rows.into_iter().map(|row| TableLine::Row { row, depth: 1, is_context: false }));
+        }
+        lines
+    }
+}
+
+fn plain_lines(rows: impl Iterator<Item = usize>) -> Vec<TableLine> {
+    rows.map(|row| TableLine::Row { row, depth: 0, is_context: false }).collect()
+}

@@ -1,0 +1,242 @@
+//! The figures of a table: a reduction in which instances whose name passed to another process are split.
+
+use std::collections::HashMap;
+
+use tachograph_counters::Summary;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_flow::FlowError;
+
+use super::columns::Identity;
+use crate::board::Board;
+use crate::reduced::{Column, Reduced, ReducedSeries};
+use crate::series::SeriesInfo;
+use crate::span::Span;
+
+/// The figures of a table over a time range. They equal those of `tacho stats -b BEGIN -e END`.
+///
+/// The name of an instance can pass from a process to another one within the range: `#n` is given again, and so is the id of
+/// a process. Then the instance has a part for each of the processes, with the figures of the part of the range in which
+/// the process had the name.
+#[derive(Clone, Debug)]
+pub struct TableFigures {
+    /// The series, those of parts last.
+    pub reduced: Reduced,
+    /// The part of each series; series after the end are of part 0.
+    parts: Vec<u32>,
+}
+
+/// The maximum number of reductions by which names are split; each takes a few milliseconds over a log. Other names keep
+/// the figures of all their processes.
+const MAX_REDUCTIONS: usize = 200;
+
+/// The maximum number of columns in which changes are searched at once.
+const MAX_COLUMNS: usize = 2048;
+
+/// The start of a process can be computed slightly differently from each sample. Starts that differ by more are of different
+/// processes.
+pub(super) const START_TOLERANCE: i64 = 2 * FileTime::PER_SECOND;
+
+/// An instance: machine, set, label.
+type InstanceKey<'a> = (&'a str, &'a str, &'a str);
+
+fn key_of(info: &SeriesInfo) -> InstanceKey<'_> {
+    let label = info.instance.as_ref().map_or("", |instance| instance.label());
+    (info.machine.as_deref().unwrap_or_default(), &info.set.name, label)
+}
+
+impl TableFigures {
+    /// Reduces a span of a board to the figures of a table.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Board::reduce`].
+    pub fn read(board: &mut dyn Board, span: Span, paths: &[PathPattern]) -> Result<Self, FlowError> {
+        let reduced = board.reduce(span, 1, paths)?;
+        let mixed = mixed_instances(&reduced);
+        let mut figures = Self { parts: vec![0; reduced.series.len()], reduced };
+        let mut reductions = MAX_REDUCTIONS;
+        let samples = figures.reduced.series.iter().map(|series| series.summary.values).max().unwrap_or(0);
+        for (pattern, info) in mixed {
+            let Some(spans) = part_spans(board, span, samples, &pattern, &mut reductions)? else { continue };
+            if spans.len() < 2 || spans.len() > reductions {
+                continue;
+            }
+            reductions -= spans.len();
+            figures.remove(key_of(&info));
+            for (part, span) in spans.into_iter().enumerate() {
+                let reduced = board.reduce(span, 1, std::slice::from_ref(&pattern))?;
+                let selected = reduced.series.into_iter().filter(|series| {
+                    paths.is_empty() || paths.iter().any(|path| series.info.is_selected_by(path))
+                });
+                figures.reduced.series.extend(selected);
+                figures.parts.resize(figures.reduced.series.len(), part as u32 + 1);
+            }
+        }
+        Ok(figures)
+    }
+
+    /// The part of the series with this index.
+    pub fn part(&self, series: usize) -> u32 {
+        self.parts.get(series).copied().unwrap_or_default()
+    }
+
+    fn remove(&mut self, key: InstanceKey<'_>) {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        let mut kept = self.reduced.series.iter().zip(&self.parts).map(|(series, part)| {
+            let is_kept = key_of(&series.info) != key;
+            if is_kept {
+                parts.push(*part);
+            }
+            is_kept
+        });
+        let kept: Vec<bool> = kept.by_ref().collect();
+        let mut index = 0;
+        self.reduced.series.retain(|_| {
+            index += 1;
+            kept[index - 1]
+        });
+        self.parts = parts;
+    }
+}
+
+impl From<Reduced> for TableFigures {
+    /// Figures without parts.
+    fn from(reduced: Reduced) -> Self {
+        Self { reduced, parts: Vec::new() }
+    }
+}
+
+/// The start of a process by a value of its elapsed time.
+fn start(at: Option<FileTime>, elapsed: Option<f64>) -> Option<FileTime> {
+    Some(at?.saturating_sub((elapsed? * FileTime::PER_SECOND as f64) as i64))
+}
+
+/// Whether the values of an identity counter are of several processes.
+pub(super) fn is_mixed(identity: Identity, summary: &Summary) -> bool {
+    match identity {
+        Identity::Process | Identity::Thread => summary.minimum != summary.maximum,
+        Identity::Parent => false,
+        Identity::Elapsed => {
+            let time = |at: Option<tachograph_counters::civil::Moment>| at.map(|at| at.utc);
+            // It only grows, so the first value is the smallest and the last one the largest.
+            let first = start(time(summary.first_time), summary.minimum);
+            let last = start(time(summary.last_time), summary.last);
+            let largest = start(time(summary.last_time), summary.maximum);
+            let differ = |one: Option<FileTime>| match (one, last) {
+                (Some(one), Some(last)) => one.since(last).abs() > START_TOLERANCE,
+                _ => false,
+            };
+            differ(first) || differ(largest)
+        }
+    }
+}
+
+/// The instances whose name belonged to several processes, each with the path that selects its counters.
+fn mixed_instances(reduced: &Reduced) -> Vec<(PathPattern, std::sync::Arc<SeriesInfo>)> {
+    let mut mixed: HashMap<InstanceKey<'_>, &ReducedSeries> = HashMap::new();
+    for series in &reduced.series {
+        let Some(identity) = Identity::of(&series.info.counter) else { continue };
+        if is_mixed(identity, &series.summary) && !super::rows::is_reserved(&series.info) {
+            mixed.entry(key_of(&series.info)).or_insert(series);
+        }
+    }
+    let mut mixed: Vec<_> = mixed.into_values().map(|series| &series.info).collect();
+    mixed.sort_unstable_by_key(|info| info.id);
+    let pattern = |info: &SeriesInfo| {
+        let instance = info.path.strip_suffix(&*info.counter.name)?;
+        let pattern = PathPattern::parse(&format!("{instance}*")).ok()?;
+        // A name with wildcards would select other instances too.
+        pattern.instance().is_some_and(|instance| instance.is_literal()).then_some(pattern)
+    };
+    mixed.into_iter().filter_map(|info| Some((pattern(info)?, std::sync::Arc::clone(info)))).collect()
+}
+
+/// What the identity counters say at one moment: the ids, and the start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Identities {
+    ids: [Option<f64>; 2],
+    started: Option<FileTime>,
+}
+
+impl Identities {
+    fn is_same(&self, other: &Self) -> bool {
+        let differ =
+            |one: Option<f64>, other: Option<f64>| matches!((one, other), (Some(a), Some(b)) if a != b);
+        let is_other_start =
+            matches!((self.started, other.started), (Some(a), Some(b)) if a.since(b).abs() > START_TOLERANCE);
+        !(0..2).any(|id| differ(self.ids[id], other.ids[id])) && !is_other_start
+    }
+}
+
+/// The parts of a span in which an instance is one process each. `None` if there are too many changes to find.
+fn part_spans(
+    board: &mut dyn Board,
+    span: Span,
+    samples: u64,
+    pattern: &PathPattern,
+    reductions: &mut usize,
+) -> Result<Option<Vec<Span>>, FlowError> {
+    let mut begins = vec![span.begin()];
+    let mut before: Option<Identities> = None;
+    // Spans that are still to be searched, the first one last.
+    let mut pending = vec![(span, samples)];
+    while let Some((span, samples)) = pending.pop() {
+        if *reductions == 0 {
+            return Ok(None);
+        }
+        *reductions -= 1;
+        // With two columns per sample, most columns have one sample at most.
+        let columns = usize::try_from(samples.saturating_mul(2)).unwrap_or(MAX_COLUMNS).clamp(8, MAX_COLUMNS);
+        let reduced = board.reduce(span, columns, std::slice::from_ref(pattern))?;
+        let identity = |series: &ReducedSeries| Identity::of(&series.info.counter);
+        let series: Vec<_> =
+            reduced.series.iter().filter_map(|series| Some((identity(series)?, series))).collect();
+        for index in 0..columns {
+            let mut now = Identities::default();
+            let mut is_several = false;
+            let mut values = 0;
+            for (identity, series) in &series {
+                let Some(column) = series.columns.get(index).filter(|column| column.values > 0) else {
+                    continue;
+                };
+                values = values.max(column.values);
+                match identity {
+                    Identity::Process => now.ids[0] = column.last,
+                    Identity::Thread => now.ids[1] = column.last,
+                    Identity::Elapsed => now.started = start(column.at, column.last),
+                    Identity::Parent => {}
+                }
+                is_several |= column.values > 1 && is_mixed_column(*identity, column);
+            }
+            if values == 0 {
+                continue;
+            }
+            let column = span.column(index, columns);
+            if is_several && column.length() > 1 {
+                // Continues with this column in more detail, and then after it.
+                if column.end() < span.end() {
+                    pending.push((Span::new(column.end(), span.end()), samples));
+                }
+                pending.push((column, values));
+                break;
+            }
+            if before.is_some_and(|before| !before.is_same(&now)) {
+                begins.push(column.begin());
+            }
+            before = Some(now);
+        }
+    }
+    let ends = begins.iter().skip(1).copied().chain([span.end()]);
+    Ok(Some(begins.iter().zip(ends).map(|(begin, end)| Span::new(*begin, end)).collect()))
+}
+
+/// Whether a column has the values of several processes. Elapsed times within a column differ only by its length.
+fn is_mixed_column(identity: Identity, column: &Column) -> bool {
+    match identity {
+        Identity::Process | Identity::Thread => column.minimum != column.maximum,
+        // The last value is not the largest one.
+        Identity::Elapsed => column.last < column.maximum,
+        Identity::Parent => false,
+    }
+}

@@ -1,0 +1,107 @@
+//! Ready-made columns, by set.
+
+use super::columns::Property::{self, Command, State, User};
+
+/// The sets with ready-made columns, in the order in which a monitor switches through their tables.
+pub const READY_MADE_TABLES: [&str; 6] =
+    ["Process", "Thread", "Cgroup", "PhysicalDisk", "Network Interface", "Process V2"];
+
+/// A ready-made column: its heading, its source, and the order in which it is omitted on narrow screens (the highest
+/// first; 0 never).
+pub(super) enum Ready {
+    Machine,
+    Name(&'static str),
+    /// The first of these counters that the set has.
+    Counter(&'static str, &'static [&'static str], u8),
+    /// The same, for the column by which rows are sorted at first.
+    Ranking(&'static str, &'static [&'static str], u8),
+    Property(&'static str, Property, u8),
+}
+
+use Ready::{Counter, Machine, Name, Property as Of, Ranking};
+
+const PROCESS: &[Ready] = &[
+    Machine,
+    Counter("PID", &["ID Process", "Process ID"], 0),
+    Of("USER", User, 5),
+    Of("S", State, 4),
+    Ranking("CPU %", &["% Processor Time"], 0),
+    Counter("WAIT %", &["% Run Queue Wait Time"], 6),
+    Counter("MEMORY", &["Working Set"], 0),
+    Counter("READ", &["Storage Read Bytes/sec", "IO Read Bytes/sec"], 3),
+    Counter("WRITE", &["Storage Write Bytes/sec", "IO Write Bytes/sec"], 3),
+    Counter("IO WAIT %", &["% Block IO Wait Time"], 7),
+    Counter("THREADS", &["Thread Count"], 9),
+    Name("NAME"),
+    Of("COMMAND", Command, 8),
+];
+
+const THREAD: &[Ready] = &[
+    Machine,
+    Counter("PID", &["ID Process"], 2),
+    Counter("TID", &["ID Thread"], 0),
+    Ranking("CPU %", &["% Processor Time"], 0),
+    Counter("WAIT %", &["% Run Queue Wait Time"], 4),
+    Counter("USER %", &["% User Time"], 5),
+    Counter("SYSTEM %", &["% Privileged Time"], 5),
+    Counter("SWITCHES/s", &["Context Switches/sec"], 6),
+    Counter("PRIORITY", &["Priority Current"], 7),
+    Counter("RUNS FOR", &["Elapsed Time"], 8),
+    Name("NAME"),
+];
+
+const CGROUP: &[Ready] = &[
+    Machine,
+    Ranking("CPU %", &["% Processor Time"], 0),
+    Counter("CPU WAIT %", &["% CPU Some Stall Time"], 5),
+    Counter("THROTTLED %", &["% Throttled Time"], 7),
+    Ranking("MEMORY", &["Memory Current Bytes", "Anonymous Bytes"], 0),
+    Counter("OF LIMIT %", &["% Memory Limit Used"], 6),
+    Counter("READ", &["Read Bytes/sec"], 2),
+    Counter("WRITE", &["Write Bytes/sec"], 2),
+    Counter("IO WAIT %", &["% IO Some Stall Time"], 5),
+    Counter("TASKS", &["Tasks"], 3),
+    Name("GROUP"),
+];
+
+const DISK: &[Ready] = &[
+    Machine,
+    Name("DISK"),
+    Ranking("BUSY %", &["% Disk Time"], 0),
+    Counter("READ", &["Disk Read Bytes/sec"], 0),
+    Counter("WRITE", &["Disk Write Bytes/sec"], 0),
+    Counter("READS/s", &["Disk Reads/sec"], 3),
+    Counter("WRITES/s", &["Disk Writes/sec"], 3),
+    Counter("READ TIME", &["Avg. Disk sec/Read"], 1),
+    Counter("WRITE TIME", &["Avg. Disk sec/Write"], 1),
+    Counter("QUEUE", &["Avg. Disk Queue Length", "Current Disk Queue Length"], 2),
+    Counter("READ SIZE", &["Avg. Disk Bytes/Read"], 5),
+    Counter("WRITE SIZE", &["Avg. Disk Bytes/Write"], 5),
+];
+
+const NETWORK: &[Ready] = &[
+    Machine,
+    Name("INTERFACE"),
+    Ranking("TOTAL", &["Bytes Total/sec"], 4),
+    Counter("RECEIVED", &["Bytes Received/sec"], 0),
+    Counter("SENT", &["Bytes Sent/sec"], 0),
+    Counter("PACKETS IN/s", &["Packets Received/sec"], 3),
+    Counter("PACKETS OUT/s", &["Packets Sent/sec"], 3),
+    Counter("DROPPED IN", &["Packets Received Discarded"], 2),
+    Counter("DROPPED OUT", &["Packets Outbound Discarded"], 2),
+    Counter("ERRORS IN", &["Packets Received Errors"], 5),
+    Counter("ERRORS OUT", &["Packets Outbound Errors"], 5),
+    Counter("BANDWIDTH", &["Current Bandwidth"], 6),
+];
+
+/// The ready-made columns of a set; empty for other sets.
+pub(super) fn ready_made(set: &str) -> &'static [Ready] {
+    match set {
+        "Process" | "Process V2" => PROCESS,
+        "Thread" => THREAD,
+        "Cgroup" => CGROUP,
+        "PhysicalDisk" => DISK,
+        "Network Interface" => NETWORK,
+        _ => &[],
+    }
+}

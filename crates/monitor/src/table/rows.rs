@@ -1,0 +1,219 @@
+//! The rows of a table: one for each instance in the figures of a time range.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+
+use super::TableFigures;
+use super::columns::{Figure, Identity, TableColumn};
+use super::figures::{START_TOLERANCE, is_mixed};
+use crate::reduced::Reduced;
+use crate::series::SeriesInfo;
+
+/// Id of a row; never reused within a table. A process keeps it as long as it is in the table. Another process that gets
+/// its name or its id has another row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowId(u64);
+
+/// A row: an instance and what identifies it.
+#[derive(Clone, Debug)]
+pub struct TableRow {
+    /// Its id.
+    pub id: RowId,
+    /// The series of one of its counters, for its names.
+    pub info: Arc<SeriesInfo>,
+    /// The id of the process.
+    pub process: Option<u64>,
+    /// The id of the thread.
+    pub thread: Option<u64>,
+    /// The id of the parent.
+    pub parent: Option<u64>,
+    /// When it started, as far as known.
+    pub started: Option<FileTime>,
+    /// Whether it is a total or another instance that stands for no object of its own: `_Total`, `Idle`, `_Exited`,
+    /// `_Unattributed`. These are not ranked.
+    pub is_reserved: bool,
+    /// The part of its series in the [figures](TableFigures).
+    pub(super) part: u32,
+}
+
+impl TableRow {
+    /// The instance's name; empty for a set without instances.
+    pub fn label(&self) -> &str {
+        self.info.instance.as_ref().map_or("", |instance| instance.label())
+    }
+
+    /// The name as the table shows it: with `#n` only if no id distinguishes instances of the same name.
+    pub fn name(&self) -> &str {
+        let Some(instance) = &self.info.instance else { return "" };
+        if self.process.is_some() && instance.parent().is_none() { instance.name() } else { instance.label() }
+    }
+
+    /// The machine; empty if unknown.
+    pub fn machine(&self) -> &str {
+        self.info.machine.as_deref().unwrap_or_default()
+    }
+}
+
+/// The names of instances that providers reserve, in lower case, without an id that follows after a colon.
+const RESERVED: [&str; 4] = ["_total", "idle", "_exited", "_unattributed"];
+
+pub(super) fn is_reserved(info: &SeriesInfo) -> bool {
+    let Some(instance) = &info.instance else { return false };
+    // Another instance with such a name has an index.
+    if instance.index() != 0 {
+        return false;
+    }
+    let name = instance.name().to_ascii_lowercase();
+    let name = name.split(':').next().unwrap_or_default();
+    let is_root = &*info.set.name == "Cgroup" && name == "/";
+    is_root || RESERVED.contains(&name) || name.ends_with(",_total")
+}
+
+/// Index of the series of a missing value.
+const MISSING: u32 = u32::MAX;
+
+/// The rows of the last figures, and the ids of rows from figures to figures.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) rows: Vec<TableRow>,
+    /// For each row, one index of a series of the figures per column.
+    cells: Vec<u32>,
+    width: usize,
+    known: HashMap<Key, Known>,
+    next: u64,
+}
+
+/// What identifies a row, apart from its start: machine, label, part, id of the process, id of the thread.
+type Key = (Option<Arc<str>>, Box<str>, u32, Option<u64>, Option<u64>);
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    id: RowId,
+    started: Option<FileTime>,
+}
+
+/// A column of the figures: the column of the table, or what identifies rows.
+#[derive(Clone, Copy)]
+struct Role {
+    column: Option<usize>,
+    identity: Option<Identity>,
+}
+
+impl Rows {
+    /// Replaces the rows by those of new figures.
+    pub(super) fn update(&mut self, set: &str, columns: &[TableColumn], figures: &TableFigures) {
+        self.rows.clear();
+        self.cells.clear();
+        self.width = columns.len();
+        let mut by_instance: HashMap<(&str, &str, u32), usize> = HashMap::with_capacity(self.known.len());
+        // Counters are few, and those of neighbours are equal.
+        let mut roles: Vec<(*const u8, Role)> = Vec::new();
+        for (index, series) in figures.reduced.series.iter().enumerate() {
+            let info = &series.info;
+            let (name, english) = (&info.set.name, info.set.english_name.as_deref());
+            if &**name != set && english != Some(set) {
+                continue;
+            }
+            let label = info.instance.as_ref().map_or("", |instance| instance.label());
+            let machine = info.machine.as_deref().unwrap_or_default();
+            let part = figures.part(index);
+            let row = *by_instance.entry((machine, label, part)).or_insert_with(|| {
+                self.rows.push(TableRow {
+                    id: RowId(0),
+                    info: Arc::clone(info),
+                    process: None,
+                    thread: None,
+                    parent: None,
+                    started: None,
+                    is_reserved: is_reserved(info),
+                    part,
+                });
+                self.cells.resize(self.cells.len() + self.width, MISSING);
+                self.rows.len() - 1
+            });
+            let address = info.counter.name.as_ptr();
+            let role = match roles.iter().rev().find(|(known, _)| *known == address) {
+                Some((_, role)) => *role,
+                None => {
+                    let role = Role::of(columns, info);
+                    roles.push((address, role));
+                    role
+                }
+            };
+            // A name of several processes has no id.
+            if role.identity.is_some_and(|identity| is_mixed(identity, &series.summary)) {
+                continue;
+            }
+            if let Some(column) = role.column {
+                self.cells[row * self.width + column] = index as u32;
+            }
+            if let (Some(identity), Some(value)) = (role.identity, series.summary.last) {
+                let row = &mut self.rows[row];
+                match identity {
+                    // As a row of a log of formatted values, a number need not be whole.
+                    Identity::Process => row.process = Some(value as u64),
+                    Identity::Thread => row.thread = Some(value as u64),
+                    Identity::Parent => row.parent = Some(value as u64),
+                    Identity::Elapsed => {
+                        let units = (value * FileTime::PER_SECOND as f64) as i64;
+                        row.started = series.summary.last_time.map(|at| at.utc.saturating_sub(units));
+                    }
+                }
+            }
+        }
+        self.assign_ids();
+    }
+
+    fn assign_ids(&mut self) {
+        let mut before = std::mem::take(&mut self.known);
+        self.known.reserve(self.rows.len());
+        for row in &mut self.rows {
+            if row.is_reserved {
+                // The id of a total is that of no process.
+                (row.process, row.thread, row.parent) = (None, None, None);
+            }
+            let machine = row.info.machine.clone();
+            let key: Key = (machine, row.label().into(), row.part, row.process, row.thread);
+            let is_same = |known: &Known| match (known.started, row.started) {
+                (Some(before), Some(now)) => before.since(now).abs() <= START_TOLERANCE,
+                _ => true,
+            };
+            let known = before.remove(&key).filter(is_same).unwrap_or_else(|| {
+                self.next += 1;
+                Known { id: RowId(self.next), started: row.started }
+            });
+            row.id = known.id;
+            self.known.insert(key, known);
+        }
+    }
+
+    /// The value of a cell; `None` if missing.
+    pub(super) fn value(&self, reduced: &Reduced, row: usize, column: usize, figure: Figure) -> Option<f64> {
+        let index = *self.cells.get(row * self.width + column)?;
+        let summary = &reduced.series.get(index as usize)?.summary;
+        match figure {
+            Figure::Average => summary.average,
+            Figure::Last => summary.last,
+        }
+    }
+
+    /// The series of a cell.
+    pub(super) fn series(&self, row: usize, column: usize) -> Option<usize> {
+        let index = *self.cells.get(row * self.width + column)?;
+        (index != MISSING).then_some(index as usize)
+    }
+}
+
+impl Role {
+    fn of(columns: &[TableColumn], info: &SeriesInfo) -> Self {
+        let column = columns.iter().position(|column| {
+            column.counter().is_some_and(|counter| {
+                counter.name == info.counter.name
+                    || (counter.english_name.is_some() && counter.english_name == info.counter.english_name)
+            })
+        });
+        Self { column, identity: Identity::of(&info.counter) }
+    }
+}

@@ -1,0 +1,147 @@
+//! The settings of a table in a saved view.
+
+use tachograph_counters::wildcard::eq_ignore_case;
+
+use super::columns::{TableColumn, is_named};
+use super::{ColumnContent, Property, TableLayout, TableModel, TableOrder, TreeKind};
+use crate::catalogue::SetEntry;
+
+/// The choices of a user for a table.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct TableSettings {
+    /// The name of the set; `None`: the set of the panel's first counter.
+    pub set: Option<String>,
+    /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`. Empty: the
+    /// columns that the set has at first. The name is always shown: first, if it is not listed.
+    pub columns: Vec<String>,
+    /// The column by which rows are sorted: numbers in descending order, text in ascending order. `None`: the one by which
+    /// they are sorted at first.
+    pub sort: Option<String>,
+    /// Whether rows are sorted in the opposite direction.
+    pub reversed: bool,
+    /// The maximum number of rows; `None`: all.
+    pub top: Option<usize>,
+    /// How rows are grouped.
+    pub tree: TreeKind,
+    /// The words that rows must contain.
+    pub filter: String,
+}
+
+impl TableColumn {
+    /// Its name in a saved view.
+    pub fn setting(&self) -> &str {
+        match &self.content {
+            ColumnContent::Name => "Name",
+            ColumnContent::Machine => "Computer",
+            ColumnContent::Property(Property::User) => "User",
+            ColumnContent::Property(Property::State) => "State",
+            ColumnContent::Property(Property::Command) => "Command",
+            ColumnContent::Counter(counter) => &counter.name,
+        }
+    }
+
+    fn has_setting(&self, name: &str) -> bool {
+        eq_ignore_case(self.setting(), name) || self.counter().is_some_and(|counter| is_named(counter, name))
+    }
+}
+
+impl TableLayout {
+    /// The table of a set with chosen columns; columns that the set does not have are omitted.
+    fn with_columns(set: &SetEntry, names: &[String]) -> Self {
+        let mut layout = Self::of_set(set);
+        if names.is_empty() {
+            return layout;
+        }
+        let sorted = layout.columns.get(layout.sort_column).cloned();
+        let column = |name: &String| {
+            let ready = layout.columns.iter().find(|column| column.has_setting(name)).cloned();
+            let counters = || set.counters.iter().map(|entry| &entry.counter);
+            ready.or_else(|| {
+                let found = counters().find(|it| eq_ignore_case(&it.name, name) || is_named(it, name));
+                found.map(TableColumn::of_counter)
+            })
+        };
+        let mut columns: Vec<_> = names.iter().filter_map(column).collect();
+        if columns.is_empty() {
+            return layout;
+        }
+        for always in [ColumnContent::Name, ColumnContent::Machine] {
+            if !columns.iter().any(|column| column.content == always) {
+                let found = layout.columns.iter().find(|column| column.content == always);
+                columns.splice(0..0, found.cloned());
+            }
+        }
+        let sorted = columns.iter().position(|column| Some(column) == sorted.as_ref());
+        let numeric = columns.iter().position(|column| !column.is_text());
+        layout.sort_column = sorted.or(numeric).unwrap_or_default();
+        layout.columns = columns;
+        layout
+    }
+}
+
+impl TableModel {
+    /// An empty table of a set with a user's settings.
+    pub fn with_settings(set: &SetEntry, settings: &TableSettings) -> Self {
+        let mut model = Self::new(TableLayout::with_columns(set, &settings.columns));
+        let columns = &model.layout.columns;
+        let sort = settings.sort.as_ref().and_then(|name| columns.iter().position(|it| it.has_setting(name)));
+        let column = sort.unwrap_or(model.order.column);
+        let is_descending = columns.get(column).is_some_and(|column| !column.is_text());
+        model.order = TableOrder { column, is_descending: is_descending != settings.reversed };
+        model.has_own_columns = !settings.columns.is_empty();
+        model.tree = settings.tree;
+        model.max_rows = settings.top;
+        model.filter.clone_from(&settings.filter);
+        model
+    }
+
+    /// The settings of the table, for a saved view.
+    pub fn settings(&self) -> TableSettings {
+        let names = |layout: &TableLayout| -> Vec<String> {
+            layout.columns.iter().map(|column| column.setting().to_owned()).collect()
+        };
+        let sorted = self.layout.columns.get(self.order.column);
+        TableSettings {
+            set: Some(self.layout.set.to_string()),
+            columns: if self.has_own_columns { names(&self.layout) } else { Vec::new() },
+            sort: sorted.map(|column| column.setting().to_owned()),
+            reversed: sorted.is_some_and(|column| column.is_text() == self.order.is_descending),
+            tree: self.tree,
+            top: self.max_rows,
+            filter: self.filter.clone(),
+        }
+    }
+
+    /// Removes a column; those of names and machines stay.
+    pub fn remove_column(&mut self, column: usize) {
+        let is_needed =
+            |column: &TableColumn| matches!(column.content, ColumnContent::Name | ColumnContent::Machine);
+        if self.layout.columns.get(column).is_none_or(is_needed) {
+            return;
+        }
+        self.layout.columns.remove(column);
+        let last = self.layout.columns.len() - 1;
+        self.change_columns(column.min(last));
+    }
+
+    /// Adds a counter as a column before the last column of text, and sorts by it. Without effect if there is one.
+    pub fn add_column(&mut self, counter: &tachograph_counters::set::Counter) {
+        let columns = &mut self.layout.columns;
+        let known = columns.iter().position(|column| column.has_setting(&counter.name));
+        let position = known.unwrap_or_else(|| {
+            let numeric = columns.iter().rposition(|column| !column.is_text());
+            let position = numeric.map_or(columns.len(), |last| last + 1);
+            columns.insert(position, TableColumn::of_counter(counter));
+            position
+        });
+        self.change_columns(position);
+    }
+
+    fn change_columns(&mut self, sorted: usize) {
+        self.has_own_columns = true;
+        let is_descending = self.layout.columns.get(sorted).is_some_and(|column| !column.is_text());
+        self.order = TableOrder { column: sorted, is_descending };
+        self.rows.update(&self.layout.set, &self.layout.columns, &self.figures);
+        self.arrange();
+    }
+}

@@ -1,0 +1,181 @@
+//! The order of the lines.
+
+use tachograph_monitor::figures::NumberForm;
+use tachograph_monitor::{ProcessProperties, TableLine, TableModel, TreeKind};
+
+use crate::processes::{Process, ProcessLog, column, model, process, seconds, table, whole_table};
+
+/// init (idle) > shell > worker (busy) and sleeper; kernel is on its own.
+fn processes(step: i64) -> Vec<Process> {
+    vec![
+        process("Idle", 0, 0, 1000 * step, 0),
+        process("init", 1, 0, 0, 10 << 20),
+        process("shell", 20, 1, 10 * step, 5 << 20),
+        process("kernel", 2, 0, 300 * step, 0),
+        process("worker", 30, 20, 500 * step, 100 << 20),
+        Process { index: 1, ..process("worker", 31, 20, 20 * step, 90 << 20) },
+        process("_Total", 0, 0, 1830 * step, 205 << 20),
+    ]
+}
+
+fn log() -> ProcessLog {
+    let mut log = ProcessLog::new();
+    (0..4).for_each(|step| log.sample(&processes(step)));
+    log
+}
+
+/// The lines: names with ids, indented by their depth; `(name)` if only shown for the tree; `[name]` for headings.
+fn shown(model: &TableModel) -> Vec<String> {
+    let text = |line: &TableLine| match line {
+        TableLine::Row { row, depth, is_context } => {
+            let found = &model.rows()[*row];
+            let name = format!("{} {}", found.name(), found.process.map_or(-1, |id| id as i64));
+            let name = if *is_context { format!("({name})") } else { name };
+            format!("{}{name}", "  ".repeat(*depth))
+        }
+        TableLine::Group { name, rows } => format!("[{name}] {rows}"),
+    };
+    model.lines().iter().map(text).collect()
+}
+
+#[test]
+fn the_largest_is_first_and_totals_are_apart() {
+    let mut board = log().board();
+    let mut model = whole_table(&mut board);
+    assert_eq!(shown(&model), ["worker 30", "kernel 2", "worker 31", "shell 20", "init 1"]);
+    let reserved: Vec<_> = model.reserved().iter().map(|&row| model.rows()[row].label()).collect();
+    assert_eq!(reserved, ["_Total", "Idle"]);
+    assert_eq!(model.counts(), (5, 5));
+    let (cpu, pid, memory) = (column(&model, "CPU %"), column(&model, "PID"), column(&model, "MEMORY"));
+    let total = model.reserved()[0];
+    assert_eq!(model.text(total, cpu, NumberForm::Units).as_deref(), Some("183"));
+    assert_eq!(model.text(total, pid, NumberForm::Units), None, "a total has no id");
+    assert_eq!(model.text(total, memory, NumberForm::Units).as_deref(), Some("205 MiB"));
+    model.sort_by(cpu);
+    assert_eq!(shown(&model), ["init 1", "shell 20", "worker 31", "kernel 2", "worker 30"]);
+    model.sort_by(column(&model, "NAME"));
+    assert_eq!(shown(&model), ["init 1", "kernel 2", "shell 20", "worker 30", "worker 31"]);
+    model.sort_by(memory);
+    model.set_max_rows(Some(2));
+    assert_eq!(shown(&model), ["worker 30", "worker 31"]);
+}
+
+#[test]
+fn rows_without_a_value_are_last_in_both_directions() {
+    let mut log = log();
+    let mut processes = processes(4);
+    processes.insert(1, Process { started: 4, ..process("new", 99, 1, 5, 1 << 20) });
+    log.sample(&processes);
+    let mut board = log.board();
+    let mut model = table(&mut board, seconds(4, 4));
+    assert_eq!(shown(&model).last().map(String::as_str), Some("new 99"));
+    model.sort_by(column(&model, "CPU %"));
+    assert_eq!(shown(&model)[0], "init 1");
+    assert_eq!(shown(&model).last().map(String::as_str), Some("new 99"));
+}
+
+#[test]
+fn the_filter_matches_names_ids_and_properties() {
+    let mut board = log().board();
+    let mut model = whole_table(&mut board);
+    let filtered = |model: &mut TableModel, filter: &str| {
+        model.set_filter(filter.to_owned());
+        shown(model)
+    };
+    assert_eq!(filtered(&mut model, "WORK"), ["worker 30", "worker 31"]);
+    assert_eq!(filtered(&mut model, "work 31"), ["worker 31"]);
+    assert_eq!(filtered(&mut model, "total"), [""; 0], "totals are not in the list");
+    assert_eq!(model.reserved().len(), 2);
+    assert_eq!(model.counts(), (5, 0));
+    let id = model.rows().iter().find(|row| row.label() == "shell").expect("a row").id;
+    let properties = ProcessProperties { command: Some("/bin/sh -l".into()), ..Default::default() };
+    model.set_properties(vec![(id, Some(properties))]);
+    assert_eq!(filtered(&mut model, "bin sh"), ["shell 20"]);
+    model.set_tree(TreeKind::Parent);
+    assert_eq!(filtered(&mut model, "30"), ["(init 1)", "  (shell 20)", "    worker 30"]);
+    assert_eq!(filtered(&mut model, ""), shown(&model));
+}
+
+#[test]
+fn trees_show_rows_below_their_parents() {
+    let mut board = log().board();
+    let mut model = whole_table(&mut board);
+    model.set_tree(TreeKind::Parent);
+    // The branch with the busiest process comes first.
+    assert_eq!(shown(&model), ["init 1", "  shell 20", "    worker 30", "    worker 31", "kernel 2"]);
+    let groups = [("init", "/"), ("shell", "/user"), ("worker", "/user"), ("worker#1", "/batch")];
+    let read = groups.map(|(label, group)| {
+        let row = model.rows().iter().find(|row| row.label() == label).expect("a row");
+        (row.id, Some(ProcessProperties { cgroup: Some(group.into()), ..Default::default() }))
+    });
+    model.set_properties(read.to_vec());
+    model.set_tree(TreeKind::Cgroup);
+    let expected = [
+        "[/user] 2",
+        "  worker 30",
+        "  shell 20",
+        "[(unknown group)] 1",
+        "  kernel 2",
+        "[/batch] 1",
+        "  worker 31",
+        "[/] 1",
+        "  init 1",
+    ];
+    assert_eq!(shown(&model), expected);
+}
+
+#[test]
+fn circles_of_parents_end() {
+    let mut log = ProcessLog::new();
+    for step in 0..2 {
+        log.sample(&[
+            process("a", 1, 2, 10 * step, 0),
+            process("b", 2, 1, 20 * step, 0),
+            process("self", 3, 3, 5 * step, 0),
+        ]);
+    }
+    let mut board = log.board();
+    let mut model = whole_table(&mut board);
+    model.set_tree(TreeKind::Parent);
+    let mut lines = shown(&model);
+    lines.sort();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    model.set_filter("self".to_owned());
+    assert_eq!(shown(&model), ["self 3"]);
+}
+
+#[test]
+fn properties_are_read_for_visible_rows_unless_the_order_depends_on_them() {
+    let mut board = log().board();
+    let mut model = whole_table(&mut board);
+    let ids = |model: &TableModel, lines| -> Vec<u32> {
+        model.wanted_properties(lines).into_iter().map(|(_, id)| id).collect()
+    };
+    assert_eq!(ids(&model, 0..2), [30, 2]);
+    assert_eq!(ids(&model, 3..1000), [20, 1]);
+    model.set_tree(TreeKind::Cgroup);
+    assert_eq!(ids(&model, 0..2).len(), 5);
+    let all = model.wanted_properties(0..0).into_iter().map(|(row, _)| (row, None)).collect();
+    model.set_properties(all);
+    assert!(ids(&model, 0..0).is_empty(), "ended processes are not read again");
+}
+
+#[test]
+fn ready_made_columns_and_paths() {
+    let board = log().board();
+    let model = model(&board);
+    let titles: Vec<_> = model.layout().columns.iter().map(|column| &*column.title).collect();
+    assert_eq!(titles, ["COMPUTER", "PID", "USER", "S", "CPU %", "MEMORY", "NAME", "COMMAND"]);
+    let live: Vec<_> = model.paths(true).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        live,
+        [
+            r"\Process(*)\ID Process",
+            r"\Process(*)\% Processor Time",
+            r"\Process(*)\Working Set",
+            r"\Process(*)\Creating Process ID",
+            r"\Process(*)\Elapsed Time",
+        ]
+    );
+    assert_eq!(model.paths(false), [crate::processes::all()]);
+}

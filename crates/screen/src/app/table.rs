@@ -1,0 +1,438 @@
+//! Tables: which sets they show, which figures they need, their keys.
+
+mod selection;
+
+use std::sync::Arc;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::wildcard::{Pattern, eq_ignore_case, fold_case};
+use tachograph_monitor::{
+    Chosen, READY_MADE_TABLES, SetEntry, Span, TableFigures, TableLayout, TableModel, TreeKind, ViewKind,
+};
+
+use super::dialogs::edit;
+use super::{App, Overlay, Pane, PromptKind, Request};
+use crate::keys::Command;
+pub(crate) use selection::Table;
+pub use selection::TableId;
+
+/// Rows per step of the mouse wheel.
+const WHEEL: isize = 3;
+
+impl App {
+    /// The table of the focused panel, if it shows one.
+    pub(crate) fn table(&self) -> Option<&Table> {
+        self.panes.focused().shown_table()
+    }
+
+    fn table_mut(&mut self) -> Option<&mut Table> {
+        let pane = self.panes.focused_mut();
+        pane.table.as_deref_mut().filter(|_| pane.panel.kind == ViewKind::Table)
+    }
+
+    /// Whether the focused panel is a table.
+    pub(crate) fn is_table(&self) -> bool {
+        self.panes.focused().kind() == ViewKind::Table
+    }
+
+    /// Switches the focused panel to another kind of view.
+    pub(super) fn show_kind(&mut self, kind: ViewKind, requests: &mut Vec<Request>) {
+        let before = std::mem::replace(&mut self.panes.focused_mut().panel.kind, kind);
+        if before == kind {
+            return;
+        }
+        let has_table = self.panes.focused().table.is_some();
+        if kind == ViewKind::Table {
+            self.open_pending_tables(requests);
+            if self.sets.is_some() && self.panes.focused().table.is_none() {
+                self.messages.answer(self.no_table(self.panes.focused()), false);
+            }
+        }
+        if has_table && self.facts.is_live {
+            // The counters of the table are read only while it is shown.
+            if let Some(table) = &mut self.panes.focused_mut().table {
+                table.requested = None;
+            }
+            requests.push(Request::Paths(self.paths()));
+        }
+        if before == ViewKind::Table {
+            requests.push(Request::Figures);
+        }
+    }
+
+    /// Opens the tables that are shown but not open yet, as soon as the sets are known.
+    pub(super) fn open_pending_tables(&mut self, requests: &mut Vec<Request>) {
+        let is_pending = |pane: &Pane| pane.kind() == ViewKind::Table && pane.table.is_none();
+        if !self.panes.iter().any(is_pending) {
+            return;
+        }
+        if self.sets.is_none() {
+            requests.push(Request::Sets);
+        } else if self.open_tables() {
+            requests.push(Request::Paths(self.paths()));
+        }
+    }
+
+    /// Opens the tables that are shown but not open yet; returns whether it opened any.
+    pub(super) fn open_tables(&mut self) -> bool {
+        let Some(sets) = self.sets.clone() else { return false };
+        let mut is_any_open = false;
+        for pane in self.panes.iter_mut() {
+            if pane.kind() != ViewKind::Table || pane.table.is_some() {
+                continue;
+            }
+            if let Some(entry) = first_set(pane, &sets) {
+                let model = TableModel::with_settings(entry, &pane.panel.table);
+                pane.table = Some(Box::new(Table::new(self.last_table.next(), model)));
+                is_any_open = true;
+            }
+        }
+        is_any_open
+    }
+
+    /// Why a panel has no table.
+    pub(crate) fn no_table(&self, pane: &Pane) -> String {
+        match &pane.panel.table.set {
+            _ if self.sets.is_none() || self.reading.is_some() => "reading ...".to_owned(),
+            Some(set) => format!("no counter set '{set}' here"),
+            None => "no counter set with instances: there is nothing to show as a table".to_owned(),
+        }
+    }
+
+    /// Requests the counters of the focused table.
+    fn request_table_paths(&mut self, requests: &mut Vec<Request>) {
+        if let Some(table) = self.table_mut() {
+            table.requested = None;
+        }
+        requests.push(Request::Paths(self.paths()));
+    }
+
+    /// The sets that Tab switches through: those with ready-made columns, then the other chosen ones.
+    fn table_sets(&self) -> Vec<String> {
+        let Some(sets) = &self.sets else { return Vec::new() };
+        let with_instances = || sets.iter().filter(|entry| entry.has_instances);
+        let mut names: Vec<String> = Vec::new();
+        for ready in READY_MADE_TABLES {
+            names.extend(with_instances().find(|entry| &*entry.name == ready).map(|it| it.name.to_string()));
+        }
+        for path in self.panes.focused().legend.paths() {
+            let chosen = with_instances().find(|entry| path.matches_set_name(&entry.name));
+            names.extend(chosen.map(|it| it.name.to_string()).filter(|name| !names.contains(name)));
+        }
+        let current = self.table().map(|table| table.model.layout().set.to_string());
+        names.extend(current.filter(|name| !names.contains(name)));
+        names
+    }
+
+    fn switch_table(&mut self, by: isize, requests: &mut Vec<Request>) {
+        let names = self.table_sets();
+        let current = self.table().map(|table| table.model.layout().set.to_string());
+        let index =
+            current.and_then(|name| names.iter().position(|known| *known == name)).unwrap_or_default();
+        let next = (index as isize + by).rem_euclid(names.len().max(1) as isize) as usize;
+        let Some(name) = names.get(next).filter(|_| next != index) else { return };
+        let sets = self.sets.iter().flat_map(|sets| sets.iter());
+        let Some(entry) = sets.into_iter().find(|entry| *entry.name == **name) else { return };
+        let table = Table::new(self.last_table.next(), TableModel::new(TableLayout::of_set(entry)));
+        self.panes.focused_mut().table = Some(Box::new(table));
+        self.request_table_paths(requests);
+    }
+
+    /// The time range and the paths of the figures that a table needs; `None` if it is not shown, or without samples.
+    pub fn required_table(&self, id: TableId) -> Option<(Span, Vec<PathPattern>)> {
+        let mut tables = self.panes.iter().filter_map(Pane::shown_table);
+        let table = tables.find(|table| table.id == id)?;
+        Some((self.table_span()?, table.model.paths(self.facts.is_live)))
+    }
+
+    /// The time range of the table: the selected one; or that of the column under the cursor; or the visible range of logs;
+    /// or the last interval of a live screen.
+    pub(crate) fn table_span(&self) -> Option<Span> {
+        if !self.facts.is_live || self.frozen.is_some() {
+            if let Some(span) = self.brushed() {
+                return Some(span);
+            }
+            if let Some(column) = self.column_under_cursor() {
+                return Some(self.reduced.span.column(column, self.reduced.columns.max(1)));
+            }
+        }
+        if !self.facts.is_live {
+            return self.span;
+        }
+        let end = self.frozen.or(self.times.newest().copied())?;
+        let before = self.times.iter().rfind(|time| **time < end).copied();
+        let begin = before.map_or(end, |before| before.saturating_add(1));
+        Some(Span::of_samples(begin, end))
+    }
+
+    /// Requests the figures of the tables on the screen that need others than before.
+    pub(super) fn request_tables(&mut self, requests: &mut Vec<Request>) {
+        let Some(span) = self.table_span() else { return };
+        for table in self.panes.shown_tables_mut().filter(|table| table.requested != Some(span)) {
+            table.requested = Some(span);
+            requests.push(Request::Table(table.id));
+        }
+    }
+
+    pub(super) fn update_table(&mut self, id: TableId, figures: TableFigures, requests: &mut Vec<Request>) {
+        self.explain_averages(&figures.reduced);
+        let Some(table) = self.panes.table_mut(id) else { return };
+        table.model.update(figures);
+        table.repair_selection();
+        let wanted = table.model.wanted_properties(table.visible());
+        if self.facts.is_live && !wanted.is_empty() {
+            requests.push(Request::Properties(id, wanted));
+        }
+    }
+
+    /// Requests the properties of rows that came onto the screen.
+    pub(super) fn request_new_properties(&mut self, requests: &mut Vec<Request>) {
+        if !self.facts.is_live {
+            return;
+        }
+        for table in self.panes.shown_tables_mut() {
+            let mut wanted = table.model.wanted_properties(table.visible());
+            wanted.retain(|(id, _)| table.model.properties(*id).is_none());
+            if !wanted.is_empty() {
+                requests.push(Request::Properties(table.id, wanted));
+            }
+        }
+    }
+
+    /// Runs a command of the table; returns whether it is one.
+    pub(super) fn run_in_table(&mut self, command: Command, requests: &mut Vec<Request>) -> bool {
+        let Some(table) = self.table_mut() else { return false };
+        let page = table.room.saturating_sub(1).max(1) as isize;
+        match command {
+            Command::Up => table.select_by(-1),
+            Command::Down => table.select_by(1),
+            Command::PageUp => table.select_by(-page),
+            Command::PageDown => table.select_by(page),
+            Command::First => table.select_first(),
+            Command::Last => table.select_by(isize::MAX),
+            Command::SortLeft => self.move_sort(-1),
+            Command::SortRight => self.move_sort(1),
+            Command::ReverseRows => self.sort_table(None),
+            Command::FilterRows => table.is_filtering = true,
+            Command::Escape if !table.model.filter().is_empty() => {
+                table.model.set_filter(String::new());
+                table.repair_selection();
+            }
+            Command::Tree => self.next_tree(),
+            Command::MaxRows => {
+                let max_rows = table.model.max_rows().map(|max| max.to_string()).unwrap_or_default();
+                self.open_prompt(PromptKind::MaxRows, max_rows);
+            }
+            Command::NextTable => self.switch_table(1, requests),
+            Command::PreviousTable => self.switch_table(-1, requests),
+            Command::RemoveColumn => self.remove_column(requests),
+            Command::AddColumn => self.open_prompt(PromptKind::AddColumn, String::new()),
+            Command::Details => self.open_details(requests),
+            Command::ChartRow => self.chart_row(requests),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The columns that are shown and can be sorted by.
+    fn sortable_columns(&self) -> Vec<usize> {
+        if let Some(shown) = self.areas.focused_table().filter(|table| !table.headings.is_empty()) {
+            return shown.headings.iter().map(|(column, _)| *column).collect();
+        }
+        let columns = self.table().map_or(0, |table| table.model.layout().columns.len());
+        (0..columns).collect()
+    }
+
+    fn move_sort(&mut self, by: isize) {
+        let columns = self.sortable_columns();
+        let Some(table) = self.table() else { return };
+        let now = columns.iter().position(|column| *column == table.model.order().column);
+        let next =
+            now.map_or(0, |now| (now as isize + by).rem_euclid(columns.len().max(1) as isize) as usize);
+        if let Some(&column) = columns.get(next).filter(|_| now != Some(next)) {
+            self.sort_table(Some(column));
+        }
+    }
+
+    /// Sorts by a column, or in the opposite direction.
+    fn sort_table(&mut self, column: Option<usize>) {
+        let Some(table) = self.table_mut() else { return };
+        table.model.sort_by(column.unwrap_or(table.model.order().column));
+        table.select_first();
+    }
+
+    fn next_tree(&mut self) {
+        let is_live = self.facts.is_live;
+        let Some(table) = self.table_mut() else { return };
+        let mut tree = table.model.tree().next();
+        while !(table.model.has_tree(tree) || tree == TreeKind::Cgroup && is_live && table.has_processes()) {
+            tree = tree.next();
+        }
+        if tree == table.model.tree() {
+            self.messages.answer("these rows have no parents: there is no tree", false);
+            return;
+        }
+        table.model.set_tree(tree);
+        table.select_first();
+    }
+
+    /// Adds the sorted counter of the selected row to the chart.
+    fn chart_row(&mut self, requests: &mut Vec<Request>) {
+        let Some(table) = self.table() else { return };
+        let Some(row) = table.model.row_of(table.selected_line) else { return };
+        let columns = &table.model.layout().columns;
+        let sorted = columns.get(table.model.order().column).and_then(|column| column.counter());
+        let Some(counter) = sorted.or_else(|| columns.iter().find_map(|column| column.counter())) else {
+            return;
+        };
+        let path = row.info.set.path(
+            row.info.instance.as_deref().unwrap_or(&tachograph_counters::set::Instance::none()),
+            counter,
+        );
+        let pattern = match PathPattern::parse(&path) {
+            Ok(pattern) => pattern,
+            Err(error) => return self.messages.answer(format!("{path}: {error}"), true),
+        };
+        if !self.panes.focused_mut().legend.add(Chosen::new(pattern)) {
+            return self.messages.answer(format!("{path} is already on the chart (1)"), false);
+        }
+        self.messages.answer(format!("{path} is on the chart (1)"), false);
+        self.request_paths(requests);
+    }
+
+    fn open_details(&mut self, requests: &mut Vec<Request>) {
+        let Some(table) = self.table_mut().filter(|table| table.selected.is_some()) else { return };
+        table.is_pinned = true;
+        table.model.set_detailed(table.selected);
+        self.overlay = Overlay::Row(0);
+        if self.facts.is_live {
+            self.request_table_paths(requests);
+        }
+    }
+
+    pub(super) fn close_details(&mut self, requests: &mut Vec<Request>) {
+        self.overlay = Overlay::None;
+        if let Some(table) = self.table_mut() {
+            table.model.set_detailed(None);
+            if self.facts.is_live {
+                requests.push(Request::Paths(self.paths()));
+            }
+        }
+    }
+
+    /// Handles a key while the filter is edited; returns false if the filter is not being edited.
+    pub(super) fn filter_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) -> bool {
+        let Some(table) = self.table_mut().filter(|table| table.is_filtering) else { return false };
+        match key.code {
+            KeyCode::Enter => table.is_filtering = false,
+            KeyCode::Esc => {
+                table.is_filtering = false;
+                table.model.set_filter(String::new());
+            }
+            KeyCode::Down => table.select_by(1),
+            KeyCode::Up => table.select_by(-1),
+            _ => {
+                let mut filter = table.model.filter().to_owned();
+                if edit(&mut filter, key) {
+                    table.model.set_filter(filter);
+                }
+            }
+        }
+        table.repair_selection();
+        self.request_new_properties(requests);
+        true
+    }
+
+    pub(super) fn table_mouse(&mut self, mouse: &MouseEvent) {
+        let at = Position { x: mouse.column, y: mouse.row };
+        let areas = self.areas.focused_table().cloned().unwrap_or_default();
+        let Some(table) = self.table_mut() else { return };
+        match mouse.kind {
+            MouseEventKind::ScrollDown => table.select_by(WHEEL),
+            MouseEventKind::ScrollUp => table.select_by(-WHEEL),
+            MouseEventKind::Down(MouseButton::Left) if areas.heading.contains(at) => {
+                let found = areas.headings.iter().find(|(_, range)| range.contains(&at.x));
+                if let Some(&(column, _)) = found {
+                    self.sort_table(Some(column));
+                }
+            }
+            MouseEventKind::Down(MouseButton::Left) if areas.rows.contains(at) => {
+                table.is_pinned = true;
+                table.select_line(table.top + usize::from(at.y - areas.rows.y), 1);
+            }
+            _ => self.is_changed = false,
+        }
+    }
+
+    /// Removes the column by which rows are sorted.
+    fn remove_column(&mut self, requests: &mut Vec<Request>) {
+        let Some(table) = self.table_mut() else { return };
+        table.model.remove_column(table.model.order().column);
+        table.repair_selection();
+        self.request_table_paths(requests);
+    }
+
+    /// Adds the first counter of the set whose name contains all words as a column.
+    pub(super) fn add_column(&mut self, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
+        let (Some(table), Some(sets)) = (self.table(), self.sets.clone()) else { return Ok(()) };
+        let set = Arc::clone(&table.model.layout().set);
+        let entry = sets.iter().find(|entry| entry.name == set);
+        let words: Vec<_> = text.split_whitespace().map(fold_case).collect();
+        let matches = |name: &str| words.iter().all(|word| fold_case(name).contains(word));
+        let counters = || entry.iter().flat_map(|entry| &entry.counters).map(|entry| &entry.counter);
+        // The whole name is better than a longer one that contains it.
+        let exact = counters().find(|counter| eq_ignore_case(&counter.name, text));
+        let found = exact.or_else(|| counters().find(|counter| !words.is_empty() && matches(&counter.name)));
+        let Some(counter) = found else {
+            return Err(format!("no counter of '{set}' contains these words"));
+        };
+        if let Some(table) = self.table_mut() {
+            table.model.add_column(counter);
+            table.repair_selection();
+        }
+        self.request_table_paths(requests);
+        Ok(())
+    }
+
+    pub(super) fn set_max_rows(&mut self, text: &str) -> Result<(), String> {
+        let max_rows = match text {
+            "" | "0" => None,
+            _ => Some(text.parse().map_err(|_| "enter a whole number; 0: all rows".to_owned())?),
+        };
+        if let Some(table) = self.table_mut() {
+            table.model.set_max_rows(max_rows);
+            table.repair_selection();
+        }
+        Ok(())
+    }
+
+    /// The moment or the time range of the table's figures, for its status line.
+    pub(crate) fn table_time(&self) -> String {
+        let Some(table) = self.table().filter(|_| !self.facts.is_live || self.frozen.is_some()) else {
+            return String::new();
+        };
+        match table.model.reduced().covered() {
+            None => String::new(),
+            Some((first, last)) => {
+                let [first, last] = [first, last].map(|at| self.time_of_day(at.utc, false));
+                if first == last { format!("at {last}") } else { format!("{first} to {last}") }
+            }
+        }
+    }
+}
+
+/// The set of the table that a panel opens: the one that its settings name; else that of the first path of all instances;
+/// else the first one with ready-made columns.
+fn first_set<'a>(pane: &Pane, sets: &'a [SetEntry]) -> Option<&'a SetEntry> {
+    if let Some(name) = &pane.panel.table.set {
+        return sets.iter().find(|entry| eq_ignore_case(&entry.name, name));
+    }
+    let with_instances = || sets.iter().filter(|entry| entry.has_instances);
+    let paths = pane.legend.paths();
+    let of_all = paths.iter().find(|path| path.instance().is_some_and(Pattern::is_everything));
+    let suggested = of_all.and_then(|path| with_instances().find(|it| path.matches_set_name(&it.name)));
+    let ready = || READY_MADE_TABLES.iter().find_map(|name| with_instances().find(|it| &*it.name == *name));
+    suggested.or_else(ready)
+}

@@ -1,0 +1,313 @@
+//! The table: a heading, the rows, and the totals below them.
+
+mod details;
+mod fitting;
+
+use std::ops::Range;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use tachograph_monitor::figures::{NONE, grouped};
+use tachograph_monitor::{ColumnContent, TableLine, TableModel, TreeKind};
+
+use self::fitting::FittedColumn;
+use crate::app::{App, Table};
+use crate::text::{cut, cut_start, row, width};
+
+/// The keys that the footer lists. Those that do not fit are omitted.
+pub(super) const KEYS: &str =
+    "?:keys|q:quit|< >:sort|/:filter|T:tree|Enter:details|a:chart|Tab:next table|1:lines|o:reverse|N:top";
+
+/// The keys that the footer lists for a table among several panels.
+pub(super) const GRID_KEYS: &str =
+    "?:keys|q:quit|Tab:next panel|z:zoom|< >:sort|/:filter|T:tree|Enter:details|a:chart|o:reverse";
+
+/// Where the parts of a table were last drawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TableAreas {
+    /// The index of its panel.
+    pub(crate) panel: usize,
+    pub(crate) heading: Rect,
+    /// The columns and their horizontal extents.
+    pub(crate) headings: Vec<(usize, Range<u16>)>,
+    pub(crate) rows: Rect,
+}
+
+/// How many totals are shown in a table below this height.
+const MAX_TOTALS: [(u16, usize); 2] = [(14, 1), (24, 2)];
+
+/// The maximum depth at which rows of a tree are indented.
+const MAX_DEPTH: usize = 10;
+
+impl App {
+    /// Draws the table of a panel: the heading, the rows, and the totals.
+    pub(super) fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, panel: usize) {
+        // Taken out while it is drawn, because drawing updates it.
+        let Some(mut table) = self.panes.take_table(panel) else {
+            let text = self.panes.iter().nth(panel).map(|pane| self.no_table(pane)).unwrap_or_default();
+            self.write_text(buffer, row(area, usize::from(area.height) / 2), 2, &text, self.theme.dim());
+            return;
+        };
+        let reserved = table.model.reserved();
+        let max_totals =
+            MAX_TOTALS.iter().find(|(height, _)| area.height < *height).map_or(usize::MAX, |(_, max)| *max);
+        let shown = reserved.len().min(max_totals);
+        let room = usize::from(area.height).saturating_sub(1);
+        let shown = shown.min(room.saturating_sub(3));
+        // A rule above the totals.
+        let below = if shown > 0 { shown + 1 } else { 0 };
+        table.room = room - below;
+        table.scroll_to_selected();
+        let columns = self.fitted_columns(&table, usize::from(area.width));
+        self.areas.tables.push(TableAreas {
+            panel,
+            heading: row(area, 0),
+            headings: self.draw_table_heading(buffer, row(area, 0), &table.model, &columns),
+            rows: Rect { y: area.y + 1, height: table.room as u16, ..area },
+        });
+        for (index, line) in table.visible().enumerate() {
+            let is_selected = line == table.selected_line && table.selected.is_some();
+            self.draw_table_line(buffer, row(area, 1 + index), &table.model, line, &columns, is_selected);
+        }
+        if table.model.lines().is_empty() {
+            let text = match (table.model.filter().is_empty(), self.reading.is_some()) {
+                (false, _) => "no row contains these words (Esc: all rows)",
+                (true, true) => "reading ...",
+                (true, false) => "no rows yet",
+            };
+            self.write_text(buffer, row(area, table.room.min(2)), 2, text, self.theme.dim());
+        }
+        if shown > 0 {
+            let rule = row(area, 1 + table.room);
+            let line = self.theme.either("─", "-").repeat(usize::from(area.width));
+            self.write_text(buffer, rule, 0, &line, self.theme.dim());
+            for (index, &found) in table.model.reserved().iter().take(shown).enumerate() {
+                self.draw_cells(
+                    buffer,
+                    row(area, 2 + table.room + index),
+                    &table.model,
+                    found,
+                    &columns,
+                    None,
+                );
+            }
+        }
+        self.panes.put_table(panel, table);
+    }
+
+    /// Draws the headings; returns the horizontal extents of the columns.
+    fn draw_table_heading(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        model: &TableModel,
+        columns: &[FittedColumn],
+    ) -> Vec<(usize, Range<u16>)> {
+        let mut headings = Vec::with_capacity(columns.len());
+        let bold = Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+        buffer.set_style(area, bold);
+        let order = model.order();
+        for fitted in columns {
+            let column = &model.layout().columns[fitted.column];
+            let is_sorted = order.column == fitted.column;
+            let (unicode, ascii) = if order.is_descending { ("▾", "v") } else { ("▴", "^") };
+            let mark = if is_sorted { self.theme.either(unicode, ascii) } else { "" };
+            let text = format!(
+                "{}{mark}",
+                cut(&column.title, fitted.width.saturating_sub(mark.len().min(1)), self.theme.is_unicode)
+            );
+            let start =
+                fitted.start + if column.is_text() { 0 } else { fitted.width.saturating_sub(width(&text)) };
+            let style = if is_sorted { bold.add_modifier(Modifier::REVERSED) } else { bold };
+            self.write_text(buffer, area, start, &text, style);
+            let begin = area.x + fitted.start as u16;
+            headings.push((fitted.column, begin..begin + fitted.width as u16 + 1));
+        }
+        headings
+    }
+
+    fn draw_table_line(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        model: &TableModel,
+        line: usize,
+        columns: &[FittedColumn],
+        is_selected: bool,
+    ) {
+        match &model.lines()[line] {
+            TableLine::Group { name, rows } => {
+                let bold = Style::new().add_modifier(Modifier::BOLD);
+                let end = self.write_text(buffer, area, 1, name, bold);
+                let rows = match rows {
+                    1 => "1 process".to_owned(),
+                    rows => format!("{} processes", grouped(&rows.to_string())),
+                };
+                self.write_text(buffer, area, end + 1, &rows, self.theme.dim());
+            }
+            TableLine::Row { row: found, is_context, .. } => {
+                if is_selected {
+                    buffer.set_style(area, self.theme.selected());
+                    self.write_text(buffer, area, 0, self.theme.either("▸", ">"), Style::new());
+                }
+                let prefix = self.tree_prefix(model, line);
+                let look = Look { prefix: &prefix, is_dim: *is_context && !is_selected };
+                self.draw_cells(buffer, area, model, *found, columns, Some(look));
+            }
+        }
+    }
+
+    /// Draws the cells of a row; `look` is `None` for totals.
+    fn draw_cells(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        model: &TableModel,
+        found: usize,
+        columns: &[FittedColumn],
+        look: Option<Look<'_>>,
+    ) {
+        for fitted in columns {
+            let column = &model.layout().columns[fitted.column];
+            let text = model.text(found, fitted.column, self.numbers);
+            let mut style =
+                if look.as_ref().is_some_and(|look| look.is_dim) { self.theme.dim() } else { Style::new() };
+            // Frequent and uninteresting.
+            let is_nothing =
+                !column.is_text() && model.value(found, fitted.column).is_none_or(|value| value == 0.0);
+            if is_nothing {
+                style = self.theme.dim();
+            } else if model.order().column == fitted.column && look.is_some() {
+                style = style.add_modifier(Modifier::BOLD);
+            }
+            if column.is_text() {
+                let prefix = match (&column.content, &look) {
+                    (ColumnContent::Name, Some(look)) => look.prefix,
+                    _ => "",
+                };
+                let end = self.write_text(buffer, area, fitted.start, prefix, self.theme.dim());
+                let room = (fitted.start + fitted.width).saturating_sub(end);
+                let text = text.unwrap_or_default();
+                // The end of a group's path is what distinguishes it.
+                let is_path = text.starts_with('/') && column.content == ColumnContent::Name;
+                let fitting = if is_path {
+                    cut_start(&text, room, self.theme.is_unicode)
+                } else {
+                    cut(&text, room, self.theme.is_unicode)
+                };
+                self.write_text(buffer, area, end, &fitting, style);
+                continue;
+            }
+            // A total has no id.
+            let is_without = look.is_none() && text.is_none();
+            let text = if is_without { "" } else { text.as_deref().unwrap_or(NONE) };
+            let text = if width(text) > fitted.width { "#".repeat(fitted.width) } else { text.to_owned() };
+            let start = fitted.start + fitted.width.saturating_sub(width(&text));
+            self.write_text(buffer, area, start, &text, style);
+        }
+    }
+
+    /// The lines that connect a row with its parent.
+    fn tree_prefix(&self, model: &TableModel, line: usize) -> String {
+        let Some(TableLine::Row { depth, .. }) = model.lines().get(line) else { return String::new() };
+        if *depth == 0 || model.tree() != TreeKind::Parent {
+            return String::new();
+        }
+        let later = &model.lines()[line + 1..];
+        // Whether another row of this depth follows below the same parent.
+        let continues = |depth: usize| {
+            let depths = later.iter().map(|line| match line {
+                TableLine::Row { depth, .. } => *depth,
+                TableLine::Group { .. } => 0,
+            });
+            depths.into_iter().find(|next| *next <= depth) == Some(depth)
+        };
+        let hidden = depth.saturating_sub(MAX_DEPTH);
+        let mut prefix = String::new();
+        for above in 1 + hidden..*depth {
+            prefix.push_str(if continues(above) { self.theme.either("│ ", "| ") } else { "  " });
+        }
+        prefix.push_str(match continues(*depth) {
+            true => self.theme.either("├ ", "|-"),
+            false => self.theme.either("└ ", "`-"),
+        });
+        prefix
+    }
+
+    /// Draws the path of the selected row's sorted counter, or its command line.
+    pub(super) fn draw_table_path(&self, buffer: &mut Buffer, area: Rect, table: &Table) {
+        let Some(TableLine::Row { row: found, .. }) = table.model.lines().get(table.selected_line) else {
+            return;
+        };
+        let Some(selected) = table.model.row(*found) else { return };
+        let properties = table.model.properties(selected.id);
+        let command = properties.and_then(|properties| properties.command.as_deref());
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        match (command.filter(|command| !command.is_empty()), selected.process) {
+            (Some(command), _) => {
+                let end = self.write_text(buffer, area, 0, selected.label(), bold);
+                self.write_text(buffer, area, end + 2, command, Style::new());
+            }
+            _ => {
+                let series = table.model.series(*found, table.model.order().column);
+                let path = series.map_or(selected.label(), |series| &series.info.path);
+                let path = cut_start(path, usize::from(area.width), self.theme.is_unicode);
+                self.write_text(buffer, area, 0, &path, bold);
+            }
+        }
+    }
+
+    /// Draws the line below a table: what it shows, or the filter while it is edited. `is_whole`: with the set and the time,
+    /// which the other panels show if there are several.
+    pub(super) fn draw_table_status(&self, buffer: &mut Buffer, area: Rect, table: &Table, is_whole: bool) {
+        let right = if is_whole { self.table_time() } else { String::new() };
+        let room = usize::from(area.width).saturating_sub(width(&right) + 1);
+        let left = Rect { width: room as u16, ..area };
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let mut column = match is_whole {
+            true => self.write_text(buffer, left, 0, &table.model.layout().set, bold),
+            false => 0,
+        };
+        let (all, matching) = table.model.counts();
+        let [all, matching] = [all, matching].map(|count| grouped(&count.to_string()));
+        let mut part = |text: &str, style: Style| {
+            if column + 2 + width(text) <= room {
+                let text = if is_whole { text.to_owned() } else { format!(" {text} ") };
+                column = self.write_text(buffer, left, column + if is_whole { 2 } else { 1 }, &text, style);
+            }
+        };
+        if table.is_filtering || !table.model.filter().is_empty() {
+            let cursor = if table.is_filtering { self.theme.either("▏", "_") } else { "" };
+            part(&format!("filter: {}{cursor}", table.model.filter()), bold);
+            part(&format!("{matching} of {all}"), Style::new());
+        } else {
+            part(&format!("{all} rows"), Style::new());
+        }
+        if let Some(max) = table.model.max_rows() {
+            part(&format!("first {max}"), Style::new());
+        }
+        let order = table.model.order();
+        if let Some(sorted) = table.model.layout().columns.get(order.column) {
+            let direction = if order.is_descending { "largest first" } else { "smallest first" };
+            let direction = if sorted.is_text() { "" } else { direction };
+            part(format!("by {} {direction}", sorted.title).trim_end(), self.theme.dim());
+        }
+        match table.model.tree() {
+            TreeKind::None => {}
+            TreeKind::Parent => part("tree by parent", Style::new()),
+            TreeKind::Cgroup => part("by control group", Style::new()),
+        }
+        let visible = table.visible();
+        if visible.len() < table.model.lines().len() {
+            part(&format!("{}-{}", visible.start + 1, visible.end), self.theme.dim());
+        }
+        self.write_right_aligned(buffer, area, &right, Style::new());
+    }
+}
+
+struct Look<'a> {
+    /// The lines of the tree before the name.
+    prefix: &'a str,
+    is_dim: bool,
+}

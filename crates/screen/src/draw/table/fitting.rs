@@ -1,0 +1,92 @@
+//! Which columns of a table fit, and where.
+
+use tachograph_monitor::{ColumnContent, Property, TableColumn, TableLine};
+
+use crate::app::{App, Table};
+use crate::text::width;
+
+/// A column that is shown.
+pub(super) struct FittedColumn {
+    /// Its index in the layout.
+    pub(super) column: usize,
+    /// Its first column of characters.
+    pub(super) start: usize,
+    pub(super) width: usize,
+}
+
+/// The widest a name gets if a column follows it, in characters.
+const MAX_NAME: usize = 40;
+
+impl App {
+    /// Selects the columns that fit into `room` characters.
+    ///
+    /// Each column needs the width of its visible texts, at least its usual width. Columns are omitted in the order of their
+    /// omission rank until the others fit. The last column gets the remaining room if it holds text.
+    pub(super) fn fitted_columns(&self, table: &Table, room: usize) -> Vec<FittedColumn> {
+        let model = &table.model;
+        let rows: Vec<(usize, usize)> = table
+            .visible()
+            .filter_map(|line| match &model.lines()[line] {
+                TableLine::Row { row, .. } => Some((*row, width(&self.tree_prefix(model, line)))),
+                TableLine::Group { .. } => None,
+            })
+            .collect();
+        let longest = |index: usize, column: &TableColumn| {
+            let is_name = column.content == ColumnContent::Name;
+            let totals = model.reserved().iter().map(|row| (*row, 0));
+            let texts = rows.iter().copied().chain(totals).map(|(row, prefix)| {
+                let text = model.text(row, index, self.numbers).map_or(0, |text| width(&text));
+                text + if is_name { prefix } else { 0 }
+            });
+            texts.max().unwrap_or(0)
+        };
+        let is_shown = |column: &TableColumn| match column.content {
+            ColumnContent::Machine => model.has_machines(),
+            // Logs do not store properties.
+            ColumnContent::Property(_) => self.facts.is_live,
+            _ => true,
+        };
+        let mut columns: Vec<(usize, usize, u8)> = Vec::new();
+        for (index, column) in
+            model.layout().columns.iter().enumerate().filter(|(_, column)| is_shown(column))
+        {
+            let usual = column.usual_width(self.numbers);
+            let needed = match column.content {
+                ColumnContent::Name => longest(index, column).clamp(usual.min(MAX_NAME), MAX_NAME),
+                ColumnContent::Property(Property::Command) => usual,
+                _ => longest(index, column).max(usual),
+            };
+            columns.push((index, needed, column.omission_rank));
+        }
+        // The first column of characters marks the selected row.
+        let total =
+            |columns: &[(usize, usize, u8)]| columns.iter().map(|(_, width, _)| width + 1).sum::<usize>();
+        while total(&columns) > room {
+            let omitted = columns.iter().enumerate().filter(|(_, (.., rank))| *rank > 0);
+            // Of columns with the same rank, the last one.
+            let Some((position, _)) = omitted.max_by_key(|(position, (.., rank))| (*rank, *position)) else {
+                break;
+            };
+            columns.remove(position);
+        }
+        let mut start = 1;
+        let mut fitted = Vec::new();
+        let mut spare = room.saturating_sub(total(&columns));
+        let last = columns.last().map(|(index, ..)| *index);
+        for (index, needed, _) in columns {
+            let column = &model.layout().columns[index];
+            let mut width = needed;
+            if Some(index) == last && column.is_text() {
+                width += std::mem::take(&mut spare);
+            }
+            // Names are the only columns that can be narrower than their texts.
+            let width = width.min(room.saturating_sub(start));
+            if width == 0 {
+                break;
+            }
+            fitted.push(FittedColumn { column: index, start, width });
+            start += width + 1;
+        }
+        fitted
+    }
+}

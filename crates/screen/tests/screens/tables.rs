@@ -1,0 +1,466 @@
+//! Tables: expected screens, keys, the mouse.
+
+use std::sync::Arc;
+
+use ratatui::crossterm::event::{KeyCode, MouseButton, MouseEventKind};
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::{CounterType, Summary};
+use tachograph_monitor::{
+    CounterEntry, ProcessProperties, Reduced, ReducedSeries, SeriesId, SeriesInfo, SetEntry, Span, TreeKind,
+    View, ViewKind,
+};
+use tachograph_screen::{App, Facts, Input, Request, TableId, Theme};
+
+use crate::test_screen::{LINES, START, TestScreen};
+
+/// A process: name, index, id, parent, processor time in percent, memory in bytes, bytes written per second.
+type Process = (&'static str, u32, u32, u32, Option<f64>, f64, f64);
+
+const PROCESSES: [Process; 12] = [
+    ("Idle", 0, 0, 0, Some(101.5), 0.0, 0.0),
+    ("systemd", 0, 1, 0, Some(0.0), 19.6 * 1_048_576.0, 0.0),
+    ("sshd", 0, 410, 1, Some(0.0), 6.2 * 1_048_576.0, 0.0),
+    ("bash", 0, 977, 410, Some(0.25), 4.6 * 1_048_576.0, 0.0),
+    ("cargo", 0, 1201, 977, Some(1.0), 72.3 * 1_048_576.0, 819.0),
+    ("rustc", 0, 1300, 1201, Some(98.25), 1.43 * 1_073_741_824.0, 5_253_000.0),
+    ("rustc", 1, 1301, 1201, Some(64.5), 390.0 * 1_048_576.0, 1_160_000.0),
+    ("postgres", 0, 700, 1, Some(33.1), 22.9 * 1_073_741_824.0, 28_812_345.0),
+    ("日本語の名前", 0, 800, 1, None, 1_048_576.0, 0.0),
+    ("evil\u{1b}[2J", 0, 801, 1, Some(12.0), 1_048_576.0, 0.0),
+    ("_Exited", 0, 0, 0, Some(1.4), 0.0, 0.0),
+    ("_Total", 0, 0, 0, Some(312.0), 24.8 * 1_073_741_824.0, 35_226_164.0),
+];
+
+const COUNTERS: [(&str, CounterType); 6] = [
+    ("% Processor Time", CounterType::TIMER_100NS),
+    ("Working Set", CounterType::LARGE_RAWCOUNT),
+    ("Storage Write Bytes/sec", CounterType::BULK_COUNT),
+    ("ID Process", CounterType::RAWCOUNT),
+    ("Creating Process ID", CounterType::RAWCOUNT),
+    ("Thread Count", CounterType::RAWCOUNT),
+];
+
+/// The figures of the processes over a span; `factor` multiplies the processor time of `bash`.
+fn figures(span: Span, factor: f64, processes: &[Process]) -> Reduced {
+    let mut set = CounterSet::new("WEB1", "Process", Extent::Table);
+    set.counters = COUNTERS.iter().map(|(name, kind)| Counter::new(*name, *kind, 10_000_000)).collect();
+    let set = Arc::new(set);
+    let mut series = Vec::new();
+    for (index, counter) in set.counters.iter().enumerate() {
+        for (row, process) in processes.iter().enumerate() {
+            let &(name, number, id, parent, cpu, memory, written) = process;
+            let value = match index {
+                0 => cpu.map(|cpu| if name == "bash" { cpu * factor } else { cpu }),
+                1 => Some(memory),
+                2 => Some(written),
+                3 => Some(f64::from(id)),
+                4 => Some(f64::from(parent)),
+                _ => Some(f64::from(id % 7 + 1)),
+            };
+            let instance = Arc::new(Instance::new(None, name, number));
+            let at = Moment { utc: span.last_moment(), bias_minutes: -60 };
+            let summary = Summary {
+                values: value.map_or(0, |_| 1),
+                average: value,
+                last: value,
+                minimum: value,
+                maximum: value,
+                first_time: Some(at),
+                last_time: Some(at),
+                ..Summary::default()
+            };
+            let info = SeriesInfo {
+                id: SeriesId((index * 1000 + row) as u64),
+                path: set.path(&instance, counter),
+                machine: Some("WEB1".into()),
+                set: Arc::clone(&set),
+                counter: counter.clone(),
+                instance: Some(instance),
+            };
+            series.push(ReducedSeries { info: Arc::new(info), summary, columns: Vec::new() });
+        }
+    }
+    Reduced { span, columns: 1, series }
+}
+
+fn sets() -> Arc<[SetEntry]> {
+    let entry = |name: &str, counters: &[(&str, CounterType)]| SetEntry {
+        machine: Some("WEB1".into()),
+        name: name.into(),
+        help: "".into(),
+        has_instances: true,
+        counters: counters
+            .iter()
+            .map(|(name, kind)| CounterEntry { counter: Counter::new(*name, *kind, 1), help: "".into() })
+            .collect(),
+    };
+    let disk = [("% Disk Time", CounterType::TIMER_100NS)];
+    [entry("PhysicalDisk", &disk), entry("Process", &COUNTERS), entry("Processor Information", &disk)].into()
+}
+
+/// A screen with the table of the processes.
+struct Tables {
+    screen: TestScreen,
+    factor: f64,
+    processes: Vec<Process>,
+    second: i64,
+    /// The tables whose figures were requested, in order.
+    tables: Vec<TableId>,
+}
+
+impl Tables {
+    fn live(size: (u16, u16), theme: Theme) -> Self {
+        let screen = TestScreen::live(size, 0, theme);
+        Self::open(screen)
+    }
+
+    fn log(size: (u16, u16)) -> Self {
+        let mut tables = Self::open(TestScreen::log(size, 600));
+        tables.screen.input(Input::Reading(None));
+        tables.answer();
+        tables
+    }
+
+    fn open(screen: TestScreen) -> Self {
+        let mut tables =
+            Self { screen, factor: 1.0, processes: PROCESSES.to_vec(), second: 0, tables: Vec::new() };
+        tables.screen.input(Input::Sets(sets()));
+        tables.type_in("6");
+        tables.collect();
+        tables.collect();
+        tables
+    }
+
+    /// The table whose figures were requested last.
+    fn last(&self) -> TableId {
+        self.tables.last().copied().unwrap_or_default()
+    }
+
+    fn collect(&mut self) {
+        self.second += 1;
+        self.screen.input(Input::Collected(START.saturating_add(self.second * FileTime::PER_SECOND)));
+        self.answer();
+    }
+
+    fn press(&mut self, code: KeyCode) {
+        self.screen.press(code);
+        self.answer();
+    }
+
+    fn type_in(&mut self, text: &str) {
+        text.chars().for_each(|character| self.press(KeyCode::Char(character)));
+    }
+
+    /// Performs the requests of the table.
+    fn answer(&mut self) {
+        self.screen.draw();
+        while let Some(index) = self
+            .screen
+            .requests
+            .iter()
+            .position(|it| matches!(it, Request::Table(_) | Request::Properties(..)))
+        {
+            let request = self.screen.requests.remove(index);
+            match request {
+                Request::Table(id) => {
+                    self.tables.push(id);
+                    let Some((span, _)) = self.screen.app.required_table(id) else { continue };
+                    let figures = figures(span, self.factor, &self.processes);
+                    self.screen.input(Input::Table(id, figures.into()));
+                }
+                Request::Properties(id, wanted) => {
+                    let read = wanted.into_iter().map(|(row, id)| (row, properties(id))).collect();
+                    self.screen.input(Input::Properties(id, read));
+                }
+                _ => {}
+            }
+            self.screen.draw();
+        }
+    }
+
+    fn text(&mut self) -> String {
+        self.answer();
+        self.screen.text()
+    }
+
+    /// The ids in the order of the lines; the selected one in brackets.
+    fn ids(&mut self) -> Vec<String> {
+        let text = self.text();
+        let rows = text.lines().skip(2).take_while(|line| !line.starts_with('─'));
+        let id = |line: &str| {
+            let id = line.split_whitespace().find(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+            id.map(|id| if line.starts_with('▸') { format!("[{id}]") } else { id.to_owned() })
+        };
+        rows.filter_map(id).collect()
+    }
+
+    #[track_caller]
+    fn assert_matches(&mut self, name: &str) {
+        self.answer();
+        self.screen.assert_matches(name);
+    }
+}
+
+fn properties(id: u32) -> Option<ProcessProperties> {
+    let command = match id {
+        700 => "/usr/lib/postgresql/16/bin/postgres -D /var/lib/postgresql/16/main",
+        1300 | 1301 => "rustc --crate-name tacho --edition=2024 crates/tacho/src/main.rs",
+        801 => "evil\u{1b}]0;title\u{7}",
+        800 => return None,
+        _ => "",
+    };
+    Some(ProcessProperties {
+        state: Some(if id == 1300 { 'R' } else { 'S' }),
+        user: Some(if id == 700 { "postgres".into() } else { "root".into() }),
+        cgroup: Some(if id > 900 { "/user.slice".into() } else { "/system.slice".into() }),
+        command: Some(command.into()),
+        parent: None,
+        oom_score: Some(667),
+    })
+}
+
+#[test]
+fn pictures() {
+    for (size, name) in
+        [((80, 24), "80x24"), ((120, 40), "120x40"), ((200, 50), "200x50"), ((40, 12), "40x12")]
+    {
+        Tables::live(size, Theme::default()).assert_matches(&format!("table_{name}"));
+    }
+    let mut tables = Tables::live((120, 30), Theme::default());
+    tables.type_in("T");
+    tables.assert_matches("table_tree_120x30");
+    tables.type_in("T");
+    tables.assert_matches("table_groups_120x30");
+    let mut tables = Tables::live((80, 24), Theme::default());
+    tables.type_in("/rust");
+    tables.assert_matches("table_filter_80x24");
+    tables.press(KeyCode::Enter);
+    tables.press(KeyCode::Enter);
+    tables.assert_matches("table_details_80x24");
+    tables.press(KeyCode::Esc);
+    tables.type_in("?");
+    tables.assert_matches("table_keys_80x24");
+    let mut tables = Tables::log((80, 24));
+    tables.assert_matches("table_log_80x24");
+}
+
+#[test]
+fn the_smallest_screens_do_not_panic() {
+    for size in [(24, 8), (25, 9), (30, 10), (400, 200)] {
+        let mut tables = Tables::live(size, Theme::default());
+        assert!(tables.text().contains("CPU %"), "{size:?}");
+        tables.type_in("T");
+        tables.press(KeyCode::End);
+        tables.press(KeyCode::Enter);
+        tables.text();
+    }
+}
+
+#[test]
+fn without_unicode() {
+    let theme = Theme { is_unicode: false, ..Theme::default() };
+    let mut tables = Tables::live((100, 30), theme);
+    tables.processes.retain(|process| process.0.is_ascii());
+    tables.collect();
+    tables.type_in("T");
+    let text = tables.text();
+    assert!(text.is_ascii(), "{text}");
+    assert!(text.contains("`- rustc") || text.contains("`-rustc"), "{text}");
+}
+
+#[test]
+fn control_characters_are_escaped() {
+    let mut tables = Tables::live((200, 50), Theme::default());
+    tables.press(KeyCode::Down);
+    tables.press(KeyCode::Down);
+    tables.press(KeyCode::Down);
+    for key in [KeyCode::Null, KeyCode::Enter, KeyCode::Esc] {
+        tables.press(key);
+        let text = tables.text();
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        assert!(text.contains(r"evil\u{1b}[2J"), "{text}");
+    }
+}
+
+#[test]
+fn the_selection_follows_its_row() {
+    let mut tables = Tables::live((80, 24), Theme::default());
+    assert_eq!(tables.ids()[..4], ["[1300]", "1301", "700", "801"]);
+    // Until a row is selected, the first line is.
+    tables.factor = 1000.0;
+    tables.collect();
+    assert_eq!(tables.ids()[..3], ["[977]", "1300", "1301"]);
+    tables.factor = 1.0;
+    tables.collect();
+    tables.press(KeyCode::Down);
+    tables.press(KeyCode::Down);
+    assert_eq!(tables.ids()[..4], ["1300", "1301", "[700]", "801"]);
+    tables.factor = 1000.0;
+    tables.collect();
+    assert_eq!(tables.ids()[..5], ["977", "1300", "1301", "[700]", "801"]);
+    // A row that has gone leaves the selection on its line.
+    tables.processes.retain(|process| process.2 != 700);
+    tables.collect();
+    assert_eq!(tables.ids()[..5], ["977", "1300", "1301", "[801]", "1201"]);
+    tables.press(KeyCode::Home);
+    assert_eq!(tables.ids()[0], "[977]");
+}
+
+#[test]
+fn keys_sort_filter_and_limit() {
+    let mut tables = Tables::live((80, 24), Theme::default());
+    tables.type_in(">");
+    assert!(tables.text().contains("MEMORY▾"), "{}", tables.text());
+    assert_eq!(tables.ids()[..2], ["[700]", "1300"]);
+    tables.type_in("o");
+    assert_eq!(tables.ids()[0], "[800]");
+    tables.type_in("<<<<");
+    assert!(tables.text().contains("PID▾"), "{}", tables.text());
+    assert_eq!(tables.ids()[0], "[1301]");
+    tables.type_in("N2");
+    tables.press(KeyCode::Enter);
+    assert_eq!(tables.ids(), ["[1301]", "1300"]);
+    tables.type_in("N0");
+    tables.press(KeyCode::Enter);
+    assert_eq!(tables.ids().len(), 9);
+    tables.type_in("Nx");
+    tables.press(KeyCode::Enter);
+    assert!(tables.text().contains("enter a whole number"));
+    tables.press(KeyCode::Esc);
+    // While the filter is edited, keys are text.
+    tables.type_in("/qqq");
+    assert!(!tables.screen.requests.contains(&Request::Quit));
+    assert!(tables.text().contains("no row contains these words"), "{}", tables.text());
+    (0..3).for_each(|_| tables.press(KeyCode::Backspace));
+    tables.type_in("postgres");
+    assert_eq!(tables.ids(), ["[700]"]);
+    tables.press(KeyCode::Enter);
+    tables.press(KeyCode::Esc);
+    assert_eq!(tables.ids().len(), 9);
+    // The filter finds command lines, also of rows that were never on the screen.
+    tables.type_in("/crate-name");
+    assert_eq!(tables.ids(), ["[1301]", "1300"]);
+}
+
+#[test]
+fn columns_can_be_chosen_and_saved() {
+    let mut tables = Tables::live((120, 30), Theme::default());
+    tables.type_in("<");
+    tables.type_in("x");
+    tables.type_in("cparent");
+    tables.press(KeyCode::Enter);
+    assert!(tables.text().contains("no counter of 'Process' contains these words"), "{}", tables.text());
+    (0..6).for_each(|_| tables.press(KeyCode::Backspace));
+    tables.type_in("creating");
+    tables.press(KeyCode::Enter);
+    tables.type_in("o");
+    tables.type_in("T");
+    tables.type_in("N5");
+    tables.press(KeyCode::Enter);
+    let shown = tables.screen.line(1);
+    assert!(shown.contains("Creating Process ID▴") && !shown.contains(" S "), "{shown}");
+    let view = View::parse(&tables.screen.app.view().to_text()).expect("a view");
+    let settings = view.panels[0].table.clone();
+    assert_eq!((settings.top, settings.tree), (Some(5), TreeKind::Parent));
+    assert_eq!(settings.sort.as_deref(), Some("Creating Process ID"));
+    assert_eq!((view.panels[0].kind, settings.reversed), (ViewKind::Table, true));
+    // The same table opens again.
+    let facts = Facts { is_live: true, name: "web1".to_owned(), zone: TimeZone::utc() };
+    tables.screen.app = App::new(facts, view, Theme::default());
+    tables.screen.input(Input::Sets(sets()));
+    tables.collect();
+    tables.collect();
+    assert_eq!(tables.screen.line(1), shown);
+    assert_eq!(tables.screen.app.view().panels[0].table, settings);
+}
+
+#[test]
+fn a_row_can_be_charted() {
+    let mut tables = Tables::live((80, 24), Theme::default());
+    tables.press(KeyCode::Down);
+    tables.screen.requests.clear();
+    tables.type_in("a");
+    let path = r"\\WEB1\Process(rustc#1)\% Processor Time";
+    let requested = tables.screen.requests.iter().any(
+        |request| matches!(request, Request::Paths(paths) if paths.iter().any(|it| it.to_string() == path)),
+    );
+    assert!(requested, "{:?}", tables.screen.requests);
+    assert!(tables.text().contains(r"rustc#1)\% Processor Time is on the chart"), "{}", tables.text());
+    tables.type_in("a");
+    assert!(tables.text().contains("is already on the chart"), "{}", tables.text());
+    let view = tables.screen.app.view();
+    assert_eq!(view.panels[0].kind, ViewKind::Table);
+    assert_eq!(view.counters().count(), LINES.len() + 1);
+}
+
+#[test]
+fn only_a_shown_table_is_sampled() {
+    let mut tables = Tables::live((80, 24), Theme::default());
+    let charted = tables.screen.app.charted_paths();
+    assert_eq!(charted.len(), LINES.len());
+    let sampled = tables.screen.app.paths();
+    assert!(sampled.iter().any(|path| path.to_string() == r"\Process(*)\Working Set"), "{sampled:?}");
+    // All counters of a row while its details are shown.
+    tables.press(KeyCode::Enter);
+    assert!(tables.screen.app.paths().iter().any(|path| path.to_string() == r"\Process(rustc)\*"));
+    tables.press(KeyCode::Esc);
+    assert_eq!(tables.screen.app.paths(), sampled);
+    tables.screen.requests.clear();
+    tables.collect();
+    assert!(tables.screen.app.required_figures().is_none(), "no chart is shown");
+    tables.type_in("1");
+    assert_eq!(tables.screen.app.paths(), charted);
+    assert!(tables.screen.requests.contains(&Request::Paths(charted)));
+    assert!(tables.screen.app.required_table(tables.last()).is_none());
+}
+
+#[test]
+fn the_span_is_the_last_interval_or_that_of_the_cursor() {
+    let tables = Tables::live((80, 24), Theme::default());
+    let second = |second: i64| START.saturating_add(second * FileTime::PER_SECOND);
+    let span = tables.screen.app.required_table(tables.last()).expect("a table").0;
+    assert_eq!(span, Span::of_samples(second(1).saturating_add(1), second(2)));
+    let mut tables = Tables::log((80, 24));
+    let whole = tables.screen.app.required_table(tables.last()).expect("a table").0;
+    assert_eq!(whole, Span::of_samples(START, second(599)).in_milliseconds());
+    tables.press(KeyCode::Left);
+    let moment = tables.screen.app.required_table(tables.last()).expect("a table").0;
+    assert!(moment.length() < 10 * FileTime::PER_SECOND && moment.end() == whole.end(), "{moment:?}");
+    tables.type_in("[");
+    tables.press(KeyCode::Left);
+    tables.type_in("]");
+    let range = tables.screen.app.required_table(tables.last()).expect("a table").0;
+    assert!(range.begin() < moment.begin() && range.end() == moment.end(), "{range:?}");
+}
+
+#[test]
+fn tables_of_other_sets() {
+    let mut tables = Tables::live((80, 24), Theme::default());
+    tables.press(KeyCode::Tab);
+    assert!(tables.text().contains("DISK"), "{}", tables.text());
+    let paths: Vec<_> = tables.screen.app.paths().iter().map(ToString::to_string).collect();
+    assert!(paths.contains(&r"\PhysicalDisk(*)\% Disk Time".to_owned()), "{paths:?}");
+    assert!(!paths.contains(&r"\Process(*)\Working Set".to_owned()), "{paths:?}");
+    // A set of the legend without ready-made columns.
+    tables.press(KeyCode::Tab);
+    assert!(tables.screen.line_with("NAME").contains("% Disk Time"), "{}", tables.text());
+    tables.press(KeyCode::Tab);
+    assert!(tables.screen.line_with("CPU %").contains("MEMORY"));
+    tables.press(KeyCode::BackTab);
+    assert!(tables.text().contains("Processor Information"));
+}
+
+#[test]
+fn the_mouse_sorts_and_selects() {
+    let mut tables = Tables::live((80, 24), Theme::default());
+    let heading = tables.screen.line(1);
+    let at = heading.find("MEMORY").expect("a heading") as u16;
+    tables.screen.mouse(MouseEventKind::Down(MouseButton::Left), (at, 1));
+    assert_eq!(tables.ids()[..2], ["[700]", "1300"]);
+    tables.screen.mouse(MouseEventKind::Down(MouseButton::Left), (10, 4));
+    assert_eq!(tables.ids()[..3], ["700", "1300", "[1301]"]);
+    tables.screen.mouse(MouseEventKind::ScrollDown, (10, 4));
+    assert_eq!(tables.ids()[5], "[410]");
+}
