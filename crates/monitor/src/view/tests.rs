@@ -38,7 +38,10 @@ fn the_documented_example_is_a_view() {
     assert_eq!(disk.counters[0].settings, settings);
     assert_eq!(disk.axis.scale, AxisScale::Logarithmic);
     assert_eq!(disk.counters[0].except, [r"\PhysicalDisk(_Total)\Avg. Disk sec/Read"]);
-    assert_eq!(table.table.sort.as_deref(), Some("% Processor Time"));
+    assert_eq!(
+        (table.table.set.as_deref(), table.table.sort.as_deref()),
+        (Some("Process"), Some("Working Set"))
+    );
     assert_eq!((table.table.top, table.table.tree), (Some(20), TreeKind::Parent));
     assert!(view.begin.is_some() && view.end.is_some());
 }
