@@ -254,6 +254,22 @@ fn the_legend_is_filtered() {
 }
 
 #[test]
+fn a_report_scrolls_within_its_panel() {
+    let mut screen = overview((80, 24), Theme::default());
+    screen.press(KeyCode::Tab);
+    screen.type_in("3");
+    screen.line_with("Used Bytes");
+    for _ in 0..50 {
+        screen.press(KeyCode::Down);
+        screen.draw();
+    }
+    screen.line_with("Swap Used");
+    // The end is where the last line is visible, so one key moves it.
+    screen.press(KeyCode::Up);
+    assert!(!screen.text().contains("Swap Used"), "{}", screen.text());
+}
+
+#[test]
 fn a_click_moves_the_focus() {
     let mut screen = overview((120, 40), Theme::default());
     screen.mouse(MouseEventKind::Down(MouseButton::Left), (90, 20));
