@@ -144,7 +144,7 @@ fn panels_are_added_and_removed() {
     screen.press(KeyCode::Esc);
     screen.line_with("no counters: press a to add some");
     assert_eq!(kinds(&screen), [ViewKind::Line; 2]);
-    screen.type_in("5");
+    screen.type_in("6");
     assert_eq!(kinds(&screen), [ViewKind::Line, ViewKind::Stacked]);
     // The first panel shares the screen, with its own scales.
     screen.line_with(" Processor Information ");
