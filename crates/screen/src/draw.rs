@@ -59,6 +59,8 @@ pub(crate) struct PanelArea {
     pub(crate) area: Rect,
     /// The plot without the axes.
     pub(crate) plot: Rect,
+    /// The first line of the report that is shown.
+    pub(crate) report_top: usize,
 }
 
 /// The minimum number of columns for a log's name.
@@ -134,8 +136,11 @@ impl App {
         self.areas.focus = self.panes.focus();
         if self.panes.is_grid() {
             self.draw_header(buffer, Rect { height: 1, ..area });
-            self.areas.panels =
-                self.draw_grid(buffer, Rect { y: area.y + 1, height: area.height - 2, ..area });
+            let panels = self.draw_grid(buffer, Rect { y: area.y + 1, height: area.height - 2, ..area });
+            if let Some(focused) = panels.iter().find(|panel| panel.index == self.panes.focus()) {
+                self.panes.focused_mut().report_top = focused.report_top;
+            }
+            self.areas.panels = panels;
             self.draw_footer(buffer, row(area, usize::from(area.height) - 1));
         } else {
             self.draw_one(buffer, area);
@@ -160,7 +165,8 @@ impl App {
         let legend = self.draw_legend(buffer, layout.legend, pane);
         let visible_rows = legend.visible_rows;
         self.draw_value_bar(buffer, layout.value_bar, pane, visible_rows);
-        self.areas.panels.push(PanelArea { index: self.panes.focus(), area: layout.body, plot });
+        let index = self.panes.focus();
+        self.areas.panels.push(PanelArea { index, area: layout.body, plot, report_top });
         self.areas.legend = layout.legend;
         self.areas.headings = legend.headings;
         self.areas.rows = legend.rows;

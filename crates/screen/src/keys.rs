@@ -139,10 +139,10 @@ pub(crate) const KEYS: &[Key] = &[
             (Char('1'), C::Line),
             (Char('2'), C::Bars),
             (Char('3'), C::Report),
-            (Char('4'), C::Area),
-            (Char('5'), C::Stacked),
+            (Char('5'), C::Area),
+            (Char('6'), C::Stacked),
         ],
-        "g 1 2 3 4 5",
+        "g 1 2 3 5 6",
         "next view; line, bars, report, area, stacked area",
     ),
     key(

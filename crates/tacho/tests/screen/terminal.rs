@@ -97,7 +97,9 @@ fn the_overview_adapts_to_the_size() {
         tmux.resize(width, height);
         // The upper edges of the panels at the right edge of the screen.
         let has_rows = |screen: &str| {
-            let edges = screen.lines().filter(|line| line.chars().count() == usize::from(width) && line.ends_with('╮'));
+            let edges = screen
+                .lines()
+                .filter(|line| line.chars().count() == usize::from(width) && line.ends_with('╮'));
             edges.count() == rows
         };
         let screen = tmux.until("the panels", has_rows);
