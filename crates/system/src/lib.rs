@@ -11,6 +11,7 @@ mod descriptors;
 mod error_texts;
 mod kernel;
 mod memory;
+mod netlink;
 mod network;
 mod number_file;
 mod online;
