@@ -133,7 +133,7 @@ impl NetlinkSocket {
         Err(wrong(format_args!("without a result")))
     }
 
-    /// The next message of the kernel, without blocking; `None` if there is none now.
+    /// The next message of the kernel, without blocking; `None` if no message has arrived.
     ///
     /// # Errors
     ///

@@ -14,8 +14,9 @@ use super::exit_record::{self, ExitRecord, GENL_BYTES, MIN_VERSION};
 use crate::netlink::{NetlinkSocket, each_attribute};
 use crate::roots::Roots;
 
-/// The maximum size of records that wait in the kernel. It counts about 1.4 KB for a process with one thread, of the
-/// double of this. So it is enough for 3,000 processes per second if there is a sample every 30 s.
+/// The size of the receive buffer, which the kernel doubles. It needs 1.4 KB for a process with one thread and 7 KB for
+/// one with three. So this suffices for 3,000 of the former per second if there is a sample every 30 s. Memory is used
+/// only for records that wait.
 const RECEIVE_BYTES: usize = 64 << 20;
 
 /// The maximum number of records in one call of [`ExitListener::receive`]. More cannot wait in the kernel.

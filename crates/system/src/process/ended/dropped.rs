@@ -147,7 +147,7 @@ impl DroppedTime {
     }
 }
 
-/// A process in a record that was received before the processes were listed.
+/// The place of a record among the others, and in time.
 struct Ended<'a> {
     index: usize,
     by_process: &'a [(u32, usize)],
