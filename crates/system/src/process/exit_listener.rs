@@ -134,7 +134,9 @@ fn find_family(socket: &mut NetlinkSocket, buffer: &mut [u8]) -> io::Result<u16>
         found = found.or(id.filter(|_| is_taskstats));
         Ok(())
     })?;
-    found.ok_or_else(|| io::Error::other("the kernel has no taskstats (CONFIG_TASKSTATS), or not here"))
+    found.ok_or_else(|| {
+        io::Error::other("the kernel has none (CONFIG_TASKSTATS), or not in this network namespace")
+    })
 }
 
 /// Checks the version of the statistics in those of this process.
@@ -147,7 +149,7 @@ fn check_version(socket: &mut NetlinkSocket, family: u16, buffer: &mut [u8]) -> 
         version => {
             let version = version.unwrap_or_default();
             Err(io::Error::other(format!(
-                "taskstats have version {version}; requires {MIN_VERSION} (Linux 5.19)"
+                "version {version} is too old; requires {MIN_VERSION} (Linux 5.19)"
             )))
         }
     }

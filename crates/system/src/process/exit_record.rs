@@ -1,7 +1,8 @@
 //! Messages of the kernel about ended processes (taskstats, `TASKSTATS_CMD_NEW`).
 //!
 //! The kernel sends a message for each thread that ends, before it releases the memory of the thread; the time of
-//! that is in no message. The message for the last thread of a process has the times of all its threads.
+//! that is in no message. The message for the last thread of a process has the run time of all its threads. The kernel
+//! updates the run time whenever it schedules, at least at each of its ticks, so a part of the last tick can be missing.
 
 use std::io;
 

@@ -17,7 +17,12 @@ pub(in crate::process) fn listener(receive_bytes: usize) -> Option<ExitListener>
 
 /// The ids of processes that have ended and been reaped.
 fn ended(count: usize) -> Vec<u32> {
-    let start = || Command::new("true").spawn().expect("true runs");
+    ended_after("true", count)
+}
+
+/// The ids of shells that have run a command, have ended and been reaped.
+fn ended_after(command: &str, count: usize) -> Vec<u32> {
+    let start = || Command::new("sh").args(["-c", command]).spawn().expect("sh runs");
     let mut children: Vec<Child> = (0..count).map(|_| start()).collect();
     children.iter_mut().for_each(|child| assert!(child.wait().expect("waited for").success()));
     children.iter().map(Child::id).collect()
@@ -35,15 +40,16 @@ fn every_process_that_ends_has_a_record() {
     std::thread::spawn(|| {}).join().expect("joined");
     receive(&mut records);
     let own = std::process::id();
-    for id in ids {
-        let record = records.iter().find(|record| (record.process, record.parent) == (id, own));
-        assert!(record.expect("a record").time() > 0);
-    }
+    let record = |records: &[ExitRecord], id| {
+        records.iter().find(|record| (record.process, record.parent) == (id, own)).copied()
+    };
+    assert!(ids.iter().all(|&id| record(&records, id).is_some()));
     assert!(records.iter().all(|record| record.process != own));
-    let [first, ..] = ended(1)[..] else { panic!("one process") };
+    // The run time of a process that is shorter than a tick can be 0.
+    let long = ended_after("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", 1)[0];
     records.clear();
     receive(&mut records);
-    assert!(records.iter().any(|record| record.process == first));
+    assert!(record(&records, long).expect("a record").time() > 0);
 }
 
 #[test]

@@ -293,7 +293,7 @@ fn without_permission_there_are_no_records_and_a_reason() {
     }
     let (mut set, outcome) = process_set();
     let reason = outcome.expect_err("not permitted");
-    assert!(reason.contains("CAP_NET_ADMIN") || reason.contains("taskstats"), "{reason}");
+    assert!(reason.contains("CAP_NET_ADMIN") || reason.contains("CONFIG_TASKSTATS"), "{reason}");
     let help = provider(&Roots::of_this_machine(), "Process").info().instances_help.clone();
     assert!(help.ends_with(&format!("Taskstats are not available here: {reason}.")), "{help}");
     let rows = now(&mut set);
