@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::InstanceKey;
 
-/// A reason that values of a counter could not be read, and how often it occurred in this collection.
+/// A reason that values of a counter could not be read or are incomplete, and how often it occurred in this collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterError {
     /// The counter's id.

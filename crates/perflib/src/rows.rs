@@ -193,7 +193,7 @@ impl Rows {
         &self.values
     }
 
-    /// The reasons that values could not be read.
+    /// The reasons that values could not be read or are incomplete.
     pub fn errors(&self) -> &[CounterError] {
         &self.errors
     }

@@ -67,6 +67,8 @@ pub(crate) struct PanelArea {
     pub(crate) area: Rect,
     /// The plot without the axes.
     pub(crate) plot: Rect,
+    /// The first line of the report that is shown.
+    pub(crate) report_top: usize,
 }
 
 /// The minimum number of columns for a log's name.
@@ -80,15 +82,15 @@ const MIN_SIZE: (u16, u16) = (24, 8);
 
 /// The keys that the footer lists for live data. Those that do not fit are omitted.
 const LIVE_KEYS: &str =
-    "?:keys|q:quit|6:table|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
+    "?:keys|q:quit|4:table|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
 
 /// The keys that the footer lists for several panels.
 const GRID_KEYS: &str =
-    "?:keys|q:quit|Tab:next panel|z:zoom|v:add panel|a:add counters|6:table|g:view|l:axis|e:only this";
+    "?:keys|q:quit|Tab:next panel|z:zoom|v:add panel|a:add counters|4:table|g:view|l:axis|e:only this";
 
 /// The keys that the footer lists for logs.
 const LOG_KEYS: &str =
-    "?:keys|q:quit|6:table|a:add|d:remove|h:highlight|=:fit|g:view|+-:zoom|0:whole|[ ]:select|t:jump";
+    "?:keys|q:quit|4:table|a:add|d:remove|h:highlight|=:fit|g:view|+-:zoom|0:whole|[ ]:select|t:jump";
 
 /// The parts of the screen, from top to bottom.
 struct Layout {
@@ -142,8 +144,11 @@ impl App {
         self.areas.focus = self.panes.focus();
         if self.panes.is_grid() {
             self.draw_header(buffer, Rect { height: 1, ..area });
-            self.areas.panels =
-                self.draw_grid(buffer, Rect { y: area.y + 1, height: area.height - 2, ..area });
+            let panels = self.draw_grid(buffer, Rect { y: area.y + 1, height: area.height - 2, ..area });
+            if let Some(focused) = panels.iter().find(|panel| panel.index == self.panes.focus()) {
+                self.panes.focused_mut().report_top = focused.report_top;
+            }
+            self.areas.panels = panels;
             self.draw_footer(buffer, row(area, usize::from(area.height) - 1));
         } else {
             self.draw_one(buffer, area);
@@ -169,7 +174,8 @@ impl App {
         let legend = self.draw_legend(buffer, layout.legend, pane);
         let visible_rows = legend.visible_rows;
         self.draw_value_bar(buffer, layout.value_bar, pane, visible_rows);
-        self.areas.panels.push(PanelArea { index: self.panes.focus(), area: layout.body, plot });
+        let index = self.panes.focus();
+        self.areas.panels.push(PanelArea { index, area: layout.body, plot, report_top });
         self.areas.legend = layout.legend;
         self.areas.headings = legend.headings;
         self.areas.rows = legend.rows;
@@ -181,7 +187,7 @@ impl App {
     /// Draws the table of the focused panel with what it shows.
     fn draw_one_table(&mut self, buffer: &mut Buffer, layout: &Layout) {
         let index = self.panes.focus();
-        self.areas.panels.push(PanelArea { index, area: layout.body, plot: Rect::default() });
+        self.areas.panels.push(PanelArea { index, area: layout.body, plot: Rect::default(), report_top: 0 });
         self.draw_table(buffer, layout.body, index);
         if let Some(table) = self.table() {
             self.draw_table_path(buffer, layout.path, table);

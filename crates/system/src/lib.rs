@@ -14,6 +14,7 @@ mod folder;
 mod gpu;
 mod kernel;
 mod memory;
+mod netlink;
 mod network;
 mod number_file;
 mod online;

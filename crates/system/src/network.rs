@@ -10,7 +10,6 @@ mod interface_table;
 mod interfaces;
 mod ip;
 mod named;
-mod netlink_dump;
 mod nodes;
 mod per_processor;
 mod qdisc;

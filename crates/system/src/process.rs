@@ -1,10 +1,12 @@
 //! Processes and threads: the sets `Process`, `Process V2` and `Thread`, from `/proc/PID`.
 
 use std::fs;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use tachograph_perflib::{Provider, SharedReading};
 
+use self::exit_records::ExitRecords;
 use self::machine_times::MachineReader;
 use self::process::Naming;
 use self::process_set::ProcessSet;
@@ -21,6 +23,9 @@ use crate::table::SetTable;
 mod amounts;
 mod cursor;
 mod ended;
+mod exit_listener;
+mod exit_record;
+mod exit_records;
 mod io;
 mod machine_rows;
 mod machine_times;
@@ -79,9 +84,15 @@ fn open_proc(
     let has = has_of(roots);
     for (table, naming) in [(&table::PROCESS, Naming::Plain), (&table::PROCESS_V2, Naming::Numbered)] {
         let reader = Reader::new(roots, descriptors.clone())?;
-        let info = table.info_of(&has);
+        let (exit_records, outcome) = ExitRecords::new(roots, &reader);
+        let mut info = table.info_of(&has);
+        if let Err(reason) = outcome {
+            let texts = Arc::make_mut(&mut info);
+            texts.instances_help =
+                format!("{} Taskstats are not available here: {reason}.", texts.instances_help).into();
+        }
         let machine = MachineReader::new(stat);
-        let set = ProcessSet::new(info, naming, reader, machine, ticks, roots.page_bytes);
+        let set = ProcessSet::new(info, naming, reader, machine, exit_records, ticks, roots.page_bytes);
         providers.push(Box::new(set));
     }
     let switches = [SwitchSource::Schedstat, SwitchSource::Status]

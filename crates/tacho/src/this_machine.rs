@@ -362,7 +362,11 @@ pub(crate) fn notify_problem_totals(report: &LiveReport) {
     errors.retain(|error| error.count > 1);
     notify_first(&errors, "other causes", |error| {
         let values = counted(error.count, "value", "values");
-        format!("{}: {values} in total could not be read: {}", counters_of(error), error.reason)
+        format!(
+            "{}: {values} in total could not be read or are incomplete: {}",
+            counters_of(error),
+            error.reason
+        )
     });
     let missed = report.missed();
     if missed > 0 {

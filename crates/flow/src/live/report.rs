@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tachograph_counters::IgnorePoison;
 use tachograph_perflib::{Guid, QueriedSet};
 
-/// The values of one counter set that could not be read for one reason.
+/// The values of one counter set that could not be read, or are incomplete, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectionError {
     /// The path of the first counter that failed, or of the counter set if the whole set failed first.
@@ -15,7 +15,7 @@ pub struct CollectionError {
     pub counters: Vec<u32>,
     /// The reason in words.
     pub reason: Arc<str>,
-    /// Number of values that could not be read; if the whole set failed, number of samples.
+    /// Number of values that could not be read or are incomplete; if the whole set failed, number of samples.
     pub count: u64,
 }
 

@@ -13,17 +13,17 @@ pub enum ViewKind {
     Bars,
     /// A list of numbers by counter set.
     Report,
+    /// A table: a row per instance, a column per counter.
+    Table,
     /// Lines over time, with the area below them filled.
     Area,
     /// Areas over time, each on top of the previous one.
     Stacked,
-    /// A table: a row per instance, a column per counter.
-    Table,
 }
 
 impl ViewKind {
     /// All kinds, in the order in which a monitor switches through them.
-    pub const ALL: [Self; 6] = [Self::Line, Self::Bars, Self::Report, Self::Area, Self::Stacked, Self::Table];
+    pub const ALL: [Self; 6] = [Self::Line, Self::Bars, Self::Report, Self::Table, Self::Area, Self::Stacked];
 
     /// The name of the kind in a file.
     pub fn name(self) -> &'static str {

@@ -192,7 +192,7 @@ fn errors_have_line_numbers() {
         ),
         (
             "version = 2\n[[panel]]\nkind = 'pie'",
-            "line 3: kind is 'pie': expected line, bars, report, area, stacked or table",
+            "line 3: kind is 'pie': expected line, bars, report, table, area or stacked",
         ),
         (
             "version = 2\n[[panel]]\naxis = 'log'",

@@ -36,4 +36,18 @@ proptest! {
         ];
         checks::view(format!("version = 1\n{}\n", fields[line]).as_bytes());
     }
+
+    #[test]
+    fn arbitrary_panels_do_not_panic(
+        number in any::<f64>(), integer in any::<i64>(), text in "\\PC{0,20}", word in "[a-z]{0,6}", line in 0usize..8,
+    ) {
+        let fields = [
+            format!("min = {number:?}"), format!("max = {number:?}\naxis = 'logarithmic'"),
+            format!("limits = [{number:?}, {integer}]"), format!("width = {integer}"),
+            format!("kind = 'table'\ntop = {integer}\nfilter = {text:?}"), format!("title = {text:?}\nunit = {text:?}"),
+            format!("kind = {word:?}\naxis = {word:?}"),
+            format!("[[panel.counter]]\npath = '\\S\\C'\nlabel = {text:?}\nor = [{text:?}]"),
+        ];
+        checks::view(format!("version = 2\n[[panel]]\n{}\n", fields[line]).as_bytes());
+    }
 }

@@ -71,6 +71,19 @@ impl Row<'_> {
     pub fn fail(&mut self, id: u32, reason: &Arc<str>) {
         let Some(column) = self.rows.column(id) else { return };
         self.rows.values[self.start + column] = RawValue::error(Status::CSTATUS_INVALID_DATA);
+        self.report(id, reason);
+    }
+
+    /// Reports why a value that is set lacks a part. The value remains valid.
+    ///
+    /// For `reason`, see [`fail`](Self::fail).
+    pub fn report_incomplete(&mut self, id: u32, reason: &Arc<str>) {
+        if self.wants(id) {
+            self.report(id, reason);
+        }
+    }
+
+    fn report(&mut self, id: u32, reason: &Arc<str>) {
         let known = |error: &&mut CounterError| error.counter_id == id && Arc::ptr_eq(&error.reason, reason);
         if let Some(error) = self.rows.errors.iter_mut().find(known) {
             error.count += 1;

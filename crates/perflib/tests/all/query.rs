@@ -125,6 +125,24 @@ fn statuses(identifiers: &[Identifier]) -> Vec<u32> {
 }
 
 #[test]
+fn an_incomplete_value_is_valid_and_reported() {
+    let mut rows = Rows::unfiltered(disk_info());
+    let reason: Arc<str> = "records were lost".into();
+    let disk = Arc::new(InstanceKey::new("sda", 0, 1));
+    for _ in 0..2 {
+        let mut row = rows.push(&disk);
+        row.set(READS, 7);
+        row.report_incomplete(READS, &reason);
+        // A counter that is not selected.
+        row.report_incomplete(READS + 1000, &reason);
+    }
+    let value = rows.values(1)[rows.column(READS).expect("selected")];
+    assert!(value.status.is_good() && value.first == 7);
+    let errors: Vec<_> = rows.errors().iter().map(|error| (error.counter_id, error.count)).collect();
+    assert_eq!(errors, [(READS, 2)]);
+}
+
+#[test]
 fn each_identifier_has_its_own_status() {
     let (registry, _seen) = registry_of_disks();
     let mut query = Query::open(&Arc::new(registry), Some(r"\\web1")).expect("open query");

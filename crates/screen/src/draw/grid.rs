@@ -37,25 +37,21 @@ impl App {
         let mut panels = Vec::with_capacity(areas.len());
         for (index, area) in areas {
             let Some(pane) = self.panes.iter().nth(index) else { continue };
-            let plot = self.draw_panel(buffer, area, pane, index, area.bottom() == bottom);
+            let mut drawn = PanelArea { index, area, plot: Rect::default(), report_top: pane.report_top };
+            self.draw_panel(buffer, pane, &mut drawn, area.bottom() == bottom);
             if pane.kind() == ViewKind::Table {
                 self.draw_table(buffer, inside_of(area), index);
                 self.draw_table_edge(buffer, area, index);
             }
-            panels.push(PanelArea { index, area, plot });
+            panels.push(drawn);
         }
         panels
     }
 
-    /// Draws a panel with its edges, except the table inside; returns the plot.
-    fn draw_panel(
-        &self,
-        buffer: &mut Buffer,
-        area: Rect,
-        pane: &Pane,
-        index: usize,
-        has_times: bool,
-    ) -> Rect {
+    /// Draws a panel with its edges, except the table inside, and stores the plot and the first line of the report in
+    /// `drawn`.
+    fn draw_panel(&self, buffer: &mut Buffer, pane: &Pane, drawn: &mut PanelArea, has_times: bool) {
+        let PanelArea { index, area, .. } = *drawn;
         let is_focused = index == self.panes.focus();
         let edge = if is_focused { Style::new() } else { self.theme.dim() };
         self.draw_edge(buffer, area, edge);
@@ -70,25 +66,25 @@ impl App {
         match pane.kind() {
             ViewKind::Bars => {
                 self.draw_histogram(buffer, inside, pane);
-                return Rect::default();
+                return;
             }
             ViewKind::Report => {
-                self.draw_report(buffer, inside, pane);
-                return Rect::default();
+                drawn.report_top = self.draw_report(buffer, inside, pane);
+                return;
             }
             // Drawn by the caller, because drawing updates it.
-            ViewKind::Table => return Rect::default(),
+            ViewKind::Table => return,
             ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {}
         }
         if self.draw_placeholder(buffer, inside, pane) {
-            return Rect::default();
+            return;
         }
         let entries = self.entries(pane, is_focused);
         if entries.is_empty() {
             let line = row(inside, usize::from(inside.height) / 2);
             let column = usize::from(inside.width).saturating_sub(NO_ACTIVITY.len()) / 2;
             self.write_text(buffer, line, column, NO_ACTIVITY, self.theme.dim());
-            return Rect::default();
+            return;
         }
         let has_list = area.width >= MIN_LIST.0 && area.height >= MIN_LIST.1;
         let mut chart = inside;
@@ -119,7 +115,7 @@ impl App {
             let line = Rect { x: plot.x, width: plot.width, y: area.bottom() - 1, height: 1 };
             self.draw_times(buffer, line, &span, self.theme.either("─", "-"));
         }
-        plot
+        drawn.plot = plot;
     }
 
     /// Draws the edges of a panel.

@@ -144,7 +144,7 @@ fn panels_are_added_and_removed() {
     screen.press(KeyCode::Esc);
     screen.line_with("no counters: press a to add some");
     assert_eq!(kinds(&screen), [ViewKind::Line; 2]);
-    screen.type_in("5");
+    screen.type_in("6");
     assert_eq!(kinds(&screen), [ViewKind::Line, ViewKind::Stacked]);
     // The first panel shares the screen, with its own scales.
     screen.line_with(" Processor Information ");
@@ -251,6 +251,22 @@ fn the_legend_is_filtered() {
     assert!(screen.text().contains("system") && !screen.text().contains("iowait"));
     screen.type_in("e");
     screen.line_with("iowait");
+}
+
+#[test]
+fn a_report_scrolls_within_its_panel() {
+    let mut screen = overview((80, 24), Theme::default());
+    screen.press(KeyCode::Tab);
+    screen.type_in("3");
+    screen.line_with("Used Bytes");
+    for _ in 0..50 {
+        screen.press(KeyCode::Down);
+        screen.draw();
+    }
+    screen.line_with("Swap Used");
+    // The end is where the last line is visible, so one key moves it.
+    screen.press(KeyCode::Up);
+    assert!(!screen.text().contains("Swap Used"), "{}", screen.text());
 }
 
 #[test]

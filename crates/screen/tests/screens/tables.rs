@@ -127,7 +127,12 @@ impl Tables {
         let mut tables =
             Self { screen, factor: 1.0, processes: PROCESSES.to_vec(), second: 0, tables: Vec::new() };
         tables.screen.input(Input::Sets(sets()));
-        tables.type_in("6");
+        tables
+    }
+
+    fn open(screen: TestScreen) -> Self {
+        let mut tables = Self::new(screen);
+        tables.type_in("4");
         tables.collect();
         tables.collect();
         tables
@@ -463,4 +468,102 @@ fn the_mouse_sorts_and_selects() {
     assert_eq!(tables.ids()[..3], ["700", "1300", "[1301]"]);
     tables.screen.mouse(MouseEventKind::ScrollDown, (10, 4));
     assert_eq!(tables.ids()[5], "[410]");
+}
+
+/// Two tables and a chart.
+const PANELS: &str = r"
+version = 2
+[[panel]]
+title = 'Busy'
+kind = 'table'
+set = 'Process'
+[[panel]]
+kind = 'line'
+[[panel.counter]]
+path = '\Processor Information(_Total)\% Processor Time'
+[[panel]]
+kind = 'table'
+set = 'PhysicalDisk'
+[[panel]]
+kind = 'table'
+[[panel.counter]]
+path = '\Process(*)\Working Set'
+";
+
+#[test]
+fn tables_among_panels() {
+    for (size, name) in [((80, 24), "80x24"), ((120, 40), "120x40")] {
+        Tables::of_view(size, PANELS).assert_matches(&format!("table_panels_{name}"));
+    }
+    let mut tables = Tables::of_view((80, 24), PANELS);
+    // Each sample is reduced once for each table.
+    assert_eq!(tables.tables.len(), 2 * 3);
+    tables.text();
+    tables.press(KeyCode::Down);
+    tables.screen.mouse(MouseEventKind::Moved, (3, 3));
+    tables.text();
+    assert_eq!(tables.tables.len(), 2 * 3);
+    let charted: Vec<_> = tables.screen.app.charted_paths().iter().map(ToString::to_string).collect();
+    assert_eq!(charted, [r"\Processor Information(_Total)\% Processor Time"]);
+    let sampled: Vec<_> = tables.screen.app.paths().iter().map(ToString::to_string).collect();
+    for path in [r"\Process(*)\Thread Count", r"\PhysicalDisk(*)\% Disk Time"] {
+        assert_eq!(sampled.iter().filter(|it| **it == path).count(), 1, "{sampled:?}");
+    }
+    // The keys of a table are those of the focused panel; Tab moves between panels.
+    tables.type_in("/rust");
+    let text = tables.text();
+    assert!(text.contains("filter: rust") && text.contains("2 of 9"), "{text}");
+    tables.press(KeyCode::Enter);
+    tables.press(KeyCode::Tab);
+    tables.type_in("T");
+    assert!(tables.text().contains("unknown key"), "{}", tables.text());
+    // A click on the heading of another table sorts that table.
+    let memory = |tables: &mut Tables| tables.text().matches("MEMORY▾").count();
+    assert_eq!(memory(&mut tables), 0);
+    let text = tables.text();
+    let line = text.lines().rposition(|line| line.contains("MEMORY")).expect("a heading");
+    let begin = text.lines().nth(line).and_then(|line| line.rfind("MEMORY")).expect("a heading");
+    let column = text.lines().nth(line).map_or(0, |line| line[..begin].chars().count());
+    tables.screen.mouse(MouseEventKind::Down(MouseButton::Left), (column as u16, line as u16));
+    assert_eq!(memory(&mut tables), 1, "{}", tables.text());
+    // An enlarged chart needs no figures of tables, but keeps their counters.
+    tables.type_in("ww");
+    tables.type_in("z");
+    tables.tables.clear();
+    tables.collect();
+    assert!(tables.tables.is_empty(), "{}", tables.text());
+    assert_eq!(tables.screen.app.paths().len(), sampled.len());
+    tables.type_in("z");
+    tables.text();
+    assert_eq!(tables.tables.len(), 3);
+}
+
+#[test]
+fn panels_with_tables_are_saved() {
+    let tables = Tables::of_view((80, 24), PANELS);
+    let view = View::parse(&tables.screen.app.view().to_text()).expect("a view");
+    let sets: Vec<_> = view.panels.iter().map(|panel| (panel.kind, panel.table.set.as_deref())).collect();
+    let table = ViewKind::Table;
+    assert_eq!(
+        sets,
+        [(table, Some("Process")), (ViewKind::Line, None), (table, Some("PhysicalDisk")), (table, Some("Process"))]
+    );
+}
+
+#[test]
+fn the_smallest_panels_do_not_panic() {
+    for size in [(24, 8), (30, 9), (60, 12), (61, 11), (400, 200)] {
+        let mut tables = Tables::of_view(size, PANELS);
+        for _ in 0..4 {
+            tables.press(KeyCode::End);
+            tables.press(KeyCode::Tab);
+            tables.text();
+        }
+    }
+}
+
+#[test]
+fn a_table_of_an_unknown_set_is_empty() {
+    let mut tables = Tables::of_view((80, 24), "version = 2\n[[panel]]\nkind = 'table'\nset = 'Fan'");
+    assert!(tables.text().contains("no counter set 'Fan' here"), "{}", tables.text());
 }

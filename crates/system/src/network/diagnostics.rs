@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::netlink;
 
-use super::netlink_dump::{NetlinkSocket, wrong};
+use crate::netlink::{NetlinkSocket, wrong};
 
 /// `struct inet_diag_req_v2`.
 const REQUEST_BYTES: usize = 56;
@@ -82,7 +82,7 @@ fn is_open(connection: &[u8]) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::netlink_dump::{HEAD_BYTES, NLMSG_DONE, NLMSG_ERROR, push_answer as push};
+    use crate::netlink::{HEAD_BYTES, NLMSG_DONE, NLMSG_ERROR, push_answer as push};
 
     fn push_answer(answer: &[u8], sequence: u32, count: &mut u64) -> io::Result<std::ops::ControlFlow<()>> {
         push(answer, sequence, SOCK_DIAG_BY_FAMILY, &mut |connection| {

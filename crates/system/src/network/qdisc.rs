@@ -10,11 +10,11 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
-use super::netlink_dump::NetlinkSocket;
 use super::qdisc_message::{
     Entry, Location, MAX_KIND, RTM_GETQDISC, RTM_NEWQDISC, Statistics, TC_H_ROOT, TCMSG_BYTES, parse,
 };
 use crate::error_texts::unreadable;
+use crate::netlink::NetlinkSocket;
 use crate::ordered::move_to;
 use crate::roots::Roots;
 use crate::table::{CounterInfo, SetTable};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::netlink_dump::wrong;
+use crate::netlink::{each_attribute, read_u32, read_u64, wrong};
 
 pub(super) const RTM_NEWQDISC: u16 = 36;
 pub(super) const RTM_GETQDISC: u16 = 38;
@@ -12,8 +12,6 @@ const TCA_KIND: u16 = 1;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
-/// The bits of an attribute's type without flags.
-const NLA_TYPE: u16 = 0x3fff;
 pub(super) const TC_H_ROOT: u32 = 0xffff_ffff;
 
 /// The location of a queueing discipline. It keeps its location until it is replaced.
@@ -85,24 +83,6 @@ impl Statistics {
             _ => {}
         }
     }
-}
-
-/// Reports the type and value of each attribute; stops at a malformed one.
-fn each_attribute(mut attributes: &[u8], mut each: impl FnMut(u16, &[u8])) {
-    while let Some(([l0, l1, k0, k1], _)) = attributes.split_first_chunk::<4>() {
-        let length = usize::from(u16::from_ne_bytes([*l0, *l1]));
-        let Some(value) = attributes.get(4..length) else { return };
-        each(u16::from_ne_bytes([*k0, *k1]) & NLA_TYPE, value);
-        attributes = attributes.get(length.next_multiple_of(4)..).unwrap_or_default();
-    }
-}
-
-fn read_u32(bytes: &[u8]) -> Option<u32> {
-    bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
-}
-
-fn read_u64(bytes: &[u8]) -> Option<u64> {
-    bytes.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
 }
 
 #[cfg(test)]

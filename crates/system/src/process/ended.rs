@@ -5,12 +5,17 @@
 //! these counts is the time of all processes that ended, those that no sample has ever found included. The part that
 //! earlier samples have already shown is subtracted: the last counts of each process that has disappeared.
 //!
-//! Counts of a process whose parent ignores `SIGCHLD` are lost. Nothing may then be subtracted, so the last counts of
-//! a process are subtracted only from the growth of a process that can have reaped it: its parent, or the next living
-//! ancestors if its parent has ended too (init and subreapers, which adopt orphans, are ancestors of them).
+//! The kernel drops the counts of a process whose parent ignores `SIGCHLD`. Nothing may then be subtracted, so the last
+//! counts of a process are subtracted only from the growth of a process that can have reaped it: its parent, or the
+//! next living ancestors if its parent has ended too (init and subreapers, which adopt orphans, are ancestors of them).
+//! If the kernel's records of ended processes are available, the dropped time is taken from them.
 
+use self::dropped::{Children, DroppedTime};
+use super::exit_record::ExitRecord;
 use super::stat::Stat;
 use super::ticks::Ticks;
+
+mod dropped;
 
 /// User time and system time in ticks, and page faults.
 pub(super) type Counts = [u64; 3];
@@ -32,6 +37,7 @@ pub(super) struct EndedProcesses {
     started: Counts,
     /// When the previous sample was taken, in 100 ns since the machine booted.
     sampled_at: Option<u64>,
+    dropped: DroppedTime,
 }
 
 /// A process in one sample.
@@ -51,6 +57,22 @@ pub(super) struct Entry {
     reaped: Counts,
     /// The growth of `reaped` since the previous sample, less what earlier samples have shown.
     growth: Counts,
+    /// When the growth began.
+    baseline: Baseline,
+    children: Children,
+}
+
+/// When the growth of a process began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Baseline {
+    /// In the previous sample.
+    Previous,
+    /// At the start of the process, which is later than the previous sample.
+    Start,
+    /// The process cannot be read now.
+    Unread,
+    /// There is no growth, because the process was hidden in the previous sample or there was none.
+    None,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +91,27 @@ const MAX_DEPTH: usize = 256;
 const START_TOLERANCE: u64 = 200_000;
 
 impl EndedProcesses {
-    /// Begins a sample. The processes of a sample that was not finished are dropped.
-    pub(super) fn begin(&mut self) {
+    /// Begins a sample, when the processes with these ids, which are sorted, have been listed and not yet been read. The
+    /// processes of a sample that was not finished are dropped.
+    pub(super) fn begin(&mut self, listed: &[u32]) {
         self.current.clear();
+        self.dropped.set_listed(listed);
+    }
+
+    /// Adds the kernel's record of an ended process. All records that have arrived must be added both just before the
+    /// processes are listed and after they have been read.
+    pub(super) fn add_record(&mut self, record: ExitRecord) {
+        self.dropped.add(record);
+    }
+
+    /// Some records are missing among those that are added.
+    pub(super) fn lose_some_records(&mut self) {
+        self.dropped.lose_some();
+    }
+
+    /// Those records that have not been added are missing. Those that are added later belong to later samples.
+    pub(super) fn lose_all_records(&mut self) {
+        self.dropped.lose_all();
     }
 
     /// Adds a process of the current sample. Processes must be added in the order of their ids.
@@ -82,17 +122,22 @@ impl EndedProcesses {
     /// Keeps the counts of a process whose file cannot be parsed now.
     pub(super) fn keep(&mut self, pid: u32) {
         if let Some(index) = position(&self.previous, pid) {
-            self.current.push(Entry { growth: Counts::default(), ..self.previous[index] });
+            let baseline = Baseline::Unread;
+            self.current.push(Entry { growth: Counts::default(), baseline, ..self.previous[index] });
         }
     }
 
     /// Ends the sample that was taken at this time, in 100 ns since the machine booted. `is_alive` reports whether
     /// a process of this id and identity still exists.
-    pub(super) fn finish(&mut self, at: u64, is_alive: impl FnMut(u32, u64) -> bool) {
+    pub(super) fn finish(&mut self, at: u64, ticks: Ticks, is_alive: impl FnMut(u32, u64) -> bool) {
         match self.sampled_at.replace(at) {
-            None => self.current.iter_mut().for_each(|entry| entry.growth = entry.reaped),
+            None => {
+                self.current.iter_mut().for_each(|entry| entry.growth = entry.reaped);
+                self.add_dropped(ticks);
+            }
             Some(sampled_at) => {
                 self.compare(sampled_at);
+                self.add_dropped(ticks);
                 self.subtract_shown();
                 self.subtract_unnoticed(is_alive);
             }
@@ -113,6 +158,18 @@ impl EndedProcesses {
         &self.started
     }
 
+    /// The time that was taken from records, in 100 ns.
+    #[cfg(test)]
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.time()
+    }
+
+    /// Adds the time that the kernel has dropped.
+    fn add_dropped(&mut self, ticks: Ticks) {
+        let [user, system] = self.dropped.update(&self.previous, &mut self.current, ticks);
+        add(&mut self.ended, &[user, system, 0]);
+    }
+
     /// Computes the growth of each process and finds the processes that have disappeared.
     fn compare(&mut self, sampled_at: u64) {
         let mut previous = self.previous.iter().peekable();
@@ -131,6 +188,10 @@ impl EndedProcesses {
                         *reaped = (*reaped).max(old.reaped[index]);
                         entry.growth[index] = *reaped - old.reaped[index];
                     }
+                    if entry.baseline != Baseline::Unread {
+                        entry.baseline = Baseline::Previous;
+                        entry.children = old.children.next();
+                    }
                     continue;
                 }
                 Some(old) => disappeared(old),
@@ -139,6 +200,7 @@ impl EndedProcesses {
             // What an older process did, which was hidden until now, belongs to earlier intervals.
             if entry.start.saturating_add(START_TOLERANCE) >= sampled_at {
                 entry.growth = entry.reaped;
+                entry.baseline = Baseline::Start;
                 add(&mut self.started, &entry.own);
             }
         }
@@ -209,6 +271,8 @@ impl Entry {
             own,
             reaped: [stat.reaped_user, stat.reaped_system, stat.reaped_faults],
             growth: Counts::default(),
+            baseline: Baseline::None,
+            children: Children::default(),
         }
     }
 

@@ -27,6 +27,14 @@ pub(super) struct WantedRows {
 type Values = [u64; 3];
 
 impl ProcessSet {
+    /// Whether time of ended processes is requested.
+    pub(super) fn wants_ended(&self, rows: &Rows) -> bool {
+        rows.wants_any([PROCESSOR_TIME, USER_TIME, PRIVILEGED_TIME])
+            && [&self.keys.exited, &self.keys.unattributed]
+                .iter()
+                .any(|key| rows.wants_instance(key.full_name(), 0))
+    }
+
     /// Finds out which of these rows are requested, and reads the machine's times if they need them.
     pub(super) fn wanted_machine_rows(&mut self, rows: &Rows) -> WantedRows {
         let wants = |key: &InstanceKey| rows.wants_instance(key.full_name(), 0);
@@ -77,6 +85,11 @@ impl ProcessSet {
         if wanted.exited {
             let mut row = push(rows, &self.keys.exited);
             self.set_times(&mut row, Some(exited));
+            if self.exit_records.is_lossy {
+                for id in [PROCESSOR_TIME, USER_TIME, PRIVILEGED_TIME] {
+                    row.report_incomplete(id, &self.exit_records.loss);
+                }
+            }
         }
         if wanted.unattributed {
             let mut row = push(rows, &self.keys.unattributed);

@@ -7,6 +7,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, Timestamps};
 
 use super::amounts::Amounts;
 use super::ended::{self, EndedProcesses, Entry};
+use super::exit_records::ExitRecords;
 use super::io::Io;
 use super::machine_times::MachineReader;
 use super::memory::Memory;
@@ -49,6 +50,7 @@ pub(super) struct ProcessSet {
     pub(super) machine: MachineReader,
     pub(super) sums: Sums<11>,
     pub(super) ended: EndedProcesses,
+    pub(super) exit_records: ExitRecords,
     pub(super) unattributed: Unattributed,
     pub(super) keys: Keys,
     of_stat: Reasons,
@@ -73,6 +75,7 @@ impl ProcessSet {
         naming: Naming,
         reader: Reader,
         machine: MachineReader,
+        exit_records: ExitRecords,
         ticks: Ticks,
         page_bytes: u64,
     ) -> Self {
@@ -93,6 +96,7 @@ impl ProcessSet {
             machine,
             sums: Sums::default(),
             ended: EndedProcesses::default(),
+            exit_records,
             unattributed: Unattributed::default(),
             keys: Keys {
                 idle: key(idle_name),
@@ -220,8 +224,11 @@ impl Provider for ProcessSet {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let wants_ended = self.wants_ended(rows);
+        self.exit_records.begin(wants_ended, &mut self.ended);
         let listed = self.reader.processes(&mut self.listed);
         listed.map_err(|error| unreadable("/proc", &error.into()))?;
+        self.ended.begin(&self.listed);
         follow(&mut self.known, &mut self.spare, &self.listed, |process| process.pid, Process::new);
 
         let requested = RequestedFiles::of(rows);
@@ -230,15 +237,15 @@ impl Provider for ProcessSet {
             self.push_idle(rows, wanted.times);
         }
         let mut amounts = wanted.total.then(Amounts::default);
-        self.ended.begin();
         for index in 0..self.known.len() {
             if self.process(index, rows, requested, amounts.as_mut()).is_err() {
                 self.reader.make_room(&mut self.known, Process::close_all);
                 self.process(index, rows, requested, amounts.as_mut())?;
             }
         }
-        let Self { known, reader, ended, naming, .. } = self;
-        ended.finish(rows.timestamps().ticks as u64, |pid, identity| {
+        self.exit_records.receive(&mut self.ended);
+        let Self { known, reader, ended, naming, ticks, .. } = self;
+        ended.finish(rows.timestamps().ticks as u64, *ticks, |pid, identity| {
             let index = known.binary_search_by_key(&pid, |process| process.pid);
             index.is_ok_and(|index| known[index].is_alive(identity, reader, *naming))
         });
@@ -247,6 +254,7 @@ impl Provider for ProcessSet {
     }
 
     fn idle(&mut self) {
+        self.exit_records.close(&mut self.ended);
         self.spare = Vec::new();
         for process in &mut self.known {
             process.close_all();

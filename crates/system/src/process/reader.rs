@@ -67,6 +67,11 @@ impl Reader {
         })
     }
 
+    /// Whether this is the real `/proc`.
+    pub(super) fn is_procfs(&self) -> bool {
+        self.is_procfs
+    }
+
     /// Whether the size of the folder `fd` is the number of open files (Linux 6.2 and later).
     pub(super) fn sizes_count(&self) -> bool {
         self.sizes_count

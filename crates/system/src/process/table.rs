@@ -200,9 +200,11 @@ macro_rules! other_instances {
     () => {
         "_Exited has the processor time and page faults that no interval of a process shows: of processes that start \
          and end between two samples, of others after their last sample, and before their first one. The source is \
-         the time of reaped children in /proc/PID/stat (cminflt, cmajflt, cutime, cstime). _Unattributed has what \
-         then remains of the processors' user and system time: of processes whose parent ignores SIGCHLD (the kernel \
-         does not add their time to the parent's), of ended kernel threads, of processes that /proc does not show. In \
+         the time of reaped children in /proc/PID/stat (cminflt, cmajflt, cutime, cstime). The kernel does not count \
+         there processes whose parent ignores SIGCHLD, nor kernel threads. The time of these is taken from the \
+         kernel's records of ended processes (taskstats), which need CAP_NET_ADMIN and Linux 5.19, and lack the time \
+         in which the kernel releases the memory of a process. _Unattributed has what then remains of the processors' \
+         user and system time: of such processes without these records, of processes that /proc does not show. In \
          each interval the processes, _Exited and _Unattributed add up to the time of the processors that is neither \
          idle time nor of interrupts. Where the clock of the processes shows more than the ticks of the processors, \
          the next intervals of _Unattributed make up for it, up to a second per processor."

@@ -35,4 +35,12 @@ impl Ticks {
             Self::PerSecond(per_second) => (u128::from(ticks) * 10_000_000 / u128::from(per_second)) as u64,
         }
     }
+
+    /// The whole ticks in a time in units of 100 ns.
+    pub(super) fn of_hundred_ns(self, time: u64) -> u64 {
+        match self {
+            Self::Whole(units) => time / units,
+            Self::PerSecond(per_second) => (u128::from(time) * u128::from(per_second) / 10_000_000) as u64,
+        }
+    }
 }

@@ -27,8 +27,9 @@ fn shown(folder: &Folder, arguments: &[&str]) -> String {
 
 /// Standard error, without lines about values that this machine does not provide.
 fn notices(ran: &Outcome) -> String {
-    let depends_on_machine =
-        |line: &&str| line.starts_with(r"tacho: \\") || line.contains(" could not be read: ");
+    let depends_on_machine = |line: &&str| {
+        line.starts_with(r"tacho: \\") || line.contains(" could not be read or are incomplete: ")
+    };
     ran.stderr.lines().filter(|line| !depends_on_machine(line)).map(|line| format!("{line}\n")).collect()
 }
 

@@ -75,3 +75,21 @@ pub(crate) fn kill(signal: &str, child: &Child) {
     let status = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status();
     assert!(status.expect("kill").success());
 }
+
+#[test]
+fn a_ready_made_view_is_recorded() {
+    let folder = Folder::new();
+    let ran = folder.run(["record", "--view", "memory", "-sc", "2", "-si", "0.1", "-o", "memory.blg"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let rows = folder.stats(&["memory.blg"]);
+    for counter in [r"\Memory\Used Bytes", r"\Memory\Available Bytes"] {
+        assert!(
+            rows.iter().any(|row| row["path"].as_str().is_some_and(|path| path.ends_with(counter))),
+            "{rows:?}"
+        );
+    }
+    folder.run(["record", "--view", "memry", "-o", "none.blg"]).fails_with(
+        2,
+        "memry: is neither a ready-made view (overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu) nor a file",
+    );
+}

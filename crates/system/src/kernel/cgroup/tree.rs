@@ -152,6 +152,10 @@ impl Walk {
             for (table, requested) in hierarchy.files.tables.iter().zip(&mut hierarchy.files.requested) {
                 *requested = table.ids().any(|id| hierarchy.files.ids & 1 << id != 0 && rows.wants(id));
             }
+            // A hierarchy without transfers has no disks.
+            if matches!(self.shown, Shown::Disks(_)) && !hierarchy.files.requested.contains(&true) {
+                continue;
+            }
             roots[index] = Some(&mut hierarchy.root);
             folders[index] = Some(hierarchy.folder.as_fd());
             files[index] = Some(&mut hierarchy.files);

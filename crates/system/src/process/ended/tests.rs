@@ -2,6 +2,20 @@
 
 use super::*;
 
+const TICKS: Ticks = Ticks::Whole(100_000);
+
+const INIT: Simulated = Simulated {
+    pid: 1,
+    parent: 0,
+    start: 0,
+    own: [0; 3],
+    shown: [0; 3],
+    reaped: [0; 3],
+    is_zombie: false,
+    ignores_children: false,
+    is_subreaper: true,
+};
+
 /// A process of the simulated kernel.
 #[derive(Clone, Debug)]
 struct Simulated {
@@ -9,6 +23,8 @@ struct Simulated {
     parent: u32,
     start: u64,
     own: Counts,
+    /// The own counts in the last sample.
+    shown: Counts,
     reaped: Counts,
     is_zombie: bool,
     ignores_children: bool,
@@ -26,21 +42,25 @@ struct Kernel {
     used: u64,
     /// Time of processes whose parents ignored their end.
     lost: u64,
+    /// What no sample has shown of the own time of these processes.
+    dropped: u64,
+    /// Records of ended processes that have not been received.
+    records: Vec<ExitRecord>,
 }
 
 impl Kernel {
     fn new(seed: u64, max_pid: u32) -> Self {
-        let init = Simulated {
-            pid: 1,
-            parent: 0,
-            start: 0,
-            own: [0; 3],
-            reaped: [0; 3],
-            is_zombie: false,
-            ignores_children: false,
-            is_subreaper: true,
-        };
-        Self { processes: vec![init], next_pid: 2, max_pid, time: 0, state: seed, used: 0, lost: 0 }
+        Self {
+            processes: vec![INIT],
+            next_pid: 2,
+            max_pid,
+            time: 0,
+            state: seed,
+            used: 0,
+            lost: 0,
+            dropped: 0,
+            records: Vec::new(),
+        }
     }
 
     /// A pseudo-random number below the limit.
@@ -66,6 +86,7 @@ impl Kernel {
             parent: self.processes[parent].pid,
             start: self.time,
             own: [0; 3],
+            shown: [0; 3],
             reaped: [0; 3],
             is_zombie: false,
             ignores_children: false,
@@ -74,7 +95,13 @@ impl Kernel {
     }
 
     fn exit(&mut self, index: usize) {
-        let pid = self.processes[index].pid;
+        let Simulated { pid, parent, own: [user, system, _], .. } = self.processes[index];
+        let [user, system] = [user, system].map(|ticks| TICKS.hundred_ns(ticks));
+        self.records.push(ExitRecord { process: pid, parent, user, system });
+        // The process releases its memory.
+        let rest = self.below(2) as u64;
+        self.processes[index].own[1] += rest;
+        self.used += rest;
         // Orphans get the next subreaper.
         let mut reaper = self.processes[index].parent;
         loop {
@@ -95,6 +122,7 @@ impl Kernel {
             let ended = self.processes.remove(index);
             let shown = [ended.own, ended.reaped].map(|counts| counts[0] + counts[1]);
             self.lost += shown[0] + shown[1];
+            self.dropped += time(&ended.own) - time(&ended.shown);
         }
     }
 
@@ -130,11 +158,11 @@ impl Kernel {
     fn sample(&self, ended: &mut EndedProcesses) -> Vec<Simulated> {
         let mut shown = self.processes.clone();
         shown.sort_by_key(|process| process.pid);
-        ended.begin();
+        ended.begin(&shown.iter().map(|process| process.pid).collect::<Vec<_>>());
         for process in &shown {
             ended.add(process.entry());
         }
-        ended.finish(self.time, |_, _| true);
+        ended.finish(self.time, TICKS, |_, _| true);
         shown
     }
 }
@@ -150,6 +178,38 @@ impl Simulated {
             own: self.own,
             reaped: self.reaped,
             growth: [0; 3],
+            baseline: Baseline::None,
+            children: Children::default(),
+        }
+    }
+}
+
+impl Kernel {
+    /// Samples processes that start and end meanwhile. Only the first one of these receives records.
+    fn sample_meanwhile(&mut self, [with, without]: [&mut EndedProcesses; 2]) {
+        let at = self.time;
+        self.records.drain(..).for_each(|record| with.add_record(record));
+        let mut listed: Vec<u32> = self.processes.iter().map(|process| process.pid).collect();
+        listed.sort_unstable();
+        with.begin(&listed);
+        without.begin(&listed);
+        for pid in listed {
+            for _ in 0..self.below(3) {
+                self.step(true);
+            }
+            let found = self.processes.iter_mut().find(|process| process.pid == pid);
+            let Some(process) = found else { continue };
+            process.shown = process.own;
+            with.add(process.entry());
+            without.add(process.entry());
+        }
+        self.records.drain(..).for_each(|record| with.add_record(record));
+        for ended in [with, without] {
+            ended.finish(at, TICKS, |pid, identity| {
+                self.processes
+                    .iter()
+                    .any(|process| (process.pid, process.entry().identity) == (pid, identity))
+            });
         }
     }
 }
@@ -210,15 +270,47 @@ fn lost_time_is_not_taken_from_that_of_others() {
     assert!(counted + lost >= used, "{counted} and {lost} of {used}");
 }
 
+#[test]
+fn records_add_dropped_time_once() {
+    let (mut all_counted, mut all_dropped) = (0, 0);
+    for seed in 0..60 {
+        // Ids are reused soon.
+        let mut kernel = Kernel::new(seed, if seed % 2 == 0 { 64 } else { 1 << 22 });
+        let (mut with, mut without) = (EndedProcesses::default(), EndedProcesses::default());
+        for _ in 0..200 {
+            for _ in 0..kernel.below(50) {
+                kernel.step(true);
+            }
+            // Several records are lost now and then.
+            if kernel.below(8) == 0 {
+                let lost = kernel.records.len() / 2;
+                kernel.records.truncate(lost);
+                with.lose_some_records();
+            }
+            kernel.sample_meanwhile([&mut with, &mut without]);
+            let counted = with.dropped();
+            let dropped = TICKS.hundred_ns(kernel.dropped);
+            assert!(counted <= dropped, "seed {seed}: {counted} of {dropped}");
+            // All else is the same as without records.
+            let [user, system, _] = *with.ended();
+            let added = TICKS.hundred_ns(user + system - time(without.ended()));
+            assert!(added <= counted && counted < added + TICKS.hundred_ns(2), "seed {seed}");
+        }
+        all_counted += with.dropped();
+        all_dropped += TICKS.hundred_ns(kernel.dropped);
+    }
+    assert!(all_counted * 4 > all_dropped, "{all_counted} of {all_dropped} are counted");
+}
+
 fn entry(pid: u32, parent: u32, own: u64, reaped: u64) -> Entry {
     let (own, reaped) = ([own, 0, own], [reaped, 0, reaped]);
-    Entry { pid, parent, is_zombie: false, identity: pid.into(), start: 0, own, reaped, growth: [0; 3] }
+    Simulated { pid, parent, start: 0, own, reaped, ..INIT }.entry()
 }
 
 fn sample(ended: &mut EndedProcesses, at: u64, entries: &[Entry], dead: &[u32]) -> u64 {
-    ended.begin();
+    ended.begin(&entries.iter().map(|entry| entry.pid).collect::<Vec<_>>());
     entries.iter().for_each(|entry| ended.add(*entry));
-    ended.finish(at * 10_000_000, |pid, _| !dead.contains(&pid));
+    ended.finish(at * 10_000_000, TICKS, |pid, _| !dead.contains(&pid));
     time(ended.ended()) + time(ended.started())
 }
 

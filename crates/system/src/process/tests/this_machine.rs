@@ -1,6 +1,15 @@
 //! The processes of this machine.
 
+use std::io::{BufRead, BufReader};
+use std::process::ChildStdin;
+
 use super::*;
+use crate::process::exit_records::ExitRecords;
+use crate::process::machine_times::MachineReader;
+use crate::process::process::Naming;
+use crate::process::process_set::ProcessSet;
+use crate::process::reader::Reader;
+use crate::process::ticks::Ticks;
 
 fn sleeper() -> Child {
     let child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("sleep runs");
@@ -201,4 +210,93 @@ fn a_low_limit_of_open_files_is_enough() {
     }
     sleepers.into_iter().for_each(end);
     let _ = std::io::stdout().flush();
+}
+
+/// The set `Process` of this machine, and why it has no records of ended processes.
+fn process_set() -> (ProcessSet, Result<(), String>) {
+    let roots = Roots::of_this_machine();
+    let reader = Reader::new(&roots, Descriptors::only(1000)).expect("/proc");
+    let (records, outcome) = ExitRecords::new(&roots, &reader);
+    let machine = MachineReader::new(&shared(&roots));
+    let (info, ticks) = (PROCESS.info(), Ticks::new(&roots));
+    (ProcessSet::new(info, Naming::Plain, reader, machine, records, ticks, roots.page_bytes), outcome)
+}
+
+#[test]
+fn processes_whose_parent_ignores_them_are_counted_with_records() {
+    let (mut set, outcome) = process_set();
+    if let Err(reason) = outcome {
+        return println!("skipped: taskstats: {reason}");
+    }
+    // For each line of input, awk runs a process that prints its times before it ends, and then prints a line.
+    let program = "BEGIN { for (n = 0; n < 9; n++) { system(\"read line\"); system(\"i=0; \
+                   while [ $i -lt 100000 ]; do i=$((i+1)); done; times\"); print \"end\"; fflush() } }";
+    let mut command = Command::new("env");
+    command.args(["--ignore-signal=CHLD", "awk", program]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut parent = command.spawn().expect("env runs");
+    let mut input = parent.stdin.take().expect("piped");
+    let mut lines = BufReader::new(parent.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    let mut run = |input: &mut ChildStdin| {
+        input.write_all(b"\n").expect("written");
+        let text: Vec<String> = lines.by_ref().take_while(|line| line != "end").collect();
+        times(text.first()?)
+    };
+    // The first child shows that the parent runs.
+    if run(&mut input).is_none() {
+        end(parent);
+        return println!("skipped: env --ignore-signal=CHLD awk does not work here");
+    }
+    now(&mut set);
+    let before = set.ended.dropped();
+    let seconds: f64 = (0..3).map(|_| run(&mut input).expect("times")).sum();
+    now(&mut set);
+    // The times of each process are rounded, and two ticks of the parent are never counted.
+    let dropped = (set.ended.dropped() - before) as f64 / 1e7;
+    assert!(seconds > 0.1 && dropped > seconds - 0.02 - 3.0 * 0.02, "{dropped} of {seconds}");
+    drop(input);
+    parent.wait().expect("waited for");
+}
+
+/// User time and system time in the first line of `times`, such as `0m0.180000s 0m0.010000s`.
+fn times(line: &str) -> Option<f64> {
+    let seconds = |text: &str| {
+        let (minutes, seconds) = text.strip_suffix('s')?.split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    };
+    line.split(' ').map(seconds).sum()
+}
+
+#[test]
+fn records_are_received_only_while_they_are_requested() {
+    let (mut set, outcome) = process_set();
+    query(&mut set, 1, &[PROCESSOR_TIME], "_Total");
+    query(&mut set, 2, &[PAGE_FAULTS], "_Exited");
+    assert!(!set.exit_records.is_open());
+    query(&mut set, 3, &[PROCESSOR_TIME], "_Exited");
+    assert_eq!(set.exit_records.is_open(), outcome.is_ok());
+    set.idle();
+    assert!(!set.exit_records.is_open());
+}
+
+#[test]
+fn without_permission_there_are_no_records_and_a_reason() {
+    if !is_again() {
+        again(
+            "process::tests::this_machine::without_permission_there_are_no_records_and_a_reason",
+            |command| {
+                if rustix::process::geteuid().is_root() {
+                    command.gid(65_534).uid(65_534);
+                }
+            },
+        );
+        return;
+    }
+    let (mut set, outcome) = process_set();
+    let reason = outcome.expect_err("not permitted");
+    assert!(reason.contains("CAP_NET_ADMIN") || reason.contains("CONFIG_TASKSTATS"), "{reason}");
+    let help = provider(&Roots::of_this_machine(), "Process").info().instances_help.clone();
+    assert!(help.ends_with(&format!("Taskstats are not available here: {reason}.")), "{help}");
+    let rows = now(&mut set);
+    assert!(!set.exit_records.is_open());
+    assert!(value(&rows, "_Exited", PROCESSOR_TIME).status.is_good());
 }

@@ -1,0 +1,73 @@
+//! The kernel's records of ended processes, for the sets `Process` and `Process V2`.
+
+use std::sync::Arc;
+
+use super::ended::EndedProcesses;
+use super::exit_listener::{ExitListener, Loss, unavailable};
+use super::reader::Reader;
+use crate::roots::Roots;
+
+/// Opens a listener when records are needed, if the kernel permits it.
+#[derive(Debug)]
+pub(super) struct ExitRecords {
+    roots: Roots,
+    is_permitted: bool,
+    listener: Option<ExitListener>,
+    /// Whether records were lost in this collection.
+    pub(super) is_lossy: bool,
+    /// What happens if records are lost.
+    pub(super) loss: Arc<str>,
+}
+
+impl ExitRecords {
+    /// Tries to open a listener. The error says why there are no records.
+    pub(super) fn new(roots: &Roots, reader: &Reader) -> (Self, Result<(), String>) {
+        let outcome = if reader.is_procfs() {
+            ExitListener::open(roots).map(drop).map_err(|error| unavailable(&error))
+        } else {
+            Err("not the processes of this machine".into())
+        };
+        let records = Self {
+            roots: roots.clone(),
+            is_permitted: outcome.is_ok(),
+            listener: None,
+            is_lossy: false,
+            loss: "taskstats: records of ended processes were lost; time that the kernel drops remains in _Unattributed"
+                .into(),
+        };
+        (records, outcome)
+    }
+
+    /// Begins a collection: opens the listener if records are requested, and receives those that have arrived.
+    pub(super) fn begin(&mut self, is_requested: bool, ended: &mut EndedProcesses) {
+        self.is_lossy = false;
+        if is_requested && self.is_permitted && self.listener.is_none() {
+            self.listener = ExitListener::open(&self.roots).ok();
+        }
+        self.receive(ended);
+    }
+
+    /// Receives the records that have arrived.
+    pub(super) fn receive(&mut self, ended: &mut EndedProcesses) {
+        let Some(listener) = &mut self.listener else { return };
+        let received = listener.receive(|record| ended.add_record(record));
+        self.is_lossy |= received.is_err();
+        match received {
+            Ok(()) => {}
+            Err(Loss::Some) => ended.lose_some_records(),
+            Err(Loss::All) => self.close(ended),
+        }
+    }
+
+    /// Closes the listener until the next collection that requests records.
+    pub(super) fn close(&mut self, ended: &mut EndedProcesses) {
+        if self.listener.take().is_some() {
+            ended.lose_all_records();
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_open(&self) -> bool {
+        self.listener.is_some()
+    }
+}
