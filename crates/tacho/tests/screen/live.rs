@@ -54,11 +54,37 @@ fn basic_keys() {
     tmux.text("g");
     tmux.shows("  Memory");
     tmux.text("g");
+    tmux.shows("CPU %");
+    tmux.text("g");
     tmux.until("a line again", has_line);
     // Changes the interval.
     tmux.text("i0.1");
     tmux.keys(&["Enter"]);
     tmux.shows("every 0.1 s");
+}
+
+#[test]
+fn the_table_of_processes() {
+    let Some(tmux) = Tmux::start(120, 40) else { return };
+    tmux.tacho(r"monitor '\Memory\Available Bytes' -si 0.2");
+    tmux.until("a line", has_line);
+    tmux.text("4");
+    tmux.shows("_Total");
+    let id = tmux.tacho_id();
+    tmux.text(&format!("/{id}"));
+    let cell = format!(" {id} ");
+    tmux.until("its row", |screen| screen.lines().any(|line| line.contains(&cell) && line.contains("tacho")));
+    tmux.keys(&["Enter", "Enter"]);
+    // Properties, and counters that are no columns.
+    tmux.shows("OOM score");
+    tmux.shows("Handle Count");
+    tmux.keys(&["Escape"]);
+    tmux.hides("Handle Count");
+    tmux.text("a");
+    tmux.shows("is on the chart");
+    tmux.text("1");
+    let screen = tmux.until("a line again", has_line);
+    assert!(line_with(&screen, "% Processor").contains("tacho"), "{screen}");
 }
 
 #[test]
