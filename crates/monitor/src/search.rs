@@ -326,7 +326,10 @@ mod tests {
         assert!(reason("Syscalls").is_some_and(|(_, why)| why.contains("system calls")));
         assert_eq!(reason("cpu"), None);
         assert_eq!(reason("the"), None);
-        assert_eq!(known_paths("temps"), [r"\Thermal Zone(*)\Temperature", r"\Temperature Sensor(*)\Temperature"]);
+        assert_eq!(
+            known_paths("temps"),
+            [r"\Thermal Zone(*)\Temperature", r"\Temperature Sensor(*)\Temperature"]
+        );
         assert_eq!((similar_word("latncy"), similar_word("Quantum")), (Some("latency"), None));
     }
 }

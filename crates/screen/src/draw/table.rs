@@ -49,6 +49,8 @@ impl App {
             self.write_text(buffer, row(area, usize::from(area.height) / 2), 2, &text, self.theme.dim());
             return;
         };
+        // Keys act on the row of the focused table only.
+        let is_focused = panel == self.panes.focus();
         let reserved = table.model.reserved();
         let max_totals =
             MAX_TOTALS.iter().find(|(height, _)| area.height < *height).map_or(usize::MAX, |(_, max)| *max);
@@ -67,7 +69,7 @@ impl App {
             rows: Rect { y: area.y + 1, height: table.room as u16, ..area },
         });
         for (index, line) in table.visible().enumerate() {
-            let is_selected = line == table.selected_line && table.selected.is_some();
+            let is_selected = is_focused && line == table.selected_line && table.selected.is_some();
             self.draw_table_line(buffer, row(area, 1 + index), &table.model, line, &columns, is_selected);
         }
         if table.model.lines().is_empty() {

@@ -123,9 +123,19 @@ impl Tables {
         tables
     }
 
-    fn open(screen: TestScreen) -> Self {
-        let mut tables =
-            Self { screen, factor: 1.0, processes: PROCESSES.to_vec(), second: 0, tables: Vec::new() };
+    /// A live screen with a view.
+    fn of_view(size: (u16, u16), text: &str) -> Self {
+        let view = View::parse(text).expect("a view");
+        let screen = TestScreen::with_view(true, size, 0, Theme::default(), &LINES, view);
+        let mut tables = Self::new(screen);
+        tables.collect();
+        tables.collect();
+        tables
+    }
+
+    fn new(screen: TestScreen) -> Self {
+        let (processes, tables) = (PROCESSES.to_vec(), Vec::new());
+        let mut tables = Self { screen, factor: 1.0, processes, second: 0, tables };
         tables.screen.input(Input::Sets(sets()));
         tables
     }
@@ -521,9 +531,10 @@ fn tables_among_panels() {
     let memory = |tables: &mut Tables| tables.text().matches("MEMORY▾").count();
     assert_eq!(memory(&mut tables), 0);
     let text = tables.text();
-    let line = text.lines().rposition(|line| line.contains("MEMORY")).expect("a heading");
-    let begin = text.lines().nth(line).and_then(|line| line.rfind("MEMORY")).expect("a heading");
-    let column = text.lines().nth(line).map_or(0, |line| line[..begin].chars().count());
+    let lines: Vec<_> = text.lines().collect();
+    let line = lines.iter().rposition(|line| line.contains("MEMORY")).expect("a heading");
+    let begin = lines[line].rfind("MEMORY").expect("a heading");
+    let column = lines[line][..begin].chars().count();
     tables.screen.mouse(MouseEventKind::Down(MouseButton::Left), (column as u16, line as u16));
     assert_eq!(memory(&mut tables), 1, "{}", tables.text());
     // An enlarged chart needs no figures of tables, but keeps their counters.
@@ -546,7 +557,12 @@ fn panels_with_tables_are_saved() {
     let table = ViewKind::Table;
     assert_eq!(
         sets,
-        [(table, Some("Process")), (ViewKind::Line, None), (table, Some("PhysicalDisk")), (table, Some("Process"))]
+        [
+            (table, Some("Process")),
+            (ViewKind::Line, None),
+            (table, Some("PhysicalDisk")),
+            (table, Some("Process"))
+        ]
     );
 }
 
