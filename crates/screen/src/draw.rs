@@ -191,7 +191,7 @@ impl App {
         self.draw_table(buffer, layout.body, index);
         if let Some(table) = self.table() {
             self.draw_table_path(buffer, layout.path, table);
-            self.draw_table_status(buffer, layout.value_bar, table, true);
+            self.draw_table_status(buffer, layout.value_bar, table);
         }
         self.draw_footer(buffer, layout.footer);
     }

@@ -137,13 +137,16 @@ impl App {
 
     /// Writes what a table shows onto the lower edge of its panel.
     fn draw_table_edge(&self, buffer: &mut Buffer, area: Rect, index: usize) {
-        let Some(table) = self.panes.iter().nth(index).and_then(Pane::shown_table) else { return };
+        let Some(pane) = self.panes.iter().nth(index) else { return };
+        let Some(table) = pane.shown_table() else { return };
         let line = Rect {
             x: area.x + 2,
             width: area.width.saturating_sub(4),
             ..row(area, usize::from(area.height) - 1)
         };
-        self.draw_table_status(buffer, line, table, false);
+        // Without a title of its own, the panel has the set as its title.
+        let has_set = pane.panel.title.is_some() && !table.is_filtering;
+        self.draw_table_facts(buffer, line, table, has_set, " ");
     }
 
     /// The counters of a panel with their values: at the cursor, or else the last ones, for logs the averages.

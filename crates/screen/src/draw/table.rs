@@ -260,25 +260,40 @@ impl App {
         }
     }
 
-    /// Draws the line below a table: what it shows, or the filter while it is edited. `is_whole`: with the set and the time,
-    /// which the other panels show if there are several.
-    pub(super) fn draw_table_status(&self, buffer: &mut Buffer, area: Rect, table: &Table, is_whole: bool) {
-        let right = if is_whole { self.table_time() } else { String::new() };
-        let room = usize::from(area.width).saturating_sub(width(&right) + 1);
-        let left = Rect { width: room as u16, ..area };
+    /// Draws the line below a table: what it shows, or the filter while it is edited.
+    pub(super) fn draw_table_status(&self, buffer: &mut Buffer, area: Rect, table: &Table) {
+        let time = self.table_time();
+        let room = usize::from(area.width).saturating_sub(width(&time) + 1);
+        self.draw_table_facts(buffer, Rect { width: room as u16, ..area }, table, true, "");
+        self.write_right_aligned(buffer, area, &time, Style::new());
+    }
+
+    /// Draws what a table shows, as far as there is room. `has_set`: with the name of the set; `edge`: what surrounds each
+    /// fact on the edge of a panel.
+    pub(super) fn draw_table_facts(
+        &self,
+        buffer: &mut Buffer,
+        area: Rect,
+        table: &Table,
+        has_set: bool,
+        edge: &str,
+    ) {
+        let room = usize::from(area.width);
         let bold = Style::new().add_modifier(Modifier::BOLD);
-        let mut column = match is_whole {
-            true => self.write_text(buffer, left, 0, &table.model.layout().set, bold),
-            false => 0,
-        };
         let (all, matching) = table.model.counts();
         let [all, matching] = [all, matching].map(|count| grouped(&count.to_string()));
+        let gap = if edge.is_empty() { 2 } else { 1 };
+        let mut column = 0;
         let mut part = |text: &str, style: Style| {
-            if column + 2 + width(text) <= room {
-                let text = if is_whole { text.to_owned() } else { format!(" {text} ") };
-                column = self.write_text(buffer, left, column + if is_whole { 2 } else { 1 }, &text, style);
+            let begin = if column == 0 { 0 } else { column + gap };
+            let text = format!("{edge}{text}{edge}");
+            if begin + width(&text) <= room {
+                column = self.write_text(buffer, area, begin, &text, style);
             }
         };
+        if has_set {
+            part(&table.model.layout().set, bold);
+        }
         if table.is_filtering || !table.model.filter().is_empty() {
             let cursor = if table.is_filtering { self.theme.either("▏", "_") } else { "" };
             part(&format!("filter: {}{cursor}", table.model.filter()), bold);
@@ -304,7 +319,6 @@ impl App {
         if visible.len() < table.model.lines().len() {
             part(&format!("{}-{}", visible.start + 1, visible.end), self.theme.dim());
         }
-        self.write_right_aligned(buffer, area, &right, Style::new());
     }
 }
 
