@@ -13,6 +13,9 @@ use crate::figures::{NumberForm, Unit, shown};
 /// A value whose text is as wide as most values of its column.
 const USUAL_VALUE: f64 = 12_345.0;
 
+/// The digits of the largest id of a process.
+const ID_WIDTH: usize = 7;
+
 /// What a column of a table shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnContent {
@@ -106,6 +109,7 @@ impl TableColumn {
             ColumnContent::Property(Property::User) => 8,
             ColumnContent::Property(Property::State) => 2,
             ColumnContent::Property(Property::Command) => 20,
+            ColumnContent::Counter(_) if self.is_id() => ID_WIDTH.max(title + 1),
             ColumnContent::Counter(_) => self.text(USUAL_VALUE, form).chars().count().max(title + 1),
         }
     }

@@ -583,3 +583,17 @@ fn a_table_of_an_unknown_set_is_empty() {
     let mut tables = Tables::of_view((80, 24), "version = 2\n[[panel]]\nkind = 'table'\nset = 'Fan'");
     assert!(tables.text().contains("no counter set 'Fan' here"), "{}", tables.text());
 }
+
+#[test]
+fn the_first_table_is_that_of_all_instances_in_the_panel() {
+    for (path, heading) in [
+        (r"\PhysicalDisk(*)\% Disk Time", "DISK"),
+        (r"\PhysicalDisk(sda)\% Disk Time", "CPU %"),
+        (r"\Memory\Available Bytes", "CPU %"),
+    ] {
+        let text = format!("version = 2\n[[panel]]\n[[panel.counter]]\npath = '{path}'");
+        let mut tables = Tables::of_view((80, 24), &text);
+        tables.type_in("4");
+        assert!(tables.screen.line(1).contains(heading), "{path}: {}", tables.text());
+    }
+}

@@ -54,7 +54,8 @@ fn basic_keys() {
     tmux.text("g");
     tmux.shows("  Memory");
     tmux.text("g");
-    tmux.shows("CPU %");
+    // The table of the set of which all instances were added.
+    tmux.shows("% Processor Time▾");
     tmux.text("g");
     tmux.until("a line again", has_line);
     // Changes the interval.
