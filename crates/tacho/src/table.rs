@@ -247,7 +247,7 @@ mod tests {
                 can_shrink: index == 0,
             })
             .collect();
-        let rows = [["プロセス in a rather long text", "12345", "12345", "12345", "12345"]];
+        let rows = [["プロセス with a quite long text", "12345", "12345", "12345", "12345"]];
         let written = |max_width: Option<usize>| {
             let mut out = Vec::new();
             let cells = |row: &[&str; 5]| row.map(str::to_owned).to_vec();

@@ -19,7 +19,7 @@ static const GUID BatteryStatusGuid = { 0xdc541b91, 0xae56, 0x5412, { 0xa3, 0x59
 #define BatteryStatus_Voltage 7 /* Voltage (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define BatteryStatus_ChargeCycles 8 /* Charge Cycles (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* Block Device: Input and output of block devices that are not disks themselves, but lie on disks, files or memory: volumes of LVM and of encryption, RAID arrays, loop and zram devices. */
+/* Block Device: Input and output of block devices that are not disks themselves, but are built on disks, files or memory: volumes of LVM and of encryption, RAID arrays, loop and zram devices. */
 #define BlockDevice_NAME TACHO_W("Block Device")
 static const GUID BlockDeviceGuid = { 0xc2bec60a, 0x3aef, 0x5f56, { 0x96, 0xc2, 0x1f, 0x25, 0x26, 0x6b, 0x69, 0x0d } };
 #define BlockDevice_CurrentDiskQueueLength 1 /* Current Disk Queue Length (PERF_COUNTER_RAWCOUNT) */
@@ -57,7 +57,7 @@ static const GUID BlockDeviceGuid = { 0xc2bec60a, 0x3aef, 0x5f56, { 0x96, 0xc2, 
 #define BlockDevice_DiskDiscardsBase 44 /* Disk Discards Base (PERF_AVERAGE_BASE) */
 #define BlockDevice_DiskFlushesBase 45 /* Disk Flushes Base (PERF_AVERAGE_BASE) */
 
-/* Block Device Member: The disks, partitions and other devices that each device of Block Device lies on, with their input and output. */
+/* Block Device Member: The underlying devices (disks, partitions and others) of each device of Block Device, with their input and output. */
 #define BlockDeviceMember_NAME TACHO_W("Block Device Member")
 static const GUID BlockDeviceMemberGuid = { 0x61a3e513, 0x6586, 0x5935, { 0x99, 0x47, 0x8a, 0xd6, 0xfc, 0x76, 0x51, 0x3d } };
 #define BlockDeviceMember_CurrentDiskQueueLength 1 /* Current Disk Queue Length (PERF_COUNTER_RAWCOUNT) */
@@ -113,7 +113,7 @@ static const GUID BtrfsDeviceGuid = { 0x5d899d8a, 0xa04a, 0x5af4, { 0xbc, 0x7f, 
 #define BtrfsDevice_CorruptionErrors 4 /* Corruption Errors (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define BtrfsDevice_GenerationErrors 5 /* Generation Errors (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* Buddy Allocator: Free memory by the size of its contiguous blocks, of all zones and nodes. Large blocks are needed for huge pages and for some drivers; memory without any is fragmented. */
+/* Buddy Allocator: Free memory of all zones and nodes, by the size of its contiguous blocks. Large blocks are needed for huge pages and for some drivers; memory without them is fragmented. */
 #define BuddyAllocator_NAME TACHO_W("Buddy Allocator")
 static const GUID BuddyAllocatorGuid = { 0xcdc5eb23, 0x0352, 0x501e, { 0x82, 0x49, 0xc9, 0x64, 0xd6, 0x58, 0x00, 0x19 } };
 #define BuddyAllocator_FreeBlocks 1 /* Free Blocks (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -177,7 +177,7 @@ static const GUID CgroupDiskGuid = { 0x27bac0a5, 0x3c3a, 0x56de, { 0x9f, 0x20, 0
 #define CgroupDisk_WriteOperationsPerSec 28 /* Write Operations/sec (PERF_COUNTER_BULK_COUNT) */
 #define CgroupDisk_DiscardOperationsPerSec 29 /* Discard Operations/sec (PERF_COUNTER_BULK_COUNT) */
 
-/* Connection Tracking: The connections that the firewall tracks (netfilter's conntrack), of this network namespace. */
+/* Connection Tracking: Connections that the firewall tracks (netfilter's conntrack) in this network namespace. */
 #define ConnectionTracking_NAME TACHO_W("Connection Tracking")
 static const GUID ConnectionTrackingGuid = { 0x8c98d19a, 0xc8c3, 0x55c0, { 0x95, 0x6e, 0xdc, 0x00, 0x97, 0xd0, 0x5b, 0x5f } };
 #define ConnectionTracking_Entries 1 /* Entries (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -249,7 +249,7 @@ static const GUID FanGuid = { 0x20dffbaa, 0x4e01, 0x52cc, { 0xb8, 0xe1, 0xe9, 0x
 #define Fan_Speed 1 /* Speed (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Fan_MinimumSpeed 3 /* Minimum Speed (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* File System: Size, space and inodes of mounted file systems: on devices (ext4, xfs, btrfs, zfs), in memory (tmpfs), laid over others (overlay), read-only images (squashfs, iso9660), of other machines (nfs, cifs) and of processes (fuse). */
+/* File System: Size, space and inodes of mounted file systems: on devices (ext4, xfs, btrfs, zfs), in memory (tmpfs), layered on others (overlay), read-only images (squashfs, iso9660), on other machines (nfs, cifs) and provided by processes (fuse). */
 #define FileSystem_NAME TACHO_W("File System")
 static const GUID FileSystemGuid = { 0xd70264cb, 0xddb8, 0x5bd4, { 0xa2, 0xd4, 0xd4, 0xf5, 0x34, 0x5a, 0xc8, 0x03 } };
 #define FileSystem_SizeBytes 1 /* Size Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -293,7 +293,7 @@ static const GUID GpuProcessMemoryGuid = { 0x9e55e6ee, 0xe328, 0x5e52, { 0x9c, 0
 #define GpuProcessMemory_SharedUsage 2 /* Shared Usage (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define GpuProcessMemory_TotalCommitted 3 /* Total Committed (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* Huge Page: Huge pages that the administrator reserved (hugetlbfs), by size. Transparent huge pages are not in it. */
+/* Huge Page: Huge pages that the administrator reserved (hugetlbfs), by size. Transparent huge pages are not included. */
 #define HugePage_NAME TACHO_W("Huge Page")
 static const GUID HugePageGuid = { 0xe768eb8d, 0xcdbf, 0x56c3, { 0x83, 0x26, 0xc9, 0x3f, 0x08, 0x3a, 0xab, 0x21 } };
 #define HugePage_Pages 1 /* Pages (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -438,7 +438,7 @@ static const GUID KernelSamepageMergingGuid = { 0xf6ff7cba, 0x7132, 0x5d69, { 0x
 #define KernelSamepageMerging_FullScansPerSec 7 /* Full Scans/sec (PERF_COUNTER_BULK_COUNT) */
 #define KernelSamepageMerging_Running 8 /* Running (PERF_COUNTER_RAWCOUNT) */
 
-/* LogicalDisk: Space of mounted file systems that hold data, and input and output of the devices that they lie on. */
+/* LogicalDisk: Space of mounted file systems that hold data, and input and output of their devices. */
 #define LogicalDisk_NAME TACHO_W("LogicalDisk")
 static const GUID LogicalDiskGuid = { 0x1e329d16, 0xc11d, 0x5ee7, { 0xa7, 0xd9, 0xa8, 0x26, 0x8f, 0x48, 0xef, 0xf6 } };
 #define LogicalDisk_PercentFreeSpace 30 /* % Free Space (PERF_RAW_FRACTION) */
@@ -523,7 +523,7 @@ static const GUID MemoryGuid = { 0xf4de74fe, 0x0368, 0x5a9d, { 0x9e, 0x6f, 0xc5,
 #define Memory_PercentZswapCompressedSize 39 /* % Zswap Compressed Size (PERF_RAW_FRACTION) */
 #define Memory_PercentZswapCompressedSizeBase 40 /* % Zswap Compressed Size Base (PERF_RAW_BASE) */
 
-/* NFS Mount: The operations of mounted NFS file systems: how many there were, how long they took, and which were sent again. */
+/* NFS Mount: The operations of mounted NFS file systems: their number, times and retransmissions. */
 #define NfsMount_NAME TACHO_W("NFS Mount")
 static const GUID NfsMountGuid = { 0x12687fd4, 0xf3e7, 0x500d, { 0x95, 0x48, 0x8f, 0x52, 0x21, 0xcc, 0xc1, 0x1e } };
 #define NfsMount_OperationsPerSec 1 /* Operations/sec (PERF_COUNTER_BULK_COUNT) */
@@ -546,7 +546,7 @@ static const GUID NfsMountGuid = { 0x12687fd4, 0xf3e7, 0x500d, { 0x95, 0x48, 0x8
 #define NfsMount_ReadsBase 30 /* Reads Base (PERF_AVERAGE_BASE) */
 #define NfsMount_WritesBase 31 /* Writes Base (PERF_AVERAGE_BASE) */
 
-/* NUMA Node Memory: Memory by NUMA node, and how often memory came from the node that was preferred. */
+/* NUMA Node Memory: Memory by NUMA node, and how many allocations came from the preferred node. */
 #define NumaNodeMemory_NAME TACHO_W("NUMA Node Memory")
 static const GUID NumaNodeMemoryGuid = { 0xc29d68a3, 0xe552, 0x5be6, { 0xb6, 0x09, 0xcc, 0x65, 0x09, 0xc6, 0xf9, 0xcf } };
 #define NumaNodeMemory_TotalMBytes 1 /* Total MBytes (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -561,7 +561,7 @@ static const GUID NumaNodeMemoryGuid = { 0xc29d68a3, 0xe552, 0x5be6, { 0xb6, 0x0
 #define NumaNodeMemory_LocalAllocationsPerSec 10 /* Local Allocations/sec (PERF_COUNTER_BULK_COUNT) */
 #define NumaNodeMemory_RemoteAllocationsPerSec 11 /* Remote Allocations/sec (PERF_COUNTER_BULK_COUNT) */
 
-/* Neighbor Cache: The hardware addresses of neighbors in the network, which ARP and neighbor discovery find; of the whole machine. */
+/* Neighbor Cache: Hardware addresses of network neighbors, found by ARP and neighbor discovery, on the whole machine. */
 #define NeighborCache_NAME TACHO_W("Neighbor Cache")
 static const GUID NeighborCacheGuid = { 0x5b6ca61f, 0x95b0, 0x59bf, { 0xb1, 0x8c, 0x0f, 0x93, 0xb0, 0xdd, 0xb1, 0x52 } };
 #define NeighborCache_Entries 1 /* Entries (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -595,7 +595,7 @@ static const GUID NetworkInterfaceGuid = { 0xfe745151, 0xe7b2, 0x5bfb, { 0x9e, 0
 #define NetworkInterface_PacketsReceivedCompressedPerSec 25 /* Packets Received Compressed/sec (PERF_COUNTER_BULK_COUNT) */
 #define NetworkInterface_PacketsSentCompressedPerSec 26 /* Packets Sent Compressed/sec (PERF_COUNTER_BULK_COUNT) */
 
-/* Paging Activity: Events of Linux' memory management: reading and writing, reclaim, swap, compaction, huge pages. */
+/* Paging Activity: Linux memory management events: reads and writes, reclaim, swap, compaction, huge pages. */
 #define PagingActivity_NAME TACHO_W("Paging Activity")
 static const GUID PagingActivityGuid = { 0x0ea029cf, 0x81d6, 0x57f0, { 0x84, 0x96, 0xe3, 0xd2, 0x3e, 0x1e, 0xf3, 0x5f } };
 #define PagingActivity_PageInBytesPerSec 1 /* Page In Bytes/sec (PERF_COUNTER_BULK_COUNT) */
@@ -650,7 +650,7 @@ static const GUID PagingActivityGuid = { 0x0ea029cf, 0x81d6, 0x57f0, { 0x84, 0x9
 #define PagingActivity_BalloonPagesInflatedPerSec 50 /* Balloon Pages Inflated/sec (PERF_COUNTER_BULK_COUNT) */
 #define PagingActivity_BalloonPagesDeflatedPerSec 51 /* Balloon Pages Deflated/sec (PERF_COUNTER_BULK_COUNT) */
 
-/* Paging File: Swap areas: files and partitions that pages of programs are written to. */
+/* Paging File: Swap areas: files and partitions to which memory is swapped out. */
 #define PagingFile_NAME TACHO_W("Paging File")
 static const GUID PagingFileGuid = { 0x1a23d47d, 0x8bd1, 0x53f3, { 0xa8, 0xb4, 0x10, 0x2a, 0x5c, 0xe5, 0x6f, 0xd9 } };
 #define PagingFile_PercentUsage 1 /* % Usage (PERF_RAW_FRACTION) */
@@ -861,7 +861,7 @@ static const GUID ProcessorInformationGuid = { 0xb4fc721a, 0x0378, 0x476f, { 0x8
 #define ProcessorInformation_NetworkFlowLimitDropsPerSec 124 /* Network Flow Limit Drops/sec (PERF_COUNTER_BULK_COUNT) */
 #define ProcessorInformation_NetworkBacklog 125 /* Network Backlog (PERF_COUNTER_RAWCOUNT) */
 
-/* Queueing Discipline: The queues from which network interfaces send: what was sent, what was dropped, and what waits. These drops are not among those of Network Interface. */
+/* Queueing Discipline: The queues from which network interfaces send: packets sent, dropped and waiting. Network Interface does not include these drops. */
 #define QueueingDiscipline_NAME TACHO_W("Queueing Discipline")
 static const GUID QueueingDisciplineGuid = { 0x7b2bf688, 0xea62, 0x50a0, { 0xb2, 0xa3, 0xb3, 0xa9, 0xd1, 0x94, 0xc6, 0x34 } };
 #define QueueingDiscipline_BytesSentPerSec 1 /* Bytes Sent/sec (PERF_COUNTER_BULK_COUNT) */
@@ -884,7 +884,7 @@ static const GUID RaidArrayGuid = { 0x13e0a480, 0xcb1b, 0x5eab, { 0xb5, 0x99, 0x
 #define RaidArray_SyncBytesPerSecond 7 /* Sync Bytes Per Second (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define RaidArray_MismatchedSectors 8 /* Mismatched Sectors (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* Socket: Sockets of this network namespace, and how TCP connections fare; buffers' memory is that of the whole machine. */
+/* Socket: Sockets of this network namespace, and problems of TCP connections. Buffer memory is that of the whole machine. */
 #define Socket_NAME TACHO_W("Socket")
 static const GUID SocketGuid = { 0xcdff718c, 0xa406, 0x5777, { 0x9a, 0x90, 0xe9, 0x5f, 0x34, 0x38, 0x0e, 0x48 } };
 #define Socket_SocketsUsed 1 /* Sockets Used (PERF_COUNTER_RAWCOUNT) */
@@ -929,7 +929,7 @@ static const GUID SocketGuid = { 0xcdff718c, 0xa406, 0x5777, { 0x9a, 0x90, 0xe9,
 #define Socket_TimeWaitOverflowsPerSec 51 /* Time Wait Overflows/sec (PERF_COUNTER_COUNTER) */
 #define Socket_KeepalivesSentPerSec 52 /* Keepalives Sent/sec (PERF_COUNTER_COUNTER) */
 
-/* SoftIRQ: Soft interrupts, the kernel's deferred work, by their kind, summed over all processors. Windows' nearest are DPCs. */
+/* SoftIRQ: Soft interrupts, the kernel's deferred work, by their kind, summed over all processors. The nearest equivalent on Windows is DPCs. */
 #define SoftIrq_NAME TACHO_W("SoftIRQ")
 static const GUID SoftIrqGuid = { 0x6e7c8898, 0xe964, 0x5e54, { 0x82, 0x40, 0xaf, 0x46, 0xb7, 0xff, 0x79, 0xb0 } };
 #define SoftIrq_SoftIrQsPerSec 1 /* SoftIRQs/sec (PERF_COUNTER_BULK_COUNT) */
@@ -958,7 +958,7 @@ static const GUID SystemGuid = { 0x389eb515, 0xbc27, 0x581e, { 0x96, 0x88, 0x99,
 #define System_PseudoTerminals 19 /* Pseudo Terminals (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define System_PseudoTerminalLimit 20 /* Pseudo Terminal Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* TCPv4: TCP segments and connections in this network namespace. The kernel counts those over IPv4 and over IPv6 together, so that this set holds both. */
+/* TCPv4: TCP segments and connections in this network namespace. The kernel counts those over IPv4 and over IPv6 together, so this set contains both. */
 #define TcPv4_NAME TACHO_W("TCPv4")
 static const GUID TcPv4Guid = { 0x25a04d9e, 0x89dc, 0x5783, { 0xbc, 0xbb, 0x09, 0xbb, 0x2b, 0x89, 0xb9, 0x92 } };
 #define TcPv4_SegmentsPerSec 1 /* Segments/sec (PERF_COUNTER_COUNTER) */
@@ -973,7 +973,7 @@ static const GUID TcPv4Guid = { 0x25a04d9e, 0x89dc, 0x5783, { 0xbc, 0xbb, 0x09, 
 #define TcPv4_SegmentsReceivedErrors 10 /* Segments Received Errors (PERF_COUNTER_RAWCOUNT) */
 #define TcPv4_ResetsSentPerSec 11 /* Resets Sent/sec (PERF_COUNTER_COUNTER) */
 
-/* TCPv6: TCP connections over IPv6 in this network namespace. Linux counts segments and openings of both families together: they are in TCPv4. */
+/* TCPv6: TCP connections over IPv6 in this network namespace. Linux counts segments and connection attempts of both address families together; see TCPv4. */
 #define TcPv6_NAME TACHO_W("TCPv6")
 static const GUID TcPv6Guid = { 0x09a81725, 0xd664, 0x5be2, { 0xb4, 0xb4, 0x4b, 0x88, 0xd2, 0x35, 0x55, 0x97 } };
 #define TcPv6_ConnectionsEstablished 2 /* Connections Established (PERF_COUNTER_RAWCOUNT) */
@@ -986,7 +986,7 @@ static const GUID TemperatureSensorGuid = { 0x7db6878e, 0x4002, 0x577e, { 0x9d, 
 #define TemperatureSensor_MaximumTemperature 4 /* Maximum Temperature (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define TemperatureSensor_CriticalTemperature 5 /* Critical Temperature (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* Thermal Zone: Temperatures of the machine's thermal zones. Windows' set Thermal Zone Information gives kelvin; this one gives degrees Celsius. */
+/* Thermal Zone: Temperatures of the machine's thermal zones. The Windows set Thermal Zone Information reports kelvins; this one reports degrees Celsius. */
 #define ThermalZone_NAME TACHO_W("Thermal Zone")
 static const GUID ThermalZoneGuid = { 0xd198a5a6, 0xeb72, 0x55a1, { 0xaf, 0xd1, 0x24, 0xda, 0x3f, 0x3c, 0xed, 0xfa } };
 #define ThermalZone_Temperature 1 /* Temperature (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -1068,7 +1068,7 @@ static const GUID ZfsArcGuid = { 0xf7bfe803, 0xb9f6, 0x50a6, { 0xa1, 0xa5, 0x59,
 #define ZfsArc_PercentHits 20 /* % Hits (PERF_SAMPLE_FRACTION) */
 #define ZfsArc_PercentHitsBase 21 /* % Hits Base (PERF_SAMPLE_BASE) */
 
-/* Zram: Compressed block devices in memory, which are usually used for swap: how much they hold and occupy. */
+/* Zram: Compressed block devices in memory, which are usually used for swap: the size of their content and the memory that they occupy. */
 #define Zram_NAME TACHO_W("Zram")
 static const GUID ZramGuid = { 0x8df09cfb, 0x50ad, 0x5d54, { 0xb0, 0x48, 0x29, 0x4d, 0x61, 0xd2, 0xe4, 0x76 } };
 #define Zram_OriginalBytes 1 /* Original Bytes (PERF_COUNTER_LARGE_RAWCOUNT) */

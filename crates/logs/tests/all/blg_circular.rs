@@ -173,7 +173,7 @@ fn limits_that_are_too_small_are_refused() {
     let new = |buffers| BlgWriter::new(Cursor::new(Vec::new()), ring(buffers));
     assert_eq!(
         refused(new(4).map(drop)),
-        "a circular log of 4096 bytes is too small for a header, a counter list and two samples: it takes at following 5120 bytes"
+        "a circular log of 4096 bytes is too small for a header, a counter list and two samples: it takes at least 5120 bytes"
     );
     let samples = varied_samples(14);
     let mut file = Cursor::new(Vec::new());
@@ -181,7 +181,7 @@ fn limits_that_are_too_small_are_refused() {
     writer.write(&samples[0]).expect("a short sample");
     assert_eq!(
         refused(writer.write(&samples[13])),
-        "a circular log of 5120 bytes is too small for two samples of 1464 bytes: it takes at following 7168 bytes"
+        "a circular log of 5120 bytes is too small for two samples of 1464 bytes: it takes at least 7168 bytes"
     );
     // Existing samples stay readable, and shorter ones are accepted.
     writer.write(&samples[9]).expect("a short sample");
@@ -196,7 +196,7 @@ fn limits_that_are_too_small_are_refused() {
     builder.sample(0, &vec![single(0, 1, 2); 40]);
     let samples = samples_of(&builder.file());
     let mut writer = new(10).expect("options");
-    assert!(refused(writer.write(&samples[0])).contains("two samples of 1928 bytes: it takes at following "));
+    assert!(refused(writer.write(&samples[0])).contains("two samples of 1928 bytes: it takes at least "));
     assert_eq!(writer.bytes_written(), 2 * BUFFER);
 }
 

@@ -230,6 +230,11 @@ impl App {
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => self.overlay = Overlay::None,
             KeyCode::Char('/') => tree.is_searching = true,
+            // A path is entered in the place of a search.
+            KeyCode::Char('\\') => {
+                tree.is_searching = true;
+                tree.set_search("\\".to_owned());
+            }
             KeyCode::Up | KeyCode::Char('k') => tree.select_by(-1),
             KeyCode::Down | KeyCode::Char('j') => tree.select_by(1),
             KeyCode::PageUp => tree.select_by(-page),

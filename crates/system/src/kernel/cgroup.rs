@@ -38,7 +38,8 @@ const MAX_OPEN_FILES: u64 = 32_768;
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     // Use only a part of the limit, because other sets also keep files open.
     let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize / 3;
-    let sets = [cgroups(roots, budget), containers(roots, budget), disks(roots, budget)];
+    let mounts = open_mounts(roots);
+    let sets = [cgroups(&mounts, budget), containers(roots, &mounts, budget), disks(roots, &mounts, budget)];
     sets.into_iter().flatten().map(|cgroups| Box::new(cgroups) as Box<dyn Provider>).collect()
 }
 
@@ -85,7 +86,7 @@ fn check_pressure(roots: &Roots) -> Result<(), String> {
 }
 
 fn check_disks(roots: &Roots) -> Result<(), String> {
-    match disks(roots, 0) {
+    match disks(roots, &open_mounts(roots), 0) {
         Some(_) => Ok(()),
         None => Err("no controller of control groups counts transfers: io (version 2) or blkio (version 1)"
             .to_owned()),
@@ -93,29 +94,44 @@ fn check_disks(roots: &Roots) -> Result<(), String> {
 }
 
 /// The set with all groups by their paths.
-fn cgroups(roots: &Roots, budget: isize) -> Option<Cgroups> {
-    Cgroups::new(&TABLE, roots, Walk::new(budget, Shown::Paths))
+fn cgroups(mounts: &[OpenMount], budget: isize) -> Option<Cgroups> {
+    Cgroups::new(&TABLE, mounts, Walk::new(budget, Shown::Paths))
 }
 
 /// The set with the groups that have a name.
-fn containers(roots: &Roots, budget: isize) -> Option<Cgroups> {
-    Cgroups::new(&CONTAINER, roots, Walk::new(budget, Shown::Named(Names::new(roots))))
+fn containers(roots: &Roots, mounts: &[OpenMount], budget: isize) -> Option<Cgroups> {
+    Cgroups::new(&CONTAINER, mounts, Walk::new(budget, Shown::Named(Names::new(roots))))
 }
 
 /// The set with the disks of each group.
-fn disks(roots: &Roots, budget: isize) -> Option<Cgroups> {
-    Cgroups::new(&DISK, roots, Walk::new(budget, Shown::Disks(DiskNames::new(roots))))
+fn disks(roots: &Roots, mounts: &[OpenMount], budget: isize) -> Option<Cgroups> {
+    Cgroups::new(&DISK, mounts, Walk::new(budget, Shown::Disks(DiskNames::new(roots))))
+}
+
+/// A mounted hierarchy, whose folder all sets share.
+struct OpenMount {
+    mount: Mount,
+    folder: Arc<OwnedFd>,
+}
+
+/// The mounted hierarchies whose folders can be opened.
+fn open_mounts(roots: &Roots) -> Vec<OpenMount> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = |mount: Mount| {
+        let folder = Arc::new(openat(CWD, &mount.path, flags, Mode::empty()).ok()?);
+        Some(OpenMount { mount, folder })
+    };
+    mount::mounts(roots).into_iter().filter_map(open).collect()
 }
 
 impl Cgroups {
-    fn new(table: &SetTable, roots: &Roots, mut walk: Walk) -> Option<Self> {
-        let mounts = mount::mounts(roots);
-        let unified = mounts.iter().filter(|mount| mount.controllers.is_none());
+    fn new(table: &SetTable, mounts: &[OpenMount], mut walk: Walk) -> Option<Self> {
+        let unified = mounts.iter().filter(|open| open.mount.controllers.is_none());
         let mut hierarchies = Vec::with_capacity(MAX_HIERARCHIES);
         hierarchies.extend(unified.filter_map(|mount| Hierarchy::unified(mount, &mut walk)).next());
         let mut known: Vec<&str> = Vec::new();
-        for mount in &mounts {
-            let Some(controllers) = &mount.controllers else { continue };
+        for mount in mounts {
+            let Some(controllers) = &mount.mount.controllers else { continue };
             let is_new = |table: &&FileTable| {
                 controllers.iter().any(|name| name == table.controller) && !known.contains(&table.controller)
             };
@@ -127,7 +143,10 @@ impl Cgroups {
         }
         let ids = hierarchies.iter().fold(0, |ids, hierarchy| ids | hierarchy.files.ids);
         let info = table.info_of(|id| ids & 1 << id != 0);
-        (!info.counters.is_empty()).then_some(Cgroups { info, hierarchies, walk })
+        let mut cgroups = Cgroups { info, hierarchies, walk };
+        // Nothing may be queried.
+        cgroups.idle();
+        (!cgroups.info.counters.is_empty()).then_some(cgroups)
     }
 }
 
@@ -149,7 +168,7 @@ struct Cgroups {
 /// A mounted hierarchy.
 struct Hierarchy {
     root: Group,
-    folder: OwnedFd,
+    folder: Arc<OwnedFd>,
     files: HierarchyFiles,
     /// The controllers of the visible root of version 2. The controllers of other groups are listed by their parents.
     controllers: Option<OpenFile>,
@@ -158,8 +177,8 @@ struct Hierarchy {
 
 impl Hierarchy {
     /// A hierarchy of version 2; `None` if it cannot be read.
-    fn unified(mount: &Mount, walk: &mut Walk) -> Option<Self> {
-        let mut controllers = OpenFile::new(mount.path.join("cgroup.controllers"));
+    fn unified(mount: &OpenMount, walk: &mut Walk) -> Option<Self> {
+        let mut controllers = OpenFile::new(mount.mount.path.join("cgroup.controllers"));
         // Every group of version 2 has this file.
         let enabled = controllers.read().ok()?.to_vec();
         let mut hierarchy = Self::open(mount, HierarchyFiles::new(FILES.iter().collect(), false))?;
@@ -181,7 +200,7 @@ impl Hierarchy {
     }
 
     /// A hierarchy of version 1 with these files; `None` if it cannot be read.
-    fn legacy(mount: &Mount, tables: Vec<&'static FileTable>, walk: &mut Walk) -> Option<Self> {
+    fn legacy(mount: &OpenMount, tables: Vec<&'static FileTable>, walk: &mut Walk) -> Option<Self> {
         let mut hierarchy = Self::open(mount, HierarchyFiles::new(tables, true))?;
         let available = hierarchy.probe(walk);
         let mut ids = 0;
@@ -194,9 +213,8 @@ impl Hierarchy {
         Some(hierarchy)
     }
 
-    fn open(mount: &Mount, files: HierarchyFiles) -> Option<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, &mount.path, flags, Mode::empty()).ok()?;
+    fn open(mount: &OpenMount, files: HierarchyFiles) -> Option<Self> {
+        let folder = Arc::clone(&mount.folder);
         let inode = fstat(&folder).ok()?.st_ino;
         let root = Group::root(inode, files.tables.len());
         Some(Self { root, folder, files, controllers: None, enabled: Vec::new() })

@@ -6,6 +6,7 @@ mod json;
 mod listed_set;
 mod processes;
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -196,7 +197,8 @@ fn show(
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::merge(failures)) }
 }
 
-/// Searches for the operands as words, if they are no logs, paths or names of sets. Returns `None` if nothing is found.
+/// Searches for the operands as words, unless one of them is a log, a path or the name of a set. Returns `None` if a single
+/// operand is not found, which may be a misspelt name.
 fn search(
     request: &Request<'_>,
     mut registry: impl FnMut() -> Result<Arc<Registry>, Failure>,
@@ -212,7 +214,11 @@ fn search(
     let words = names.join(" ");
     let found = found::search(&registry, &words, request.form);
     if found.is_empty() {
-        return Ok(None);
+        let unknown = |name: &&Cow<'_, str>| found::search(&registry, name, request.form).is_empty();
+        return match names.len() {
+            1 => Ok(None),
+            _ => Err(found::no_match(&words, names.iter().find(unknown))),
+        };
     }
     found::notify_absent(&words);
     Ok(Some(found))

@@ -38,13 +38,18 @@ fn statistics_equal_those_of_windows() {
 #[test]
 fn the_table_has_the_values_of_performance_monitor() {
     let Some(log) = corpus("BasicPerfCounters.blg") else { return };
-    let table = Folder::new().prints(["stats", &log, "-c", r"\Processor(_Total)\*"]);
-    let row = table.lines().nth(1).expect("a row");
-    let cells: Vec<_> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
     let path = r"\\GEORGIS3\Processor(_Total)\% Processor Time";
-    assert_eq!(cells[..6], [path, "%", "32.816", "11.527", "1.569", "53.908"]);
+    let cells = |options: &[&str]| -> Vec<String> {
+        let table =
+            Folder::new().prints([&["stats", &log, "-c", r"\Processor(_Total)\*"][..], options].concat());
+        let row = table.lines().nth(1).expect("a row");
+        row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+    };
+    let raw = cells(&["--raw-numbers"]);
+    assert_eq!(raw[..6], [path, "%", "32.816", "11.527", "1.569", "53.908"]);
     // Percentiles are within 1 %.
-    assert_eq!(cells[9..], ["600", "0"]);
+    assert_eq!(raw[9..], ["600", "0"]);
+    assert_eq!(cells(&[])[..5], [path, "32.8 %", "11.5 %", "1.57 %", "53.9 %"]);
 }
 
 #[test]

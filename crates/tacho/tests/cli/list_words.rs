@@ -73,6 +73,15 @@ fn metrics_without_a_counter_have_a_reason() {
 }
 
 #[test]
+fn words_that_are_not_found_together_are_named() {
+    let folder = Folder::new();
+    let unknown = "no counter of this machine contains the word 'xylophone'; omit it";
+    folder.run(["list", "memory", "xylophone"]).fails_with(2, unknown);
+    let never_together = "no counter of this machine contains all words of 'swap neighbor'; use fewer words";
+    folder.run(["list", "swap", "neighbor"]).fails_with(2, never_together);
+}
+
+#[test]
 fn a_path_with_a_word_of_another_tool_has_a_suggestion() {
     Folder::new().run(["query", r"\Process(*)\cpu", "-sc", "1"]).fails_with(
         2,

@@ -177,7 +177,10 @@ fn every_command_ends_silently_on_a_closed_pipe() {
         drop(reader);
         let output = folder.command(arguments).stdout(writer).output().expect("the command starts");
         let ran = Outcome::from(output);
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+        // `list -v` says why counters are missing on this machine.
+        let is_absence = |line: &&str| arguments == ["list", "-v"] && line.starts_with(r"tacho: \");
+        let others: Vec<_> = ran.stderr.lines().filter(|line| !is_absence(line)).collect();
+        assert!(ran.status == 0 && others.is_empty(), "{arguments:?}: {} {others:?}", ran.status);
     }
 }
 

@@ -42,8 +42,8 @@ fn number(cell: &str) -> f64 {
 fn instances_are_sorted_in_each_sample() {
     let folder = Folder::new();
     let paths = [r"\Process(*)\Working Set", r"\Process(*)\Thread Count"];
-    let all =
-        folder.run([&["query", "-sc", "2", "-si", "0.05", "--sort", "working set"], &paths[..]].concat());
+    let options = ["query", "-sc", "2", "-si", "0.05", "--raw-numbers", "--sort", "working set"];
+    let all = folder.run([&options[..], &paths[..]].concat());
     assert_eq!(all.status, 0, "{}", all.stderr);
     assert_eq!(all.stdout.split("\n\n").count(), 2, "{}", all.stdout);
     let header = all.stdout.lines().nth(1).expect("a header");

@@ -70,11 +70,11 @@ fn a_table_by_time_range() {
     let folder = twenty_minutes();
     assert_eq!(
         folder.prints(["stats", "in.blg", "--every", "10m", "-c", r"\Process(*)\*"]),
-        r"from                 counter                      unit     last  average  minimum  maximum      p50      p95      p99  values  errors
-2024-03-05 10:00:00  \\WEB1\Process(a)\Reads/sec  1/s   118.286   59.499    0.571  118.286   59.571  112.571  118.286      85       0
-2024-03-05 10:00:00  \\WEB1\Process(b)\Reads/sec  1/s         3        3        3        3        3        3        3      42       0
-2024-03-05 10:10:00  \\WEB1\Process(a)\Reads/sec  1/s   238.571  179.199  119.714  238.571  178.429  233.143  238.571      86       0
-2024-03-05 10:10:00  \\WEB1\Process(b)\Reads/sec  1/s         3        3        3        3        3        3        3      83       0
+        r"from                 counter                        last  average   minimum  maximum      p50     p95     p99  values  errors
+2024-03-05 10:00:00  \\WEB1\Process(a)\Reads/sec  118 /s  59.5 /s  0.571 /s   118 /s  59.6 /s  113 /s  118 /s      85       0
+2024-03-05 10:00:00  \\WEB1\Process(b)\Reads/sec    3 /s     3 /s      3 /s     3 /s     3 /s    3 /s    3 /s      42       0
+2024-03-05 10:10:00  \\WEB1\Process(a)\Reads/sec  239 /s   179 /s    120 /s   239 /s   178 /s  233 /s  239 /s      86       0
+2024-03-05 10:10:00  \\WEB1\Process(b)\Reads/sec    3 /s     3 /s      3 /s     3 /s     3 /s    3 /s    3 /s      83       0
 "
     );
     assert_eq!(folder.prints(["stats", "in.blg", "--every", "1d", "-c", r"\Memory\*"]).lines().count(), 2);
@@ -89,10 +89,10 @@ fn columns_on_request() {
     let table = folder.prints([&with[..], &["--deviation", "--slope"]].concat());
     let words =
         |text: &str| text.lines().next().expect("a header").split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(words(&plain), "counter unit last average minimum maximum p50 p95 p99 values errors");
+    assert_eq!(words(&plain), "counter last average minimum maximum p50 p95 p99 values errors");
     assert_eq!(
         words(&table),
-        "counter unit last average minimum maximum p1 p50 p95 p99 p99.9 deviation slope/h values errors"
+        "counter last average minimum maximum p1 p50 p95 p99 p99.9 deviation slope/h values errors"
     );
     let csv = folder.prints([&with[..], &["-f", "csv", "--slope"]].concat());
     let header = csv.lines().next().expect("a header");

@@ -73,7 +73,8 @@ fn the_table_of_processes() {
     tmux.shows("_Total");
     let id = tmux.tacho_id();
     tmux.text(&format!("/{id}"));
-    let cell = format!(" {id} ");
+    // The mark of the selected row can be directly before the id.
+    let cell = format!("{id} ");
     tmux.until("its row", |screen| screen.lines().any(|line| line.contains(&cell) && line.contains("tacho")));
     tmux.keys(&["Enter", "Enter"]);
     // Properties, and counters that are no columns.

@@ -45,7 +45,7 @@ fn shown(tmux: &Tmux, arguments: &str) -> Vec<String> {
         .collect()
 }
 
-const STATS: &str = r"stats web.blg -c '\Process(*-0?)\Working Set'";
+const STATS: &str = r"stats web.blg --raw-numbers -c '\Process(*-0?)\Working Set'";
 
 #[test]
 fn statistics_fit_the_terminal() {

@@ -90,7 +90,7 @@ fn hybrid() -> Machine {
 }
 
 fn of(machine: &Machine) -> Cgroups {
-    cgroups(&machine.roots, 1000).expect("a provider")
+    cgroups(&open_mounts(&machine.roots), 1000).expect("a provider")
 }
 
 fn status(rows: &Rows, instance: &str, id: u32) -> Status {
@@ -220,7 +220,7 @@ fn containers_and_units_are_shown_by_their_names() {
     machine.write(&format!("{folder}/cpu.stat"), "usage_usec 50\n");
     machine.write("sys/fs/cgroup/unified/system.slice/ssh.service/cpu.stat", "usage_usec 20\n");
     machine.write("sys/fs/cgroup/memory/system.slice/ssh.service/memory.usage_in_bytes", "123\n");
-    let mut provider = containers(&machine.roots, 1000).expect("a provider");
+    let mut provider = containers(&machine.roots, &open_mounts(&machine.roots), 1000).expect("a provider");
     let rows = collect(&mut provider, at(10));
     assert_eq!(names(&rows), ["c0ffeec0ffee", "ssh.service"]);
     assert_eq!(first_value(&rows, "ssh.service", PROCESSOR_TIME), 200);
@@ -245,7 +245,7 @@ fn transfers_are_shown_by_disk() {
     };
     link("8:0", "../../devices/pci/block/sda");
     machine.write("sys/dev/block/8:16/dm/name", "vg0-root\n");
-    let mut provider = disks(&machine.roots, 1000).expect("a provider");
+    let mut provider = disks(&machine.roots, &open_mounts(&machine.roots), 1000).expect("a provider");
     let rows = collect(&mut provider, at(10));
     assert_eq!(names(&rows), ["/a vg0-root", "/a sda"]);
     let of = |rows: &Rows, instance: &str| {
@@ -269,14 +269,15 @@ fn transfers_of_version_2_are_shown_by_disk() {
     let write = |path: &str, content: &str| machine.write(&format!("sys/fs/cgroup/unified/{path}"), content);
     write("cgroup.controllers", "io\n");
     write("a/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n7:0 \n8:1 cost.usage=5\n");
-    let rows = collect(&mut disks(&machine.roots, 1000).expect("a provider"), at(10));
+    let rows =
+        collect(&mut disks(&machine.roots, &open_mounts(&machine.roots), 1000).expect("a provider"), at(10));
     assert_eq!(names(&rows), ["/a 8:0"]);
     let all = [READ_BYTES, WRITE_BYTES, READS, WRITES, DISCARD_BYTES, DISCARDS];
     assert_eq!(all.map(|id| first_value(&rows, "/a 8:0", id)), [1, 2, 3, 4, 5, 6]);
     // Without a controller that counts transfers, there is no set.
     write("cgroup.controllers", "hugetlb\n");
     machine.remove("sys/fs/cgroup/unified/a/io.stat");
-    assert!(disks(&machine.roots, 1000).is_none());
+    assert!(disks(&machine.roots, &open_mounts(&machine.roots), 1000).is_none());
 }
 
 #[test]

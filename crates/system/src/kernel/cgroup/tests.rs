@@ -53,7 +53,7 @@ fn machine() -> Machine {
 }
 
 fn of(machine: &Machine) -> Cgroups {
-    cgroups(&machine.roots, 1000).expect("a provider")
+    cgroups(&open_mounts(&machine.roots), 1000).expect("a provider")
 }
 
 fn is_good(rows: &Rows, instance: &str, id: u32) -> bool {
@@ -246,7 +246,7 @@ fn totals_never_fall() {
 fn values_do_not_depend_on_the_limit_of_open_files() {
     let machine = machine();
     let mut open = of(&machine);
-    let mut closed = cgroups(&machine.roots, 0).expect("a provider");
+    let mut closed = cgroups(&open_mounts(&machine.roots), 0).expect("a provider");
     for second in 0..3 {
         let (open, closed) = (collect(&mut open, at(second)), collect(&mut closed, at(second)));
         assert_eq!(open.instances(), closed.instances());

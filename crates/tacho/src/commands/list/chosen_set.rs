@@ -103,8 +103,12 @@ fn choose_by_name(
             return Err(Failure::usage(format!("'{name}' is not available on this machine: {reason}")));
         }
         let mut absent = found::absent_messages(name);
-        absent
-            .extend(known_paths(name).first().map(|path| format!("'{name}': this machine has no '{path}'")));
+        let is_missing = |path: &&str| {
+            let parsed = PathPattern::parse(path);
+            parsed.is_ok_and(|path| !registry.counter_sets().any(|info| path.matches_set_name(&info.name)))
+        };
+        let missing = known_paths(name).into_iter().find(is_missing);
+        absent.extend(missing.map(|path| format!("'{name}': this machine has no '{path}'")));
         if !absent.is_empty() {
             return Err(Failure::usage_messages(absent));
         }

@@ -8,7 +8,7 @@ use tachograph_perflib::Registry;
 
 use super::Form;
 use super::chosen_set::{ChosenSet, columns, describe};
-use crate::failure::notify;
+use crate::failure::{Failure, notify};
 use crate::table::escape_controls;
 use crate::this_machine::all_counters;
 
@@ -38,6 +38,16 @@ pub(super) fn search(registry: &Arc<Registry>, words: &str, form: Form) -> Found
         found.parts.iter_mut().for_each(|(part, _)| part.read_instances(registry));
     }
     found
+}
+
+/// The failure of a search for several words. `unknown` is a word that is not found even alone.
+pub(super) fn no_match(words: &str, unknown: Option<impl AsRef<str>>) -> Failure {
+    let mut messages = absent_messages(words);
+    messages.push(match unknown {
+        Some(word) => format!("no counter of this machine contains the word '{}'; omit it", word.as_ref()),
+        None => format!("no counter of this machine contains all words of '{words}'; use fewer words"),
+    });
+    Failure::usage_messages(messages)
 }
 
 /// Reports metrics of other tools that match these words but have no counter.
