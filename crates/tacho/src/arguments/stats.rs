@@ -33,7 +33,7 @@ pub(crate) struct StatsArguments {
     /// that mean "no operation" in averages per operation.
     #[arg(long)]
     pub(crate) only_active: bool,
-    /// A row for each time range of this length and each counter: 30s, 5m, 1h, 1d, or as [[hh:]mm:]ss. Time ranges begin at
+    /// A row for each time range of this length and each counter: 30s, 5m, 1h, 1d, or as `[[hh:]mm:]ss`. Time ranges begin at
     /// multiples of their length in the log's local time. An interval belongs to the one in which it ends, as with -b and -e.
     #[arg(long, value_name = "TIME", value_parser = parse_length, conflicts_with = "across")]
     pub(crate) every: Option<Duration>,
@@ -60,7 +60,8 @@ pub(crate) struct StatsArguments {
     pub(crate) group_by: Option<String>,
     /// Show all columns and full paths, also if they do not fit into the terminal. By default, a terminal shows machine, set
     /// and counter once if all rows have the same, and columns that do not fit are left out: errors (if there are none), values,
-    /// p50, p99, p95, minimum, last, unit, maximum, in this order, but not that of --sort. The output to a file or a pipe is always complete.
+    /// p50, p99, p95, minimum, last, unit, maximum, in this order, but not that of --sort. The output to a file or a pipe is
+    /// always complete.
     #[arg(long)]
     pub(crate) wide: bool,
     /// Do not show a long table in the pager of the environment variable PAGER (by default less).
