@@ -20,11 +20,14 @@ impl AxisRange {
     pub fn new(axis: &Axis, values: ValueRange, unit: &Unit) -> Self {
         let is_logarithmic = axis.scale == AxisScale::Logarithmic;
         if is_logarithmic {
+            // Ends that are not positive are those of a linear axis.
+            let is_positive = |end: &f64| *end > 0.0;
             let top = axis
                 .max
+                .filter(is_positive)
                 .unwrap_or_else(|| power_of_ten(values.largest.max(values.smallest_positive)).max(1e-300));
             let lowest = top / 10f64.powf(MAX_DECADES);
-            let bottom = axis.min.unwrap_or_else(|| {
+            let bottom = axis.min.filter(is_positive).unwrap_or_else(|| {
                 let power = 10f64.powf(values.smallest_positive.log10().floor());
                 if power.is_finite() { power.clamp(lowest, top / 10.0) } else { top / 1000.0 }
             });
@@ -159,6 +162,16 @@ mod tests {
     }
 
     const LINEAR: Axis = Axis { scale: AxisScale::Linear, min: None, max: None };
+
+    #[test]
+    fn a_logarithmic_axis_ignores_ends_that_are_not_positive() {
+        let values = range(&[0.5, 50.0]);
+        let axis = |min, max| Axis { scale: AxisScale::Logarithmic, min, max };
+        let free = AxisRange::new(&axis(None, None), values, &unit("Bytes"));
+        for (min, max) in [(-50.0, -10.0), (-1.0, 0.0), (0.0, 0.0)] {
+            assert_eq!(AxisRange::new(&axis(Some(min), Some(max)), values, &unit("Bytes")), free);
+        }
+    }
 
     #[test]
     fn ends_are_round_numbers() {

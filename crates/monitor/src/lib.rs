@@ -51,4 +51,4 @@ pub use table::{
     ColumnContent, Figure, ProcessProperties, Property, READY_MADE_TABLES, RowId, RowProperties, TableColumn,
     TableFigures, TableLayout, TableLine, TableModel, TableOrder, TableRow, TableSettings, TreeKind,
 };
-pub use view::{Axis, AxisScale, MAX_SHARE, Panel, View, ViewError, ViewKind};
+pub use view::{Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};

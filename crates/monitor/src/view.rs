@@ -18,6 +18,9 @@ use crate::legend::Chosen;
 
 pub use panel::{Axis, AxisScale, MAX_SHARE, Panel, ViewKind};
 
+/// The maximum number of rows that a table can be limited to.
+pub const MAX_TOP: usize = 100_000;
+
 /// The maximum number of counters of an added panel.
 const MAX_ADDED: usize = 8;
 

@@ -9,7 +9,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
 use toml::Spanned;
 
-use super::{Axis, AxisScale, MAX_SHARE, Panel, View, ViewError, ViewKind};
+use super::{Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};
 use crate::legend::{Chosen, Settings};
 use crate::live::{MAX_POINTS, MIN_POINTS};
 use crate::palette::{STYLES, Style};
@@ -256,7 +256,7 @@ impl Lines<'_> {
             columns: read.columns.as_ref().map(|columns| columns.get_ref().clone()).unwrap_or_default(),
             sort: text(&read.sort),
             reversed: read.reversed.as_ref().is_some_and(|reversed| *reversed.get_ref()),
-            top: self.optional_integer("top", &read.top, 1..MAX_TOP + 1)?.map(|top| top as usize),
+            top: self.optional_integer("top", &read.top, 1..MAX_TOP as i64 + 1)?.map(|top| top as usize),
             tree: self.choice("tree", &read.tree, &trees)?.unwrap_or_default(),
             filter: text(&read.filter).unwrap_or_default(),
         })
@@ -287,9 +287,6 @@ impl Lines<'_> {
         })
     }
 }
-
-/// The largest `top` of a table.
-const MAX_TOP: i64 = 100_000;
 
 /// The maximum number of panels.
 const MAX_PANELS: usize = 100;

@@ -89,6 +89,20 @@ fn views_round_trip() {
 }
 
 #[test]
+fn a_view_with_a_switched_axis_can_be_opened_again() {
+    let mut view = View::parse("version = 2\n[[panel]]\nmin = -1\nmax = 100\n").expect("a view");
+    for (scale, min, max) in [
+        (AxisScale::Scaled, None, None),
+        (AxisScale::Logarithmic, None, Some(100.0)),
+        (AxisScale::Linear, Some(-1.0), Some(100.0)),
+    ] {
+        view.panels[0].axis.scale = scale;
+        let axis = View::parse(&view.to_text()).expect("a view").panels[0].axis;
+        assert_eq!((axis.scale, axis.min, axis.max), (scale, min, max));
+    }
+}
+
+#[test]
 fn views_are_resolved() {
     let text = r"
 version = 2

@@ -4,7 +4,7 @@ use serde::Serialize;
 use tachograph_counters::civil::{Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 
-use super::{Panel, View, ViewKind};
+use super::{AxisScale, Panel, View, ViewKind};
 use crate::legend::{Chosen, Settings};
 use crate::palette::STYLES;
 use crate::scale::Scale;
@@ -92,13 +92,19 @@ impl<'a> WrittenPanel<'a> {
     fn of(panel: &'a Panel) -> Self {
         // Other kinds of panels have no such keys.
         let table = if panel.kind == ViewKind::Table { &panel.table } else { &NO_TABLE };
+        // Ends that a user's axis does not have, after it was switched, are rejected in a file.
+        let is_allowed = |end: &f64| match panel.axis.scale {
+            AxisScale::Scaled => false,
+            AxisScale::Linear => true,
+            AxisScale::Logarithmic => *end > 0.0,
+        };
         Self {
             title: panel.title.as_deref(),
             kind: panel.kind.name(),
             unit: panel.unit.as_deref(),
             axis: panel.axis.scale.name(),
-            min: panel.axis.min,
-            max: panel.axis.max,
+            min: panel.axis.min.filter(is_allowed),
+            max: panel.axis.max.filter(is_allowed),
             limits: &panel.limits,
             width: panel.width,
             height: panel.height,

@@ -166,14 +166,11 @@ impl Pane {
     pub(super) fn next_axis(&mut self) -> &'static str {
         let axis = &mut self.panel.axis;
         axis.scale = axis.scale.next();
-        // Fixed ends are those of the linear axis of the view.
+        // Fixed ends are those of the linear axis of the view; a logarithmic axis ignores those that are not positive.
         match axis.scale {
             AxisScale::Scaled => "axis: 0 to 100, each line with its own scale",
             AxisScale::Linear => "axis: linear, in the unit of the counters",
-            AxisScale::Logarithmic => {
-                axis.min = axis.min.filter(|min| *min > 0.0);
-                "axis: logarithmic"
-            }
+            AxisScale::Logarithmic => "axis: logarithmic",
         }
     }
 

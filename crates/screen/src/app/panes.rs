@@ -110,10 +110,12 @@ impl Panes {
         self.is_zoomed = false;
     }
 
-    /// Removes the focused panel; the last one is only emptied.
+    /// Removes the focused panel; an empty one takes the place of the last.
     pub(super) fn remove(&mut self) {
         if self.list.len() == 1 {
-            return self.list[0].clear();
+            let axis = self.list[0].panel.axis;
+            self.list[0] = Pane::new(Panel { axis, ..Panel::default() });
+            return;
         }
         self.list.remove(self.focus);
         self.set_focus(self.focus);

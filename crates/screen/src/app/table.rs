@@ -9,7 +9,8 @@ use ratatui::layout::Position;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{Pattern, eq_ignore_case, fold_case};
 use tachograph_monitor::{
-    Chosen, READY_MADE_TABLES, SetEntry, Span, TableFigures, TableLayout, TableModel, TreeKind, ViewKind,
+    Chosen, MAX_TOP, READY_MADE_TABLES, SetEntry, Span, TableFigures, TableLayout, TableModel, TreeKind,
+    ViewKind,
 };
 
 use super::dialogs::edit;
@@ -399,7 +400,10 @@ impl App {
     pub(super) fn set_max_rows(&mut self, text: &str) -> Result<(), String> {
         let max_rows = match text {
             "" | "0" => None,
-            _ => Some(text.parse().map_err(|_| "enter a whole number; 0: all rows".to_owned())?),
+            _ => {
+                let rows = text.parse().ok().filter(|rows| *rows <= MAX_TOP);
+                Some(rows.ok_or_else(|| format!("enter a whole number up to {MAX_TOP}; 0: all rows"))?)
+            }
         };
         if let Some(table) = self.table_mut() {
             table.model.set_max_rows(max_rows);

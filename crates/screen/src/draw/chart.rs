@@ -122,7 +122,7 @@ impl App {
                         },
                     );
                 for x in from.min(x)..=x {
-                    canvas.vertical(x, y, height - 1, band);
+                    canvas.vertical(x, y, height.saturating_sub(1), band);
                 }
             }
             // Highlighted lines are two dots thick.

@@ -34,8 +34,19 @@ impl App {
             let mut sum = 0.0;
             for (item, series) in &layers {
                 let value = series.columns.get(column).and_then(|column| column.average);
-                sum += value.filter(|value| value.is_finite()).unwrap_or(0.0);
-                tops.push((axis.share_of(item, sum) * (rows * PARTS) as f64).round() as usize);
+                let value = value.filter(|value| value.is_finite()).unwrap_or(0.0);
+                let share = match axis {
+                    // Each counter has a scale of its own, so heights are added.
+                    PaneAxis::Scaled => {
+                        sum += axis.share_of(item, value);
+                        sum.min(1.0)
+                    }
+                    PaneAxis::Values { .. } => {
+                        sum += value;
+                        axis.share_of(item, sum)
+                    }
+                };
+                tops.push((share * (rows * PARTS) as f64).round() as usize);
             }
             for line in 0..rows {
                 let Some((symbol, style)) = self.cell_of(&layers, &tops, line * PARTS) else { break };

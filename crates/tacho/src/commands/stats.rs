@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     };
     let (errors, samples) = match arguments.every {
         Some(length) => {
-            let each = |span, rows| output.push(Some(span), rows);
+            let each = |span, rows| output.push(span, rows);
             let length = i64::try_from(length.as_nanos() / 100).unwrap_or(i64::MAX);
             let mut sink = PeriodicStatistics::new(options, length, each);
             memory.into_iter().for_each(|memory| sink.count_memory(memory));
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
             let mut sink = StatisticsSink::new(options);
             memory.into_iter().for_each(|memory| sink.count_memory(memory));
             let (sink, samples) = read(&mut pipeline, sink, sums_names)?;
-            output.push(None, sink.rows())?;
+            output.push_all(sink.rows())?;
             (sink.errors(), samples)
         }
     };

@@ -45,16 +45,26 @@ impl<'a> Output<'a> {
         self.rows.is_empty() && self.report.is_none()
     }
 
-    /// Adds the rows of the whole log, or of a time range.
-    pub(super) fn push(
-        &mut self,
-        span: Option<StatisticsSpan>,
-        rows: Vec<StatisticsRow>,
-    ) -> Result<(), FlowError> {
+    /// Adds the rows of the whole log. Nothing is written if they cannot be sorted as requested.
+    pub(super) fn push_all(&mut self, rows: Vec<StatisticsRow>) -> Result<(), Failure> {
         if rows.is_empty() {
             return Ok(());
         }
         let rows = self.order.apply(rows);
+        self.order.check()?;
+        Ok(self.write(None, rows)?)
+    }
+
+    /// Adds the rows of a time range.
+    pub(super) fn push(&mut self, span: StatisticsSpan, rows: Vec<StatisticsRow>) -> Result<(), FlowError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let rows = self.order.apply(rows);
+        self.write(Some(span), rows)
+    }
+
+    fn write(&mut self, span: Option<StatisticsSpan>, rows: Vec<StatisticsRow>) -> Result<(), FlowError> {
         let form = match self.arguments.format {
             ReportFormat::Json => ReportForm::Json,
             ReportFormat::Csv => ReportForm::Csv,
