@@ -15,7 +15,7 @@ use crate::roots::Roots;
 const RESCAN_SAMPLES: u64 = 10;
 
 /// The maximum number of clients.
-const MAX_CLIENTS: usize = 16_384;
+const MAX_CLIENTS: usize = 1_024;
 
 /// The clients of all adapters, read once per collection.
 pub(super) struct Clients {

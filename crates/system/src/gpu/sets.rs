@@ -165,8 +165,8 @@ impl Provider for AdapterMemory {
                     let used = clients.memories.iter().filter(|used| used.adapter == files.index);
                     used.fold([Ok(0), Ok(0)], |[dedicated, shared], used| {
                         [
-                            dedicated.map(|sum: u64| sum + used.dedicated),
-                            shared.map(|sum: u64| sum + used.shared),
+                            dedicated.map(|sum: u64| sum.saturating_add(used.dedicated)),
+                            shared.map(|sum: u64| sum.saturating_add(used.shared)),
                         ]
                     })
                 })?,

@@ -86,7 +86,13 @@ impl Provider for NumberFolders {
             let mut row = rows.push(key);
             let mut last = None;
             for (counter, file) in self.counters.iter().zip(files) {
-                let (true, Some(file)) = (row.wants(counter.id), file) else { continue };
+                if !row.wants(counter.id) {
+                    continue;
+                }
+                let Some(file) = file else {
+                    row.omit(counter.id);
+                    continue;
+                };
                 let number = match last {
                     Some((name, number)) if name == counter.file => Ok(number),
                     _ => file.number(),

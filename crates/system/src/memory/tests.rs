@@ -356,8 +356,9 @@ fn values_of_this_machine_are_plausible() {
             let seconds = fs::read_to_string("/proc/uptime").expect("read");
             let seconds: f64 = seconds.split(' ').next().expect("a number").parse().expect("a number");
             assert!((up as f64 / 1e7 - seconds).abs() < 5.0);
-            let terminals = fs::read_to_string("/proc/sys/kernel/pty/max").expect("read");
-            assert_eq!(of(&after, "Pseudo Terminal Limit").to_string(), terminals.trim());
+            if let Ok(terminals) = fs::read_to_string("/proc/sys/kernel/pty/max") {
+                assert_eq!(of(&after, "Pseudo Terminal Limit").to_string(), terminals.trim());
+            }
         }
     }
     for name in ["Memory", "Paging Activity", "System"] {

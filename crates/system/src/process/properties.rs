@@ -408,7 +408,8 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("sleep runs");
         let pid = child.id();
         let text = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).expect("read");
-        while text("comm") != "sleep\n" {
+        // It has started when it sleeps.
+        while !text("stat").contains("(sleep) S ") {
             std::thread::yield_now();
         }
         let mut reader = ProcessReader::new(&Roots::of_this_machine());

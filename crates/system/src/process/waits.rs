@@ -75,20 +75,33 @@ impl ThreadWaits {
         } else if let Err(reason) = parsed(reader.threads(&mut self.folder, pid, &mut self.ids), Some)? {
             return Ok(Err(reason));
         }
+        // The kernel can omit a living thread when another one ends in the meantime. Its earlier waits would count again.
+        if (self.ids.len() as u64) < threads {
+            self.ids.extend(self.threads.iter().map(|thread| thread.id));
+        }
         if !self.ids.is_sorted() {
             self.ids.sort_unstable();
         }
-        // The kernel can list a thread twice when another one ends in the meantime.
+        // For the same reason, it can list a thread twice.
         self.ids.dedup();
         follow(&mut self.threads, &mut self.spare, &self.ids, |thread| thread.id, ThreadWait::new);
-        for thread in &mut self.threads {
-            match thread.read(reader, pid, files, &mut self.sums) {
+        let Self { threads, sums, .. } = self;
+        let mut failure = None;
+        threads.retain_mut(|thread| {
+            if failure.is_some() {
+                return true;
+            }
+            match thread.read(reader, pid, files, sums) {
                 Ok(Ok(())) => {}
                 // The thread has ended.
-                Err(error) if is_gone(error) => {}
-                Ok(Err(reason)) => return Ok(Err(reason)),
-                Err(error) => return Err(error),
+                Err(error) if is_gone(error) => return false,
+                Ok(Err(reason)) => failure = Some(Ok(reason)),
+                Err(error) => failure = Some(Err(error)),
             }
+            true
+        });
+        if let Some(failure) = failure {
+            return failure.map(Err);
         }
         Ok(Ok(Waits { run_queue_ns: self.sums.get(RUN_QUEUE), block_io_ticks: self.sums.get(BLOCK_IO) }))
     }

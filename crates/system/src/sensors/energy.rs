@@ -175,8 +175,11 @@ impl Domain {
         let last = self.last.replace(now).unwrap_or(now);
         let growth = match now.checked_sub(last) {
             Some(growth) => growth,
-            // The counter has wrapped. Without a range, or if it was reset, the energy in between is unknown.
-            None => self.range.saturating_sub(last).saturating_add(now),
+            // The counter has wrapped, or was reset, as after the machine slept: then it has not counted half of its range.
+            None => match self.range.saturating_sub(last).saturating_add(now) {
+                growth if growth <= self.range / 2 => growth,
+                _ => now,
+            },
         };
         self.total = self.total.wrapping_add(growth);
         Ok(())
@@ -230,6 +233,9 @@ mod tests {
         // The fraction that was cut off is not lost.
         machine.write(&format!("{FOLDER}/intel-rapl:0/energy_uj"), "5000200\n");
         assert_eq!(first_value(&collect(&mut *provider, at(3)), "package-0", ENERGY), 5_329);
+        // The machine has slept, and the counter began at 0 again: this is no wrap.
+        machine.write(&format!("{FOLDER}/intel-rapl:0/energy_uj"), "1000000\n");
+        assert_eq!(first_value(&collect(&mut *provider, at(4)), "package-0", ENERGY), 6_329);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
@@ -221,9 +222,9 @@ impl Provider for Sensors {
                             row.set(PRECISE, value as u64);
                         }
                     }
-                    Err(reason) => {
-                        row.fail_all([VALUE, PRECISE], &reason);
-                        is_gone = true;
+                    Err(error) => {
+                        row.fail_all([VALUE, PRECISE], &error.reason);
+                        is_gone |= error.is_gone;
                     }
                 }
             }
@@ -231,7 +232,7 @@ impl Provider for Sensors {
                 match sensor.limits.iter_mut().find(|(limit, _)| limit == id) {
                     Some((_, input)) if row.wants(*id) => match input.read() {
                         Ok(value) => row.set(*id, divide(value, kind.divisor) as u64),
-                        Err(reason) => row.fail(*id, &reason),
+                        Err(error) => row.fail(*id, &error.reason),
                     },
                     Some(_) => {}
                     None => row.omit(*id),
@@ -257,13 +258,25 @@ impl Input {
         Self { file: SmallFile::new(path), reasons: ErrorTexts::default(), malformed }
     }
 
-    fn read(&mut self) -> Result<i64, Arc<str>> {
+    fn read(&mut self) -> Result<i64, InputError> {
         let mut buffer = [0; 64];
         match self.file.read(&mut buffer) {
-            Ok(text) => signed(finished(text).0.trim_ascii()).ok_or_else(|| Arc::clone(&self.malformed)),
-            Err(error) => Err(self.reasons.of(&error, self.file.path().display())),
+            Ok(text) => signed(finished(text).0.trim_ascii())
+                .ok_or_else(|| InputError { reason: Arc::clone(&self.malformed), is_gone: false }),
+            Err(error) => Err(InputError {
+                is_gone: matches!(Errno::from_io_error(&error), Some(Errno::NOENT | Errno::NODEV)),
+                reason: self.reasons.of(&error, self.file.path().display()),
+            }),
         }
     }
+}
+
+/// Why a sensor has no value. Other errors than that of a removed chip are usual, and can last: the device sleeps, or
+/// nothing is connected.
+struct InputError {
+    reason: Arc<str>,
+    /// Whether the chip was removed.
+    is_gone: bool,
 }
 
 #[cfg(test)]

@@ -67,10 +67,15 @@ pub(super) fn read(
 ) {
     for line in lines(text) {
         let mut words = words(line);
-        let Some(device) = words.next().filter(|word| is_device(word)) else { continue };
+        let Some(mut device) = words.next().filter(|word| is_device(word)) else { continue };
         match *form {
             Form::Io => {
                 for word in words {
+                    // Some kernels do not end the line of a device without transfers.
+                    if is_device(word) {
+                        device = word;
+                        continue;
+                    }
                     let Some((key, id)) = IO_KEYS.iter().find(|(key, _)| word.starts_with(key)) else {
                         continue;
                     };

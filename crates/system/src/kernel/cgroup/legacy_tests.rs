@@ -274,6 +274,11 @@ fn transfers_of_version_2_are_shown_by_disk() {
     assert_eq!(names(&rows), ["/a 8:0"]);
     let all = [READ_BYTES, WRITE_BYTES, READS, WRITES, DISCARD_BYTES, DISCARDS];
     assert_eq!(all.map(|id| first_value(&rows, "/a 8:0", id)), [1, 2, 3, 4, 5, 6]);
+    // Some kernels do not end the line of a device without transfers.
+    write("a/io.stat", "253:10 8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6\n");
+    let rows =
+        collect(&mut disks(&machine.roots, &open_mounts(&machine.roots), 1000).expect("a provider"), at(11));
+    assert_eq!(names(&rows), ["/a 8:0"]);
     // Without a controller that counts transfers, there is no set.
     write("cgroup.controllers", "hugetlb\n");
     machine.remove("sys/fs/cgroup/unified/a/io.stat");

@@ -225,8 +225,11 @@ impl Walk {
         }
         self.visit_children(files, &mut groups, &folders, depth, rows);
         for (group, mut folder) in groups.into_iter().zip(folders) {
-            let Some(group) = group else { continue };
             // The budget was charged when the folder was opened.
+            let Some(group) = group else {
+                self.budget += isize::from(folder.is_some());
+                continue;
+            };
             if (group.below.is_empty() || self.budget < 0) && folder.take().is_some() {
                 self.budget += 1;
             }
