@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { inLegend, legend, legendIs, legendThat, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
+import { inLegend, legend, legendIs, legendThat, plotBox, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
 import { HOSTILE, recordedLog, textLog, TURNED } from "./logs.mjs";
 
 test("errors: names in a log are shown as text", async () => {
@@ -17,7 +17,7 @@ test("errors: names in a log are shown as text", async () => {
     await page.press("#path-field", "Enter");
     await legendThat(page, (rows) => rows.some((row) => row.instance === HOSTILE && row.average !== "---"), "the name as text");
     for (const view of ["histogram", "report", "line"]) await page.click(`.segments label:has(input[value=${view}])`);
-    const box = await page.locator(".u-over").boundingBox();
+    const box = await plotBox(page);
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await page.waitForSelector("#hover:not([hidden])");
     // In the tree too.
@@ -52,7 +52,7 @@ test("errors: bidirectional control characters are escaped on the page and uncha
       const texts = await page.evaluate(() => [document.documentElement.textContent, ...[...document.querySelectorAll("[title], [aria-label]")].flatMap((one) => [one.title, one.ariaLabel ?? ""])]);
       assert.deepEqual(texts.filter((text) => hidden.test(text)), [], view);
     }
-    const box = await page.locator(".u-over").boundingBox();
+    const box = await plotBox(page);
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await page.waitForSelector("#hover:not([hidden])");
     assert.ok(!hidden.test(await page.textContent("#hover")));

@@ -180,9 +180,16 @@ export async function rangeAfter(page, before) {
 
 export const iso = (milliseconds) => new Date(milliseconds).toISOString();
 
+/** The plot's position on the page. Waits until the chart is drawn: it is hidden for a moment after another view. */
+export async function plotBox(page) {
+  const plot = page.locator(".u-over");
+  await plot.waitFor({ state: "visible" });
+  return plot.boundingBox();
+}
+
 /** Drags over the chart; positions are parts of its width. */
 export async function drag(page, from, to) {
-  const box = await page.locator(".u-over").boundingBox();
+  const box = await plotBox(page);
   const y = box.y + box.height / 2;
   await page.mouse.move(box.x + box.width * from, y);
   await page.mouse.down();

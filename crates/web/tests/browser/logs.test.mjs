@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { drag, inLegend, iso, legend, legendIs, legendThat, rangeAfter, scratch, serve, tacho, test, withPage } from "./harness.mjs";
+import { drag, inLegend, iso, legend, legendIs, legendThat, plotBox, rangeAfter, scratch, serve, tacho, test, withPage } from "./harness.mjs";
 import { recordedLog, textLog } from "./logs.mjs";
 
 const stats = async (log, ...bounds) => JSON.parse(await tacho("stats", log, ...bounds, "-f", "json"));
@@ -279,7 +279,7 @@ test("logs: hover shows the values at the pointer, in the chosen zone", async ()
   const server = await serve(log);
   await withPage("hover", server.url, async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
-    const box = await page.locator(".u-over").boundingBox();
+    const box = await plotBox(page);
     await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.5);
     await page.waitForSelector("#hover:not([hidden])");
     assert.match(await page.textContent("#hover .hover-time"), /^2024-03-05 10:0[01]:\d\d\.000$/);

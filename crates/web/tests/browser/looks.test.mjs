@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { drag, legendThat, rangeAfter, screenshots, serve, test, withPage } from "./harness.mjs";
+import { drag, legendThat, plotBox, rangeAfter, screenshots, serve, test, withPage } from "./harness.mjs";
 import { recordedLog, textLog } from "./logs.mjs";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -92,7 +92,7 @@ test("looks: on a phone nothing is wider than the screen, and touch zooms", asyn
     assert.equal(await widest(), 360);
     assert.ok((await page.locator("#chart").boundingBox()).height > 200);
     // Drag a finger over the chart.
-    const box = await page.locator(".u-over").boundingBox();
+    const box = await plotBox(page);
     const y = box.y + box.height / 2;
     const finger = async (points) => {
       const session = await page.context().newCDPSession(page);
@@ -121,7 +121,7 @@ test("looks: a long log shows averages with min-max bands, and all three values 
   const server = await serve(textLog("long.csv", 20000));
   await withPage("band", server.url, async (page) => {
     await ready(page);
-    const box = await page.locator(".u-over").boundingBox();
+    const box = await plotBox(page);
     await page.mouse.move(box.x + box.width * 0.4, box.y + box.height * 0.6);
     await page.waitForSelector("#hover:not([hidden])");
     assert.match(await page.textContent("#hover thead"), /AverageMinimumMaximum/);
