@@ -95,7 +95,7 @@ impl Counts {
         self.entries.iter().position(is)
     }
 
-    /// The number of a entry; `None` if the file does not have it.
+    /// The number of an entry; `None` if the file does not have it.
     pub(super) fn value(&self, entry: usize) -> Option<u64> {
         self.entries.get(entry)?.value
     }

@@ -15,7 +15,7 @@ pub(super) struct ExitRecords {
     listener: Option<ExitListener>,
     /// Whether records were lost in this collection.
     pub(super) is_lossy: bool,
-    /// What happens if records are lost.
+    /// The reason that is reported if records were lost.
     pub(super) loss: Arc<str>,
 }
 

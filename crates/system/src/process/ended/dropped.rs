@@ -233,7 +233,7 @@ impl Entry {
         let dropped = deficit.saturating_sub(tolerance).max(0) as u64;
         deficit = deficit.min(tolerance);
         if self.baseline != Baseline::Unread {
-            // What the growth has in excess can only be of processes whose records are uncertain.
+            // Growth beyond the records can only come from processes whose records are uncertain.
             deficit = deficit.max(0_i64.saturating_sub_unsigned(uncertain));
         }
         self.children = Children { gone: [0; 2], uncertain: 0, deficit };

@@ -42,7 +42,7 @@ struct Kernel {
     used: u64,
     /// Time of processes whose parents ignored their end.
     lost: u64,
-    /// What no sample has shown of the own time of these processes.
+    /// The time of these processes themselves that no sample has shown.
     dropped: u64,
     /// Records of ended processes that have not been received.
     records: Vec<ExitRecord>,
