@@ -269,7 +269,7 @@ fn a_process_named_like_the_total_does_not_replace_it() {
     let mut sleepers: Vec<_> = ["_Total", "Idle"]
         .map(|name| {
             let program = folder.path(name);
-            std::fs::copy("/bin/sleep", &program).expect("sleep");
+            std::os::unix::fs::symlink("/bin/sleep", &program).expect("a link");
             let sleeper = std::process::Command::new(&program).arg("600").spawn().expect("it starts");
             // The process has this name once it executes the program.
             let comm = format!("/proc/{}/comm", sleeper.id());
