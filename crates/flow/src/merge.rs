@@ -16,11 +16,11 @@ use crate::{FlowError, Source};
 ///
 /// Two logs can have a sample of the same machine at the same moment. If the samples have no counter in common, both
 /// are returned; otherwise [`next`](Source::next) fails with an error that names both files. If one of the two is a
-/// baseline (the first sample of a log that was cut), it is dropped if the other sample has the same list of counters,
-/// and follows the other sample if not.
+/// baseline (the first sample of a log that was cut out of a longer one), the baseline is dropped if the other sample
+/// has the same list of counters; otherwise it is returned after the other sample.
 pub struct Merge {
     inputs: Vec<Input>,
-    /// The input whose head was returned last: the next call reads its next sample.
+    /// The index of the input whose head was returned last. The next call reads this input's next sample.
     returned: Option<usize>,
     started: bool,
     /// The id for the next log or part of a log.
@@ -46,6 +46,7 @@ struct Input {
     part: Option<u32>,
     /// The id of this part, unique among the parts of all logs.
     log: u32,
+    /// The position of the head.
     head_mark: Option<Mark>,
 }
 
@@ -258,16 +259,15 @@ pub(crate) fn machines_of(sample: &Sample) -> BTreeSet<String> {
     sample.groups.iter().map(|group| group.set.machine.to_lowercase()).collect()
 }
 
-/// Groups logs that share machines, directly or through other logs. Each element has the indexes of the logs of one
-/// group.
+/// Groups logs that share machines, directly or through other logs. Returns the indexes of the logs of each group.
 pub fn group_by_machine(machines: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(BTreeSet<String>, Vec<usize>)> = Vec::new();
     for (index, names) in machines.iter().enumerate() {
         let mut joined = (names.clone(), vec![index]);
-        let (touching, apart): (Vec<_>, Vec<_>) =
+        let (overlapping, disjoint): (Vec<_>, Vec<_>) =
             groups.into_iter().partition(|(others, _)| !others.is_disjoint(names));
-        groups = apart;
-        for (others, indexes) in touching {
+        groups = disjoint;
+        for (others, indexes) in overlapping {
             joined.0.extend(others);
             joined.1.extend(indexes);
         }

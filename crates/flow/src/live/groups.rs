@@ -24,6 +24,7 @@ pub(super) struct LiveGroups {
     paths: Vec<(String, Vec<usize>)>,
 }
 
+/// The instances of a collected counter set, with their `#n` numbers.
 #[derive(Debug)]
 struct SetNames {
     info: Arc<CounterSetInfo>,
@@ -66,8 +67,8 @@ struct Request {
 }
 
 impl LiveGroups {
-    /// A value without groups. `pairs_by_identity` is whether the sink pairs values by identities too, and not by names
-    /// alone, which affects how instances with the same name are numbered.
+    /// Creates a value without groups. `pairs_by_identity` says whether the sink pairs values by identities too, and
+    /// not by names alone, which affects how instances with the same name are numbered.
     pub(super) fn new(pairs_by_identity: bool) -> Self {
         Self { pairs_by_identity, names: Vec::new(), groups: Vec::new(), paths: Vec::new() }
     }
@@ -95,7 +96,7 @@ impl LiveGroups {
                 selection.record_match(index);
                 let filter = match requests.last() {
                     Some(last) if (last.path, last.set) == (index, found.set) => last.filter.clone(),
-                    _ => RowFilter::of(path, &self.names[found.set].info),
+                    _ => RowFilter::from_path(path, &self.names[found.set].info),
                 };
                 requests.push(Request { path: index, set: found.set, filter, counter_id: found.counter_id });
             }
@@ -107,9 +108,9 @@ impl LiveGroups {
         self.paths = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
         for request in requests {
             let Some(index) = self.add(&machine, &request, &mut before) else { continue };
-            let of_path = &mut self.paths[request.path].1;
-            if of_path.last() != Some(&index) {
-                of_path.push(index);
+            let groups_of_path = &mut self.paths[request.path].1;
+            if groups_of_path.last() != Some(&index) {
+                groups_of_path.push(index);
             }
         }
     }
@@ -197,7 +198,7 @@ impl Request {
 
 impl RowFilter {
     /// The rows of a set that a path selects.
-    fn of(path: &PathPattern, info: &CounterSetInfo) -> Self {
+    fn from_path(path: &PathPattern, info: &CounterSetInfo) -> Self {
         match path.path().instance.as_ref().filter(|_| info.has_instances()) {
             None => Self::All,
             Some(text) if path.instance().is_some_and(|pattern| pattern.is_literal()) => {
@@ -235,7 +236,7 @@ impl RowFilter {
 }
 
 impl LiveGroup {
-    /// Selects rows again if the instances of the set have changed.
+    /// Selects the rows again if the instances of the set have changed.
     fn select_rows(&mut self, instances: &Instances, keys: &[Arc<InstanceKey>]) {
         if Arc::ptr_eq(&self.set_instances, instances) {
             return;

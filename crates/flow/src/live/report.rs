@@ -53,6 +53,7 @@ pub struct LiveCounts {
     pub causes: usize,
 }
 
+/// Maximum number of distinct errors that are recorded.
 const MAX_ERRORS: usize = 1000;
 
 impl LiveReport {
@@ -143,6 +144,8 @@ impl LiveReport {
 }
 
 impl State {
+    /// Counts values that could not be read. `key` is the counter set and the reason; `path` returns the path for a
+    /// new error.
     fn add(
         &mut self,
         key: (Guid, Arc<str>),

@@ -15,7 +15,7 @@ use crate::FlowError;
 pub enum Suffix {
     /// No suffix, for a single file.
     None,
-    /// `_000001` and so on, after the highest existing number.
+    /// `_000001` and so on. The first number is one more than the highest among the existing files.
     Number,
     /// `_mmddhhmm`: month, day, hour and minute in local time when the file is created; `_mmddhhmm_002` and so on if
     /// that file exists.

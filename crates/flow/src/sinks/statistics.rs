@@ -35,12 +35,12 @@ pub struct StatisticsOptions {
     pub intervals: Intervals,
     /// Merge counters whose paths differ only in the machine.
     pub across_machines: bool,
-    /// Compute no quantiles. Charts use this, since they need many small states.
+    /// Compute no quantiles. Charts use this to save memory, since they compute many small statistics.
     pub without_quantiles: bool,
     /// Record the causes of errors for [`StatisticsSink::errors`]. This makes adding samples slower.
     pub with_causes: bool,
-    /// Further figures of each row. The standard deviation and the slope make adding samples slower, and take 1.2 kB per
-    /// counter of an instance.
+    /// Further statistics of each row. The standard deviation and the slope make adding samples slower, and take 1.2 kB
+    /// per counter of an instance.
     pub extra: ExtraFigures,
 }
 
@@ -51,7 +51,7 @@ pub struct StatisticsSink {
     table: SeriesTable,
     /// Keyed by log: the groups of its last sample.
     groups: HashMap<u32, Vec<GroupSeries>>,
-    /// The log whose groups may hold values that are not added yet.
+    /// The log whose groups may hold values that were not added to the statistics yet.
     current_log: Option<u32>,
     /// The number of samples pushed.
     samples: u64,
@@ -171,7 +171,7 @@ impl StatisticsSink {
         merged
     }
 
-    /// Adds all values that are not added yet.
+    /// Adds the values that were not added to the statistics yet.
     fn flush(&mut self) {
         let Self { groups, table, oldest_needed, .. } = self;
         for (log, groups) in groups {

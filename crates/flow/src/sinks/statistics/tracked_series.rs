@@ -44,13 +44,14 @@ pub(super) struct TrackedSeries {
     set: Arc<CounterSet>,
     column: usize,
     instance: Arc<Instance>,
-    /// The log of the previous value.
+    /// The log id of the previous value's sample.
     log: Option<u32>,
     /// The index of the sample of the previous value.
     pub(super) sample: u64,
     /// Whether the series was in a sample that is not a baseline.
     pub(super) is_counted: bool,
-    /// Whether overlapping logs both contain the series. Then all earlier samples decide which of its values are paired.
+    /// Whether overlapping logs both contain the series. Then which of its values are paired depends on all earlier
+    /// samples.
     pub(super) is_shared: bool,
     /// The log, and the index of its group, that supply the values. A log can contain a counter twice, on its own and
     /// as part of a wildcard; only the first one counts.
