@@ -25,9 +25,11 @@ pub(super) struct Events<R> {
     at: usize,
     /// The payload of the last returned event.
     payload: Payload,
+    /// The payload of a split event, joined from its parts.
     joined: Vec<u8>,
     /// The offset of each part in `joined` and in the file.
     part_offsets: Vec<(usize, u64)>,
+    /// The header of the last part read of a split event whose other parts follow.
     unfinished: Option<EventHeader>,
     /// Whether events of other classes were skipped.
     has_others: bool,
@@ -284,7 +286,7 @@ impl<R: Read + Seek> Events<R> {
     /// Skips an event whose last parts are missing. This is damage, unless the recorder was killed and `next` begins
     /// a log appended later.
     fn drop_parts(&mut self, unfinished: &EventHeader, next: Option<&EventHeader>, problems: &mut Problems) {
-        if next.is_some_and(|next| Marks::of(next).is_new_log) {
+        if next.is_some_and(|next| Marks::from_header(next).is_new_log) {
             return;
         }
         let offset = self.part_offsets.first().map_or(0, |&(_, offset)| offset);
@@ -330,7 +332,7 @@ impl<R: Read + Seek> Events<R> {
                     self.has_others |= is_other_trace_event(&used[self.at..]);
                     if self.buffers.may_be_incomplete(self.at) && find_event(used, self.at + 8).is_none() {
                         // The recorder is writing this event, or was killed while writing it. The position does not
-                        // change, so that a mark at it stays valid.
+                        // change, so that a `Mark` at this event stays valid.
                         return Ok(None);
                     }
                     let before = self.starts[1].take();

@@ -37,7 +37,7 @@ pub(super) struct Schema {
 
 struct EntryDecoder {
     decoder: Decoder,
-    /// Index of its object in [`Schema::objects`].
+    /// Index of the entry's object in [`Schema::objects`].
     object: usize,
 }
 
@@ -99,7 +99,7 @@ impl Schema {
         self.is_partial = problem.is_some();
         self.list = payload.to_vec();
         self.objects.clear();
-        let mut numbers = HashMap::new();
+        let mut indexes = HashMap::new();
         self.entries = list
             .entries
             .iter()
@@ -107,7 +107,7 @@ impl Schema {
                 let object = entry.object.clone().unwrap_or_default();
                 let machine = entry.machine.clone().unwrap_or_default();
                 let key = (machine.to_lowercase(), object.to_lowercase());
-                let object = *numbers.entry(key).or_insert_with(|| {
+                let object = *indexes.entry(key).or_insert_with(|| {
                     self.objects.push(ObjectRows::default());
                     self.objects.len() - 1
                 });

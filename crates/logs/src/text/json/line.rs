@@ -11,6 +11,7 @@ use crate::text::excerpt;
 use crate::text::source::MAX_ROW_CELLS;
 use crate::{OverBudget, Problem, Problems, Reservation};
 
+/// A path, and the column that was built for it.
 pub(super) struct Column {
     path: Box<str>,
     pub(super) group: ColumnGroup,
