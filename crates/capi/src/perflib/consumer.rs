@@ -67,6 +67,7 @@ pub(super) struct OpenQuery {
 #[derive(Debug)]
 struct State {
     query: Query,
+    /// The result of the last collection.
     block: Vec<u8>,
     /// Whether the block has not been returned yet, because the caller's buffer was too small.
     is_pending: bool,
