@@ -171,6 +171,7 @@ impl ProcessorCpi {
         }
     }
 
+    /// Updates the online processors and the instances.
     fn update_online(&mut self) -> Result<(), Failure> {
         self.online.clear();
         match self.counting {
@@ -197,6 +198,7 @@ impl ProcessorCpi {
     }
 }
 
+/// Sets the values of an instance, or reports why they are missing.
 fn set(row: &mut Row<'_>, totals: &Totals, reasons: &Reasons) {
     let reason = match totals.no_counts {
         _ if reasons.has_error => reasons.error.as_ref(),

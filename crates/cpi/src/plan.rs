@@ -33,10 +33,12 @@ impl Plans {
         Self { units, events, tsc, unhalted }
     }
 
+    /// The number of files per processor.
     pub(crate) fn files_each(&self) -> usize {
         if self.unhalted.is_empty() { 2 } else { 3 }
     }
 
+    /// The events that are counted on a thread: cycles and instructions, or their substitutes.
     fn pair(&self) -> (Event, Event) {
         match self.events {
             Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),

@@ -16,6 +16,7 @@ use crate::kernel::{GROUP_WORDS, Kernel, clock_ticks};
 use crate::plan::Plans;
 use crate::{Error, ErrorKind};
 
+/// The counters of all processors.
 #[derive(Debug)]
 pub(crate) struct Processors {
     kernel: Arc<dyn Kernel>,
@@ -34,19 +35,22 @@ struct OpenGroups {
     opened: u32,
 }
 
+/// The open counters of a processor.
 #[derive(Debug)]
 struct OpenGroup {
     group: Group,
     /// The id of this opening: counts of different openings must not be subtracted.
     opening: u32,
+    /// Whether the third counter counts unhalted reference cycles, that is, busy time.
     has_unhalted: bool,
 }
 
+/// A reading of a processor's counters and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct ProcessorReading {
     /// The opening of the counters that were read; 0 if there are none.
     pub(crate) opening: u32,
-    /// Unprocessed; evaluated later, away from the measured region.
+    /// The words that the kernel returned. They are evaluated later, away from the measured region.
     pub(crate) words: [u64; GROUP_WORDS],
     /// The clock before and after the counters were read.
     pub(crate) before: u64,
@@ -300,6 +304,7 @@ impl Processors {
         Ok(())
     }
 
+    /// Determines whether the cycle counter runs in idle, if this interval shows it.
     fn decide_idle(&self, start: &[ProcessorReading], end: &[ProcessorReading]) {
         if self.in_idle() != InIdle::Unknown {
             return;
@@ -311,7 +316,7 @@ impl Processors {
             let Some(counts) = now.counts().since(&then.counts()) else { continue };
             let total = if then.total == 0 { 0 } else { now.total.saturating_sub(then.total) };
             let observed = Observation { counts, busy: now.busy.saturating_sub(then.busy).min(total), total };
-            self.determine_in_idle(decide_from_one(&observed));
+            self.set_in_idle(decide_from_one(&observed));
             if least_busy.is_none_or(|least_busy| observed.busy < least_busy.busy) {
                 least_busy = Some(observed);
             }
@@ -320,11 +325,12 @@ impl Processors {
             }
         }
         if let (Some(least_busy), Some(most_busy)) = (least_busy, most_busy) {
-            self.determine_in_idle(decide_from_two(&least_busy, &most_busy));
+            self.set_in_idle(decide_from_two(&least_busy, &most_busy));
         }
     }
 
-    fn determine_in_idle(&self, decided: InIdle) {
+    /// Stores the answer, unless it is inconclusive or another one is known.
+    fn set_in_idle(&self, decided: InIdle) {
         if decided != InIdle::Unknown && self.in_idle() == InIdle::Unknown {
             self.kernel.in_idle().store(decided as u8, Ordering::Relaxed);
         }
@@ -346,11 +352,11 @@ fn decide_from_two(least_busy: &Observation, most_busy: &Observation) -> InIdle 
     if !is_clear || least_busy.counts.cycles == 0 {
         return InIdle::Unknown;
     }
-    let of_cycles = most_busy.counts.cycles as f64 / least_busy.counts.cycles as f64;
-    let of_busy = most_busy.busy as f64 / (least_busy.busy as f64 + 1.0);
-    if (0.95..1.05).contains(&of_cycles) {
+    let cycles_ratio = most_busy.counts.cycles as f64 / least_busy.counts.cycles as f64;
+    let busy_ratio = most_busy.busy as f64 / (least_busy.busy as f64 + 1.0);
+    if (0.95..1.05).contains(&cycles_ratio) {
         InIdle::Counts
-    } else if of_cycles > 0.8 * of_busy {
+    } else if cycles_ratio > 0.8 * busy_ratio {
         InIdle::Halts
     } else {
         InIdle::Unknown
