@@ -22,6 +22,7 @@ pub struct Baselines {
     bytes: usize,
 }
 
+/// A stored sample, with its approximate size.
 struct CachedSample {
     /// The value of [`Baselines::samples`] after the sample was stored.
     sequence_number: u64,

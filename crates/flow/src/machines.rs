@@ -18,6 +18,7 @@ pub struct SideBySide {
     dropped_samples: Arc<AtomicU64>,
 }
 
+/// The samples of a machine other than the leader.
 struct Follower {
     source: Box<dyn Source>,
     /// The follower's last sample that is not after the leader's; `None` once it has been used.
@@ -63,6 +64,7 @@ pub struct Interleaved {
     log: u32,
 }
 
+/// The samples of one machine.
 struct Machine {
     source: Box<dyn Source>,
     /// The next sample, unless the source has ended.

@@ -30,6 +30,7 @@ pub struct Merge {
     compared: HashMap<[usize; 2], ([u64; 2], bool)>,
 }
 
+/// A log that is merged with others.
 struct Input {
     source: LogSource,
     path: PathBuf,
@@ -57,6 +58,7 @@ pub(crate) struct MergeMark {
     next_log: u32,
 }
 
+/// A position in one of the logs, with [`Input::part`] and [`Input::log`] of the sample there.
 #[derive(Clone, Debug)]
 struct InputMark {
     /// `None` if the log has ended.
@@ -179,6 +181,7 @@ impl Merge {
         Ok(())
     }
 
+    /// The index of the input whose head is returned next.
     fn first(&self) -> Option<usize> {
         (0..self.inputs.len()).filter(|&index| !self.inputs[index].ended).min_by_key(|&index| {
             // Of two samples of the same moment, the baseline comes last, since it may be redundant.
@@ -212,6 +215,7 @@ impl Merge {
         Ok(())
     }
 
+    /// Whether the heads of two inputs have a counter in common.
     fn share_counter(&mut self, one: usize, other: usize) -> bool {
         let (key, lists) = ([one, other], [self.inputs[one].list_version, self.inputs[other].list_version]);
         match self.compared.get(&key) {
@@ -224,6 +228,7 @@ impl Merge {
         }
     }
 
+    /// Whether the heads of two inputs have a machine in common.
     fn share_machine(&self, one: usize, other: usize) -> bool {
         !self.inputs[one].machines.is_disjoint(&self.inputs[other].machines)
     }

@@ -139,6 +139,7 @@ impl NameSums {
         &self.sample
     }
 
+    /// Whether a sample has the same groups and instances as the last one.
     fn has_layout_of(&self, sample: &Sample) -> bool {
         self.inputs.len() == sample.groups.len()
             && self.inputs.iter().zip(&sample.groups).all(|(input, group)| {

@@ -34,6 +34,7 @@ pub struct Readahead<S = Box<dyn Source>> {
     thread: Option<JoinHandle<S>>,
 }
 
+/// Samples that the thread has read.
 struct Batch {
     samples: Vec<Sample>,
     /// Number of samples that were read; the rest of `samples` are unused buffers.
@@ -108,6 +109,7 @@ impl Batch {
     }
 }
 
+/// Reads a batch into the buffers `samples`.
 fn fill(source: &mut impl Source, mut samples: Vec<Sample>) -> Batch {
     let mut filled = 0;
     let mut values = 0;

@@ -259,6 +259,7 @@ impl<L: LogFiles> Recorder<L> {
         &self.path
     }
 
+    /// Starts the log in a file that was opened, with its first sample.
     fn begin(&mut self, opened: OpenedFile<L::File>, sample: &Sample) -> Result<(), FlowError> {
         let is_new = opened.is_new;
         let start =
@@ -345,6 +346,7 @@ impl<L: LogFiles> Recorder<L> {
         Ok(opened)
     }
 
+    /// Updates the summary after a sample was written. Completes the file if it is full.
     fn after_sample(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let State::Writing(segment) = &mut self.state else { return Ok(()) };
         let summary = &mut self.summary;

@@ -166,6 +166,7 @@ impl Selection {
         self.except.iter().any(|path| path.contains(&name))
     }
 
+    /// Whether this counter of this instance is excluded.
     pub(crate) fn excepts(&self, set: &CounterSet, instance: &Instance, counter: &Counter) -> bool {
         if self.except.is_empty() {
             return false;
@@ -197,6 +198,7 @@ impl Selection {
         self.state.lock().ignore_poison()
     }
 
+    /// Records the contents of a counter set, for suggestions.
     pub(crate) fn record_set(&self, set: &CounterSet) {
         let mut state = self.lock();
         if !set.machine.is_empty() {
@@ -225,6 +227,7 @@ impl Selection {
         }
     }
 
+    /// Records that the path with this index selects a counter.
     pub(crate) fn record_match(&self, index: usize) {
         if let Some(matched) = self.lock().matched.get_mut(index) {
             *matched = true;

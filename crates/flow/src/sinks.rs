@@ -48,6 +48,7 @@ struct Formatter {
     late: Option<LateInstances>,
 }
 
+/// The cells of a group of the union.
 struct FormattedGroup {
     scanned: ScannedGroup,
     calculators: Vec<Calculator>,

@@ -32,6 +32,7 @@ struct SetNames {
     instances: Instances,
 }
 
+/// A group of the samples: the rows and columns of a collected set that it contains.
 #[derive(Debug)]
 struct LiveGroup {
     /// Index in [`Query::sets`].
@@ -167,6 +168,7 @@ impl LiveGroups {
         missing.map(|(path, _)| path.clone()).collect()
     }
 
+    /// Fills the groups of a sample from the collected sets.
     pub(super) fn fill(&mut self, groups: &mut Vec<Group>, query: &Query, at: Timestamps) {
         for (names, set) in self.names.iter_mut().zip(query.sets()) {
             names.instances = Arc::clone(names.numbering.assign(set.rows().instances()));
@@ -191,6 +193,7 @@ impl SetNames {
 }
 
 impl Request {
+    /// Whether a group has the rows for which the counter is requested.
     fn has_rows_of(&self, group: &LiveGroup) -> bool {
         self.set == group.set && self.filter.is_same(&group.filter)
     }
@@ -210,6 +213,7 @@ impl RowFilter {
         }
     }
 
+    /// Whether both filters select the same rows.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, Self::All) => true,

@@ -24,6 +24,7 @@ pub struct CollectionError {
 #[derive(Clone, Debug, Default)]
 pub struct LiveReport(Arc<Mutex<State>>);
 
+/// The counts and errors so far; see [`LiveCounts`].
 #[derive(Debug, Default)]
 struct State {
     samples: u64,

@@ -22,6 +22,7 @@ pub enum Suffix {
     Date,
 }
 
+/// Generates the names of the files of a recording.
 pub(super) struct Names {
     path: PathBuf,
     suffix: Suffix,
@@ -68,6 +69,7 @@ impl Names {
         Err(error.at_path(&self.with_suffix(&date(at))).into())
     }
 
+    /// The number of the next file, with at least six digits.
     fn next_number<L: LogFiles>(&mut self, files: &L) -> Result<String, FlowError> {
         let last = match self.last {
             Some(last) => last,

@@ -130,6 +130,7 @@ pub struct StatisticsReport<W: io::Write> {
     has_spans: bool,
 }
 
+/// The writer of the rows, by format.
 enum Target<W: io::Write> {
     Json { out: W, separator: &'static str },
     // Boxed, since a writer is large.

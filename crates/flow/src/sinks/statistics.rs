@@ -109,8 +109,8 @@ impl StatisticsSink {
     }
 
     /// Calls `each` with the index and the statistics of every series that had valid values or errors since the last
-    /// cut, and resets the statistics. The next intervals still begin at the previous samples. This cuts a time range
-    /// into parts whose statistics can be [merged](Statistics::merge) into those of the whole range.
+    /// call, and resets the statistics. The next intervals still begin at the previous samples. This divides a time
+    /// range into parts whose statistics can be [merged](Statistics::merge) into those of the whole range.
     pub fn cut(&mut self, mut each: impl FnMut(usize, Statistics)) {
         self.flush();
         for (index, tracked) in self.table.series.iter_mut().enumerate() {
@@ -130,12 +130,12 @@ impl StatisticsSink {
     }
 
     /// Returns the index (from 0) of the oldest sample that is needed to get the intervals since the last call again:
-    /// the earliest sample that opened one of them. Returns `u64::MAX` if there were none.
+    /// the earliest sample at which one of them starts. Returns `u64::MAX` if there were none.
     ///
     /// Usually this is the sample just before the first interval ends. A counter that was missing for some samples, and
     /// not known to be gone, needs an older one. So does a counter that reappears while samples have different lists of
-    /// counters: if a window begins in between, the counter's value in the last sample with another list can open its
-    /// first interval.
+    /// counters: if a window begins in between, its first interval can start at the counter's value in the last sample
+    /// with another list.
     pub fn take_oldest_needed(&mut self) -> u64 {
         self.oldest_needed.take()
     }

@@ -134,7 +134,7 @@ impl TrackedSeries {
         self.claimed_by = None;
     }
 
-    /// Resets the statistics. The previous value opens the first interval of a window that begins here.
+    /// Resets the statistics. The first interval of the window that begins here starts at the previous value.
     pub(super) fn begin_window(&mut self) {
         self.is_counted = false;
         self.series.begin_window();
@@ -156,8 +156,8 @@ impl TrackedSeries {
         self.interrupt();
     }
 
-    /// Forgets the previous value, because the instance was absent from a sample. A value from before the window then opens
-    /// no interval, and is not part of the time range either.
+    /// Forgets the previous value, because the instance was absent from a sample. Then no interval starts at a value
+    /// from before the window, and that value is not part of the time range either.
     pub(super) fn interrupt(&mut self) {
         self.series.interrupt();
         if !self.is_counted {
