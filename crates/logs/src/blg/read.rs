@@ -177,6 +177,7 @@ impl<R: Read + Seek> BlgReader<R> {
         })
     }
 
+    /// Reads the next sample; false at the end.
     fn advance(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
         while let Some(event) = self.events.next(&mut self.problems)? {
             self.guid = Some(event.log_guid);

@@ -29,6 +29,7 @@ pub(super) struct Decoder<R> {
     /// Offset of the file in the stream, and the length of its byte order mark.
     origin: u64,
     bom_bytes: u64,
+    /// Bytes that were read from the stream.
     raw: Box<[u8]>,
     /// The undecoded part of `raw`.
     start: usize,
@@ -40,6 +41,7 @@ pub(super) struct Decoder<R> {
     encoding: TextEncoding,
     /// How `encoding` was determined.
     source: Source,
+    /// Converts the text to UTF-8; `None` if it is UTF-8.
     converter: Option<encoding_rs::Decoder>,
     /// Offsets of lines in the text and in the file, ascending; see `file_offset`.
     lines: VecDeque<(u64, u64)>,

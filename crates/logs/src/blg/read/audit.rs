@@ -126,6 +126,7 @@ impl Audit {
         self.problems_before = problems.count();
     }
 
+    /// Checks that a sample is later than the previous one.
     fn check_order(&mut self, sample: &Sample, marks: Marks, offsets: &Offsets<'_>, problems: &mut Problems) {
         let replaced = self.previous.replace((sample.at, sample.is_baseline));
         let Some((previous, was_baseline)) = replaced else { return };

@@ -51,6 +51,7 @@ pub(super) struct EventPosition {
     follows_gap: bool,
 }
 
+/// The location of the last returned event's payload.
 #[derive(Clone)]
 enum Payload {
     InBuffer(Range<usize>),
@@ -352,6 +353,7 @@ impl<R: Read + Seek> Events<R> {
     }
 }
 
+/// The header of an event, and the size of the event.
 struct ParsedEvent {
     /// `None` for an event of another class, which is skipped.
     header: Option<EventHeader>,

@@ -35,12 +35,14 @@ pub(super) struct Schema {
     records: Vec<RecordTime>,
 }
 
+/// Decodes the records of one entry of the counter list.
 struct EntryDecoder {
     decoder: Decoder,
     /// Index of the entry's object in [`Schema::objects`].
     object: usize,
 }
 
+/// The decoder for an entry's kind of record.
 enum Decoder {
     Single { set: Arc<CounterSet>, instances: Instances },
     Multi(MultiDecoder),

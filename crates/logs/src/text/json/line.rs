@@ -148,6 +148,7 @@ impl<'a> Row<'a> {
     }
 }
 
+/// A value of a line.
 enum JsonValue {
     Number(f64),
     Null,
