@@ -138,6 +138,7 @@ pub struct LogHandle {
     last_existing: Option<FileTime>,
 }
 
+/// The source or the recorder of an open log.
 enum State {
     Reading(DataSource),
     Writing(Box<Recorder>),
@@ -279,9 +280,13 @@ impl LogHandle {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
+    /// Create a new file; fail if it exists.
     Create,
+    /// Create a file, or replace its contents.
     Replace,
+    /// Append to the file, or create it.
     AppendOrCreate,
+    /// Append to the file; fail if it does not exist.
     Append,
 }
 

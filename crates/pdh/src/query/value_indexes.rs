@@ -25,6 +25,7 @@ struct Shape {
     is_present: bool,
 }
 
+/// The position of a counter in a sample.
 #[derive(Clone, Copy)]
 struct Column {
     group: usize,
