@@ -52,6 +52,7 @@ pub(super) fn instances(machine: Option<&str>, set: Guid) -> Result<Vec<u8>, Api
     Ok(bytes)
 }
 
+/// Whether identifiers are added or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Add,
