@@ -77,6 +77,7 @@ struct ProcessorCpi {
     reasons: Reasons,
 }
 
+/// The state of the hardware counters.
 #[derive(Debug)]
 enum Counting {
     /// Not open; the next collection tries to open them.

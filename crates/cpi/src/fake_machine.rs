@@ -62,6 +62,7 @@ pub(crate) struct State {
     order: u64,
 }
 
+/// An open counter.
 #[derive(Clone, Copy, Debug)]
 struct Counter {
     event: Event,

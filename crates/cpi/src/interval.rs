@@ -134,6 +134,7 @@ fn was_halted(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) ->
     at_least > enabled.saturating_add(tolerance) || (enabled == 0 && at_least > 100_000)
 }
 
+/// The result for one processor.
 fn processor(
     then: &ProcessorReading,
     now: &ProcessorReading,

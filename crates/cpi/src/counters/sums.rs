@@ -135,6 +135,7 @@ pub(super) struct ProcessorSums {
     processors: Vec<Processor>,
 }
 
+/// The totals of a processor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Processor {
     /// State in the last interval.
