@@ -226,7 +226,7 @@ impl GroupSeries {
         for (position, tracked, calculator, origin) in self.counted() {
             if let Some(raw) = group.values.get(position) {
                 let tracked = &mut series[tracked as usize];
-                tracked.follow(sample.log, origin);
+                tracked.set_origin(sample.log, origin);
                 tracked.series.add_baseline(calculator, raw, sample.at);
                 tracked.sample = index;
             }
@@ -262,7 +262,7 @@ impl GroupSeries {
             let identity = self.identities.get(row).copied().unwrap_or_default();
             let tracked = &mut series[index as usize];
             let had_values = tracked.has_values();
-            tracked.follow(log, Origin::new(calculator, identity, self.boot_time));
+            tracked.set_origin(log, Origin::new(calculator, identity, self.boot_time));
             if tracked.is_shared {
                 oldest_needed.include(0);
             } else if tracked.series.has_previous() || had_values && oldest_needed.has_other_lists {

@@ -91,7 +91,8 @@ impl Run {
 
     /// The lengths of a sample's parts of `firsts`, `seconds` and `tails`.
     fn sample_lengths(&self) -> [usize; 3] {
-        let (seconds, tails) = self.columns.last().map(|last| last.end(self.rows)).unwrap_or_default();
+        let (seconds, tails) =
+            self.columns.last().map(|last| last.next_offsets(self.rows)).unwrap_or_default();
         [self.rows * self.columns.len(), seconds, tails]
     }
 
@@ -152,7 +153,7 @@ impl Run {
                 }
             }
             (column.seconds_at, column.tails_at) = (seconds_at, tails_at);
-            (seconds_at, tails_at) = column.end(self.rows);
+            (seconds_at, tails_at) = column.next_offsets(self.rows);
         }
     }
 
@@ -247,7 +248,7 @@ impl Tile {
 
 impl Column {
     /// The offsets of the next column's second numbers and tails, with this number of rows.
-    fn end(&self, rows: usize) -> (usize, usize) {
+    fn next_offsets(&self, rows: usize) -> (usize, usize) {
         let seconds = if self.has_seconds { rows } else { 1 };
         (self.seconds_at + seconds, self.tails_at + if self.has_tails { rows } else { 0 })
     }

@@ -166,7 +166,7 @@ impl TrackedSeries {
     }
 
     /// Sets the log and the origin of the next values.
-    pub(super) fn follow(&mut self, log: u32, origin: Origin) {
+    pub(super) fn set_origin(&mut self, log: u32, origin: Origin) {
         // Logs that follow one another have ascending ids.
         self.is_shared |= self.log.is_some_and(|previous| previous > log);
         self.log = Some(log);
