@@ -119,7 +119,7 @@ impl Audit {
         self.check_records(local, offsets, problems);
         let is_windows = event.process_id.get() != TACHOGRAPH_PROCESS_ID;
         if !is_windows {
-            self.check_own_clock(sample, marks, local, offsets, problems);
+            self.check_tachograph_clock(sample, marks, local, offsets, problems);
         } else if event.thread_id.get() != 0 || event.process_id.get() != 0 {
             check_windows_clock(sample, local, offsets, problems);
         }
@@ -190,7 +190,7 @@ impl Audit {
 
     /// Checks a log written by Tachograph, where the difference between a value's system time and its record's time is
     /// constant until the clock is set.
-    fn check_own_clock(
+    fn check_tachograph_clock(
         &mut self,
         sample: &Sample,
         marks: Marks,

@@ -390,14 +390,14 @@ fn parse_event(bytes: &[u8], offset: u64, log_guid: Option<[u8; 16]>) -> Result<
             .found(format_args!("{:02x} {:02x}", header.header_type, header.marker), "0a c0 or 14 c0"));
     }
     let size = usize::from(header.size.get());
-    let is_ours =
+    let belongs_to_log =
         header.class == PDH_EVENT_CLASS || (size >= EVENT_HEADER_BYTES && log_guid == Some(header.log_guid));
-    let smallest = if is_ours { EVENT_HEADER_BYTES } else { 0x30 };
+    let smallest = if belongs_to_log { EVENT_HEADER_BYTES } else { 0x30 };
     if size < smallest || size > bytes.len() {
         return Err(Problem::new(offset, "an event's size is wrong; the event is skipped")
             .found(size, format!("{smallest} to {}", bytes.len())));
     }
-    Ok(ParsedEvent { header: is_ours.then_some(header), size })
+    Ok(ParsedEvent { header: belongs_to_log.then_some(header), size })
 }
 
 /// Offset of the next event of PDH's class, at or after `from` and aligned to 8.
