@@ -106,7 +106,7 @@ fn target_name(target: Target) -> String {
     match target {
         Target::Thread(None) => "this thread".to_owned(),
         Target::Thread(Some(thread)) => format!("thread {thread}"),
-        Target::Processor(number) => format!("processor {number}"),
+        Target::Processor(id) => format!("processor {id}"),
     }
 }
 

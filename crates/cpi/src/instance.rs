@@ -334,10 +334,10 @@ impl Cpi {
         let meaning = Meaning { clock_counts_cycles, in_idle, is_scaled, has_counters };
         measure(&self.start, &self.end, meaning, &mut self.data, &mut self.buffers.lost);
         if let Some(processors) = &self.processors {
-            for &(number, opening) in &self.buffers.lost {
+            for &(id, opening) in &self.buffers.lost {
                 // If reopening fails, the results of the others remain valid; the next reading tries again and reports
                 // the error.
-                let _ = processors.reopen(number, opening);
+                let _ = processors.reopen(id, opening);
             }
         }
         self.check_scheduled()

@@ -188,11 +188,11 @@ impl Kernel for Linux {
 
     fn online(&self, into: &mut Vec<u32>) -> Result<(), String> {
         let mut online = self.online.lock().ignore_poison();
-        let numbers = online.read().map_err(|error| {
+        let ids = online.read().map_err(|error| {
             format!("{}: {error}", self.roots.sys.join("devices/system/cpu/online").display())
         })?;
         into.clear();
-        into.extend(numbers.iter().filter(|&&number| number < MAX_PROCESSORS));
+        into.extend(ids.iter().filter(|&&id| id < MAX_PROCESSORS));
         Ok(())
     }
 

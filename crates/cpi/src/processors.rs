@@ -146,25 +146,25 @@ impl Processors {
     /// Opens the counters of processors that came online, and closes those of offline ones.
     fn refresh(&self, online: &[u32]) -> Result<(), Error> {
         let mut groups = self.groups.write().ignore_poison();
-        for (number, open) in (0_u32..).zip(&mut groups.by_id) {
-            if !online.contains(&number) {
+        for (id, open) in (0_u32..).zip(&mut groups.by_id) {
+            if !online.contains(&id) {
                 *open = None;
             }
         }
-        for &number in online {
-            if groups.by_id.get(number as usize).is_none_or(Option::is_none) {
-                self.open_processor(&mut groups, number, online.len())?;
+        for &id in online {
+            if groups.by_id.get(id as usize).is_none_or(Option::is_none) {
+                self.open_processor(&mut groups, id, online.len())?;
             }
         }
         Ok(())
     }
 
-    fn open_processor(&self, groups: &mut OpenGroups, number: u32, processors: usize) -> Result<(), Error> {
-        let index = number as usize;
+    fn open_processor(&self, groups: &mut OpenGroups, id: u32, processors: usize) -> Result<(), Error> {
+        let index = id as usize;
         if groups.by_id.len() <= index {
             groups.by_id.resize_with(index + 1, || None);
         }
-        match self.open_group(number) {
+        match self.open_group(id) {
             Ok(group) => {
                 groups.opened += 1;
                 let (opening, has_unhalted) = (groups.opened, group.has_third());
@@ -174,7 +174,7 @@ impl Processors {
             // The processor has just gone offline.
             Err(OpenError { errno: Errno::NODEV | Errno::NXIO, .. }) => Ok(()),
             Err(refusal) => {
-                let target = Target::Processor(number);
+                let target = Target::Processor(id);
                 let requested = Requested {
                     target,
                     user_only: self.user_only,
@@ -186,11 +186,11 @@ impl Processors {
         }
     }
 
-    fn open_group(&self, number: u32) -> Result<Group, OpenError> {
-        let target = Target::Processor(number);
+    fn open_group(&self, id: u32) -> Result<Group, OpenError> {
+        let target = Target::Processor(id);
         let excluded = self.excluded();
         let mut first = None;
-        for plan in self.plans.for_processor(number, excluded) {
+        for plan in self.plans.for_processor(id, excluded) {
             match Group::open(&self.kernel, &plan, target, excluded) {
                 Ok(group) if group.has_third() || plan.third.is_none() => return Ok(group),
                 Ok(_) => {}
@@ -212,9 +212,9 @@ impl Processors {
         self.kernel.online(online).map_err(|reason| Error::new(ErrorKind::System, reason))?;
         let is_unchanged = {
             let groups = self.groups.read().ignore_poison();
-            let is_open = |number: u32| groups.by_id.get(number as usize).is_some_and(Option::is_some);
+            let is_open = |id: u32| groups.by_id.get(id as usize).is_some_and(Option::is_some);
             let count = groups.by_id.iter().flatten().count();
-            online.len() == count && online.iter().all(|&number| is_open(number))
+            online.len() == count && online.iter().all(|&id| is_open(id))
         };
         if is_unchanged { Ok(()) } else { self.refresh(online) }
     }
@@ -250,12 +250,12 @@ impl Processors {
     /// Removes from the readings the processors that are offline, or were offline since their counters were opened. In
     /// the second case the counters are reopened.
     pub(crate) fn remove_offline(&self, readings: &mut [ProcessorReading], online: &[u32]) {
-        for (number, reading) in (0_u32..).zip(readings) {
+        for (id, reading) in (0_u32..).zip(readings) {
             if reading.is_split {
                 // If reopening fails, the next reading tries again and reports the error.
-                let _ = self.reopen(number, reading.opening);
+                let _ = self.reopen(id, reading.opening);
             }
-            if reading.is_split || !online.contains(&number) {
+            if reading.is_split || !online.contains(&id) {
                 reading.opening = 0;
             }
         }
@@ -263,14 +263,14 @@ impl Processors {
 
     /// Reopens the counters of a processor, unless `opening` is out of date. After an offline period, the old counters
     /// stay halted.
-    pub(crate) fn reopen(&self, number: u32, opening: u32) -> Result<(), Error> {
+    pub(crate) fn reopen(&self, id: u32, opening: u32) -> Result<(), Error> {
         let mut groups = self.groups.write().ignore_poison();
         let processors = groups.by_id.len();
-        match groups.by_id.get_mut(number as usize) {
+        match groups.by_id.get_mut(id as usize) {
             Some(open) if open.as_ref().is_some_and(|open| open.opening == opening) => *open = None,
             _ => return Ok(()),
         }
-        self.open_processor(&mut groups, number, processors)
+        self.open_processor(&mut groups, id, processors)
     }
 
     /// Whether the cycle counter runs in idle.
