@@ -10,7 +10,7 @@ use tachograph_counters::{Calculator, CounterType, Formula, Origin, Pairer, RawV
 
 use crate::{FlowError, Sink};
 
-/// Replaces instances that have the same name with a single instance. Its raw values are the sums of their raw values.
+/// Replaces the instances of one name with a single instance, whose raw values are the sums of theirs.
 ///
 /// For counter types that need two samples, a sum is a running total: in each sample, it grows by the increases of the
 /// instances since the previous sample. So an instance that appears or disappears does not change it. Sums of averages
