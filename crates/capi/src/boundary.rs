@@ -1,6 +1,6 @@
 //! The functions of perfutil.h: they check pointers, and call the modules that do the work.
 
-#![allow(unsafe_code, reason = "symbols and pointers of C")]
+#![allow(unsafe_code, reason = "exported C symbols, C pointers")]
 #![allow(non_snake_case, reason = "names of the C interface")]
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -78,7 +78,7 @@ unsafe fn write_data(
 /// # Safety
 ///
 /// `handle` is null or has room for a pointer.
-// SAFETY: here and below: no other symbol has this name.
+// SAFETY: the name of this function is unique, as are the names of the exported functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn CpiInit(mode: u32, handle: *mut *mut c_void) -> c_int {
     let mut created = null_mut();

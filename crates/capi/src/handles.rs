@@ -63,6 +63,7 @@ impl HandleError {
     }
 }
 
+/// The table of all open handles.
 pub(crate) struct Handles {
     table: RwLock<Table>,
 }
@@ -73,6 +74,7 @@ struct Table {
     entries: BTreeMap<usize, Entry>,
 }
 
+/// The object of an open handle, and the name of its kind.
 #[derive(Clone)]
 struct Entry {
     object: Arc<dyn Any + Send + Sync>,

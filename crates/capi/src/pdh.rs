@@ -1,12 +1,12 @@
 //! The functions of pdh.h: counters by path, of this machine and of logs.
 //!
 //! [`tachograph_pdh`] does the work. This module handles strings of 16-bit characters and of bytes ([`character`]),
-//! buffers with their sizes ([`block`]), structures in Windows' layout ([`structures`]) and handles ([`objects`]).
+//! buffers with their sizes ([`buffer`]), structures in Windows' layout ([`structures`]) and handles ([`objects`]).
 //! `boundary.rs` contains the `unsafe` code, `boundary_exports.rs` the exported symbols.
 
-mod block;
 mod boundary;
 mod boundary_exports;
+mod buffer;
 mod character;
 mod event;
 mod logs;

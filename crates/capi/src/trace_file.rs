@@ -11,6 +11,7 @@ use crate::code::Code;
 use crate::environment;
 use crate::failure::{Failure, call};
 
+/// The trace of the process.
 #[derive(Debug)]
 struct TraceState {
     open: Option<Arc<Trace>>,

@@ -77,6 +77,7 @@ struct ProcessorCpi {
     reasons: Reasons,
 }
 
+/// The state of the hardware counters.
 #[derive(Debug)]
 enum Counting {
     /// Not open; the next collection tries to open them.
@@ -171,6 +172,7 @@ impl ProcessorCpi {
         }
     }
 
+    /// Updates the online processors and the instances.
     fn update_online(&mut self) -> Result<(), Failure> {
         self.online.clear();
         match self.counting {
@@ -197,6 +199,7 @@ impl ProcessorCpi {
     }
 }
 
+/// Sets the values of an instance, or reports why they are missing.
 fn set(row: &mut Row<'_>, totals: &Totals, reasons: &Reasons) {
     let reason = match totals.no_counts {
         _ if reasons.has_error => reasons.error.as_ref(),

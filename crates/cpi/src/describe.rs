@@ -18,6 +18,7 @@ pub(crate) struct Requested {
     pub(crate) files_each: usize,
 }
 
+/// The error for counters that could not be opened.
 pub(crate) fn open_error(kernel: &dyn Kernel, refusal: OpenError, requested: Requested) -> Error {
     let OpenError { event, errno } = refusal;
     let target_name = target_name(requested.target);
@@ -69,6 +70,7 @@ pub(crate) fn open_error(kernel: &dyn Kernel, refusal: OpenError, requested: Req
     Error::new(kind, message)
 }
 
+/// The error for counters that could not be read.
 pub(crate) fn read_error(failure: ReadFailure, target: Target) -> Error {
     let target_name = target_name(target);
     match failure {
@@ -104,7 +106,7 @@ fn target_name(target: Target) -> String {
     match target {
         Target::Thread(None) => "this thread".to_owned(),
         Target::Thread(Some(thread)) => format!("thread {thread}"),
-        Target::Processor(number) => format!("processor {number}"),
+        Target::Processor(id) => format!("processor {id}"),
     }
 }
 

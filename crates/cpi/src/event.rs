@@ -7,13 +7,14 @@ pub(crate) struct Event {
     pub(crate) name: &'static str,
     /// The type: hardware, software, or the type of a performance monitoring unit in sysfs.
     pub(crate) kind: u32,
+    /// `config` and `config1` of `perf_event_attr`: the event within this type.
     pub(crate) config: u64,
     pub(crate) config1: u64,
-    /// Exclude the kernel's work, and the hypervisor's if the hardware can distinguish it.
+    /// The code that is not counted.
     pub(crate) excluded: Excluded,
-    /// Also count threads and processes that the counted ones start.
+    /// Whether the threads and processes that the counted thread starts are counted too.
     pub(crate) inherit: bool,
-    /// Start counting at the next exec.
+    /// Whether counting starts only at the next exec.
     pub(crate) from_exec: bool,
 }
 

@@ -15,11 +15,13 @@ use crate::event::{Event, Target};
 use crate::kernel::{CoreUnit, GROUP_WORDS, Kernel, Times};
 use crate::user_read::UserPage;
 
+/// The id of every thread.
 const THREAD: u32 = 4242;
 
 /// The number of the last file of a counter, over all fake machines of the process.
 static LAST_FILE: AtomicU64 = AtomicU64::new(0);
 
+/// A fake machine: its state, and the value of [`Kernel::in_idle`].
 #[derive(Debug)]
 pub(crate) struct FakeMachine(Mutex<State>, AtomicU8);
 
@@ -33,12 +35,13 @@ pub(crate) struct State {
     pub(crate) clock_counts_cycles: bool,
     /// Events that are refused, by name.
     pub(crate) refused: BTreeMap<&'static str, Errno>,
-    /// For how many quarters of the time the counters run.
+    /// In how many quarters of each step the counters run: 0 to 4.
     pub(crate) running_quarters: u64,
     /// Whether the hardware cannot exclude anything: attributes that request it are refused.
     pub(crate) cannot_exclude: bool,
     /// Whether units in generic events are refused, as by kernels before 5.14.
     pub(crate) refuses_units: bool,
+    /// The value of `perf_event_paranoid`.
     pub(crate) paranoid: i64,
     pub(crate) file_limit: u64,
     /// The kind of core (the type of its unit) on which the thread runs. The thread's counters on other kinds are
@@ -46,15 +49,20 @@ pub(crate) struct State {
     pub(crate) thread_unit: Option<u32>,
     /// If set, busy time is accounted for this processor only.
     pub(crate) accounts_busy_of: Option<u32>,
+    /// Ticks to add to the clock.
     pub(crate) clock_offset: i64,
     /// An event that this processor lacks.
     pub(crate) refused_on: Option<(&'static str, u32)>,
+    /// Number of calls of [`Kernel::sleep`].
     pub(crate) slept: u32,
+    /// Number of groups read.
     pub(crate) readings: u64,
     counters: BTreeMap<RawFd, Counter>,
+    /// Number of counters opened so far.
     order: u64,
 }
 
+/// An open counter.
 #[derive(Clone, Copy, Debug)]
 struct Counter {
     event: Event,
@@ -62,6 +70,7 @@ struct Counter {
     /// The number in the name of its file.
     file: u64,
     leader: Option<RawFd>,
+    /// The value of [`State::order`] when the counter was opened.
     order: u64,
     /// Whether the counter counts; false once its processor was offline.
     is_on: bool,

@@ -36,7 +36,7 @@ pub(crate) struct Group {
 /// The source of a group's third value.
 #[derive(Debug)]
 enum Third {
-    /// None.
+    /// The group has no third value.
     None,
     /// A counter.
     Counter { _counter: OwnedFd },

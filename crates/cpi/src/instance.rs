@@ -1,4 +1,4 @@
-//! Instances, which measure intervals with counters that keep running.
+//! Instances of [`Cpi`], which measure intervals with counters that keep running.
 
 use std::fmt;
 use std::sync::Arc;
@@ -72,9 +72,11 @@ pub struct Cpi {
 struct Buffers {
     online: Vec<u32>,
     times: Vec<Times>,
+    /// The processors whose counters must be reopened; see [`measure`].
     lost: Vec<(u32, u32)>,
 }
 
+/// The minor code and the label of the hooks that `get` writes.
 #[derive(Debug, Default)]
 struct Hook {
     minor: u8,
@@ -88,10 +90,11 @@ impl Cpi {
     ///
     /// If the events of the mode cannot be counted.
     pub fn new(options: impl Into<Options>) -> Result<Self, Error> {
-        Self::on(machine(), options.into())
+        Self::with_kernel(machine(), options.into())
     }
 
-    pub(crate) fn on(kernel: Arc<dyn Kernel>, options: Options) -> Result<Self, Error> {
+    /// Like [`new`](Self::new), on a given machine.
+    pub(crate) fn with_kernel(kernel: Arc<dyn Kernel>, options: Options) -> Result<Self, Error> {
         let Options { mut mode, user_only, or_shares_only, events } = options;
         let mut data = CpiData { tid: kernel.thread(), ..CpiData::default() };
         let mut notes = Vec::new();
@@ -318,6 +321,7 @@ impl Cpi {
         outcome.and(traced).map(|()| &self.data)
     }
 
+    /// Computes the result from the readings at the start and at the end.
     fn evaluate(&mut self) -> Result<(), Error> {
         self.data.thread = self.thread.as_ref().map(|thread| {
             let [then, now] = [&self.start.thread, &self.end.thread].map(|raw| thread.evaluate(raw));
@@ -330,10 +334,10 @@ impl Cpi {
         let meaning = Meaning { clock_counts_cycles, in_idle, is_scaled, has_counters };
         measure(&self.start, &self.end, meaning, &mut self.data, &mut self.buffers.lost);
         if let Some(processors) = &self.processors {
-            for &(number, opening) in &self.buffers.lost {
+            for &(id, opening) in &self.buffers.lost {
                 // If reopening fails, the results of the others remain valid; the next reading tries again and reports
                 // the error.
-                let _ = processors.reopen(number, opening);
+                let _ = processors.reopen(id, opening);
             }
         }
         self.check_scheduled()

@@ -6,6 +6,7 @@ use crate::data::{Counts, CpiData, Measured, ProcessorData, ProcessorState};
 use crate::group::{RawReading, Reading};
 use crate::processors::{InIdle, ProcessorReading};
 
+/// The readings at one end of an interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
     /// The clock, read closest to the region.
@@ -31,7 +32,7 @@ pub(crate) struct Meaning {
 }
 
 /// Computes the interval between two snapshots into `data`. `lost` receives each processor whose counters were halted
-/// and must be reopened, with the id of its opening.
+/// and must be reopened, with the id of the opening ([`ProcessorReading::opening`]) that was read.
 pub(crate) fn measure(
     start: &Snapshot,
     end: &Snapshot,
@@ -88,6 +89,7 @@ pub(crate) fn measure(
     }
 }
 
+/// The source of busy time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BusyTime {
     /// A counter that halts with the processor, relative to the clock.
@@ -132,6 +134,7 @@ fn was_halted(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) ->
     at_least > enabled.saturating_add(tolerance) || (enabled == 0 && at_least > 100_000)
 }
 
+/// The result for one processor.
 fn processor(
     then: &ProcessorReading,
     now: &ProcessorReading,

@@ -17,6 +17,7 @@ use crate::event::{Event, Target};
 use crate::perf_event;
 use crate::user_read::{self, UserPage};
 
+/// The system calls, files and instructions that this crate uses.
 pub(crate) trait Kernel: Debug + Send + Sync {
     /// Opens a counter: a member of the leader's group, or without a leader, a new group, which
     /// [`enable`](Self::enable) starts.
@@ -54,6 +55,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// The time of a monotonic clock.
     fn now(&self) -> Duration;
 
+    /// Suspends the calling thread.
     fn sleep(&self, time: Duration);
 
     /// The online processors, in ascending order.
@@ -80,6 +82,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     /// Whether this is a virtual machine; `false` if unknown.
     fn is_virtual(&self) -> bool;
 
+    /// The maximum number of open files of this process; `None` if unlimited.
     fn file_limit(&self) -> Option<u64>;
 }
 
@@ -89,6 +92,7 @@ pub(crate) const GROUP_WORDS: usize = 6;
 /// Limit for processor ids: higher than any Linux supports.
 const MAX_PROCESSORS: u32 = 65_536;
 
+/// The busy time and the total time of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Times {
     pub(crate) processor: u32,
@@ -108,6 +112,7 @@ pub(crate) struct CoreUnit {
     pub(crate) processors: Vec<u32>,
 }
 
+/// A real machine.
 #[derive(Debug)]
 pub(crate) struct Linux {
     roots: Roots,
@@ -183,11 +188,11 @@ impl Kernel for Linux {
 
     fn online(&self, into: &mut Vec<u32>) -> Result<(), String> {
         let mut online = self.online.lock().ignore_poison();
-        let numbers = online.read().map_err(|error| {
+        let ids = online.read().map_err(|error| {
             format!("{}: {error}", self.roots.sys.join("devices/system/cpu/online").display())
         })?;
         into.clear();
-        into.extend(numbers.iter().filter(|&&number| number < MAX_PROCESSORS));
+        into.extend(ids.iter().filter(|&&id| id < MAX_PROCESSORS));
         Ok(())
     }
 

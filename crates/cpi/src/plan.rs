@@ -33,10 +33,12 @@ impl Plans {
         Self { units, events, tsc, unhalted }
     }
 
+    /// The number of files per processor.
     pub(crate) fn files_each(&self) -> usize {
         if self.unhalted.is_empty() { 2 } else { 3 }
     }
 
+    /// The events that are counted on a thread: cycles and instructions, or their substitutes.
     fn pair(&self) -> (Event, Event) {
         match self.events {
             Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),
@@ -64,12 +66,12 @@ impl Plans {
 
     /// The plans for a processor, the most informative first: if the third event is refused or does not fit, the next plan is
     /// tried.
-    pub(crate) fn for_processor(&self, number: u32, excluded: Excluded) -> Vec<Plan> {
+    pub(crate) fn for_processor(&self, id: u32, excluded: Excluded) -> Vec<Plan> {
         let (cycles, instructions) = match self.events {
             Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),
             Events::Software => (Event::CPU_CLOCK, Event::PAGE_FAULTS),
         };
-        let unit = self.units.iter().find(|unit| unit.processors.contains(&number));
+        let unit = self.units.iter().find(|unit| unit.processors.contains(&id));
         let on = |event: Event| unit.map_or(event, |unit| event.on_unit(unit.kind));
         let plan = |third: Option<Event>| Plan {
             cycles: on(cycles),

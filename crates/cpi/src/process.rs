@@ -17,6 +17,7 @@ use crate::{Counts, Error, ErrorKind, Events};
 pub struct ProcessCpi {
     /// For each thread: its groups, one per kind of core.
     threads: Vec<Vec<Group>>,
+    /// The first thread, for messages.
     target: Target,
     start: Reading,
     has_reference: bool,

@@ -16,6 +16,7 @@ use crate::kernel::{GROUP_WORDS, Kernel, clock_ticks};
 use crate::plan::Plans;
 use crate::{Error, ErrorKind};
 
+/// The counters of all processors.
 #[derive(Debug)]
 pub(crate) struct Processors {
     kernel: Arc<dyn Kernel>,
@@ -34,19 +35,22 @@ struct OpenGroups {
     opened: u32,
 }
 
+/// The open counters of a processor.
 #[derive(Debug)]
 struct OpenGroup {
     group: Group,
     /// The id of this opening: counts of different openings must not be subtracted.
     opening: u32,
+    /// Whether the third counter counts unhalted reference cycles, that is, busy time.
     has_unhalted: bool,
 }
 
+/// A reading of a processor's counters and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct ProcessorReading {
     /// The opening of the counters that were read; 0 if there are none.
     pub(crate) opening: u32,
-    /// Unprocessed; evaluated later, away from the measured region.
+    /// The words that the kernel returned. They are evaluated later, away from the measured region.
     pub(crate) words: [u64; GROUP_WORDS],
     /// The clock before and after the counters were read.
     pub(crate) before: u64,
@@ -142,25 +146,25 @@ impl Processors {
     /// Opens the counters of processors that came online, and closes those of offline ones.
     fn refresh(&self, online: &[u32]) -> Result<(), Error> {
         let mut groups = self.groups.write().ignore_poison();
-        for (number, open) in (0_u32..).zip(&mut groups.by_id) {
-            if !online.contains(&number) {
+        for (id, open) in (0_u32..).zip(&mut groups.by_id) {
+            if !online.contains(&id) {
                 *open = None;
             }
         }
-        for &number in online {
-            if groups.by_id.get(number as usize).is_none_or(Option::is_none) {
-                self.open_processor(&mut groups, number, online.len())?;
+        for &id in online {
+            if groups.by_id.get(id as usize).is_none_or(Option::is_none) {
+                self.open_processor(&mut groups, id, online.len())?;
             }
         }
         Ok(())
     }
 
-    fn open_processor(&self, groups: &mut OpenGroups, number: u32, processors: usize) -> Result<(), Error> {
-        let index = number as usize;
+    fn open_processor(&self, groups: &mut OpenGroups, id: u32, processors: usize) -> Result<(), Error> {
+        let index = id as usize;
         if groups.by_id.len() <= index {
             groups.by_id.resize_with(index + 1, || None);
         }
-        match self.open_group(number) {
+        match self.open_group(id) {
             Ok(group) => {
                 groups.opened += 1;
                 let (opening, has_unhalted) = (groups.opened, group.has_third());
@@ -170,7 +174,7 @@ impl Processors {
             // The processor has just gone offline.
             Err(OpenError { errno: Errno::NODEV | Errno::NXIO, .. }) => Ok(()),
             Err(refusal) => {
-                let target = Target::Processor(number);
+                let target = Target::Processor(id);
                 let requested = Requested {
                     target,
                     user_only: self.user_only,
@@ -182,11 +186,11 @@ impl Processors {
         }
     }
 
-    fn open_group(&self, number: u32) -> Result<Group, OpenError> {
-        let target = Target::Processor(number);
+    fn open_group(&self, id: u32) -> Result<Group, OpenError> {
+        let target = Target::Processor(id);
         let excluded = self.excluded();
         let mut first = None;
-        for plan in self.plans.for_processor(number, excluded) {
+        for plan in self.plans.for_processor(id, excluded) {
             match Group::open(&self.kernel, &plan, target, excluded) {
                 Ok(group) if group.has_third() || plan.third.is_none() => return Ok(group),
                 Ok(_) => {}
@@ -208,9 +212,9 @@ impl Processors {
         self.kernel.online(online).map_err(|reason| Error::new(ErrorKind::System, reason))?;
         let is_unchanged = {
             let groups = self.groups.read().ignore_poison();
-            let is_open = |number: u32| groups.by_id.get(number as usize).is_some_and(Option::is_some);
+            let is_open = |id: u32| groups.by_id.get(id as usize).is_some_and(Option::is_some);
             let count = groups.by_id.iter().flatten().count();
-            online.len() == count && online.iter().all(|&number| is_open(number))
+            online.len() == count && online.iter().all(|&id| is_open(id))
         };
         if is_unchanged { Ok(()) } else { self.refresh(online) }
     }
@@ -246,12 +250,12 @@ impl Processors {
     /// Removes from the readings the processors that are offline, or were offline since their counters were opened. In
     /// the second case the counters are reopened.
     pub(crate) fn remove_offline(&self, readings: &mut [ProcessorReading], online: &[u32]) {
-        for (number, reading) in (0_u32..).zip(readings) {
+        for (id, reading) in (0_u32..).zip(readings) {
             if reading.is_split {
                 // If reopening fails, the next reading tries again and reports the error.
-                let _ = self.reopen(number, reading.opening);
+                let _ = self.reopen(id, reading.opening);
             }
-            if reading.is_split || !online.contains(&number) {
+            if reading.is_split || !online.contains(&id) {
                 reading.opening = 0;
             }
         }
@@ -259,14 +263,14 @@ impl Processors {
 
     /// Reopens the counters of a processor, unless `opening` is out of date. After an offline period, the old counters
     /// stay halted.
-    pub(crate) fn reopen(&self, number: u32, opening: u32) -> Result<(), Error> {
+    pub(crate) fn reopen(&self, id: u32, opening: u32) -> Result<(), Error> {
         let mut groups = self.groups.write().ignore_poison();
         let processors = groups.by_id.len();
-        match groups.by_id.get_mut(number as usize) {
+        match groups.by_id.get_mut(id as usize) {
             Some(open) if open.as_ref().is_some_and(|open| open.opening == opening) => *open = None,
             _ => return Ok(()),
         }
-        self.open_processor(&mut groups, number, processors)
+        self.open_processor(&mut groups, id, processors)
     }
 
     /// Whether the cycle counter runs in idle.
@@ -300,6 +304,7 @@ impl Processors {
         Ok(())
     }
 
+    /// Determines whether the cycle counter runs in idle, if this interval shows it.
     fn decide_idle(&self, start: &[ProcessorReading], end: &[ProcessorReading]) {
         if self.in_idle() != InIdle::Unknown {
             return;
@@ -311,7 +316,7 @@ impl Processors {
             let Some(counts) = now.counts().since(&then.counts()) else { continue };
             let total = if then.total == 0 { 0 } else { now.total.saturating_sub(then.total) };
             let observed = Observation { counts, busy: now.busy.saturating_sub(then.busy).min(total), total };
-            self.determine_in_idle(decide_from_one(&observed));
+            self.set_in_idle(decide_from_one(&observed));
             if least_busy.is_none_or(|least_busy| observed.busy < least_busy.busy) {
                 least_busy = Some(observed);
             }
@@ -320,11 +325,12 @@ impl Processors {
             }
         }
         if let (Some(least_busy), Some(most_busy)) = (least_busy, most_busy) {
-            self.determine_in_idle(decide_from_two(&least_busy, &most_busy));
+            self.set_in_idle(decide_from_two(&least_busy, &most_busy));
         }
     }
 
-    fn determine_in_idle(&self, decided: InIdle) {
+    /// Stores the answer, unless it is inconclusive or another one is known.
+    fn set_in_idle(&self, decided: InIdle) {
         if decided != InIdle::Unknown && self.in_idle() == InIdle::Unknown {
             self.kernel.in_idle().store(decided as u8, Ordering::Relaxed);
         }
@@ -346,11 +352,11 @@ fn decide_from_two(least_busy: &Observation, most_busy: &Observation) -> InIdle 
     if !is_clear || least_busy.counts.cycles == 0 {
         return InIdle::Unknown;
     }
-    let of_cycles = most_busy.counts.cycles as f64 / least_busy.counts.cycles as f64;
-    let of_busy = most_busy.busy as f64 / (least_busy.busy as f64 + 1.0);
-    if (0.95..1.05).contains(&of_cycles) {
+    let cycles_ratio = most_busy.counts.cycles as f64 / least_busy.counts.cycles as f64;
+    let busy_ratio = most_busy.busy as f64 / (least_busy.busy as f64 + 1.0);
+    if (0.95..1.05).contains(&cycles_ratio) {
         InIdle::Counts
-    } else if of_cycles > 0.8 * of_busy {
+    } else if cycles_ratio > 0.8 * busy_ratio {
         InIdle::Halts
     } else {
         InIdle::Unknown

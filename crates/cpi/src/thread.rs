@@ -15,6 +15,7 @@ use crate::kernel::Kernel;
 use crate::plan::Plans;
 use crate::user_read::generation;
 
+/// The counters of a thread.
 #[derive(Debug)]
 pub(crate) struct ThreadCounters {
     kernel: Arc<dyn Kernel>,
@@ -121,7 +122,7 @@ impl ThreadCounters {
     }
 }
 
-/// What kernels before 5.14 cannot count, for messages.
+/// The event in the message for a kernel before 5.14, which cannot select a kind of core.
 const SEVERAL_KINDS: &str = "cycles and instructions on cores of several kinds (kernels before 5.14 cannot)";
 
 /// The unique id of the calling thread.

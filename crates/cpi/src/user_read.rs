@@ -1,7 +1,7 @@
 //! Reads counters and clocks without the kernel: one of the two files of this crate with `unsafe`.
 //!
-//! The kernel shares one page per counter (`perf_event_mmap_page`). It names the register that currently holds the
-//! counter, if any. The register is valid only for counters of the *calling thread*.
+//! The kernel shares one page per counter (`perf_event_mmap_page`). The page names the register that currently holds
+//! the counter, if any. The register is valid only for counters of the *calling thread*.
 #![allow(unsafe_code, reason = "a page that the kernel writes, and registers that only instructions read")]
 
 use std::os::fd::BorrowedFd;
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, compiler_fence};
 use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+/// The mapped page of a counter.
 #[derive(Debug)]
 pub(crate) struct UserPage {
     page: NonNull<Page>,
@@ -234,7 +235,9 @@ pub(crate) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }
 
+/// The value that [`generation`] returns.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// Whether forks are counted: false until the fork handler is registered.
 static IS_COUNTED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn forked() {

@@ -1,4 +1,4 @@
-//! The samples that open the first intervals of a window.
+//! Baselines: the samples before a window with which its first intervals begin.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,19 +8,23 @@ use tachograph_counters::set::{Counter, CounterSet};
 
 /// Collects the last sample before a window for each distinct list of counters.
 ///
-/// Memory is limited: if the samples take too much, the least recent one is dropped, and its counters get their first
-/// interval within the window.
+/// Memory is limited: if the samples need more than 64 MiB, the oldest are dropped. The first intervals of their
+/// counters then begin within the window.
 #[derive(Default)]
 pub struct Baselines {
     /// Keyed by the signature of the list.
     by_list: HashMap<u64, CachedSample>,
     /// The signatures, keyed by sequence number.
     order: BTreeMap<u64, u64>,
+    /// Number of samples stored so far.
     samples: u64,
+    /// Approximate size of the samples in memory.
     bytes: usize,
 }
 
+/// A stored sample, with its approximate size.
 struct CachedSample {
+    /// The value of [`Baselines::samples`] after the sample was stored.
     sequence_number: u64,
     bytes: usize,
     sample: Sample,

@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 pub struct Cadence {
     start: Instant,
     interval: Duration,
+    /// The index of the next sample.
     next: u64,
+    /// See [`late`](Self::late).
     late: u64,
+    /// See [`missed`](Self::missed).
     missed: u64,
 }
 
@@ -36,7 +39,7 @@ impl Cadence {
         Duration::from_nanos(nanoseconds.try_into().unwrap_or(u64::MAX))
     }
 
-    /// Records that the due sample is taken at `now`.
+    /// Records that the due sample is taken at `now`, and determines the next one.
     pub fn advance(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.start);
         let latest = elapsed.as_nanos() / self.interval.as_nanos().max(1);

@@ -6,8 +6,8 @@ use tachograph_counters::sample::Sample;
 
 use crate::{FlowError, Source};
 
-/// The samples of several sources, one source after another. For several machines and a sink that does not need their
-/// samples in the order of time.
+/// Yields all samples of the first source, then all of the second, and so on. Used for the sources of several machines
+/// if the sink does not need the samples in the order of time.
 pub struct Chain {
     sources: VecDeque<Box<dyn Source>>,
 }

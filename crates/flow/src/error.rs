@@ -17,7 +17,7 @@ pub enum FlowError {
         first: PathBuf,
         /// The second log.
         second: PathBuf,
-        /// The moment, as RFC 3339.
+        /// The moment, in RFC 3339 format.
         at: String,
     },
     /// The output could not be written.
@@ -27,8 +27,8 @@ pub enum FlowError {
         /// The maximum.
         max: usize,
     },
-    /// A sample has groups that the first sample did not have. A [`Union`](crate::Union) over a scan of all samples
-    /// avoids this.
+    /// A sample has groups that the first sample did not have. A [`Union`](crate::Union) with a
+    /// [`UnionScan`](crate::UnionScan) of all samples avoids this.
     NewGroups,
     /// Cancelled by the consumer.
     Stopped,

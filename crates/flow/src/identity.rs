@@ -12,15 +12,17 @@ use crate::{FlowError, Selection, Source};
 /// The counters that identify an instance, most specific first. The threads of a process have the same `ID Process`.
 const IDENTITY_COUNTERS: [&str; 2] = ["ID Thread", "ID Process"];
 
-/// Sets [`Group::identities`] to the ids of processes and threads, if the log has them, so that the values of two processes are
-/// not paired if a name now belongs to another process. Counts these cases.
+/// Sets [`Group::identities`] to the ids of processes and threads, if the log has them, so that values of two processes
+/// are not paired when an instance name passes from one process to the other. Counts these cases.
 pub struct Identity<S> {
     source: S,
     /// The groups of the last sample; roles are recomputed only when the groups change.
     known: Vec<(Arc<CounterSet>, Role)>,
+    /// The sets whose instances have identities in the last sample.
     sets: Vec<IdentitySet>,
     /// Only changes that break a pair of a selected counter are counted.
     selection: Selection,
+    /// See [`renumbered`](Self::renumbered).
     renumbered: Arc<std::sync::atomic::AtomicU64>,
 }
 
@@ -36,24 +38,28 @@ enum Role {
     Source { set: usize, column: usize, counter: usize },
 }
 
+/// The identities of the instances of one counter set.
 #[derive(Default)]
 struct IdentitySet {
+    /// The result of [`key_of`].
     key: (String, String),
     /// The identities in the last sample, keyed by [`Instance::id`](tachograph_counters::set::Instance::id).
     now: HashMap<u32, Known>,
+    /// Like `now`, but in the sample before it.
     before: HashMap<u32, Known>,
     /// The identities in the last sample of the previous log, keyed by the instance's label.
     carried: HashMap<Box<str>, Known>,
     /// The instance lists of the groups that supply the current identities.
     instances: Vec<Instances>,
-    /// The paths that select a counter of this set that needs two samples; a single `None` if everything is selected.
+    /// See [`Selection::selecting_pairs`].
     paired: BTreeSet<Option<usize>>,
 }
 
+/// The identity of one instance.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     identity: u64,
-    /// Index into [`IDENTITY_COUNTERS`].
+    /// The counter that supplied the identity, as an index into [`IDENTITY_COUNTERS`].
     counter: usize,
     /// Whether it was already compared with the previous identity; several groups can have the same instance.
     is_compared: bool,
@@ -130,7 +136,7 @@ pub(crate) fn identity_counter(counter: &Counter) -> Option<usize> {
 }
 
 impl IdentitySet {
-    /// A set without current identities. Those of `before` are kept as the previous log's.
+    /// A set without current identities. `before` is the same set in the previous log; its identities become `carried`.
     fn new(key: (String, String), before: Option<Self>) -> Self {
         let mut carried = HashMap::new();
         if let Some(before) = before {
@@ -150,7 +156,8 @@ impl IdentitySet {
             if raw.status.is_error() {
                 continue;
             }
-            // 0 means unknown, but is also the id of Idle and _Total: ids are shifted by one.
+            // The identity 0 means unknown, but 0 is also the process id of Idle and _Total. So the identity is the id
+            // plus 1.
             let identity = (raw.first as u64).wrapping_add(1);
             let known = Known { identity, counter, is_compared: false };
             let now = self.now.entry(instance.id()).or_insert(known);
@@ -199,7 +206,8 @@ impl<S: Source> Source for Identity<S> {
                 self.sets[set].read(group, column, counter);
             }
         }
-        // Only once all groups have been read, since the most specific counter can be in the last one.
+        // Identities are compared only after all groups were read, since the most specific counter can be in the last
+        // one.
         let mut renumbered = 0;
         for ((_, role), group) in present() {
             if let Role::Source { set, .. } = *role {

@@ -14,6 +14,7 @@ pub struct Joined<S> {
     state: State,
 }
 
+/// Whether the field `next` contains a sample.
 #[derive(PartialEq)]
 enum State {
     NotStarted,

@@ -110,13 +110,13 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
     }
 }
 
-/// Runs a pipeline to its end. Calls `each` after every sample, for example to update a progress bar.
+/// Runs a pipeline to its end. Calls `on_sample` after every sample, for example to update a progress bar.
 ///
 /// # Errors
 ///
 /// The first error of the source or of the sink.
-pub fn run(source: &mut dyn Source, sink: &mut dyn Sink, each: impl FnMut()) -> Result<(), FlowError> {
-    feed(source, sink, each)?;
+pub fn run(source: &mut dyn Source, sink: &mut dyn Sink, on_sample: impl FnMut()) -> Result<(), FlowError> {
+    feed(source, sink, on_sample)?;
     sink.finish()
 }
 
@@ -125,11 +125,15 @@ pub fn run(source: &mut dyn Source, sink: &mut dyn Sink, each: impl FnMut()) -> 
 /// # Errors
 ///
 /// The first error of the source or of the sink.
-pub fn feed(source: &mut dyn Source, sink: &mut dyn Sink, mut each: impl FnMut()) -> Result<(), FlowError> {
+pub fn feed(
+    source: &mut dyn Source,
+    sink: &mut dyn Sink,
+    mut on_sample: impl FnMut(),
+) -> Result<(), FlowError> {
     let mut sample = Sample::default();
     while source.next(&mut sample)? {
         sink.push(&sample)?;
-        each();
+        on_sample();
     }
     Ok(())
 }

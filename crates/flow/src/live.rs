@@ -28,13 +28,13 @@ use set_watcher::SetWatcher;
 #[derive(Clone, Debug, Default)]
 pub struct LiveOptions {
     /// Whether the sink pairs values by [identity](tachograph_counters::sample::Group::identities) too, as the sinks of
-    /// this crate do for live sources. If so, a process can have the name of another one that ended since the previous
-    /// sample. If not, values are paired by name alone, as in logs, so such a process has a different name for one
-    /// sample.
+    /// this crate do for live sources. If so, a new process can take the name of a process that ended since the
+    /// previous sample. If not, values are paired by name alone, as in logs, so for one sample the new process gets a
+    /// different name.
     pub pairs_by_identity: bool,
     /// Minutes to add to local time to get UTC. Fixed for all samples, so that local times never go backwards.
     pub bias_minutes: i32,
-    /// When the machine was started, in UTC; 0 if unknown.
+    /// The boot time of the machine, in UTC; 0 if unknown.
     pub boot_time: FileTime,
 }
 
@@ -42,8 +42,8 @@ pub struct LiveOptions {
 /// the same instances. Its extent is [`Extent::Row`] for a single instance or a set without instances, and
 /// [`Extent::Columns`] if the instances are selected with wildcards.
 ///
-/// [`collect`](Self::collect) takes a sample; a [`TimedSource`] calls it on time. The time of a sample is that of the
-/// wall clock, truncated to milliseconds, with the UTC offset in [`LiveOptions::bias_minutes`]. It never goes
+/// [`collect`](Self::collect) takes a sample; a [`TimedSource`] calls it on a schedule. The time of a sample is that of
+/// the wall clock, truncated to milliseconds, with the UTC offset in [`LiveOptions::bias_minutes`]. It never goes
 /// backwards: after the clock was set back, each sample is 1 ms after the previous one until the clock has caught up.
 /// Intervals are measured with a monotonic clock.
 pub struct LiveSource {
@@ -54,7 +54,9 @@ pub struct LiveSource {
     watcher: Option<SetWatcher>,
     options: LiveOptions,
     report: LiveReport,
+    /// The time of the last sample, before which the next one cannot be.
     last: Option<FileTime>,
+    /// The wall clock at the last sample.
     last_wall: Option<FileTime>,
     /// Whether the wall clock was set back and has not caught up yet.
     is_clock_behind: bool,
@@ -110,8 +112,8 @@ impl LiveSource {
         self.query.adopt(registry);
     }
 
-    /// Follows counter sets that appear and disappear. `refresh` is called every few seconds, before a sample; if the
-    /// sets have changed, the paths are resolved again. Sets that remain are not affected.
+    /// Watches for counter sets that appear and disappear. `refresh` is called every few seconds, before a sample; if
+    /// the sets have changed, the paths are resolved again. Sets that remain are not affected.
     pub fn follow(&mut self, refresh: Refresh) {
         self.watcher = Some(SetWatcher::new(refresh));
     }
@@ -177,7 +179,8 @@ impl LiveSource {
     }
 }
 
-/// Describes a registered set like samples and logs do. It has only the counters that can be displayed.
+/// Describes a registered set with the type that samples and logs use. The description has only the counters that can
+/// be displayed.
 pub fn description_of(machine: &Arc<str>, info: &CounterSetInfo) -> CounterSet {
     let mut set = CounterSet::new(Arc::clone(machine), &*info.name, Extent::Table);
     set.has_instances = info.has_instances();

@@ -28,7 +28,7 @@ impl LogReport {
         &self.path
     }
 
-    /// The facts in its header.
+    /// The facts in the log's header.
     pub fn facts(&self) -> &LogFacts {
         &self.facts
     }
@@ -71,6 +71,7 @@ impl LogReport {
 pub struct LogSource {
     reader: Box<dyn LogReader>,
     report: LogReport,
+    /// Number of problems that are in the report.
     reported: u64,
     encoding: Option<TextEncoding>,
     /// Whether the report is no longer updated, because samples are read for a second time.

@@ -7,9 +7,9 @@ use tachograph_counters::sample::Sample;
 
 use crate::{FlowError, Source};
 
-/// Yields one sample (a row of the output) per sample of the first machine, the leader. It has the groups of all
-/// machines. Those of each other machine, a follower, are from its latest sample that is not later, if that is at most
-/// half an interval older.
+/// Yields one sample (a row of the output) per sample of the first machine, the leader. The sample also has the groups
+/// of the other machines, the followers. The groups of a follower are from its latest sample that is not after the
+/// leader's, unless that sample is more than half an interval older.
 pub struct SideBySide {
     leader: Box<dyn Source>,
     followers: Vec<Follower>,
@@ -18,12 +18,15 @@ pub struct SideBySide {
     dropped_samples: Arc<AtomicU64>,
 }
 
+/// The samples of a machine other than the leader.
 struct Follower {
     source: Box<dyn Source>,
     /// The follower's last sample that is not after the leader's; `None` once it has been used.
     current: Option<Sample>,
+    /// The sample after `current`, unless the source has ended.
     next: Option<Sample>,
     started: bool,
+    /// Buffer for the next sample that is read.
     spare: Sample,
 }
 
@@ -54,18 +57,20 @@ impl SideBySide {
 /// [`Joined`](crate::Joined) merges them into one.
 pub struct Interleaved {
     machines: Vec<Machine>,
-    /// The machine whose head was returned last: the next call reads its next sample.
+    /// The index of the machine whose head was returned last. The next call reads this machine's next sample.
     returned: Option<usize>,
     started: bool,
+    /// The log id of the last returned sample.
     log: u32,
 }
 
+/// The samples of one machine.
 struct Machine {
     source: Box<dyn Source>,
     /// The next sample, unless the source has ended.
     head: Sample,
     ended: bool,
-    /// The log of the last sample.
+    /// The log id of the last returned sample, as numbered by `source`.
     log: Option<u32>,
 }
 
@@ -97,7 +102,8 @@ impl Source for Interleaved {
             return Ok(false);
         };
         let machine = &mut self.machines[first];
-        // Every machine numbers its own logs. The numbers of this source are its own, and never decrease.
+        // The source of each machine numbers its own logs. This source assigns log ids of its own, which never
+        // decrease.
         let log = machine.head.log;
         if machine.log.replace(log).is_some_and(|before| before != log) {
             self.log = self.log.wrapping_add(1);

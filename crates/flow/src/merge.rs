@@ -16,11 +16,11 @@ use crate::{FlowError, Source};
 ///
 /// Two logs can have a sample of the same machine at the same moment. If the samples have no counter in common, both
 /// are returned; otherwise [`next`](Source::next) fails with an error that names both files. If one of the two is a
-/// baseline (the first sample of a log that was cut), it is dropped if the other sample has the same list of counters,
-/// and follows the other sample if not.
+/// baseline (the first sample of a log that was cut out of a longer one), the baseline is dropped if the other sample
+/// has the same list of counters; otherwise it is returned after the other sample.
 pub struct Merge {
     inputs: Vec<Input>,
-    /// The input whose head was returned last: the next call reads its next sample.
+    /// The index of the input whose head was returned last. The next call reads this input's next sample.
     returned: Option<usize>,
     started: bool,
     /// The id for the next log or part of a log.
@@ -30,6 +30,7 @@ pub struct Merge {
     compared: HashMap<[usize; 2], ([u64; 2], bool)>,
 }
 
+/// A log that is merged with others.
 struct Input {
     source: LogSource,
     path: PathBuf,
@@ -46,6 +47,7 @@ struct Input {
     part: Option<u32>,
     /// The id of this part, unique among the parts of all logs.
     log: u32,
+    /// The position of the head.
     head_mark: Option<Mark>,
 }
 
@@ -56,6 +58,7 @@ pub(crate) struct MergeMark {
     next_log: u32,
 }
 
+/// A position in one of the logs, with [`Input::part`] and [`Input::log`] of the sample there.
 #[derive(Clone, Debug)]
 struct InputMark {
     /// `None` if the log has ended.
@@ -178,6 +181,7 @@ impl Merge {
         Ok(())
     }
 
+    /// The index of the input whose head is returned next.
     fn first(&self) -> Option<usize> {
         (0..self.inputs.len()).filter(|&index| !self.inputs[index].ended).min_by_key(|&index| {
             // Of two samples of the same moment, the baseline comes last, since it may be redundant.
@@ -211,6 +215,7 @@ impl Merge {
         Ok(())
     }
 
+    /// Whether the heads of two inputs have a counter in common.
     fn share_counter(&mut self, one: usize, other: usize) -> bool {
         let (key, lists) = ([one, other], [self.inputs[one].list_version, self.inputs[other].list_version]);
         match self.compared.get(&key) {
@@ -223,6 +228,7 @@ impl Merge {
         }
     }
 
+    /// Whether the heads of two inputs have a machine in common.
     fn share_machine(&self, one: usize, other: usize) -> bool {
         !self.inputs[one].machines.is_disjoint(&self.inputs[other].machines)
     }
@@ -258,16 +264,15 @@ pub(crate) fn machines_of(sample: &Sample) -> BTreeSet<String> {
     sample.groups.iter().map(|group| group.set.machine.to_lowercase()).collect()
 }
 
-/// Groups logs that share machines, directly or through other logs. Each element has the indexes of the logs of one
-/// group.
+/// Groups logs that share machines, directly or through other logs. Returns the indexes of the logs of each group.
 pub fn group_by_machine(machines: &[BTreeSet<String>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(BTreeSet<String>, Vec<usize>)> = Vec::new();
     for (index, names) in machines.iter().enumerate() {
         let mut joined = (names.clone(), vec![index]);
-        let (touching, apart): (Vec<_>, Vec<_>) =
+        let (overlapping, disjoint): (Vec<_>, Vec<_>) =
             groups.into_iter().partition(|(others, _)| !others.is_disjoint(names));
-        groups = apart;
-        for (others, indexes) in touching {
+        groups = disjoint;
+        for (others, indexes) in overlapping {
             joined.0.extend(others);
             joined.1.extend(indexes);
         }

@@ -1,4 +1,4 @@
-//! Sums over the instances of one name: `svchost`, `svchost#1`, ... become `svchost`.
+//! Sums over instances with the same name: `svchost`, `svchost#1`, ... become `svchost`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,12 +12,14 @@ use crate::{FlowError, Sink};
 
 /// Replaces the instances of one name with a single instance, whose raw values are the sums of theirs.
 ///
-/// For types of two samples, these are the sums of the differences of each instance with itself in the previous sample, so
-/// instances that appear and disappear change nothing. Sums of averages per operation and of fractions are averages and
-/// fractions too: their numerators and bases are summed. A sum of which one part cannot be read cannot be read.
+/// For counter types that need two samples, a sum is a running total: in each sample, it grows by the increases of the
+/// instances since the previous sample. So an instance that appears or disappears does not change it. Sums of averages
+/// per operation and of fractions are averages and fractions too: their numerators and bases are summed. If the value
+/// of one instance cannot be read, the sum has the status of that value.
 ///
-/// A counter that cannot be summed has a value only while its name has a single instance: inverse timers, elapsed times,
-/// formatted values, hexadecimal numbers, ids, priorities and states. Sets without instances are unchanged.
+/// Some counters cannot be summed: inverse timers, elapsed times, formatted values, hexadecimal numbers, ids,
+/// priorities and states. Such a counter has a value only while a single instance has the name. Sets without instances
+/// are unchanged.
 #[derive(Default)]
 pub struct NameSums {
     sample: Sample,
@@ -38,7 +40,8 @@ struct Input {
     is_present: bool,
     /// The index of the group in the result.
     output: usize,
-    /// The index in [`NameSums::sets`], and its member of the first row; `None` for a set without instances.
+    /// The index in [`NameSums::sets`], and the index in [`SummedSet::members`] of the group's first row; `None` for a
+    /// set without instances.
     target: Option<(usize, usize)>,
 }
 
@@ -59,35 +62,38 @@ struct SummedSet {
 struct Column {
     calculator: Calculator,
     formula: Option<Formula>,
-    /// Whether the second number is a base, which is summed, and not a time.
+    /// Whether the second number of a raw value is a base, which is summed too. Otherwise it is a time.
     has_base: bool,
     is_summable: bool,
 }
 
-/// An instance.
+/// An instance of the last sample.
 struct Member {
     label: Arc<Instance>,
-    /// The index of its name.
+    /// The index in [`SummedSet::names`].
     name: usize,
+    /// One per counter.
     pairers: Vec<Pairer>,
 }
 
-/// A name, and the sums over its instances.
+/// A name, and the sums over the instances that have it.
 struct Name {
-    /// Parent and name, without a number.
+    /// Parent and name, without `#n`.
     label: Arc<Instance>,
+    /// One per counter.
     sums: Vec<Sum>,
     /// Changes when no instance is the same as in the previous sample, so that the sums are not paired.
     identity: u64,
     /// The number of instances in this sample.
     count: usize,
+    /// Whether a value of an instance was paired with its previous value in this sample.
     is_paired: bool,
 }
 
 /// The sum of one counter.
 #[derive(Clone, Copy, Default)]
 struct Sum {
-    /// For types of two samples, running totals.
+    /// For counter types that need two samples, `first` and `second` are running totals.
     first: i64,
     second: i64,
     multi_count: u32,
@@ -133,6 +139,7 @@ impl NameSums {
         &self.sample
     }
 
+    /// Whether a sample has the same groups and instances as the last one.
     fn has_layout_of(&self, sample: &Sample) -> bool {
         self.inputs.len() == sample.groups.len()
             && self.inputs.iter().zip(&sample.groups).all(|(input, group)| {
@@ -142,8 +149,8 @@ impl NameSums {
             })
     }
 
-    /// Finds the sums to which each row of the sample belongs. Sets that are not in the sample keep their instances: it may be
-    /// from another log.
+    /// Determines to which sum each row of the sample is added. Sets that are not in the sample keep their instances,
+    /// since the sample may be from another log.
     fn rebuild(&mut self, sample: &Sample) {
         self.inputs.clear();
         self.sample.groups.clear();
@@ -184,7 +191,7 @@ impl NameSums {
         }
     }
 
-    /// The index of the sums to which a group belongs.
+    /// The index in `sets` of the set to which a group belongs. Adds the set if it is new.
     fn set_of(&mut self, group: &Group) -> usize {
         let lower = |name: &str| Arc::from(name.to_lowercase());
         let counters = group.set.counters.iter();
@@ -227,7 +234,7 @@ impl SummedSet {
         self.members.drain(..).map(|member| (member.label.label().into(), member)).collect()
     }
 
-    /// Appends the instances of a group, with the state that they had before.
+    /// Appends the instances of a group. Those in `before` keep their state.
     fn add_members(&mut self, instances: &Instances, before: &mut HashMap<Box<str>, Member>) {
         for instance in instances.iter() {
             let known = before.remove(instance.label());
@@ -317,7 +324,7 @@ impl Name {
 }
 
 impl Sum {
-    /// Adds the value of an instance, which it had before in the valid raw value `older`.
+    /// Adds the value of an instance. `older` is its previous value, if there is a valid one.
     fn add(&mut self, column: &Column, older: Option<RawValue>, raw: &RawValue) {
         if raw.status == Status::NO_INSTANCE {
             return;
@@ -342,7 +349,7 @@ impl Sum {
         }
     }
 
-    /// Adds the difference of two numbers to a running total: the first or the second.
+    /// Adds `newer - older` to a running total: `first` if `which` is 0, otherwise `second`.
     fn add_increase(&mut self, which: usize, newer: i64, older: i64) {
         let total = if which == 0 { &mut self.first } else { &mut self.second };
         match newer.checked_sub(older).filter(|increase| *increase >= 0) {
@@ -351,7 +358,7 @@ impl Sum {
         }
     }
 
-    /// Adds a value of a type of one sample.
+    /// Adds a value of a counter type that needs only one sample.
     fn add_once(&mut self, column: &Column, raw: &RawValue, is_first: bool) {
         self.first = if is_first { raw.first } else { self.first.saturating_add(raw.first) };
         self.second = match column.formula {
@@ -362,7 +369,7 @@ impl Sum {
 
     /// The sum in this sample.
     fn raw(&mut self, is_shown: bool) -> RawValue {
-        // A number that decreased is an error of its interval, and of no other. So the total decreases too.
+        // If a number of an instance decreased, the sum is an error in this interval only. So the total decreases too.
         if self.has_decreased[0] {
             self.first = self.before[0].wrapping_sub(1);
         }
@@ -404,7 +411,7 @@ impl Column {
     }
 }
 
-/// Whether the numbers of a counter stand for something else, so that their sum means nothing.
+/// Whether the numbers of a counter are ids, codes or addresses, so that their sum is meaningless.
 fn is_label(counter: &str) -> bool {
     const LABELS: [&str; 5] =
         ["Priority Base", "Priority Current", "Thread State", "Thread Wait Reason", "Start Address"];
@@ -419,7 +426,7 @@ fn copy_values(from: &Group, to: &mut Group) {
     to.status = from.status;
 }
 
-/// Passes [`NameSums`] to another sink.
+/// Sums each sample with [`NameSums`] and passes the result to another sink.
 pub struct NameSumsSink<S> {
     sums: NameSums,
     /// The sink of the sums.

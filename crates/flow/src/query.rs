@@ -17,7 +17,7 @@ use crate::{
     Selection, SideBySide, Sink, Source, Thin, Union, Window, WindowBounds, group_by_machine,
 };
 
-/// Logs of at least this size are read on a second thread. Reading smaller ones takes less time than starting it.
+/// Logs of at least this size are read on a second thread. Reading smaller ones takes less time than starting a thread.
 const READAHEAD_BYTES: u64 = 4 << 20;
 
 /// Which logs and samples are read, and which counters.
@@ -46,6 +46,7 @@ pub struct Pipeline {
     pub source: Box<dyn Source>,
     /// The reports of the logs, ordered by machine.
     pub reports: Vec<LogReport>,
+    /// One count per machine; see [`Identity::renumbered`].
     renumbered: Vec<Arc<AtomicU64>>,
     dropped_samples: Arc<AtomicU64>,
 }
@@ -120,17 +121,18 @@ impl LogQuery {
         indexes.iter().map(|&index| LogSource::open_with(&self.paths[index], &self.reading)).collect()
     }
 
-    /// The samples for an output log. All of them have the groups of the returned scan.
+    /// Returns the samples for an output log, and a scan: a list of all groups, counters and instances in these
+    /// samples. All samples have the groups of the scan.
     ///
-    /// The scan reads the logs once. It calls `each` after every sample with the current reports, and stops if `each`
-    /// returns an error.
+    /// To get the scan, this function reads the logs once. It calls `on_sample` after every sample with the current
+    /// reports, and stops if `on_sample` returns an error.
     ///
     /// # Errors
     ///
-    /// When a log cannot be opened or read, and the errors of `each`.
+    /// When a log cannot be opened or read, and the errors of `on_sample`.
     pub fn table(
         &self,
-        mut each: impl FnMut(&[LogReport]) -> Result<(), FlowError>,
+        mut on_sample: impl FnMut(&[LogReport]) -> Result<(), FlowError>,
     ) -> Result<(UnionScan, Pipeline), FlowError> {
         let mut scan = UnionScan::default();
         // Every machine is scanned separately, because samples that are not part of any row still get columns.
@@ -141,15 +143,15 @@ impl LogQuery {
             let mut sample = Sample::default();
             while pipeline.source.next(&mut sample)? {
                 scan.push(&sample)?;
-                each(&pipeline.reports)?;
+                on_sample(&pipeline.reports)?;
             }
             scan.finish()?;
             scanned.push((logs, scan.take_rows(), scan.groups().len() > known));
             read.extend(pipeline.reports);
         }
         // A machine without selected counters gets no rows, unless no machine has any.
-        if scanned.iter().any(|(_, _, is_chosen)| *is_chosen) {
-            scanned.retain(|(_, _, is_chosen)| *is_chosen);
+        if scanned.iter().any(|(_, _, has_groups)| *has_groups) {
+            scanned.retain(|(_, _, has_groups)| *has_groups);
         }
         let mut machines = Vec::new();
         for (logs, rows, _) in scanned {

@@ -1,4 +1,4 @@
-//! Reading on another thread.
+//! Reading ahead on another thread.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -10,28 +10,34 @@ use crate::{FlowError, Source};
 /// Runs a source on its own thread, a few batches of samples ahead of the consumer. Buffers are sent back and reused
 /// after they have been consumed.
 pub struct Readahead<S = Box<dyn Source>> {
+    /// Receives the batches that the thread has read.
     full: Receiver<Batch>,
+    /// Sends consumed buffers back to the thread.
     empty: SyncSender<Vec<Sample>>,
+    /// The current batch.
     batch: Vec<Sample>,
-    /// Consumed buffers that were not sent back yet. Several are sent at once, so that the thread, which waits for the
-    /// first of them, has to wake up less often.
+    /// Consumed buffers that were not sent back yet. They are sent back several at a time, so that the thread wakes up
+    /// less often.
     used: Vec<Vec<Sample>>,
-    /// Number of used buffers that are sent back at once.
+    /// Number of consumed buffers that are sent back at a time.
     max_used: usize,
     /// Number of samples in the batch.
     filled: usize,
     /// Number of samples in the batch that were already returned.
     returned: usize,
+    /// The error with which the source ended, if any.
     outcome: Option<FlowError>,
     ended: bool,
     /// Whether no batch has been received yet. The number of buffers depends on the size of the samples in the first
-    /// one.
+    /// batch.
     is_first: bool,
     thread: Option<JoinHandle<S>>,
 }
 
+/// Samples that the thread has read.
 struct Batch {
     samples: Vec<Sample>,
+    /// Number of samples that were read; the rest of `samples` are unused buffers.
     filled: usize,
     /// Present if the source has ended.
     end: Option<Result<(), FlowError>>,
@@ -88,7 +94,8 @@ impl<S: Source + 'static> Readahead<S> {
         })
     }
 
-    /// Stops reading and returns the source, which can be some samples ahead. Returns `None` if its thread panicked.
+    /// Stops reading and returns the source, which can have read some samples ahead. Returns `None` if its thread
+    /// panicked.
     pub fn into_source(self) -> Option<S> {
         let Self { full, empty, thread, .. } = self;
         drop((full, empty));
@@ -102,6 +109,7 @@ impl Batch {
     }
 }
 
+/// Reads a batch into the buffers `samples`.
 fn fill(source: &mut impl Source, mut samples: Vec<Sample>) -> Batch {
     let mut filled = 0;
     let mut values = 0;
@@ -139,7 +147,8 @@ impl<S: Source + 'static> Source for Readahead<S> {
                 self.ended = true;
                 self.filled = 0;
                 self.returned = 0;
-                // If the thread ended without sending a last batch, it has panicked. The panic is passed on.
+                // If the thread ended without sending a last batch, it has panicked. The panic is propagated to the
+                // consumer.
                 if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
                     std::panic::resume_unwind(panic);
                 }

@@ -50,8 +50,8 @@ pub struct RecordOptions {
     pub max_bytes: Option<u64>,
     /// What to do when a file reaches `max_bytes`.
     pub at_max: AtMax,
-    /// Whether each sample is synced to disk. Otherwise it is only passed to the operating system: it survives if the
-    /// process is killed, but not a power failure.
+    /// Whether each sample is synced to disk. Otherwise it is only passed to the operating system: the sample survives
+    /// if the process is killed, but not a power failure.
     pub is_synced: bool,
 }
 
@@ -149,7 +149,7 @@ pub struct Recorder<L: LogFiles = DiskFiles> {
     state: State<L::File>,
     /// The current file, or the last one.
     path: PathBuf,
-    /// For text logs, the last sample, which opens the first interval of the next file.
+    /// For text logs, the last sample, with which the first interval of the next file begins.
     previous: Option<Sample>,
     /// Number of samples that this recording has written to the current file.
     file_samples: u64,
@@ -259,6 +259,7 @@ impl<L: LogFiles> Recorder<L> {
         &self.path
     }
 
+    /// Starts the log in a file that was opened, with its first sample.
     fn begin(&mut self, opened: OpenedFile<L::File>, sample: &Sample) -> Result<(), FlowError> {
         let is_new = opened.is_new;
         let start =
@@ -345,6 +346,7 @@ impl<L: LogFiles> Recorder<L> {
         Ok(opened)
     }
 
+    /// Updates the summary after a sample was written. Completes the file if it is full.
     fn after_sample(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let State::Writing(segment) = &mut self.state else { return Ok(()) };
         let summary = &mut self.summary;

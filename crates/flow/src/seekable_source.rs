@@ -33,8 +33,8 @@ impl SeekableSource {
         self.indexed().next_index()
     }
 
-    /// Makes the sample with this index the next one. This is slow if no position shortly before it was recorded.
-    /// Returns false if there are fewer samples, or if a circular log has overwritten this one.
+    /// Makes the sample with this index the next one. This is slow if the nearest recorded position is far before the
+    /// sample. Returns false if there are fewer samples, or if a circular log has overwritten this one.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl SeekableSource {
     }
 
     /// Makes the sample with this index, which was appended to the logs after they were read, the next one. Returns
-    /// false if the logs must be opened again for that, like circular logs.
+    /// false if the logs must be opened again to read it, as circular logs must.
     ///
     /// # Errors
     ///
@@ -66,8 +66,8 @@ impl SeekableSource {
         self.seek(index)
     }
 
-    /// The indexes of the baselines of a [`Window`](crate::Window) that begins with this sample, which are the last
-    /// earlier samples of each list of counters. `None` if the lists changed too often; use
+    /// The indexes of the baselines of a [`Window`](crate::Window) that begins with this sample: for each list of
+    /// counters, the last earlier sample that has it. `None` if the lists changed too often; use
     /// [`signature`](Self::signature) then.
     pub fn baselines_before(&mut self, index: u64) -> Option<Vec<u64>> {
         self.indexed().baselines_before(index)

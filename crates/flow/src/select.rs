@@ -16,7 +16,7 @@ pub struct Select<S> {
     selection: Selection,
     /// Buffer for the source's sample.
     whole: Sample,
-    /// One per group of the source; updated when the group's description or instances change.
+    /// One per group of the source's sample; updated when the group's description or instances change.
     choices: Vec<Choice>,
     /// The patterns that select any counter of a set, keyed by machine and set. Filled only if identities are added.
     patterns: HashMap<(String, String), Vec<usize>>,
@@ -35,10 +35,14 @@ struct Choice {
 struct Part {
     /// The patterns that select these columns.
     patterns: Vec<usize>,
+    /// The description with the selected columns only.
     set: Arc<CounterSet>,
+    /// The selected columns and rows of the group.
     columns: Vec<usize>,
     rows: Vec<usize>,
+    /// The instances of the selected rows.
     instances: Instances,
+    /// For each row of the group, whether it is selected.
     is_selected: Vec<bool>,
 }
 

@@ -20,8 +20,10 @@ pub struct Selection {
     state: Arc<Mutex<State>>,
 }
 
+/// What was recorded so far.
 #[derive(Debug, Default)]
 struct State {
+    /// For each path, whether it has selected a counter.
     matched: Vec<bool>,
     machines: BTreeSet<String>,
     /// The counter sets so far, by name.
@@ -140,7 +142,7 @@ impl Selection {
         self.lock().sets.is_empty()
     }
 
-    /// A selection with only these patterns. Copies the matches recorded so far.
+    /// A selection with only these patterns, a subset. Copies the matches recorded so far.
     #[must_use]
     pub fn narrowed(&self, patterns: &[PathPattern]) -> Self {
         let known = self.lock();
@@ -164,6 +166,7 @@ impl Selection {
         self.except.iter().any(|path| path.contains(&name))
     }
 
+    /// Whether this counter of this instance is excluded.
     pub(crate) fn excepts(&self, set: &CounterSet, instance: &Instance, counter: &Counter) -> bool {
         if self.except.is_empty() {
             return false;
@@ -195,6 +198,7 @@ impl Selection {
         self.state.lock().ignore_poison()
     }
 
+    /// Records the contents of a counter set, for suggestions.
     pub(crate) fn record_set(&self, set: &CounterSet) {
         let mut state = self.lock();
         if !set.machine.is_empty() {
@@ -223,6 +227,7 @@ impl Selection {
         }
     }
 
+    /// Records that the path with this index selects a counter.
     pub(crate) fn record_match(&self, index: usize) {
         if let Some(matched) = self.lock().matched.get_mut(index) {
             *matched = true;
@@ -231,6 +236,7 @@ impl Selection {
 }
 
 impl State {
+    /// Suggests how to correct a path that has not matched.
     fn advice(&self, pattern: &PathPattern) -> Option<String> {
         let path = pattern.path();
         if path.machine.is_some() && !self.machines.iter().any(|machine| pattern.matches_machine(machine)) {
@@ -248,7 +254,7 @@ impl State {
         let Some((name, KnownSet { has_instances, counters, instances, .. })) = set else {
             let english = self.sets.values().filter_map(|set| set.english_name.as_deref());
             let names = || self.sets.keys().map(String::as_str);
-            if let Some(question) = which(&path.set, "counter set", names()) {
+            if let Some(question) = suggest_by_prefix(&path.set, "counter set", names()) {
                 return Some(question);
             }
             let near = closest(&path.set, names().chain(english))?;
@@ -256,7 +262,7 @@ impl State {
         };
         if !counters.iter().any(|counter| pattern.matches_counter(counter)) {
             let names = || counters.iter().map(String::as_str);
-            if let Some(question) = which(&path.counter, "counter", names()) {
+            if let Some(question) = suggest_by_prefix(&path.counter, "counter", names()) {
                 return Some(question);
             }
             return Some(match closest(&path.counter, names()) {
@@ -287,7 +293,7 @@ impl State {
 }
 
 /// Suggests the names that start with `wanted`, unless it is very short.
-fn which<'a>(wanted: &str, kind: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+fn suggest_by_prefix<'a>(wanted: &str, kind: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     const MIN_LENGTH: usize = 3;
     const MAX_NAMES: usize = 4;
     let start = fold_case(wanted);
@@ -323,6 +329,7 @@ pub(crate) fn names_set(pattern: &PathPattern, set: &CounterSet) -> bool {
             .any(|name| pattern.matches_set(name, set.has_instances))
 }
 
+/// Whether a pattern matches the instance of this set that has this label.
 pub(crate) fn selects_row(pattern: &PathPattern, set: &CounterSet, label: &str) -> bool {
     pattern.matches_instance(set.has_instances.then_some(label))
 }

@@ -35,12 +35,12 @@ use tachograph_counters::{Calculator, FormatOptions, Origin, Pairer};
 
 use crate::union::{ScannedGroup, UnionScan};
 
-/// Formats samples of a union into one cell per output column. There is a column for every counter of every instance of
-/// the union. The columns of a group are ordered by instance if it is a table ([`Extent::Table`]), otherwise by
-/// counter.
+/// Formats samples of a [`Union`](crate::Union) into one cell per output column. There is a column for every counter of
+/// every instance of the union. The columns of a group are ordered by instance if it is a table ([`Extent::Table`]),
+/// otherwise by counter.
 ///
-/// Values are paired by name, as Windows does when it writes text: a renumbered `#n` is paired with its predecessor.
-/// With a live source ([`Formatter::live`]) they are paired by identity too.
+/// Values are paired by name, as Windows does when it writes text: `name#2` is paired with the previous `name#2`, even
+/// if that was another process. With a live source ([`Formatter::live`]) they are paired by identity too.
 struct Formatter {
     groups: Vec<FormattedGroup>,
     cells: Vec<Option<f64>>,
@@ -48,6 +48,7 @@ struct Formatter {
     late: Option<LateInstances>,
 }
 
+/// The cells of a group of the union.
 struct FormattedGroup {
     scanned: ScannedGroup,
     calculators: Vec<Calculator>,
@@ -65,7 +66,7 @@ struct FormattedGroup {
     rows: Vec<usize>,
     /// One per cell of the group.
     pairers: Vec<Pairer>,
-    /// When the machine of the previous sample was started.
+    /// The boot time in the previous sample.
     boot_time: FileTime,
 }
 
@@ -170,7 +171,7 @@ impl FormattedGroup {
             self.update_rows(group, late);
         }
         let restarted = std::mem::replace(&mut self.boot_time, boot_time) != boot_time;
-        // Otherwise, all cells have the same origin as in the previous sample.
+        // Whether the cells can have other origins than in the previous sample.
         let has_new_origins = has_new_rows || restarted || late.is_some();
         let options = FormatOptions::default();
         for (at, (&row, values)) in self.rows.iter().zip(group.rows()).enumerate() {

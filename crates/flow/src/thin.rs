@@ -11,20 +11,23 @@ use crate::{FlowError, Source};
 /// correct.
 pub struct Thin<S> {
     source: S,
+    /// n; 0 and 1 pass all samples.
     every: u64,
     /// Keyed by the signature of the list of counters, so that parallel logs are thinned separately.
     counts: HashMap<u64, Count>,
+    /// Number of samples with any list of counters.
     samples: u64,
 }
 
 struct Count {
+    /// Number of samples with this list.
     samples: u64,
     /// Sequence number, among the samples of all lists, of this list's last sample.
     last: u64,
 }
 
-/// Maximum number of lists that are counted. When a new list would exceed it, the older half is dropped, and their counts
-/// restart.
+/// Maximum number of lists that are counted. When a new list would exceed it, the counts of the older half are dropped,
+/// and restart if these lists return.
 const MAX_LISTS: usize = 1 << 14;
 
 impl<S: Source> Thin<S> {
@@ -33,7 +36,7 @@ impl<S: Source> Thin<S> {
         Self { source, every, counts: HashMap::new(), samples: 0 }
     }
 
-    /// Counts a sample with this list of counters. Returns the number of earlier ones.
+    /// Counts a sample with this list of counters. Returns the number of earlier samples with the same list.
     fn count(&mut self, signature: u64) -> u64 {
         self.samples += 1;
         if self.counts.len() >= MAX_LISTS && !self.counts.contains_key(&signature) {

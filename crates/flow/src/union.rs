@@ -1,4 +1,4 @@
-//! A fixed list of groups, for sinks that need one.
+//! The union of the groups of all samples, for sinks that need the same groups in each sample.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,9 +61,9 @@ const MAX_LOGS: usize = 1024;
 pub(crate) fn forget_old_logs<T>(known: &mut HashMap<u32, T>, log: u32) {
     if known.len() >= MAX_LOGS && !known.contains_key(&log) {
         // Ids ascend with time, so the lower half is the older one.
-        let mut numbers: Vec<_> = known.keys().copied().collect();
-        let (_, &mut middle, _) = numbers.select_nth_unstable(MAX_LOGS / 2);
-        known.retain(|&number, _| number >= middle);
+        let mut ids: Vec<_> = known.keys().copied().collect();
+        let (_, &mut middle, _) = ids.select_nth_unstable(MAX_LOGS / 2);
+        known.retain(|&id, _| id >= middle);
     }
 }
 
@@ -91,7 +91,7 @@ pub struct UnionScan {
     values: u64,
 }
 
-/// Statistics of the samples of a scan, which become the rows of the written log.
+/// The number, times and intervals of the scanned samples, which become the rows of the written log.
 #[derive(Default)]
 pub(crate) struct ScannedRows {
     samples: u64,
@@ -108,13 +108,16 @@ pub struct ScannedGroup {
     pub set: Arc<CounterSet>,
     /// The instances in the order of their first appearance.
     pub instances: Vec<Arc<Instance>>,
+    /// The index in `instances` of each label.
     seen: HashMap<String, usize>,
+    /// The instances and the description in the last sample.
     last_instances: Instances,
     last_set: Arc<CounterSet>,
 }
 
 impl UnionScan {
-    /// Returns the rows scanned so far and resets them, but keeps the groups, before the samples of another machine.
+    /// Returns the rows scanned so far and resets them, but keeps the groups. Must be called before the samples of
+    /// another machine.
     pub(crate) fn take_rows(&mut self) -> ScannedRows {
         // The logs of another machine can have the same ids.
         self.indexes.known.clear();
@@ -271,6 +274,7 @@ pub struct Union<S> {
     sets: Vec<Arc<CounterSet>>,
     /// Whether the groups are from a scan. If false, they are those of the first sample.
     is_scanned: bool,
+    /// Buffer for the source's sample.
     inner: Sample,
 }
 

@@ -1,6 +1,6 @@
 //! Selecting the samples in a time range.
 
-use tachograph_counters::civil::{FileTime, TimeArgument};
+use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Extent;
 
@@ -9,7 +9,7 @@ use crate::{Baselines, FlowError, Source};
 /// A time range. A local time is compared with a sample's time in the sample's own time zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WindowBounds {
-    /// The first moment inside.
+    /// The first moment in the range.
     pub begin: Option<TimeArgument>,
     /// The first moment after the range.
     pub end: Option<TimeArgument>,
@@ -36,15 +36,14 @@ impl WindowBounds {
 }
 
 fn is_before(sample: &Sample, bound: TimeArgument) -> bool {
-    let cut = |moment: FileTime| moment.0;
     match bound {
-        TimeArgument::Local(local) => cut(sample.at.local()) < local.0,
-        TimeArgument::Utc(utc) => cut(sample.at.utc) < utc.0,
+        TimeArgument::Local(local) => sample.at.local().0 < local.0,
+        TimeArgument::Utc(utc) => sample.at.utc.0 < utc.0,
     }
 }
 
 /// Passes the samples of a window. Before them, it passes the last earlier sample of each list of counters as a
-/// baseline, which opens the first interval but is not counted in statistics.
+/// baseline: the first interval begins with it, but statistics do not count it.
 pub struct Window<S> {
     source: S,
     bounds: WindowBounds,

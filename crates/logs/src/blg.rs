@@ -1,9 +1,10 @@
 //! Windows' binary performance log (`.blg`).
 //!
-//! A BLG is an Event Tracing for Windows log file: buffers of equal size, each with a header and events. The events
-//! are a counter list (which describes each record of a sample), samples, and in older logs a name table and a
-//! catalogue. Microsoft publishes no description; this module follows public SDK structures and observed files
-//! (docs/blg.md).
+//! A BLG is an Event Tracing for Windows log file: buffers of equal size, each with a header and events. The events are
+//! a counter list (which describes each record of a sample), samples, a name table (names of counter sets and counters
+//! by title index), and in some logs a catalogue, a redundant list of counters and instances at the end. Like Windows,
+//! this module also calls a counter set an object. Microsoft publishes no description; this module follows public SDK
+//! structures and observed files (docs/blg.md).
 //!
 //! [`raw`] has the on-disk structures, [`BlgReader`] decodes, [`BlgWriter`] encodes.
 

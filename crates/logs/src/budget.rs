@@ -25,6 +25,7 @@ use tachograph_counters::IgnorePoison;
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Account>);
 
+/// The state of a budget, which its clones share.
 #[derive(Debug)]
 struct Account {
     limit: u64,

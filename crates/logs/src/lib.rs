@@ -202,7 +202,7 @@ pub trait LogWriter {
 ///
 /// # Errors
 ///
-/// When the file cannot be opened or read, is empty, or is not a log; the message then says what it looks like.
+/// When the file cannot be opened or read, is empty, or is not a log; the message then says what the file looks like.
 pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
     open_with(path, &ReadOptions::default())
 }

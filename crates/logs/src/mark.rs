@@ -1,4 +1,4 @@
-//! Marks of positions in a log.
+//! Positions in a log to which a reader can seek.
 
 use crate::blg::BlgPosition;
 

@@ -26,6 +26,7 @@ pub struct Collector {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The request to stop, which the thread waits for.
 #[derive(Default)]
 struct Stop {
     is_stopped: Mutex<bool>,

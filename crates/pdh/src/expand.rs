@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use tachograph_counters::path::{CounterPath, InstanceName, PathPattern};
 use tachograph_counters::set::Counter;
 
-use crate::catalogue::{KnownSet, Part, counter_matches};
 use crate::find::{MissingInstance, find};
+use crate::known_sets::{KnownSet, Part, counter_matches};
 use crate::{DataSource, PdhStatus, Result};
 
 /// Does not expand a wildcard in the counter.
@@ -24,9 +24,8 @@ impl DataSource {
     ///
     /// The path may contain the source's own names or English names; the results contain the source's own names, and
     /// the machine if the path does or the source is a log. For a machine, the current instances are matched; for a
-    /// log,
-    /// those of all its samples. Instance names include the index (`svchost#1`). An instance without wildcards need not
-    /// exist. If no instance matches, the result is empty.
+    /// log, the instances in all of its samples. Instance names include the index (`svchost#1`). An instance without
+    /// wildcards need not exist. If no instance matches, the result is empty.
     ///
     /// # Errors
     ///
@@ -70,10 +69,12 @@ impl DataSource {
     }
 }
 
+/// The expansion of one path.
 struct Expansion<'a> {
     source: &'a DataSource,
     pattern: PathPattern,
     flags: u32,
+    /// The paths found so far, without duplicates.
     seen: HashSet<String>,
     paths: Vec<String>,
 }

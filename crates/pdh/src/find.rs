@@ -6,7 +6,7 @@ use tachograph_counters::path::{CounterPath, InstanceName, PathPattern};
 use tachograph_counters::set::Counter;
 use tachograph_counters::wildcard::Pattern;
 
-use crate::catalogue::{KnownSet, Part, is_counter_named};
+use crate::known_sets::{KnownSet, Part, is_counter_named};
 use crate::{DataSource, PdhStatus, Result};
 
 /// The counter that a path names, with one instance or a pattern for instances.

@@ -5,11 +5,11 @@
 
 #![forbid(unsafe_code)]
 
-mod catalogue;
 mod collector;
 mod expand;
 mod find;
 mod format;
+mod known_sets;
 mod log;
 mod objects;
 mod path;

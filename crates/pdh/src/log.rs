@@ -8,7 +8,7 @@ use tachograph_flow::record::{AtMax, Existing, RecordOptions, Recorder};
 use tachograph_flow::{FlowError, Sink};
 use tachograph_logs::Format;
 
-use crate::query::zone_of_now;
+use crate::query::fixed_local_zone;
 use crate::{DataSource, PdhStatus, Query, Result};
 
 /// Flags for opening a log (`PDH_LOG_*` in pdh.h): one access flag, one mode, and any number of options.
@@ -37,7 +37,7 @@ pub mod access {
     /// The file must exist.
     #[doc(alias = "PDH_LOG_OPEN_EXISTING")]
     pub const OPEN_EXISTING: u32 = 4;
-    /// The caller passes a caption.
+    /// The caller passes a user string, such as a caption.
     #[doc(alias = "PDH_LOG_OPT_USER_STRING")]
     pub const USER_STRING: u32 = 0x100_0000;
     /// New records replace the oldest ones; BLG only.
@@ -138,6 +138,7 @@ pub struct LogHandle {
     last_existing: Option<FileTime>,
 }
 
+/// The source or the recorder of an open log.
 enum State {
     Reading(DataSource),
     Writing(Box<Recorder>),
@@ -151,18 +152,19 @@ impl LogHandle {
     /// CSV, TSV or BLG. `max_size` is the maximum size of the file in megabytes, or in bytes with
     /// [`access::MAX_IS_BYTES`]; 0 means unlimited and is an error for a circular log. The file is created immediately;
     /// existing contents are replaced when the first record is written. If no record is written, a new file is removed.
-    /// Only samples with the same counters and later times can be appended to a log. A text log has columns for the
-    /// instances in its first record only.
+    /// Only samples with the same counters and later times can be appended to a log. A text log has columns only for
+    /// the instances in its first record.
     ///
-    /// A caption is accepted but not stored, as the formats have no field for it.
+    /// `user_string` is accepted but not stored, as the formats have no field for it.
     ///
     /// # Errors
     ///
     /// [`PdhStatus::INVALID_ARGUMENT`] for an invalid combination of `access` flags, for writing without a query, for a
     /// circular text log, and for a circular log without a size. [`PdhStatus::LOG_TYPE_NOT_FOUND`] for a type that
-    /// cannot be written. [`PdhStatus::FILE_NOT_FOUND`], [`PdhStatus::FILE_ALREADY_EXISTS`],
-    /// [`PdhStatus::ACCESS_DENIED`], [`PdhStatus::LOG_FILE_CREATE_ERROR`]. For reading, the errors of
-    /// [`DataSource::of_logs`].
+    /// cannot be written. [`PdhStatus::FILE_NOT_FOUND`] if the file must exist and does not, or if its folder does not;
+    /// [`PdhStatus::FILE_ALREADY_EXISTS`] if the file must not exist; [`PdhStatus::ACCESS_DENIED`] without permission;
+    /// [`PdhStatus::LOG_FILE_CREATE_ERROR`] if the file cannot be created for another reason. For reading, the errors
+    /// of [`DataSource::of_logs`].
     #[doc(alias = "PdhOpenLogW")]
     #[doc(alias = "PdhOpenLogA")]
     pub fn open(
@@ -171,11 +173,11 @@ impl LogHandle {
         log_type: u32,
         query: Option<&Query>,
         max_size: u32,
-        caption: Option<&str>,
+        user_string: Option<&str>,
     ) -> Result<Self> {
         let mode = Access::decode(access)?;
         let log_type = LogType::from_code(log_type).ok_or(PdhStatus::LOG_TYPE_NOT_FOUND)?;
-        if access & access::USER_STRING != 0 && caption.is_none() {
+        if access & access::USER_STRING != 0 && user_string.is_none() {
             return Err(PdhStatus::INVALID_ARGUMENT);
         }
         if mode == Access::Read {
@@ -209,14 +211,14 @@ impl LogHandle {
         self.log_type
     }
 
-    /// Collects the query and writes the sample as one record. `user_string` is a comment; it must not be empty and is not
+    /// Collects the query and writes the sample as one record. `user_string`, a comment, must not be empty. It is not
     /// stored.
     ///
     /// `query` must be the query that was passed to [`open`](Self::open).
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty comment; [`PdhStatus::INVALID_HANDLE`] for a log opened for
+    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty `user_string`; [`PdhStatus::INVALID_HANDLE`] for a log opened for
     /// reading. The errors of [`Query::collect`], in which case nothing is written. [`PdhStatus::LOG_FILE_TOO_SMALL`]
     /// if the log is full, [`PdhStatus::INCORRECT_APPEND_TIME`] and [`PdhStatus::UNMATCHED_APPEND_COUNTER`] if the
     /// record does not fit the existing log, [`PdhStatus::LOG_FILE_CREATE_ERROR`] if it cannot be written.
@@ -278,9 +280,13 @@ impl LogHandle {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
+    /// Create a new file; fail if it exists.
     Create,
+    /// Create a file, or replace its contents.
     Replace,
+    /// Append to the file, or create it.
     AppendOrCreate,
+    /// Append to the file; fail if it does not exist.
     Append,
 }
 
@@ -315,7 +321,7 @@ fn max_bytes(access: u32, max_size: u32) -> Option<u64> {
     (max_size != 0).then(|| u64::from(max_size) * unit)
 }
 
-/// The time of a log's last sample; `None` if it has none.
+/// The time of a log's last sample; `None` if the log has no samples.
 fn last_sample_time(path: &Path) -> Result<Option<FileTime>> {
     if std::fs::metadata(path).map_or(0, |metadata| metadata.len()) == 0 {
         return Ok(None);
@@ -325,10 +331,10 @@ fn last_sample_time(path: &Path) -> Result<Option<FileTime>> {
     Ok(scan.union.time_range().map(|(_, last)| last.utc))
 }
 
-/// Options for recording a query's samples. The interval is a placeholder.
+/// Options for recording a query's samples. The interval has no effect, because the log is not divided into segments.
 fn options_of(path: &Path, query: &Query) -> Result<RecordOptions> {
     let mut options = RecordOptions::new(path, Duration::from_secs(1));
-    options.zone = zone_of_now();
+    options.zone = fixed_local_zone();
     if !query.is_real_time() {
         let facts = &query.source().logs()?.facts;
         options.zone = facts.zone.clone();

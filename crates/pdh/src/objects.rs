@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use tachograph_counters::set::{Instance, TitleIndexes};
 use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 
-use crate::catalogue::SetRef;
+use crate::known_sets::SetRef;
 use crate::{DataSource, PdhStatus, Result};
 
 /// The counters and instances of a counter set, without duplicate names.
@@ -37,8 +37,8 @@ impl DataSource {
         Ok(without_duplicates(names))
     }
 
-    /// The counter sets up to a detail level: 100 novice, 200 advanced, 300 expert, 400 wizard. With `None` as machine,
-    /// those of the local machine, or of all machines in a log. The list is always current.
+    /// The counter sets up to a detail level: 100 novice, 200 advanced, 300 expert, 400 wizard. If `machine` is `None`,
+    /// the sets of the local machine, or of all machines in a log. The list is always current.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl DataSource {
         counter.map(|counter| counter.name.to_string()).ok_or(PdhStatus::NO_COUNTER)
     }
 
-    /// The name of a set or counter by its V1 index in a log.
+    /// The name of a set or counter by its title index in a log.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl DataSource {
         found.map(|(name, _)| name).ok_or(PdhStatus::STRING_NOT_FOUND)
     }
 
-    /// The V1 index of a set or counter in a log.
+    /// The title index of a set or counter in a log.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl DataSource {
         found.map(|(_, index)| index).ok_or(PdhStatus::STRING_NOT_FOUND)
     }
 
-    /// The names and V1 indexes of all sets and counters that have an index.
+    /// The names and title indexes of all sets and counters that have an index.
     fn titles(&self, machine: Option<&str>) -> Result<Vec<(String, u32)>> {
         let mut titles = Vec::new();
         for set in self.sets_of(machine)? {

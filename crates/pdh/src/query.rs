@@ -14,7 +14,7 @@ use crate::{CounterKind, DataSource, PdhStatus, Result};
 use counter::QueryCounter;
 pub use counter::{CounterId, CounterInfo};
 use feed::Feed;
-pub(crate) use feed::zone_of_now;
+pub(crate) use feed::fixed_local_zone;
 use value_indexes::Layout;
 pub use values::{FormattedItem, RawItem};
 
@@ -41,8 +41,11 @@ pub struct Query {
     user_data: usize,
     counters: Vec<QueryCounter>,
     next_id: u64,
+    /// Reads the samples.
     feed: Feed,
+    /// The last sample.
     sample: Sample,
+    /// The layout of the last sample.
     layout: Layout,
     /// Whether the counters' value indexes must be recomputed: counters were added, or the time range was set.
     needs_new_indexes: bool,

@@ -22,8 +22,8 @@ use crate::{DataSource, PdhStatus, Result};
 pub struct RawLogRecord {
     /// The type of the log.
     pub record_type: LogType,
-    /// For BLG, the sample's envelope with all its records (docs/blg.md). For text, the line in UTF-8 without its line
-    /// ending.
+    /// For BLG, the sample record, which contains the records of all counters (docs/blg.md). For text, the line in
+    /// UTF-8 without its line ending.
     pub bytes: Vec<u8>,
 }
 

@@ -13,7 +13,7 @@ use tachograph_flow::{FlowError, UnionScan};
 use tachograph_logs::{Format as LogFormat, LogError, LogFacts, blg};
 use tachograph_perflib::Registry;
 
-use crate::catalogue::KnownSet;
+use crate::known_sets::KnownSet;
 use crate::{PdhStatus, Result};
 
 /// The source of a query's counters: a machine in real time, or logs that are read as one.
@@ -43,7 +43,9 @@ pub(crate) struct Logs {
     scan: Mutex<Option<Arc<Scan>>>,
 }
 
+/// The contents of logs.
 pub(crate) struct Scan {
+    /// The groups and the times of all logs.
     pub(crate) union: UnionScan,
     /// The counter sets of these groups.
     pub(crate) sets: Arc<[KnownSet]>,
@@ -120,8 +122,8 @@ impl DataSource {
         }
     }
 
-    /// The time range and the number of samples. For logs of several machines, those of the first machine, whose times
-    /// all samples have. Scans the logs once.
+    /// The time range and the number of samples. For logs of several machines, those of the first machine, since the
+    /// samples of all machines are read at its times. Scans the logs once.
     ///
     /// # Errors
     ///
@@ -173,14 +175,14 @@ impl Logs {
         let query = self.query();
         let is_one_machine = query.logs_by_machine().map_err(|error| self.status_of(&error))?.len() == 1;
         let (union, _) = query.table(|_| Ok(())).map_err(|error| self.status_of(&error))?;
-        let sets = crate::catalogue::sets_from_scan(&union).into();
+        let sets = crate::known_sets::sets_from_scan(&union).into();
         let scan = Arc::new(Scan { union, sets, is_one_machine });
         *cached = Some(Arc::clone(&scan));
         Ok(scan)
     }
 
     pub(crate) fn status_of(&self, error: &FlowError) -> PdhStatus {
-        // The path only distinguishes a damaged BLG from other files: the first one is representative.
+        // The path is only used to distinguish a damaged BLG from other files, so the first path is sufficient.
         status_of(error, self.paths.first().map_or(Path::new(""), PathBuf::as_path))
     }
 }

@@ -3,7 +3,7 @@
 //! Each type is a transparent pointer, so functions accept it as C passes it. Reading or writing through a null pointer is
 //! `PDH_INVALID_ARGUMENT`. Pointers may be unaligned.
 
-#![allow(unsafe_code, reason = "pointers of C")]
+#![allow(unsafe_code, reason = "C pointers")]
 
 use std::fs::File;
 use std::io;
@@ -28,7 +28,7 @@ const MAX_CHARACTERS: usize = 1 << 20;
 /// Any bit pattern is a valid value.
 pub(super) unsafe trait Plain: Copy {}
 
-// SAFETY: here and below: numbers and pointers, for which any bits are a valid value.
+// SAFETY: this type and those below consist of numbers and pointers, for which any bits are a valid value.
 unsafe impl Plain for u8 {}
 // SAFETY: as above.
 unsafe impl Plain for u16 {}

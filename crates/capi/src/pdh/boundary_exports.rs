@@ -1,6 +1,6 @@
 //! The exported symbols of pdh.h: their names and arguments. The sibling modules implement them.
 
-#![allow(unsafe_code, reason = "symbols of C")]
+#![allow(unsafe_code, reason = "exported C symbols")]
 #![allow(non_snake_case, reason = "names of the C interface")]
 
 use super::boundary::{In, Out, Text, TextList};

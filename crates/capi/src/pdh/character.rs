@@ -1,10 +1,10 @@
-//! Strings of C: 16-bit characters in the W functions, bytes in the A functions.
+//! C strings: 16-bit characters in the W functions, bytes in the A functions.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A character of a string of C, which ends at the first NUL.
+/// A character of a C string, which ends at the first NUL.
 pub(super) trait Character: Copy + Default + PartialEq + 'static {
     /// Encodes a string without a terminating NUL. NUL characters within the string, which would end it, are removed.
     fn encode(text: &str) -> Vec<Self>;

@@ -7,8 +7,8 @@ use tachograph_counters::IgnorePoison;
 use tachograph_counters::civil::FileTime;
 use tachograph_pdh::{LogHandle, PdhStatus, Result};
 
-use super::block::{Block, capacity, write_out};
 use super::boundary::{Out, Plain, Text, TextList};
+use super::buffer::{BufferContents, capacity, write_out};
 use super::character::Character;
 use super::objects::{self, Handle, LogObject, Source};
 use super::structures::{FileTimeHalves, RawLogRecordBlock, TimeInfoBlock};
@@ -104,13 +104,13 @@ pub(super) fn read_record(log: Handle, time: FileTimeHalves, buffer: Out<u8>, si
     let start = offset_of!(RawLogRecordBlock, bytes);
     let length = (start + record.bytes.len()).max(size_of::<RawLogRecordBlock>());
     let record_bytes = u32::try_from(length).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
-    let mut block = Block::new(buffer.address(), length);
-    block.write_u32(offset_of!(RawLogRecordBlock, structure_size), record_bytes);
-    block.write_u32(offset_of!(RawLogRecordBlock, record_type), record.record_type.code());
+    let mut contents = BufferContents::new(buffer.address(), length);
+    contents.write_u32(offset_of!(RawLogRecordBlock, structure_size), record_bytes);
+    contents.write_u32(offset_of!(RawLogRecordBlock, record_type), record.record_type.code());
     let items = u32::try_from(record.bytes.len()).unwrap_or(u32::MAX);
-    block.write_u32(offset_of!(RawLogRecordBlock, items), items);
-    block.write(start, &record.bytes);
-    write_out(block.bytes(), buffer, size)
+    contents.write_u32(offset_of!(RawLogRecordBlock, items), items);
+    contents.write(start, &record.bytes);
+    write_out(contents.bytes(), buffer, size)
 }
 
 pub(super) fn close(log: Handle, flags: u32) -> Result<()> {

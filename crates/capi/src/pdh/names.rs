@@ -4,8 +4,8 @@ use std::mem::offset_of;
 
 use tachograph_pdh::{PathElements, Result, make_counter_path, parse_counter_path, parse_instance_name};
 
-use super::block::{Block, capacity, write_out};
 use super::boundary::{In, Out, Plain, Text};
+use super::buffer::{BufferContents, capacity, write_out};
 use super::character::{Character, list, terminated};
 use super::objects::Source;
 use super::structures::PathElementsBlock;
@@ -16,17 +16,21 @@ const DETAIL_ALL: u32 = 400;
 /// The index that Windows programs pass for an instance without an index: -1.
 const NO_INDEX: u32 = u32::MAX;
 
-/// Writes the elements of a path to the structure at offset `at` of a block.
-pub(super) fn write_elements<C: Character>(block: &mut Block, at: usize, elements: &PathElements) {
+/// Writes the elements of a path to the structure at offset `at`.
+pub(super) fn write_elements<C: Character>(
+    contents: &mut BufferContents,
+    at: usize,
+    elements: &PathElements,
+) {
     type Elements = PathElementsBlock<u8>;
     // As on Windows, the name of a machine includes its backslashes.
     let machine = elements.machine.as_ref().map(|name| format!(r"\\{name}"));
-    block.write_optional_text::<C>(at + offset_of!(Elements, machine), machine.as_deref());
-    block.write_text::<C>(at + offset_of!(Elements, object), &elements.object);
-    block.write_optional_text::<C>(at + offset_of!(Elements, instance), elements.instance.as_deref());
-    block.write_optional_text::<C>(at + offset_of!(Elements, parent), elements.parent.as_deref());
-    block.write_u32(at + offset_of!(Elements, index), elements.index);
-    block.write_text::<C>(at + offset_of!(Elements, counter), &elements.counter);
+    contents.write_optional_text::<C>(at + offset_of!(Elements, machine), machine.as_deref());
+    contents.write_text::<C>(at + offset_of!(Elements, object), &elements.object);
+    contents.write_optional_text::<C>(at + offset_of!(Elements, instance), elements.instance.as_deref());
+    contents.write_optional_text::<C>(at + offset_of!(Elements, parent), elements.parent.as_deref());
+    contents.write_u32(at + offset_of!(Elements, index), elements.index);
+    contents.write_text::<C>(at + offset_of!(Elements, counter), &elements.counter);
 }
 
 pub(super) fn validate<C: Character + Plain>(source: Source<C>, path: Text<C>) -> Result<()> {
@@ -43,9 +47,9 @@ pub(super) fn parse_path<C: Character + Plain>(
     let path = path.get()?;
     capacity(elements, size)?;
     let parsed = parse_counter_path(&path, flags)?;
-    let mut block = Block::new(elements.address(), size_of::<PathElementsBlock<C>>());
-    write_elements::<C>(&mut block, 0, &parsed);
-    write_out(block.bytes(), elements, size)
+    let mut contents = BufferContents::new(elements.address(), size_of::<PathElementsBlock<C>>());
+    write_elements::<C>(&mut contents, 0, &parsed);
+    write_out(contents.bytes(), elements, size)
 }
 
 pub(super) fn make_path<C: Character + Plain>(
@@ -127,7 +131,8 @@ pub(super) fn sets<C: Character + Plain>(
     write_out(&list(sets), buffer, size)
 }
 
-/// Each list is written if it fits, even if the other does not.
+/// Writes the counters and the instances of a set. Each of the two lists is written if it fits, even if the other does
+/// not.
 pub(super) fn items<C: Character + Plain>(
     source: Source<C>,
     (machine, set): (Text<C>, Text<C>),

@@ -26,6 +26,7 @@ impl Handle {
     }
 }
 
+/// The object of a query handle.
 pub(super) struct QueryObject {
     query: Arc<Mutex<Query>>,
     /// The thread that `PdhCollectQueryDataEx` started.
@@ -56,6 +57,7 @@ impl QueryObject {
     }
 }
 
+/// The object of a counter handle.
 pub(super) struct CounterObject {
     query: Arc<QueryObject>,
     pub(super) id: CounterId,

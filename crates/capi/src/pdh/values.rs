@@ -8,8 +8,8 @@ use tachograph_pdh::{
     calculate_from_raw, compute_statistics, format_from_raw,
 };
 
-use super::block::{Block, capacity, write_out};
 use super::boundary::{In, Out};
+use super::buffer::{BufferContents, capacity, write_out};
 use super::character::Character;
 use super::objects::{self, Handle};
 use super::structures::{
@@ -109,17 +109,17 @@ pub(super) fn raw(counter: Handle, counter_type: Out<u32>, value: Out<RawCounter
 fn write_items<T>(
     items: &[T],
     item_bytes: usize,
-    write: impl Fn(&mut Block, usize, &T),
+    write: impl Fn(&mut BufferContents, usize, &T),
     buffer: Out<u8>,
     (size, count): (Out<u32>, Out<u32>),
 ) -> Result<()> {
     let item_count = u32::try_from(items.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
-    let mut block = Block::new(buffer.address(), items.len().saturating_mul(item_bytes));
+    let mut contents = BufferContents::new(buffer.address(), items.len().saturating_mul(item_bytes));
     for (index, item) in items.iter().enumerate() {
-        write(&mut block, index * item_bytes, item);
+        write(&mut contents, index * item_bytes, item);
     }
     count.set(item_count);
-    write_out(block.bytes(), buffer, size)
+    write_out(contents.bytes(), buffer, size)
 }
 
 /// Checks the pointer arguments of a function that returns an array.
@@ -139,12 +139,12 @@ pub(super) fn formatted_array<C: Character>(
     let format = Format::from_flags(flags)?;
     let counter = objects::counter(counter)?;
     let items = counter.query().formatted_array(counter.id, format)?;
-    let write = |block: &mut Block, at: usize, item: &FormattedItem| {
+    let write = |contents: &mut BufferContents, at: usize, item: &FormattedItem| {
         let value = FormattedBlock::from(item.value);
         let start = at + offset_of!(FormattedItemBlock, value);
-        block.write_text::<C>(at + offset_of!(FormattedItemBlock, name), &item.name);
-        block.write_u32(start + offset_of!(FormattedBlock, status), value.status);
-        block.write_u64(start + offset_of!(FormattedBlock, value), value.value);
+        contents.write_text::<C>(at + offset_of!(FormattedItemBlock, name), &item.name);
+        contents.write_u32(start + offset_of!(FormattedBlock, status), value.status);
+        contents.write_u64(start + offset_of!(FormattedBlock, value), value.value);
     };
     write_items(&items, size_of::<FormattedItemBlock>(), write, buffer, (size, count))
 }
@@ -158,17 +158,17 @@ pub(super) fn raw_array<C: Character>(
     check_array_arguments(buffer, size, count)?;
     let counter = objects::counter(counter)?;
     let items = counter.query().raw_array(counter.id)?;
-    let write = |block: &mut Block, at: usize, item: &RawItem| {
+    let write = |contents: &mut BufferContents, at: usize, item: &RawItem| {
         let value = RawCounterBlock::from(&item.value);
         let start = at + offset_of!(RawItemBlock, value);
-        block.write_text::<C>(at + offset_of!(RawItemBlock, name), &item.name);
-        block.write_u32(start + offset_of!(RawCounterBlock, status), value.status);
+        contents.write_text::<C>(at + offset_of!(RawItemBlock, name), &item.name);
+        contents.write_u32(start + offset_of!(RawCounterBlock, status), value.status);
         let time = start + offset_of!(RawCounterBlock, time_stamp);
-        block.write_u32(time + offset_of!(FileTimeHalves, low), value.time_stamp.low);
-        block.write_u32(time + offset_of!(FileTimeHalves, high), value.time_stamp.high);
-        block.write_u64(start + offset_of!(RawCounterBlock, first), value.first.cast_unsigned());
-        block.write_u64(start + offset_of!(RawCounterBlock, second), value.second.cast_unsigned());
-        block.write_u32(start + offset_of!(RawCounterBlock, multi_count), value.multi_count);
+        contents.write_u32(time + offset_of!(FileTimeHalves, low), value.time_stamp.low);
+        contents.write_u32(time + offset_of!(FileTimeHalves, high), value.time_stamp.high);
+        contents.write_u64(start + offset_of!(RawCounterBlock, first), value.first.cast_unsigned());
+        contents.write_u64(start + offset_of!(RawCounterBlock, second), value.second.cast_unsigned());
+        contents.write_u32(start + offset_of!(RawCounterBlock, multi_count), value.multi_count);
     };
     write_items(&items, size_of::<RawItemBlock>(), write, buffer, (size, count))
 }
@@ -239,21 +239,21 @@ pub(super) fn info<C: Character>(
     capacity(buffer, size)?;
     let counter = objects::counter(counter)?;
     let info = counter.query().info(counter.id)?;
-    let mut block = Block::new(buffer.address(), size_of::<CounterInfoBlock>());
-    block.write_u32(offset_of!(CounterInfoBlock, counter_type), info.counter_type.0);
-    block.write_u32(offset_of!(CounterInfoBlock, version), info.version);
-    block.write_u32(offset_of!(CounterInfoBlock, status), info.status.0);
-    block.write_u32(offset_of!(CounterInfoBlock, scale), info.scale.cast_unsigned());
-    block.write_u32(offset_of!(CounterInfoBlock, default_scale), info.default_scale.cast_unsigned());
-    block.write(offset_of!(CounterInfoBlock, user_data), &info.user_data.to_ne_bytes());
-    block.write(offset_of!(CounterInfoBlock, query_user_data), &info.query_user_data.to_ne_bytes());
-    block.write_text::<C>(offset_of!(CounterInfoBlock, full_path), &info.full_path);
-    super::names::write_elements::<C>(&mut block, offset_of!(CounterInfoBlock, elements), &info.elements);
+    let mut contents = BufferContents::new(buffer.address(), size_of::<CounterInfoBlock>());
+    contents.write_u32(offset_of!(CounterInfoBlock, counter_type), info.counter_type.0);
+    contents.write_u32(offset_of!(CounterInfoBlock, version), info.version);
+    contents.write_u32(offset_of!(CounterInfoBlock, status), info.status.0);
+    contents.write_u32(offset_of!(CounterInfoBlock, scale), info.scale.cast_unsigned());
+    contents.write_u32(offset_of!(CounterInfoBlock, default_scale), info.default_scale.cast_unsigned());
+    contents.write(offset_of!(CounterInfoBlock, user_data), &info.user_data.to_ne_bytes());
+    contents.write(offset_of!(CounterInfoBlock, query_user_data), &info.query_user_data.to_ne_bytes());
+    contents.write_text::<C>(offset_of!(CounterInfoBlock, full_path), &info.full_path);
+    super::names::write_elements::<C>(&mut contents, offset_of!(CounterInfoBlock, elements), &info.elements);
     let explain_text = with_explain_text.then_some(info.explain_text.as_str());
-    block.write_optional_text::<C>(offset_of!(CounterInfoBlock, explain_text), explain_text);
-    let length = u32::try_from(block.bytes().len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
-    block.write_u32(offset_of!(CounterInfoBlock, length), length);
-    write_out(block.bytes(), buffer, size)
+    contents.write_optional_text::<C>(offset_of!(CounterInfoBlock, explain_text), explain_text);
+    let length = u32::try_from(contents.bytes().len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
+    contents.write_u32(offset_of!(CounterInfoBlock, length), length);
+    write_out(contents.bytes(), buffer, size)
 }
 
 pub(super) fn set_scale(counter: Handle, factor: i32) -> Result<()> {

@@ -1,6 +1,6 @@
 //! The consumer functions of perflib.h: they check pointers, and call the modules that do the work.
 
-#![allow(unsafe_code, reason = "symbols and pointers of C")]
+#![allow(unsafe_code, reason = "exported C symbols, C pointers")]
 #![allow(non_snake_case, reason = "names of the C interface")]
 
 use std::ffi::c_void;
@@ -28,7 +28,7 @@ fn query(handle: *mut c_void) -> Result<Arc<OpenQuery>, ApiError> {
 ///
 /// `szMachine` is null or NUL-terminated; `pCounterSetIds` is null or has room for `cCounterSetIds` GUIDs;
 /// `pcCounterSetIdsActual` is null or has room for a number.
-// SAFETY: here and below: no other symbol has this name.
+// SAFETY: the name of this function is unique, as are the names of the exported functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfEnumerateCounterSet(
     szMachine: *const u16,
@@ -158,7 +158,7 @@ unsafe fn change(handle: *mut c_void, identifiers: *mut u8, size: u32, change: C
         // SAFETY: guaranteed by this function's safety contract.
         let mut bytes = unsafe { read_bytes(identifiers, size as usize, "pCounters")? };
         query.change(&mut bytes, change)?;
-        // SAFETY: by this function's safety contract: the bytes were read from there.
+        // SAFETY: by this function's safety contract, since the bytes were read from this address.
         unsafe { write_bytes(identifiers, &bytes, "pCounters") }
     })
 }

@@ -52,6 +52,7 @@ pub(super) fn instances(machine: Option<&str>, set: Guid) -> Result<Vec<u8>, Api
     Ok(bytes)
 }
 
+/// Whether identifiers are added or deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Add,
@@ -67,6 +68,7 @@ pub(super) struct OpenQuery {
 #[derive(Debug)]
 struct State {
     query: Query,
+    /// The result of the last collection.
     block: Vec<u8>,
     /// Whether the block has not been returned yet, because the caller's buffer was too small.
     is_pending: bool,

@@ -54,7 +54,7 @@ impl InstanceBlock {
         self.words.as_ptr()
     }
 
-    /// Writes the value of a counter to the block; for a counter by reference, the address of the value.
+    /// Writes the value of a counter to the block; for a by-reference counter, the address of the value.
     pub(super) fn set(&self, counter_id: u32, value: u64) {
         if let Some(word) = self.word(counter_id) {
             word.store(value, Relaxed);

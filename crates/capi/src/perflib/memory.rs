@@ -1,6 +1,6 @@
 //! Access to the caller's memory: strings, GUIDs and buffers.
 
-#![allow(unsafe_code, reason = "pointers of C")]
+#![allow(unsafe_code, reason = "C pointers")]
 
 use tachograph_perflib::{ErrorCode, Guid};
 

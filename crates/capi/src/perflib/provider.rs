@@ -21,18 +21,23 @@ impl From<PublishError> for ApiError {
     }
 }
 
+/// The object of a provider handle.
 #[derive(Debug)]
 pub(super) struct OpenProvider {
     provider: Provider,
+    /// The declared sets.
     sets: Mutex<HashMap<Guid, SetLayout>>,
-    /// The blocks of live instances by their addresses, which are looked up and never dereferenced.
+    /// The blocks of live instances, keyed by address. An address that the program passes is looked up here and never
+    /// dereferenced.
     blocks: RwLock<BTreeMap<usize, Arc<InstanceBlock>>>,
 }
 
+/// The counters of a declared set.
 #[derive(Debug)]
 struct SetLayout {
+    /// The ids of the counters, in the order of the template.
     ids: Arc<[u32]>,
-    /// The ids of counters whose type has 64 bits.
+    /// The ids of the counters whose values have 64 bits.
     wide_ids: Arc<[u32]>,
 }
 
@@ -138,7 +143,8 @@ impl OpenProvider {
         Ok(())
     }
 
-    /// Sets how a counter by reference is read: `read(true)` reads a value of 64 bits, `read(false)` one of 32 bits.
+    /// Sets the function that reads a by-reference counter: `read(true)` reads a value of 64 bits, `read(false)` one of
+    /// 32 bits. `address` is the address of the value.
     pub(super) fn set_reference(
         &self,
         block: *const c_void,

@@ -1,6 +1,6 @@
 //! The provider functions of perflib.h: they check pointers, and call the modules that do the work.
 
-#![allow(unsafe_code, reason = "symbols and pointers of C")]
+#![allow(unsafe_code, reason = "exported C symbols, C pointers")]
 #![allow(non_snake_case, reason = "names of the C interface")]
 
 use std::ffi::c_void;
@@ -23,7 +23,7 @@ impl HandleKind for OpenProvider {
     const FUNCTIONS: [&'static str; 2] = ["PerfStartProvider", "PerfStopProvider"];
 }
 
-/// `PERFLIBREQUEST` of C.
+/// `PERFLIBREQUEST` in perflib.h: a program's control callback.
 type Callback = unsafe extern "C" fn(request: u32, buffer: *mut c_void, size: u32) -> u32;
 
 /// `PERF_PROVIDER_CONTEXT`. Its allocation functions are never called.
@@ -52,12 +52,12 @@ fn provider(handle: *mut c_void) -> Result<Arc<OpenProvider>, ApiError> {
     HANDLES.find(handle).map_err(handle_error)
 }
 
-/// Wraps the callback of a program.
+/// Wraps a program's callback in a function that encodes the request for it.
 fn control_callback(callback: Callback) -> ControlCallback {
     Arc::new(move |request: &Request<'_>| {
         let (mut words, length) = encode_request(request);
-        // SAFETY: the program passed its function for this, and it is valid until the provider is stopped; the buffer has
-        // `length` bytes, which the callback may change.
+        // SAFETY: the program passed `callback` as a control callback that is valid until the provider is stopped. The
+        // buffer has `length` bytes, which the callback may change.
         let code = unsafe { callback(request.kind as u32, words.as_mut_ptr().cast(), length) };
         if code == 0 { Ok(()) } else { Err(code) }
     })
@@ -90,7 +90,7 @@ unsafe fn start(
 ///
 /// `ProviderGuid` is null or points to a GUID, `phProvider` is null or has room for a handle; the callback is valid until the
 /// provider is stopped.
-// SAFETY: here and below: no other symbol has this name.
+// SAFETY: the name of this function is unique, as are the names of the exported functions below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfStartProvider(
     ProviderGuid: *const [u8; 16],
@@ -105,7 +105,8 @@ pub unsafe extern "C" fn PerfStartProvider(
 ///
 /// # Safety
 ///
-/// As for `PerfStartProvider`; `ProviderContext` is null or points to a context of the size in its first member.
+/// As for `PerfStartProvider`; `ProviderContext` is null or points to a context, whose first member is its size in
+/// bytes.
 // SAFETY: as for `PerfStartProvider`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PerfStartProviderEx(
@@ -168,7 +169,8 @@ pub unsafe extern "C" fn PerfSetCounterSetInfo(
     })
 }
 
-/// Runs a function that returns the address of a block. On failure, stores the code for the thread and returns null.
+/// Runs a function that returns the address of an instance block. On failure, stores the error code as the thread's
+/// last error, and returns null.
 fn block_or_null(body: impl FnOnce() -> Result<*const AtomicU64, ApiError>) -> *mut c_void {
     let on_failure = |code| {
         set_last_code(code);
@@ -266,7 +268,7 @@ update_functions! {
     PerfDecrementULongLongCounterValue(u64) = Subtract;
 }
 
-/// Sets the address of a counter by reference.
+/// Sets the address from which a by-reference counter is read.
 ///
 /// # Safety
 ///

@@ -49,8 +49,9 @@ pub(super) fn length(set: &[u8], size: usize) -> Result<usize, ApiError> {
     Ok(needed)
 }
 
-/// Decodes a template. Companions, which a template does not contain, come from the set's registered manifest; without one,
-/// the base of a counter is the next counter of a suitable type.
+/// Decodes a template. The companions of a counter (the counters that its formula needs, such as its base) are not in
+/// the template. They come from the set's registered manifest; without a manifest, the base of a counter is the next
+/// counter of a suitable type.
 ///
 /// # Errors
 ///

@@ -34,8 +34,8 @@ struct WithoutElapsed {
 }
 
 /// Counts of intervals in which instructions were executed but no busy time was accounted: the interval, or its busy
-/// time, was shorter than one accounting step. They are added together with the next interval that has busy time,
-/// scaled by the busy share of the combined time.
+/// time, was shorter than one step (10 ms) of the kernel's accounting. They are added together with the next interval
+/// that has busy time, scaled by the busy share of the combined time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 struct WithoutBusyShare {
     cycles: u64,
@@ -128,12 +128,14 @@ fn add(sum: &mut u64, value: u64) {
     *sum = sum.saturating_add(value);
 }
 
+/// The totals of all processors.
 #[derive(Debug, Default)]
 pub(super) struct ProcessorSums {
     /// Indexed by processor id.
     processors: Vec<Processor>,
 }
 
+/// The totals of a processor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Processor {
     /// State in the last interval.
@@ -175,8 +177,8 @@ impl ProcessorSums {
         if self.processors.len() < data.processors.len() {
             self.processors.resize_with(data.processors.len(), Processor::default);
         }
-        for (number, processor) in self.processors.iter_mut().enumerate() {
-            let now = data.processors.get(number).copied().unwrap_or_default();
+        for (id, processor) in self.processors.iter_mut().enumerate() {
+            let now = data.processors.get(id).copied().unwrap_or_default();
             processor.state = match now.state {
                 // Before the first interval all totals are 0, so counters that have not run yet are not an error.
                 ProcessorState::NeverRan if !adds => ProcessorState::Measured,
@@ -190,16 +192,14 @@ impl ProcessorSums {
 
     pub(super) fn online(&self) -> impl Iterator<Item = u32> {
         let processors = (0..).zip(&self.processors);
-        processors
-            .filter(|(_, processor)| processor.state != ProcessorState::Offline)
-            .map(|(number, _)| number)
+        processors.filter(|(_, processor)| processor.state != ProcessorState::Offline).map(|(id, _)| id)
     }
 
     /// Totals over the given processors, including any that are now offline.
     pub(super) fn totals_of(&self, processors: &[u32]) -> Totals {
         let mut totals = Totals { sums: Sums::default(), no_counts: None, has_busy_share: true };
-        for &number in processors {
-            let Some(Processor { state, sums }) = self.processors.get(number as usize) else { continue };
+        for &id in processors {
+            let Some(Processor { state, sums }) = self.processors.get(id as usize) else { continue };
             totals.sums.add_other(sums);
             match state {
                 ProcessorState::Measured => {

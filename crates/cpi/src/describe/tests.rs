@@ -12,7 +12,7 @@ fn refusal(errno: Errno, mode: Mode, change: impl FnOnce(&FakeMachine)) -> Error
         machine.state().refused.insert(event, errno);
     }
     change(&machine);
-    Cpi::on(machine, Options { mode, ..Options::default() }).expect_err("refused")
+    Cpi::with_kernel(machine, Options { mode, ..Options::default() }).expect_err("refused")
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_unit_without_instructions() {
     machine.state().refused.insert("instructions", Errno::NOENT);
     let unit = crate::kernel::CoreUnit { name: "cpu".to_owned(), kind: 4, processors: vec![0] };
     machine.state().units.push(unit);
-    let error = Cpi::on(machine, Mode::RAW.into()).expect_err("refused");
+    let error = Cpi::with_kernel(machine, Mode::RAW.into()).expect_err("refused");
     assert!(error.to_string().contains("does not count instructions, which CPI needs"), "{error}");
 }
 

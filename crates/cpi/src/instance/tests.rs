@@ -12,7 +12,7 @@ fn machine_of(processors: u32) -> Arc<FakeMachine> {
 }
 
 fn instance(machine: &Arc<FakeMachine>, mode: Mode) -> Cpi {
-    Cpi::on(Arc::<FakeMachine>::clone(machine), mode.into()).expect("counted")
+    Cpi::with_kernel(Arc::<FakeMachine>::clone(machine), mode.into()).expect("counted")
 }
 
 const RAW_AND_SCALED: Mode = Mode::SCALED;
@@ -373,11 +373,11 @@ fn unhalted_reference_cycles_are_busy_time() {
 fn busy_shares_are_measured_without_counters() {
     let machine = machine_of(2);
     machine.state().refused.insert("cycles", Errno::NOENT);
-    let refused =
-        Cpi::on(Arc::<FakeMachine>::clone(&machine), RAW_AND_SCALED.into()).expect_err("no counters");
+    let refused = Cpi::with_kernel(Arc::<FakeMachine>::clone(&machine), RAW_AND_SCALED.into())
+        .expect_err("no counters");
     assert_eq!(refused.kind(), ErrorKind::EventNotSupported { in_virtual_machine: false });
     let options = Options { mode: RAW_AND_SCALED, or_shares_only: true, ..Options::default() };
-    let mut cpi = Cpi::on(Arc::<FakeMachine>::clone(&machine), options).expect("shares");
+    let mut cpi = Cpi::with_kernel(Arc::<FakeMachine>::clone(&machine), options).expect("shares");
     assert_eq!(cpi.why_no_cpi(), Some(&refused));
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
@@ -392,7 +392,7 @@ fn hardware_that_cannot_exclude_the_kernel() {
     machine.state().cannot_exclude = true;
     for mode in [Mode::RAW, Mode::ON_THREAD, Mode::RAW | Mode::ON_THREAD] {
         let options = Options { mode, user_only: true, ..Options::default() };
-        let cpi = Cpi::on(Arc::<FakeMachine>::clone(&machine), options).expect("counted");
+        let cpi = Cpi::with_kernel(Arc::<FakeMachine>::clone(&machine), options).expect("counted");
         assert!(cpi.notes()[0].contains("cannot count user code alone"), "{:?}", cpi.notes());
         assert!(!cpi.last().is_user_only);
     }
@@ -402,7 +402,8 @@ fn hardware_that_cannot_exclude_the_kernel() {
 fn too_many_files_are_an_error_with_the_number_needed() {
     let machine = machine_of(8);
     machine.state().file_limit = 5;
-    let error = Cpi::on(Arc::<FakeMachine>::clone(&machine), Mode::RAW.into()).expect_err("too many");
+    let error =
+        Cpi::with_kernel(Arc::<FakeMachine>::clone(&machine), Mode::RAW.into()).expect_err("too many");
     assert_eq!(error.kind(), ErrorKind::TooManyFiles);
     assert!(error.to_string().contains("needs 24 more (3 per processor)"), "{error}");
     machine.state().file_limit = 16;

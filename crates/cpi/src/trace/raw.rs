@@ -30,6 +30,7 @@ pub(super) const MAYBE_WITHOUT_TIME: u16 = 1;
 pub(super) const INTEGERS_AND_STRINGS: u16 = 2;
 pub(super) const MAX_LABEL_BYTES: usize = 2048;
 
+/// The header of a section. A section contains the records of one processor.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct SectionHeader {
@@ -92,6 +93,7 @@ impl SectionHeader {
     }
 }
 
+/// The header of a record, which stores one hook.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(super) struct RecordHeader {

@@ -47,6 +47,7 @@ pub struct TraceReader<R> {
     record: Vec<u8>,
 }
 
+/// The section that is being read.
 #[derive(Debug, Default)]
 struct Section {
     processor: u32,

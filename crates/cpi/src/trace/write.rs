@@ -8,6 +8,7 @@ use zerocopy::IntoBytes;
 
 use super::raw::{DATA_BYTES_OFFSET, SECTION_HEADER_BYTES, STOP_TIME_OFFSET, SectionHeader};
 
+/// A file or a buffer to which a trace is written.
 pub(super) trait Destination {
     /// Writes all bytes at `offset`, which must not be past the end of what has been written.
     fn write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<()>;

@@ -24,6 +24,7 @@ pub(super) struct LiveGroups {
     paths: Vec<(String, Vec<usize>)>,
 }
 
+/// The instances of a collected counter set, with their `#n` numbers.
 #[derive(Debug)]
 struct SetNames {
     info: Arc<CounterSetInfo>,
@@ -31,6 +32,7 @@ struct SetNames {
     instances: Instances,
 }
 
+/// A group of the samples: the rows and columns of a collected set that it contains.
 #[derive(Debug)]
 struct LiveGroup {
     /// Index in [`Query::sets`].
@@ -66,8 +68,8 @@ struct Request {
 }
 
 impl LiveGroups {
-    /// A value without groups. `pairs_by_identity` is whether the sink pairs values by identities too, and not by names
-    /// alone, which affects how instances with the same name are numbered.
+    /// Creates a value without groups. `pairs_by_identity` says whether the sink pairs values by identities too, and
+    /// not by names alone, which affects how instances with the same name are numbered.
     pub(super) fn new(pairs_by_identity: bool) -> Self {
         Self { pairs_by_identity, names: Vec::new(), groups: Vec::new(), paths: Vec::new() }
     }
@@ -95,7 +97,7 @@ impl LiveGroups {
                 selection.record_match(index);
                 let filter = match requests.last() {
                     Some(last) if (last.path, last.set) == (index, found.set) => last.filter.clone(),
-                    _ => RowFilter::of(path, &self.names[found.set].info),
+                    _ => RowFilter::from_path(path, &self.names[found.set].info),
                 };
                 requests.push(Request { path: index, set: found.set, filter, counter_id: found.counter_id });
             }
@@ -107,9 +109,9 @@ impl LiveGroups {
         self.paths = paths.iter().map(|path| (path.to_string(), Vec::new())).collect();
         for request in requests {
             let Some(index) = self.add(&machine, &request, &mut before) else { continue };
-            let of_path = &mut self.paths[request.path].1;
-            if of_path.last() != Some(&index) {
-                of_path.push(index);
+            let groups_of_path = &mut self.paths[request.path].1;
+            if groups_of_path.last() != Some(&index) {
+                groups_of_path.push(index);
             }
         }
     }
@@ -166,6 +168,7 @@ impl LiveGroups {
         missing.map(|(path, _)| path.clone()).collect()
     }
 
+    /// Fills the groups of a sample from the collected sets.
     pub(super) fn fill(&mut self, groups: &mut Vec<Group>, query: &Query, at: Timestamps) {
         for (names, set) in self.names.iter_mut().zip(query.sets()) {
             names.instances = Arc::clone(names.numbering.assign(set.rows().instances()));
@@ -190,6 +193,7 @@ impl SetNames {
 }
 
 impl Request {
+    /// Whether a group has the rows for which the counter is requested.
     fn has_rows_of(&self, group: &LiveGroup) -> bool {
         self.set == group.set && self.filter.is_same(&group.filter)
     }
@@ -197,7 +201,7 @@ impl Request {
 
 impl RowFilter {
     /// The rows of a set that a path selects.
-    fn of(path: &PathPattern, info: &CounterSetInfo) -> Self {
+    fn from_path(path: &PathPattern, info: &CounterSetInfo) -> Self {
         match path.path().instance.as_ref().filter(|_| info.has_instances()) {
             None => Self::All,
             Some(text) if path.instance().is_some_and(|pattern| pattern.is_literal()) => {
@@ -209,6 +213,7 @@ impl RowFilter {
         }
     }
 
+    /// Whether both filters select the same rows.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, Self::All) => true,
@@ -235,7 +240,7 @@ impl RowFilter {
 }
 
 impl LiveGroup {
-    /// Selects rows again if the instances of the set have changed.
+    /// Selects the rows again if the instances of the set have changed.
     fn select_rows(&mut self, instances: &Instances, keys: &[Arc<InstanceKey>]) {
         if Arc::ptr_eq(&self.set_instances, instances) {
             return;

@@ -24,6 +24,7 @@ pub struct CollectionError {
 #[derive(Clone, Debug, Default)]
 pub struct LiveReport(Arc<Mutex<State>>);
 
+/// The counts and errors so far; see [`LiveCounts`].
 #[derive(Debug, Default)]
 struct State {
     samples: u64,
@@ -53,6 +54,7 @@ pub struct LiveCounts {
     pub causes: usize,
 }
 
+/// Maximum number of distinct errors that are recorded.
 const MAX_ERRORS: usize = 1000;
 
 impl LiveReport {
@@ -143,6 +145,8 @@ impl LiveReport {
 }
 
 impl State {
+    /// Counts values that could not be read. `key` is the counter set and the reason; `path` returns the path for a
+    /// new error.
     fn add(
         &mut self,
         key: (Guid, Arc<str>),

@@ -14,6 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// Checks for new and removed counter sets, once every [`INTERVAL`].
 pub(super) struct SetWatcher {
     refresh: Refresh,
+    /// When the last check was made.
     checked: Instant,
 }
 

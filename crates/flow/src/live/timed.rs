@@ -39,6 +39,7 @@ impl Default for Schedule {
 pub struct TimedSource {
     source: LiveSource,
     schedule: Schedule,
+    /// The number of samples that remain to be taken; `None` without a limit.
     left: Option<u64>,
     /// `None` before the first sample.
     cadence: Option<Cadence>,

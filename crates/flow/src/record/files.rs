@@ -48,7 +48,7 @@ pub enum FileLocation {
 
 /// Creates and opens files by name.
 pub trait LogFiles {
-    /// An open file.
+    /// The type of an open file.
     type File: LogFile;
 
     /// The names of the files in a folder; an empty path is the current folder. Names that are not UTF-8 are skipped.
@@ -118,7 +118,7 @@ impl LogFiles for DiskFiles {
                 Ok(OpenedFile { file, is_new: false, has_content })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // With `create`, the name can also be a dangling symbolic link.
+                // Unlike `create_new`, `create` accepts the name of a dangling symbolic link, and creates the target.
                 match existing {
                     Existing::Refuse => options.create_new(true),
                     Existing::Overwrite | Existing::Append => options.create(true),

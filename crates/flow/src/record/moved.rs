@@ -14,11 +14,11 @@ use crate::FlowError;
 /// A log that another program renamed or deleted while it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovedLog {
-    /// The name that it had.
+    /// The log's former path.
     pub path: PathBuf,
-    /// Number of samples of this recording in it.
+    /// Number of samples of this recording in the log.
     pub samples: u64,
-    /// Whether it was deleted, so that these samples are lost; otherwise it was renamed.
+    /// Whether the log was deleted, so that these samples are lost; otherwise it was renamed.
     pub is_deleted: bool,
 }
 
@@ -47,8 +47,8 @@ impl<L: LogFiles> Recorder<L> {
         self.notify_moved = Some(Box::new(notify));
     }
 
-    /// Completes and closes the log if it was renamed or deleted. Each sample does so first; a program that rotates logs can
-    /// call it between two samples, to have the file closed at once.
+    /// Completes and closes the log if it was renamed or deleted. [`push`](crate::Sink::push) does this before each
+    /// sample. Call it between two samples to close the file without waiting for the next sample.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl<L: LogFiles> Recorder<L> {
         };
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Writing(segment) => self.close(segment, State::Moved)?,
-            // It has no sample of this recording.
+            // The file has no sample of this recording.
             _ => self.state = State::Moved,
         }
         let samples = std::mem::take(&mut self.file_samples);
@@ -82,7 +82,7 @@ impl<L: LogFiles> Recorder<L> {
             return Ok(());
         }
         let at_path = |error: LogError| error.at_path(&self.path);
-        // Programs that rotate logs can create the new file themselves, empty. Another log in its place is kept.
+        // Programs that rotate logs can create the new, empty file themselves. A file with content is kept.
         let opened = self.files.open(&self.path, Existing::Append).map_err(LogError::io).map_err(at_path)?;
         if opened.has_content && self.options.existing != Existing::Append {
             let why = "it was renamed or deleted, and another file now has its name; it was not overwritten";

@@ -15,13 +15,14 @@ use crate::FlowError;
 pub enum Suffix {
     /// No suffix, for a single file.
     None,
-    /// `_000001` and so on, after the highest existing number.
+    /// `_000001` and so on. The first number is one more than the highest among the existing files.
     Number,
     /// `_mmddhhmm`: month, day, hour and minute in local time when the file is created; `_mmddhhmm_002` and so on if
     /// that file exists.
     Date,
 }
 
+/// Generates the names of the files of a recording.
 pub(super) struct Names {
     path: PathBuf,
     suffix: Suffix,
@@ -68,6 +69,7 @@ impl Names {
         Err(error.at_path(&self.with_suffix(&date(at))).into())
     }
 
+    /// The number of the next file, with at least six digits.
     fn next_number<L: LogFiles>(&mut self, files: &L) -> Result<String, FlowError> {
         let last = match self.last {
             Some(last) => last,

@@ -1,4 +1,4 @@
-//! A log of a recording.
+//! One log file of a recording.
 
 use std::io::{Cursor, SeekFrom};
 use std::path::Path;
@@ -15,13 +15,15 @@ use crate::{FlowError, ScannedGroup, Sink, UnionScan};
 
 /// Buffer size of BLGs that Windows writes.
 const BUFFER_BYTES: u64 = 0x10000;
-/// A BLG with a size limit has about this number of buffers or more, so that its size can come near the limit.
+/// Minimum number of buffers in a BLG with a size limit, approximately. A BLG grows by whole buffers, so small ones let
+/// its size come near the limit.
 const MIN_BUFFERS: u64 = 16;
 const MIN_BUFFER_BYTES: u64 = 4096;
 
 /// Maximum length of a cell of a text log: the longest number, quotes and separator.
 const CELL_BYTES: u64 = 27;
 
+/// A log file that is being written.
 pub(super) enum Segment<F: LogFile> {
     Blg {
         writer: Box<BlgWriter<F>>,
@@ -31,15 +33,18 @@ pub(super) enum Segment<F: LogFile> {
     },
     Text {
         sink: Box<TextSink<F>>,
+        /// The instances without a column.
         late: LateInstances,
+        /// The maximum size of a row.
         row_bytes: u64,
     },
 }
 
-/// The context of a file's first sample.
+/// The parameters for starting a log file.
 pub(super) struct SegmentStart<'a> {
     pub(super) path: &'a Path,
     pub(super) options: &'a RecordOptions,
+    /// For text logs, the last sample of the previous file.
     pub(super) previous: Option<&'a Sample>,
 }
 

@@ -16,7 +16,7 @@ const MAX_MARKS: usize = 1 << 15;
 /// Maximum number of recorded changes of the list of counters.
 const MAX_CHANGES: usize = 4096;
 
-/// The scan stops adding samples when its groups have more instances than this.
+/// The maximum number of instances in the scan. When it is exceeded, no further samples are added.
 const MAX_SCANNED: usize = 1 << 20;
 
 /// Merges logs and numbers their samples. Records positions and contents when a sample is read for the first time.
@@ -28,14 +28,19 @@ pub(super) struct IndexedMerge {
     known_samples: u64,
     /// Positions are recorded for the first sample and for those with the indexes `step - 1`, `2 * step - 1`, ...
     step: u64,
+    /// The recorded positions, each with the index of the sample there.
     marks: Vec<(u64, MergeMark)>,
     /// The descriptions and instances of the last sample.
     known: Vec<(Arc<CounterSet>, Instances)>,
+    /// The log id of the last sample.
     known_log: u32,
+    /// A hash of the list of counters of the last sample.
     signature: u64,
     /// Each change of the signature: the index of the first sample with it, and the signature.
     changes: Vec<(u64, u64)>,
+    /// Whether `changes` is incomplete because there were more than [`MAX_CHANGES`].
     has_lost_changes: bool,
+    /// All groups, counters and instances in the samples read so far.
     scan: UnionScan,
     is_scan_full: bool,
 }
@@ -79,7 +84,7 @@ impl IndexedMerge {
         self.next = u64::MAX;
     }
 
-    /// Seeks to the nearest known position at or before a sample. Returns false if no such position can be reached.
+    /// Seeks to the nearest recorded position at or before a sample. Returns false if no such position can be reached.
     pub(super) fn seek_before(&mut self, index: u64) -> Result<bool, FlowError> {
         let position = self.marks.partition_point(|&(marked, _)| marked <= index).checked_sub(1);
         let Some((marked, mark)) = position.map(|position| &self.marks[position]) else {
@@ -135,22 +140,22 @@ impl IndexedMerge {
     /// Updates the known groups and the signature. Returns whether the sample has other groups or instances than the
     /// previous one.
     fn update(&mut self, sample: &Sample) -> bool {
-        let is_listed =
+        let has_same_sets =
             self.known_log == sample.log && sample.has_sets(self.known.iter().map(|(set, _)| set));
-        let is_known = is_listed
+        let is_unchanged = has_same_sets
             && self
                 .known
                 .iter()
                 .zip(&sample.groups)
                 .all(|((_, instances), group)| Arc::ptr_eq(instances, &group.instances));
-        if is_known {
+        if is_unchanged {
             return false;
         }
         self.known_log = sample.log;
         self.known.clear();
         let pairs = sample.groups.iter().map(|group| (Arc::clone(&group.set), Arc::clone(&group.instances)));
         self.known.extend(pairs);
-        if !is_listed {
+        if !has_same_sets {
             self.signature = signature_of(sample);
         }
         true

@@ -23,6 +23,7 @@ pub struct JsonSink<W> {
     line: Line,
 }
 
+/// The JSON object of one sample.
 #[derive(Default)]
 pub(super) struct Line {
     text: String,

@@ -13,6 +13,7 @@ use crate::union::ScannedGroup;
 #[derive(Clone, Debug, Default)]
 pub struct LateInstances(Arc<Mutex<State>>);
 
+/// The instances counted so far.
 #[derive(Debug, Default)]
 struct State {
     count: u64,
@@ -37,6 +38,7 @@ impl LateInstances {
         self.0.lock().ignore_poison()
     }
 
+    /// Records the instances that have columns.
     pub(super) fn add_known<'a>(&self, groups: impl Iterator<Item = &'a ScannedGroup>) {
         let mut state = self.lock();
         // A fixed instance always has a column, and it has no id.
@@ -47,6 +49,7 @@ impl LateInstances {
         }
     }
 
+    /// Counts an instance without a column, unless it was counted before.
     pub(super) fn add(&self, set: &CounterSet, instance: &Instance) {
         let mut state = self.lock();
         if state.is_new(set, instance) {

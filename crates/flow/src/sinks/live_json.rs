@@ -12,8 +12,8 @@ use super::json::Line;
 use super::live_values::{LiveGroupValues, LiveValues};
 use crate::{FlowError, Sink};
 
-/// Like [`JsonSink`](super::JsonSink), but for a live source and without a scan: each line has the instances of its
-/// sample. Every line is flushed. Schema: docs/json.md.
+/// Like [`JsonSink`](super::JsonSink), but for a live source. Instances can appear and disappear, so each line has keys
+/// for just the instances in its sample. Every line is flushed. Schema: docs/json.md.
 pub struct LiveJsonSink<W> {
     out: W,
     values: LiveValues,
@@ -21,7 +21,8 @@ pub struct LiveJsonSink<W> {
     line: Line,
 }
 
-/// The keys of a group's values, in parts: `"\\\\M\\Set(`, an instance, `)\\Counter":`.
+/// The JSON keys of a group's values. A key consists of `start`, an element of `instances` and an element of `ends`:
+/// `"\\\\M\\Set(`, `svchost` and `)\\Counter":`.
 struct Keys {
     set: Arc<CounterSet>,
     start: String,
@@ -29,9 +30,10 @@ struct Keys {
     instances: Vec<String>,
     /// For each counter, the part of the key after the instance.
     ends: Vec<String>,
-    /// For each counter, the indexes of earlier groups that can have the same keys. Each key is written only once.
-    rivals: Vec<Vec<usize>>,
-    /// For each row and counter, whether an earlier group has the same key. Empty if there are no rivals.
+    /// For each counter, the indexes of earlier groups that can contain the same counter of the same instances, and so
+    /// have the same keys. Each key is written only once.
+    overlapping: Vec<Vec<usize>>,
+    /// For each row and counter, whether an earlier group has the same key. Empty if no group is overlapping.
     is_repeated: Vec<bool>,
 }
 
@@ -44,19 +46,19 @@ impl<W: Write> LiveJsonSink<W> {
     /// Updates the keys of groups whose instances have changed.
     fn update_keys(&mut self) {
         let groups = self.values.groups();
-        let is_known = self.keys.len() == groups.len()
+        let has_same_groups = self.keys.len() == groups.len()
             && self.keys.iter().zip(groups).all(|(keys, group)| Arc::ptr_eq(&keys.set, group.set()));
-        if !is_known {
+        if !has_same_groups {
             self.keys = (0..groups.len()).map(|index| Keys::new(groups, index)).collect();
         }
         for (keys, group) in
-            self.keys.iter_mut().zip(groups).filter(|(_, group)| !is_known || group.has_changed())
+            self.keys.iter_mut().zip(groups).filter(|(_, group)| !has_same_groups || group.has_changed())
         {
             keys.update_instances(group);
         }
         for (keys, group) in self.keys.iter_mut().zip(groups) {
-            let mut rivals = keys.rivals.iter().flatten();
-            if group.has_changed() || rivals.any(|&rival| groups[rival].has_changed()) {
+            let mut overlapping = keys.overlapping.iter().flatten();
+            if group.has_changed() || overlapping.any(|&earlier| groups[earlier].has_changed()) {
                 keys.update_repeated(group, groups);
             }
         }
@@ -70,14 +72,14 @@ impl Keys {
         let open = if set.has_instances { "(" } else { "" };
         let close = if set.has_instances { ")" } else { "" };
         let ends = set.counters.iter().map(|counter| escaped(&format!(r"{close}\{}", counter.name)) + "\":");
-        let rivals_of = |counter: &Counter| {
-            (0..index).filter(|&rival| can_share_keys(groups[rival].set(), set, counter)).collect()
+        let overlapping_for = |counter: &Counter| {
+            (0..index).filter(|&earlier| can_share_keys(groups[earlier].set(), set, counter)).collect()
         };
         Self {
             start: format!("\"{}", escaped(&format!(r"{machine}\{}{open}", set.name))),
             instances: Vec::new(),
             ends: ends.collect(),
-            rivals: set.counters.iter().map(rivals_of).collect(),
+            overlapping: set.counters.iter().map(overlapping_for).collect(),
             is_repeated: Vec::new(),
             set: Arc::clone(set),
         }
@@ -93,12 +95,12 @@ impl Keys {
 
     fn update_repeated(&mut self, group: &LiveGroupValues, groups: &[LiveGroupValues]) {
         self.is_repeated.clear();
-        if self.rivals.iter().all(Vec::is_empty) {
+        if self.overlapping.iter().all(Vec::is_empty) {
             return;
         }
         self.is_repeated.resize(self.instances.len() * self.ends.len(), false);
-        for (column, rivals) in self.rivals.iter().enumerate() {
-            let known = rivals.iter().flat_map(|&rival| groups[rival].instances().iter());
+        for (column, overlapping) in self.overlapping.iter().enumerate() {
+            let known = overlapping.iter().flat_map(|&earlier| groups[earlier].instances().iter());
             let known: HashSet<&str> = known.map(|instance| instance.label()).collect();
             for (row, instance) in group.instances().iter().enumerate() {
                 self.is_repeated[row * self.ends.len() + column] = known.contains(instance.label());
@@ -107,16 +109,16 @@ impl Keys {
     }
 }
 
-/// Whether `rival` can have values of `counter` for the same instances as `set`.
-fn can_share_keys(rival: &CounterSet, set: &CounterSet, counter: &Counter) -> bool {
-    let is_other_instance = match (&rival.instance, &set.instance) {
-        (Some(rival), Some(instance)) => rival.label() != instance.label(),
+/// Whether the groups of two sets can both have values of `counter` for the same instance, and so equal keys.
+fn can_share_keys(earlier: &CounterSet, set: &CounterSet, counter: &Counter) -> bool {
+    let are_different_instances = match (&earlier.instance, &set.instance) {
+        (Some(one), Some(other)) => one.label() != other.label(),
         _ => false,
     };
-    !is_other_instance
-        && eq_ignore_case(&rival.machine, &set.machine)
-        && eq_ignore_case(&rival.name, &set.name)
-        && rival.counters.iter().any(|other| eq_ignore_case(&other.name, &counter.name))
+    !are_different_instances
+        && eq_ignore_case(&earlier.machine, &set.machine)
+        && eq_ignore_case(&earlier.name, &set.name)
+        && earlier.counters.iter().any(|other| eq_ignore_case(&other.name, &counter.name))
 }
 
 /// Escapes text for use between the quotes of a JSON string.

@@ -251,7 +251,7 @@ mod tests {
             values.push(&Sample { groups, ..Sample::default() });
             values.has_changed()
         };
-        let group = |of: &mut Processes| of.group(&[]);
+        let group = |processes: &mut Processes| processes.group(&[]);
         let (one, other) = (group(&mut first), group(&mut second));
         assert!(has_changed(vec![one.clone(), other.clone()]));
         has_changed(vec![one.clone(), other]);

@@ -10,17 +10,18 @@ use crate::{FlowError, Sink};
 /// A sink that computes the statistics of consecutive time ranges of equal length. Their bounds are aligned to the local
 /// time of the log: a length of five minutes gives 10:00, 10:05, and so on.
 ///
-/// An interval between two samples belongs to the time range in which it ends. The figures of a time range equal those of a
-/// window with the same bounds ([`WindowBounds`](crate::WindowBounds)). Time ranges without a sample have no rows.
+/// An interval between two samples belongs to the time range in which it ends. The statistics of a time range equal
+/// those of a window with the same bounds ([`WindowBounds`](crate::WindowBounds)). Time ranges without a sample have no
+/// rows.
 pub struct PeriodicStatistics<F> {
     sink: StatisticsSink,
-    /// Units of 100 ns.
+    /// The length of a time range, in units of 100 ns.
     length: i64,
     current: Option<Period>,
-    each: F,
+    on_rows: F,
 }
 
-/// The time range of the samples since the last rows.
+/// The time range of the samples since rows were last reported.
 #[derive(Clone, Copy)]
 struct Period {
     begin: Moment,
@@ -29,10 +30,10 @@ struct Period {
 }
 
 impl<F: FnMut(StatisticsSpan, Vec<StatisticsRow>) -> Result<(), FlowError>> PeriodicStatistics<F> {
-    /// A sink that calls `each` with the rows of every time range of `length` units of 100 ns that has samples, sorted by
-    /// path.
-    pub fn new(options: StatisticsOptions, length: i64, each: F) -> Self {
-        Self { sink: StatisticsSink::new(options), length: length.max(1), current: None, each }
+    /// A sink that calls `on_rows` with the rows of every time range of `length` units of 100 ns that has samples,
+    /// sorted by path.
+    pub fn new(options: StatisticsOptions, length: i64, on_rows: F) -> Self {
+        Self { sink: StatisticsSink::new(options), length: length.max(1), current: None, on_rows }
     }
 
     /// See [`StatisticsSink::count_memory`].
@@ -59,12 +60,12 @@ impl<F: FnMut(StatisticsSpan, Vec<StatisticsRow>) -> Result<(), FlowError>> Peri
         Period { begin, last_bias: at.bias_minutes }
     }
 
-    /// Passes on the rows of the current time range.
+    /// Ends the current time range and reports its rows.
     fn end_period(&mut self) -> Result<(), FlowError> {
         let Some(Period { begin, last_bias }) = self.current.take() else { return Ok(()) };
         let end = Moment::from_local(begin.local().saturating_add(self.length), last_bias);
         let rows = self.sink.take_rows();
-        if rows.is_empty() { Ok(()) } else { (self.each)(StatisticsSpan { begin, end }, rows) }
+        if rows.is_empty() { Ok(()) } else { (self.on_rows)(StatisticsSpan { begin, end }, rows) }
     }
 }
 

@@ -118,7 +118,7 @@ impl From<&StatisticsRow> for StatisticsRecord {
 pub enum ReportForm {
     /// An array with one object per line.
     Json,
-    /// Lines with a header line.
+    /// A header line, then one line per row.
     Csv,
 }
 
@@ -130,14 +130,15 @@ pub struct StatisticsReport<W: io::Write> {
     has_spans: bool,
 }
 
+/// The writer of the rows, by format.
 enum Target<W: io::Write> {
     Json { out: W, separator: &'static str },
-    // A writer is large.
+    // Boxed, since a writer is large.
     Csv(Box<csv::Writer<W>>),
 }
 
 impl<W: io::Write> StatisticsReport<W> {
-    /// A report of rows with these further figures. With `has_spans`, each row has the time range that it covers.
+    /// A report of rows with these further statistics. With `has_spans`, each row has the time range that it covers.
     ///
     /// # Errors
     ///
@@ -212,7 +213,7 @@ struct SpanRecord {
     end: String,
 }
 
-/// A row of JSON.
+/// A row in JSON.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     #[serde(flatten)]
@@ -223,7 +224,7 @@ struct JsonLine<'a> {
     extra: ExtraRecord<'a>,
 }
 
-/// The requested figures of a row.
+/// The requested [`ExtraFigures`] of a row.
 struct ExtraRecord<'a> {
     names: &'a [(usize, String)],
     figures: &'a [Option<f64>],

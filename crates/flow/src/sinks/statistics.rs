@@ -35,12 +35,12 @@ pub struct StatisticsOptions {
     pub intervals: Intervals,
     /// Merge counters whose paths differ only in the machine.
     pub across_machines: bool,
-    /// Compute no quantiles. Charts use this, since they need many small states.
+    /// Compute no quantiles. Charts use this to save memory, since they compute many small statistics.
     pub without_quantiles: bool,
     /// Record the causes of errors for [`StatisticsSink::errors`]. This makes adding samples slower.
     pub with_causes: bool,
-    /// Further figures of each row. The standard deviation and the slope make adding samples slower, and take 1.2 kB per
-    /// counter of an instance.
+    /// Further statistics of each row. The standard deviation and the slope make adding samples slower, and take 1.2 kB
+    /// per counter of an instance.
     pub extra: ExtraFigures,
 }
 
@@ -51,7 +51,7 @@ pub struct StatisticsSink {
     table: SeriesTable,
     /// Keyed by log: the groups of its last sample.
     groups: HashMap<u32, Vec<GroupSeries>>,
-    /// The log whose groups may hold values that are not added yet.
+    /// The log whose groups may hold values that were not added to the statistics yet.
     current_log: Option<u32>,
     /// The number of samples pushed.
     samples: u64,
@@ -109,8 +109,8 @@ impl StatisticsSink {
     }
 
     /// Calls `each` with the index and the statistics of every series that had valid values or errors since the last
-    /// cut, and resets the statistics. The next intervals still begin at the previous samples. This cuts a time range
-    /// into parts whose statistics can be [merged](Statistics::merge) into those of the whole range.
+    /// call, and resets the statistics. The next intervals still begin at the previous samples. This divides a time
+    /// range into parts whose statistics can be [merged](Statistics::merge) into those of the whole range.
     pub fn cut(&mut self, mut each: impl FnMut(usize, Statistics)) {
         self.flush();
         for (index, tracked) in self.table.series.iter_mut().enumerate() {
@@ -130,12 +130,12 @@ impl StatisticsSink {
     }
 
     /// Returns the index (from 0) of the oldest sample that is needed to get the intervals since the last call again:
-    /// the earliest sample that opened one of them. Returns `u64::MAX` if there were none.
+    /// the earliest sample at which one of them starts. Returns `u64::MAX` if there were none.
     ///
     /// Usually this is the sample just before the first interval ends. A counter that was missing for some samples, and
     /// not known to be gone, needs an older one. So does a counter that reappears while samples have different lists of
-    /// counters: if a window begins in between, the counter's value in the last sample with another list can open its
-    /// first interval.
+    /// counters: if a window begins in between, its first interval can start at the counter's value in the last sample
+    /// with another list.
     pub fn take_oldest_needed(&mut self) -> u64 {
         self.oldest_needed.take()
     }
@@ -171,7 +171,7 @@ impl StatisticsSink {
         merged
     }
 
-    /// Adds all values that are not added yet.
+    /// Adds the values that were not added to the statistics yet.
     fn flush(&mut self) {
         let Self { groups, table, oldest_needed, .. } = self;
         for (log, groups) in groups {

@@ -1,13 +1,14 @@
-//! Compares the system times among a sample's values with the sample's time.
+//! Compares system times with the sample's time. A system time is the UTC time at which a value was read. Raw values of
+//! some counter types have it as their second number; a block record has one for all of its values.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Group;
 use tachograph_counters::set::{Counter, Extent};
 use tachograph_counters::{Class, CounterType, Subtype, TimeBase};
 
-/// Maximum change, in 100 ns units, of the difference between system times and sample times while the clock is not
-/// set. It allows a millisecond, because sample times are truncated to milliseconds, and a tenth of one for reading
-/// both clocks.
+/// Maximum change, in 100 ns units, of the difference between system times and sample times while the clock is not set.
+/// It allows a millisecond, because sample times are truncated to milliseconds, and a tenth of a millisecond, because
+/// the two clocks are not read at the same moment.
 pub(super) const MAX_DRIFT: i64 = 11_000;
 
 /// Whether the second number of a raw value of this type is system time (UTC).
@@ -17,8 +18,8 @@ fn is_system_time(counter_type: CounterType) -> bool {
         && counter_type.subtype() != Subtype::Precision
 }
 
-/// Returns the system times (UTC) that were read with a column of a group, each with its row. A table has one time
-/// for all columns and rows.
+/// Returns the system times in a column of a group, each with its row. A table has one system time for all columns and
+/// rows.
 pub(super) fn system_times(group: &Group, column: usize) -> impl Iterator<Item = (usize, FileTime)> {
     let block =
         Some(group.clocks.system_time).filter(|time| group.set.extent == Extent::Table && time.0 != 0);
@@ -32,13 +33,15 @@ pub(super) fn system_times(group: &Group, column: usize) -> impl Iterator<Item =
 
 /// Tracks, for each entry of the counter list, the difference between system time and the records' local time.
 ///
-/// Between two steps of the clock, the differences stay within [`MAX_DRIFT`]. The writer uses this type to detect
-/// steps and marks them. The reader expects steps only at marks, because it decodes the same values.
+/// While the clock is not set, the differences stay within [`MAX_DRIFT`]. The writer uses this type to detect when the
+/// clock was set, and marks that sample. The reader decodes the same values, so it expects a change only at a marked
+/// sample.
 #[derive(Default)]
 pub(super) struct SystemClocks {
     entries: Vec<Differences>,
 }
 
+/// The differences of one entry.
 #[derive(Clone, Copy, Default)]
 struct Differences {
     /// The minimum and maximum so far.
@@ -63,9 +66,9 @@ impl SystemClocks {
         local: FileTime,
     ) -> Option<(usize, i64, i64)> {
         let differences = || system_times(group, column).map(|(index, time)| (index, time.since(local)));
-        let mut each = differences().map(|(_, difference)| difference);
-        let first = each.next()?;
-        let range = each.fold((first, first), |(low, high), each| (low.min(each), high.max(each)));
+        let mut all = differences().map(|(_, difference)| difference);
+        let first = all.next()?;
+        let range = all.fold((first, first), |(low, high), next| (low.min(next), high.max(next)));
         if entry >= self.entries.len() {
             self.entries.resize(entry + 1, Differences::default());
         }
@@ -73,13 +76,13 @@ impl SystemClocks {
         if entry.extend_to(range) {
             return None;
         }
-        let mut off = None;
+        let mut deviation = None;
         for (index, difference) in differences() {
             if let Err(expected) = entry.push(difference) {
-                off.get_or_insert((index, difference, expected));
+                deviation.get_or_insert((index, difference, expected));
             }
         }
-        off
+        deviation
     }
 }
 
@@ -94,6 +97,7 @@ impl Differences {
         is_steady
     }
 
+    /// Adds a difference. If it deviates, returns the expected difference as an error.
     fn push(&mut self, difference: i64) -> Result<(), i64> {
         if self.extend_to((difference, difference)) {
             return Ok(());

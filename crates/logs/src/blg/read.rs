@@ -51,14 +51,18 @@ pub struct BlgReader<R> {
     facts: LogFacts,
     header: LogfileHeader,
     events: Events<R>,
+    /// The names in the name tables read so far.
     names: Arc<Names>,
+    /// The decoders for the entries of the current counter list.
     schema: Schema,
+    /// The counter lists and name tables to which returned positions refer.
     contexts: Contexts,
     problems: Problems,
+    /// The time of the previous sample.
     previous_utc: Option<FileTime>,
-    /// Index of the current part. A changed counter list starts a new part, as does an appended or merged log. Each
-    /// part is paired like a separate log.
-    part: u32,
+    /// Index of the current log within the file, for [`Sample::log`]. An appended or merged log has its own index, as has
+    /// the part of a log after a change of its counter list.
+    log_index: u32,
     /// Boot time of the machine, or 0.
     boot_time: FileTime,
     /// The log GUID of the latest event.
@@ -128,14 +132,14 @@ impl<R: Read + Seek> BlgReader<R> {
         };
         let mut reader = Self {
             facts,
-            events: Events::new(buffers, guid_named(&header)),
+            events: Events::new(buffers, guid_in_header(&header)),
             header,
             names: Arc::default(),
             schema: Schema::default(),
             contexts: Contexts::default(),
             problems: Problems::default(),
             previous_utc: None,
-            part: 0,
+            log_index: 0,
             boot_time: FileTime(boot_time),
             guid: None,
             has_catalogue: false,
@@ -173,6 +177,7 @@ impl<R: Read + Seek> BlgReader<R> {
         })
     }
 
+    /// Reads the next sample; false at the end.
     fn advance(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
         while let Some(event) = self.events.next(&mut self.problems)? {
             self.guid = Some(event.log_guid);
@@ -257,7 +262,7 @@ impl<R: Read + Seek> BlgReader<R> {
         self.contexts.reset_current();
         let (changed, problem) = self.schema.load_list(self.events.payload());
         if changed && self.previous_utc.is_some() {
-            self.part += 1;
+            self.log_index += 1;
         }
         if let Some(mut problem) = problem {
             problem.offset = self.events.file_offset(problem.offset as usize);
@@ -274,7 +279,7 @@ impl<R: Read + Seek> BlgReader<R> {
         });
     }
 
-    /// Checks a catalogue's time and signature. The rest of its contents is redundant and not read.
+    /// Checks the time and the signature of a catalogue. The rest of its contents is redundant and not read.
     fn check_catalogue(&mut self, event: &EventHeader) {
         self.has_catalogue = true;
         self.audit.check_catalogue(event, self.events.header_offset(), &mut self.problems);
@@ -312,14 +317,14 @@ impl<R: Read + Seek> BlgReader<R> {
         }
         sample.at = moment::resolve(sample, local, &self.facts.zone, self.previous_utc);
         self.previous_utc = Some(sample.at.utc);
-        let marks = Marks::of(event);
+        let marks = Marks::from_header(event);
         sample.is_baseline = marks.is_baseline;
-        self.part += u32::from(marks.is_new_log);
+        self.log_index += u32::from(marks.is_new_log);
         if marks.is_restart {
-            // The mark does not contain the boot time. Any time that differs from those of other parts will do.
+            // The mark does not contain the boot time. Any time that differs from the boot times used before will do.
             self.boot_time = sample.at.utc;
         }
-        sample.log = self.part;
+        sample.log = self.log_index;
         sample.boot_time = self.boot_time;
         let offsets = Offsets {
             header: self.events.header_offset(),
@@ -332,7 +337,7 @@ impl<R: Read + Seek> BlgReader<R> {
 }
 
 /// The log GUID in the header.
-pub(super) fn guid_named(header: &LogfileHeader) -> Option<[u8; 16]> {
+pub(super) fn guid_in_header(header: &LogfileHeader) -> Option<[u8; 16]> {
     header.logger_name.parse::<uuid::Uuid>().ok().map(|uuid| uuid.to_bytes_le())
 }
 

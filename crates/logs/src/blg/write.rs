@@ -48,7 +48,9 @@ pub struct BlgWriter<W> {
     has_started: bool,
     names: NameTables,
     catalogue: Option<Catalogue>,
+    /// Buffer for the payload of an event.
     payload: Vec<u8>,
+    /// The time of the last sample.
     last: Option<Moment>,
     /// Last known boot time of each group's machine.
     boot_times: Vec<FileTime>,
@@ -58,7 +60,7 @@ pub struct BlgWriter<W> {
     zone: Option<TimeZone>,
     /// The end of an existing log, until the first sample is appended.
     existing: Option<ExistingEnd>,
-    /// Detects clock steps, at which samples are marked.
+    /// Detects that the clock was set, so that the sample is marked.
     clocks: SystemClocks,
 }
 
@@ -142,7 +144,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         }
         self.out.push_event(COUNTER_LIST, 0, local.saturating_sub(10), utc, &counters)?;
         self.out.start_ring()?;
-        // The catalogue of a circular log would list overwritten samples.
+        // The catalogue of a circular log would list the instances of overwritten samples.
         let is_table = sample.groups.iter().all(|group| group.set.extent == Extent::Table);
         if is_table && !self.out.is_circular() {
             self.catalogue = Some(Catalogue::new(sample));
@@ -176,6 +178,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         self.out.check_sample(self.payload.len())
     }
 
+    /// Determines the marks of the next sample.
     fn marks(&mut self, sample: &Sample, at: Moment) -> Marks {
         let mut is_restart = false;
         self.boot_times.resize(sample.groups.len(), FileTime(0));
@@ -192,7 +195,7 @@ impl<W: Write + Seek> BlgWriter<W> {
         // Samples of text logs can go back by an hour at the end of daylight saving time.
         let is_clock_step = self.last.is_some_and(|last| at.utc < last.utc);
         let mut marks = Marks { is_baseline: sample.is_baseline, is_restart, is_new_log, is_clock_step };
-        if !marks.breaks_clock() {
+        if !marks.may_change_clock_difference() {
             let times = LocalTimes::new(sample, at);
             let records = |group: &Group| 0..group.set.record_count();
             let records =
@@ -202,7 +205,7 @@ impl<W: Write + Seek> BlgWriter<W> {
                     self.clocks.observe(entry, group, record, times.for_group(group)).is_some();
             }
         }
-        if marks.breaks_clock() {
+        if marks.may_change_clock_difference() {
             self.clocks.clear();
         }
         marks

@@ -20,9 +20,9 @@ impl<W: Read + Write + Seek + SetLength> TextWriter<W> {
     ///
     /// # Errors
     ///
-    /// When reading or writing fails, or `out` is not a text log; [`LogError::is_unsupported`] if its columns
-    /// differ from `columns` (compared case-insensitively; the message names the first difference), if it names no time zone, or
-    /// is not in UTF-8.
+    /// When reading or writing fails, or `out` is not a text log; [`LogError::is_unsupported`] if its columns differ
+    /// from `columns` (compared case-insensitively; the message names the first difference), if the log names no time
+    /// zone, or if it is not in UTF-8.
     pub fn append(mut out: W, columns: Vec<Column>) -> Result<Self, LogError> {
         let unsupported = |why: String| LogError::unsupported(format!("cannot append: {why}"));
         out.rewind().map_err(LogError::io)?;

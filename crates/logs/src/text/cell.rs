@@ -1,5 +1,6 @@
 //! Parses a cell of a row: a number, or no value.
 
+/// The contents of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell {
     /// Only white space: no value.

@@ -78,12 +78,12 @@ pub(super) fn fill<'a>(
     }
 }
 
-/// Builds columns, and shares equal parts between adjacent ones: a log can have thousands of columns but only a few
-/// sets.
+/// Builds columns. Adjacent columns share equal strings: a log can have thousands of columns but only a few sets.
 #[derive(Debug, Default)]
 pub(super) struct ColumnBuilder {
     machine: Arc<str>,
     set: Arc<str>,
+    /// The instance list of sets without instances.
     none: Option<Instances>,
 }
 
@@ -156,6 +156,7 @@ pub(super) struct ColumnGrouper {
     /// The rows of the last group with several rows; the next counter of the set usually has the same rows.
     last_rows: Instances,
     memory: Reservation,
+    /// The number of columns added, and the length of their paths.
     rows: usize,
     path_bytes: u64,
 }

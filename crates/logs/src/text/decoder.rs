@@ -29,6 +29,7 @@ pub(super) struct Decoder<R> {
     /// Offset of the file in the stream, and the length of its byte order mark.
     origin: u64,
     bom_bytes: u64,
+    /// Bytes that were read from the stream.
     raw: Box<[u8]>,
     /// The undecoded part of `raw`.
     start: usize,
@@ -40,19 +41,24 @@ pub(super) struct Decoder<R> {
     encoding: TextEncoding,
     /// How `encoding` was determined.
     source: Source,
+    /// Converts the text to UTF-8; `None` if it is UTF-8.
     converter: Option<encoding_rs::Decoder>,
     /// Offsets of lines in the text and in the file, ascending; see `file_offset`.
     lines: VecDeque<(u64, u64)>,
+    /// Offset in the file of the first invalid bytes.
     first_bad: Option<u64>,
+    /// The bytes to append to the text, until they have been returned.
     end_cell: &'static [u8],
     /// Whether the end of the text has been returned.
     ended: bool,
     separator: u8,
+    /// See [`set_limits`](Self::set_limits).
     bytes_left: u64,
     separators_left: u64,
     is_over_limit: bool,
     /// The memory of the longest row so far; `None` without a budget.
     row_memory: Option<Reservation>,
+    /// Bytes of UTF-8 returned since the last call of [`set_limits`](Self::set_limits).
     row_bytes: u64,
     over_budget: Option<OverBudget>,
 }

@@ -12,8 +12,10 @@ pub(super) struct FailStop<W> {
     prefix: Cell<&'static [u8]>,
 }
 
+/// How writes are handled.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
+    /// Writes are passed through.
     Open,
     /// A write failed.
     Failed,

@@ -18,10 +18,10 @@ pub type NumberText = [u8; 32];
 /// The number of significant digits of values in a text log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Digits {
-    /// `%.17g`: Windows before Windows 10, and logs of Tachograph.
+    /// `%.17g`: logs written by Windows before Windows 10, or by Tachograph.
     #[default]
     Seventeen,
-    /// `%.20g`: Windows 10 and later.
+    /// `%.20g`: logs written by Windows 10 and later.
     Twenty,
 }
 

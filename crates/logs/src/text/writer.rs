@@ -74,6 +74,7 @@ pub struct TextWriter<W: Write> {
     is_appended: bool,
     /// Whether the next row is the first appended one, which must be later than the existing rows.
     is_first_appended: bool,
+    /// See [`cut_bytes`](Self::cut_bytes).
     cut_bytes: u64,
 }
 

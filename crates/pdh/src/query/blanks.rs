@@ -42,8 +42,8 @@ impl BlankCells {
 /// The instance of a blank cell; `None` if the group is not a blank cell in a text log. `DOUBLE_RAW` identifies text
 /// logs: no other source has this counter type.
 fn instance_of_blank(group: &Group) -> Option<Arc<Instance>> {
-    let is_of_text = group.set.extent == Extent::Row
+    let is_text_log = group.set.extent == Extent::Row
         && group.set.counters.first().is_some_and(|counter| counter.counter_type == CounterType::DOUBLE_RAW);
     let is_blank = group.is_present() && group.instances.is_empty() && group.values.is_empty();
-    group.set.instance.as_ref().filter(|_| is_of_text && is_blank).cloned()
+    group.set.instance.as_ref().filter(|_| is_text_log && is_blank).cloned()
 }

@@ -46,6 +46,7 @@ pub struct CounterInfo {
     pub explain_text: String,
 }
 
+/// A counter of a query, with the values of the last collection.
 pub(super) struct QueryCounter {
     id: CounterId,
     found: FoundCounter,
@@ -59,6 +60,7 @@ pub(super) struct QueryCounter {
     status: PdhStatus,
 }
 
+/// The values of one instance.
 #[derive(Clone)]
 pub(super) struct Row {
     pub(super) instance: Arc<Instance>,
@@ -66,8 +68,8 @@ pub(super) struct Row {
     pub(super) older: Option<RawCounter>,
     /// The raw value of the last collection.
     pub(super) newer: RawCounter,
-    /// Whether the last sample did not contain the counter's group, for example because it came from another of several
-    /// merged logs. `newer` is then not a value of this counter.
+    /// Whether the last sample did not contain the counter's group, for example because the sample came from another of
+    /// several merged logs. `newer` is then not a value of this counter.
     is_gap: bool,
     pairer: Pairer,
 }
@@ -198,7 +200,7 @@ impl QueryCounter {
     fn push_missing(&mut self, sample: &Sample) {
         let mut groups = self.indexes.groups(sample);
         let has_set = groups.clone().next().is_some();
-        if self.indexes.is_of_logs && !groups.clone().any(Group::is_present) {
+        if self.indexes.is_log && !groups.clone().any(Group::is_present) {
             self.rows.iter_mut().for_each(|row| row.skip(sample.at.local()));
             self.status = PdhStatus::NO_MACHINE;
             return;

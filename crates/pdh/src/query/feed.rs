@@ -39,6 +39,7 @@ pub(super) struct LogFeed {
     bounds: WindowBounds,
     source: Option<Box<dyn Source>>,
     is_at_end: bool,
+    /// `None` before the first use, and after counters were added or removed.
     selector: Option<Selector>,
     blanks: BlankCells,
 }
@@ -112,7 +113,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Reduces a sample to the query's counters. A machine's samples contain no others.
+    /// Reduces a sample to the query's counters. A machine's samples contain no other counters.
     pub(super) fn select(&mut self, counters: &[QueryCounter], sample: &Sample) -> Result<()> {
         match self {
             Self::Live(_) => Ok(()),
@@ -138,7 +139,7 @@ impl LiveFeed {
         if self.source.is_none() || self.is_outdated {
             let registry = (self.registry)();
             let options = LiveOptions {
-                bias_minutes: zone_of_now().bias_minutes,
+                bias_minutes: fixed_local_zone().bias_minutes,
                 boot_time: registry.clock().boot_time(),
                 ..LiveOptions::default()
             };
@@ -213,7 +214,7 @@ impl LogFeed {
 
 /// This machine's time zone, fixed at its current UTC offset. Without daylight saving rules, the local times of a query
 /// never go backwards.
-pub(crate) fn zone_of_now() -> TimeZone {
+pub(crate) fn fixed_local_zone() -> TimeZone {
     let now = Zoned::now();
     let name = now.time_zone().iana_name().unwrap_or("local time");
     TimeZone::fixed(name, -(now.offset().seconds() / 60))

@@ -25,6 +25,7 @@ struct Shape {
     is_present: bool,
 }
 
+/// The position of a counter in a sample.
 #[derive(Clone, Copy)]
 struct Column {
     group: usize,
@@ -102,16 +103,19 @@ fn key_of(machine: &str, set: &str, counter: &str, has_instances: bool) -> Strin
     format!("{machine}\0{set}\0{counter}\0{kind}")
 }
 
+/// The positions of a counter's values in the last sample.
 pub(super) struct ValueIndexes {
     key: String,
     has_wildcard: bool,
-    /// Whether the source is a log. There, a wildcard must also match single-instance groups; a live sample already has a
-    /// group for the wildcard.
-    pub(super) is_of_logs: bool,
+    /// Whether the source is a log. In a log, a path with a wildcard must also match groups of one instance
+    /// ([`Extent::Row`]). A live sample has a group of all matching instances for such a path, so groups of one
+    /// instance are ignored.
+    pub(super) is_log: bool,
     columns: Vec<Column>,
     values: Vec<ValueIndex>,
 }
 
+/// The position of a value in a sample.
 #[derive(Clone, Copy)]
 pub(super) struct ValueIndex {
     column: Column,
@@ -119,11 +123,11 @@ pub(super) struct ValueIndex {
 }
 
 impl ValueIndexes {
-    pub(super) fn new(pattern: &PathPattern, has_wildcard: bool, is_of_logs: bool) -> Self {
+    pub(super) fn new(pattern: &PathPattern, has_wildcard: bool, is_log: bool) -> Self {
         let path = pattern.path();
         let machine = path.machine.as_deref().unwrap_or_default();
         let key = key_of(machine, &path.set, &path.counter, path.instance.is_some());
-        Self { key, has_wildcard, is_of_logs, columns: Vec::new(), values: Vec::new() }
+        Self { key, has_wildcard, is_log, columns: Vec::new(), values: Vec::new() }
     }
 
     pub(super) fn update(&mut self, pattern: &PathPattern, sample: &Sample, change: Change<'_>) {
@@ -133,7 +137,7 @@ impl ValueIndexes {
             Change::Columns(layout) => {
                 self.columns.clear();
                 let is_eligible = |column: &&Column| {
-                    !self.has_wildcard || self.is_of_logs || layout.sets[column.group].extent != Extent::Row
+                    !self.has_wildcard || self.is_log || layout.sets[column.group].extent != Extent::Row
                 };
                 let columns = layout.columns.get(&self.key).into_iter().flatten();
                 self.columns.extend(columns.filter(is_eligible));
@@ -174,8 +178,8 @@ impl ValueIndexes {
         }
     }
 
-    /// Selects every instance once. The instance of a single-instance group may also occur in a multi-instance group,
-    /// possibly with different capitalisation.
+    /// Selects every instance once. The instance of a group of one instance may also occur in another group, possibly
+    /// with different capitalisation.
     fn select_all(&mut self, sample: &Sample, indexes: Vec<ValueIndex>, singles: Vec<ValueIndex>) {
         let mut exact = HashSet::new();
         self.values.extend(indexes.into_iter().filter(|index| exact.insert(index.label(sample))));
@@ -187,7 +191,8 @@ impl ValueIndexes {
         }
     }
 
-    /// Selects one instance. Prefers a present one, then one whose name has the same case: on Linux, `x` and `X` differ.
+    /// Selects one instance. Prefers one that is present and whose name has the same case (on Linux, `x` and `X`
+    /// differ), then one that is present, then one whose name has the same case.
     fn select_one(
         &mut self,
         pattern: &PathPattern,
@@ -230,7 +235,7 @@ impl ValueIndex {
         value.copied().unwrap_or(RawValue::error(Status::CSTATUS_INVALID_DATA))
     }
 
-    /// The origin of the raw value, for pairing.
+    /// The origin of the raw value. It determines whether the value is paired with the instance's previous value.
     pub(super) fn origin(&self, sample: &Sample) -> Origin {
         let Some((group, counter)) = self.group(sample).zip(self.counter(sample)) else {
             return Origin::default();

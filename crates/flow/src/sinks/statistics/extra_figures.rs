@@ -1,10 +1,10 @@
-//! Figures that are computed on request only.
+//! Statistics that are computed only on request.
 
 use std::sync::Arc;
 
 use tachograph_counters::Statistics;
 
-/// The figures to compute besides those of a [`Summary`](tachograph_counters::Summary).
+/// The statistics to compute in addition to those of a [`Summary`](tachograph_counters::Summary).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtraFigures {
     /// Percentiles, as percentages from 0 to 100.
@@ -16,7 +16,7 @@ pub struct ExtraFigures {
 }
 
 impl ExtraFigures {
-    /// The names of the figures, which are their keys in JSON and their columns in CSV.
+    /// The names of these statistics, which are also their JSON keys and CSV columns.
     pub fn names(&self) -> Vec<String> {
         let percentiles = self.percentiles.iter().map(|percentage| format!("p{percentage}"));
         let others =
@@ -25,13 +25,13 @@ impl ExtraFigures {
         percentiles.chain(others.map(|(name, _)| name.to_owned())).collect()
     }
 
-    /// Whether the figures need sums that statistics do not have by default.
+    /// Whether one of them needs sums that [`Statistics`] do not have by default.
     pub(super) fn need_regression(&self) -> bool {
         self.standard_deviation || self.slope_per_hour
     }
 
-    /// The figures, in the order of their names; `None` if there are not enough values.
-    pub(super) fn of(&self, statistics: &Statistics) -> Box<[Option<f64>]> {
+    /// The requested numbers, in the order of [`names`](Self::names); `None` if there are not enough values.
+    pub(super) fn compute(&self, statistics: &Statistics) -> Box<[Option<f64>]> {
         let percentiles = match statistics.percentiles(&self.percentiles) {
             Some(values) => values.into_iter().map(Some).collect(),
             None => vec![None; self.percentiles.len()],

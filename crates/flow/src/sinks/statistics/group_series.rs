@@ -34,8 +34,8 @@ impl LowerNames {
     }
 }
 
-/// The series to which the values of a group belong, and its run: consecutive samples with the same instances that are not
-/// added yet.
+/// The series to which the values of a group belong, and the group's run: consecutive samples with the same instances
+/// whose values were not added to the series yet.
 pub(super) struct GroupSeries {
     /// The index of the group in its samples.
     index: usize,
@@ -71,7 +71,7 @@ impl GroupSeries {
         }
     }
 
-    /// The indexes of its series.
+    /// The indexes of the group's series.
     pub(super) fn series(&self) -> impl Iterator<Item = u32> {
         self.series.iter().copied().filter(|&index| index != COUNTED_ELSEWHERE)
     }
@@ -113,8 +113,8 @@ impl GroupSeries {
                 self.flush(sample.log, &mut table.series, oldest_needed);
                 let _ = self.run.push(&group.values, width, sample.at, index);
             }
-            // Runs of different groups end at different samples. If all ended at the same one, the thread that reads ahead
-            // would wait there, and this one for the next samples.
+            // Runs of different groups end at different samples. If all ended at the same one, the readahead thread
+            // would wait for this thread there, and this thread for the next samples afterwards.
             let is_due = (index + 29 * self.index as u64).is_multiple_of(max_run_samples as u64);
             if is_due || self.run.is_full(max_run_samples) {
                 self.flush(sample.log, &mut table.series, oldest_needed);
@@ -134,8 +134,8 @@ impl GroupSeries {
             && self.boot_time == sample.boot_time_of(group)
     }
 
-    /// Changes to the group's new instances. Interrupts the series of those that disappeared, including instances that were last in
-    /// another log and disappeared between the logs.
+    /// Adopts the group's new instances. Interrupts the series of instances that disappeared, including instances that
+    /// were last in another log and disappeared between the logs.
     fn update_instances(
         &mut self,
         group: &Group,
@@ -226,7 +226,7 @@ impl GroupSeries {
         for (position, tracked, calculator, origin) in self.counted() {
             if let Some(raw) = group.values.get(position) {
                 let tracked = &mut series[tracked as usize];
-                tracked.follow(sample.log, origin);
+                tracked.set_origin(sample.log, origin);
                 tracked.series.add_baseline(calculator, raw, sample.at);
                 tracked.sample = index;
             }
@@ -248,7 +248,7 @@ impl GroupSeries {
 
     /// Adds the run to the series.
     pub(super) fn flush(&mut self, log: u32, series: &mut [TrackedSeries], oldest_needed: &mut OldestNeeded) {
-        // Empty if a baseline or a change of instances came before its first sample.
+        // The run is empty if a baseline or a change of instances comes before its first sample.
         if self.run.is_empty() {
             return;
         }
@@ -262,7 +262,7 @@ impl GroupSeries {
             let identity = self.identities.get(row).copied().unwrap_or_default();
             let tracked = &mut series[index as usize];
             let had_values = tracked.has_values();
-            tracked.follow(log, Origin::new(calculator, identity, self.boot_time));
+            tracked.set_origin(log, Origin::new(calculator, identity, self.boot_time));
             if tracked.is_shared {
                 oldest_needed.include(0);
             } else if tracked.series.has_previous() || had_values && oldest_needed.has_other_lists {

@@ -1,6 +1,7 @@
 //! The sample at which reading must begin to compute the same intervals again.
 
-/// The oldest sample that is needed to get the intervals that were added: the earliest sample that opened one of them.
+/// The oldest sample that is needed to get the intervals that were added: the earliest sample at which one of them
+/// starts.
 ///
 /// Usually this is the last sample before the previous [`take`](Self::take). It is an earlier one if a counter was
 /// missing for some samples and not known to be gone, or if it reappears while samples have different lists of

@@ -11,7 +11,7 @@ use super::ExtraFigures;
 /// The time range that a row covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatisticsSpan {
-    /// The first moment inside.
+    /// The first moment in the range.
     pub begin: Moment,
     /// The first moment after the range.
     pub end: Moment,
@@ -51,7 +51,7 @@ impl StatisticsRow {
             counter: counter.clone(),
             instance: set.has_instances.then(|| Arc::clone(instance)),
             summary: statistics.summary(),
-            extra: extra.of(statistics),
+            extra: extra.compute(statistics),
         }
     }
 }

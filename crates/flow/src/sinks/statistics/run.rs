@@ -11,8 +11,8 @@ use tachograph_counters::{RawRun, RawValue, SampleTimes, Status};
 const MAX_RUN_BYTES: usize = 4 << 20;
 const MAX_RUN_SAMPLES: usize = 64;
 /// The limit for the runs of all groups together. A text log can have a million groups with one value each.
-const MAX_RUNS_BYTES: usize = 64 << 20;
-/// The size of the parts of a group that are appended column by column. They stay in the processor's nearest cache.
+const MAX_TOTAL_BYTES: usize = 64 << 20;
+/// The size of the parts of a group that are appended column by column. A part fits into the processor's L1 cache.
 const PART_BYTES: usize = 16 << 10;
 /// The number of rows of a [`Tile`]: as many numbers as fill a cache line.
 const TILE_ROWS: usize = 8;
@@ -22,13 +22,13 @@ pub(super) fn max_run_samples(groups: usize, values: usize) -> usize {
     let bytes = groups * size_of::<Moment>() + values * size_of::<RawValue>();
     // Groups of few values need almost as much memory for times as for values.
     let samples = MAX_RUN_SAMPLES * values / (values + groups).max(1);
-    samples.min(MAX_RUNS_BYTES / bytes.max(1)).max(1)
+    samples.min(MAX_TOTAL_BYTES / bytes.max(1)).max(1)
 }
 
 /// The values of a group in consecutive samples that have the same origin.
 ///
-/// The parts of the raw values are in lists of their own: sample after sample, and within a sample column after column.
-/// In most columns, all rows have the same time stamp, multiplier and status, which are stored once.
+/// The fields of the raw values are in separate lists: sample after sample, and within a sample column after column. In
+/// most columns, all rows have the same time stamp, multiplier and status, which are stored once.
 #[derive(Default)]
 pub(super) struct Run {
     columns: Vec<Column>,
@@ -53,11 +53,11 @@ struct Column {
     has_seconds: bool,
     /// Whether rows have had different tails. Then each row has its own.
     has_tails: bool,
-    /// Offset of the column's second numbers in those of a sample.
+    /// Offset of the column's second numbers among those of a sample.
     seconds_at: usize,
-    /// Offset of the column's tails in those of a sample, if each row has its own.
+    /// Offset of the column's tails among those of a sample, if each row has its own.
     tails_at: usize,
-    /// Otherwise, the tail of all values of the run.
+    /// The tail of all values of the run, if rows do not have their own.
     tail: Tail,
 }
 
@@ -89,16 +89,17 @@ impl Run {
         samples >= max_samples || bytes >= MAX_RUN_BYTES
     }
 
-    /// The numbers of first numbers, second numbers and tails of each sample.
+    /// The lengths of a sample's parts of `firsts`, `seconds` and `tails`.
     fn sample_lengths(&self) -> [usize; 3] {
-        let (seconds, tails) = self.columns.last().map(|last| last.end(self.rows)).unwrap_or_default();
+        let (seconds, tails) =
+            self.columns.last().map(|last| last.next_offsets(self.rows)).unwrap_or_default();
         [self.rows * self.columns.len(), seconds, tails]
     }
 
     /// Appends the values of the group in a sample, which has this index. `width` is the number of columns.
     ///
-    /// Returns false and appends nothing if values of a column differ that were the same before. Then clear the run, and
-    /// push the values again.
+    /// Returns false and appends nothing if rows of a column have different second numbers or tails for the first time.
+    /// The caller must then clear the run and push the values again.
     #[must_use]
     pub(super) fn push(&mut self, values: &[RawValue], width: usize, at: Moment, index: u64) -> bool {
         if self.is_empty() {
@@ -109,9 +110,9 @@ impl Run {
         let values = &values[..self.rows * width];
         let samples = self.times.as_slice().len();
         let lengths = self.sample_lengths();
-        let firsts = sample_of(&mut self.firsts, samples, lengths[0]);
-        let seconds = sample_of(&mut self.seconds, samples, lengths[1]);
-        let tails = sample_of(&mut self.tails, samples, lengths[2]);
+        let firsts = sample_slice(&mut self.firsts, samples, lengths[0]);
+        let seconds = sample_slice(&mut self.seconds, samples, lengths[1]);
+        let tails = sample_slice(&mut self.tails, samples, lengths[2]);
         let part_rows = (PART_BYTES / size_of::<RawValue>()).div_ceil(width.max(1));
         let mut are_stored = true;
         for (part, values) in values.chunks(part_rows * width.max(1)).enumerate() {
@@ -136,7 +137,8 @@ impl Run {
         are_stored
     }
 
-    /// Determines how the values of the first sample are stored. What has differed once is always stored for each row.
+    /// Determines how the values of the first sample are stored. A field that has differed once is stored for each row
+    /// from then on.
     fn start(&mut self, values: &[RawValue], width: usize) {
         self.rows = values.len().checked_div(width).unwrap_or_default();
         self.columns.resize(width, Column::default());
@@ -151,7 +153,7 @@ impl Run {
                 }
             }
             (column.seconds_at, column.tails_at) = (seconds_at, tails_at);
-            (seconds_at, tails_at) = column.end(self.rows);
+            (seconds_at, tails_at) = column.next_offsets(self.rows);
         }
     }
 
@@ -180,7 +182,7 @@ impl Run {
         }
     }
 
-    /// Loads rows of a column.
+    /// Copies rows of a column into a tile.
     fn load(&self, column: usize, rows: Range<usize>, tile: &mut Tile) {
         let layout = &self.columns[column];
         let samples = self.times.as_slice().len();
@@ -210,8 +212,8 @@ impl Run {
     }
 }
 
-/// The part of a list for the next sample, which is extended if necessary. Each of `samples` samples has this length.
-fn sample_of<T: Copy + Default>(list: &mut Vec<T>, samples: usize, length: usize) -> &mut [T] {
+/// The part of a list for the next sample, after `samples` samples of this length. Extends the list if necessary.
+fn sample_slice<T: Copy + Default>(list: &mut Vec<T>, samples: usize, length: usize) -> &mut [T] {
     let (from, to) = (samples * length, (samples + 1) * length);
     if list.len() < to {
         list.resize(to, T::default());
@@ -219,14 +221,14 @@ fn sample_of<T: Copy + Default>(list: &mut Vec<T>, samples: usize, length: usize
     &mut list[from..to]
 }
 
-/// Makes a list per row of lists per sample.
+/// Converts one list per sample into one list per row.
 fn transpose<'a, T: Copy + 'a, const SAMPLES: usize>(
     samples: impl Iterator<Item = &'a [T]>,
     rows: &mut [[T; SAMPLES]; TILE_ROWS],
 ) {
     for (index, sample) in samples.enumerate().take(SAMPLES) {
         match sample.as_array::<TILE_ROWS>() {
-            // A fixed number of rows takes no loop.
+            // With a fixed number of rows, the compiler unrolls the loop.
             Some(sample) => rows.iter_mut().zip(sample).for_each(|(row, value)| row[index] = *value),
             None => rows.iter_mut().zip(sample).for_each(|(row, value)| row[index] = *value),
         }
@@ -246,12 +248,13 @@ impl Tile {
 
 impl Column {
     /// The offsets of the next column's second numbers and tails, with this number of rows.
-    fn end(&self, rows: usize) -> (usize, usize) {
+    fn next_offsets(&self, rows: usize) -> (usize, usize) {
         let seconds = if self.has_seconds { rows } else { 1 };
         (self.seconds_at + seconds, self.tails_at + if self.has_tails { rows } else { 0 })
     }
 
-    /// Stores the values of the rows from row `from` on. Returns false if they differ from what is stored once.
+    /// Stores the values of the rows from row `from` on. Returns false if they differ from a second number or tail that
+    /// is stored only once for all rows.
     #[inline(always)]
     fn store<'a>(
         &self,

@@ -1,4 +1,4 @@
-//! All series of a sink, and the memory they may use.
+//! All series of a sink, and the memory limit for them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -36,6 +36,7 @@ pub(super) struct SeriesTable {
     pub(super) series: Vec<TrackedSeries>,
     pub(super) by_key: HashMap<SeriesKey, u32>,
     pub(super) column_starts: ColumnStarts,
+    /// The memory that is reserved for the series, if it is counted against a budget.
     pub(super) memory: Option<Reservation>,
 }
 

@@ -44,13 +44,14 @@ pub(super) struct TrackedSeries {
     set: Arc<CounterSet>,
     column: usize,
     instance: Arc<Instance>,
-    /// The log of the previous value.
+    /// The log id of the previous value's sample.
     log: Option<u32>,
     /// The index of the sample of the previous value.
     pub(super) sample: u64,
     /// Whether the series was in a sample that is not a baseline.
     pub(super) is_counted: bool,
-    /// Whether overlapping logs both contain the series. Then all earlier samples decide which of its values are paired.
+    /// Whether overlapping logs both contain the series. Then which of its values are paired depends on all earlier
+    /// samples.
     pub(super) is_shared: bool,
     /// The log, and the index of its group, that supply the values. A log can contain a counter twice, on its own and
     /// as part of a wildcard; only the first one counts.
@@ -133,7 +134,7 @@ impl TrackedSeries {
         self.claimed_by = None;
     }
 
-    /// Resets the statistics. The previous value opens the first interval of a window that begins here.
+    /// Resets the statistics. The first interval of the window that begins here starts at the previous value.
     pub(super) fn begin_window(&mut self) {
         self.is_counted = false;
         self.series.begin_window();
@@ -155,8 +156,8 @@ impl TrackedSeries {
         self.interrupt();
     }
 
-    /// Forgets the previous value, because the instance was absent from a sample. A value from before the window then opens
-    /// no interval, and is not part of the time range either.
+    /// Forgets the previous value, because the instance was absent from a sample. Then no interval starts at a value
+    /// from before the window, and that value is not part of the time range either.
     pub(super) fn interrupt(&mut self) {
         self.series.interrupt();
         if !self.is_counted {
@@ -165,7 +166,7 @@ impl TrackedSeries {
     }
 
     /// Sets the log and the origin of the next values.
-    pub(super) fn follow(&mut self, log: u32, origin: Origin) {
+    pub(super) fn set_origin(&mut self, log: u32, origin: Origin) {
         // Logs that follow one another have ascending ids.
         self.is_shared |= self.log.is_some_and(|previous| previous > log);
         self.log = Some(log);

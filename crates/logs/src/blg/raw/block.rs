@@ -46,11 +46,12 @@ pub struct DataBlock {
     pub header_bytes: U32,
     /// Number of objects.
     pub object_count: U32,
-    /// Title index of the object.
+    /// Title index (index in the name table) of the object.
     pub default_object: U32,
     /// Time of the sample, local, as SYSTEMTIME.
     pub system_time: [U16; 8],
-    /// Padding, 0. In a block without objects, Tachograph stores the group's status here as the reason.
+    /// Padding, 0. In a block without objects, Tachograph stores the group's status here, which says why there are
+    /// none.
     pub status: U32,
     /// Performance counter at the time of the sample, in ticks.
     pub ticks: I64,
@@ -79,11 +80,11 @@ pub struct ObjectType {
     pub header_bytes: U32,
     /// Title index of the name.
     pub name_index: U32,
-    /// A pointer of Windows' process; 0 here.
+    /// A pointer that is valid only in the process that wrote the log; Tachograph writes 0.
     pub name_pointer: U32,
     /// Title index of the help text.
     pub help_index: U32,
-    /// A pointer of Windows' process; 0 here.
+    /// A pointer that is valid only in the process that wrote the log; Tachograph writes 0.
     pub help_pointer: U32,
     /// 100 (novice) to 400 (wizard).
     pub detail_level: U32,
@@ -112,11 +113,11 @@ pub struct CounterDefinition {
     pub bytes: U32,
     /// Title index of the name.
     pub name_index: U32,
-    /// A pointer of Windows' process; 0 here.
+    /// A pointer that is valid only in the process that wrote the log; Tachograph writes 0.
     pub name_pointer: U32,
     /// Title index of the help text.
     pub help_index: U32,
-    /// A pointer of Windows' process; 0 here.
+    /// A pointer that is valid only in the process that wrote the log; Tachograph writes 0.
     pub help_pointer: U32,
     /// Power of ten by which charts multiply the value.
     pub default_scale: I32,

@@ -35,13 +35,13 @@ pub struct BufferHeader {
     pub buffer_size: U32,
     /// Same as `offset` in newer logs; usually ignored.
     pub saved_offset: U32,
-    /// Where the first event that did not fit would have ended; ignored.
+    /// End offset that the first event that did not fit would have had; ignored.
     pub current_offset: U32,
     /// Always 0.
     pub reference_count: U32,
     /// Flush time of the buffer, UTC, 100 ns units.
     pub flushed_at: I64,
-    /// Index of the buffer in chronological order (in logs of Windows 5.2, part of a GUID).
+    /// Index of the buffer in chronological order (in logs written by Windows 5.2, part of a GUID).
     pub sequence_number: U64,
     /// Type and frequency of the clock; always 0.
     pub clock: U64,

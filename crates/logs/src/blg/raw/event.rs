@@ -32,15 +32,16 @@ pub const FULL_HEADER_32: u8 = 0x0A;
 /// Header type of events in 64-bit logs.
 pub const FULL_HEADER_64: u8 = 0x14;
 
-/// The process id that Tachograph writes in the header and events of logs in which it marks clock steps. Older
-/// versions of Tachograph wrote 0 and no such marks. Windows never writes thread id 0.
-pub const WRITER: u32 = 0x424C_0001;
+/// The value that Tachograph writes as process id into the header and the events of a log, together with thread id 0,
+/// which Windows never writes. Older versions of Tachograph, which did not mark clock steps, wrote process id 0.
+pub const TACHOGRAPH_PROCESS_ID: u32 = 0x424C_0001;
 
 /// Maximum bytes of all parts of an event. A sample of 60,000 threads has about 10 MB.
 pub const MAX_JOINED_BYTES: usize = 64 << 20;
 
-/// Marks of a sample, which Tachograph stores in [`EventHeader::context`] of a 64-bit log as [`Marks::SIGNATURE`]
-/// and bits. Windows writes 0 there, and readers ignore the field.
+/// Marks: flags of a sample for which the Windows format has no field. In a 64-bit log, Tachograph stores them as the
+/// low bits of [`EventHeader::context`], with [`Marks::SIGNATURE`] as the high bits. Windows writes 0 there, and its
+/// readers ignore the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Marks {
     /// Bit 0: the sample is a baseline, which only starts the first interval of an excerpt from a longer log.
@@ -59,7 +60,7 @@ impl Marks {
     pub const SIGNATURE: u32 = 0x424C_0000;
 
     /// The marks of an event; no marks if Windows wrote the event, or in a 32-bit log.
-    pub fn of(header: &EventHeader) -> Self {
+    pub fn from_header(header: &EventHeader) -> Self {
         let context = header.context.get();
         if header.header_type != FULL_HEADER_64 || context & 0xFFFF_0000 != Self::SIGNATURE {
             return Self::default();
@@ -73,11 +74,11 @@ impl Marks {
     }
 
     /// Whether the difference between the values' system times and the samples' times can change at this sample.
-    pub(crate) fn breaks_clock(self) -> bool {
+    pub(crate) fn may_change_clock_difference(self) -> bool {
         self.is_clock_step || self.is_restart || self.is_new_log
     }
 
-    /// Encodes the marks; 0, as in logs of Windows, if there are none.
+    /// Encodes the marks; 0, as in logs written by Windows, if there are none.
     pub fn context(self) -> u32 {
         if self == Self::default() {
             return 0;
@@ -97,7 +98,7 @@ impl Marks {
 #[repr(C)]
 #[doc(alias = "EVENT_TRACE_HEADER")]
 pub struct EventHeader {
-    /// Length of the event, including both headers, without the padding to a multiple of 8.
+    /// Length of the event, including this header, without the padding to a multiple of 8.
     pub size: U16,
     /// 0x0A in 32-bit logs, 0x14 in 64-bit logs.
     pub header_type: u8,

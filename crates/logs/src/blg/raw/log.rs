@@ -10,8 +10,8 @@ use super::record::{KIND_MULTI, KIND_SAMPLE, KIND_SINGLE, Multi, RecordHead, SIN
 use super::round_up_8;
 use crate::Problem;
 
-/// A log with all fields. [`encode`](Self::encode) returns the bytes passed to [`decode`](Self::decode), except
-/// that undefined padding between events and after names becomes zeros.
+/// A whole log, including the fields that the streaming reader ignores. [`encode`](Self::encode) returns the bytes
+/// passed to [`decode`](Self::decode), except that undefined padding between events and after names becomes zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
     /// Header of buffer 0.
@@ -43,11 +43,11 @@ pub struct Event {
 /// The payload of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// A counter list in one part.
+    /// A counter list that is not split into parts.
     List(CounterList),
-    /// The records of a sample in one part.
+    /// The records of a sample that is not split into parts.
     Sample(Vec<Record>),
-    /// The bytes of any other payload, or of one part of an event.
+    /// The bytes of any other payload, or of one part of a split event.
     Bytes(Vec<u8>),
 }
 
@@ -147,13 +147,14 @@ impl Payload {
             event::SAMPLE if header.parts.get() == 1 => decode_records(payload).map(Self::Sample),
             _ => None,
         };
-        // Overlapping names and lone surrogates do not survive encoding.
+        // If names share bytes, or a name has a lone surrogate, encoding would not reproduce the payload, so its bytes
+        // are kept.
         decoded
             .filter(|decoded| decoded.round_trips_to(payload))
             .unwrap_or_else(|| Self::Bytes(payload.to_vec()))
     }
 
-    /// Whether `self` encodes to as many bytes as `payload` has, and these decode to an equal value.
+    /// Whether encoding `self` yields as many bytes as `payload` has, and decoding those bytes yields `self` again.
     fn round_trips_to(&self, payload: &[u8]) -> bool {
         let mut bytes = Vec::new();
         self.encode(&mut bytes);

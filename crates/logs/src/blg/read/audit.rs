@@ -1,11 +1,13 @@
-//! Compares the redundant times in a log: those of events, of their records, and of the values in the records.
+//! Compares the redundant times in a log to detect damage. The time of a sample is stored in its event, in its records,
+//! and as the system time ([`clock`](crate::blg::clock)) of some values. Tachograph marks the samples at which the
+//! difference between these times may change ([`Marks`]).
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Extent;
 
 use crate::blg::clock::{SystemClocks, system_times};
-use crate::blg::raw::event::{EventHeader, Marks, WRITER};
+use crate::blg::raw::event::{EventHeader, Marks, TACHOGRAPH_PROCESS_ID};
 use crate::blg::raw::record::{MULTI_HEAD_BYTES, MULTI_ITEM_BYTES};
 use crate::{Problem, Problems};
 
@@ -13,8 +15,8 @@ use crate::{Problem, Problems};
 /// truncates record times to milliseconds.
 const WINDOWS_TOLERANCE: i64 = FileTime::PER_MILLISECOND;
 
-/// Maximum difference between the times of a record and its sample, even for records of other machines.
-const MAX_APART: u64 = FileTime::PER_DAY.unsigned_abs();
+/// Maximum difference between the times of a record and its sample, also for records of other machines.
+const MAX_RECORD_DIFFERENCE: u64 = FileTime::PER_DAY.unsigned_abs();
 
 /// Maximum number of disagreements that are kept per counter list entry. All records of another machine can
 /// disagree; without this limit, they would leave no room for the disagreements of other entries.
@@ -27,11 +29,11 @@ pub(super) struct RecordTime {
     pub(super) at: usize,
     /// `None` if the record has no time or cannot be decoded.
     pub(super) local: Option<FileTime>,
-    /// Whether `local` equals the event's time; in a block record, including the day of the week.
+    /// Whether `local` equals the event's time. In a block record, the day of the week must be right, too.
     pub(super) agrees: bool,
 }
 
-/// The offsets of a sample and its records in the file.
+/// The location of a sample's event and of its records in the file.
 pub(super) struct Offsets<'a> {
     /// Offset of the event's header.
     pub(super) header: u64,
@@ -54,7 +56,8 @@ pub(super) struct Audit {
     previous: Option<(Moment, bool)>,
     /// Offset and time of the latest counter list or name table since the last sample.
     list: Option<(u64, FileTime)>,
-    /// Number of problems after the previous sample. If it has increased, samples may be missing.
+    /// Number of problems that were known after the previous sample was checked. If there are more now, samples may be
+    /// missing.
     problems_before: u64,
 }
 
@@ -66,8 +69,8 @@ impl Audit {
         self.list = None;
     }
 
-    /// Stores the time of a name table or counter list. If the counter list changed, its entries are checked from
-    /// scratch.
+    /// Stores the time of a name table or counter list. If the counter list changed, reports the disagreements found so
+    /// far, and starts new counts for the new entries.
     pub(super) fn observe_list(
         &mut self,
         event: &EventHeader,
@@ -83,6 +86,7 @@ impl Audit {
         }
     }
 
+    /// Checks that a catalogue is not older than the sample before it.
     pub(super) fn check_catalogue(&self, event: &EventHeader, header_offset: u64, problems: &mut Problems) {
         let local = FileTime(event.local_time.get());
         if let Some(last) = self.previous.map(|(last, _)| last.local()).filter(|last| local < *last) {
@@ -101,7 +105,7 @@ impl Audit {
         sample: &Sample,
         problems: &mut Problems,
     ) {
-        let marks = Marks::of(event);
+        let marks = Marks::from_header(event);
         let local = FileTime(event.local_time.get());
         if let Some((offset, listed)) = self.list.take()
             && listed > local
@@ -113,15 +117,16 @@ impl Audit {
         }
         self.check_order(sample, marks, offsets, problems);
         self.check_records(local, offsets, problems);
-        let is_windows = event.process_id.get() != WRITER;
+        let is_windows = event.process_id.get() != TACHOGRAPH_PROCESS_ID;
         if !is_windows {
-            self.check_own_clock(sample, marks, local, offsets, problems);
+            self.check_tachograph_clock(sample, marks, local, offsets, problems);
         } else if event.thread_id.get() != 0 || event.process_id.get() != 0 {
             check_windows_clock(sample, local, offsets, problems);
         }
         self.problems_before = problems.count();
     }
 
+    /// Checks that a sample is later than the previous one.
     fn check_order(&mut self, sample: &Sample, marks: Marks, offsets: &Offsets<'_>, problems: &mut Problems) {
         let replaced = self.previous.replace((sample.at, sample.is_baseline));
         let Some((previous, was_baseline)) = replaced else { return };
@@ -141,7 +146,7 @@ impl Audit {
     fn check_records(&mut self, local: FileTime, offsets: &Offsets<'_>, problems: &mut Problems) {
         self.agreements.resize(offsets.records.len(), (0, 0));
         let mut first = None;
-        let mut apart = 0;
+        let mut differing = 0;
         let mut count = 0;
         for (entry, (record, agreement)) in offsets.records.iter().zip(&mut self.agreements).enumerate() {
             let Some(time) = record.local else { continue };
@@ -151,9 +156,9 @@ impl Audit {
                 continue;
             }
             agreement.1 += 1;
-            apart += 1;
+            differing += 1;
             first.get_or_insert((entry, time));
-            if time.0.abs_diff(local.0) > MAX_APART {
+            if time.0.abs_diff(local.0) > MAX_RECORD_DIFFERENCE {
                 let offset = (offsets.file_offset)(record.at);
                 let problem =
                     Problem::new(offset, "a record's time is more than a day from the sample's time");
@@ -169,9 +174,9 @@ impl Audit {
             }
         }
         // If no record has the event's time, report the event once instead of each record.
-        if let Some((entry, time)) = first.filter(|_| apart > 1 && apart == count) {
-            let start = self.disagreements.len().saturating_sub(apart);
-            if self.disagreements[start..].len() == apart && self.disagreements[start].0 == entry {
+        if let Some((entry, time)) = first.filter(|_| differing > 1 && differing == count) {
+            let start = self.disagreements.len().saturating_sub(differing);
+            if self.disagreements[start..].len() == differing && self.disagreements[start].0 == entry {
                 self.disagreements.truncate(start);
                 let problem = Problem::new(
                     offsets.header + 0x10,
@@ -183,9 +188,9 @@ impl Audit {
         }
     }
 
-    /// Checks a log of Tachograph, where the difference between a value's system time and its record's time is
+    /// Checks a log written by Tachograph, where the difference between a value's system time and its record's time is
     /// constant until the clock is set.
-    fn check_own_clock(
+    fn check_tachograph_clock(
         &mut self,
         sample: &Sample,
         marks: Marks,
@@ -196,14 +201,14 @@ impl Audit {
         if problems.count() != self.problems_before {
             self.clocks.clear();
         }
-        if marks.breaks_clock() {
+        if marks.may_change_clock_difference() {
             self.clocks.clear();
             return;
         }
         for (entry, (group, record)) in sample.groups.iter().zip(offsets.records).enumerate() {
             let time = record.local.unwrap_or(local);
             if let Some((index, found, expected)) = self.clocks.observe(entry, group, 0, time) {
-                let offset = (offsets.file_offset)(record.at + second_at(group.set.extent, index));
+                let offset = (offsets.file_offset)(record.at + system_time_offset(group.set.extent, index));
                 let problem = Problem::new(
                     offset,
                     "the difference between a value's system time and the sample's time changed",
@@ -216,7 +221,8 @@ impl Audit {
     /// Reports the disagreements that are damage, at the end of the log or when the counter list changes.
     pub(super) fn end(&mut self, problems: &mut Problems) {
         for (entry, problem) in self.disagreements.drain(..) {
-            // The clocks of other machines differ in most samples.
+            // If most records of the entry disagree, it belongs to a machine with another clock, and nothing is
+            // damaged.
             if self.agreements.get(entry).is_some_and(|(agree, differ)| agree > differ) {
                 problems.push(problem);
             }
@@ -225,21 +231,21 @@ impl Audit {
     }
 }
 
-/// Checks a log of Windows, where a value's system time equals its record's time.
+/// Checks a log written by Windows, where a value's system time equals its record's time.
 fn check_windows_clock(sample: &Sample, local: FileTime, offsets: &Offsets<'_>, problems: &mut Problems) {
     let bias = i64::from(sample.at.bias_minutes) * FileTime::PER_MINUTE;
     for (group, record) in sample.groups.iter().zip(offsets.records) {
         let time = record.local.unwrap_or(local);
         let utc = time.saturating_add(bias);
         let is_off = |(_, system): &(usize, FileTime)| {
-            let apart = system.since(utc).saturating_abs();
+            let difference = system.since(utc).saturating_abs();
             // Near a daylight saving change, another machine's UTC offset can differ by an hour.
             let is_other_hour =
-                time != local && (apart - 60 * FileTime::PER_MINUTE).abs() <= WINDOWS_TOLERANCE;
+                time != local && (difference - 60 * FileTime::PER_MINUTE).abs() <= WINDOWS_TOLERANCE;
             apart > WINDOWS_TOLERANCE && !is_other_hour
         };
         if let Some((index, system)) = system_times(group, 0).find(is_off) {
-            let offset = (offsets.file_offset)(record.at + second_at(group.set.extent, index));
+            let offset = (offsets.file_offset)(record.at + system_time_offset(group.set.extent, index));
             let problem = Problem::new(
                 offset,
                 "a value's system time differs from its record's time by more than 1 ms",
@@ -255,7 +261,7 @@ fn check_windows_clock(sample: &Sample, local: FileTime, offsets: &Offsets<'_>, 
 }
 
 /// Offset of a value's system time in a record.
-fn second_at(extent: Extent, index: usize) -> usize {
+fn system_time_offset(extent: Extent, index: usize) -> usize {
     match extent {
         Extent::Row => 0x20,
         Extent::Columns => MULTI_HEAD_BYTES + index * MULTI_ITEM_BYTES + 0x10,

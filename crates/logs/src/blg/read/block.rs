@@ -70,7 +70,7 @@ struct Object<'a> {
 }
 
 impl BlockDecoder {
-    /// `machine` (with backslashes) and `object` are the names in the counter list entry.
+    /// Creates a decoder. `machine` (with backslashes) and `object` are the names in the counter list entry.
     pub(super) fn new(machine: &str, object: &str) -> Self {
         Self {
             machine: machine.to_owned(),
@@ -269,6 +269,7 @@ fn definitions<'a>(object: &Object<'a>) -> Result<&'a [CounterDefinition], Probl
         })
 }
 
+/// An instance of an object: its definition and its name.
 struct InstanceAt<'a> {
     definition: &'a InstanceDefinition,
     /// The bytes of the name, including NUL.

@@ -27,6 +27,7 @@ pub(super) struct Buffers<R> {
     bytes: Vec<u8>,
     /// The length of the header and the events at the start of `bytes`.
     used: usize,
+    /// The index of the current buffer in the file.
     index: u64,
     /// The sequence number of the current buffer of a circular log.
     sequence: Option<u64>,
@@ -305,6 +306,7 @@ impl<R: Read + Seek> Buffers<R> {
         self.contradiction()
     }
 
+    /// The first contradiction between the declared end and the file.
     fn contradiction(&mut self) -> Result<Option<Problem>, LogError> {
         let file_bytes = self.stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
         let size = self.buffer_bytes as u64;
@@ -394,7 +396,7 @@ impl<R: Read + Seek> Buffers<R> {
         // length is wrong. In a sequential log, the complete events among them are read.
         if !are_all(&self.bytes[fill..], 0xFF) {
             if self.order.is_some() {
-                let used = self.filled_without_stale(&header, fill, problems);
+                let used = self.circular_fill(&header, fill, problems);
                 return Fill { used, counted: fill, is_consistent: false };
             }
             problems.push(Problem::new(
@@ -409,7 +411,7 @@ impl<R: Read + Seek> Buffers<R> {
     /// Determines the length of the events in a buffer of a circular log, if bytes other than padding follow them: an
     /// unfinished sample, or older contents. A larger length is accepted only from the second copy in the header.
     #[cold]
-    fn filled_without_stale(&self, header: &BufferHeader, fill: usize, problems: &mut Problems) -> usize {
+    fn circular_fill(&self, header: &BufferHeader, fill: usize, problems: &mut Problems) -> usize {
         let offset = self.offset();
         if let Some(second) = self.second_fill(header, fill) {
             let problem = Problem::new(

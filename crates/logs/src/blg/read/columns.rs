@@ -1,4 +1,4 @@
-//! The columns of block records, which define where each part of a raw value is read from.
+//! The columns of block records, which define where each field of a raw value is read from.
 
 use std::sync::Arc;
 
@@ -218,7 +218,7 @@ impl Columns {
                 .filter(|next| CounterType(next.counter_type.get()).is_base())
                 .map(NumberLocation::from_definition);
             let first = NumberLocation::from_definition(definition);
-            let (mut second, time_base) = second_of(counter_type, base.flatten(), clocks);
+            let (mut second, time_base) = second_source(counter_type, base.flatten(), clocks);
             let mut multiplier = None;
             if counter_type.formula().is_some_and(Formula::uses_multiplier) {
                 // If the multiplier has no definition, it directly follows the value.
@@ -313,12 +313,13 @@ impl ShiftedNumber {
     }
 }
 
+/// The English name, unless it equals `name`.
 fn other_than(name: &str, english: Option<&str>) -> Option<Arc<str>> {
     english.filter(|english| *english != name).map(Arc::from)
 }
 
 /// The source of the second number of a raw value, and the units per second of the number.
-fn second_of(counter_type: CounterType, base: Option<NumberLocation>, clocks: &Clocks) -> (Source, i64) {
+fn second_source(counter_type: CounterType, base: Option<NumberLocation>, clocks: &Clocks) -> (Source, i64) {
     const HUNDRED_NS: i64 = 10_000_000;
     // The bits of some counter types indicate a base, although the types have none.
     let based = match (counter_type.base(), base) {

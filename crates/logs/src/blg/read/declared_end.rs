@@ -4,7 +4,7 @@ use tachograph_counters::civil::FileTime;
 
 use crate::Problem;
 use crate::blg::raw::buffer::{BufferHeader, FLAG_LAST_BUFFER};
-use crate::blg::raw::event::WRITER;
+use crate::blg::raw::event::TACHOGRAPH_PROCESS_ID;
 use crate::blg::raw::header::{BUFFERS_WRITTEN_AT, END_TIME_AT, LogfileHeader};
 
 /// Maximum difference between the end time in the header and the flush time of the last buffer. Windows versions before
@@ -21,7 +21,7 @@ pub(super) struct DeclaredEnd {
     pub(super) buffers: u64,
     end_time: i64,
     /// Whether Tachograph wrote the log.
-    is_own: bool,
+    is_from_tachograph: bool,
 }
 
 impl DeclaredEnd {
@@ -30,7 +30,7 @@ impl DeclaredEnd {
         Self {
             buffers: header.start.buffers_written.get().into(),
             end_time: header.start.end_time.get(),
-            is_own: matches!(ids, (0, 0 | WRITER)),
+            is_from_tachograph: matches!(ids, (0, 0 | TACHOGRAPH_PROCESS_ID)),
         }
     }
 
@@ -51,16 +51,17 @@ impl DeclaredEnd {
         (index, header, writer): (u64, &BufferHeader, Option<u32>),
     ) -> Option<Problem> {
         // In a circular log written by Windows, the number of buffers can include overwritten ones.
-        if !is_sequential && !self.is_own {
+        if !is_sequential && !self.is_from_tachograph {
             return None;
         }
         let declared = self.buffers.saturating_mul(buffer_bytes);
         if file_bytes < declared {
-            // When the disk is full, Tachograph ends a file after its last event, without padding. The log may be one
-            // of Windows to which Tachograph appended, so the buffer's process id decides. Older versions of
-            // Tachograph, which could not append, wrote process id 0.
-            let is_own_buffer = writer == Some(WRITER) || self.is_own && writer == Some(0);
-            let lacks_only_padding = is_own_buffer
+            // When the disk is full, Tachograph ends a file after its last event, without padding. Windows may have
+            // written the log before Tachograph appended to it, so the process id in the last buffer decides. Older
+            // versions of Tachograph, which could not append, wrote process id 0.
+            let is_buffer_from_tachograph =
+                writer == Some(TACHOGRAPH_PROCESS_ID) || self.is_from_tachograph && writer == Some(0);
+            let lacks_only_padding = is_buffer_from_tachograph
                 && index + 1 == self.buffers
                 && file_bytes == index * buffer_bytes + u64::from(header.offset.get());
             let problem = Problem::new(file_bytes, "the file is cut short: the header counts more buffers");

@@ -25,9 +25,11 @@ pub(super) struct Events<R> {
     at: usize,
     /// The payload of the last returned event.
     payload: Payload,
+    /// The payload of a split event, joined from its parts.
     joined: Vec<u8>,
     /// The offset of each part in `joined` and in the file.
     part_offsets: Vec<(usize, u64)>,
+    /// The header of the last part read of a split event whose other parts follow.
     unfinished: Option<EventHeader>,
     /// Whether events of other classes were skipped.
     has_others: bool,
@@ -49,6 +51,7 @@ pub(super) struct EventPosition {
     follows_gap: bool,
 }
 
+/// The location of the last returned event's payload.
 #[derive(Clone)]
 enum Payload {
     InBuffer(Range<usize>),
@@ -284,7 +287,7 @@ impl<R: Read + Seek> Events<R> {
     /// Skips an event whose last parts are missing. This is damage, unless the recorder was killed and `next` begins
     /// a log appended later.
     fn drop_parts(&mut self, unfinished: &EventHeader, next: Option<&EventHeader>, problems: &mut Problems) {
-        if next.is_some_and(|next| Marks::of(next).is_new_log) {
+        if next.is_some_and(|next| Marks::from_header(next).is_new_log) {
             return;
         }
         let offset = self.part_offsets.first().map_or(0, |&(_, offset)| offset);
@@ -330,7 +333,7 @@ impl<R: Read + Seek> Events<R> {
                     self.has_others |= is_other_trace_event(&used[self.at..]);
                     if self.buffers.may_be_incomplete(self.at) && find_event(used, self.at + 8).is_none() {
                         // The recorder is writing this event, or was killed while writing it. The position does not
-                        // change, so that a mark at it stays valid.
+                        // change, so that a `Mark` at this event stays valid.
                         return Ok(None);
                     }
                     let before = self.starts[1].take();
@@ -350,6 +353,7 @@ impl<R: Read + Seek> Events<R> {
     }
 }
 
+/// The header of an event, and the size of the event.
 struct ParsedEvent {
     /// `None` for an event of another class, which is skipped.
     header: Option<EventHeader>,
@@ -386,14 +390,14 @@ fn parse_event(bytes: &[u8], offset: u64, log_guid: Option<[u8; 16]>) -> Result<
             .found(format_args!("{:02x} {:02x}", header.header_type, header.marker), "0a c0 or 14 c0"));
     }
     let size = usize::from(header.size.get());
-    let is_ours =
+    let belongs_to_log =
         header.class == PDH_EVENT_CLASS || (size >= EVENT_HEADER_BYTES && log_guid == Some(header.log_guid));
-    let smallest = if is_ours { EVENT_HEADER_BYTES } else { 0x30 };
+    let smallest = if belongs_to_log { EVENT_HEADER_BYTES } else { 0x30 };
     if size < smallest || size > bytes.len() {
         return Err(Problem::new(offset, "an event's size is wrong; the event is skipped")
             .found(size, format!("{smallest} to {}", bytes.len())));
     }
-    Ok(ParsedEvent { header: is_ours.then_some(header), size })
+    Ok(ParsedEvent { header: belongs_to_log.then_some(header), size })
 }
 
 /// Offset of the next event of PDH's class, at or after `from` and aligned to 8.

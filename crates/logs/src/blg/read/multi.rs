@@ -30,7 +30,7 @@ pub(super) struct ObjectRows {
     latest: MultiNames,
 }
 
-/// The names of a record, and the instances decoded from them: if a record has the same names, so are its instances.
+/// The names of a record, and the instances decoded from them. A record with the same names has the same instances.
 #[derive(Clone, Default)]
 struct MultiNames {
     offsets: Vec<u32>,

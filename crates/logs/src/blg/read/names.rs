@@ -12,7 +12,7 @@ pub(super) struct Names {
     bytes: usize,
 }
 
-/// Maximum bytes of all names. The table of a large server has about 100 kB.
+/// Maximum memory of all names, in bytes. The table of a large server has about 100 kB.
 const MAX_BYTES: usize = 16 << 20;
 
 /// Assumed memory overhead per name, in bytes.

@@ -15,7 +15,7 @@ use crate::error::LogError;
 pub(crate) struct BlgPosition {
     event: EventPosition,
     previous_utc: Option<FileTime>,
-    part: u32,
+    log_index: u32,
     boot_time: FileTime,
     context: Arc<Context>,
 }
@@ -23,6 +23,7 @@ pub(crate) struct BlgPosition {
 /// State shared by many positions: the current counter list and the name tables.
 #[derive(Debug)]
 struct Context {
+    /// The payload of the counter list.
     list: Vec<u8>,
     names: Arc<Names>,
 }
@@ -30,8 +31,8 @@ struct Context {
 impl PartialEq for BlgPosition {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.context, &other.context)
-            && (&self.event, self.previous_utc, self.part, self.boot_time)
-                == (&other.event, other.previous_utc, other.part, other.boot_time)
+            && (&self.event, self.previous_utc, self.log_index, self.boot_time)
+                == (&other.event, other.previous_utc, other.log_index, other.boot_time)
     }
 }
 
@@ -73,7 +74,7 @@ impl<R: Read + Seek> BlgReader<R> {
         Some(BlgPosition {
             event: self.events.position()?,
             previous_utc: self.previous_utc,
-            part: self.part,
+            log_index: self.log_index,
             boot_time: self.boot_time,
             context: self.contexts.current(self.schema.list(), &self.names)?,
         })
@@ -86,7 +87,7 @@ impl<R: Read + Seek> BlgReader<R> {
         }
         self.audit.restart();
         self.previous_utc = to.previous_utc;
-        self.part = to.part;
+        self.log_index = to.log_index;
         self.boot_time = to.boot_time;
         if !Arc::ptr_eq(&self.names, &to.context.names) {
             self.names = Arc::clone(&to.context.names);

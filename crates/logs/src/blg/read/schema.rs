@@ -35,12 +35,14 @@ pub(super) struct Schema {
     records: Vec<RecordTime>,
 }
 
+/// Decodes the records of one entry of the counter list.
 struct EntryDecoder {
     decoder: Decoder,
-    /// Index of its object in [`Schema::objects`].
+    /// Index of the entry's object in [`Schema::objects`].
     object: usize,
 }
 
+/// The decoder for an entry's kind of record.
 enum Decoder {
     Single { set: Arc<CounterSet>, instances: Instances },
     Multi(MultiDecoder),
@@ -99,7 +101,7 @@ impl Schema {
         self.is_partial = problem.is_some();
         self.list = payload.to_vec();
         self.objects.clear();
-        let mut numbers = HashMap::new();
+        let mut indexes = HashMap::new();
         self.entries = list
             .entries
             .iter()
@@ -107,7 +109,7 @@ impl Schema {
                 let object = entry.object.clone().unwrap_or_default();
                 let machine = entry.machine.clone().unwrap_or_default();
                 let key = (machine.to_lowercase(), object.to_lowercase());
-                let object = *numbers.entry(key).or_insert_with(|| {
+                let object = *indexes.entry(key).or_insert_with(|| {
                     self.objects.push(ObjectRows::default());
                     self.objects.len() - 1
                 });

@@ -21,7 +21,7 @@ use crate::blg::raw::event::{
 };
 use crate::blg::raw::header::MODE_CIRCULAR;
 use crate::blg::raw::round_up_8;
-use crate::blg::read::{AppendState, guid_named};
+use crate::blg::read::{AppendState, guid_in_header};
 use crate::error::LogError;
 
 impl<W: Read + Write + Seek> BlgWriter<W> {
@@ -46,7 +46,7 @@ impl<W: Read + Write + Seek> BlgWriter<W> {
             let message = "the last buffer is damaged, so nothing can be appended: relog the log first";
             return Err(LogError::corrupt(Problem::new(last, message)));
         };
-        let guid = guid_named(&log.header).or(log.guid).unwrap_or_default();
+        let guid = guid_in_header(&log.header).or(log.guid).unwrap_or_default();
         let header_type = if log.header.system.header_type == 1 { FULL_HEADER_32 } else { FULL_HEADER_64 };
         let last_utc = log.last.map_or(FileTime(0), |last| last.utc).max(events);
         let buffers = BufferWriter::after(out, buffer_bytes, index).continuing(guid, header_type, last_utc);

@@ -44,7 +44,7 @@ pub(super) struct BlockEncoder {
     rows: Vec<usize>,
 }
 
-/// Offsets of the parts of a raw value in the counter block.
+/// Offsets of the fields of a raw value in the counter block.
 struct Column {
     /// `None` for an error without data.
     first: Option<usize>,
@@ -268,7 +268,7 @@ fn set_lengths(record: &mut [u8], objects: u32) {
     });
 }
 
-/// Turns a record into one without objects, whose status is the reason.
+/// Turns a record into one without objects. `status` says why there are none.
 fn set_no_objects(record: &mut [u8], status: Status) {
     set_lengths(record, 0);
     update_data_block(record, |block| block.status = U32::new(status.0));

@@ -11,7 +11,8 @@ use super::options::BlgWriterOptions;
 use super::ring::{Limit, Ring};
 use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, FLAG_DATA_BUFFER, FLAG_LAST_BUFFER};
 use crate::blg::raw::event::{
-    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_64, MARKER_FLAGS, PART_BYTES, PDH_EVENT_CLASS, WRITER,
+    EVENT_HEADER_BYTES, EventHeader, FULL_HEADER_64, MARKER_FLAGS, PART_BYTES, PDH_EVENT_CLASS,
+    TACHOGRAPH_PROCESS_ID,
 };
 use crate::blg::raw::header::{BUFFERS_WRITTEN_AT, END_TIME_AT, LogfileHeader};
 use crate::blg::raw::round_up_8;
@@ -25,6 +26,7 @@ const EVENT_FLAGS: u32 = 0x001A_0200;
 /// then seeks.
 const UNKNOWN: u64 = u64::MAX;
 
+/// Collects events in a buffer, and writes buffers to the file.
 pub(super) struct BufferWriter<W> {
     out: W,
     /// `None` for an existing log, whose header is kept.
@@ -35,6 +37,7 @@ pub(super) struct BufferWriter<W> {
     buffer_bytes: usize,
     /// The current buffer; starts with space for the header.
     buffer: Vec<u8>,
+    /// The index of the current buffer.
     index: u64,
     /// Length of the start of `buffer` that has been written to the file.
     flushed: usize,
@@ -42,6 +45,7 @@ pub(super) struct BufferWriter<W> {
     checkpoint: Checkpoint,
     /// The position of the file, to avoid needless seeks.
     position: u64,
+    /// The time of the latest event.
     last_utc: FileTime,
     /// The limit of a circular log.
     limit: Option<Limit>,
@@ -178,7 +182,7 @@ impl<W: Write + Seek> BufferWriter<W> {
             marker: MARKER_FLAGS,
             kind,
             version: U16::new(0x3C),
-            process_id: U32::new(WRITER),
+            process_id: U32::new(TACHOGRAPH_PROCESS_ID),
             local_time: I64::new(local.0),
             class: PDH_EVENT_CLASS,
             context: U32::new(context),

@@ -22,6 +22,7 @@ pub(super) struct Catalogue {
     objects: Vec<Object>,
 }
 
+/// A counter set in the catalogue.
 struct Object {
     set: Arc<CounterSet>,
     frequency: i64,
@@ -145,6 +146,7 @@ impl Object {
     }
 }
 
+/// A counter or a base in the catalogue.
 struct Column {
     name_index: u32,
     counter_type: CounterType,

@@ -6,7 +6,7 @@ use zerocopy::little_endian::{I64, U16, U32};
 
 use super::options::BlgWriterOptions;
 use crate::blg::raw::buffer::{BUFFER_HEADER_BYTES, BufferHeader, FLAG_LAST_BUFFER};
-use crate::blg::raw::event::{MARKER_FLAGS, WRITER};
+use crate::blg::raw::event::{MARKER_FLAGS, TACHOGRAPH_PROCESS_ID};
 use crate::blg::raw::header::{
     LogfileHeader, LogfileHeaderEnd, LogfileHeaderStart, MODE_CIRCULAR, MODE_SEQUENTIAL, SystemTraceHeader,
 };
@@ -25,7 +25,7 @@ pub(super) fn new(options: BlgWriterOptions, uuid: uuid::Uuid) -> LogfileHeader 
         system: SystemTraceHeader {
             header_type: 2,
             marker: MARKER_FLAGS,
-            process_id: U32::new(WRITER),
+            process_id: U32::new(TACHOGRAPH_PROCESS_ID),
             ..Default::default()
         },
         start: LogfileHeaderStart {

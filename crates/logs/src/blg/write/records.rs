@@ -48,6 +48,7 @@ impl LocalTimes {
     }
 }
 
+/// The kind of records in which a group is stored.
 enum Kind {
     Single,
     Multi(MultiNames),
@@ -132,6 +133,7 @@ pub(super) fn is_compatible(before: &CounterSet, now: &CounterSet) -> bool {
         && (before.extent == Extent::Table || (label(before) == label(now) && same_counters()))
 }
 
+/// Appends the single record of a column.
 fn encode_single(group: &Group, column: usize, times: LocalTimes, out: &mut Vec<u8>) {
     let absent = if group.status.is_error() { group.status } else { Status::NO_INSTANCE };
     let raw = group.values.get(column).copied().unwrap_or(RawValue::error(absent));

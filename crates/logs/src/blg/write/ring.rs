@@ -26,6 +26,8 @@ pub(super) struct Ring {
 }
 
 impl Limit {
+    /// Creates the limit of a circular log.
+    ///
     /// # Errors
     ///
     /// When the limit is too small for any log.

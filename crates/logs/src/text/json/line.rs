@@ -11,6 +11,7 @@ use crate::text::excerpt;
 use crate::text::source::MAX_ROW_CELLS;
 use crate::{OverBudget, Problem, Problems, Reservation};
 
+/// A path, and the column that was built for it.
 pub(super) struct Column {
     path: Box<str>,
     pub(super) group: ColumnGroup,
@@ -147,6 +148,7 @@ impl<'a> Row<'a> {
     }
 }
 
+/// A value of a line.
 enum JsonValue {
     Number(f64),
     Null,

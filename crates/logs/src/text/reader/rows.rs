@@ -16,8 +16,10 @@ use super::super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, row_too_lon
 use super::{TextReader, into_io};
 use crate::{Format, LogError, Problem};
 
+/// Where a row ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowEnd {
+    /// At the end of a line.
     Line,
     /// The end of the file, after a complete cell.
     File,

@@ -1,20 +1,20 @@
-//! The contents of a program's buffer: structures, followed by the strings to which they point.
+//! Output buffers: their contents, which are structures followed by the strings to which they point, and their sizes.
 
 use tachograph_pdh::{PdhStatus, Result};
 
 use super::boundary::{Out, Plain};
 use super::character::{Character, terminated};
 
-/// The bytes to be copied to a buffer. They contain pointers into that buffer.
+/// The bytes to be copied to a program's buffer. They contain pointers into that buffer.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct BufferContents {
     base: usize,
     bytes: Vec<u8>,
 }
 
-impl Block {
-    /// Creates a block with zeros for structures of `structure_bytes` bytes in total. `base` is the address of the buffer, 0 if
-    /// it is null.
+impl BufferContents {
+    /// Creates the contents with zeros for structures of `structure_bytes` bytes in total. `base` is the address of the
+    /// buffer, 0 if it is null.
     pub(super) fn new(base: usize, structure_bytes: usize) -> Self {
         Self { base, bytes: vec![0; structure_bytes] }
     }
@@ -44,7 +44,7 @@ impl Block {
         self.write(offset, &address.to_ne_bytes());
     }
 
-    /// Like [`Block::write_text`]; `None` becomes a null pointer.
+    /// Like [`BufferContents::write_text`]; `None` becomes a null pointer.
     pub(super) fn write_optional_text<C: Character>(&mut self, offset: usize, text: Option<&str>) {
         if let Some(text) = text {
             self.write_text::<C>(offset, text);
@@ -88,13 +88,16 @@ mod tests {
 
     #[test]
     fn strings_follow_the_structures_that_point_to_them() {
-        let mut block = Block::new(0x1000, 24);
-        block.write_u32(0, 7);
-        block.write_text::<u16>(8, "ab");
-        block.write_optional_text::<u8>(16, None);
-        assert_eq!(block.bytes()[..4], 7_u32.to_ne_bytes());
-        assert_eq!(block.bytes()[8..16], 0x1018_usize.to_ne_bytes());
-        assert_eq!(block.bytes()[16..24], [0; 8]);
-        assert_eq!(block.bytes()[24..], [u16::from(b'a'), u16::from(b'b'), 0].map(u16::to_ne_bytes).concat());
+        let mut contents = BufferContents::new(0x1000, 24);
+        contents.write_u32(0, 7);
+        contents.write_text::<u16>(8, "ab");
+        contents.write_optional_text::<u8>(16, None);
+        assert_eq!(contents.bytes()[..4], 7_u32.to_ne_bytes());
+        assert_eq!(contents.bytes()[8..16], 0x1018_usize.to_ne_bytes());
+        assert_eq!(contents.bytes()[16..24], [0; 8]);
+        assert_eq!(
+            contents.bytes()[24..],
+            [u16::from(b'a'), u16::from(b'b'), 0].map(u16::to_ne_bytes).concat()
+        );
     }
 }

@@ -24,13 +24,14 @@ pub(crate) struct KnownSet {
     /// Whether the instances are processes. A path may then omit the instance.
     pub(crate) is_per_process: bool,
     pub(crate) detail_level: u32,
-    /// For logs, one part per group of the scan. For a machine, a single part, whose instances are read on demand.
+    /// For logs, one part per group of the [`UnionScan`]. For a machine, a single part, whose instances are read on
+    /// demand.
     parts: Vec<Part>,
     /// The registration; `None` for logs.
     info: Option<Arc<CounterSetInfo>>,
 }
 
-/// Counters with their instances.
+/// Counters of a set, and the instances that have them.
 #[derive(Clone)]
 pub(crate) struct Part {
     pub(crate) set: Arc<CounterSet>,
@@ -62,12 +63,12 @@ impl KnownSet {
         info.map_or_else(Arc::default, |info| Arc::from(&*info.help))
     }
 
-    /// The V1 indexes of the set's name and help, if a log has them.
+    /// The title indexes (in PerfLib V1, the indexes of texts) of the set's name and help, if a log has them.
     pub(crate) fn indexes(&self) -> Option<TitleIndexes> {
         self.parts.first().and_then(|part| part.set.indexes)
     }
 
-    /// The V1 index of the set's default counter, or 0.
+    /// The title index of the set's default counter, or 0.
     pub(crate) fn default_counter(&self) -> u32 {
         self.parts.first().map_or(0, |part| part.set.default_counter)
     }
