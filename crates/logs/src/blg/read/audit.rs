@@ -242,7 +242,7 @@ fn check_windows_clock(sample: &Sample, local: FileTime, offsets: &Offsets<'_>, 
             // Near a daylight saving change, another machine's UTC offset can differ by an hour.
             let is_other_hour =
                 time != local && (difference - 60 * FileTime::PER_MINUTE).abs() <= WINDOWS_TOLERANCE;
-            apart > WINDOWS_TOLERANCE && !is_other_hour
+            difference > WINDOWS_TOLERANCE && !is_other_hour
         };
         if let Some((index, system)) = system_times(group, 0).find(is_off) {
             let offset = (offsets.file_offset)(record.at + system_time_offset(group.set.extent, index));
