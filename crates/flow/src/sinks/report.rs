@@ -1,8 +1,11 @@
 //! Statistics in machine-readable form: JSON and CSV with the same columns. Schema: docs/json.md.
 
+mod json_line;
+
 use std::fmt::Write as _;
 use std::io;
 
+use json_line::JsonLine;
 use serde::{Serialize, Serializer};
 use tachograph_counters::AverageKind;
 
@@ -132,7 +135,7 @@ pub struct StatisticsReport<W: io::Write> {
 
 /// The writer of the rows, by format.
 enum Target<W: io::Write> {
-    Json { out: W, separator: &'static str },
+    Json { out: W, separator: &'static str, line: JsonLine },
     // Boxed, since a writer is large.
     Csv(Box<csv::Writer<W>>),
 }
@@ -150,7 +153,7 @@ impl<W: io::Write> StatisticsReport<W> {
         let to = match form {
             ReportForm::Json => {
                 out.write_all(b"[")?;
-                Target::Json { out, separator: "\n" }
+                Target::Json { out, separator: "\n", line: JsonLine::default() }
             }
             ReportForm::Csv => {
                 let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
@@ -169,20 +172,19 @@ impl<W: io::Write> StatisticsReport<W> {
     ///
     /// When writing fails.
     pub fn push(&mut self, span: Option<StatisticsSpan>, row: &StatisticsRow) -> io::Result<()> {
-        let record = &StatisticsRecord::from(row);
         let span = span.filter(|_| self.has_spans);
-        let span = span.map(|span| SpanRecord { begin: span.begin.rfc3339(), end: span.end.rfc3339() });
-        let extra = ExtraRecord { names: &self.extra, figures: &row.extra };
+        let figure = |index: usize| row.extra.get(index).copied().flatten();
+        let extra = self.extra.iter().map(|(index, name)| (name.as_str(), figure(*index)));
         match &mut self.to {
-            Target::Json { out, separator } => {
+            Target::Json { out, separator, line } => {
                 out.write_all(separator.as_bytes())?;
                 *separator = ",\n";
-                serde_json::to_writer(out, &JsonLine { span, record, extra })?;
-                Ok(())
+                out.write_all(line.of_row(span, row, extra)?)
             }
             Target::Csv(csv) => {
-                let extra: Vec<_> = extra.figures().map(|(_, figure)| figure).collect();
-                match span {
+                let record = StatisticsRecord::from(row);
+                let extra: Vec<_> = extra.map(|(_, figure)| Figure(figure)).collect();
+                match span.map(|span| [span.begin.rfc3339(), span.end.rfc3339()]) {
                     Some(span) => csv.serialize((span, record, extra)).map_err(into_io),
                     None => csv.serialize((record, extra)).map_err(into_io),
                 }
@@ -206,46 +208,9 @@ impl<W: io::Write> StatisticsReport<W> {
     }
 }
 
-/// The time range of a row.
-#[derive(Serialize)]
-struct SpanRecord {
-    begin: String,
-    end: String,
-}
-
-/// A row in JSON.
-#[derive(Serialize)]
-struct JsonLine<'a> {
-    #[serde(flatten)]
-    span: Option<SpanRecord>,
-    #[serde(flatten)]
-    record: &'a StatisticsRecord,
-    #[serde(flatten)]
-    extra: ExtraRecord<'a>,
-}
-
-/// The requested [`ExtraFigures`] of a row.
-struct ExtraRecord<'a> {
-    names: &'a [(usize, String)],
-    figures: &'a [Option<f64>],
-}
-
 /// A number with full precision.
 #[derive(Serialize)]
 struct Figure(#[serde(serialize_with = "number")] Option<f64>);
-
-impl ExtraRecord<'_> {
-    fn figures(&self) -> impl Iterator<Item = (&str, Figure)> {
-        let figure = |index: usize| Figure(self.figures.get(index).copied().flatten());
-        self.names.iter().map(move |(index, name)| (name.as_str(), figure(*index)))
-    }
-}
-
-impl Serialize for ExtraRecord<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.figures())
-    }
-}
 
 /// Writes the statistics as a JSON array with one object per line.
 ///
