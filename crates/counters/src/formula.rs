@@ -38,8 +38,8 @@ pub struct Calculator {
     data_is_32_bit: bool,
 }
 
-/// The contribution of a sample, or of the interval between two samples, to sums. The numerator and the denominator are
-/// exact.
+/// What a sample, or the interval between two samples, adds to the sums of statistics. The numerator and the
+/// denominator are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Terms {
     /// `n`, or `N` for one-sample formulas; see [`Formula`].
@@ -80,7 +80,7 @@ impl Calculator {
     /// The displayed value of `newer`, or for two-sample types, of the interval from `older` to `newer`. Never infinite
     /// or NaN.
     ///
-    /// A denominator of 0 is not an error. It means that nothing happened, and the value is 0.
+    /// A denominator of 0 is not an error: nothing happened in the interval, and the value is 0.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Calculator {
         if *options == FormatOptions::default() { Ok(plain) } else { self.apply(options, plain) }
     }
 
-    /// The contribution of `newer`.
+    /// The terms of `newer`, or for two-sample types, of the interval from `older` to `newer`.
     #[inline]
     pub(crate) fn terms(&self, older: Option<&RawValue>, newer: &RawValue) -> Result<Terms, Status> {
         if newer.status.is_error() {

@@ -3,8 +3,9 @@
 //! A two-sample formula compares a raw value with the previous one. Two values are paired by these rules, which
 //! statistics, charts, text logs, live tables and PDH queries all use:
 //!
-//! 1. The instance must have the same name and be the same task, device or publisher ([`Origin::identity`]), since the name
-//!    with `#n` can later belong to another one. Text logs that `relog` writes are paired by names alone, as on Windows.
+//! 1. The instance must have the same name and be the same task, device or publisher ([`Origin::identity`]), since a
+//!    name such as `svchost#1` can later belong to another instance. Text logs that `relog` writes are paired by names
+//!    alone, as on Windows.
 //! 2. The machine must not have been restarted in between ([`Origin::boot_time`]).
 //! 3. Both values must have the same formula and clock ([`Origin::formula`], [`Origin::time_base`]).
 //! 4. The instance must not have been absent in between. A sample of the same log without a row for it, or with the status
@@ -49,8 +50,8 @@ pub struct Pairer {
 }
 
 impl Pairer {
-    /// Sets the origin of the next raw values. If it differs from that of the previous value, the previous value is
-    /// forgotten.
+    /// Sets the origin of the next raw values. If it differs from the origin of the previous value, the previous value
+    /// is discarded.
     pub fn follow(&mut self, origin: Origin) {
         let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
         let before = std::mem::replace(&mut self.origin, origin);
@@ -74,7 +75,7 @@ impl Pairer {
         self.previous.replace(*raw)
     }
 
-    /// Forgets the previous value, because the instance was absent from a sample.
+    /// Discards the previous value, because the instance was absent from a sample.
     pub fn interrupt(&mut self) {
         self.previous = None;
     }

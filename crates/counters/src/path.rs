@@ -9,8 +9,8 @@
 //! 3. An instance can therefore contain `\`, `:`, `,` and balanced parentheses.
 //! 4. The rest is the counter. It can contain `\` only inside balanced parentheses.
 //! 5. If parentheses do not balance, the path is parsed from both ends: the set ends at the first `(`, and the counter
-//!    begins after the last `)\` that is not inside a group of the counter. The text between them is the instance. This
-//!    way, a process named `(abc` has a path: `\Process((abc)\ID Process`.
+//!    begins after the last `)\` that is not inside parentheses of the counter. The text between these two places is
+//!    the instance. This way, a process named `(abc` has a path: `\Process((abc)\ID Process`.
 //! 6. The text of the instance is not interpreted. Only the set determines whether `a/b#2` has a parent or an index
 //!    ([`InstanceName::split`]).
 //!
@@ -181,7 +181,7 @@ fn missing_counter(offset: usize) -> PathError {
     PathError::MissingCounter { offset, meant: None }
 }
 
-/// The machine, if any, and the offset of the set.
+/// The machine, if any, and the offset of the set. `leading` is the first character of the path.
 fn read_machine(text: &str, leading: u8) -> Result<(Option<&str>, usize), PathError> {
     if text.as_bytes().get(1) != Some(&leading) {
         return Ok((None, 1));
@@ -230,9 +230,8 @@ impl<'a> Reader<'a> {
         Ok(parts)
     }
 
-    /// Splits a path whose instance has unbalanced parentheses.
-    /// The instance ends at the last `)\` that is outside a group. With an earlier one, the counter would
-    /// contain a `\` outside parentheses.
+    /// Splits a path whose instance has unbalanced parentheses. The instance ends at the last `)\` that is outside a
+    /// group in parentheses: if it ended earlier, the counter would contain a `\` outside parentheses.
     fn parts_from_both_ends(&self, from: usize, leading: u8) -> Option<Parts<'a>> {
         let open = from + self.text[from..].find('(')?;
         if self.text[from..open].contains([')', '\\']) {
@@ -378,9 +377,8 @@ impl InstanceName {
 
 /// Splits the name of an instance, without its parent, into name and index (from 0): `svchost#3` has index 3.
 ///
-/// If recorders do not write such an index, the whole text is the name, with index 0. This is the case if nothing or a
-/// blank precedes the `#` (Windows names a second network adapter `Adapter #2`), or if the index has leading zeros or
-/// does not fit into 32 bits.
+/// The whole text is the name, with index 0, if no recorder writes such an index: nothing or a blank precedes the `#`
+/// (Windows names a second network adapter `Adapter #2`), or the index has leading zeros or does not fit into 32 bits.
 ///
 /// ```
 /// use tachograph_counters::path::split_index;

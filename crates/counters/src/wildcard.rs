@@ -54,6 +54,7 @@ pub fn fold_case(name: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
     text: String,
+    /// `text` in lower case.
     folded: String,
     shape: Shape,
 }
@@ -100,7 +101,7 @@ impl Pattern {
         self.shape == Shape::Literal
     }
 
-    /// Whether the pattern is `*` and so matches every name.
+    /// Whether the pattern has only `*`, and so matches every name.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.shape == Shape::Everything

@@ -118,7 +118,7 @@ fn guess(text: &str) -> Option<String> {
     if !text.starts_with(separators) && is_path(&with_backslash) {
         return Some(with_backslash);
     }
-    // Names with more than 8 groups are rare.
+    // Names with more than 8 groups in parentheses are rare.
     for (close, _) in start.match_indices(')').take(8) {
         let (set, counter) = start.split_at(close + 1);
         let with_separator = format!(r"\{set}\{}", counter.trim_start_matches(separators));

@@ -6,8 +6,8 @@ use super::sums::PlainSums;
 use super::{Intervals, Statistics};
 use crate::civil::{FileTime, Moment};
 
-/// The [`Statistics`] of a short time range in 64 bytes instead of 300, for the many time ranges of a long log. The
-/// state that they have in common is in a [`Packing`].
+/// The [`Statistics`] of a short time range in 64 bytes instead of 300, for the many time ranges of a long log. A
+/// [`Packing`] has the state that these time ranges share.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStatistics {
     /// For sums of differences, the numerator and the denominator; for other sums, the bits of the sum and of its
@@ -24,7 +24,7 @@ pub struct PackedStatistics {
     last_bias: i16,
 }
 
-/// The state that the time ranges of one counter have in common.
+/// The state that the time ranges of one counter share, with which their statistics are packed and unpacked.
 #[derive(Clone, Debug)]
 pub struct Packing {
     /// An empty state.
@@ -40,8 +40,9 @@ impl Packing {
         Self { empty: state.emptied(), time_base, multi_count }
     }
 
-    /// Packs a state without loss; see [`unpack`](Self::unpack). Returns `None` if the state has quantiles,
-    /// sums for the standard deviation, errors, no values, another clock than this packing, a bias of more than 16 bits, or sums of more than 64 bits.
+    /// Packs a state without loss; [`unpack`](Self::unpack) restores it. Returns `None` if the state has quantiles,
+    /// sums for the standard deviation, errors, no values, a clock that differs from this packing's, a bias of more
+    /// than 16 bits, or sums of more than 64 bits.
     pub fn pack(&self, state: &Statistics) -> Option<PackedStatistics> {
         let sums = state.sums.plain(state.formula)?;
         let (first, last) = (state.first_time?, state.last_time?);
