@@ -22,13 +22,13 @@ use tachograph_schema::IgnorePoison;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truncated;
 
-/// Calls `read`, which may read the read-only mapping at these addresses.
+/// Calls `read`, which may read the read-only mapping at the addresses from `start` to `end`.
 ///
 /// # Errors
 ///
 /// The file was truncated before the end of what `read` accessed. The whole mapping then reads as zeros.
 pub(crate) fn guarded<T>(start: usize, end: usize, read: impl FnOnce() -> T) -> Result<T, Truncated> {
-    ensure_handled();
+    ensure_installed();
     let before = GUARDED.replace(Guarded { start, end, is_truncated: false });
     let restore = Restore(before);
     // The handler runs in this thread: its inputs must be stored before `read`, its results loaded after it.
@@ -64,8 +64,8 @@ impl Drop for Restore {
 /// A handler with three arguments, as `SA_SIGINFO` requires.
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Maximum number of different handlers that are displaced in the life of a process. Later handlers stay installed: the
-/// program keeps replacing ours, and its handlers probably call ours.
+/// Maximum number of different handlers that are displaced in the life of a process. Later handlers stay installed: a
+/// program that keeps replacing our handler probably calls it from its own.
 const MAX_DISPLACED: usize = 8;
 // `Visited` has a bit for each.
 const _: () = assert!(MAX_DISPLACED <= 8);
@@ -87,11 +87,11 @@ static DISPLACED: [Displaced; MAX_DISPLACED] = [const { Displaced::new() }; MAX_
 /// The number of used entries of `DISPLACED`; locked while one is added.
 static USED: Mutex<usize> = Mutex::new(0);
 
-/// A handler that was installed before ours, and what it expects of the kernel.
+/// A handler that was installed before ours, with the flags and the signal mask that the kernel would apply.
 struct Displaced {
     handler: AtomicUsize,
     flags: AtomicUsize,
-    /// The signals that are blocked while it runs; bit 0 is signal 1.
+    /// The signals that are blocked while the handler runs; bit 0 is signal 1.
     mask: AtomicU64,
 }
 
@@ -137,7 +137,7 @@ fn installed_action() -> libc::sigaction {
 }
 
 /// Displaces the installed handler, unless it is ours.
-fn ensure_handled() {
+fn ensure_installed() {
     if index_of(installed_action().sa_sigaction).is_none() {
         displace();
     }

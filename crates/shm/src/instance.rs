@@ -25,7 +25,7 @@ pub struct CellLocation {
     lines: u32,
 }
 
-/// The form of a value, by which it is read. The first two forms are read without a function call.
+/// How a value is read. The first two forms are read without a function call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// A single word.
@@ -79,7 +79,7 @@ pub struct Reading {
     pub base: Option<u64>,
 }
 
-/// A live instance, or the history of ended ones.
+/// A live instance, or the history: the slot with the combined values of ended instances.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a> {
     pub(crate) words: &'a [AtomicU64],
@@ -87,8 +87,9 @@ pub struct Instance<'a> {
     pub(crate) reader: &'a SetReader,
     pub(crate) index: usize,
     pub(crate) slot_count: usize,
+    /// The value of [`slot::LIFE`]: the serial number of the instance, or [`slot::IS_HISTORY`].
     pub(crate) life: u64,
-    /// How many bytes of long names may still be read in this pass.
+    /// How many bytes of long names may still be read in this pass, which is one call of [`SetReader::read`].
     pub(crate) name_budget: &'a Cell<usize>,
 }
 
@@ -122,8 +123,8 @@ impl Instance<'_> {
     }
 
     /// Reads the instance's name; invalid UTF-8 is replaced. Returns whether the name is complete. It is incomplete if
-    /// it continues in slots that were added during the pass or that are invalid, or if the long names of the pass exceed
-    /// 16 MiB.
+    /// it continues in slots that are invalid or were added during this call of [`SetReader::read`], or if the long
+    /// names that the call reads exceed 16 MiB.
     pub fn read_name(&self, name: &mut String) -> bool {
         name.clear();
         let mut bytes = [0; MAX_NAME_BYTES];

@@ -18,6 +18,7 @@ use crate::cell::CacheLine;
 use crate::layout::{LINE_BYTES, LINE_WORDS, PAGE};
 use crate::stripe;
 
+/// A mapped file, or anonymous memory.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<AtomicU64>,
@@ -103,7 +104,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Cache lines of a mapping, which they keep alive.
+/// Cache lines of a mapping. They keep the mapping alive.
 #[derive(Clone, Debug)]
 pub(crate) struct MappedLines<O> {
     start: NonNull<CacheLine>,
@@ -143,7 +144,7 @@ impl<O> Deref for MappedLines<O> {
     }
 }
 
-/// A cache line of a mapping, which it keeps alive.
+/// A cache line of a mapping. It keeps the mapping alive.
 #[derive(Clone, Debug)]
 pub(crate) struct MappedLine<O> {
     start: NonNull<CacheLine>,
@@ -173,7 +174,8 @@ impl<O> Deref for MappedLine<O> {
     }
 }
 
-/// Checks the limit of file sizes (`RLIMIT_FSIZE`): exceeding it would kill the process (SIGXFSZ).
+/// Checks that a file of `to` bytes does not exceed the limit of file sizes (`RLIMIT_FSIZE`), which would kill the
+/// process (SIGXFSZ).
 ///
 /// # Errors
 ///

@@ -32,7 +32,7 @@ pub struct SetReader {
     pub(crate) cells: Vec<CellLocation>,
 }
 
-/// The constant fields of the header.
+/// The constant fields of the file's header; see [`header`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) slots_at: usize,
@@ -130,8 +130,9 @@ impl SetReader {
 
     /// Calls `visit` for each live instance, in the order of the slots.
     ///
-    /// Returns whether the history is consistent: `false` if an instance ended during the call, so that `visit` may have read
-    /// its values twice (from the instance and from the history) or not at all.
+    /// Returns whether the history (the combined values of ended instances) is consistent: `false` if an instance ended
+    /// during the call, so that `visit` may have read the values of that instance twice (also in the history) or not at
+    /// all.
     ///
     /// # Errors
     ///
@@ -158,8 +159,8 @@ impl SetReader {
         result.unwrap_or_else(|Truncated| Err(truncated(self.mapping.backed())))
     }
 
-    /// Calls `read` with the words of the file. Fails if the file was truncated now or in an earlier call; the mapping
-    /// then reads as zeros.
+    /// Calls `read` with the words of the file. Fails if the file was truncated during this call or an earlier one; the
+    /// mapping then reads as zeros.
     fn with_words<T>(&self, read: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, Truncated> {
         if self.is_truncated.load(Ordering::Relaxed) {
             return Err(Truncated);
@@ -177,6 +178,7 @@ impl SetReader {
         self.with_words(|words| load(words, header::CHANGES)).unwrap_or_default()
     }
 
+    /// The number of slots that were ever used.
     fn slots(&self, words: &[AtomicU64]) -> Result<usize, Problem> {
         let slots = load(words, header::SLOTS);
         if slots > self.head.capacity {
@@ -210,7 +212,7 @@ impl SetReader {
     }
 }
 
-/// A word; 0 beyond the end of the slice.
+/// Loads the word at an index; 0 beyond the end of the slice.
 #[inline]
 pub(crate) fn load(words: &[AtomicU64], index: usize) -> u64 {
     words.get(index).map_or(0, |word| word.load(Ordering::Acquire))

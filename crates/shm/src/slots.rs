@@ -135,12 +135,12 @@ pub(crate) struct SlotTable {
 }
 
 impl SlotTable {
-    /// The number of never used slots that an allocation of `count` slots takes, after the freed ones.
+    /// The number of never used slots that an allocation of `count` slots takes. Freed slots are taken first.
     pub(crate) fn new_slots_for(&self, count: usize) -> usize {
         count.saturating_sub(self.free.len())
     }
 
-    /// Allocates slots and returns their indexes. The file must have room for the never used ones.
+    /// Allocates slots and returns their indexes. The file must have room for those that were never used.
     pub(crate) fn allocate(&mut self, count: usize) -> Vec<u32> {
         let mut indexes = Vec::with_capacity(count);
         for _ in 0..count {

@@ -50,6 +50,7 @@ pub struct Options {
 #[derive(Clone, Debug)]
 pub struct SetFile(Arc<Handle>);
 
+/// Stops the set when it is dropped.
 #[derive(Debug)]
 struct Handle(Arc<Inner>);
 
@@ -60,7 +61,7 @@ impl Drop for Handle {
 }
 
 impl SetFile {
-    /// Creates the file of a set. Readers see it after [`go_live`](Self::go_live).
+    /// Creates the file of a set. Readers see the set after [`go_live`](Self::go_live).
     ///
     /// # Errors
     ///

@@ -35,6 +35,7 @@ impl Widths {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed<'a> {
     pub(super) words: &'a [AtomicU64],
+    /// The index of the packed word; the other two words follow it.
     pub(super) first: usize,
     pub(super) widths: Widths,
 }

@@ -32,7 +32,7 @@ pub(crate) struct Inner {
     /// The process that created the set. A forked child shares the memory, but has only a copy of the slot table: it can
     /// update cells, but not add or end instances.
     pub(super) process: u32,
-    /// The first line and the number of lines of each counter's cell.
+    /// For each counter, the index of the first cache line of its cell in a slot, and the number of lines.
     pub(crate) cells: Vec<(u32, u32)>,
     pub(super) table: Mutex<SlotTable>,
 }
@@ -43,6 +43,7 @@ pub(super) struct Published {
     pub(super) file: File,
     pub(super) folder: Folder,
     pub(super) name: String,
+    /// Whether the file has its final name, under which readers find it.
     pub(super) is_ready: AtomicBool,
 }
 
@@ -71,7 +72,7 @@ impl Inner {
         (LINE_WORDS - slot::NAME) * 8
     }
 
-    /// Allocates slots and returns their indexes. Reserves space in the file for never used ones.
+    /// Allocates slots and returns their indexes. Reserves space in the file for slots that were never used.
     pub(super) fn allocate_slots(&self, table: &mut SlotTable, count: usize) -> Result<Vec<u32>, WriteError> {
         let used = table.used as usize + table.new_slots_for(count);
         if used > self.capacity as usize {
@@ -92,10 +93,10 @@ impl Inner {
         Ok(indexes)
     }
 
-    /// Writes an instance to slots that are free. The instance's life is stored last, because it makes the slots visible to
-    /// readers.
+    /// Writes an instance to slots that are free. The word [`slot::LIFE`] is stored last, because it makes the slots
+    /// visible to readers.
     pub(super) fn write_instance(&self, indexes: &[u32], name: &str, id: u32, serial: u64) {
-        // A reader that still sees words of the previous instance must also see that its life has ended.
+        // A reader that sees the words stored here must also see that the slot's previous instance has ended.
         fence(Ordering::Release);
         let (mut bytes, mut first) = (name.as_bytes(), true);
         for (position, &index) in indexes.iter().enumerate() {
