@@ -1,4 +1,5 @@
-//! The contents of an MMV file: instance domains, instances, metrics, and the metric and instance of each value.
+//! The contents of an MMV file: instance domains (PCP's *indoms*, lists of instances), instances, metrics, and the
+//! metric and instance of each value.
 
 use std::ops::Range;
 
@@ -32,6 +33,7 @@ pub(super) struct Layout {
 
 #[derive(Clone, Debug)]
 pub(super) struct Indom {
+    /// The number by which metrics refer to the domain.
     pub(super) serial: u32,
     pub(super) help: String,
     /// The indexes of the domain's instances in the file.
@@ -41,6 +43,7 @@ pub(super) struct Indom {
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub(super) name: String,
+    /// PCP's internal identifier, unique within the domain.
     pub(super) internal: i32,
 }
 
@@ -48,8 +51,11 @@ pub(super) struct Instance {
 pub(super) struct Metric {
     pub(super) name: String,
     pub(super) help: String,
+    /// The number of the metric, unique within the file.
     pub(super) item: u32,
+    /// The type of the values, `MMV_TYPE_*`.
     pub(super) kind: i32,
+    /// Whether the value is a running total or a gauge, `MMV_SEM_*`.
     pub(super) semantics: i32,
     pub(super) units: Units,
     /// The index of the metric's instance domain in the file.
@@ -145,7 +151,7 @@ impl Layout {
     }
 }
 
-/// Parses the table of contents.
+/// Parses the table of contents, which lists the sections.
 fn sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutError> {
     let (instance_bytes, metric_bytes) = match header.version {
         Version::One => (INSTANCE1_BYTES, METRIC1_BYTES),

@@ -15,7 +15,8 @@ pub(super) struct MmvSet {
     info: Arc<CounterSetInfo>,
     serial: Option<u32>,
     file: SharedReading<WatchedFile>,
-    /// The value of `WatchedFile::loads` when this set was last searched for in the file, and the index that was found.
+    /// The value of `WatchedFile::loads` when this set was last searched for in the file, and the index of the set, if
+    /// found.
     found: Option<(u64, Option<usize>)>,
     /// Returned while the file describes other counters for this set.
     changed: Failure,
@@ -92,6 +93,7 @@ fn has_same_counters(a: &CounterSetInfo, b: &CounterSetInfo) -> bool {
     a.counters.len() == b.counters.len() && a.counters.iter().zip(&b.counters).all(same)
 }
 
+/// Adds a row for each wanted instance of the set, with the values in the bytes of the values section.
 pub(super) fn fill(set: &SetPlan, plan: &Plan, values: &[u8], rows: &mut Rows, reasons: &Reasons) {
     let timestamps = rows.timestamps();
     let wants_all = rows.wants_all_instances();

@@ -20,7 +20,7 @@ use super::value::{Class, Mapping, MappingError};
 /// The maximum number of cells (instances times counters) in all sets of a file.
 pub(super) const MAX_CELLS: usize = 1 << 20;
 
-/// In [`SetPlan::records`], marks a cell without a value.
+/// Stored in [`SetPlan::records`] for a cell without a value.
 pub(super) const NO_RECORD: u32 = u32::MAX;
 
 /// The file that is being converted.
@@ -34,11 +34,12 @@ pub(super) struct Origin<'a> {
     pub(super) identity: u64,
 }
 
+/// The counter sets of a file, and where their values are in the values section.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) sets: Vec<SetPlan>,
     pub(super) values: Section,
-    /// Whether special values mark missing values; see [`Header`](super::header::Header).
+    /// Whether special values mean missing values; see [`Header`](super::header::Header).
     pub(super) has_sentinels: bool,
     /// The process that must be running for the values to be valid, if any.
     pub(super) process: Option<i32>,
@@ -56,6 +57,7 @@ pub(super) struct SetPlan {
     pub(super) records: Vec<u32>,
 }
 
+/// A counter, and how the values of its metric are converted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
     pub(super) id: u32,
@@ -65,24 +67,17 @@ pub(super) struct Field {
 /// A part of a file that is skipped.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Skipped {
-    Metric {
-        name: String,
-        error: MappingError,
-    },
-    Unnamed {
-        item: u32,
-    },
+    /// A metric that cannot become a counter.
+    Metric { name: String, error: MappingError },
+    /// A metric without a name.
+    Unnamed { item: u32 },
     /// A metric with the item number or name of an earlier metric.
-    Repeated {
-        name: String,
-        item: u32,
-    },
-    TooLarge {
-        set: Arc<str>,
-        cells: usize,
-    },
+    Repeated { name: String, item: u32 },
+    /// A counter set with which the file would have more than [`MAX_CELLS`] cells.
+    TooLarge { set: Arc<str>, cells: usize },
+    /// A counter set that cannot be registered.
     Invalid(RegistrationError),
-    /// Values of cells that already have a value; their number.
+    /// The number of values whose cells already have a value.
     RepeatedValues(usize),
 }
 
@@ -229,6 +224,7 @@ fn describe(
     Some((SetPlan { serial, info: Arc::new(info), fields, instances, records: Vec::new() }, indexes))
 }
 
+/// The ids and the case-folded names that counters of a set already have.
 #[derive(Default)]
 struct Names {
     ids: HashSet<u32>,

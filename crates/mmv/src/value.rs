@@ -13,7 +13,7 @@ pub(super) struct Mapping {
     kind: Kind,
     /// The factor that converts a value to the counter's unit.
     factor: i64,
-    /// The length of the counter's unit in nanoseconds, to convert intervals in progress.
+    /// The length of the counter's unit in nanoseconds, to convert the interval in progress of [`Kind::Elapsed`].
     unit_ns: i64,
     pub(super) class: Class,
 }
@@ -27,6 +27,7 @@ enum Kind {
     U64,
     Float,
     Double,
+    /// A total of intervals. The program can also store the start of an interval in progress.
     Elapsed,
 }
 
@@ -50,8 +51,11 @@ pub(super) enum Class {
 /// Why a metric cannot become a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MappingError {
+    /// The values are strings.
     Text,
+    /// Unknown type of the values.
     Type(i32),
+    /// Unknown semantics.
     Semantics(i32),
 }
 
@@ -65,6 +69,7 @@ impl std::fmt::Display for MappingError {
     }
 }
 
+/// A converted value, or why there is no value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Number(i64),

@@ -1,4 +1,4 @@
-//! An MMV file that is read repeatedly: its descriptions once, its values at each sample.
+//! An MMV file that is read repeatedly: the values at each sample, the metrics and instances only when they change.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -34,6 +34,7 @@ pub(super) struct WatchedFile {
     system_path: CString,
     budget: Budget,
     opened: Option<Opened>,
+    /// Whether the file and the process that it depends on existed at the last collection.
     is_present: bool,
     /// How many times the whole file was read.
     loads: u64,
