@@ -82,12 +82,15 @@ struct Set {
     instances: Arc<Mutex<Instances>>,
 }
 
+/// The instances of a set by name and id.
 type Instances = HashMap<(String, u32), Arc<Instance>>;
 
+/// The counters of a set by id.
 type Counters = HashMap<u32, CounterIndex>;
 
 #[derive(Clone, Copy)]
 struct CounterIndex {
+    /// The index in the set's description.
     index: usize,
     is_by_reference: bool,
 }
@@ -128,7 +131,8 @@ impl Provider {
 
     /// Publishes a set without instances. The GUID of this provider replaces the one in the description.
     ///
-    /// A set with a counter by reference, and each set of a provider with a callback, gets a thread that waits for requests.
+    /// A set with a counter by reference (whose value a function returns, see [`Instance::set_reference`]), and each
+    /// set of a provider with a callback, gets a thread that waits for requests.
     ///
     /// # Errors
     ///

@@ -20,7 +20,7 @@ struct Running {
 }
 
 impl Running {
-    /// Creates the file of a set. Readers see it after `go_live`.
+    /// Creates the file of a set. Readers see the set after `go_live`.
     fn create<S: CounterSet>(publisher: &Publisher) -> Result<Self, PublishError> {
         let description = S::description();
         let guid = description.guid;

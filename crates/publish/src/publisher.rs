@@ -74,7 +74,7 @@ impl Publisher {
     }
 
     /// Publishes in this folder, which must not be used for other files: abandoned files are removed from it. Readers
-    /// find it through their `TACHO_RUNTIME_DIR`.
+    /// find the folder through their `TACHO_RUNTIME_DIR`.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
@@ -180,7 +180,7 @@ impl Publisher {
         self.control.as_ref()
     }
 
-    /// Creates the file of a set, which readers do not see yet.
+    /// Creates the file of a set. Readers do not see the set yet.
     pub(crate) fn create(
         &self,
         mut description: CounterSetInfo,

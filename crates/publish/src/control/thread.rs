@@ -44,15 +44,17 @@ thread_local! {
     static RUNNING_CALLBACK: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Called before each collection, after the callback.
+/// Stores the current values of counters by reference. Called before each collection, after the callback.
 pub(crate) type Refresh = Box<dyn Fn() + Send + Sync>;
 
 /// The socket of one set, and the threads that serve it. Dropping it ends the threads after the current calls.
 pub(crate) struct Control {
     shared: Arc<Shared>,
     listener: UnixStream,
+    /// The thread that accepts connections; `None` after [`stop`](Self::stop).
     accepting: Mutex<Option<JoinHandle<()>>>,
     path: PathBuf,
+    /// The id of the process that started the threads.
     process: u32,
 }
 
@@ -179,7 +181,7 @@ impl Shared {
             }
             match accepted {
                 Ok((stream, _)) => {
-                    // Readers that connect while one waits share its deadline.
+                    // Readers that connect while another reader waits share the deadline of that reader.
                     let deadline = *wait_deadline.get_or_insert_with(|| Instant::now() + DEADLINE);
                     if let Some(readers) = self.wait_for_free_thread(deadline) {
                         wait_deadline = None;
@@ -210,6 +212,7 @@ impl Shared {
         }
     }
 
+    /// Starts a thread for a new reader.
     fn admit(self: &Arc<Self>, stream: UnixStream, mut readers: MutexGuard<'_, Vec<Reader>>) {
         disconnect_one_if_full(&mut readers);
         let stream = Arc::new(stream);
