@@ -30,11 +30,11 @@ pub(crate) struct Counter {
     pub(crate) field_type: SynType,
     /// The counter without its companions.
     pub(crate) info: CounterInfo,
-    /// Where its id, name and type are written, for errors.
+    /// Where the counter's id, name and type are written, for errors.
     pub(crate) spans: Spans,
-    /// The base, if the field stores its value too.
+    /// The base whose value the field stores together with its own, if any.
     pub(crate) own_base: Option<OwnBase>,
-    /// The fields that are its base, time, frequency and multiplier.
+    /// The fields that are the counter's base, time, frequency and multiplier.
     pub(crate) companions: [Option<Ident>; 4],
 }
 
@@ -45,10 +45,10 @@ pub(crate) struct Spans {
     pub(crate) counter_type: Span,
 }
 
-/// A base whose value a field stores in addition to its own.
+/// A base whose value a field stores together with its own.
 pub(crate) struct OwnBase {
     pub(crate) name: String,
-    /// The id. If the key `base_id` is absent, it is `None` until the ids of all counters are known.
+    /// The base's id. Without the key `base_id`, it is `None` until the ids of all counters are known.
     pub(crate) id: Option<u32>,
     pub(crate) span: Span,
     pub(crate) counter_type: CounterType,
