@@ -67,6 +67,7 @@ impl Host {
         self.call(|provider| provider.prepare(rows, collection, until));
     }
 
+    /// Calls [`Provider::idle`].
     pub(crate) fn idle(&mut self) {
         self.call(|provider| provider.idle());
     }
@@ -83,7 +84,8 @@ impl Host {
         }
     }
 
-    /// Collects into `rows`, in which the caller has set the selection and the time. After a failure, `rows` is empty.
+    /// Calls [`Provider::collect`] with `rows`, in which the caller has set the selection and the time. After a
+    /// failure, `rows` is empty.
     pub(crate) fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let outcome = match self {
             Self::Inline(provider) => catch_panic(|| provider.collect(rows)),

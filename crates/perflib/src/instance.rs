@@ -8,6 +8,7 @@ use std::fmt;
 /// [`Numbering`](crate::Numbering) appends `#n` to equal names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InstanceKey {
+    /// Length of the parent's name and its `/` in bytes; 0 without a parent.
     parent_length: u32,
     id: u32,
     identity: u64,

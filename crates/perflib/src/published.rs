@@ -13,7 +13,7 @@
 //!   cannot contain its name.
 //! - Processes can publish different descriptions of a set, for example if two versions of a program are running. The
 //!   process that started last defines the set. From the other processes, only counters with the same id, type and
-//!   companions are read.
+//!   companions (such as bases) are read.
 //! - Sets of registered manifests always exist. While no process publishes them, they have no instances.
 //!
 //! Limits: [`MAX_FILES`] files, and [`MAX_INSTANCES`] instances and [`MAX_VALUES`] values per set. The file format is
@@ -66,8 +66,11 @@ pub use process_reader::{MAX_INSTANCES, MAX_VALUES};
 #[derive(Debug)]
 pub struct Published {
     catalog: Arc<Catalog>,
+    /// The user whose sets have no uid in their names.
     user: u32,
+    /// Names and GUIDs that published sets cannot use.
     reserved: Vec<(Arc<str>, Guid)>,
+    /// The sets of registered manifests.
     registered: Vec<Arc<CounterSetInfo>>,
 }
 
@@ -87,8 +90,7 @@ impl Published {
         }
     }
 
-    /// Shows the sets of this user without a uid in their names. By default, this is the effective user of this
-    /// process.
+    /// Shows the sets of `user` without a uid in their names. The default is the effective user of this process.
     #[must_use]
     pub fn for_user(mut self, user: u32) -> Self {
         self.user = user;

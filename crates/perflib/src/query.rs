@@ -1,6 +1,6 @@
 //! Queries: counters that are collected together, with one timestamp.
 
-mod added;
+mod item;
 mod queried_set;
 mod results;
 
@@ -14,7 +14,7 @@ use crate::block::{Identifier, WILDCARD_ID};
 use crate::provider::{CollectionId, MAX_PREPARE_TIME};
 use crate::registry::{Entry, Registry};
 use crate::{ErrorCode, InstanceFilter, Timestamps};
-use added::Added;
+use item::QueryItem;
 use queried_set::not_collected;
 
 pub use queried_set::QueriedSet;
@@ -36,7 +36,8 @@ pub use queried_set::QueriedSet;
 #[derive(Debug)]
 pub struct Query {
     registry: Arc<Registry>,
-    added: Vec<Added>,
+    /// The identifiers and the counters selected by paths, in the order in which they were added.
+    added: Vec<QueryItem>,
     sets: Vec<QueriedSet>,
     timestamps: Timestamps,
 }
@@ -102,7 +103,7 @@ impl Query {
         if has_instances == identifier.name.is_empty() {
             return Err(ErrorCode::INVALID_PARAMETER);
         }
-        let added = Added::new(self.set_index(entry), &entry.info, identifier);
+        let added = QueryItem::new(self.set_index(entry), &entry.info, identifier);
         if self.added.iter().any(|known| known.is_same(&added)) {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
@@ -190,7 +191,7 @@ impl Query {
             for counter in chosen {
                 matches.push(PathMatch { set, counter_id: counter.id });
                 for id in std::iter::once(counter.id).chain(counter.companions()) {
-                    let added = Added::from_path(set, info, instance, id);
+                    let added = QueryItem::from_path(set, info, instance, id);
                     if !self.added.iter().any(|known| known.is_same(&added)) {
                         self.added.push(added);
                     }

@@ -89,9 +89,9 @@ pub struct Identifiers<'a> {
 ///
 /// # Errors
 ///
-/// [`Rule::Q1`] to [`Rule::Q4`], with the code
+/// The first violated rule for the size of an identifier ([`Rule::Q1`] to [`Rule::Q4`]), with the code
 /// [`ErrorCode::INVALID_PARAMETER`](crate::ErrorCode::INVALID_PARAMETER). If a size is below 40, is past the end or is
-/// not a multiple of 8, the start of the next identifier is unknown, so all of them are rejected.
+/// not a multiple of 8, the start of the next identifier is unknown, so all identifiers are rejected.
 pub fn decode_identifiers(bytes: &[u8]) -> Result<Identifiers<'_>, BlockError> {
     let identifiers = Identifiers { rest: Section::all(bytes) };
     let mut rest = identifiers.rest;

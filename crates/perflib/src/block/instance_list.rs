@@ -72,7 +72,7 @@ pub struct InstanceList<'a> {
 ///
 /// # Errors
 ///
-/// The first violated rule, one of [`N1`](Rule::N1) to [`N6`](Rule::N6).
+/// The first violated rule for the size or the name of an instance ([`Rule::N1`] to [`Rule::N6`]).
 ///
 /// ```
 /// use tachograph_perflib::block::{decode_instances, push_instance};

@@ -55,7 +55,7 @@ pub struct Block<'a> {
 ///
 /// # Errors
 ///
-/// The first violated [`Rule`], `D1` to `C6`; the code is
+/// The first violated [`Rule`] for raw data blocks (`D1` to `C6`); the code is
 /// [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
 pub fn decode(bytes: &[u8]) -> Result<Block<'_>, BlockError> {
     decode_with(bytes, DecodeOptions::default())

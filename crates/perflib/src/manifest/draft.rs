@@ -36,6 +36,7 @@ pub(super) struct ProviderDraft {
 
 pub(super) struct SetDraft {
     pub(super) at: Position,
+    /// The element's [`label`](super::element::label) in messages.
     pub(super) label: String,
     pub(super) guid: AttributeValue<Guid>,
     pub(super) uri: AttributeValue<Arc<str>>,
@@ -59,6 +60,7 @@ pub(super) struct StructDraft {
 
 pub(super) struct CounterDraft {
     pub(super) at: Position,
+    /// The element's [`label`](super::element::label) in messages.
     pub(super) label: String,
     pub(super) id: AttributeValue<u32>,
     pub(super) uri: AttributeValue<Arc<str>>,

@@ -1,4 +1,5 @@
-//! Parses the XML of a manifest. The text is scanned first, to limit the time and memory that the parser can use.
+//! Parses the XML of a manifest. The numbers of tags, attributes and namespaces are checked first, to limit the time
+//! and memory that the parser can use.
 
 use roxmltree::{Document, Error, ParsingOptions};
 

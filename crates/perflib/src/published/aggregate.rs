@@ -9,8 +9,8 @@
 //! | undefined | the sum |
 //!
 //! A base uses its own function or, if this is undefined, the function of its counter. An elapsed time has no sum or
-//! mean; only the minimum or maximum of the start times is defined. The history of ended instances is aggregated like
-//! an instance. If a counter's history is a sum, minimum and maximum ignore it.
+//! mean; only the minimum or maximum of the start times is defined. The history (the combined values of ended
+//! instances) is aggregated like an instance. If a counter's history is a sum, minimum and maximum ignore it.
 
 use std::collections::HashMap;
 
@@ -34,11 +34,13 @@ struct Function {
     value: Option<Aggregate>,
     /// The function for the base.
     base: Aggregate,
+    /// Whether values are floating-point numbers.
     is_double: bool,
+    /// Whether the counter type has 32 bits.
     is_dword: bool,
 }
 
-/// The combination of the values that were added so far to one column.
+/// The aggregate of the values that were added to one column so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Accumulator {
     /// The number of values, including those of ended instances.

@@ -65,6 +65,7 @@ pub(super) fn check(info: &CounterSetInfo) -> Result<(), String> {
     info.check().map_err(|error| error.to_string())
 }
 
+/// Fills in the missing texts of a counter, and resets the fields that describe its storage.
 fn complete(counter: &mut CounterInfo, registered: Option<&CounterInfo>) {
     fill_in(counter.texts_mut(), registered.map(CounterInfo::texts));
     counter.source = "published".into();

@@ -19,12 +19,15 @@ pub(super) struct InstanceKeys {
     has_changed: bool,
     /// The number of keys in `before` that were visited.
     visited: usize,
+    /// A reused buffer for names.
     name: String,
+    /// Whether an instance of the previous collection is gone.
     is_any_gone: bool,
     /// Whether an instance was skipped because its name could not be read.
     has_nameless: bool,
 }
 
+/// The key of an instance, with the slot and the serial number of the instance in the file.
 #[derive(Debug)]
 struct Known {
     serial: u64,
@@ -34,12 +37,13 @@ struct Known {
 }
 
 impl InstanceKeys {
+    /// Starts a traversal of the instances.
     pub(super) fn begin(&mut self) {
         self.now.clear();
         self.has_changed = false;
         self.visited = 0;
-        // An instance that was skipped last time may now appear with values that it counted earlier, so totals are
-        // incomparable, as if an instance were gone.
+        // An instance that was skipped last time may now appear with values that it counted earlier. The total then
+        // cannot be compared with earlier totals, as if an instance were gone.
         self.is_any_gone = std::mem::take(&mut self.has_nameless);
     }
 

@@ -21,6 +21,7 @@ impl Notice {
         Self { set, text: cleaned(text.as_ref()) }
     }
 
+    /// A notice that a set is omitted. `member` is the process that defines the set, if known.
     pub(super) fn omitted(set: &str, member: Option<&Member>, why: &str) -> Self {
         let publisher = member.map_or_else(String::new, |member| format!(" of {}", describe(member)));
         Self::new(Some(set.into()), format!("the counter set '{set}'{publisher} is omitted: {why}"))

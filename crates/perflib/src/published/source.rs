@@ -44,7 +44,7 @@ impl Stamps {
     }
 }
 
-/// Where the parts of one counter's raw value are stored.
+/// Where the numbers of one counter's raw value are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) cell: CellLocation,
@@ -56,7 +56,7 @@ pub(super) struct Source {
     frequency: Option<CellLocation>,
     /// Whether this is a counter by reference, whose value is missing until the provider sets it.
     is_by_reference: bool,
-    /// Whether the counter's history of ended instances is a sum.
+    /// Whether the counter's history combines ended instances by a sum, not by the counter's aggregate function.
     pub(super) is_history_sum: bool,
     needs_two_samples: bool,
 }
@@ -81,7 +81,7 @@ impl Sources {
         let source = |counter: &CounterInfo| {
             let index = *indexes.get(&counter.id)?;
             let described = &description.counters[index];
-            let is_compatible = !has_other_instance_type && is_same(counter, described);
+            let is_compatible = !has_other_instance_type && has_same_type(counter, described);
             is_compatible.then(|| Source::new(described, cells[index], description, &indexes, &cells))
         };
         let by_position: Vec<_> = info.counters.iter().map(source).collect();
@@ -107,7 +107,7 @@ impl Sources {
 }
 
 /// Whether a counter in a file has the registered type and companions.
-fn is_same(info: &CounterInfo, described: &CounterInfo) -> bool {
+fn has_same_type(info: &CounterInfo, described: &CounterInfo) -> bool {
     info.counter_type == described.counter_type && info.companion_ids() == described.companion_ids()
 }
 

@@ -26,7 +26,8 @@ pub(super) struct TotalRow {
     /// `columns` and `instances` as they were before the current process, for `restore`.
     saved: (Vec<Accumulator>, usize),
     key: Arc<InstanceKey>,
-    /// Increases when the total becomes incomparable with earlier totals. The identity of the row depends on it.
+    /// Increases when the total becomes incomparable with earlier totals. The identity of the row is computed from this
+    /// number, so totals of different epochs are never paired.
     pub(super) epoch: u64,
 }
 
@@ -51,6 +52,7 @@ impl TotalRow {
         self.instances = 0;
     }
 
+    /// Saves the total before a process is read, for [`restore`](Self::restore).
     pub(super) fn save(&mut self) {
         self.saved.0.clone_from(&self.columns);
         self.saved.1 = self.instances;

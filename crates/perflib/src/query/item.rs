@@ -11,10 +11,11 @@ use crate::{Guid, InstanceFilter, InstanceKey};
 
 /// An identifier that was added to a query, or one counter that a path selected.
 #[derive(Debug)]
-pub(super) struct Added {
+pub(super) struct QueryItem {
+    /// The index of the counter set in [`Query::sets`](super::Query::sets).
     pub(super) set: usize,
     guid: Guid,
-    /// Empty for a set without instances.
+    /// The name of the instance, or a pattern; empty for a set without instances.
     name: Box<str>,
     instance_id: Option<u32>,
     pub(super) counter_id: Option<u32>,
@@ -23,10 +24,11 @@ pub(super) struct Added {
     pub(super) has_wildcard: bool,
     /// Whether this comes from a path, whose instance name can end in `#n`.
     is_path: bool,
+    /// The ids of the selected counters.
     pub(super) ids: Arc<[u32]>,
 }
 
-impl Added {
+impl QueryItem {
     pub(super) fn new(set: usize, info: &CounterSetInfo, identifier: &Identifier) -> Self {
         let has_instances = info.instance_type.has_instances();
         let filter = if has_instances {

@@ -17,7 +17,8 @@ const MIN_VALUE_BYTES: usize = size_of::<CounterData>() + 8;
 
 /// The instances of a result, in order.
 ///
-/// Names and ids need not be unique. Readers that match instances across samples number the ones with equal names.
+/// Names and ids need not be unique. Consumers that match instances across samples append `#n` to equal names
+/// ([`Numbering`](crate::Numbering)).
 #[derive(Clone, Debug)]
 pub struct Instances<'a> {
     remaining: usize,

@@ -6,12 +6,13 @@ use tachograph_schema::{
 };
 use zerocopy::FromBytes;
 
+use super::NO_COMPANION;
 use crate::block::raw::{CounterRegistration, CounterSetRegistration};
 use crate::block::section::Section;
 use crate::block::unique::first_duplicate;
 use crate::block::{BlockError, Expected, Found, MAX_COUNTERS, Rule, WILDCARD_ID};
 
-/// A counter set decoded from registration data. Its texts are empty, because they have separate requests.
+/// A counter set decoded from registration data. Its texts are empty: consumers request texts separately.
 pub type RegisteredSet = CounterSetInfo;
 
 /// A counter decoded from registration data. Its texts are empty. An unknown aggregate is replaced by the default.
@@ -33,12 +34,13 @@ pub fn expect_guid(set: &CounterSetInfo, guid: Guid) -> Result<(), BlockError> {
 const HEADER_BYTES: usize = size_of::<CounterSetRegistration>();
 const COUNTER_BYTES: usize = size_of::<CounterRegistration>();
 
-/// Decodes a set with its counters (request 1). Checks that companions exist, have the required types, and differ from
-/// the counter that they belong to.
+/// Decodes a set with its counters. Checks that each companion (base, time, frequency or multiplier of a counter)
+/// exists, has the required type, and differs from the counter that it belongs to.
 ///
 /// # Errors
 ///
-/// The first violated rule, one of [`Rule::R1`] to [`Rule::R12`]; the code is
+/// The first violated rule for registrations ([`Rule::R1`] to [`Rule::R12`]), which concern the length, the instance
+/// type, detail levels, counter ids, default scales and companions; the code is
 /// [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
 pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
     let all = Section::all(bytes);
@@ -79,26 +81,28 @@ pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
     info.counters = counters
         .iter()
         .enumerate()
-        .map(|(index, counter)| registered(counter, at(index), Some(&types)))
+        .map(|(index, counter)| convert_counter(counter, at(index), Some(&types)))
         .collect::<Result<_, _>>()?;
     Ok(info)
 }
 
-/// Decodes one counter (request 2). The data does not contain the counter's companions, so their types are not checked.
+/// Decodes one counter. The data does not contain the counter's companions, so their types are not checked.
 ///
 /// # Errors
 ///
-/// [`Rule::R1`] or [`Rule::R3`] if the data is not 48 bytes long; otherwise the first violated rule for a counter. The
-/// code is [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
+/// [`Rule::R1`] or [`Rule::R3`] if the data is not 48 bytes long; otherwise the first violated rule for a counter's id,
+/// detail level, default scale or companions. The code is
+/// [`ErrorCode::INVALID_REGISTRATION`](crate::ErrorCode::INVALID_REGISTRATION).
 pub fn decode_counter(bytes: &[u8]) -> Result<RegisteredCounter, BlockError> {
     let all = Section::all(bytes);
     let counter: &CounterRegistration = all.peek(Rule::R1)?;
     all.after(COUNTER_BYTES).expect_end(Rule::R3)?;
-    registered(counter, 0, None)
+    convert_counter(counter, 0, None)
 }
 
-/// Checks and converts the counter at `offset`. `types` has the ids and types of the set's counters, sorted.
-fn registered(
+/// Checks and converts the counter at `offset`. `types` has the ids and types of the set's counters, sorted by id; if
+/// it is `None`, the existence and types of companions are not checked.
+fn convert_counter(
     counter: &CounterRegistration,
     offset: usize,
     types: Option<&[(u32, CounterType)]>,
@@ -118,7 +122,7 @@ fn registered(
         let expected = Expected::Between((*SCALES.start()).into(), (*SCALES.end()).into());
         return Err(BlockError::number(Rule::R8, offset + 20, default_scale, expected));
     }
-    let companion_ids = counter.companions.map(|id| Some(id.get()).filter(|&id| id != WILDCARD_ID));
+    let companion_ids = counter.companions.map(|id| Some(id.get()).filter(|&id| id != NO_COMPANION));
     check_companions(id, counter_type, companion_ids, types)
         .map_err(|fault| companion_violation(fault, id, offset))?;
     let mut info = CounterInfo::new(id, "", counter_type);
@@ -135,7 +139,7 @@ fn companion_violation(fault: CompanionFault, id: u32, offset: usize) -> BlockEr
     let offset = offset + 24 + 4 * fault.role();
     match fault {
         CompanionFault::Missing(_, expected) => {
-            let found = Found::Number(WILDCARD_ID.into());
+            let found = Found::Number(NO_COMPANION.into());
             BlockError { rule: Rule::R9, offset, found, expected: Expected::Type(expected) }
         }
         CompanionFault::Unknown(_, companion) => BlockError::number(

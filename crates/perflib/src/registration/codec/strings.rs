@@ -2,10 +2,11 @@
 
 use zerocopy::FromBytes;
 
+use super::NO_STRING;
 use crate::block::raw::{StringBuffer, StringHeader};
 use crate::block::section::{Section, SizeRules};
 use crate::block::text::Text;
-use crate::block::{BlockError, Expected, Rule, WILDCARD_ID, count};
+use crate::block::{BlockError, Expected, Rule, count};
 
 const BLOCK_HEADER_BYTES: usize = size_of::<StringBuffer>();
 const STRING_HEADER_BYTES: usize = size_of::<StringHeader>();
@@ -24,15 +25,15 @@ pub struct Strings<'a> {
     bytes: &'a [u8],
 }
 
-/// Decodes a string block (requests 5, 6 and 10).
+/// Decodes a string block: the names or help texts of a set's counters.
 ///
 /// Offsets are relative to the start of the block (perflib.h) or to the end of the headers (\[MS-PCQ\]). The latter is
 /// assumed if an offset would otherwise point into the headers.
 ///
 /// # Errors
 ///
-/// The first violated rule, one of [`Rule::S1`] to [`Rule::S6`]; the code is
-/// [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
+/// The first violated rule for the size, the offsets or the strings of the block ([`Rule::S1`] to [`Rule::S6`]); the
+/// code is [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
 pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
     let mut rest = Section::all(bytes);
     let head: &StringBuffer = rest.peek(Rule::S1)?;
@@ -48,7 +49,7 @@ pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
 
     let headers_end = BLOCK_HEADER_BYTES + headers.len() * STRING_HEADER_BYTES;
     let offsets = || headers.iter().map(|header| header.offset.get()).enumerate();
-    let has_string = |offset: u32| offset != WILDCARD_ID;
+    let has_string = |offset: u32| offset != NO_STRING;
     let is_relative_to_headers_end =
         offsets().any(|(_, offset)| has_string(offset) && (offset as usize) < headers_end);
     let strings =
@@ -96,7 +97,8 @@ impl<'a> Strings<'a> {
         headers.iter().map(move |header| (header.counter_id.get(), text(bytes, header)))
     }
 
-    /// The text of a counter; `None` if it has none. If the id occurs several times, the first one counts.
+    /// The text of a counter; `None` if the counter has no text. If the id occurs several times, the first text is
+    /// returned.
     pub fn get(&self, id: u32) -> Option<Text<'a>> {
         let header = self.headers.iter().find(|header| header.counter_id == id)?;
         text(self.bytes, header)
@@ -105,7 +107,7 @@ impl<'a> Strings<'a> {
 
 /// The text of a header whose offset was checked.
 fn text<'a>(bytes: &'a [u8], header: &StringHeader) -> Option<Text<'a>> {
-    if header.offset == WILDCARD_ID {
+    if header.offset == NO_STRING {
         return None;
     }
     Text::until_nul(bytes.get(header.offset.get() as usize..)?)
