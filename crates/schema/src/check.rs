@@ -27,6 +27,7 @@ pub struct RegistrationError {
     violation: Violation,
 }
 
+/// The violated rule.
 #[derive(Clone, Debug, PartialEq)]
 enum Violation {
     CounterCount(usize),
@@ -102,7 +103,7 @@ impl CounterSetInfo {
             let violation = if !ids.insert(counter.id) {
                 Some(Violation::RepeatedId)
             } else if !counter.name.is_empty() && !names.insert(counter.name.to_lowercase()) {
-                // Several counters can have an empty name, since those that are not displayed do not need one.
+                // Several counters can have an empty name, since counters that are not displayed do not need a name.
                 Some(Violation::RepeatedName)
             } else {
                 counter.find_violation(&types)

@@ -256,8 +256,8 @@ impl CounterSetInfo {
         self.counters.iter().position(|counter| counter.id == id)
     }
 
-    /// Whether counter paths name instances, which are those of the set, or processes if the set is
-    /// [per process](Self::is_per_process).
+    /// Whether counter paths name instances: the instances of the set or, if the set is [per
+    /// process](Self::is_per_process), the processes that publish it.
     pub fn has_instances(&self) -> bool {
         self.is_per_process || self.instance_type.has_instances()
     }

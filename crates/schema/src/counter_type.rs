@@ -302,7 +302,7 @@ impl CounterType {
     }
 
     /// The type of the base counter that follows a counter of this type in blocks, if any. The precision object timer
-    /// and multi timers have a base there, although they do not [need](Self::companions) one.
+    /// and multi timers have a base there, although they do not [need](Self::companions) it.
     ///
     /// Source: \[MS-PCQ\] 2.2.4.2.
     pub const fn base(self) -> Option<Self> {

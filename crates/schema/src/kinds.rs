@@ -52,7 +52,7 @@ impl InstanceType {
         })
     }
 
-    /// Whether consumers name instances. True for all types except the single and single-aggregate ones.
+    /// Whether consumers name instances. True for the types multiple, multiple aggregate and instance aggregate.
     pub const fn has_instances(self) -> bool {
         matches!(self, Self::Multiple | Self::MultipleAggregate | Self::InstanceAggregate)
     }

@@ -32,7 +32,7 @@ impl<V: Copy + PartialEq> Words<V> {
         })
     }
 
-    /// The word of a value in `#[derive(CounterSet)]`; empty for a value without one.
+    /// The word of a value in `#[derive(CounterSet)]`; empty for a value without a word.
     pub(crate) fn derive_word(&self, value: V) -> String {
         self.0.iter().find(|(.., known)| *known == value).map_or("", |(_, word, _)| word).to_owned()
     }

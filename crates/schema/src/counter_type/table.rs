@@ -6,6 +6,7 @@
 use super::CounterType;
 use crate::Formula;
 
+/// A row of the table.
 pub(super) struct NamedType {
     pub(super) word: u32,
     pub(super) name: &'static str,
