@@ -191,6 +191,7 @@ fn from_fields(fields: [u32; 6], fraction: u32) -> Option<FileTime> {
     DateTime::new(year, month, day, hour, minute, second, nanosecond).ok().map(FileTime::from_civil)
 }
 
+/// A date and a time of day.
 struct Fields {
     year: i64,
     month: u32,

@@ -86,7 +86,7 @@ impl Calculator {
     ///
     /// In this order: [`INVALID_DATA`](Status::INVALID_DATA) if `newer` has an error status;
     /// [`INVALID_ARGUMENT`](Status::INVALID_ARGUMENT) for types without a value and
-    /// [`FUNCTION_NOT_FOUND`](Status::FUNCTION_NOT_FOUND) for unknown ones; `INVALID_DATA` if the type needs two
+    /// [`FUNCTION_NOT_FOUND`](Status::FUNCTION_NOT_FOUND) for unknown types; `INVALID_DATA` if the type needs two
     /// samples and `older` is missing or has an error status; [`NEGATIVE_DENOMINATOR`](Status::NEGATIVE_DENOMINATOR) if
     /// the clock or the base decreased; [`NEGATIVE_TIMEBASE`](Status::NEGATIVE_TIMEBASE) if the formula uses a time
     /// base that is not positive; [`NEGATIVE_VALUE`](Status::NEGATIVE_VALUE) if the counter decreased.
@@ -137,6 +137,7 @@ impl Calculator {
         Ok(Terms { numerator: n, denominator: d, formatted })
     }
 
+    /// The terms of a one-sample formula.
     fn one_sample(&self, formula: Formula, newer: &RawValue) -> Result<Terms, Status> {
         let formatted = match formula {
             Formula::Double => {
@@ -168,6 +169,7 @@ impl Calculator {
         Ok(Terms { numerator: newer.first as u64, denominator: newer.second as u64, formatted })
     }
 
+    /// The status for a type without a formula.
     #[cold]
     fn no_formula(&self) -> Status {
         if self.counter_type.is_known() { Status::INVALID_ARGUMENT } else { Status::FUNCTION_NOT_FOUND }
@@ -182,6 +184,7 @@ impl Calculator {
         older
     }
 
+    /// Applies the options to a displayed value.
     fn apply(&self, options: &FormatOptions, plain: f64) -> Result<f64, Status> {
         if !(-7..=7).contains(&options.scale) {
             return Err(Status::INVALID_ARGUMENT);

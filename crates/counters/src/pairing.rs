@@ -24,7 +24,7 @@ use crate::status::Status;
 /// The properties of a raw value, other than the name of its instance, that decide whether it can be paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Distinguishes the instance from earlier ones with the same name; 0 if unknown, which matches any identity.
+    /// Distinguishes the instance from earlier instances with the same name; 0 if unknown, which matches any identity.
     pub identity: u64,
     /// When the machine was started, in UTC; 0 if unknown, which matches any time.
     pub boot_time: FileTime,
@@ -44,6 +44,7 @@ impl Origin {
 /// Pairs the raw values of one counter of one instance by the [rules](self).
 #[derive(Clone, Debug, Default)]
 pub struct Pairer {
+    /// The last raw value, if the next raw value of the same origin can be paired with it.
     pub(crate) previous: Option<RawValue>,
     /// The origin of the previous value, with the last known boot time.
     origin: Origin,
@@ -66,7 +67,7 @@ impl Pairer {
         }
     }
 
-    /// Returns the previous raw value, if it can be paired with this one. This one becomes the previous value.
+    /// Returns the previous raw value, if it can be paired with `raw`. `raw` becomes the previous value.
     pub fn pair(&mut self, raw: &RawValue) -> Option<RawValue> {
         if raw.status == Status::NO_INSTANCE {
             self.previous = None;

@@ -163,6 +163,7 @@ impl fmt::Display for CounterPath {
     }
 }
 
+/// Checks the length of the path or of a name in it, in UTF-16 units.
 fn check_length(part: PathPart, name: &str) -> Result<(), PathError> {
     let limit = if part == PathPart::Path { MAX_PATH_LENGTH } else { MAX_NAME_LENGTH };
     // A string never has fewer bytes in UTF-8 than units in UTF-16.
@@ -262,6 +263,7 @@ impl<'a> Reader<'a> {
         None
     }
 
+    /// Splits off the set and the instance, which end at the first separator outside parentheses.
     fn set_and_instance(&self, from: usize) -> Result<Parts<'a>, PathError> {
         let bytes = self.text.as_bytes();
         let mut at = from;
@@ -284,6 +286,7 @@ impl<'a> Reader<'a> {
         Err(missing_counter(bytes.len()))
     }
 
+    /// Checks that parentheses balance in the counter, and that there is no `\` outside them.
     fn check_counter(&self, from: usize) -> Result<(), PathError> {
         let bytes = self.text.as_bytes();
         let mut at = from;

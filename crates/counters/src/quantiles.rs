@@ -34,6 +34,7 @@ const INITIAL_EXACT: usize = 8;
 /// ```
 #[derive(Clone, Default)]
 pub struct Quantiles {
+    /// The number of zeros, which are not stored.
     zeros: u64,
     storage: Storage,
 }
@@ -115,7 +116,7 @@ impl Quantiles {
 
     /// The values of these quantiles (nearest rank), each of which is between 0 and 1. `None` if there are no values.
     ///
-    /// By nearest rank, the quantile `q` of `n` values is the `ceil(q * n)`-th smallest one.
+    /// By nearest rank, the quantile `q` of `n` values is the `ceil(q * n)`-th smallest value.
     pub fn at<const N: usize>(&self, quantiles: [f64; N]) -> Option<[f64; N]> {
         let count = self.count();
         if count == 0 {

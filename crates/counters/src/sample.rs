@@ -61,7 +61,7 @@ pub struct Clocks {
     pub frequency: i64,
     /// The system time, in UTC.
     pub system_time: FileTime,
-    /// The counter set's own clock; 0 if it has none.
+    /// The counter set's own clock; 0 if the set has no clock.
     pub object_time: i64,
     /// Units of `object_time` per second.
     pub object_frequency: i64,

@@ -351,7 +351,9 @@ pub type Instances = Arc<[Arc<Instance>]>;
 #[derive(Debug, Default)]
 pub struct InstanceTable {
     by_label: HashMap<Box<str>, Arc<Instance>>,
+    /// A reused buffer for labels.
     label: String,
+    /// The id of the next new instance.
     next_id: u32,
 }
 

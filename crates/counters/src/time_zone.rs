@@ -312,7 +312,7 @@ impl TimeZone {
         if let Some((_, season)) = near.filter(|&(begin, _)| begin <= utc).max() {
             return season;
         }
-        // No change is within a year, so no rule recurs every year: only rules for a single year remain.
+        // No change began within the last year, so no rule recurs every year: only rules for a single year remain.
         let years = [self.standard_date.year, self.daylight_date.year].map(i64::from);
         let unique_changes =
             years.into_iter().filter(|&year| year != 0).flat_map(|year| self.changes_in(year));

@@ -42,6 +42,7 @@ pub struct PathPattern {
     counter: Pattern,
 }
 
+/// A pattern for the displayed names of instances.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct InstancePattern {
     /// Matches the whole displayed name, `parent/name#index`.

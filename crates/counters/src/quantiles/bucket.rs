@@ -17,8 +17,8 @@ const DROPPED_BITS: u32 = 14;
 /// Half a unit of the last remaining bit, which is added to round. A carry out of the mantissa correctly
 /// increments the exponent.
 const HALF: u32 = 1 << (DROPPED_BITS - 1);
-/// The remaining bits (without the sign) of the largest magnitude that is rounded to 0. Bucket 1 is that of 2^-40,
-/// the next magnitude.
+/// The remaining bits (without the sign) of the largest magnitude that is rounded to 0. Bucket 1 is the bucket of
+/// 2^-40, the next magnitude.
 const BELOW_SMALLEST: i32 = ((1023 - 40) << 6) - 1;
 /// The bucket of 2^90.
 const LARGEST: i32 = ((1023 + 90) << 6) - BELOW_SMALLEST;

@@ -9,6 +9,7 @@ const MAX_PENDING: usize = 512;
 /// The number of values of each bucket, from the lowest to the highest bucket in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
+    /// The bucket of the first count.
     lowest: Bucket,
     /// The number of values of each bucket. Saturates.
     counts: Vec<u32>,
@@ -17,6 +18,7 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
+    /// Counts the buckets in a list.
     pub(super) fn from_buckets(buckets: &[Bucket]) -> Self {
         let Some([lowest, highest]) = Bucket::range(buckets) else { return Self::default() };
         let mut counts = vec![0u32; highest.distance_from(lowest) + 1];
@@ -27,6 +29,7 @@ impl Histogram {
         Self { lowest, counts, pending: Vec::new() }
     }
 
+    /// Adds values as pending, and counts the pending values if there are many.
     pub(super) fn extend(&mut self, buckets: impl Iterator<Item = Bucket>) {
         if self.pending.capacity() == 0 {
             self.pending.reserve_exact(MAX_PENDING);

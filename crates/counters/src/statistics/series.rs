@@ -23,8 +23,8 @@ impl Series {
         Self { pairer: Pairer::default(), statistics }
     }
 
-    /// Adds the next raw value. If its interval is an error, returns a status: that of the invalid raw value or,
-    /// if both raw values are valid, that of the formula.
+    /// Adds the next raw value. If its interval is an error, returns the status of the invalid raw value or, if both
+    /// raw values are valid, the status of the formula.
     #[inline]
     pub fn add(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment) -> Option<Status> {
         let older = self.pairer.pair(raw);
@@ -93,6 +93,7 @@ impl Series {
         }
     }
 
+    /// Extends the time range to a valid raw value at which an interval starts.
     fn start_interval(&mut self, raw: &RawValue, at: Moment) {
         if raw.status.is_good() {
             self.statistics.extend_to(at);

@@ -42,6 +42,7 @@ impl Differences {
         (self.time_base, self.multi_count)
     }
 
+    /// Adds sums for the same time base and multiplier.
     fn absorb(&mut self, other: &Self) {
         self.count += other.count;
         self.numerator += other.numerator;
@@ -158,6 +159,7 @@ impl Sums {
         }
     }
 
+    /// Adds sums for any time base and multiplier.
     fn absorb(&mut self, part: &Differences) {
         if self.main.count == 0 {
             self.main = *part;
