@@ -67,6 +67,7 @@ pub struct Machine {
     state: Mutex<State>,
 }
 
+/// The sources of counter sets, and the registry of the last refresh.
 #[derive(Debug)]
 struct State {
     sources: Sources,

@@ -44,6 +44,7 @@ struct Stamp {
     state: FileState,
 }
 
+/// The part of a file that changes with its contents.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FileState {
     /// The time of the last change (ctime): seconds and nanoseconds.
