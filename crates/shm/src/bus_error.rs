@@ -100,6 +100,7 @@ impl Displaced {
         Self { handler: AtomicUsize::new(libc::SIG_DFL), flags: AtomicUsize::new(0), mask: AtomicU64::new(0) }
     }
 
+    /// Stores the handler of an action.
     fn store(&self, action: &libc::sigaction) {
         // SAFETY: the kernel has filled the set.
         let is_masked = |signal: i32| unsafe { libc::sigismember(&raw const action.sa_mask, signal) } == 1;
@@ -143,6 +144,7 @@ fn ensure_installed() {
     }
 }
 
+/// Installs one of our handlers, and stores the handler that it displaces.
 #[cold]
 fn displace() {
     let mut used = USED.lock().ignore_poison();
@@ -172,7 +174,7 @@ fn displace() {
         libc::sigaction(libc::SIGBUS, &raw const action, &raw mut before);
         before
     };
-    // Another thread may have installed a handler after `found` was read: then that one was displaced.
+    // Another thread may have installed a handler after `found` was read: then that handler was displaced.
     match index_of(before.sa_sigaction) {
         Some(ours) => displaced.copy_from(&DISPLACED[ours]),
         None => displaced.store(&before),

@@ -138,8 +138,9 @@ impl Folder {
         &self.path
     }
 
-    /// A token that differs from earlier ones if files may have been added or removed since. 0 if that is unknown, because
-    /// the folder was removed, or was changed so recently that the coarse resolution of file times could hide a change.
+    /// A token that differs from earlier tokens if files may have been added or removed since. 0 if that is unknown,
+    /// because the folder was removed, or was changed so recently that the coarse resolution of file times could hide a
+    /// change.
     pub fn change_token(&self) -> u64 {
         let Ok(metadata) = self.file.metadata() else { return 0 };
         let Ok(changed) = metadata.modified() else { return 0 };

@@ -22,6 +22,7 @@ pub struct CellLocation {
     needs_has_value: bool,
     /// The index of the first word in the slot.
     first_word: u32,
+    /// The number of cache lines.
     lines: u32,
 }
 
@@ -82,10 +83,14 @@ pub struct Reading {
 /// A live instance, or the history: the slot with the combined values of ended instances.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a> {
+    /// The words of the file.
     pub(crate) words: &'a [AtomicU64],
+    /// The words of the instance's slot.
     pub(crate) slot: &'a [AtomicU64],
     pub(crate) reader: &'a SetReader,
+    /// The index of the slot.
     pub(crate) index: usize,
+    /// The number of slots when the pass began.
     pub(crate) slot_count: usize,
     /// The value of [`slot::LIFE`]: the serial number of the instance, or [`slot::IS_HISTORY`].
     pub(crate) life: u64,

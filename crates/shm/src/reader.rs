@@ -233,6 +233,7 @@ fn truncated(size: usize) -> Problem {
     Problem::new(size, "a file that was truncated while it was read", "a file that only grows")
 }
 
+/// Decodes the header and the description of a file.
 fn read_head(words: &[AtomicU64]) -> Result<(Head, CounterSetInfo), Problem> {
     let field = |index: usize, expected: &str, is_valid: &dyn Fn(u64) -> bool| {
         let value = load(words, index);

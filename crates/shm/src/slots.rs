@@ -18,7 +18,7 @@ pub struct Slot(Arc<SlotOwner>);
 #[derive(Debug)]
 pub(crate) struct SlotOwner {
     pub(crate) set: Arc<Inner>,
-    /// The index of the instance's slot, followed by those of the slots that continue its name.
+    /// The index of the instance's slot, followed by the indexes of the slots that continue its name.
     pub(crate) indexes: Vec<u32>,
     pub(crate) serial: u64,
     pub(crate) name: Box<str>,

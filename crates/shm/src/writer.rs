@@ -115,6 +115,7 @@ impl SetFile {
         Self::initialize(plan, mapping, None, random_number(), false)
     }
 
+    /// Writes the header and the description to the mapping, and allocates the slot of the history.
     fn initialize(
         plan: Plan,
         mapping: Mapping,

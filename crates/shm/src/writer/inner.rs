@@ -63,6 +63,7 @@ impl Inner {
         self.slots_at + index as usize * self.slot_bytes
     }
 
+    /// The words of a slot.
     pub(super) fn slot(&self, index: u32) -> &[AtomicU64] {
         &self.mapping.words()[self.slot_offset(index) / 8..][..self.slot_bytes / 8]
     }
@@ -123,6 +124,7 @@ impl Inner {
         self.slot(indexes[0])[slot::LIFE].store(serial, Ordering::Release);
     }
 
+    /// Increments [`header::CHANGES`].
     pub(super) fn count_change(&self) {
         self.mapping.words()[header::CHANGES].fetch_add(1, Ordering::Release);
     }
@@ -161,6 +163,7 @@ impl Inner {
         self.table().free(&owner.indexes);
     }
 
+    /// Stops the set and removes its file. Calls after the first have no effect.
     pub(super) fn stop(&self) {
         if !self.is_of_this_process() {
             return;
