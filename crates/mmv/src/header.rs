@@ -11,6 +11,7 @@ const FLAG_PROCESS: u32 = 2;
 /// Flag: a value with all bits set, or a NaN, is a missing value.
 const FLAG_SENTINEL: u32 = 4;
 
+/// The decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) version: Version,

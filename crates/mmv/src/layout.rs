@@ -31,6 +31,7 @@ pub(super) struct Layout {
     pub(super) owners: Vec<Owner>,
 }
 
+/// An instance domain.
 #[derive(Clone, Debug)]
 pub(super) struct Indom {
     /// The number by which metrics refer to the domain.
@@ -40,6 +41,7 @@ pub(super) struct Indom {
     pub(super) instances: Range<u32>,
 }
 
+/// An instance of a domain.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub(super) name: String,
@@ -47,6 +49,7 @@ pub(super) struct Instance {
     pub(super) internal: i32,
 }
 
+/// A metric, which can become a counter.
 #[derive(Clone, Debug)]
 pub(super) struct Metric {
     pub(super) name: String,
@@ -94,6 +97,7 @@ impl Section {
     }
 }
 
+/// The sections of a file; `None` for the kinds that the file does not have.
 #[derive(Default)]
 struct Sections {
     indoms: Option<Section>,
@@ -108,17 +112,17 @@ impl Layout {
     /// Parses a complete file.
     pub(super) fn parse(bytes: Bytes<'_>) -> Result<Self, ReadError> {
         let header = Header::parse(bytes)?;
-        let sections = sections(bytes, &header)?;
+        let sections = read_sections(bytes, &header)?;
         let indom_section = sections.indoms.unwrap_or_default();
         let instance_section = sections.instances.unwrap_or_default();
         let missing = |what| LayoutError::new(HEADER_BYTES, what, "none", "one section");
         let metric_section = sections.metrics.ok_or_else(|| missing("section of metrics"))?;
         let values = sections.values.ok_or_else(|| missing("section of values"))?;
 
-        let indoms = indoms(bytes, indom_section, instance_section)?;
-        let instances = instances(bytes, header.version, instance_section)?;
+        let indoms = read_indoms(bytes, indom_section, instance_section)?;
+        let instances = read_instances(bytes, header.version, instance_section)?;
         check_members(bytes, &indoms, indom_section, instance_section)?;
-        let metrics = metrics(bytes, header.version, metric_section, &indoms)?;
+        let metrics = read_metrics(bytes, header.version, metric_section, &indoms)?;
         let layout = Self { header, indoms, instances, metrics, values, owners: Vec::new() };
         let owners = layout.read_owners(bytes, metric_section, instance_section)?;
         Ok(Self { owners, ..layout })
@@ -152,7 +156,7 @@ impl Layout {
 }
 
 /// Parses the table of contents, which lists the sections.
-fn sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutError> {
+fn read_sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutError> {
     let (instance_bytes, metric_bytes) = match header.version {
         Version::One => (INSTANCE1_BYTES, METRIC1_BYTES),
         Version::TwoOrThree => (INSTANCE2_BYTES, METRIC2_BYTES),
@@ -190,7 +194,7 @@ fn sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutError> 
     Ok(sections)
 }
 
-fn indoms(bytes: Bytes<'_>, section: Section, instances: Section) -> Result<Vec<Indom>, LayoutError> {
+fn read_indoms(bytes: Bytes<'_>, section: Section, instances: Section) -> Result<Vec<Indom>, LayoutError> {
     let indom = |at: u64| {
         let serial = bytes.u32(at, "serial of an instance domain")?;
         let count = bytes.u32(at + 4, "number of instances")?;
@@ -243,7 +247,11 @@ fn check_members(
     Ok(())
 }
 
-fn instances(bytes: Bytes<'_>, version: Version, section: Section) -> Result<Vec<Instance>, LayoutError> {
+fn read_instances(
+    bytes: Bytes<'_>,
+    version: Version,
+    section: Section,
+) -> Result<Vec<Instance>, LayoutError> {
     let instance = |at: u64| {
         let internal = bytes.i32(at + 12, "id of an instance")?;
         let name = name_at(bytes, version, at + 16, "name of an instance")?;
@@ -253,7 +261,7 @@ fn instances(bytes: Bytes<'_>, version: Version, section: Section) -> Result<Vec
     section.offsets().map(instance).collect()
 }
 
-fn metrics(
+fn read_metrics(
     bytes: Bytes<'_>,
     version: Version,
     section: Section,

@@ -105,7 +105,7 @@ fn folders_from(configured: Option<OsString>, pcp_tmp: Option<OsString>) -> Vec<
 ///
 /// While its file or process is gone, a set has no instances. If the file is replaced, the new instances have new
 /// identities. If the new file describes different counters, the old providers fail; call this function again to get
-/// new ones.
+/// new providers.
 ///
 /// ```
 /// let found = tachograph_mmv::providers(&tachograph_mmv::default_folders(), &|_, _| false);

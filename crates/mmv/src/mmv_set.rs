@@ -11,8 +11,10 @@ use super::raw::RawRecord;
 use super::value::Value;
 use super::watched_file::WatchedFile;
 
+/// The provider of a counter set in an MMV file.
 pub(super) struct MmvSet {
     info: Arc<CounterSetInfo>,
+    /// The serial number of the instance domain; `None` for the set of metrics without instances.
     serial: Option<u32>,
     file: SharedReading<WatchedFile>,
     /// The value of `WatchedFile::loads` when this set was last searched for in the file, and the index of the set, if

@@ -30,7 +30,7 @@ pub(super) struct Origin<'a> {
     pub(super) source: &'a str,
     /// The file's owner.
     pub(super) uid: Option<u32>,
-    /// Distinguishes this file from all earlier ones of the same name.
+    /// Distinguishes this file from all earlier files of the same name.
     pub(super) identity: u64,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Plan {
     pub(super) process: Option<i32>,
 }
 
-/// A counter set: all metrics of an instance domain, or all metrics without one.
+/// A counter set: all metrics of an instance domain, or all metrics without an instance domain.
 #[derive(Debug)]
 pub(super) struct SetPlan {
     /// Serial number of the instance domain.
@@ -104,7 +104,7 @@ impl fmt::Display for Skipped {
 }
 
 /// The counter sets of a file, and what was skipped.
-pub(super) fn plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Skipped>) {
+pub(super) fn build_plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Skipped>) {
     let mut skipped = Vec::new();
     let mut sets = Vec::new();
     // The set and column of each metric.
@@ -115,7 +115,7 @@ pub(super) fn plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Skipped>)
         let is_member = |metric: &Metric| metric.indom.map(|indom| indom as usize) == domain;
         let members: Vec<usize> =
             (0..layout.metrics.len()).filter(|&index| is_member(&layout.metrics[index])).collect();
-        let Some((mut set, indexes)) = describe(layout, origin, domain, &members, &mut skipped) else {
+        let Some((mut set, indexes)) = describe_set(layout, origin, domain, &members, &mut skipped) else {
             continue;
         };
         let size = set.instances.len().saturating_mul(set.fields.len());
@@ -163,7 +163,7 @@ fn assign_values(
 
 /// A set with its counters and instances, and the metric of each column. `None` if no metric can be a counter, or if
 /// the set is invalid.
-fn describe(
+fn describe_set(
     layout: &Layout,
     origin: &Origin<'_>,
     domain: Option<usize>,
@@ -173,8 +173,8 @@ fn describe(
     let indom = domain.map(|index| &layout.indoms[index]);
     let name = set_name(origin.name, indom.map(|indom| indom.serial));
     let kind = if indom.is_some() { InstanceType::Multiple } else { InstanceType::Single };
-    let mut info = CounterSetInfo::new(name.as_str(), guid(&name), kind);
-    info.provider_guid = guid(PROVIDER_NAME);
+    let mut info = CounterSetInfo::new(name.as_str(), guid_from_name(&name), kind);
+    info.provider_guid = guid_from_name(PROVIDER_NAME);
     info.provider_name = match origin.uid {
         Some(uid) => format!("{PROVIDER_NAME} of uid {uid}").into(),
         None => PROVIDER_NAME.into(),
@@ -192,7 +192,7 @@ fn describe(
     let mut names = Names::default();
     for &index in members {
         let metric = &layout.metrics[index];
-        match counter(metric, origin, &mut names) {
+        match describe_counter(metric, origin, &mut names) {
             Ok((counter, mapping)) => {
                 indexes.push(index);
                 fields.push(Field { id: counter.id, mapping });
@@ -231,7 +231,8 @@ struct Names {
     names: HashSet<String>,
 }
 
-fn counter(
+/// The counter for a metric, and how its values are converted.
+fn describe_counter(
     metric: &Metric,
     origin: &Origin<'_>,
     names: &mut Names,
@@ -306,12 +307,12 @@ fn set_name(file: &str, serial: Option<u32>) -> String {
     }
 }
 
-fn guid(name: &str) -> Guid {
+fn guid_from_name(name: &str) -> Guid {
     let sets = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"urn:tachograph:counter-sets");
     Guid::from_u128(Uuid::new_v5(&sets, name.as_bytes()).as_u128())
 }
 
-/// An identity that differs from that of every other instance with the same name. Never 0.
+/// An identity that differs from the identity of every other instance with the same name. Never 0.
 fn identity(file: u64, index: u32) -> u64 {
     let mut hasher = DefaultHasher::new();
     (file, index).hash(&mut hasher);

@@ -26,7 +26,7 @@ pub struct Problem {
 pub(super) enum Cause {
     /// An error of the operating system.
     System(Errno),
-    /// The kind of a file that is not a regular one, with an article.
+    /// The kind of a file that is not a regular file, with an article.
     NotRegular(&'static str),
     /// The file is larger than [`MAX_FILE_BYTES`]; its size.
     TooLong(u64),

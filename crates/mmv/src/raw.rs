@@ -6,6 +6,7 @@ use super::error::LayoutError;
 
 pub(super) const HEADER_BYTES: u64 = 40;
 pub(super) const TOC_BYTES: u64 = 16;
+// Sizes of the entries of each section, in bytes. Names with 1 are for version 1, with 2 for versions 2 and 3.
 pub(super) const INDOM_BYTES: u64 = 32;
 pub(super) const INSTANCE1_BYTES: u64 = 80;
 pub(super) const INSTANCE2_BYTES: u64 = 24;
@@ -86,11 +87,13 @@ impl RawRecord {
         Some(Self(bytes.try_into().ok()?))
     }
 
+    /// The first or the second 8 bytes.
     fn half(self, second: bool) -> [u8; 8] {
         let [a, b, c, d, e, f, g, h, rest @ ..] = self.0;
         if second { rest } else { [a, b, c, d, e, f, g, h] }
     }
 
+    /// The first 4 bytes.
     fn word(self) -> [u8; 4] {
         let [a, b, c, d, ..] = self.0;
         [a, b, c, d]

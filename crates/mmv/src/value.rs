@@ -171,6 +171,7 @@ impl Mapping {
     }
 }
 
+/// Converts a floating-point value.
 fn double(value: f64, has_sentinels: bool) -> Value {
     if value.is_finite() {
         Value::Number(value.to_bits().cast_signed())

@@ -17,7 +17,7 @@ use tachograph_perflib::{Failure, Reading, Timestamps};
 use super::budget::{Budget, Reservation};
 use super::header::{Header, HeaderBytes};
 use super::layout::Layout;
-use super::plan::{Origin, Plan, Skipped, plan};
+use super::plan::{Origin, Plan, Skipped, build_plan};
 use super::problem::{Cause, MAX_FILE_BYTES};
 use super::process::Process;
 use super::raw::{Bytes, HEADER_BYTES};
@@ -49,6 +49,7 @@ pub(super) struct Opened {
     fingerprint: Fingerprint,
     pub(super) plan: Plan,
     pub(super) values: Vec<u8>,
+    /// The process that the file depends on, if any.
     process: Option<Process>,
     _memory: Reservation,
 }
@@ -144,6 +145,7 @@ impl WatchedFile {
         }
     }
 
+    /// Reads a whole file that was opened.
     fn load_from(&mut self, file: &File, stat: &Stat) -> Result<(Opened, Vec<Skipped>), Cause> {
         let bytes = fstat(file)?.st_size.cast_unsigned();
         if bytes > MAX_FILE_BYTES {
@@ -180,7 +182,7 @@ impl WatchedFile {
         let source = self.path.to_string_lossy().replace(char::is_control, "\u{fffd}");
         let origin =
             Origin { name: &name, source: &source, uid: Some(stat.st_uid), identity: hasher.finish() };
-        let (plan, skipped) = plan(&layout, &origin);
+        let (plan, skipped) = build_plan(&layout, &origin);
         // The previously open file keeps its reservation until it is replaced, so for a moment both count.
         let memory = self.budget.reserve(plan.memory_bytes()).ok_or(Cause::OutOfBudget)?;
         let process = plan.process.map(Process::new);
@@ -190,6 +192,8 @@ impl WatchedFile {
         Ok((Opened { file, fingerprint, plan, values, process, _memory: memory }, skipped))
     }
 
+    /// Reads the current values; reads the whole file if it was replaced or its description has changed. Returns
+    /// whether the file, and the process that it depends on, exist.
     fn refresh(&mut self) -> Result<bool, Cause> {
         let stat = match lstat(&*self.system_path) {
             Ok(stat) => stat,
@@ -256,7 +260,7 @@ fn errno_of(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// The kind of a file that is not a regular one, for messages.
+/// The kind of a file that is not a regular file, for messages.
 pub(super) fn file_kind(kind: FileType) -> &'static str {
     match kind {
         FileType::Symlink => "a symbolic link",
