@@ -51,7 +51,7 @@ use crate::{PublishError, Publisher};
 pub struct Options {
     /// Where the provider's sets are published, and which users may read them.
     pub publisher: Publisher,
-    /// The callback for requests from readers. It overrides that of the publisher.
+    /// The callback for requests from readers. It overrides the publisher's callback.
     pub control: Option<ControlCallback>,
 }
 
@@ -74,6 +74,7 @@ pub struct Provider {
 /// The registered sets by GUID; `None` after the provider was stopped.
 type Sets = Option<HashMap<Guid, Arc<Set>>>;
 
+/// A registered set.
 struct Set {
     // This field is dropped first: the threads must end before the file is dropped.
     control: Option<Control>,

@@ -1,4 +1,4 @@
-//! Counters that store two numbers. A reader gets both from the same moment.
+//! Counters that store two numbers, which are read together.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -107,7 +107,7 @@ pub struct Fraction {
     pair: PairCell,
 }
 
-/// A number as a percentage of another one, both below 2^32 and set together (`perf_raw_fraction`).
+/// A number as a percentage of another number, both below 2^32 and set together (`perf_raw_fraction`).
 #[derive(Clone, Debug)]
 pub struct Ratio {
     line: Line,

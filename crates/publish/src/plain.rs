@@ -8,8 +8,8 @@ use crate::cells::{Cell, Cells};
 
 /// A number that grows: requests, bytes, errors. An update is one atomic addition, from any thread or signal handler.
 ///
-/// By default, readers display the counter as a rate per second (`perf_counter_bulk_count`). A clone refers
-/// to the same value.
+/// By default, readers display the counter as a rate per second (`perf_counter_bulk_count`). A clone refers to the same
+/// value.
 #[derive(Clone, Debug)]
 pub struct Counter {
     /// The cache line in shared memory whose first word is the value.
@@ -25,8 +25,8 @@ pub struct Gauge {
     line: Line,
 }
 
-/// A [`Counter`] for frequent additions by many threads. Up to `n` threads at a time each have a stripe, a cache line
-/// that only this thread writes to, so an update is a load and a store, and processors do not contend.
+/// A [`Counter`] for frequent additions by many threads. It has several cache lines, its stripes. Only one thread at a
+/// time writes to a stripe, so an update is a load and a store, and processors do not contend.
 ///
 /// `#[counter(striped = n)]` sets the number of stripes, 1 to 64; the default is 16. When all stripes are in use, other
 /// threads add atomically to cache lines that they share. Each stripe takes 128 bytes per instance. The value cannot be

@@ -149,7 +149,7 @@ impl Publisher {
         })
     }
 
-    /// Publishes a set that can have many instances, and has none yet.
+    /// Publishes a set that can have many instances. At first it has no instances.
     ///
     /// # Errors
     ///

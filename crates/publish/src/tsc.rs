@@ -151,6 +151,7 @@ impl Clock {
         }
     }
 
+    /// Measures the ratio if a measurement is due. Returns the time of the kernel's clock.
     #[cold]
     fn now_uncalibrated(&self) -> Start {
         self.calibrate();
@@ -206,9 +207,9 @@ impl Clock {
             return Start::Ticks(now);
         }
         let Some(_measuring) = Measuring::begin(self) else { return Start::Ticks(now) };
-        // Another thread may have measured it meanwhile.
+        // Another thread may have measured the ratio meanwhile.
         if self.valid_ticks.load(Ordering::Relaxed) != 0 && self.is_period_over(now) {
-            // Until the new ratio is measured, other threads use the old one.
+            // Until the new ratio is measured, other threads use the old ratio.
             self.valid_from.store(now, Ordering::Relaxed);
             self.measure();
         }
@@ -278,7 +279,7 @@ impl Clock {
     }
 }
 
-/// Held by the thread that measures the ratio. Only one thread does so at a time.
+/// Held by the thread that measures the ratio. Only one thread measures at a time.
 struct Measuring<'a>(&'a AtomicU32);
 
 impl<'a> Measuring<'a> {
@@ -303,7 +304,7 @@ impl Drop for Measuring<'_> {
 /// The result of comparing a new ratio with the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
-    /// The ratios are about the same; contains the new one, which is more precise.
+    /// The ratios are about the same; contains the new ratio, which is more precise.
     Agrees(u64),
     /// Unknown, because the readings were interrupted.
     Unknown,
@@ -311,6 +312,7 @@ enum Comparison {
     Deviates,
 }
 
+/// Compares the ratio between two readings with the previous ratio.
 fn compare(before: u64, last: &ClockPair, now: &ClockPair) -> Comparison {
     if !is_plausible_between(last, now) {
         return Comparison::Deviates;

@@ -58,6 +58,7 @@ pub(crate) struct Control {
     process: u32,
 }
 
+/// The state that the threads of a set share.
 struct Shared {
     set: Guid,
     callback: Option<ControlCallback>,
@@ -72,6 +73,7 @@ struct Shared {
     request_count: AtomicU64,
 }
 
+/// A connected reader, and the thread that answers its requests.
 struct Reader {
     stream: Arc<UnixStream>,
     /// The value of `request_count` at the last request, or when the reader connected.
@@ -172,6 +174,7 @@ impl Shared {
         Arc::as_ptr(self) as usize
     }
 
+    /// Accepts connections until the set is stopped.
     fn accept(self: Arc<Self>, listener: &UnixListener) {
         let mut wait_deadline = None;
         loop {
@@ -237,6 +240,7 @@ impl Shared {
         }
     }
 
+    /// Answers the requests of one reader until it disconnects.
     fn serve(self: &Arc<Self>, mut stream: &UnixStream, last_request: &AtomicU64) -> io::Result<()> {
         stream.set_write_timeout(Some(DEADLINE))?;
         let mut received = Vec::new();
@@ -283,7 +287,7 @@ fn disconnect_one_if_full(readers: &mut [Reader]) {
 
 /// Receives a request; `None` at the end of the connection. Bytes of the next request remain in `received`.
 fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option<message::Request>> {
-    // There is no time limit between requests, only within one.
+    // There is no time limit between requests, only within a request.
     stream.set_read_timeout(None)?;
     let mut deadline = None;
     loop {

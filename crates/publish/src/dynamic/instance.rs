@@ -153,7 +153,7 @@ impl Instance {
         }
     }
 
-    /// Removes all references, and rejects further ones. No reference is read after this returns.
+    /// Removes all references, and rejects further references. No reference is read after this returns.
     pub(super) fn clear_references(&self) {
         let mut references = self.references.lock().ignore_poison();
         references.is_closed = true;
