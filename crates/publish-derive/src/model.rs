@@ -10,7 +10,7 @@ use tachograph_schema::{CounterInfo, CounterSetInfo, CounterType, Guid, Instance
 
 use crate::attributes::{Entries, Errors, documentation};
 
-/// The namespace of the generated GUIDs, for sets that do not specify one.
+/// The namespace of the generated GUIDs, for sets that do not specify a GUID.
 const NAMESPACE: &[u8] = b"urn:tachograph:counter-sets";
 
 /// The keys of `#[counter_set(...)]`, in addition to those of [`SET_ATTRIBUTES`].
@@ -38,6 +38,7 @@ pub(crate) struct Counter {
     pub(crate) companions: [Option<Ident>; 4],
 }
 
+/// The positions of a counter's id, name and type.
 #[derive(Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) id: Span,

@@ -116,7 +116,7 @@ impl Kind {
     }
 }
 
-/// Parses all fields. Returns the valid ones, with the ids of their bases.
+/// Parses all fields. Returns the valid fields, with the ids of their bases.
 pub(super) fn read(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
     let mut counters: Vec<Counter> = Vec::new();
     for (index, field) in fields.named.iter().enumerate() {
