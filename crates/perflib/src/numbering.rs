@@ -39,7 +39,9 @@ pub struct Numbering {
     /// For each name, the assignment of each index.
     names: HashMap<Box<str>, Vec<Assignment>>,
     table: InstanceTable,
+    /// The instances of the last sample.
     keys: Vec<Arc<InstanceKey>>,
+    /// The display names of `keys`.
     instances: Instances,
     /// Increases with each sample in which an instance appears, disappears or changes its index.
     generation: u64,
@@ -85,6 +87,7 @@ impl Numbering {
         &self.instances
     }
 
+    /// Assigns indexes after the instances have changed, or if an instance waits for an index.
     fn renumber(&mut self, keys: &[Arc<InstanceKey>]) {
         // Starts at 2, so that an index that was never assigned (`last_seen` 0) is free in the first sample.
         self.generation = self.generation.max(1) + 1;
@@ -96,8 +99,8 @@ impl Numbering {
                 self.reserved.push(key.full_name().into());
             }
         }
-        // Known instances get their indexes before new ones do. They keep their index, or get the one that they wait
-        // for.
+        // Known instances get their indexes before new instances do: each keeps its index, or gets the index that it
+        // waits for.
         let mut indexes = vec![usize::MAX; keys.len()];
         for (key, index) in keys.iter().zip(&mut indexes) {
             let Some(assignments) = self.names.get_mut(key.full_name()) else { continue };

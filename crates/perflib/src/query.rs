@@ -164,6 +164,7 @@ impl Query {
         self.add_paths(paths)
     }
 
+    /// Adds the counters that a path selects, without updating the selections.
     fn push_path(&mut self, path: &PathPattern) -> Vec<PathMatch> {
         let registry = Arc::clone(&self.registry);
         let mut matches = Vec::new();
@@ -201,7 +202,7 @@ impl Query {
         matches
     }
 
-    /// The index of a set, which is added if necessary. A new set reuses the index of a removed one, so that the list
+    /// The index of a set, which is added if necessary. A new set reuses the index of a removed set, so that the list
     /// does not grow without bound when sets appear and disappear.
     fn set_index(&mut self, entry: &Arc<Entry>) -> usize {
         if let Some(known) = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry)) {
@@ -227,6 +228,7 @@ impl Query {
         !is_registered && self.added.iter().all(|added| added.set != index)
     }
 
+    /// Updates the selection of each set after items were added or removed, and notifies the processes that publish it.
     fn update_selections(&mut self) {
         for (index, set) in self.sets.iter_mut().enumerate() {
             let of_set = || self.added.iter().filter(|added| added.set == index);

@@ -20,6 +20,7 @@ pub trait Reading: Send {
 #[derive(Debug)]
 pub struct SharedReading<T>(Arc<Mutex<State<T>>>);
 
+/// A source, and the outcome of its last read.
 #[derive(Debug)]
 struct State<T> {
     reading: T,

@@ -81,6 +81,7 @@ impl Identifier {
 /// ([`Rule::Q5`]) or is too long ([`Rule::Q6`]). Such an error does not affect the other identifiers.
 #[derive(Clone, Debug)]
 pub struct Identifiers<'a> {
+    /// The identifiers that follow.
     rest: Section<'a>,
 }
 

@@ -65,6 +65,7 @@ pub fn push_instance(out: &mut Vec<u8>, name: &str, id: u32) -> Result<(), Write
 /// An iterator over a completely checked list of instances.
 #[derive(Clone, Debug)]
 pub struct InstanceList<'a> {
+    /// The instances that follow.
     rest: Section<'a>,
 }
 

@@ -20,10 +20,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// The position of an element.
     pub(super) fn at(&self, node: Node<'_, '_>) -> Position {
         self.lines.position(node.range().start)
     }
 
+    /// The position of an attribute.
     pub(super) fn at_attribute(&self, attribute: &Attribute<'_, '_>) -> Position {
         self.lines.position(attribute.range().start)
     }

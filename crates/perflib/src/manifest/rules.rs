@@ -334,7 +334,7 @@ fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, rea
     }
 }
 
-/// Warns if `perf_counter_multi_timer_inv` has no base. The schema's documentation requires one, but \[MS-PCQ\] does
+/// Warns if `perf_counter_multi_timer_inv` has no base. The schema's documentation requires a base, but \[MS-PCQ\] does
 /// not.
 fn check_multi_base(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
     let expected =

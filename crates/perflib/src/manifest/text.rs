@@ -108,7 +108,7 @@ fn utf16(bytes: &[u8], unit_of: fn([u8; 2]) -> u16) -> Result<String, DecodeErro
     }
 }
 
-/// Checks the encoding in the XML declaration, because the XML parser of Windows rejects a wrong one.
+/// Checks the encoding in the XML declaration, because the XML parser of Windows rejects a wrong encoding.
 fn check_declaration(text: &str, encoding: &str, violations: &mut Violations) {
     let Some(declaration) = text.strip_prefix("<?xml").and_then(|rest| rest.split("?>").next()) else {
         return;

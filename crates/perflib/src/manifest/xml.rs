@@ -14,7 +14,7 @@ const MAX_MARKUP: usize = 1_000_000;
 /// than 20.
 const MAX_ATTRIBUTES: usize = 64;
 /// Maximum number of namespace declarations, because the parser copies all visible namespaces into each element that
-/// declares one.
+/// declares a namespace.
 const MAX_NAMESPACES: usize = 256;
 
 /// Parses a text. If it is not XML, reports a violation and returns `None`.

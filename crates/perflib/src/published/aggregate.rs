@@ -69,8 +69,8 @@ impl Functions {
         }
     }
 
-    /// Whether a new instance makes the aggregate incomparable with earlier ones. Sums stay comparable: a new instance
-    /// only adds its values.
+    /// Whether a new instance makes the aggregate incomparable with earlier aggregates. Sums stay comparable: a new
+    /// instance only adds its values.
     pub(super) fn are_reset_by_new_instances(&self) -> bool {
         let is_sum = |function: &Function| {
             let is_total = function.value.is_none_or(|value| value == Aggregate::Total);

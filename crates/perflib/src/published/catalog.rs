@@ -23,6 +23,7 @@ pub(crate) struct Catalog {
     state: Mutex<State>,
 }
 
+/// The folders, and the open files in them.
 #[derive(Debug, Default)]
 struct State {
     folders: Vec<WatchedFolder>,
@@ -33,6 +34,7 @@ struct State {
     open_files: HashSet<(u64, u64)>,
 }
 
+/// A folder that is scanned when it has changed.
 #[derive(Debug, Default)]
 struct WatchedFolder {
     path: PathBuf,
@@ -46,6 +48,7 @@ struct WatchedFolder {
     error: Option<Arc<str>>,
 }
 
+/// What the last scan found out about a file.
 #[derive(Debug)]
 enum FileState {
     /// Open, and published by a process that was alive when the file was opened.

@@ -302,6 +302,7 @@ fn machine_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Names the process in messages.
 fn describe(member: &Member) -> String {
     format!("{} (process {})", member.program, member.process)
 }

@@ -30,6 +30,7 @@ impl PublishedSet {
         Self { info, catalog, group, generation: 0, processes: Vec::new(), total }
     }
 
+    /// Updates the list of processes if the members of the group have changed.
     fn update_processes(&mut self) {
         let generation = self.group.generation();
         if generation == self.generation {

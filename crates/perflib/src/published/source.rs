@@ -205,11 +205,13 @@ impl Source {
         if self.has_companions() { self.with_companions(instance, raw) } else { raw }
     }
 
+    /// The error for a value that is not set or cannot be read.
     #[cold]
     fn missing(&self) -> RawValue {
         RawValue::error(if self.is_by_reference { Status::NO_DATA } else { Status::CSTATUS_INVALID_DATA })
     }
 
+    /// Adds the multiplier to a raw value, and converts its numbers from ticks of the provider's clock.
     fn with_companions(&self, instance: &Instance<'_>, mut raw: RawValue) -> RawValue {
         let value = |cell: CellLocation| instance.value_at(&cell).map(|reading| reading.value);
         if let Some(cell) = self.multiplier {

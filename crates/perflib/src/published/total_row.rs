@@ -58,6 +58,7 @@ impl TotalRow {
         self.saved.1 = self.instances;
     }
 
+    /// Restores the total that [`save`](Self::save) saved.
     pub(super) fn restore(&mut self) {
         self.columns.clone_from(&self.saved.0);
         self.instances = self.saved.1;
