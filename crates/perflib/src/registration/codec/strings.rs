@@ -11,8 +11,12 @@ use crate::block::{BlockError, Expected, Rule, count};
 const BLOCK_HEADER_BYTES: usize = size_of::<StringBuffer>();
 const STRING_HEADER_BYTES: usize = size_of::<StringHeader>();
 /// A string block can have any size: a multiple of 1, so the rule for the alignment cannot be violated.
-const SIZE_RULES: SizeRules =
-    SizeRules { field: 0, min: (Rule::S1, BLOCK_HEADER_BYTES), max: Rule::S2, alignment: (Rule::S2, 1) };
+const SIZE_RULES: SizeRules = SizeRules {
+    field: 0,
+    min: (Rule::StringBlockTooShort, BLOCK_HEADER_BYTES),
+    max: Rule::StringBlockSizeTooLarge,
+    alignment: (Rule::StringBlockSizeTooLarge, 1),
+};
 
 /// The names or help texts of a set's counters, borrowed from a checked string block.
 ///
@@ -32,11 +36,11 @@ pub struct Strings<'a> {
 ///
 /// # Errors
 ///
-/// The first violated rule for the size, the offsets or the strings of the block ([`Rule::S1`] to [`Rule::S6`]); the
+/// The first violated rule for the size, the offsets or the strings of the block ([`Rule`], `S1` to `S6`); the
 /// code is [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
 pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
     let mut rest = Section::all(bytes);
-    let head: &StringBuffer = rest.peek(Rule::S1)?;
+    let head: &StringBuffer = rest.peek(Rule::StringBlockTooShort)?;
     let block = rest.split_off(head.bytes.get(), &SIZE_RULES)?;
     let number = head.counter_count.get();
     let headers = usize::try_from(number).ok().and_then(|number| {
@@ -44,7 +48,12 @@ pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
     });
     let Some((headers, _)) = headers else {
         let max = (block.bytes.len() - BLOCK_HEADER_BYTES) / STRING_HEADER_BYTES;
-        return Err(BlockError::number(Rule::S3, 4, number, Expected::AtMost(count(max))));
+        return Err(BlockError::number(
+            Rule::StringBlockSizeTooSmall,
+            4,
+            number,
+            Expected::AtMost(count(max)),
+        ));
     };
 
     let headers_end = BLOCK_HEADER_BYTES + headers.len() * STRING_HEADER_BYTES;
@@ -61,16 +70,21 @@ pub fn decode_strings(bytes: &[u8]) -> Result<Strings<'_>, BlockError> {
     for (index, offset) in offsets().filter(|(_, offset)| has_string(*offset)) {
         let field_offset = BLOCK_HEADER_BYTES + index * STRING_HEADER_BYTES + 4;
         if offset % 2 != 0 {
-            return Err(BlockError::number(Rule::S4, field_offset, offset, Expected::MultipleOf(2)));
+            return Err(BlockError::number(
+                Rule::StringOffsetOdd,
+                field_offset,
+                offset,
+                Expected::MultipleOf(2),
+            ));
         }
         let offset_bytes = usize::try_from(offset).unwrap_or(usize::MAX);
         if offset_bytes < min_offset || offset_bytes >= strings.bytes.len() {
             let expected = Expected::Between(count(min_offset), count(strings.bytes.len()) - 1);
-            return Err(BlockError::number(Rule::S5, field_offset, offset, expected));
+            return Err(BlockError::number(Rule::StringOffsetOutside, field_offset, offset, expected));
         }
         if last_nul.is_none_or(|last_nul| offset_bytes > last_nul) {
             return Err(BlockError::number(
-                Rule::S6,
+                Rule::StringUnterminated,
                 field_offset,
                 offset,
                 Expected::Words("a NUL after this offset"),
