@@ -4,7 +4,7 @@
 //! a log, sample times are local and file times are in UTC (reference: "The Windows Performance Monitor binary log",
 //! 10.1). A [`Moment`] is a time in UTC with the offset of local time.
 //!
-//! Times come from untrusted files, so no function in this module panics, whatever the number.
+//! Times come from untrusted files, so the functions in this module do not panic for any number.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -78,11 +78,11 @@ impl CounterPath {
     ///
     /// [`PathError`] if the text is not a path or a name is longer than Windows allows.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        Self::read(text).map_err(|error| error.with_guess(text))
+        Self::parse_without_guess(text).map_err(|error| error.with_guess(text))
     }
 
     /// Like `parse`, but the error does not suggest a path.
-    fn read(text: &str) -> Result<Self, PathError> {
+    fn parse_without_guess(text: &str) -> Result<Self, PathError> {
         check_length(PathPart::Path, text)?;
         let leading = match text.as_bytes().first() {
             None => return Err(PathError::Empty),
@@ -92,9 +92,9 @@ impl CounterPath {
         let (machine, set_from) = read_machine(text, leading)?;
         let separator = if has_outer_backslash(&text[set_from..]) { b'\\' } else { leading };
         let reader = Reader { text, separator };
-        let (set_to, instance, counter_from) = reader.parts(set_from).or_else(|error| match error {
+        let (set_to, instance, counter_from) = reader.split(set_from).or_else(|error| match error {
             error @ PathError::Unbalanced { .. } => {
-                reader.parts_from_both_ends(set_from, leading).ok_or(error)
+                reader.split_from_both_ends(set_from, leading).ok_or(error)
             }
             error => Err(error),
         })?;
@@ -224,8 +224,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Splits a path whose parentheses balance.
-    fn parts(&self, from: usize) -> Result<Parts<'a>, PathError> {
-        let parts = self.set_and_instance(from)?;
+    fn split(&self, from: usize) -> Result<Parts<'a>, PathError> {
+        let parts = self.split_set_and_instance(from)?;
         let (_, _, counter_from) = parts;
         self.check_counter(counter_from)?;
         Ok(parts)
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
 
     /// Splits a path whose instance has unbalanced parentheses. The instance ends at the last `)\` that is outside a
     /// group in parentheses: if it ended earlier, the counter would contain a `\` outside parentheses.
-    fn parts_from_both_ends(&self, from: usize, leading: u8) -> Option<Parts<'a>> {
+    fn split_from_both_ends(&self, from: usize, leading: u8) -> Option<Parts<'a>> {
         let open = from + self.text[from..].find('(')?;
         if self.text[from..open].contains([')', '\\']) {
             return None;
@@ -241,13 +241,13 @@ impl<'a> Reader<'a> {
         // `self.separator` may be wrong, since it was chosen as if parentheses were balanced.
         let counter_from = [b'\\', leading]
             .into_iter()
-            .find_map(|separator| Reader { text: self.text, separator }.counter_from_the_end(open + 1))?;
+            .find_map(|separator| Reader { text: self.text, separator }.find_counter_backwards(open + 1))?;
         Some((open, Some(&self.text[open + 1..counter_from - 2]), counter_from))
     }
 
     /// Searches backwards from the end of the text, skipping groups in parentheses, for a `)` that is at or after
     /// `from` and directly precedes a separator. Returns the offset after the separator, where the counter starts.
-    fn counter_from_the_end(&self, from: usize) -> Option<usize> {
+    fn find_counter_backwards(&self, from: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 0_usize;
         for at in (from + 1..bytes.len()).rev() {
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Splits off the set and the instance, which end at the first separator outside parentheses.
-    fn set_and_instance(&self, from: usize) -> Result<Parts<'a>, PathError> {
+    fn split_set_and_instance(&self, from: usize) -> Result<Parts<'a>, PathError> {
         let bytes = self.text.as_bytes();
         let mut at = from;
         while at < bytes.len() {

@@ -20,8 +20,8 @@ pub struct Sample {
     /// Whether the sample precedes the requested window. Such a sample starts the first interval, but is not counted in
     /// statistics.
     pub is_baseline: bool,
-    /// The id of the log, or of the section of a log, that contains the sample. For pairing, samples with different ids
-    /// are treated as being from different logs.
+    /// The id of the log, or of the part of a log, that contains the sample. A part ends where the counter list changes
+    /// or another log was appended. For pairing, samples with different ids are treated as being from different logs.
     pub log: u32,
     /// When the machine was started, in UTC; 0 if unknown. Values from before and after a start are never paired.
     pub boot_time: FileTime,

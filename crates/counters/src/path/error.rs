@@ -112,7 +112,7 @@ impl PathError {
 fn guess(text: &str) -> Option<String> {
     let separators = ['\\', '/'];
     let start = text.trim_start_matches(separators);
-    let is_path = |candidate: &String| CounterPath::read(candidate).is_ok();
+    let is_path = |candidate: &String| CounterPath::parse_without_guess(candidate).is_ok();
 
     let with_backslash = format!(r"\{start}");
     if !text.starts_with(separators) && is_path(&with_backslash) {

@@ -119,7 +119,7 @@ impl Series {
         let mut from = 0;
         while from < len {
             let has_start = self.pairer.previous.is_some_and(|previous| previous.status.is_good());
-            let needs_start = formula_of(FORMULA).needs_two_samples() && !has_start;
+            let needs_start = formula_from_discriminant(FORMULA).needs_two_samples() && !has_start;
             let to = if needs_start { from + 1 } else { len.min(from + MAX_BATCH) };
             let (raws, times) = (raws.range(from, to), &times[from..to]);
             if needs_start || !self.add_batch::<FORMULA>(calculator, raws, times) {
@@ -138,7 +138,7 @@ impl Series {
         raws: RawRun<'_>,
         times: &[Moment],
     ) -> bool {
-        let formula = formula_of(FORMULA);
+        let formula = formula_from_discriminant(FORMULA);
         let time_base = calculator.time_base() as f64;
         let start = self.pairer.previous.unwrap_or_default();
         let count = times.len();
@@ -269,7 +269,7 @@ fn extremes(values: &[f64]) -> (f64, f64) {
 }
 
 /// The formula with this discriminant, which must be one that [`Series::add_run`] passes to `add_batches`.
-const fn formula_of(discriminant: u8) -> Formula {
+const fn formula_from_discriminant(discriminant: u8) -> Formula {
     const RATE: u8 = Formula::Rate as u8;
     const RATIO: u8 = Formula::Ratio as u8;
     const PERCENT: u8 = Formula::Percent as u8;
