@@ -124,7 +124,7 @@ impl Displaced {
 }
 
 /// The index of an address in `HANDLERS`.
-fn index_of(handler: usize) -> Option<usize> {
+fn handler_index(handler: usize) -> Option<usize> {
     HANDLERS.iter().position(|&ours| ours as *const () as usize == handler)
 }
 
@@ -139,7 +139,7 @@ fn installed_action() -> libc::sigaction {
 
 /// Displaces the installed handler, unless it is ours.
 fn ensure_installed() {
-    if index_of(installed_action().sa_sigaction).is_none() {
+    if handler_index(installed_action().sa_sigaction).is_none() {
         displace();
     }
 }
@@ -149,7 +149,7 @@ fn ensure_installed() {
 fn displace() {
     let mut used = USED.lock().ignore_poison();
     let found = installed_action();
-    if index_of(found.sa_sigaction).is_some() {
+    if handler_index(found.sa_sigaction).is_some() {
         return;
     }
     let known = DISPLACED[..*used].iter().position(|displaced| displaced.matches(&found));
@@ -175,7 +175,7 @@ fn displace() {
         before
     };
     // Another thread may have installed a handler after `found` was read: then that handler was displaced.
-    match index_of(before.sa_sigaction) {
+    match handler_index(before.sa_sigaction) {
         Some(ours) => displaced.copy_from(&DISPLACED[ours]),
         None => displaced.store(&before),
     }

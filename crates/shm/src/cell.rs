@@ -13,13 +13,14 @@ pub type CacheLine = [AtomicU64; 8];
 /// A sum and the number of its summands, read together.
 ///
 /// A writer cannot change two words at once, and a reader that has mapped the file read-only cannot stop the writer. So
-/// one packed word holds the low bits of both: the count in its lowest bits, the sum above. One addition changes both.
-/// Overflows of the packed fields are counted in further words, which are updated later: the reader needs only the
-/// number of overflows, and the packed word shows how far these words lag.
+/// a packed word holds the low bits of both numbers: the count in its lowest bits, the sum above. One addition to the
+/// packed word changes both numbers. Overflows of the packed fields are counted in two further words, which are updated
+/// after the packed word. A reader computes from the packed word how far these words lag.
 ///
-/// Small and large additions use separate packed words. A thread that is stopped between its two steps makes the second
-/// word lag by the count that it added, so large counts would use up the range that word 0 has for lag. The value of
-/// the pair is the sum of the two packed words.
+/// Small additions (with a count below 256) and large additions use separate packed words. A thread that is stopped
+/// after it has updated a packed word, but not the words that count overflows, makes these lag by the count that it
+/// added. Large counts would use up the range that word 0 has for this lag. The value of the pair is the sum of both
+/// packed words.
 ///
 /// | word | holds |
 /// | --- | --- |
@@ -30,17 +31,18 @@ pub type CacheLine = [AtomicU64; 8];
 /// | 4 | for additions in two steps, the count in units of 256 |
 /// | 5-7 | like words 0 to 2, for additions with a count of 256 or more; the count has 24 bits, the sum 40 |
 ///
-/// Limits of words 0 to 2: the total count of the additions that are in progress, or are made between two loads of a reader,
-/// must be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of that. A
-/// thread that is stopped between its two steps uses 1 of this range, or up to 255 if it adds a larger count.
-/// Similarly, up to 191 units of word 2 (58 hours of a timer) may be in progress, and the reader re-reads word 2 as
-/// well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. So that several threads
-/// can be stopped between their steps, a count above 2^18, or a value of 2^34 or more, is added in several steps, each
-/// with a proportional part of the count and the value.
+/// Limits of words 0 to 2: the total count of the additions that are in progress, or are made between two loads of a
+/// reader, must be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of
+/// that. A thread that is stopped between its updates of words 0 and 1 uses 1 of this range, or up to 255 if it adds a
+/// larger count. Similarly, up to 191 units of word 2 (58 hours of a timer) may be in progress, and the reader re-reads
+/// word 2 as well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. So that several
+/// threads can be stopped between these updates, a count above 2^18, or a value of 2^34 or more, is added in several
+/// steps, each with a proportional part of the count and the value.
 ///
-/// Two kinds of additions take two steps, and a reader may see the first without the second: a count below 256 with a
-/// value of half the range of the sum or more (2^47: a time of 39 hours, 140 terabytes), and a larger count that would
-/// take more than 256 steps (a count above 2^26, or a value of 2^42 or more).
+/// Two kinds of additions take two steps, first to word 3 or 4 and then to a packed word, and a reader may see the
+/// first step without the second: a count below 256 with a value of half the range of the sum or more (2^47: a time of
+/// 39 hours, 140 terabytes), and a larger count that would take more than 256 steps (a count above 2^26, or a value of
+/// 2^42 or more).
 ///
 /// `COUNT` and `SUM` are the widths of the two fields of word 0 in bits; widths other than 16 and 48 are for the model
 /// checker.
@@ -280,7 +282,7 @@ mod tests {
         }
     }
 
-    /// A writer that is stopped after its first step has changed word 0 only.
+    /// A writer that is stopped after its first update has changed word 0 only.
     #[test]
     fn stopped_writers_are_counted() {
         let line = line();

@@ -178,12 +178,12 @@ impl Instance<'_> {
                 let value = if cell.kind == CellKind::Timer { read.sum / TIMER_UNIT_NS } else { read.sum };
                 Some(Reading { value, base: Some(read.count) })
             }
-            Form::Other => self.value_of_other(cell),
+            Form::Other => self.other_value(cell),
         }
     }
 
     #[inline(never)]
-    fn value_of_other(&self, cell: &CellLocation) -> Option<Reading> {
+    fn other_value(&self, cell: &CellLocation) -> Option<Reading> {
         let first = cell.first_word as usize;
         let words = self.slot.get(first..first + cell.lines as usize * LINE_WORDS)?;
         match cell.kind {
