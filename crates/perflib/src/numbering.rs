@@ -14,7 +14,7 @@ use crate::InstanceKey;
 /// the next `name#1`, and so on.
 ///
 /// An instance usually keeps its `#n` while it exists. An index is reused only after a sample in which it is unused, so
-/// readers that match instances by name never confuse two instances. If a new instance replaces another with the same
+/// consumers that match instances by name never confuse two instances. If a new instance replaces another with the same
 /// name between two samples, it gets a higher index in the first sample, and the free index in the next.
 ///
 /// A [reserved](InstanceKey::reserved) name belongs to the reserved instance only. Other instances with this name,
@@ -53,7 +53,7 @@ pub struct Numbering {
     has_hash: bool,
     /// The names of all reserved instances so far.
     reserved: Vec<Box<str>>,
-    /// Whether readers match instances by identity as well as by name.
+    /// Whether consumers match instances by identity as well as by name.
     is_for_identities: bool,
 }
 
@@ -69,7 +69,7 @@ struct Assignment {
 }
 
 impl Numbering {
-    /// Assigns names for readers that match instances by name and [identity](InstanceKey::identity). If identities
+    /// Assigns names for consumers that match instances by name and [identity](InstanceKey::identity). If identities
     /// differ, a new instance can reuse an index at once.
     pub fn for_identities() -> Self {
         Self { is_for_identities: true, ..Self::default() }
@@ -152,7 +152,7 @@ impl Numbering {
     }
 
     /// The lowest free index of a name that is at least `first`. An index that was used in the previous sample is free
-    /// only if readers can distinguish the two instances by identity.
+    /// only if consumers can distinguish the two instances by identity.
     fn free_index(&self, key: &InstanceKey, first: usize) -> usize {
         let name = key.full_name();
         let assignments = self.names.get(name).map_or(&[][..], Vec::as_slice);
@@ -318,7 +318,7 @@ mod tests {
         check_random_instances(Numbering::for_identities(), |known, identity| known != 0 && identity != 0);
     }
 
-    /// Checks with random instances that consecutive samples never use one name for two instances, unless readers can
+    /// Checks with random instances that consecutive samples never use one name for two instances, unless consumers can
     /// distinguish them.
     fn check_random_instances(mut numbering: Numbering, are_distinct: impl Fn(u64, u64) -> bool) {
         let mut state = 7_u64;
@@ -388,7 +388,7 @@ mod tests {
         let impostor = key("_Total", 7);
         let total = Arc::new(InstanceKey::new("_Total", 0, 0).reserved());
         assert_eq!(labels(&mut numbering, &[&impostor]), ["_Total"]);
-        // In one sample, the name is unused, so that readers never confuse the two instances.
+        // In one sample, the name is unused, so that consumers never confuse the two instances.
         assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total#2"]);
         assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total"]);
         assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total"]);

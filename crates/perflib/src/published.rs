@@ -123,7 +123,7 @@ impl Published {
             (key.owner != self.user, members.first().map(|member| member.order()), key)
         });
         for (members, group) in &groups {
-            if let Some(info) = self.info_of(group.key(), members, registry) {
+            if let Some(info) = self.group_registration(group.key(), members, registry) {
                 self.add(registry, previous, info, group);
             }
         }
@@ -146,7 +146,7 @@ impl Published {
     }
 
     /// The registration of a group. If the group cannot be shown, adds a notice and returns `None`.
-    fn info_of(
+    fn group_registration(
         &self,
         key: GroupKey,
         members: &[Arc<Member>],
@@ -158,7 +158,7 @@ impl Published {
         let omit = |registry: &mut Registry, name: &str, why: &str| {
             registry.add_notice(Notice::omitted(name, Some(newest), why));
         };
-        let mut info = match describe::info_of(&newest.description, registered) {
+        let mut info = match describe::to_registration(&newest.description, registered) {
             Ok(info) => info,
             Err(why) => {
                 omit(registry, &newest.description.name, &why);

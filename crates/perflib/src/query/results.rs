@@ -22,7 +22,7 @@ pub(super) fn encode(query: &Query, out: &mut Vec<u8>) -> Result<(), ErrorCode> 
 
 /// The row that a name without wildcards selects. For a set with one instance per process, an empty name selects the
 /// only instance; if there are several, this is an error.
-fn row_of(added: &QueryItem, rows: &Rows) -> Result<usize, ErrorCode> {
+fn selected_row(added: &QueryItem, rows: &Rows) -> Result<usize, ErrorCode> {
     if added.is_nameless() && rows.info().is_per_process {
         return match rows.instances().len() {
             0 => Err(ErrorCode::INSTANCE_NOT_FOUND),
@@ -38,7 +38,7 @@ fn row_of(added: &QueryItem, rows: &Rows) -> Result<usize, ErrorCode> {
 fn write_result(added: &QueryItem, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), WriteError> {
     let ids = &*added.ids;
     if !added.has_wildcard {
-        let row = match row_of(added, rows) {
+        let row = match selected_row(added, rows) {
             Ok(row) => row,
             Err(code) => return block.error(code),
         };
