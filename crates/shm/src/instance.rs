@@ -46,7 +46,7 @@ impl Default for CellLocation {
 
 impl CellLocation {
     /// The locations of all counters of a description, in the order of the description.
-    pub fn of_all(description: &CounterSetInfo) -> Vec<Self> {
+    pub fn for_counters(description: &CounterSetInfo) -> Vec<Self> {
         let mut first_word = LINE_WORDS;
         let location = |counter: &CounterInfo| {
             let lines = counter.lines();

@@ -72,7 +72,7 @@ impl SetReader {
         let mapping = Mapping::read_only(&file, size)?;
         let (head, description) =
             mapping.guarded(read_head).unwrap_or_else(|Truncated| Err(truncated(size)))?;
-        let cells = CellLocation::of_all(&description);
+        let cells = CellLocation::for_counters(&description);
         let (owner, file_id) = (metadata.uid(), (metadata.dev(), metadata.ino()));
         let (name, description) = (name.to_owned(), Arc::new(description));
         let is_truncated = AtomicBool::new(false);

@@ -35,7 +35,7 @@ pub struct Packing {
 
 impl Packing {
     /// A packing for statistics of the same counter as `state`.
-    pub fn of(state: &Statistics) -> Self {
+    pub fn for_statistics(state: &Statistics) -> Self {
         let (time_base, multi_count) = state.sums.key();
         Self { empty: state.emptied(), time_base, multi_count }
     }

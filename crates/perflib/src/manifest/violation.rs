@@ -71,7 +71,7 @@ pub struct Violation {
 
 impl Violation {
     /// Displays the violation after the name of the manifest's file: `shop.man:3:5: error: ...`.
-    pub fn of_file(&self, file: &Path) -> impl fmt::Display {
+    pub fn with_file(&self, file: &Path) -> impl fmt::Display {
         format!("{}:{self}", file.display())
     }
 }

@@ -77,7 +77,7 @@ impl Sources {
         // Reversed, so that if several counters have the same id, the first one is found.
         let indexes = description.counters.iter().enumerate().rev();
         let indexes: HashMap<u32, usize> = indexes.map(|(index, counter)| (counter.id, index)).collect();
-        let cells = CellLocation::of_all(description);
+        let cells = CellLocation::for_counters(description);
         let source = |counter: &CounterInfo| {
             let index = *indexes.get(&counter.id)?;
             let described = &description.counters[index];

@@ -245,8 +245,8 @@ fn results_must_match_the_query() {
     );
     let result = block.results().next().unwrap();
     assert_eq!(result.offset(), 0x30);
-    result.expect_kind(Kind::of_query(true, true)).unwrap();
-    let error = result.expect_kind(Kind::of_query(false, true)).unwrap_err();
+    result.expect_kind(Kind::for_query(true, true)).unwrap();
+    let error = result.expect_kind(Kind::for_query(false, true)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "offset 0x34: H5: the kind of a result is unknown or does not match the query (found 6, expected 4)"

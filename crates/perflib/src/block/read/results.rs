@@ -129,7 +129,7 @@ impl<'a> QueryResult<'a> {
         self.offset
     }
 
-    /// Checks that the result has the expected kind (see [`Kind::of_query`]) or is an error.
+    /// Checks that the result has the expected kind (see [`Kind::for_query`]) or is an error.
     ///
     /// # Errors
     ///
