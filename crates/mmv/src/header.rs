@@ -28,10 +28,10 @@ pub(super) struct Header {
     pub(super) writer: i32,
 }
 
-/// The layout of the records. Version 3 adds labels to version 2.
+/// The layout of the entries of sections. Version 3 adds labels to version 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// Names are in the records.
+    /// Names are in the entries.
     One,
     /// Names are in the strings section.
     TwoOrThree,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_perflib::{ErrorCode, Failure, Provider, Rows, SharedReading};
 
-use super::plan::{NO_RECORD, Plan, SetPlan};
-use super::raw::RawRecord;
+use super::plan::{NO_ENTRY, Plan, SetPlan};
+use super::raw::RawEntry;
 use super::value::Value;
 use super::watched_file::WatchedFile;
 
@@ -99,24 +99,24 @@ fn has_same_counters(a: &CounterSetInfo, b: &CounterSetInfo) -> bool {
 pub(super) fn fill(set: &SetPlan, plan: &Plan, values: &[u8], rows: &mut Rows, reasons: &Reasons) {
     let timestamps = rows.timestamps();
     let wants_all = rows.wants_all_instances();
-    for (instance, records) in set.instances.iter().zip(set.records.chunks(set.fields.len().max(1))) {
+    for (instance, indexes) in set.instances.iter().zip(set.entry_indexes.chunks(set.fields.len().max(1))) {
         if !wants_all && !rows.wants_instance(instance.full_name(), instance.id()) {
             continue;
         }
         let mut row = rows.push(instance);
-        for (field, &record) in set.fields.iter().zip(records) {
+        for (field, &index) in set.fields.iter().zip(indexes) {
             if !row.wants(field.id) {
                 continue;
             }
-            if record == NO_RECORD {
+            if index == NO_ENTRY {
                 row.omit(field.id);
                 continue;
             }
-            let Some(record) = RawRecord::at(values, record) else {
+            let Some(entry) = RawEntry::at(values, index) else {
                 row.fail(field.id, &reasons.no_value);
                 continue;
             };
-            match field.mapping.value(record, plan.has_sentinels, &timestamps) {
+            match field.mapping.value(entry, plan.has_sentinels, &timestamps) {
                 Value::Number(number) => row.set(field.id, number.cast_unsigned()),
                 Value::WithBase(number, base) => {
                     row.set_with_base(field.id, number.cast_unsigned(), base.cast_unsigned());

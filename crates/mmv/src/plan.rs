@@ -20,8 +20,8 @@ use super::value::{Class, Mapping, MappingError};
 /// The maximum number of cells (instances times counters) in all sets of a file.
 pub(super) const MAX_CELLS: usize = 1 << 20;
 
-/// Stored in [`SetPlan::records`] for a cell without a value.
-pub(super) const NO_RECORD: u32 = u32::MAX;
+/// Stored in [`SetPlan::entry_indexes`] for a cell without a value.
+pub(super) const NO_ENTRY: u32 = u32::MAX;
 
 /// The file that is being converted.
 pub(super) struct Origin<'a> {
@@ -53,8 +53,9 @@ pub(super) struct SetPlan {
     pub(super) info: Arc<CounterSetInfo>,
     pub(super) fields: Vec<Field>,
     pub(super) instances: Vec<Arc<InstanceKey>>,
-    /// For each cell, the index of its value in the values section, or [`NO_RECORD`]. A row per instance, a column per field.
-    pub(super) records: Vec<u32>,
+    /// For each cell, the index of its entry in the values section, or [`NO_ENTRY`]. A row per instance, a column per
+    /// field.
+    pub(super) entry_indexes: Vec<u32>,
 }
 
 /// A counter, and how the values of its metric are converted.
@@ -124,7 +125,7 @@ pub(super) fn build_plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Ski
             continue;
         }
         cells += size;
-        set.records = vec![NO_RECORD; size];
+        set.entry_indexes = vec![NO_ENTRY; size];
         for (column, index) in indexes.into_iter().enumerate() {
             columns[index] = Some((sets.len(), column));
         }
@@ -151,8 +152,8 @@ fn assign_values(
         let first = metric.indom.map_or(0, |indom| layout.indoms[indom as usize].instances.start);
         let row = owner.instance.map_or(0, |instance| instance - first);
         let set = &mut sets[set];
-        match &mut set.records[row as usize * set.fields.len() + column] {
-            record if *record == NO_RECORD => *record = value,
+        match &mut set.entry_indexes[row as usize * set.fields.len() + column] {
+            index if *index == NO_ENTRY => *index = value,
             _ => repeated += 1,
         }
     }
@@ -221,7 +222,7 @@ fn describe_set(
         }
     };
     let serial = indom.map(|indom| indom.serial);
-    Some((SetPlan { serial, info: Arc::new(info), fields, instances, records: Vec::new() }, indexes))
+    Some((SetPlan { serial, info: Arc::new(info), fields, instances, entry_indexes: Vec::new() }, indexes))
 }
 
 /// The ids and the case-folded names that counters of a set already have.
@@ -290,7 +291,7 @@ impl Plan {
         let set_bytes = |set: &SetPlan| {
             let texts = set.info.counters.iter().map(|counter| 300 + counter.name.len() + counter.help.len());
             let names = set.instances.iter().map(|instance| 100 + instance.full_name().len());
-            texts.sum::<usize>() + names.sum::<usize>() + 32 * set.records.len()
+            texts.sum::<usize>() + names.sum::<usize>() + 32 * set.entry_indexes.len()
         };
         self.sets.iter().map(set_bytes).sum::<usize>() as u64 + self.values.bytes()
     }

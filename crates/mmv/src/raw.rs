@@ -15,7 +15,7 @@ pub(super) const METRIC2_BYTES: u64 = 48;
 pub(super) const VALUE_BYTES: u64 = 32;
 pub(super) const STRING_BYTES: u64 = 256;
 pub(super) const LABEL_BYTES: u64 = 256;
-/// Size of a name that is stored in its record (version 1).
+/// Size of a name that is stored in its entry (version 1).
 pub(super) const NAME_BYTES: u64 = 64;
 
 /// The bytes of a file, or of its beginning.
@@ -77,10 +77,10 @@ impl<'a> Bytes<'a> {
 
 /// The first 16 of the 32 bytes of an entry of the values section.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RawRecord([u8; 16]);
+pub(super) struct RawEntry([u8; 16]);
 
-impl RawRecord {
-    /// The record with this index in the values section; `None` past the end.
+impl RawEntry {
+    /// The entry with this index in the values section; `None` past the end.
     pub(super) fn at(values: &[u8], index: u32) -> Option<Self> {
         let start = (index as usize).checked_mul(VALUE_BYTES as usize)?;
         let bytes = values.get(start..start.checked_add(16)?)?;
@@ -123,8 +123,8 @@ impl RawRecord {
         f64::from_ne_bytes(self.half(false))
     }
 
-    /// The second number. For an interval in progress, it is the negated start; otherwise it is 0.
-    pub(super) fn extra(self) -> i64 {
+    /// For an interval in progress, its negated start; otherwise 0.
+    pub(super) fn negated_start(self) -> i64 {
         i64::from_ne_bytes(self.half(true))
     }
 }
