@@ -22,7 +22,9 @@ pub const fn is_detail_level(level: u32) -> bool {
 /// the violated rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegistrationError {
+    /// The name of the set.
     set: Text,
+    /// The id and the name of the invalid counter, if any.
     counter: Option<(u32, Text)>,
     violation: Violation,
 }

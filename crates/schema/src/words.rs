@@ -46,7 +46,9 @@ pub struct Attribute<T: 'static> {
     pub(crate) derive: &'static str,
     /// Whether the value in `#[derive(CounterSet)]` is a number, not a string literal.
     pub is_number: bool,
+    /// Parses a value and stores it in the `T`.
     pub(crate) parse: fn(&mut T, &str, Notation) -> Result<(), String>,
+    /// Writes the value as `#[derive(CounterSet)]` needs it.
     pub(crate) derive_text: fn(&T) -> String,
 }
 
