@@ -33,8 +33,11 @@ pub struct FormatOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calculator {
     counter_type: CounterType,
+    /// `None` for types without a value.
     formula: Option<Formula>,
+    /// The frequency of the counter's clock in units per second.
     time_base: i64,
+    /// Whether the counter's data has 4 bytes.
     data_is_32_bit: bool,
 }
 

@@ -265,12 +265,15 @@ pub fn has_parents(set: &str) -> bool {
 /// One instance of a counter set. It has a name, in some sets a parent, and an index that distinguishes equal names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
+    /// Unique in the [`InstanceTable`]; 0 for an instance without a table.
     id: u32,
+    /// Distinguishes instances with equal names in a sample.
     index: u32,
     /// `parent/name#index`.
     label: Box<str>,
     /// Length of the parent and its `/` in bytes; 0 without a parent.
     parent_length: u32,
+    /// Length of the name in bytes, without parent and index.
     name_length: u32,
 }
 
@@ -350,6 +353,7 @@ pub type Instances = Arc<[Arc<Instance>]>;
 /// Labels are compared with case: on Linux, `x` and `X` are two instances.
 #[derive(Debug, Default)]
 pub struct InstanceTable {
+    /// The instances by their labels, `parent/name#index`.
     by_label: HashMap<Box<str>, Arc<Instance>>,
     /// A reused buffer for labels.
     label: String,

@@ -50,10 +50,13 @@ pub struct Statistics {
     formula: Option<Formula>,
     intervals: Intervals,
     sums: Sums,
+    /// The number of values.
     values: u64,
+    /// The number of intervals (for one-sample formulas, samples) with an error status.
     errors: u64,
     minimum: f64,
     maximum: f64,
+    /// The last value.
     last: f64,
     /// The time of the last value in UTC; `i64::MIN` without a value.
     last_value_at: i64,

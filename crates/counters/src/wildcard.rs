@@ -53,6 +53,7 @@ pub fn fold_case(name: &str) -> String {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
+    /// The pattern as it was written.
     text: String,
     /// `text` in lower case.
     folded: String,
@@ -199,7 +200,9 @@ pub fn closest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> O
 /// Three rows of the distance table, reused between candidates.
 #[derive(Default)]
 struct Rows {
+    /// The row before `last`.
     before_last: Vec<usize>,
+    /// The row before `current`.
     last: Vec<usize>,
     current: Vec<usize>,
 }

@@ -15,12 +15,15 @@ pub struct PackedStatistics {
     sums: [u64; 2],
     minimum: f64,
     maximum: f64,
+    /// The last value.
     last: f64,
     first_time: FileTime,
     last_time: FileTime,
     /// The number of values.
     values: NonZeroU32,
+    /// The bias of the local time at `first_time`, in minutes.
     first_bias: i16,
+    /// The bias of the local time at `last_time`, in minutes.
     last_bias: i16,
 }
 
@@ -29,7 +32,9 @@ pub struct PackedStatistics {
 pub struct Packing {
     /// An empty state.
     empty: Statistics,
+    /// The frequency of the counter's clock in units per second.
     time_base: i64,
+    /// The multiplier of a multi timer.
     multi_count: u32,
 }
 

@@ -30,8 +30,11 @@ const SCALE_UP: f64 = (1u128 << 64) as f64;
 /// Sums of the differences for one time base and multiplier.
 #[derive(Clone, Copy, Debug, Default)]
 struct Differences {
+    /// The frequency of the counter's clock in units per second.
     time_base: i64,
+    /// The multiplier of a multi timer; 0 if the formula does not use it.
     multi_count: u32,
+    /// The number of differences.
     count: u64,
     numerator: i128,
     denominator: i128,
@@ -55,6 +58,7 @@ impl Differences {
 pub(super) struct PlainSums {
     pub(super) time_base: i64,
     pub(super) multi_count: u32,
+    /// The number of addends.
     pub(super) count: u64,
     /// For sums of differences, the numerator and the denominator; for sums of displayed values, the bits of the sum
     /// and of its rounding error.
@@ -228,6 +232,7 @@ fn evaluate_parts(formula: Formula, parts: &[Differences], numerator: f64, denom
 #[derive(Clone, Copy, Debug, Default)]
 struct Compensated {
     sum: f64,
+    /// The rounding error: the exact sum is about `sum + error`.
     error: f64,
 }
 

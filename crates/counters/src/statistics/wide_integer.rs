@@ -64,6 +64,7 @@ impl<const LIMBS: usize> WideInteger<LIMBS> {
 #[derive(Clone, Debug)]
 pub(super) struct BigInteger {
     is_negative: bool,
+    /// The 64-bit digits of the magnitude.
     limbs: Vec<u64>,
 }
 
@@ -71,6 +72,7 @@ pub(super) struct BigInteger {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scaled {
     pub(super) factor: f64,
+    /// The exponent of the power of two.
     pub(super) exponent: i32,
 }
 
