@@ -71,6 +71,7 @@ pub struct Machine {
 #[derive(Debug)]
 struct State {
     sources: Sources,
+    /// The registry of the last refresh.
     current: Arc<Registry>,
 }
 
@@ -112,6 +113,7 @@ impl Machine {
 struct Sources {
     /// The machine's own sets (`system` and `cpi`), which never change.
     own: Registry,
+    /// The sets that programs publish in shared memory.
     published: Published,
     /// The folders of registered manifests.
     manifests: WatchedFolders,
@@ -126,6 +128,7 @@ struct Sources {
 #[derive(Debug)]
 struct WatchedFolders {
     folders: Vec<PathBuf>,
+    /// How a change of a file is detected.
     kind: StampKind,
     /// The state of the files when they were last read; `None` before that.
     stamps: Option<Stamps>,

@@ -28,6 +28,7 @@ pub(crate) enum StampKind {
 /// The state of the files in some folders. If two states differ, a file was added, removed or changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stamps {
+    /// For each folder, the state of its files.
     folders: Vec<Vec<Stamp>>,
     /// The latest modification time of all files; not read for MMV files.
     newest: Option<SystemTime>,
