@@ -43,8 +43,11 @@ pub(crate) fn guarded<T>(start: usize, end: usize, read: impl FnOnce() -> T) -> 
 /// The mapping that this thread reads under a guard.
 #[derive(Clone, Copy)]
 struct Guarded {
+    /// The address of the first byte.
     start: usize,
+    /// The address after the last byte.
     end: usize,
+    /// Whether a read failed because the file was truncated.
     is_truncated: bool,
 }
 
@@ -90,6 +93,7 @@ static USED: Mutex<usize> = Mutex::new(0);
 /// A handler that was installed before ours, with the flags and the signal mask that the kernel would apply.
 struct Displaced {
     handler: AtomicUsize,
+    /// The flags `SA_*` of the handler.
     flags: AtomicUsize,
     /// The signals that are blocked while the handler runs; bit 0 is signal 1.
     mask: AtomicU64,

@@ -196,6 +196,7 @@ fn decode_counter(fields: &mut Fields<'_>, strings: &Strings<'_>) -> Result<Coun
 
 /// Reads the fields of a description in sequence.
 struct Fields<'a> {
+    /// The complete description.
     bytes: &'a [u8],
     /// The offset of the next field.
     offset: usize,

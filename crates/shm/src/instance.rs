@@ -17,6 +17,7 @@ const TIMER_UNIT_NS: u64 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellLocation {
     form: Form,
+    /// The kind of the counter's cell.
     kind: CellKind,
     /// Whether the value is valid only if [`plain::HAS_VALUE`] is set.
     needs_has_value: bool,

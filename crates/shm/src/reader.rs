@@ -21,26 +21,36 @@ use crate::{CounterSetInfo, encoding};
 #[derive(Debug)]
 pub struct SetReader {
     file: File,
+    /// The file's name in its folder.
     name: String,
     mapping: Mapping,
     /// Whether the file was truncated during a read. If so, the mapping is unusable.
     is_truncated: AtomicBool,
+    /// The user id of the file's owner.
     owner: u32,
+    /// The file's device and inode number.
     file_id: (u64, u64),
     pub(crate) head: Head,
     description: Arc<CounterSetInfo>,
+    /// The location of each counter's value in a slot.
     pub(crate) cells: Vec<CellLocation>,
 }
 
 /// The constant fields of the file's header; see [`header`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
+    /// Offset of the slots in bytes.
     pub(crate) slots_at: usize,
     pub(crate) slot_bytes: usize,
+    /// Maximum number of slots.
     capacity: u64,
+    /// The id of the process that publishes the set.
     process: u64,
+    /// Time of publication: nanoseconds since boot.
     started: u64,
+    /// A random number that identifies the file.
     unique: u64,
+    /// Whether the file has a socket that accepts requests.
     has_control: bool,
 }
 

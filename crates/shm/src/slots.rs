@@ -20,8 +20,10 @@ pub(crate) struct SlotOwner {
     pub(crate) set: Arc<Inner>,
     /// The index of the instance's slot, followed by the indexes of the slots that continue its name.
     pub(crate) indexes: Vec<u32>,
+    /// The serial number of the instance, unique in the file.
     pub(crate) serial: u64,
     pub(crate) name: Box<str>,
+    /// The instance's id, which need not be unique.
     pub(crate) id: u32,
     pub(crate) has_ended: AtomicBool,
 }
@@ -131,6 +133,7 @@ pub(crate) struct SlotTable {
     pub(crate) last_serial: u64,
     /// Names and ids of the live instances.
     pub(crate) live: HashSet<(Box<str>, u32)>,
+    /// Whether the set was stopped.
     pub(crate) is_stopped: bool,
 }
 

@@ -25,15 +25,19 @@ pub(crate) struct Inner {
     pub(crate) mapping: Arc<Mapping>,
     /// `None` for an unpublished set.
     pub(super) published: Option<Published>,
+    /// Offset of the slots in bytes.
     pub(super) slots_at: usize,
     pub(super) slot_bytes: usize,
+    /// Maximum number of slots.
     pub(super) capacity: u32,
+    /// A random number that identifies the file.
     pub(super) unique: u64,
     /// The process that created the set. A forked child shares the memory, but has only a copy of the slot table: it can
     /// update cells, but not add or end instances.
     pub(super) process: u32,
     /// For each counter, the index of the first cache line of its cell in a slot, and the number of lines.
     pub(crate) cells: Vec<(u32, u32)>,
+    /// Which slots are used, and by which instances.
     pub(super) table: Mutex<SlotTable>,
 }
 
@@ -42,6 +46,7 @@ pub(crate) struct Inner {
 pub(super) struct Published {
     pub(super) file: File,
     pub(super) folder: Folder,
+    /// The file's final name.
     pub(super) name: String,
     /// Whether the file has its final name, under which readers find it.
     pub(super) is_ready: AtomicBool,
