@@ -37,6 +37,7 @@ struct ImageSet {
     plan: Arc<Plan>,
     /// The index of the set in the plan.
     index: usize,
+    /// The values section of the file.
     values: Arc<[u8]>,
     reasons: Reasons,
 }

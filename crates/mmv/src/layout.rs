@@ -23,9 +23,11 @@ pub(super) const MAX_INSTANCES: u32 = 65_536;
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) header: Header,
+    /// The instance domains.
     pub(super) indoms: Vec<Indom>,
     pub(super) instances: Vec<Instance>,
     pub(super) metrics: Vec<Metric>,
+    /// The section with the values.
     pub(super) values: Section,
     /// The metric and instance of each value.
     pub(super) owners: Vec<Owner>,
@@ -69,14 +71,18 @@ pub(super) struct Metric {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) metric: u32,
+    /// `None` for a metric without an instance domain.
     pub(super) instance: Option<u32>,
 }
 
 /// A section: consecutive entries of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
+    /// The offset of the first entry in the file.
     pub(super) offset: u64,
+    /// The number of entries.
     pub(super) count: u32,
+    /// The size of an entry.
     entry_bytes: u64,
 }
 

@@ -29,6 +29,7 @@ pub(super) struct MmvSet {
 pub(super) struct Reasons {
     too_large: Arc<str>,
     not_finite: Arc<str>,
+    /// For an interval in progress whose start is invalid.
     bad_start: Arc<str>,
     no_value: Arc<str>,
 }

@@ -25,6 +25,7 @@ pub(super) const NO_ENTRY: u32 = u32::MAX;
 
 /// The file that is being converted.
 pub(super) struct Origin<'a> {
+    /// The file's name.
     pub(super) name: &'a str,
     /// The file's path, for help texts.
     pub(super) source: &'a str,
@@ -38,6 +39,7 @@ pub(super) struct Origin<'a> {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) sets: Vec<SetPlan>,
+    /// The values section of the file.
     pub(super) values: Section,
     /// Whether special values mean missing values; see [`Header`](super::header::Header).
     pub(super) has_sentinels: bool,
@@ -61,6 +63,7 @@ pub(super) struct SetPlan {
 /// A counter, and how the values of its metric are converted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
+    /// The counter's id.
     pub(super) id: u32,
     pub(super) mapping: Mapping,
 }

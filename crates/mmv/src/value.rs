@@ -15,6 +15,7 @@ pub(super) struct Mapping {
     factor: i64,
     /// The length of the counter's unit in nanoseconds, to convert the interval in progress of [`Kind::Elapsed`].
     unit_ns: i64,
+    /// The kind of counter that the metric becomes.
     pub(super) class: Class,
 }
 

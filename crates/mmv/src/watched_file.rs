@@ -33,6 +33,7 @@ pub(super) struct WatchedFile {
     /// The path for system calls, converted once.
     system_path: CString,
     budget: Budget,
+    /// `None` if the file is missing or cannot be read.
     opened: Option<Opened>,
     /// Whether the file and the process that it depends on existed at the last collection.
     is_present: bool,
@@ -48,9 +49,11 @@ pub(super) struct Opened {
     file: File,
     fingerprint: Fingerprint,
     pub(super) plan: Plan,
+    /// A copy of the values section.
     pub(super) values: Vec<u8>,
     /// The process that the file depends on, if any.
     process: Option<Process>,
+    /// The share of the memory budget that this file uses.
     _memory: Reservation,
 }
 
@@ -58,6 +61,7 @@ pub(super) struct Opened {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fingerprint {
     id: FileId,
+    /// The file's size.
     bytes: u64,
     header: HeaderBytes,
 }
