@@ -15,6 +15,7 @@ use crate::{CounterSet, PublishError, Publisher, SingleInstance};
 
 /// The file of a set, and the threads that answer requests. Dropping it removes the file and ends the threads.
 struct Running {
+    /// `None` if the publisher has no control callback.
     control: Option<Control>,
     file: SetFile,
 }

@@ -39,10 +39,14 @@ use crate::{MultipleInstances, PublishError, Published, PublishedSet, SingleInst
 /// ```
 #[derive(Clone, Default)]
 pub struct Publisher {
+    /// `None` for the default folder.
     folder: Option<PathBuf>,
     group: Group,
+    /// The maximum number of instances of a set; 0 for the default.
     capacity: u32,
+    /// The name of this process's instance; `None` for the name of the program.
     label: Option<String>,
+    /// Called for requests from readers.
     control: Option<ControlCallback>,
 }
 

@@ -68,7 +68,9 @@ struct Clock {
 /// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
 struct ClockPair {
+    /// The time-stamp counter.
     ticks: u64,
+    /// The monotonic clock.
     moment: Instant,
     /// The maximum number of ticks between reading one clock and the other.
     uncertainty: u64,

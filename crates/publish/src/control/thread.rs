@@ -53,6 +53,7 @@ pub(crate) struct Control {
     listener: UnixStream,
     /// The thread that accepts connections; `None` after [`stop`](Self::stop).
     accepting: Mutex<Option<JoinHandle<()>>>,
+    /// The path of the socket.
     path: PathBuf,
     /// The id of the process that started the threads.
     process: u32,
@@ -60,12 +61,15 @@ pub(crate) struct Control {
 
 /// The state that the threads of a set share.
 struct Shared {
+    /// The GUID of the set.
     set: Guid,
     callback: Option<ControlCallback>,
     refresh: Refresh,
     /// Locked during a call of the callback, so that calls do not overlap.
     callback_lock: Mutex<()>,
+    /// Whether the threads must end.
     is_stopped: AtomicBool,
+    /// The connected readers.
     readers: Mutex<Vec<Reader>>,
     /// Notified when a reader's thread ends.
     thread_ended: Condvar,
@@ -75,6 +79,7 @@ struct Shared {
 
 /// A connected reader, and the thread that answers its requests.
 struct Reader {
+    /// The connection to the reader.
     stream: Arc<UnixStream>,
     /// The value of `request_count` at the last request, or when the reader connected.
     last_request: Arc<AtomicU64>,
