@@ -31,9 +31,11 @@ impl Errors {
 
 /// The value of a key.
 pub(crate) enum Value {
+    /// A key without a value.
     Nothing,
     Text(LitStr),
     Number(i64),
+    /// The name of a field.
     Field(Ident),
 }
 

@@ -18,6 +18,7 @@ const SET_KEYS: [&str; 3] = ["name", "guid", "provider_guid"];
 
 /// A struct that derives `CounterSet`.
 pub(crate) struct Set {
+    /// The name of the struct.
     pub(crate) ident: Ident,
     /// The set without its counters.
     pub(crate) info: CounterSetInfo,
@@ -26,6 +27,7 @@ pub(crate) struct Set {
 
 /// A field of the struct, which is a counter.
 pub(crate) struct Counter {
+    /// The name of the field.
     pub(crate) field: Ident,
     pub(crate) field_type: SynType,
     /// The counter without its companions.
@@ -51,6 +53,7 @@ pub(crate) struct OwnBase {
     pub(crate) name: String,
     /// The base's id. Without the key `base_id`, it is `None` until the ids of all counters are known.
     pub(crate) id: Option<u32>,
+    /// Where the base's name is written, for errors.
     pub(crate) span: Span,
     pub(crate) counter_type: CounterType,
 }
