@@ -38,6 +38,7 @@ use crate::InstanceKey;
 pub struct Numbering {
     /// For each name, the assignment of each index.
     names: HashMap<Box<str>, Vec<Assignment>>,
+    /// The shared objects of the display names.
     table: InstanceTable,
     /// The instances of the last sample.
     keys: Vec<Arc<InstanceKey>>,

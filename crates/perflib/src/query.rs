@@ -38,7 +38,9 @@ pub struct Query {
     registry: Arc<Registry>,
     /// The identifiers and the counters selected by paths, in the order in which they were added.
     added: Vec<QueryItem>,
+    /// The counter sets that `added` refers to.
     sets: Vec<QueriedSet>,
+    /// The time of the last collection.
     timestamps: Timestamps,
 }
 

@@ -26,6 +26,7 @@ struct State<T> {
     reading: T,
     /// The time of the collection for which the source was last read.
     read_at: Option<Timestamps>,
+    /// Whether this read succeeded.
     outcome: Result<(), Failure>,
 }
 

@@ -38,6 +38,7 @@ pub(super) struct ProviderDraft {
 
 /// A draft of a [`CounterSet`].
 pub(super) struct SetDraft {
+    /// The position of the element.
     pub(super) at: Position,
     /// The element's [`label`](super::element::label) in messages.
     pub(super) label: String,
@@ -57,6 +58,7 @@ pub(super) struct SetDraft {
 
 /// A draft of a [`Struct`].
 pub(super) struct StructDraft {
+    /// The position of the element.
     pub(super) at: Position,
     pub(super) name: AttributeValue<Arc<str>>,
     pub(super) c_type: AttributeValue<Arc<str>>,
@@ -64,6 +66,7 @@ pub(super) struct StructDraft {
 
 /// A draft of a [`Counter`].
 pub(super) struct CounterDraft {
+    /// The position of the element.
     pub(super) at: Position,
     /// The element's [`label`](super::element::label) in messages.
     pub(super) label: String,
@@ -83,7 +86,9 @@ pub(super) struct CounterDraft {
     pub(super) companions: Companions<AttributeValue<u32>>,
     /// For each role, whether the attribute is present, even if it is invalid.
     pub(super) has_companion_attribute: Companions<bool>,
+    /// The name of the C struct that contains the counter's value.
     pub(super) structure: AttributeValue<Arc<str>>,
+    /// The field of this struct.
     pub(super) field: AttributeValue<Arc<str>>,
 }
 

@@ -22,6 +22,7 @@ use crate::registration::{Aggregate, CounterInfo, CounterSetInfo};
 /// The aggregate functions of a set's counters, in the order of registration.
 #[derive(Debug)]
 pub(super) struct Functions {
+    /// One function per counter.
     by_position: Vec<Function>,
 }
 
@@ -51,6 +52,7 @@ pub(super) struct Accumulator {
     double: f64,
     /// The second number of the raw value, if it is a base.
     second: i128,
+    /// The multiplier of a multi timer.
     multi_count: u32,
     /// The timestamp, if the second number is not a base.
     timestamp: Option<i64>,

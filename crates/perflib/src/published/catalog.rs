@@ -27,6 +27,7 @@ pub(crate) struct Catalog {
 #[derive(Debug, Default)]
 struct State {
     folders: Vec<WatchedFolder>,
+    /// The processes that publish a set, by set and user.
     groups: HashMap<GroupKey, Arc<MemberGroup>>,
     /// The collection of the last scan, so that folders are scanned only once per collection.
     scanned_for: Option<CollectionId>,
@@ -38,9 +39,11 @@ struct State {
 #[derive(Debug, Default)]
 struct WatchedFolder {
     path: PathBuf,
+    /// The open folder; `None` if it cannot be opened.
     folder: Option<Arc<Folder>>,
     /// The [`Folder::change_token`] at the last scan; 0 if the folder must be scanned again.
     version: u64,
+    /// The files by name, as found by the last scan.
     files: BTreeMap<String, FileState>,
     /// Whether the last scan found unfinished files, which may belong to a dead writer.
     has_unfinished: bool,

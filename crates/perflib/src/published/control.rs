@@ -61,6 +61,7 @@ struct Pending {
 /// The reason that a provider is not read in a collection.
 #[derive(Debug)]
 struct CollectionFailure {
+    /// The collection that this failure concerns.
     collection: CollectionId,
     failure: Failure,
     /// Whether the provider closed the connection.

@@ -13,9 +13,11 @@ use crate::InstanceKey;
 /// difference, the keys visited so far are moved to `now`, where the remaining keys are added.
 #[derive(Debug, Default)]
 pub(super) struct InstanceKeys {
+    /// The keys of the previous collection.
     before: Vec<Known>,
     /// All keys of this collection, if they differ from `before`.
     now: Vec<Known>,
+    /// Whether a difference from `before` was found.
     has_changed: bool,
     /// The number of keys in `before` that were visited.
     visited: usize,

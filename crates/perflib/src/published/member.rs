@@ -15,6 +15,7 @@ use super::names;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct GroupKey {
     pub(crate) set: Guid,
+    /// The user id of the files' owner.
     pub(crate) owner: u32,
 }
 

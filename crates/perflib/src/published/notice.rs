@@ -11,6 +11,7 @@ use super::process_reader::count_instances;
 /// Explains why a published set, file or folder cannot be read or shown. The text is a single line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
+    /// The name of the set; `None` if the notice is about a folder or a file.
     set: Option<Arc<str>>,
     text: String,
 }

@@ -10,6 +10,7 @@ use super::source::{Source, Sources, Stamps};
 pub(super) struct ReadPlan {
     /// For each column, the index of its counter in the registration.
     positions: Vec<usize>,
+    /// One step per column.
     steps: Vec<Step>,
 }
 

@@ -51,6 +51,7 @@ pub(super) struct Source {
     /// The bits of the cell that belong to the value.
     pub(super) mask: u64,
     second: SecondLocation,
+    /// The cell with the multiplier of a multi timer.
     multiplier: Option<CellLocation>,
     /// The cell with the frequency of the clock that the provider supplies, in ticks per second.
     frequency: Option<CellLocation>,
@@ -58,6 +59,7 @@ pub(super) struct Source {
     is_by_reference: bool,
     /// Whether the counter's history combines ended instances by a sum, not by the counter's aggregate function.
     pub(super) is_history_sum: bool,
+    /// Whether the counter's formula compares two samples.
     needs_two_samples: bool,
 }
 

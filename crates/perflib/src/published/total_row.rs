@@ -25,6 +25,7 @@ pub(super) struct TotalRow {
     instances: usize,
     /// `columns` and `instances` as they were before the current process, for `restore`.
     saved: (Vec<Accumulator>, usize),
+    /// The instance key of the row.
     key: Arc<InstanceKey>,
     /// Increases when the total becomes incomparable with earlier totals. The identity of the row is computed from this
     /// number, so totals of different epochs are never paired.

@@ -14,11 +14,15 @@ use crate::{Guid, InstanceFilter, InstanceKey};
 pub(super) struct QueryItem {
     /// The index of the counter set in [`Query::sets`](super::Query::sets).
     pub(super) set: usize,
+    /// The GUID of the counter set.
     guid: Guid,
     /// The name of the instance, or a pattern; empty for a set without instances.
     name: Box<str>,
+    /// The id that an instance must have; `None` for any.
     instance_id: Option<u32>,
+    /// The selected counter; `None` for all counters.
     pub(super) counter_id: Option<u32>,
+    /// Selects the instances with `name` and `instance_id`.
     pub(super) filter: InstanceFilter,
     /// Whether the result can have several instances.
     pub(super) has_wildcard: bool,

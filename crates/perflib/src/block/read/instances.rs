@@ -25,8 +25,11 @@ const MIN_VALUE_BYTES: usize = size_of::<CounterData>() + 8;
 /// ([`Numbering`](crate::Numbering)).
 #[derive(Clone, Debug)]
 pub struct Instances<'a> {
+    /// The number of instances that have not been returned yet.
     remaining: usize,
+    /// The bytes of these instances.
     rest: Section<'a>,
+    /// The ids of each instance's counters; `None` if the result has only one counter.
     ids: Option<Ids<'a>>,
     options: DecodeOptions,
 }

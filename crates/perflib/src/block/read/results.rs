@@ -18,6 +18,7 @@ const SIZE_RULES: SizeRules = SizeRules {
 /// The result of one identifier.
 #[derive(Clone, Debug)]
 pub struct QueryResult<'a> {
+    /// The offset of the result in the block.
     offset: usize,
     kind: Kind,
     content: Content<'a>,
@@ -146,7 +147,9 @@ impl<'a> QueryResult<'a> {
 /// The results of a block, in order.
 #[derive(Clone, Debug)]
 pub struct Results<'a> {
+    /// The number of results that have not been returned yet.
     pub(super) remaining: u32,
+    /// The bytes of these results.
     pub(super) rest: Section<'a>,
     pub(super) options: DecodeOptions,
 }

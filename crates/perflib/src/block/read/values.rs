@@ -23,7 +23,9 @@ const SIZE_RULES: SizeRules = SizeRules {
 /// Values of 4 bytes are zero-extended, regardless of the counter type. `None` is a value that cannot be read now.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
+    /// The number of values that have not been returned yet.
     remaining: usize,
+    /// The bytes of these values.
     rest: Section<'a>,
     options: DecodeOptions,
 }
