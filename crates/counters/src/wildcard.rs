@@ -140,6 +140,7 @@ where
     N: Iterator<Item = T> + Clone,
     T: PartialEq + Copy,
 {
+    // The pattern after the latest `*`, and the part of the name that this `*` does not match.
     let mut latest: Option<(P, N)> = None;
     loop {
         let at_name = name.clone();
