@@ -33,7 +33,7 @@ pub(super) struct WatchedFile {
     /// The path for system calls, converted once.
     system_path: CString,
     budget: Budget,
-    /// `None` if the file is missing or cannot be read.
+    /// The file as it was last read successfully; `None` if no file is at the path.
     opened: Option<Opened>,
     /// Whether the file and the process that it depends on existed at the last collection.
     is_present: bool,
