@@ -68,9 +68,9 @@ struct Clock {
 /// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
 struct ClockPair {
-    /// The time-stamp counter.
+    /// The processor's counter.
     ticks: u64,
-    /// The monotonic clock.
+    /// The kernel's clock.
     moment: Instant,
     /// The maximum number of ticks between reading one clock and the other.
     uncertainty: u64,
