@@ -14,9 +14,9 @@ use crate::InstanceKey;
 #[derive(Debug, Default)]
 pub(super) struct InstanceKeys {
     /// The keys of the previous collection.
-    before: Vec<Known>,
+    before: Vec<CachedKey>,
     /// All keys of this collection, if they differ from `before`.
-    now: Vec<Known>,
+    now: Vec<CachedKey>,
     /// Whether a difference from `before` was found.
     has_changed: bool,
     /// The number of keys in `before` that were visited.
@@ -31,7 +31,7 @@ pub(super) struct InstanceKeys {
 
 /// The key of an instance, with the slot and the serial number of the instance in the file.
 #[derive(Debug)]
-struct Known {
+struct CachedKey {
     serial: u64,
     slot: usize,
     /// `None` after the key was moved to `now`.
@@ -57,7 +57,7 @@ impl InstanceKeys {
         instance: &Instance<'_>,
         make_key: impl FnOnce(&str) -> InstanceKey,
     ) -> Option<&Arc<InstanceKey>> {
-        let matches = |known: &Known| known.slot == instance.slot() && known.serial == instance.serial();
+        let matches = |known: &CachedKey| known.slot == instance.slot() && known.serial == instance.serial();
         if self.has_changed || !self.before.get(self.visited).is_some_and(matches) {
             return self.next_changed(instance, make_key);
         }
@@ -102,7 +102,7 @@ impl InstanceKeys {
             }
         };
         let index = self.now.len();
-        self.now.push(Known { serial, slot, key: None });
+        self.now.push(CachedKey { serial, slot, key: None });
         Some(self.now[index].key.insert(key))
     }
 

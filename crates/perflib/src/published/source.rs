@@ -66,6 +66,7 @@ pub(super) struct Source {
 /// The sources of a set's counters in one file, in the order of registration.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
+    /// One item per counter; `None` if the file does not have the counter as registered.
     by_position: Vec<Option<Source>>,
     /// Whether the counters in the file's description differ from those in the registration.
     pub(super) differs: bool,
