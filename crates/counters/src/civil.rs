@@ -2,9 +2,9 @@
 //!
 //! A [`FileTime`] is a number of 100 ns units in UTC or in local time; the name of the field or function says which. In
 //! a log, sample times are local and file times are in UTC (reference: "The Windows Performance Monitor binary log",
-//! 10.1). A [`Moment`] has both.
+//! 10.1). A [`Moment`] is a time in UTC with the offset of local time.
 //!
-//! Times come from untrusted files, so no function in this module panics, whatever the number.
+//! Times come from untrusted files, so the functions in this module do not panic for any number.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -81,7 +81,7 @@ impl FileTime {
         if self < first || self > last {
             return None;
         }
-        let fields = Fields::of(self);
+        let fields = Fields::from_time(self);
         let [month, day, hour, minute, second] =
             [fields.month, fields.day, fields.hour, fields.minute, fields.second]
                 .map(|field| i8::try_from(field).unwrap_or(0));
@@ -138,7 +138,8 @@ impl FileTime {
     /// ```
     pub fn write_log_time(self, out: &mut [u8; 23]) {
         let (first, last) = Self::FOUR_DIGIT_YEARS;
-        let Fields { year, month, day, hour, minute, second, fraction } = Fields::of(self.clamp(first, last));
+        let Fields { year, month, day, hour, minute, second, fraction } =
+            Fields::from_time(self.clamp(first, last));
         let year = to_u32(year);
         let [[m, n], [d, e], [w, x], [y, z]] = [month, day, year / 100, year % 100].map(two_digits);
         let [[h, i], [j, k], [s, t]] = [hour, minute, second].map(two_digits);
@@ -167,11 +168,11 @@ impl FileTime {
     /// ```
     #[must_use]
     pub fn parse_log_time(text: &[u8]) -> Option<Self> {
-        let mut scan = argument::Scan::new(text);
-        let [month, day, year] = scan.date(b'/', [1, 1, 4], [2, 2, 4])?;
-        scan.expect(b' ')?;
-        let time = scan.time_on([year, month, day], 1)?;
-        scan.is_at_end().then_some(time)
+        let mut scanner = argument::Scanner::new(text);
+        let [month, day, year] = scanner.date(b'/', [1, 1, 4], [2, 2, 4])?;
+        scanner.expect(b' ')?;
+        let time = scanner.time_on([year, month, day], 1)?;
+        scanner.is_at_end().then_some(time)
     }
 
     /// The year. Year 0 precedes year 1.
@@ -190,6 +191,7 @@ fn from_fields(fields: [u32; 6], fraction: u32) -> Option<FileTime> {
     DateTime::new(year, month, day, hour, minute, second, nanosecond).ok().map(FileTime::from_civil)
 }
 
+/// A date and a time of day.
 struct Fields {
     year: i64,
     month: u32,
@@ -202,7 +204,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn of(time: FileTime) -> Self {
+    fn from_time(time: FileTime) -> Self {
         let (year, month, day) = date_from_days(time.0.div_euclid(FileTime::PER_DAY));
         let since_midnight = time.0.rem_euclid(FileTime::PER_DAY);
         let seconds = to_u32(since_midnight / FileTime::PER_SECOND);
@@ -218,7 +220,7 @@ impl Fields {
     }
 }
 
-/// Converts a number that is known to fit in a `u32`, such as a part of a day or of a year.
+/// Converts a number that is known to fit in a `u32`, such as seconds of a day or days of a year.
 fn to_u32(number: i64) -> u32 {
     u32::try_from(number).unwrap_or(0)
 }
@@ -264,7 +266,7 @@ fn two_digits(number: u32) -> [u8; 2] {
     DIGITS[(number % 100) as usize]
 }
 
-/// A time in UTC, with the bias that was in force in some time zone.
+/// A time in UTC, with the bias (UTC minus local time) that was in force in some time zone.
 ///
 /// Ordered by UTC, then by bias.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -328,24 +330,24 @@ impl Moment {
         if let Some(units) = text.strip_prefix("filetime:") {
             return Some(Self { utc: FileTime(units.parse().ok()?), bias_minutes: 0 });
         }
-        let mut scan = argument::Scan::new(text.as_bytes());
-        let date = scan.date(b'-', [4, 2, 2], [4, 2, 2])?;
-        scan.expect(b'T')?;
-        let local = scan.time_on(date, 2)?;
-        let bias_minutes = if scan.expect(b'Z').is_some() {
+        let mut scanner = argument::Scanner::new(text.as_bytes());
+        let date = scanner.date(b'-', [4, 2, 2], [4, 2, 2])?;
+        scanner.expect(b'T')?;
+        let local = scanner.time_on(date, 2)?;
+        let bias_minutes = if scanner.expect(b'Z').is_some() {
             0
         } else {
-            let is_ahead = scan.expect(b'+').is_some();
+            let is_ahead = scanner.expect(b'+').is_some();
             if !is_ahead {
-                scan.expect(b'-')?;
+                scanner.expect(b'-')?;
             }
-            let hours = scan.number(2, 2)?;
-            scan.expect(b':')?;
-            let minutes = scan.number(2, 2).filter(|&minutes| minutes < 60)?;
+            let hours = scanner.number(2, 2)?;
+            scanner.expect(b':')?;
+            let minutes = scanner.number(2, 2).filter(|&minutes| minutes < 60)?;
             let offset = (hours * 60 + minutes) as i32;
             Some(if is_ahead { -offset } else { offset }).filter(|&bias| is_possible_bias(bias))?
         };
-        scan.is_at_end().then(|| Self::from_local(local, bias_minutes))
+        scanner.is_at_end().then(|| Self::from_local(local, bias_minutes))
     }
 }
 

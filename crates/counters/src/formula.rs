@@ -33,13 +33,16 @@ pub struct FormatOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calculator {
     counter_type: CounterType,
+    /// `None` for types without a value.
     formula: Option<Formula>,
+    /// The frequency of the counter's clock in units per second.
     time_base: i64,
+    /// Whether the counter's data has 4 bytes.
     data_is_32_bit: bool,
 }
 
-/// The contribution of a sample, or of the interval between two samples, to sums. The numerator and the denominator are
-/// exact.
+/// What a sample, or the interval between two samples, adds to the sums of statistics. The numerator and the
+/// denominator are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Terms {
     /// `n`, or `N` for one-sample formulas; see [`Formula`].
@@ -80,13 +83,13 @@ impl Calculator {
     /// The displayed value of `newer`, or for two-sample types, of the interval from `older` to `newer`. Never infinite
     /// or NaN.
     ///
-    /// A denominator of 0 is not an error. It means that nothing happened, and the value is 0.
+    /// A denominator of 0 is not an error: nothing happened in the interval, and the value is 0.
     ///
     /// # Errors
     ///
     /// In this order: [`INVALID_DATA`](Status::INVALID_DATA) if `newer` has an error status;
     /// [`INVALID_ARGUMENT`](Status::INVALID_ARGUMENT) for types without a value and
-    /// [`FUNCTION_NOT_FOUND`](Status::FUNCTION_NOT_FOUND) for unknown ones; `INVALID_DATA` if the type needs two
+    /// [`FUNCTION_NOT_FOUND`](Status::FUNCTION_NOT_FOUND) for unknown types; `INVALID_DATA` if the type needs two
     /// samples and `older` is missing or has an error status; [`NEGATIVE_DENOMINATOR`](Status::NEGATIVE_DENOMINATOR) if
     /// the clock or the base decreased; [`NEGATIVE_TIMEBASE`](Status::NEGATIVE_TIMEBASE) if the formula uses a time
     /// base that is not positive; [`NEGATIVE_VALUE`](Status::NEGATIVE_VALUE) if the counter decreased.
@@ -108,7 +111,7 @@ impl Calculator {
         if *options == FormatOptions::default() { Ok(plain) } else { self.apply(options, plain) }
     }
 
-    /// The contribution of `newer`.
+    /// The terms of `newer`, or for two-sample types, of the interval from `older` to `newer`.
     #[inline]
     pub(crate) fn terms(&self, older: Option<&RawValue>, newer: &RawValue) -> Result<Terms, Status> {
         if newer.status.is_error() {
@@ -137,6 +140,7 @@ impl Calculator {
         Ok(Terms { numerator: n, denominator: d, formatted })
     }
 
+    /// The terms of a one-sample formula.
     fn one_sample(&self, formula: Formula, newer: &RawValue) -> Result<Terms, Status> {
         let formatted = match formula {
             Formula::Double => {
@@ -168,6 +172,7 @@ impl Calculator {
         Ok(Terms { numerator: newer.first as u64, denominator: newer.second as u64, formatted })
     }
 
+    /// The status for a type without a formula.
     #[cold]
     fn no_formula(&self) -> Status {
         if self.counter_type.is_known() { Status::INVALID_ARGUMENT } else { Status::FUNCTION_NOT_FOUND }
@@ -182,6 +187,7 @@ impl Calculator {
         older
     }
 
+    /// Applies the options to a displayed value.
     fn apply(&self, options: &FormatOptions, plain: f64) -> Result<f64, Status> {
         if !(-7..=7).contains(&options.scale) {
             return Err(Status::INVALID_ARGUMENT);

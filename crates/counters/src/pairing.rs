@@ -3,8 +3,9 @@
 //! A two-sample formula compares a raw value with the previous one. Two values are paired by these rules, which
 //! statistics, charts, text logs, live tables and PDH queries all use:
 //!
-//! 1. The instance must have the same name and be the same task, device or publisher ([`Origin::identity`]), since the name
-//!    with `#n` can later belong to another one. Text logs that `relog` writes are paired by names alone, as on Windows.
+//! 1. The instance must have the same name and be the same task, device or publisher ([`Origin::identity`]), since a
+//!    name such as `svchost#1` can later belong to another instance. Text logs that `relog` writes are paired by names
+//!    alone, as on Windows.
 //! 2. The machine must not have been restarted in between ([`Origin::boot_time`]).
 //! 3. Both values must have the same formula and clock ([`Origin::formula`], [`Origin::time_base`]).
 //! 4. The instance must not have been absent in between. A sample of the same log without a row for it, or with the status
@@ -23,7 +24,7 @@ use crate::status::Status;
 /// The properties of a raw value, other than the name of its instance, that decide whether it can be paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Distinguishes the instance from earlier ones with the same name; 0 if unknown, which matches any identity.
+    /// Distinguishes the instance from earlier instances with the same name; 0 if unknown, which matches any identity.
     pub identity: u64,
     /// When the machine was started, in UTC; 0 if unknown, which matches any time.
     pub boot_time: FileTime,
@@ -43,14 +44,15 @@ impl Origin {
 /// Pairs the raw values of one counter of one instance by the [rules](self).
 #[derive(Clone, Debug, Default)]
 pub struct Pairer {
+    /// The last raw value, if the next raw value of the same origin can be paired with it.
     pub(crate) previous: Option<RawValue>,
     /// The origin of the previous value, with the last known boot time.
     origin: Origin,
 }
 
 impl Pairer {
-    /// Sets the origin of the next raw values. If it differs from that of the previous value, the previous value is
-    /// forgotten.
+    /// Sets the origin of the next raw values. If it differs from the origin of the previous value, the previous value
+    /// is discarded.
     pub fn follow(&mut self, origin: Origin) {
         let differ = |before: u64, now: u64| before != 0 && now != 0 && before != now;
         let before = std::mem::replace(&mut self.origin, origin);
@@ -65,7 +67,7 @@ impl Pairer {
         }
     }
 
-    /// Returns the previous raw value, if it can be paired with this one. This one becomes the previous value.
+    /// Returns the previous raw value, if it can be paired with `raw`. `raw` becomes the previous value.
     pub fn pair(&mut self, raw: &RawValue) -> Option<RawValue> {
         if raw.status == Status::NO_INSTANCE {
             self.previous = None;
@@ -74,7 +76,7 @@ impl Pairer {
         self.previous.replace(*raw)
     }
 
-    /// Forgets the previous value, because the instance was absent from a sample.
+    /// Discards the previous value, because the instance was absent from a sample.
     pub fn interrupt(&mut self) {
         self.previous = None;
     }

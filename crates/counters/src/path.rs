@@ -9,8 +9,8 @@
 //! 3. An instance can therefore contain `\`, `:`, `,` and balanced parentheses.
 //! 4. The rest is the counter. It can contain `\` only inside balanced parentheses.
 //! 5. If parentheses do not balance, the path is parsed from both ends: the set ends at the first `(`, and the counter
-//!    begins after the last `)\` that is not inside a group of the counter. The text between them is the instance. This
-//!    way, a process named `(abc` has a path: `\Process((abc)\ID Process`.
+//!    begins after the last `)\` that is not inside parentheses of the counter. The text between these two places is
+//!    the instance. This way, a process named `(abc` has a path: `\Process((abc)\ID Process`.
 //! 6. The text of the instance is not interpreted. Only the set determines whether `a/b#2` has a parent or an index
 //!    ([`InstanceName::split`]).
 //!
@@ -78,11 +78,11 @@ impl CounterPath {
     ///
     /// [`PathError`] if the text is not a path or a name is longer than Windows allows.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        Self::read(text).map_err(|error| error.with_guess(text))
+        Self::parse_without_guess(text).map_err(|error| error.with_guess(text))
     }
 
     /// Like `parse`, but the error does not suggest a path.
-    fn read(text: &str) -> Result<Self, PathError> {
+    fn parse_without_guess(text: &str) -> Result<Self, PathError> {
         check_length(PathPart::Path, text)?;
         let leading = match text.as_bytes().first() {
             None => return Err(PathError::Empty),
@@ -92,9 +92,9 @@ impl CounterPath {
         let (machine, set_from) = read_machine(text, leading)?;
         let separator = if has_outer_backslash(&text[set_from..]) { b'\\' } else { leading };
         let reader = Reader { text, separator };
-        let (set_to, instance, counter_from) = reader.parts(set_from).or_else(|error| match error {
+        let (set_to, instance, counter_from) = reader.split(set_from).or_else(|error| match error {
             error @ PathError::Unbalanced { .. } => {
-                reader.parts_from_both_ends(set_from, leading).ok_or(error)
+                reader.split_from_both_ends(set_from, leading).ok_or(error)
             }
             error => Err(error),
         })?;
@@ -163,6 +163,7 @@ impl fmt::Display for CounterPath {
     }
 }
 
+/// Checks the length of the path or of a name in it, in UTF-16 units.
 fn check_length(part: PathPart, name: &str) -> Result<(), PathError> {
     let limit = if part == PathPart::Path { MAX_PATH_LENGTH } else { MAX_NAME_LENGTH };
     // A string never has fewer bytes in UTF-8 than units in UTF-16.
@@ -181,7 +182,7 @@ fn missing_counter(offset: usize) -> PathError {
     PathError::MissingCounter { offset, meant: None }
 }
 
-/// The machine, if any, and the offset of the set.
+/// The machine, if any, and the offset of the set. `leading` is the first character of the path.
 fn read_machine(text: &str, leading: u8) -> Result<(Option<&str>, usize), PathError> {
     if text.as_bytes().get(1) != Some(&leading) {
         return Ok((None, 1));
@@ -223,17 +224,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Splits a path whose parentheses balance.
-    fn parts(&self, from: usize) -> Result<Parts<'a>, PathError> {
-        let parts = self.set_and_instance(from)?;
+    fn split(&self, from: usize) -> Result<Parts<'a>, PathError> {
+        let parts = self.split_set_and_instance(from)?;
         let (_, _, counter_from) = parts;
         self.check_counter(counter_from)?;
         Ok(parts)
     }
 
-    /// Splits a path whose instance has unbalanced parentheses.
-    /// The instance ends at the last `)\` that is outside a group. With an earlier one, the counter would
-    /// contain a `\` outside parentheses.
-    fn parts_from_both_ends(&self, from: usize, leading: u8) -> Option<Parts<'a>> {
+    /// Splits a path whose instance has unbalanced parentheses. The instance ends at the last `)\` that is outside a
+    /// group in parentheses: if it ended earlier, the counter would contain a `\` outside parentheses.
+    fn split_from_both_ends(&self, from: usize, leading: u8) -> Option<Parts<'a>> {
         let open = from + self.text[from..].find('(')?;
         if self.text[from..open].contains([')', '\\']) {
             return None;
@@ -241,13 +241,13 @@ impl<'a> Reader<'a> {
         // `self.separator` may be wrong, since it was chosen as if parentheses were balanced.
         let counter_from = [b'\\', leading]
             .into_iter()
-            .find_map(|separator| Reader { text: self.text, separator }.counter_from_the_end(open + 1))?;
+            .find_map(|separator| Reader { text: self.text, separator }.find_counter_backwards(open + 1))?;
         Some((open, Some(&self.text[open + 1..counter_from - 2]), counter_from))
     }
 
     /// Searches backwards from the end of the text, skipping groups in parentheses, for a `)` that is at or after
     /// `from` and directly precedes a separator. Returns the offset after the separator, where the counter starts.
-    fn counter_from_the_end(&self, from: usize) -> Option<usize> {
+    fn find_counter_backwards(&self, from: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut depth = 0_usize;
         for at in (from + 1..bytes.len()).rev() {
@@ -263,7 +263,8 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn set_and_instance(&self, from: usize) -> Result<Parts<'a>, PathError> {
+    /// Splits off the set and the instance, which end at the first separator outside parentheses.
+    fn split_set_and_instance(&self, from: usize) -> Result<Parts<'a>, PathError> {
         let bytes = self.text.as_bytes();
         let mut at = from;
         while at < bytes.len() {
@@ -285,6 +286,7 @@ impl<'a> Reader<'a> {
         Err(missing_counter(bytes.len()))
     }
 
+    /// Checks that parentheses balance in the counter, and that there is no `\` outside them.
     fn check_counter(&self, from: usize) -> Result<(), PathError> {
         let bytes = self.text.as_bytes();
         let mut at = from;
@@ -378,9 +380,8 @@ impl InstanceName {
 
 /// Splits the name of an instance, without its parent, into name and index (from 0): `svchost#3` has index 3.
 ///
-/// If recorders do not write such an index, the whole text is the name, with index 0. This is the case if nothing or a
-/// blank precedes the `#` (Windows names a second network adapter `Adapter #2`), or if the index has leading zeros or
-/// does not fit into 32 bits.
+/// The whole text is the name, with index 0, if no recorder writes such an index: nothing or a blank precedes the `#`
+/// (Windows names a second network adapter `Adapter #2`), or the index has leading zeros or does not fit into 32 bits.
 ///
 /// ```
 /// use tachograph_counters::path::split_index;

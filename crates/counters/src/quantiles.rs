@@ -8,13 +8,14 @@ use histogram::Histogram;
 
 /// Maximum number of nonzero values that are stored exactly.
 const MAX_EXACT: usize = 128;
-/// Maximum number of nonzero values whose buckets are stored in a list, which usually takes less memory than a
-/// histogram.
+/// Maximum number of nonzero values that are stored as a list of buckets (rounded values). The list usually takes less
+/// memory than a histogram.
 const MAX_LISTED: usize = 2048;
-/// Initial capacity of the list. It takes the memory of [`MAX_EXACT`] values, which another summary has just freed.
-const MIN_LISTED: usize = MAX_EXACT * size_of::<f64>() / size_of::<Bucket>();
-/// Initial capacity for exact values.
-const FEW: usize = 8;
+/// Initial capacity of the list. It has the size of a buffer of [`MAX_EXACT`] values, so the allocator can reuse a
+/// buffer that another summary has just freed.
+const INITIAL_LISTED: usize = MAX_EXACT * size_of::<f64>() / size_of::<Bucket>();
+/// Initial capacity of the list of exact values.
+const INITIAL_EXACT: usize = 8;
 
 /// A mergeable summary of values that returns any quantile: exact for up to 128 values that differ from zero, otherwise
 /// within 1 % of the value of the nearest rank. With more than 128 values, magnitudes below 2^-40 (about 1e-12) count
@@ -33,6 +34,7 @@ const FEW: usize = 8;
 /// ```
 #[derive(Clone, Default)]
 pub struct Quantiles {
+    /// The number of zeros, which are not stored.
     zeros: u64,
     storage: Storage,
 }
@@ -114,7 +116,7 @@ impl Quantiles {
 
     /// The values of these quantiles (nearest rank), each of which is between 0 and 1. `None` if there are no values.
     ///
-    /// By nearest rank, the quantile `q` of `n` values is the `ceil(q * n)`-th smallest one.
+    /// By nearest rank, the quantile `q` of `n` values is the `ceil(q * n)`-th smallest value.
     pub fn at<const N: usize>(&self, quantiles: [f64; N]) -> Option<[f64; N]> {
         let count = self.count();
         if count == 0 {
@@ -132,17 +134,18 @@ impl Quantiles {
                 let negative = sorted.partition_point(|value| *value < 0.0);
                 self.at_ranks(ranks, negative as u64, |rank| sorted[rank as usize])
             }
-            Storage::Listed(buckets) => self.in_histogram(ranks, &Histogram::of(buckets)),
+            Storage::Listed(buckets) => self.at_histogram_ranks(ranks, &Histogram::from_buckets(buckets)),
             Storage::Counted(histogram) => {
                 let mut histogram = histogram.clone();
                 histogram.flush();
-                self.in_histogram(ranks, &histogram)
+                self.at_histogram_ranks(ranks, &histogram)
             }
             Storage::Off => return None,
         })
     }
 
-    fn in_histogram<const N: usize>(&self, ranks: [u64; N], histogram: &Histogram) -> [f64; N] {
+    /// Like [`at_ranks`](Self::at_ranks), with the nonzero values of `histogram`.
+    fn at_histogram_ranks<const N: usize>(&self, ranks: [u64; N], histogram: &Histogram) -> [f64; N] {
         self.at_ranks(ranks, histogram.count_negative(), histogram.by_rank())
     }
 
@@ -176,11 +179,11 @@ impl Storage {
     fn advance(&mut self) {
         match self {
             Self::Exact(values) => {
-                let mut buckets = Vec::with_capacity(MIN_LISTED);
-                buckets.extend(values.iter().copied().map(Bucket::of));
+                let mut buckets = Vec::with_capacity(INITIAL_LISTED);
+                buckets.extend(values.iter().copied().map(Bucket::from_value));
                 *self = Self::Listed(buckets);
             }
-            Self::Listed(buckets) => *self = Self::Counted(Box::new(Histogram::of(buckets))),
+            Self::Listed(buckets) => *self = Self::Counted(Box::new(Histogram::from_buckets(buckets))),
             Self::Counted(_) | Self::Off => {}
         }
     }
@@ -195,12 +198,12 @@ impl Storage {
 
     /// Adds nonzero values, for which there must be room.
     fn push_all(&mut self, values: &[f64]) {
-        let buckets_of = || values.iter().map(|value| Bucket::of(*value));
+        let buckets_of = || values.iter().map(|value| Bucket::from_value(*value));
         match self {
             Self::Exact(exact) => {
                 let len = exact.len() + values.len();
                 if len > exact.capacity() {
-                    let capacity = if len <= FEW { FEW } else { MAX_EXACT };
+                    let capacity = if len <= INITIAL_EXACT { INITIAL_EXACT } else { MAX_EXACT };
                     exact.reserve_exact(capacity - exact.len());
                 }
                 exact.extend_from_slice(values);

@@ -9,19 +9,19 @@ use crate::status::Status;
 
 /// All raw values of one or more machines at one moment, in [`Group`]s.
 ///
-/// A source overwrites a sample in place, so nothing is allocated in the steady state. Descriptions are shared. Groups
-/// keep their order as long as the source has the same counters.
+/// A source overwrites a sample in place, so nothing is allocated in the steady state. The descriptions of columns and
+/// rows are shared between samples. Groups keep their order as long as the source has the same counters.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// The time, with the UTC offset in force where the sample was taken.
     pub at: Moment,
     /// The raw values.
     pub groups: Vec<Group>,
-    /// Whether the sample precedes the requested window. It then opens the first interval, but is not counted in
+    /// Whether the sample precedes the requested window. Such a sample starts the first interval, but is not counted in
     /// statistics.
     pub is_baseline: bool,
-    /// The id of the log, or of the section of a log, that contains the sample. For pairing, samples with different ids
-    /// are treated as being from different logs.
+    /// The id of the log, or of the part of a log, that contains the sample. A part ends where the counter list changes
+    /// or another log was appended. For pairing, samples with different ids are treated as being from different logs.
     pub log: u32,
     /// When the machine was started, in UTC; 0 if unknown. Values from before and after a start are never paired.
     pub boot_time: FileTime,
@@ -42,7 +42,7 @@ pub struct Group {
     /// The status of the group. [`Status::ITEM_NOT_VALIDATED`] means that the group is not part of this sample (it is
     /// from another log of a merge), so its instances do not count as absent either.
     pub status: Status,
-    /// The local time at which the values were read, if the source knows it more precisely than [`Sample::at`];
+    /// The local time at which the values were read, if the source knows a more precise time than [`Sample::at`];
     /// otherwise 0.
     pub read_at: FileTime,
     /// The clocks that were read with the values.
@@ -61,7 +61,7 @@ pub struct Clocks {
     pub frequency: i64,
     /// The system time, in UTC.
     pub system_time: FileTime,
-    /// The counter set's own clock; 0 if it has none.
+    /// The counter set's own clock; 0 if the set has no clock.
     pub object_time: i64,
     /// Units of `object_time` per second.
     pub object_frequency: i64,
@@ -140,7 +140,7 @@ impl Group {
     /// The raw values of a counter, row after row.
     pub fn column(&self, column: usize) -> impl ExactSizeIterator<Item = &RawValue> {
         let from_column = self.values.get(column..).unwrap_or_default();
-        // A chunk begins with the column's value of a row. The last one ends with its row.
+        // Each chunk begins with the column's value in a row. The last chunk is shorter: it ends with the last row.
         from_column.chunks(self.set.counters.len().max(1)).map(|chunk| &chunk[0])
     }
 
@@ -163,7 +163,7 @@ impl Sample {
         self.groups.iter().map(|group| group.set.record_count()).sum()
     }
 
-    /// Copies everything from `other` except the groups.
+    /// Copies all fields except the groups from `other`.
     pub fn copy_head(&mut self, other: &Self) {
         let groups = std::mem::take(&mut self.groups);
         *self = Self {

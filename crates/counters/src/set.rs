@@ -54,8 +54,8 @@ pub struct Counter {
     pub indexes: Option<TitleIndexes>,
     /// V1 detail level, from 100 (novice) to 400 (wizard).
     pub detail_level: u32,
-    /// The unit that the source's description gives, where it differs from the [implied](Self::implied_unit) one. Logs do
-    /// not store it.
+    /// The unit in the source's description, if it differs from the [implied](Self::implied_unit) unit. Logs do not
+    /// store it.
     pub described_unit: Option<Arc<str>>,
 }
 
@@ -93,7 +93,7 @@ impl Counter {
     pub fn implied_unit(&self) -> Cow<'static, str> {
         let name = self.english_name.as_deref().unwrap_or(&self.name);
         let unit = unit_in_name(name);
-        // Values that were recorded formatted: the type says nothing, so only the name does.
+        // The values were recorded formatted, so the type does not imply a unit.
         if self.counter_type == CounterType::DOUBLE_RAW {
             let is_rate = ends_with_ignore_case(name, "/sec");
             return match unit {
@@ -108,7 +108,7 @@ impl Counter {
             };
         }
         match (self.counter_type.suffix(), self.counter_type.formula()) {
-            // A fraction of a hundred, so that two digits after the point can be stored.
+            // `Load Average` has a fraction type only to store two decimal places; it is not a percentage.
             (Suffix::Percent, Some(Formula::Fraction)) if name.starts_with("Load Average") => "".into(),
             (Suffix::Percent, _) => "%".into(),
             (Suffix::Seconds, _) => "seconds".into(),
@@ -203,7 +203,7 @@ impl CounterSet {
         self.machine == other.machine && self.name == other.name
     }
 
-    /// The description of one counter alone.
+    /// A description with only the counter at `index`.
     pub fn of_counter(self: &Arc<Self>, index: usize) -> Arc<Self> {
         if self.counters.len() == 1 && index == 0 {
             return Arc::clone(self);
@@ -265,10 +265,15 @@ pub fn has_parents(set: &str) -> bool {
 /// One instance of a counter set. It has a name, in some sets a parent, and an index that distinguishes equal names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
+    /// Unique in the [`InstanceTable`]; 0 for an instance without a table.
     id: u32,
+    /// Distinguishes instances with equal names in a sample.
     index: u32,
+    /// `parent/name#index`.
     label: Box<str>,
+    /// Length of the parent and its `/` in bytes; 0 without a parent.
     parent_length: u32,
+    /// Length of the name in bytes, without parent and index.
     name_length: u32,
 }
 
@@ -343,13 +348,16 @@ fn write_label(label: &mut String, parent: Option<&str>, name: &str, index: u32)
 /// The instances of a group, in the order of its rows. Shared between samples until an instance appears or disappears.
 pub type Instances = Arc<[Arc<Instance>]>;
 
-/// The instances of one counter set of one machine. Each of them has an id and is a single shared object.
+/// The instances of one counter set of one machine. Each instance has an id and is a single shared object.
 ///
 /// Labels are compared with case: on Linux, `x` and `X` are two instances.
 #[derive(Debug, Default)]
 pub struct InstanceTable {
+    /// The instances by their labels, `parent/name#index`.
     by_label: HashMap<Box<str>, Arc<Instance>>,
+    /// A reused buffer for labels.
     label: String,
+    /// The id of the next new instance.
     next_id: u32,
 }
 

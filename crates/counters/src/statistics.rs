@@ -50,12 +50,17 @@ pub struct Statistics {
     formula: Option<Formula>,
     intervals: Intervals,
     sums: Sums,
+    /// The number of values.
     values: u64,
+    /// The number of intervals (for one-sample formulas, samples) with an error status.
     errors: u64,
     minimum: f64,
     maximum: f64,
+    /// The last value.
     last: f64,
+    /// The time of the last value in UTC; `i64::MIN` without a value.
     last_value_at: i64,
+    /// The machine that the last value comes from, if known.
     last_machine: Option<Arc<str>>,
     first_time: Option<Moment>,
     last_time: Option<Moment>,
@@ -257,7 +262,7 @@ impl Statistics {
         }
     }
 
-    /// Replaces the last value with the one of another state, if that one is later.
+    /// Replaces the last value with that of another state, if the other state's value is later.
     #[inline]
     fn replace_last(&mut self, last: f64, at: i64, machine: &Option<Arc<str>>) {
         let later = at.cmp(&self.last_value_at).then_with(|| {
@@ -312,7 +317,7 @@ impl Statistics {
     /// `sqrt(sum((value - mean)^2) / (n - 1))`, with the arithmetic mean of the `n` values. `None` with fewer than two
     /// values, and without [`with_regression`](Self::with_regression).
     ///
-    /// It is the same bits for any split into time ranges and any order of merging.
+    /// The result has the same bits for any split into time ranges and any order of merging.
     pub fn standard_deviation(&self) -> Option<f64> {
         self.sums.regression.as_ref()?.standard_deviation()
     }
@@ -322,7 +327,7 @@ impl Statistics {
     /// which its interval ends. `None` without two values at different times, and without
     /// [`with_regression`](Self::with_regression).
     ///
-    /// It is the same bits for any split into time ranges and any order of merging.
+    /// The result has the same bits for any split into time ranges and any order of merging.
     pub fn slope_per_hour(&self) -> Option<f64> {
         self.sums.regression.as_ref()?.slope_per_hour()
     }

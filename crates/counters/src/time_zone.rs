@@ -11,7 +11,7 @@ use crate::civil::{FileTime, Moment, TimeArgument, days_from_date};
 
 mod names;
 
-/// Maximum bias, in minutes, of any time zone on Earth. A log with a larger one is damaged.
+/// Maximum bias, in minutes, of any time zone on Earth. A log with a larger bias is damaged.
 pub const MAX_BIAS_MINUTES: u32 = 14 * 60;
 
 /// Whether a zone can have this bias, which is at most [`MAX_BIAS_MINUTES`] in either direction.
@@ -160,7 +160,7 @@ impl Default for TimeZone {
     }
 }
 
-/// Which of a zone's two biases is in force.
+/// Which of a zone's two biases is in force: that of standard time or that of daylight time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Season {
     Daylight,
@@ -290,7 +290,7 @@ impl TimeZone {
         self.bias_minutes.saturating_add(additional_bias)
     }
 
-    /// The moments in a year at which the seasons begin. The zone must have daylight time.
+    /// The times in UTC at which standard and daylight time begin in a year. The zone must have daylight time.
     fn changes_in(&self, year: i64) -> impl Iterator<Item = (FileTime, Season)> + Clone + use<> {
         let standard = self.standard_date.in_year(year).map(|local| (local, Season::Standard));
         let daylight = self.daylight_date.in_year(year).map(|local| (local, Season::Daylight));
@@ -312,7 +312,7 @@ impl TimeZone {
         if let Some((_, season)) = near.filter(|&(begin, _)| begin <= utc).max() {
             return season;
         }
-        // If no change is within a year, only rules with a year can have changes.
+        // No change began within the last year, so no rule recurs every year: only rules for a single year remain.
         let years = [self.standard_date.year, self.daylight_date.year].map(i64::from);
         let unique_changes =
             years.into_iter().filter(|&year| year != 0).flat_map(|year| self.changes_in(year));

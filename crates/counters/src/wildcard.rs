@@ -53,7 +53,9 @@ pub fn fold_case(name: &str) -> String {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Pattern {
+    /// The pattern as it was written.
     text: String,
+    /// `text` in lower case.
     folded: String,
     shape: Shape,
 }
@@ -100,7 +102,7 @@ impl Pattern {
         self.shape == Shape::Literal
     }
 
-    /// Whether the pattern is `*` and so matches every name.
+    /// Whether the pattern has only `*`, and so matches every name.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.shape == Shape::Everything
@@ -138,6 +140,7 @@ where
     N: Iterator<Item = T> + Clone,
     T: PartialEq + Copy,
 {
+    // The pattern after the latest `*`, and the part of the name that this `*` does not match.
     let mut latest: Option<(P, N)> = None;
     loop {
         let at_name = name.clone();
@@ -198,7 +201,9 @@ pub fn closest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> O
 /// Three rows of the distance table, reused between candidates.
 #[derive(Default)]
 struct Rows {
+    /// The row before `last`.
     before_last: Vec<usize>,
+    /// The row before `current`.
     last: Vec<usize>,
     current: Vec<usize>,
 }

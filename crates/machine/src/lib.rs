@@ -52,7 +52,7 @@ impl std::error::Error for MachineError {}
 ///
 /// # Errors
 ///
-/// If two of the machine's own sets have the same name or GUID.
+/// If two of the machine's own sets (`system` and `cpi`) have the same name or GUID.
 pub fn registry() -> Result<Registry, MachineError> {
     Ok(Sources::of_this_machine()?.registry(None))
 }
@@ -67,9 +67,11 @@ pub struct Machine {
     state: Mutex<State>,
 }
 
+/// The sources of counter sets, and the registry of the last refresh.
 #[derive(Debug)]
 struct State {
     sources: Sources,
+    /// The registry of the last refresh.
     current: Arc<Registry>,
 }
 
@@ -78,7 +80,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// If two of the machine's own sets have the same name or GUID.
+    /// If two of the machine's own sets (`system` and `cpi`) have the same name or GUID.
     pub fn of_this_machine() -> Result<Self, MachineError> {
         let mut sources = Sources::of_this_machine()?;
         let current = Arc::new(sources.registry(None));
@@ -109,11 +111,15 @@ impl Machine {
 /// Everything that supplies counter sets on this machine.
 #[derive(Debug)]
 struct Sources {
-    /// The machine's own sets, which never change.
+    /// The machine's own sets (`system` and `cpi`), which never change.
     own: Registry,
+    /// The sets that programs publish in shared memory.
     published: Published,
+    /// The folders of registered manifests.
     manifests: WatchedFolders,
+    /// The folders of MMV files, in which programs that are instrumented for PCP publish values.
     mmv: WatchedFolders,
+    /// Problems found when the manifests and the MMV files were last read.
     manifest_notices: Vec<Notice>,
     mmv_notices: Vec<Notice>,
 }
@@ -122,7 +128,9 @@ struct Sources {
 #[derive(Debug)]
 struct WatchedFolders {
     folders: Vec<PathBuf>,
+    /// How a change of a file is detected.
     kind: StampKind,
+    /// The state of the files when they were last read; `None` before that.
     stamps: Option<Stamps>,
 }
 
@@ -134,7 +142,7 @@ impl WatchedFolders {
     /// Whether files may have changed since the last call; `true` for the first call.
     fn has_changed(&mut self) -> bool {
         let now = Stamps::read(&self.folders, self.kind);
-        let has_changed = self.stamps.as_ref() != Some(&now) || now.is_fresh();
+        let has_changed = self.stamps.as_ref() != Some(&now) || now.may_miss_changes();
         self.stamps = Some(now);
         has_changed
     }

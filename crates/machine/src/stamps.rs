@@ -20,14 +20,15 @@ const HEADER_BYTES: usize = 40;
 pub(crate) enum StampKind {
     /// By the time of the file's last change (ctime).
     Times,
-    /// By the header of an MMV file, whose generation changes with the file's descriptions. The file's times
+    /// By the header of an MMV file. Its generation number changes with the file's descriptions. The file's times
     /// are unsuitable: they also change when the kernel writes changed values of a mapped file back.
     MmvHeader,
 }
 
-/// The state of the files in some folders. If two of these differ, a file was added, removed or changed.
+/// The state of the files in some folders. If two states differ, a file was added, removed or changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stamps {
+    /// For each folder, the state of its files.
     folders: Vec<Vec<Stamp>>,
     /// The latest modification time of all files; not read for MMV files.
     newest: Option<SystemTime>,
@@ -39,10 +40,12 @@ struct Stamp {
     name: OsString,
     device: u64,
     inode: u64,
+    /// The file's size.
     bytes: u64,
     state: FileState,
 }
 
+/// The part of a file that changes with its contents.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FileState {
     /// The time of the last change (ctime): seconds and nanoseconds.
@@ -58,8 +61,9 @@ impl Stamps {
         Self { folders, newest }
     }
 
-    /// Whether the last modification is so recent that another one could have the same time: file times are coarse.
-    pub(crate) fn is_fresh(&self) -> bool {
+    /// Whether a file was modified so recently that another modification could get the same time: file times are
+    /// coarse.
+    pub(crate) fn may_miss_changes(&self) -> bool {
         let age = |newest: SystemTime| SystemTime::now().duration_since(newest).unwrap_or_default();
         self.newest.is_some_and(|newest| age(newest) < Duration::from_millis(50))
     }
@@ -124,7 +128,7 @@ mod tests {
             std::fs::write(&file, "one").expect("a file");
             let one = stamps();
             assert_ne!(one, empty);
-            assert_eq!(one.is_fresh(), kind == StampKind::Times);
+            assert_eq!(one.may_miss_changes(), kind == StampKind::Times);
             std::fs::write(&file, "longer").expect("a file");
             assert_ne!(stamps(), one);
             std::fs::remove_file(&file).expect("it is gone");

@@ -3,7 +3,7 @@
 use super::error::LayoutError;
 use super::raw::{Bytes, HEADER_BYTES};
 
-/// The header's bytes, which change whenever the file's description changes.
+/// The header's bytes, which change whenever the program changes the file's metrics or instances.
 pub(super) type HeaderBytes = [u8; HEADER_BYTES as usize];
 
 /// Flag: the values are valid only while the process that wrote the file is running.
@@ -11,23 +11,27 @@ const FLAG_PROCESS: u32 = 2;
 /// Flag: a value with all bits set, or a NaN, is a missing value.
 const FLAG_SENTINEL: u32 = 4;
 
+/// The decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) version: Version,
+    /// A number that the program changes whenever it rewrites the file. The file stores it twice; while the file is
+    /// being written, the two copies differ.
     pub(super) generation: u64,
+    /// Number of entries of the table of contents.
     pub(super) sections: u32,
     /// Whether a value with all bits set, or a NaN, is a missing value.
     pub(super) has_sentinels: bool,
     /// The process that must be running for the values to be valid, if any.
     pub(super) process: Option<i32>,
-    /// The process that wrote the file, if it recorded its id.
+    /// The id of the process that wrote the file, as stored in the file.
     pub(super) writer: i32,
 }
 
-/// The layout of the records. Version 3 adds labels to version 2.
+/// The layout of the entries of sections. Version 3 adds labels to version 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
-    /// Names are in the records.
+    /// Names are in the entries.
     One,
     /// Names are in the strings section.
     TwoOrThree,
@@ -36,7 +40,7 @@ pub(super) enum Version {
 /// Why a file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ReadError {
-    /// The two generations differ: the file is being written.
+    /// The two copies of the generation differ: the file is being written.
     Torn(u64, u64),
     Damaged(LayoutError),
 }

@@ -8,7 +8,7 @@ use tachograph_perflib::{Failure, Provider, Rows};
 use super::error::LayoutError;
 use super::layout::Layout;
 use super::mmv_set::{Reasons, fill};
-use super::plan::{Origin, Plan, plan};
+use super::plan::{Origin, Plan, build_plan};
 use super::raw::Bytes;
 
 /// The counter sets of an MMV file in memory, such as an archived file or one from another machine.
@@ -21,7 +21,7 @@ use super::raw::Bytes;
 pub fn image_providers(name: &str, image: &[u8]) -> Result<Vec<Box<dyn Provider>>, LayoutError> {
     let layout = Layout::parse(Bytes(image))?;
     let origin = Origin { name, source: name, uid: None, identity: layout.header.generation };
-    let (plan, _) = plan(&layout, &origin);
+    let (plan, _) = build_plan(&layout, &origin);
     let start = plan.values.offset as usize;
     let values = image.get(start..start + plan.values.bytes() as usize).unwrap_or_default();
     let (plan, values) = (Arc::new(plan), Arc::<[u8]>::from(values));
@@ -32,9 +32,12 @@ pub fn image_providers(name: &str, image: &[u8]) -> Result<Vec<Box<dyn Provider>
     Ok((0..plan.sets.len()).map(provider).collect())
 }
 
+/// A counter set whose values never change.
 struct ImageSet {
     plan: Arc<Plan>,
+    /// The index of the set in the plan.
     index: usize,
+    /// The values section of the file.
     values: Arc<[u8]>,
     reasons: Reasons,
 }

@@ -1,4 +1,5 @@
-//! The contents of an MMV file: instance domains, instances, metrics, and the metric and instance of each value.
+//! The contents of an MMV file: instance domains (PCP's *indoms*, lists of instances), instances, metrics, and the
+//! metric and instance of each value.
 
 use std::ops::Range;
 
@@ -22,34 +23,44 @@ pub(super) const MAX_INSTANCES: u32 = 65_536;
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) header: Header,
+    /// The instance domains.
     pub(super) indoms: Vec<Indom>,
     pub(super) instances: Vec<Instance>,
     pub(super) metrics: Vec<Metric>,
+    /// The section with the values.
     pub(super) values: Section,
     /// The metric and instance of each value.
     pub(super) owners: Vec<Owner>,
 }
 
+/// An instance domain.
 #[derive(Clone, Debug)]
 pub(super) struct Indom {
+    /// The number by which metrics refer to the domain.
     pub(super) serial: u32,
     pub(super) help: String,
     /// The indexes of the domain's instances in the file.
     pub(super) instances: Range<u32>,
 }
 
+/// An instance of a domain.
 #[derive(Clone, Debug)]
 pub(super) struct Instance {
     pub(super) name: String,
+    /// PCP's internal identifier, unique within the domain.
     pub(super) internal: i32,
 }
 
+/// A metric, which can become a counter.
 #[derive(Clone, Debug)]
 pub(super) struct Metric {
     pub(super) name: String,
     pub(super) help: String,
+    /// The number of the metric, unique within the file.
     pub(super) item: u32,
+    /// The type of the values, `MMV_TYPE_*`.
     pub(super) kind: i32,
+    /// Whether the value is a running total or a gauge, `MMV_SEM_*`.
     pub(super) semantics: i32,
     pub(super) units: Units,
     /// The index of the metric's instance domain in the file.
@@ -60,14 +71,18 @@ pub(super) struct Metric {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) metric: u32,
+    /// `None` for a metric without an instance domain.
     pub(super) instance: Option<u32>,
 }
 
 /// A section: consecutive entries of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
+    /// The offset of the first entry in the file.
     pub(super) offset: u64,
+    /// The number of entries.
     pub(super) count: u32,
+    /// The size of an entry.
     entry_bytes: u64,
 }
 
@@ -88,6 +103,7 @@ impl Section {
     }
 }
 
+/// The sections of a file; `None` for the kinds that the file does not have.
 #[derive(Default)]
 struct Sections {
     indoms: Option<Section>,
@@ -102,17 +118,17 @@ impl Layout {
     /// Parses a complete file.
     pub(super) fn parse(bytes: Bytes<'_>) -> Result<Self, ReadError> {
         let header = Header::parse(bytes)?;
-        let sections = sections(bytes, &header)?;
+        let sections = read_sections(bytes, &header)?;
         let indom_section = sections.indoms.unwrap_or_default();
         let instance_section = sections.instances.unwrap_or_default();
         let missing = |what| LayoutError::new(HEADER_BYTES, what, "none", "one section");
         let metric_section = sections.metrics.ok_or_else(|| missing("section of metrics"))?;
         let values = sections.values.ok_or_else(|| missing("section of values"))?;
 
-        let indoms = indoms(bytes, indom_section, instance_section)?;
-        let instances = instances(bytes, header.version, instance_section)?;
+        let indoms = read_indoms(bytes, indom_section, instance_section)?;
+        let instances = read_instances(bytes, header.version, instance_section)?;
         check_members(bytes, &indoms, indom_section, instance_section)?;
-        let metrics = metrics(bytes, header.version, metric_section, &indoms)?;
+        let metrics = read_metrics(bytes, header.version, metric_section, &indoms)?;
         let layout = Self { header, indoms, instances, metrics, values, owners: Vec::new() };
         let owners = layout.read_owners(bytes, metric_section, instance_section)?;
         Ok(Self { owners, ..layout })
@@ -145,8 +161,8 @@ impl Layout {
     }
 }
 
-/// Parses the table of contents.
-fn sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutError> {
+/// Parses the table of contents, which lists the sections.
+fn read_sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutError> {
     let (instance_bytes, metric_bytes) = match header.version {
         Version::One => (INSTANCE1_BYTES, METRIC1_BYTES),
         Version::TwoOrThree => (INSTANCE2_BYTES, METRIC2_BYTES),
@@ -184,7 +200,7 @@ fn sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutError> 
     Ok(sections)
 }
 
-fn indoms(bytes: Bytes<'_>, section: Section, instances: Section) -> Result<Vec<Indom>, LayoutError> {
+fn read_indoms(bytes: Bytes<'_>, section: Section, instances: Section) -> Result<Vec<Indom>, LayoutError> {
     let indom = |at: u64| {
         let serial = bytes.u32(at, "serial of an instance domain")?;
         let count = bytes.u32(at + 4, "number of instances")?;
@@ -237,7 +253,11 @@ fn check_members(
     Ok(())
 }
 
-fn instances(bytes: Bytes<'_>, version: Version, section: Section) -> Result<Vec<Instance>, LayoutError> {
+fn read_instances(
+    bytes: Bytes<'_>,
+    version: Version,
+    section: Section,
+) -> Result<Vec<Instance>, LayoutError> {
     let instance = |at: u64| {
         let internal = bytes.i32(at + 12, "id of an instance")?;
         let name = name_at(bytes, version, at + 16, "name of an instance")?;
@@ -247,7 +267,7 @@ fn instances(bytes: Bytes<'_>, version: Version, section: Section) -> Result<Vec
     section.offsets().map(instance).collect()
 }
 
-fn metrics(
+fn read_metrics(
     bytes: Bytes<'_>,
     version: Version,
     section: Section,

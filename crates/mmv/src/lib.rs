@@ -56,7 +56,7 @@ const PCP_FOLDER: &str = "/var/lib/pcp/tmp/mmv";
 /// The maximum number of directory entries that are read per folder.
 const MAX_FILES: usize = 4096;
 
-/// The maximum number of problems that are stored; further ones are counted.
+/// The maximum number of problems that are stored; further problems are only counted.
 const MAX_PROBLEMS: usize = 1000;
 
 /// The counter sets of MMV files, and the problems found in the files.
@@ -99,13 +99,13 @@ fn folders_from(configured: Option<OsString>, pcp_tmp: Option<OsString>) -> Vec<
 
 /// The counter sets of the MMV files that are currently in these folders.
 ///
-/// A set is skipped and reported if another set in these files has the same name, or if `is_taken` returns true for
-/// its name and GUID. A missing folder counts as empty. A file with the `PROCESS` flag is skipped if its process has
-/// ended.
+/// A set is skipped and reported if another set in these files has the same name, or if `is_taken` returns true for the
+/// name and GUID of the set. A missing folder counts as empty. A file with the `PROCESS` flag is skipped if its process
+/// has ended.
 ///
 /// While its file or process is gone, a set has no instances. If the file is replaced, the new instances have new
 /// identities. If the new file describes different counters, the old providers fail; call this function again to get
-/// new ones.
+/// new providers.
 ///
 /// ```
 /// let found = tachograph_mmv::providers(&tachograph_mmv::default_folders(), &|_, _| false);

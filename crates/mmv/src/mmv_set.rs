@@ -6,16 +6,19 @@ use std::sync::Arc;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_perflib::{ErrorCode, Failure, Provider, Rows, SharedReading};
 
-use super::plan::{NO_RECORD, Plan, SetPlan};
-use super::raw::RawRecord;
+use super::plan::{NO_ENTRY, Plan, SetPlan};
+use super::raw::RawEntry;
 use super::value::Value;
 use super::watched_file::WatchedFile;
 
+/// The provider of a counter set in an MMV file.
 pub(super) struct MmvSet {
     info: Arc<CounterSetInfo>,
+    /// The serial number of the instance domain; `None` for the set of metrics without instances.
     serial: Option<u32>,
     file: SharedReading<WatchedFile>,
-    /// The value of `WatchedFile::loads` when this set was last searched for in the file, and the index that was found.
+    /// The value of `WatchedFile::loads` when this set was last searched for in the file, and the index of the set, if
+    /// found.
     found: Option<(u64, Option<usize>)>,
     /// Returned while the file describes other counters for this set.
     changed: Failure,
@@ -26,6 +29,7 @@ pub(super) struct MmvSet {
 pub(super) struct Reasons {
     too_large: Arc<str>,
     not_finite: Arc<str>,
+    /// For an interval in progress whose start is invalid.
     bad_start: Arc<str>,
     no_value: Arc<str>,
 }
@@ -92,27 +96,28 @@ fn has_same_counters(a: &CounterSetInfo, b: &CounterSetInfo) -> bool {
     a.counters.len() == b.counters.len() && a.counters.iter().zip(&b.counters).all(same)
 }
 
+/// Adds a row for each wanted instance of the set, with the values in the bytes of the values section.
 pub(super) fn fill(set: &SetPlan, plan: &Plan, values: &[u8], rows: &mut Rows, reasons: &Reasons) {
     let timestamps = rows.timestamps();
     let wants_all = rows.wants_all_instances();
-    for (instance, records) in set.instances.iter().zip(set.records.chunks(set.fields.len().max(1))) {
+    for (instance, indexes) in set.instances.iter().zip(set.entry_indexes.chunks(set.fields.len().max(1))) {
         if !wants_all && !rows.wants_instance(instance.full_name(), instance.id()) {
             continue;
         }
         let mut row = rows.push(instance);
-        for (field, &record) in set.fields.iter().zip(records) {
+        for (field, &index) in set.fields.iter().zip(indexes) {
             if !row.wants(field.id) {
                 continue;
             }
-            if record == NO_RECORD {
+            if index == NO_ENTRY {
                 row.omit(field.id);
                 continue;
             }
-            let Some(record) = RawRecord::at(values, record) else {
+            let Some(entry) = RawEntry::at(values, index) else {
                 row.fail(field.id, &reasons.no_value);
                 continue;
             };
-            match field.mapping.value(record, plan.has_sentinels, &timestamps) {
+            match field.mapping.value(entry, plan.has_sentinels, &timestamps) {
                 Value::Number(number) => row.set(field.id, number.cast_unsigned()),
                 Value::WithBase(number, base) => {
                     row.set_with_base(field.id, number.cast_unsigned(), base.cast_unsigned());

@@ -20,31 +20,34 @@ use super::value::{Class, Mapping, MappingError};
 /// The maximum number of cells (instances times counters) in all sets of a file.
 pub(super) const MAX_CELLS: usize = 1 << 20;
 
-/// In [`SetPlan::records`], marks a cell without a value.
-pub(super) const NO_RECORD: u32 = u32::MAX;
+/// Stored in [`SetPlan::entry_indexes`] for a cell without a value.
+pub(super) const NO_ENTRY: u32 = u32::MAX;
 
 /// The file that is being converted.
 pub(super) struct Origin<'a> {
+    /// The file's name.
     pub(super) name: &'a str,
     /// The file's path, for help texts.
     pub(super) source: &'a str,
     /// The file's owner.
     pub(super) uid: Option<u32>,
-    /// Distinguishes this file from all earlier ones of the same name.
+    /// Distinguishes this file from all earlier files of the same name.
     pub(super) identity: u64,
 }
 
+/// The counter sets of a file, and where their values are in the values section.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) sets: Vec<SetPlan>,
+    /// The values section of the file.
     pub(super) values: Section,
-    /// Whether special values mark missing values; see [`Header`](super::header::Header).
+    /// Whether special values mean missing values; see [`Header`](super::header::Header).
     pub(super) has_sentinels: bool,
     /// The process that must be running for the values to be valid, if any.
     pub(super) process: Option<i32>,
 }
 
-/// A counter set: all metrics of an instance domain, or all metrics without one.
+/// A counter set: all metrics of an instance domain, or all metrics without an instance domain.
 #[derive(Debug)]
 pub(super) struct SetPlan {
     /// Serial number of the instance domain.
@@ -52,12 +55,15 @@ pub(super) struct SetPlan {
     pub(super) info: Arc<CounterSetInfo>,
     pub(super) fields: Vec<Field>,
     pub(super) instances: Vec<Arc<InstanceKey>>,
-    /// For each cell, the index of its value in the values section, or [`NO_RECORD`]. A row per instance, a column per field.
-    pub(super) records: Vec<u32>,
+    /// For each cell, the index of its entry in the values section, or [`NO_ENTRY`]. A row per instance, a column per
+    /// field.
+    pub(super) entry_indexes: Vec<u32>,
 }
 
+/// A counter, and how the values of its metric are converted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field {
+    /// The counter's id.
     pub(super) id: u32,
     pub(super) mapping: Mapping,
 }
@@ -65,24 +71,17 @@ pub(super) struct Field {
 /// A part of a file that is skipped.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Skipped {
-    Metric {
-        name: String,
-        error: MappingError,
-    },
-    Unnamed {
-        item: u32,
-    },
+    /// A metric that cannot become a counter.
+    Metric { name: String, error: MappingError },
+    /// A metric without a name.
+    Unnamed { item: u32 },
     /// A metric with the item number or name of an earlier metric.
-    Repeated {
-        name: String,
-        item: u32,
-    },
-    TooLarge {
-        set: Arc<str>,
-        cells: usize,
-    },
+    Repeated { name: String, item: u32 },
+    /// A counter set with which the file would have more than [`MAX_CELLS`] cells.
+    TooLarge { set: Arc<str>, cells: usize },
+    /// A counter set that cannot be registered.
     Invalid(RegistrationError),
-    /// Values of cells that already have a value; their number.
+    /// The number of values whose cells already have a value.
     RepeatedValues(usize),
 }
 
@@ -109,7 +108,7 @@ impl fmt::Display for Skipped {
 }
 
 /// The counter sets of a file, and what was skipped.
-pub(super) fn plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Skipped>) {
+pub(super) fn build_plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Skipped>) {
     let mut skipped = Vec::new();
     let mut sets = Vec::new();
     // The set and column of each metric.
@@ -120,7 +119,7 @@ pub(super) fn plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Skipped>)
         let is_member = |metric: &Metric| metric.indom.map(|indom| indom as usize) == domain;
         let members: Vec<usize> =
             (0..layout.metrics.len()).filter(|&index| is_member(&layout.metrics[index])).collect();
-        let Some((mut set, indexes)) = describe(layout, origin, domain, &members, &mut skipped) else {
+        let Some((mut set, indexes)) = describe_set(layout, origin, domain, &members, &mut skipped) else {
             continue;
         };
         let size = set.instances.len().saturating_mul(set.fields.len());
@@ -129,7 +128,7 @@ pub(super) fn plan(layout: &Layout, origin: &Origin<'_>) -> (Plan, Vec<Skipped>)
             continue;
         }
         cells += size;
-        set.records = vec![NO_RECORD; size];
+        set.entry_indexes = vec![NO_ENTRY; size];
         for (column, index) in indexes.into_iter().enumerate() {
             columns[index] = Some((sets.len(), column));
         }
@@ -156,8 +155,8 @@ fn assign_values(
         let first = metric.indom.map_or(0, |indom| layout.indoms[indom as usize].instances.start);
         let row = owner.instance.map_or(0, |instance| instance - first);
         let set = &mut sets[set];
-        match &mut set.records[row as usize * set.fields.len() + column] {
-            record if *record == NO_RECORD => *record = value,
+        match &mut set.entry_indexes[row as usize * set.fields.len() + column] {
+            index if *index == NO_ENTRY => *index = value,
             _ => repeated += 1,
         }
     }
@@ -168,7 +167,7 @@ fn assign_values(
 
 /// A set with its counters and instances, and the metric of each column. `None` if no metric can be a counter, or if
 /// the set is invalid.
-fn describe(
+fn describe_set(
     layout: &Layout,
     origin: &Origin<'_>,
     domain: Option<usize>,
@@ -178,8 +177,8 @@ fn describe(
     let indom = domain.map(|index| &layout.indoms[index]);
     let name = set_name(origin.name, indom.map(|indom| indom.serial));
     let kind = if indom.is_some() { InstanceType::Multiple } else { InstanceType::Single };
-    let mut info = CounterSetInfo::new(name.as_str(), guid(&name), kind);
-    info.provider_guid = guid(PROVIDER_NAME);
+    let mut info = CounterSetInfo::new(name.as_str(), guid_from_name(&name), kind);
+    info.provider_guid = guid_from_name(PROVIDER_NAME);
     info.provider_name = match origin.uid {
         Some(uid) => format!("{PROVIDER_NAME} of uid {uid}").into(),
         None => PROVIDER_NAME.into(),
@@ -197,7 +196,7 @@ fn describe(
     let mut names = Names::default();
     for &index in members {
         let metric = &layout.metrics[index];
-        match counter(metric, origin, &mut names) {
+        match describe_counter(metric, origin, &mut names) {
             Ok((counter, mapping)) => {
                 indexes.push(index);
                 fields.push(Field { id: counter.id, mapping });
@@ -226,16 +225,18 @@ fn describe(
         }
     };
     let serial = indom.map(|indom| indom.serial);
-    Some((SetPlan { serial, info: Arc::new(info), fields, instances, records: Vec::new() }, indexes))
+    Some((SetPlan { serial, info: Arc::new(info), fields, instances, entry_indexes: Vec::new() }, indexes))
 }
 
+/// The ids and the case-folded names that counters of a set already have.
 #[derive(Default)]
 struct Names {
     ids: HashSet<u32>,
     names: HashSet<String>,
 }
 
-fn counter(
+/// The counter for a metric, and how its values are converted.
+fn describe_counter(
     metric: &Metric,
     origin: &Origin<'_>,
     names: &mut Names,
@@ -293,7 +294,7 @@ impl Plan {
         let set_bytes = |set: &SetPlan| {
             let texts = set.info.counters.iter().map(|counter| 300 + counter.name.len() + counter.help.len());
             let names = set.instances.iter().map(|instance| 100 + instance.full_name().len());
-            texts.sum::<usize>() + names.sum::<usize>() + 32 * set.records.len()
+            texts.sum::<usize>() + names.sum::<usize>() + 32 * set.entry_indexes.len()
         };
         self.sets.iter().map(set_bytes).sum::<usize>() as u64 + self.values.bytes()
     }
@@ -310,12 +311,12 @@ fn set_name(file: &str, serial: Option<u32>) -> String {
     }
 }
 
-fn guid(name: &str) -> Guid {
+fn guid_from_name(name: &str) -> Guid {
     let sets = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"urn:tachograph:counter-sets");
     Guid::from_u128(Uuid::new_v5(&sets, name.as_bytes()).as_u128())
 }
 
-/// An identity that differs from that of every other instance with the same name. Never 0.
+/// An identity that differs from the identity of every other instance with the same name. Never 0.
 fn identity(file: u64, index: u32) -> u64 {
     let mut hasher = DefaultHasher::new();
     (file, index).hash(&mut hasher);

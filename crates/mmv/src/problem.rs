@@ -1,4 +1,4 @@
-//! Problems with files that cannot be read, or only in part.
+//! Problems: files that cannot be read, or can be read only in part.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,18 +24,25 @@ pub struct Problem {
 /// Why a file, or a part of it, is skipped.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cause {
+    /// An error of the operating system.
     System(Errno),
-    /// The kind of a file that is not a regular one, with an article.
+    /// The kind of a file that is not a regular file, with an article.
     NotRegular(&'static str),
+    /// The file is larger than [`MAX_FILE_BYTES`]; its size.
     TooLong(u64),
+    /// The file is smaller than a header; its size.
     TooShort(u64),
     /// The memory budget of all files is exhausted.
     OutOfBudget,
+    /// The file became shorter while it was read.
     Shrunk,
+    /// The two copies of the generation differ, because the file is being written.
     Torn(u64, u64),
     Layout(LayoutError),
     Skipped(Skipped),
+    /// Another counter set has the name or the GUID of this one.
     NameTaken(Arc<str>),
+    /// The folder has more than this number of files.
     MoreFiles(usize),
 }
 

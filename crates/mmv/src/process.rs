@@ -30,7 +30,7 @@ impl Process {
 
     pub(super) fn is_running(&self) -> bool {
         match self {
-            // Readable once the process has ended.
+            // A pidfd becomes readable when its process ends.
             Self::Descriptor(descriptor) => {
                 let mut descriptors = [PollFd::new(descriptor, PollFlags::IN)];
                 let now = Timespec { tv_sec: 0, tv_nsec: 0 };

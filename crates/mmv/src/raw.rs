@@ -6,6 +6,7 @@ use super::error::LayoutError;
 
 pub(super) const HEADER_BYTES: u64 = 40;
 pub(super) const TOC_BYTES: u64 = 16;
+// Sizes of the entries of each section, in bytes. Names with 1 are for version 1, with 2 for versions 2 and 3.
 pub(super) const INDOM_BYTES: u64 = 32;
 pub(super) const INSTANCE1_BYTES: u64 = 80;
 pub(super) const INSTANCE2_BYTES: u64 = 24;
@@ -14,7 +15,7 @@ pub(super) const METRIC2_BYTES: u64 = 48;
 pub(super) const VALUE_BYTES: u64 = 32;
 pub(super) const STRING_BYTES: u64 = 256;
 pub(super) const LABEL_BYTES: u64 = 256;
-/// Size of a name that is stored in its record (version 1).
+/// Size of a name that is stored in its entry (version 1).
 pub(super) const NAME_BYTES: u64 = 64;
 
 /// The bytes of a file, or of its beginning.
@@ -76,21 +77,23 @@ impl<'a> Bytes<'a> {
 
 /// The first 16 of the 32 bytes of an entry of the values section.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RawRecord([u8; 16]);
+pub(super) struct RawEntry([u8; 16]);
 
-impl RawRecord {
-    /// The record with this index in the values section; `None` past the end.
+impl RawEntry {
+    /// The entry with this index in the values section; `None` past the end.
     pub(super) fn at(values: &[u8], index: u32) -> Option<Self> {
         let start = (index as usize).checked_mul(VALUE_BYTES as usize)?;
         let bytes = values.get(start..start.checked_add(16)?)?;
         Some(Self(bytes.try_into().ok()?))
     }
 
+    /// The first or the second 8 bytes.
     fn half(self, second: bool) -> [u8; 8] {
         let [a, b, c, d, e, f, g, h, rest @ ..] = self.0;
         if second { rest } else { [a, b, c, d, e, f, g, h] }
     }
 
+    /// The first 4 bytes.
     fn word(self) -> [u8; 4] {
         let [a, b, c, d, ..] = self.0;
         [a, b, c, d]
@@ -120,8 +123,8 @@ impl RawRecord {
         f64::from_ne_bytes(self.half(false))
     }
 
-    /// The second number. For an interval in progress, it is the negated start; otherwise it is 0.
-    pub(super) fn extra(self) -> i64 {
+    /// For an interval in progress, its negated start; otherwise 0.
+    pub(super) fn negated_start(self) -> i64 {
         i64::from_ne_bytes(self.half(true))
     }
 }

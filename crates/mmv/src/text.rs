@@ -10,6 +10,7 @@ pub(super) fn for_path(name: &str) -> String {
     name.replace(['\\', '(', ')', '*', '?'], "_")
 }
 
+/// Joins PCP's short and long help text into one line.
 pub(super) fn help(short: &[u8], long: &[u8]) -> String {
     let line = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);

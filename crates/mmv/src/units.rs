@@ -15,6 +15,7 @@ pub(super) struct Units {
 struct Dimension {
     /// The exponent, -8 to 7.
     power: i8,
+    /// The index of the unit in [`SPACES`] or [`TIMES`]; for a count, the power of ten.
     scale: i8,
 }
 

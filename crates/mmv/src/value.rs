@@ -4,7 +4,7 @@ use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_perflib::Timestamps;
 
-use super::raw::RawRecord;
+use super::raw::RawEntry;
 use super::units::Units;
 
 /// How the values of a metric are converted.
@@ -13,8 +13,9 @@ pub(super) struct Mapping {
     kind: Kind,
     /// The factor that converts a value to the counter's unit.
     factor: i64,
-    /// The length of the counter's unit in nanoseconds, to convert intervals in progress.
+    /// The length of the counter's unit in nanoseconds, to convert the interval in progress of [`Kind::Elapsed`].
     unit_ns: i64,
+    /// The kind of counter that the metric becomes.
     pub(super) class: Class,
 }
 
@@ -27,6 +28,7 @@ enum Kind {
     U64,
     Float,
     Double,
+    /// A total of intervals. The program can also store the start of an interval in progress.
     Elapsed,
 }
 
@@ -50,8 +52,11 @@ pub(super) enum Class {
 /// Why a metric cannot become a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MappingError {
+    /// The values are strings.
     Text,
+    /// Unknown type of the values.
     Type(i32),
+    /// Unknown semantics.
     Semantics(i32),
 }
 
@@ -65,6 +70,7 @@ impl std::fmt::Display for MappingError {
     }
 }
 
+/// A converted value, or why there is no value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Number(i64),
@@ -133,26 +139,26 @@ impl Mapping {
         })
     }
 
-    /// The value of a record at the time of the collection.
-    pub(super) fn value(self, record: RawRecord, has_sentinels: bool, timestamps: &Timestamps) -> Value {
+    /// The value of an entry at the time of the collection.
+    pub(super) fn value(self, entry: RawEntry, has_sentinels: bool, timestamps: &Timestamps) -> Value {
         let number = match self.kind {
-            Kind::Float => return double(f64::from(record.f32()), has_sentinels),
-            Kind::Double => return double(record.f64(), has_sentinels),
+            Kind::Float => return double(f64::from(entry.f32()), has_sentinels),
+            Kind::Double => return double(entry.f64(), has_sentinels),
             // Like PCP's agent, compare all 64 bits even for 32-bit values.
-            _ if has_sentinels && record.u64() == u64::MAX => return Value::Absent,
-            Kind::I32 => i128::from(record.i32()),
-            Kind::U32 => i128::from(record.u32()),
-            Kind::I64 | Kind::Elapsed => i128::from(record.i64()),
-            Kind::U64 => i128::from(record.u64()),
+            _ if has_sentinels && entry.u64() == u64::MAX => return Value::Absent,
+            Kind::I32 => i128::from(entry.i32()),
+            Kind::U32 => i128::from(entry.u32()),
+            Kind::I64 | Kind::Elapsed => i128::from(entry.i64()),
+            Kind::U64 => i128::from(entry.u64()),
         };
         let mut number = number * i128::from(self.factor);
-        if self.kind == Kind::Elapsed && record.extra() != 0 {
-            // An interval is in progress: `extra` is its negated start, in microseconds since 1970.
-            if record.extra() > 0 {
+        if self.kind == Kind::Elapsed && entry.negated_start() != 0 {
+            // An interval is in progress: the entry has its negated start, in microseconds since 1970.
+            if entry.negated_start() > 0 {
                 return Value::BadStart;
             }
             let now_us = timestamps.wall.0.saturating_sub(FileTime::UNIX_EPOCH.0) / 10;
-            let elapsed_us = (i128::from(now_us) + i128::from(record.extra())).max(0);
+            let elapsed_us = (i128::from(now_us) + i128::from(entry.negated_start())).max(0);
             number += elapsed_us * 1_000 / i128::from(self.unit_ns);
         }
         match i64::try_from(number) {
@@ -166,6 +172,7 @@ impl Mapping {
     }
 }
 
+/// Converts a floating-point value.
 fn double(value: f64, has_sentinels: bool) -> Value {
     if value.is_finite() {
         Value::Number(value.to_bits().cast_signed())

@@ -1,4 +1,4 @@
-//! An MMV file that is read repeatedly: its descriptions once, its values at each sample.
+//! An MMV file that is read repeatedly: the values at each sample, the metrics and instances only when they change.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -17,7 +17,7 @@ use tachograph_perflib::{Failure, Reading, Timestamps};
 use super::budget::{Budget, Reservation};
 use super::header::{Header, HeaderBytes};
 use super::layout::Layout;
-use super::plan::{Origin, Plan, Skipped, plan};
+use super::plan::{Origin, Plan, Skipped, build_plan};
 use super::problem::{Cause, MAX_FILE_BYTES};
 use super::process::Process;
 use super::raw::{Bytes, HEADER_BYTES};
@@ -33,7 +33,9 @@ pub(super) struct WatchedFile {
     /// The path for system calls, converted once.
     system_path: CString,
     budget: Budget,
+    /// The file as it was last read successfully; `None` if no file is at the path.
     opened: Option<Opened>,
+    /// Whether the file and the process that it depends on existed at the last collection.
     is_present: bool,
     /// How many times the whole file was read.
     loads: u64,
@@ -47,8 +49,11 @@ pub(super) struct Opened {
     file: File,
     fingerprint: Fingerprint,
     pub(super) plan: Plan,
+    /// A copy of the values section.
     pub(super) values: Vec<u8>,
+    /// The process that the file depends on, if any.
     process: Option<Process>,
+    /// The share of the memory budget that this file uses.
     _memory: Reservation,
 }
 
@@ -56,6 +61,7 @@ pub(super) struct Opened {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fingerprint {
     id: FileId,
+    /// The file's size.
     bytes: u64,
     header: HeaderBytes,
 }
@@ -143,6 +149,7 @@ impl WatchedFile {
         }
     }
 
+    /// Reads a whole file that was opened.
     fn load_from(&mut self, file: &File, stat: &Stat) -> Result<(Opened, Vec<Skipped>), Cause> {
         let bytes = fstat(file)?.st_size.cast_unsigned();
         if bytes > MAX_FILE_BYTES {
@@ -179,7 +186,7 @@ impl WatchedFile {
         let source = self.path.to_string_lossy().replace(char::is_control, "\u{fffd}");
         let origin =
             Origin { name: &name, source: &source, uid: Some(stat.st_uid), identity: hasher.finish() };
-        let (plan, skipped) = plan(&layout, &origin);
+        let (plan, skipped) = build_plan(&layout, &origin);
         // The previously open file keeps its reservation until it is replaced, so for a moment both count.
         let memory = self.budget.reserve(plan.memory_bytes()).ok_or(Cause::OutOfBudget)?;
         let process = plan.process.map(Process::new);
@@ -189,6 +196,8 @@ impl WatchedFile {
         Ok((Opened { file, fingerprint, plan, values, process, _memory: memory }, skipped))
     }
 
+    /// Reads the current values; reads the whole file if it was replaced or its description has changed. Returns
+    /// whether the file, and the process that it depends on, exist.
     fn refresh(&mut self) -> Result<bool, Cause> {
         let stat = match lstat(&*self.system_path) {
             Ok(stat) => stat,
@@ -255,7 +264,7 @@ fn errno_of(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// The kind of a file that is not a regular one, for messages.
+/// The kind of a file that is not a regular file, for messages.
 pub(super) fn file_kind(kind: FileType) -> &'static str {
     match kind {
         FileType::Symlink => "a symbolic link",

@@ -25,6 +25,7 @@ pub struct Timestamps {
 /// The clocks of this machine, or fake clocks for tests.
 #[derive(Clone)]
 pub struct Clock {
+    /// Returns the performance clock, in 100 ns ticks since boot, and the wall clock.
     source: Arc<dyn Fn() -> (i64, FileTime) + Send + Sync>,
     /// System time minus the performance clock.
     offset: i64,

@@ -8,7 +8,9 @@ pub struct InstanceFilter {
     name: Pattern,
     /// If a path's pattern contains `#`: the part before the last `#`.
     before_index: Option<Pattern>,
+    /// The id that an instance must have; `None` for any.
     id: Option<u32>,
+    /// Whether every instance is selected.
     is_all: bool,
 }
 

@@ -22,6 +22,7 @@ pub(crate) enum Host {
 pub(crate) struct Worker {
     requests: SyncSender<Rows>,
     answers: Receiver<(Rows, Outcome)>,
+    /// How long an answer may take.
     deadline: Duration,
     /// Whether the thread may still be working on a request that missed the deadline.
     is_late: bool,
@@ -67,6 +68,7 @@ impl Host {
         self.call(|provider| provider.prepare(rows, collection, until));
     }
 
+    /// Calls [`Provider::idle`].
     pub(crate) fn idle(&mut self) {
         self.call(|provider| provider.idle());
     }
@@ -83,7 +85,8 @@ impl Host {
         }
     }
 
-    /// Collects into `rows`, in which the caller has set the selection and the time. After a failure, `rows` is empty.
+    /// Calls [`Provider::collect`] with `rows`, in which the caller has set the selection and the time. After a
+    /// failure, `rows` is empty.
     pub(crate) fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let outcome = match self {
             Self::Inline(provider) => catch_panic(|| provider.collect(rows)),

@@ -8,9 +8,12 @@ use std::fmt;
 /// [`Numbering`](crate::Numbering) appends `#n` to equal names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct InstanceKey {
+    /// Length of the parent's name and its `/` in bytes; 0 without a parent.
     parent_length: u32,
     id: u32,
+    /// Distinguishes instances that have had the same name; 0 if the name suffices.
     identity: u64,
+    /// Whether the name is reserved for this instance, which the counter set itself adds.
     is_reserved: bool,
     /// `parent/name`, or just the name if there is no parent.
     label: Box<str>,

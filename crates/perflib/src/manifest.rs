@@ -19,7 +19,7 @@
 //! let text = String::from_utf8_lossy(text).replace(" symbol=\"Shop\"", "");
 //! let checked = manifest::parse(Path::new("shop.man"), text.as_bytes());
 //! assert_eq!(
-//!     checked.violations.list()[0].of_file(Path::new("shop.man")).to_string(),
+//!     checked.violations.list()[0].with_file(Path::new("shop.man")).to_string(),
 //!     "shop.man:3:1: error: provider: found no symbol, expected the attribute symbol, which user mode providers need",
 //! );
 //! ```

@@ -14,7 +14,7 @@ use crate::InstanceKey;
 /// the next `name#1`, and so on.
 ///
 /// An instance usually keeps its `#n` while it exists. An index is reused only after a sample in which it is unused, so
-/// readers that match instances by name never confuse two instances. If a new instance replaces another with the same
+/// consumers that match instances by name never confuse two instances. If a new instance replaces another with the same
 /// name between two samples, it gets a higher index in the first sample, and the free index in the next.
 ///
 /// A [reserved](InstanceKey::reserved) name belongs to the reserved instance only. Other instances with this name,
@@ -38,8 +38,11 @@ use crate::InstanceKey;
 pub struct Numbering {
     /// For each name, the assignment of each index.
     names: HashMap<Box<str>, Vec<Assignment>>,
+    /// The shared objects of the display names.
     table: InstanceTable,
+    /// The instances of the last sample.
     keys: Vec<Arc<InstanceKey>>,
+    /// The display names of `keys`.
     instances: Instances,
     /// Increases with each sample in which an instance appears, disappears or changes its index.
     generation: u64,
@@ -51,7 +54,7 @@ pub struct Numbering {
     has_hash: bool,
     /// The names of all reserved instances so far.
     reserved: Vec<Box<str>>,
-    /// Whether readers match instances by identity as well as by name.
+    /// Whether consumers match instances by identity as well as by name.
     is_for_identities: bool,
 }
 
@@ -67,7 +70,7 @@ struct Assignment {
 }
 
 impl Numbering {
-    /// Assigns names for readers that match instances by name and [identity](InstanceKey::identity). If identities
+    /// Assigns names for consumers that match instances by name and [identity](InstanceKey::identity). If identities
     /// differ, a new instance can reuse an index at once.
     pub fn for_identities() -> Self {
         Self { is_for_identities: true, ..Self::default() }
@@ -85,6 +88,7 @@ impl Numbering {
         &self.instances
     }
 
+    /// Assigns indexes after the instances have changed, or if an instance waits for an index.
     fn renumber(&mut self, keys: &[Arc<InstanceKey>]) {
         // Starts at 2, so that an index that was never assigned (`last_seen` 0) is free in the first sample.
         self.generation = self.generation.max(1) + 1;
@@ -96,8 +100,8 @@ impl Numbering {
                 self.reserved.push(key.full_name().into());
             }
         }
-        // Known instances get their indexes before new ones do. They keep their index, or get the one that they wait
-        // for.
+        // Known instances get their indexes before new instances do: each keeps its index, or gets the index that it
+        // waits for.
         let mut indexes = vec![usize::MAX; keys.len()];
         for (key, index) in keys.iter().zip(&mut indexes) {
             let Some(assignments) = self.names.get_mut(key.full_name()) else { continue };
@@ -149,7 +153,7 @@ impl Numbering {
     }
 
     /// The lowest free index of a name that is at least `first`. An index that was used in the previous sample is free
-    /// only if readers can distinguish the two instances by identity.
+    /// only if consumers can distinguish the two instances by identity.
     fn free_index(&self, key: &InstanceKey, first: usize) -> usize {
         let name = key.full_name();
         let assignments = self.names.get(name).map_or(&[][..], Vec::as_slice);
@@ -315,7 +319,7 @@ mod tests {
         check_random_instances(Numbering::for_identities(), |known, identity| known != 0 && identity != 0);
     }
 
-    /// Checks with random instances that consecutive samples never use one name for two instances, unless readers can
+    /// Checks with random instances that consecutive samples never use one name for two instances, unless consumers can
     /// distinguish them.
     fn check_random_instances(mut numbering: Numbering, are_distinct: impl Fn(u64, u64) -> bool) {
         let mut state = 7_u64;
@@ -385,7 +389,7 @@ mod tests {
         let impostor = key("_Total", 7);
         let total = Arc::new(InstanceKey::new("_Total", 0, 0).reserved());
         assert_eq!(labels(&mut numbering, &[&impostor]), ["_Total"]);
-        // In one sample, the name is unused, so that readers never confuse the two instances.
+        // In one sample, the name is unused, so that consumers never confuse the two instances.
         assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total#2"]);
         assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total"]);
         assert_eq!(labels(&mut numbering, &[&impostor, &total]), ["_Total#1", "_Total"]);

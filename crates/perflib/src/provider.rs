@@ -49,10 +49,10 @@ pub trait Provider: Send {
 
     /// Starts to prepare a collection, without blocking. A provider that depends on other processes sends its requests
     /// here. `request` is called for all providers of a collection before [`prepare`](Self::prepare) is called for the
-    /// first one.
+    /// first provider.
     ///
-    /// `rows` holds the selection; its values are still those of an earlier collection. Several collections can be in
-    /// progress: `request` can be called for another collection before `prepare` is called for this one. On a
+    /// `rows` holds the selection, and still the values of an earlier collection. Several collections can be in
+    /// progress: `request` can be called for another collection before `prepare` is called for `collection`. On a
     /// [worker](crate::Registry::register_on_worker), both are called just before [`collect`](Self::collect).
     fn request(&mut self, rows: &Rows, collection: CollectionId) {
         let _ = (rows, collection);

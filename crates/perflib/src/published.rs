@@ -13,7 +13,7 @@
 //!   cannot contain its name.
 //! - Processes can publish different descriptions of a set, for example if two versions of a program are running. The
 //!   process that started last defines the set. From the other processes, only counters with the same id, type and
-//!   companions are read.
+//!   companions (such as bases) are read.
 //! - Sets of registered manifests always exist. While no process publishes them, they have no instances.
 //!
 //! Limits: [`MAX_FILES`] files, and [`MAX_INSTANCES`] instances and [`MAX_VALUES`] values per set. The file format is
@@ -66,8 +66,11 @@ pub use process_reader::{MAX_INSTANCES, MAX_VALUES};
 #[derive(Debug)]
 pub struct Published {
     catalog: Arc<Catalog>,
+    /// The user whose sets have no uid in their names.
     user: u32,
+    /// Names and GUIDs that published sets cannot use.
     reserved: Vec<(Arc<str>, Guid)>,
+    /// The sets of registered manifests.
     registered: Vec<Arc<CounterSetInfo>>,
 }
 
@@ -87,8 +90,7 @@ impl Published {
         }
     }
 
-    /// Shows the sets of this user without a uid in their names. By default, this is the effective user of this
-    /// process.
+    /// Shows the sets of `user` without a uid in their names. The default is the effective user of this process.
     #[must_use]
     pub fn for_user(mut self, user: u32) -> Self {
         self.user = user;
@@ -121,7 +123,7 @@ impl Published {
             (key.owner != self.user, members.first().map(|member| member.order()), key)
         });
         for (members, group) in &groups {
-            if let Some(info) = self.info_of(group.key(), members, registry) {
+            if let Some(info) = self.group_registration(group.key(), members, registry) {
                 self.add(registry, previous, info, group);
             }
         }
@@ -144,7 +146,7 @@ impl Published {
     }
 
     /// The registration of a group. If the group cannot be shown, adds a notice and returns `None`.
-    fn info_of(
+    fn group_registration(
         &self,
         key: GroupKey,
         members: &[Arc<Member>],
@@ -156,7 +158,7 @@ impl Published {
         let omit = |registry: &mut Registry, name: &str, why: &str| {
             registry.add_notice(Notice::omitted(name, Some(newest), why));
         };
-        let mut info = match describe::info_of(&newest.description, registered) {
+        let mut info = match describe::to_registration(&newest.description, registered) {
             Ok(info) => info,
             Err(why) => {
                 omit(registry, &newest.description.name, &why);

@@ -1,6 +1,6 @@
 //! Queries: counters that are collected together, with one timestamp.
 
-mod added;
+mod item;
 mod queried_set;
 mod results;
 
@@ -14,7 +14,7 @@ use crate::block::{Identifier, WILDCARD_ID};
 use crate::provider::{CollectionId, MAX_PREPARE_TIME};
 use crate::registry::{Entry, Registry};
 use crate::{ErrorCode, InstanceFilter, Timestamps};
-use added::Added;
+use item::QueryItem;
 use queried_set::not_collected;
 
 pub use queried_set::QueriedSet;
@@ -36,8 +36,11 @@ pub use queried_set::QueriedSet;
 #[derive(Debug)]
 pub struct Query {
     registry: Arc<Registry>,
-    added: Vec<Added>,
+    /// The identifiers and the counters selected by paths, in the order in which they were added.
+    added: Vec<QueryItem>,
+    /// The counter sets that `added` refers to.
     sets: Vec<QueriedSet>,
+    /// The time of the last collection.
     timestamps: Timestamps,
 }
 
@@ -102,7 +105,7 @@ impl Query {
         if has_instances == identifier.name.is_empty() {
             return Err(ErrorCode::INVALID_PARAMETER);
         }
-        let added = Added::new(self.set_index(entry), &entry.info, identifier);
+        let added = QueryItem::new(self.set_index(entry), &entry.info, identifier);
         if self.added.iter().any(|known| known.is_same(&added)) {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
@@ -163,6 +166,7 @@ impl Query {
         self.add_paths(paths)
     }
 
+    /// Adds the counters that a path selects, without updating the selections.
     fn push_path(&mut self, path: &PathPattern) -> Vec<PathMatch> {
         let registry = Arc::clone(&self.registry);
         let mut matches = Vec::new();
@@ -190,7 +194,7 @@ impl Query {
             for counter in chosen {
                 matches.push(PathMatch { set, counter_id: counter.id });
                 for id in std::iter::once(counter.id).chain(counter.companions()) {
-                    let added = Added::from_path(set, info, instance, id);
+                    let added = QueryItem::from_path(set, info, instance, id);
                     if !self.added.iter().any(|known| known.is_same(&added)) {
                         self.added.push(added);
                     }
@@ -200,7 +204,7 @@ impl Query {
         matches
     }
 
-    /// The index of a set, which is added if necessary. A new set reuses the index of a removed one, so that the list
+    /// The index of a set, which is added if necessary. A new set reuses the index of a removed set, so that the list
     /// does not grow without bound when sets appear and disappear.
     fn set_index(&mut self, entry: &Arc<Entry>) -> usize {
         if let Some(known) = self.sets.iter().position(|set| Arc::ptr_eq(&set.entry, entry)) {
@@ -226,6 +230,7 @@ impl Query {
         !is_registered && self.added.iter().all(|added| added.set != index)
     }
 
+    /// Updates the selection of each set after items were added or removed, and notifies the processes that publish it.
     fn update_selections(&mut self) {
         for (index, set) in self.sets.iter_mut().enumerate() {
             let of_set = || self.added.iter().filter(|added| added.set == index);

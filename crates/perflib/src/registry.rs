@@ -30,8 +30,10 @@ pub(crate) use entry::Entry;
 /// assert!(registry.find("Memory").is_none());
 /// ```
 pub struct Registry {
+    /// The machine's name, without backslashes.
     machine: Arc<str>,
     clock: Clock,
+    /// The registered sets with their providers.
     entries: Vec<Arc<Entry>>,
     notices: Vec<Notice>,
 }

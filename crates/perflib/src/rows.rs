@@ -24,12 +24,15 @@ pub(crate) use selection::SecondNumberKind;
 #[derive(Clone, Debug)]
 pub struct Rows {
     info: Arc<CounterSetInfo>,
+    /// The selected counters and instances.
     selection: Selection,
     timestamps: Timestamps,
     /// The first `count` items are current. Items of the previous collection follow, so that unchanged instances need
     /// not be cloned again.
     instances: Vec<Arc<InstanceKey>>,
+    /// The number of rows.
     count: usize,
+    /// The raw values, row by row.
     values: Vec<RawValue>,
     errors: Vec<CounterError>,
 }

@@ -20,10 +20,13 @@ pub trait Reading: Send {
 #[derive(Debug)]
 pub struct SharedReading<T>(Arc<Mutex<State<T>>>);
 
+/// A source, and the outcome of its last read.
 #[derive(Debug)]
 struct State<T> {
     reading: T,
+    /// The time of the collection for which the source was last read.
     read_at: Option<Timestamps>,
+    /// Whether this read succeeded.
     outcome: Result<(), Failure>,
 }
 
@@ -33,8 +36,8 @@ impl<T: Reading> SharedReading<T> {
         Self(Arc::new(Mutex::new(State { reading, read_at: None, outcome: Ok(()) })))
     }
 
-    /// Calls a function with the values of the collection at this time. The source is read if no provider has done so
-    /// yet.
+    /// Calls `then` with the source as it was read for the collection at this time. Reads the source unless another
+    /// provider of this collection has already done so.
     ///
     /// # Errors
     ///

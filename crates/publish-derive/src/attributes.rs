@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::{Attribute, Error, Expr, ExprLit, Lit, LitInt, LitStr, Meta, Token};
 use tachograph_schema::words::{Attribute as TextAttribute, Notation};
 
-/// The errors of a struct, which are reported together.
+/// The errors found in a struct, which are reported together.
 #[derive(Default)]
 pub(crate) struct Errors(Option<Error>);
 
@@ -19,6 +19,7 @@ impl Errors {
         }
     }
 
+    /// Adds an error at a position in the source code.
     pub(crate) fn at(&mut self, span: Span, text: impl std::fmt::Display) {
         self.push(Error::new(span, text));
     }
@@ -28,10 +29,13 @@ impl Errors {
     }
 }
 
+/// The value of a key.
 pub(crate) enum Value {
+    /// A key without a value.
     Nothing,
     Text(LitStr),
     Number(i64),
+    /// The name of a field.
     Field(Ident),
 }
 
@@ -46,9 +50,11 @@ impl Value {
     }
 }
 
+/// A key with its value.
 struct Entry {
     key: Ident,
     value: Value,
+    /// The position of the value; of the key if it has no value.
     span: Span,
 }
 
@@ -78,14 +84,15 @@ impl Parse for Entry {
 /// The keys of one `#[counter(...)]` or `#[counter_set(...)]`.
 pub(crate) struct Entries {
     entries: Vec<Entry>,
-    /// The position of the attribute, or of its owner if the attribute is absent.
+    /// The position of the attribute, or of the struct or field if the attribute is absent.
     pub(crate) span: Span,
     /// The allowed keys.
     keys: Vec<&'static str>,
 }
 
 impl Entries {
-    /// Parses all attributes with this name. Keys that are in neither `keys` nor `text_attributes` are errors.
+    /// Parses all attributes with this name. Keys that are in neither `keys` nor `text_attributes` are errors. `owner`
+    /// is the position of the struct or field.
     pub(crate) fn parse<T>(
         attributes: &[Attribute],
         name: &str,

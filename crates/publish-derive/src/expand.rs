@@ -15,7 +15,7 @@ pub(crate) fn expand(set: &Set) -> TokenStream {
     let (guid, provider_guid) = (set.info.guid.to_u128(), set.info.provider_guid.to_u128());
     let is_single = set.info.instance_type == InstanceType::Single;
     let marker = new_ident(if is_single { "SingleInstance" } else { "MultipleInstances" });
-    // The description with which the generated code begins. The code then sets the attributes that differ from it.
+    // The generated code starts from this description, and sets the attributes that differ.
     let default = CounterSetInfo::new(name.as_ref(), set.info.guid, InstanceType::Single);
     let attributes = attributes(SET_ATTRIBUTES, &set.info, &default);
     let counters = set.counters.iter().map(|counter| describe(&with_companions(set, counter)));
@@ -67,7 +67,7 @@ fn with_companions(set: &Set, counter: &Counter) -> CounterInfo {
     info
 }
 
-/// The description of the base that a field stores in addition to its value; `None` if it stores none.
+/// The description of the base that a field stores together with its own value; `None` if it stores no base.
 fn own_base(counter: &Counter) -> Option<CounterInfo> {
     let base = counter.own_base.as_ref()?;
     Some(CounterInfo {

@@ -10,7 +10,7 @@ use tachograph_schema::{CounterInfo, CounterSetInfo, CounterType, Guid, Instance
 
 use crate::attributes::{Entries, Errors, documentation};
 
-/// The namespace of the generated GUIDs, for sets that do not specify one.
+/// The namespace of the generated GUIDs, for sets that do not specify a GUID.
 const NAMESPACE: &[u8] = b"urn:tachograph:counter-sets";
 
 /// The keys of `#[counter_set(...)]`, in addition to those of [`SET_ATTRIBUTES`].
@@ -18,6 +18,7 @@ const SET_KEYS: [&str; 3] = ["name", "guid", "provider_guid"];
 
 /// A struct that derives `CounterSet`.
 pub(crate) struct Set {
+    /// The name of the struct.
     pub(crate) ident: Ident,
     /// The set without its counters.
     pub(crate) info: CounterSetInfo,
@@ -26,18 +27,20 @@ pub(crate) struct Set {
 
 /// A field of the struct, which is a counter.
 pub(crate) struct Counter {
+    /// The name of the field.
     pub(crate) field: Ident,
     pub(crate) field_type: SynType,
     /// The counter without its companions.
     pub(crate) info: CounterInfo,
-    /// Where its id, name and type are written, for errors.
+    /// Where the counter's id, name and type are written, for errors.
     pub(crate) spans: Spans,
-    /// The base, if the field stores its value too.
+    /// The base whose value the field stores together with its own, if any.
     pub(crate) own_base: Option<OwnBase>,
-    /// The fields that are its base, time, frequency and multiplier.
+    /// The fields that are the counter's base, time, frequency and multiplier.
     pub(crate) companions: [Option<Ident>; 4],
 }
 
+/// The positions of a counter's id, name and type.
 #[derive(Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) id: Span,
@@ -45,11 +48,12 @@ pub(crate) struct Spans {
     pub(crate) counter_type: Span,
 }
 
-/// A base whose value a field stores in addition to its own.
+/// A base whose value a field stores together with its own.
 pub(crate) struct OwnBase {
     pub(crate) name: String,
-    /// The id. If the key `base_id` is absent, it is `None` until the ids of all counters are known.
+    /// The base's id. Without the key `base_id`, it is `None` until the ids of all counters are known.
     pub(crate) id: Option<u32>,
+    /// Where the base's name is written, for errors.
     pub(crate) span: Span,
     pub(crate) counter_type: CounterType,
 }

@@ -7,6 +7,7 @@ pub(crate) fn find(word: &str) -> Option<CounterType> {
     CounterType::from_manifest_word(word).or_else(|| CounterType::from_manifest_word(&format!("perf_{word}")))
 }
 
+/// The name of a counter type in manifests.
 pub(crate) fn word(counter_type: CounterType) -> &'static str {
     counter_type.manifest_word().unwrap_or_default()
 }

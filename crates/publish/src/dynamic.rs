@@ -51,7 +51,7 @@ use crate::{PublishError, Publisher};
 pub struct Options {
     /// Where the provider's sets are published, and which users may read them.
     pub publisher: Publisher,
-    /// The callback for requests from readers. It overrides that of the publisher.
+    /// The callback for requests from readers. It overrides the publisher's callback.
     pub control: Option<ControlCallback>,
 }
 
@@ -74,6 +74,7 @@ pub struct Provider {
 /// The registered sets by GUID; `None` after the provider was stopped.
 type Sets = Option<HashMap<Guid, Arc<Set>>>;
 
+/// A registered set.
 struct Set {
     // This field is dropped first: the threads must end before the file is dropped.
     control: Option<Control>,
@@ -82,12 +83,15 @@ struct Set {
     instances: Arc<Mutex<Instances>>,
 }
 
+/// The instances of a set by name and id.
 type Instances = HashMap<(String, u32), Arc<Instance>>;
 
+/// The counters of a set by id.
 type Counters = HashMap<u32, CounterIndex>;
 
 #[derive(Clone, Copy)]
 struct CounterIndex {
+    /// The index in the set's description.
     index: usize,
     is_by_reference: bool,
 }
@@ -128,7 +132,8 @@ impl Provider {
 
     /// Publishes a set without instances. The GUID of this provider replaces the one in the description.
     ///
-    /// A set with a counter by reference, and each set of a provider with a callback, gets a thread that waits for requests.
+    /// A set with a counter by reference (whose value a function returns, see [`Instance::set_reference`]), and each
+    /// set of a provider with a callback, gets a thread that waits for requests.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Counters that store two numbers, which readers get together.
+//! Counters that store two numbers, which are read together.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tachograph_shm::{Line, stripe};
 use crate::cells::{Cell, Cells};
 use crate::tsc::Start;
 
-/// A sum with its count, in one line or in several stripes.
+/// A sum with its count, in one cache line or in several stripes.
 #[derive(Clone, Debug)]
 struct PairCell {
     lines: Lines,
@@ -107,7 +107,7 @@ pub struct Fraction {
     pair: PairCell,
 }
 
-/// A number as a percentage of another one, both below 2^32 and set together (`perf_raw_fraction`).
+/// A number as a percentage of another number, both below 2^32 and set together (`perf_raw_fraction`).
 #[derive(Clone, Debug)]
 pub struct Ratio {
     line: Line,
@@ -132,7 +132,7 @@ impl Cell for Ratio {
 }
 
 impl Timer {
-    /// Measures until the guard is dropped, with the monotonic clock, which excludes suspended time. Reads the
+    /// Measures the time until the guard is dropped, with the monotonic clock, which excludes suspended time. Reads the
     /// processor's time stamp counter if the kernel keeps time with it.
     #[inline]
     pub fn start(&self) -> TimerGuard<'_> {
@@ -190,9 +190,9 @@ impl Average {
     }
 
     /// Adds `count` operations with this total amount. Up to a count of 2^18 and an amount below 2^34, readers see all
-    /// of them at once. For larger additions, up to a count of 2^26 and an amount below 2^42, they may first see some
-    /// of the operations with a proportional part of the amount. Beyond that, they may briefly see part of the count or of the amount
-    /// alone.
+    /// operations at once. For larger additions, up to a count of 2^26 and an amount below 2^42, readers may first see
+    /// some of the operations with a proportional part of the amount. Beyond that, readers may briefly see part of the
+    /// count or of the amount alone.
     #[inline]
     pub fn add_many(&self, amount: u64, count: u64) {
         self.pair.add_many(amount, count);

@@ -8,28 +8,32 @@ use crate::cells::{Cell, Cells};
 
 /// A number that grows: requests, bytes, errors. An update is one atomic addition, from any thread or signal handler.
 ///
-/// By default, readers display the counter as a rate per second (`perf_counter_bulk_count`). Clones are the same counter.
+/// By default, readers display the counter as a rate per second (`perf_counter_bulk_count`). A clone refers to the same
+/// value.
 #[derive(Clone, Debug)]
 pub struct Counter {
+    /// The cache line in shared memory whose first word is the value.
     line: Line,
 }
 
 /// A number that goes up and down: open orders, bytes in use. An update is one atomic operation.
 ///
-/// Readers display it unchanged (`perf_counter_large_rawcount`). Clones are the same gauge.
+/// Readers display it unchanged (`perf_counter_large_rawcount`). A clone refers to the same value.
 #[derive(Clone, Debug)]
 pub struct Gauge {
+    /// The cache line in shared memory whose first word is the value.
     line: Line,
 }
 
-/// A [`Counter`] for frequent additions by many threads: each of the first threads has a cell of its own (a stripe), so that an update
-/// is a load and a store, and processors do not contend.
+/// A [`Counter`] for frequent additions by many threads. It has several cache lines, its stripes. Only one thread at a
+/// time writes to a stripe, so an update is a load and a store, and processors do not contend.
 ///
-/// `#[counter(striped = n)]` sets the number of stripes, 1 to 64; the default is 16. Further threads share cells by atomic
-/// additions. Each stripe takes 128 bytes per instance. The value cannot be set, and must not be updated in signal handlers.
-/// Clones are the same counter.
+/// `#[counter(striped = n)]` sets the number of stripes, 1 to 64; the default is 16. When all stripes are in use, other
+/// threads add atomically to cache lines that they share. Each stripe takes 128 bytes per instance. The value cannot be
+/// set, and must not be updated in signal handlers. A clone refers to the same value.
 #[derive(Clone, Debug)]
 pub struct StripedCounter {
+    /// A line per stripe, followed by an equal number of lines that threads without a stripe share.
     lines: Lines,
 }
 

@@ -15,12 +15,13 @@ use crate::{CounterSet, PublishError, Publisher, SingleInstance};
 
 /// The file of a set, and the threads that answer requests. Dropping it removes the file and ends the threads.
 struct Running {
+    /// `None` if the publisher has no control callback.
     control: Option<Control>,
     file: SetFile,
 }
 
 impl Running {
-    /// Creates the file of a set. Readers see it after `go_live`.
+    /// Creates the file of a set. Readers see the set after `go_live`.
     fn create<S: CounterSet>(publisher: &Publisher) -> Result<Self, PublishError> {
         let description = S::description();
         let guid = description.guid;

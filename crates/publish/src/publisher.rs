@@ -39,10 +39,14 @@ use crate::{MultipleInstances, PublishError, Published, PublishedSet, SingleInst
 /// ```
 #[derive(Clone, Default)]
 pub struct Publisher {
+    /// `None` for the default folder.
     folder: Option<PathBuf>,
     group: Group,
+    /// The maximum number of instances of a set; 0 for the default.
     capacity: u32,
+    /// The name of this process's instance; `None` for the name of the program.
     label: Option<String>,
+    /// Called for requests from readers.
     control: Option<ControlCallback>,
 }
 
@@ -74,7 +78,7 @@ impl Publisher {
     }
 
     /// Publishes in this folder, which must not be used for other files: abandoned files are removed from it. Readers
-    /// find it through their `TACHO_RUNTIME_DIR`.
+    /// find the folder through their `TACHO_RUNTIME_DIR`.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
@@ -149,7 +153,7 @@ impl Publisher {
         })
     }
 
-    /// Publishes a set that can have many instances, and has none yet.
+    /// Publishes a set that can have many instances. At first it has no instances.
     ///
     /// # Errors
     ///
@@ -180,7 +184,7 @@ impl Publisher {
         self.control.as_ref()
     }
 
-    /// Creates the file of a set, which readers do not see yet.
+    /// Creates the file of a set. Readers do not see the set yet.
     pub(crate) fn create(
         &self,
         mut description: CounterSetInfo,

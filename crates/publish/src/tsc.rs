@@ -1,14 +1,14 @@
 //! Measures time intervals, by the processor's time stamp counter if it is reliable.
 //!
-//! Reading the counter costs half as much as reading the kernel's clock. It is used if the kernel keeps time with it
-//! (`clocksource0` is `tsc` on x86-64; always on aarch64), because then it has the same rate on all processors. x86-64
-//! does not specify the length of a tick: it is measured by two readings of both clocks at least 100 ms apart; until
-//! then the kernel's clock is used. The ratio is measured again over 100 ms, 200 ms and so on up to about a minute, and
-//! then every minute, because the kernel's clock is disciplined by NTP. The first timer that starts after a period has
-//! ended does this, without allocating or waiting for other threads; all others only compare two numbers.
+//! Reading the counter costs half as much as reading the kernel's clock. The counter is used if the kernel keeps time
+//! with it (`clocksource0` is `tsc` on x86-64; always on aarch64), because it then has the same rate on all processors.
+//! x86-64 does not specify the length of a tick: the ratio of both clocks is measured by two readings at least 100 ms
+//! apart; until then the kernel's clock is used. The ratio is measured again over 100 ms, 200 ms and so on up to about
+//! a minute, and then every minute, because the kernel's clock is disciplined by NTP. The first timer that starts after
+//! a period has ended does this, without allocating or waiting for other threads; all others only compare two numbers.
 //!
-//! If the kernel finds the counter unreliable, it changes its clock source. This is checked whenever the ratio is
-//! measured; the kernel's clock is then used. If a ratio deviates from the previous one, it is measured again from the
+//! If the kernel finds the counter unreliable, it changes its clock source. Each measurement of the ratio checks this;
+//! after a change, the kernel's clock is used. If a ratio deviates from the previous one, it is measured again from the
 //! start, and the kernel's clock is used meanwhile; after three deviations in a row, the kernel's clock is used
 //! permanently.
 
@@ -49,7 +49,9 @@ struct Clock {
     ratio: AtomicU64,
     /// The last reading of both clocks: its ticks, its time in nanoseconds since the first reading, and its uncertainty in ticks.
     last: [AtomicU64; 3],
+    /// How many times the duration of the measurement was doubled since the last calibration.
     doublings: AtomicU32,
+    /// The number of consecutive ratios that deviated.
     deviations: AtomicU32,
     /// Whether the ratio is unknown and must be measured. Then `valid_ticks` is 0.
     is_calibrating: AtomicBool,
@@ -57,6 +59,7 @@ struct Clock {
     measuring: AtomicU32,
     /// The first reading of both clocks; `None` if the counter is not used.
     first: OnceLock<Option<ClockPair>>,
+    /// The duration of the first measurement: [`CALIBRATION`], except in tests.
     calibration: Duration,
     /// Whether the kernel keeps time with the counter.
     is_kernel_clock: fn() -> bool,
@@ -65,7 +68,9 @@ struct Clock {
 /// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
 struct ClockPair {
+    /// The processor's counter.
     ticks: u64,
+    /// The kernel's clock.
     moment: Instant,
     /// The maximum number of ticks between reading one clock and the other.
     uncertainty: u64,
@@ -148,6 +153,7 @@ impl Clock {
         }
     }
 
+    /// Measures the ratio if a measurement is due. Returns the time of the kernel's clock.
     #[cold]
     fn now_uncalibrated(&self) -> Start {
         self.calibrate();
@@ -203,9 +209,9 @@ impl Clock {
             return Start::Ticks(now);
         }
         let Some(_measuring) = Measuring::begin(self) else { return Start::Ticks(now) };
-        // Another thread may have measured it meanwhile.
+        // Another thread may have measured the ratio meanwhile.
         if self.valid_ticks.load(Ordering::Relaxed) != 0 && self.is_period_over(now) {
-            // Until the new ratio is measured, other threads use the old one.
+            // Until the new ratio is measured, other threads use the old ratio.
             self.valid_from.store(now, Ordering::Relaxed);
             self.measure();
         }
@@ -275,7 +281,7 @@ impl Clock {
     }
 }
 
-/// Held by the thread that measures the ratio. Only one thread does so at a time.
+/// Held by the thread that measures the ratio. Only one thread measures at a time.
 struct Measuring<'a>(&'a AtomicU32);
 
 impl<'a> Measuring<'a> {
@@ -300,7 +306,7 @@ impl Drop for Measuring<'_> {
 /// The result of comparing a new ratio with the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
-    /// The ratios are about the same; contains the new one, which is more precise.
+    /// The ratios are about the same; contains the new ratio, which is more precise.
     Agrees(u64),
     /// Unknown, because the readings were interrupted.
     Unknown,
@@ -308,6 +314,7 @@ enum Comparison {
     Deviates,
 }
 
+/// Compares the ratio between two readings with the previous ratio.
 fn compare(before: u64, last: &ClockPair, now: &ClockPair) -> Comparison {
     if !is_plausible_between(last, now) {
         return Comparison::Deviates;

@@ -10,10 +10,10 @@ use crate::{CounterInfo, CounterSetInfo, CounterType, Text};
 /// The scales that a counter can have, as powers of ten.
 pub const SCALES: RangeInclusive<i32> = -10..=10;
 
-/// In queries, this id means all counters. So no counter can have it.
+/// No counter can have this id, because it means all counters in a query.
 const WILDCARD_ID: u32 = u32::MAX;
 
-/// Whether a detail level is one of the two that PerfLib V2 allows.
+/// Whether PerfLib V2 allows a detail level: 100 (novice) or 200 (advanced).
 pub const fn is_detail_level(level: u32) -> bool {
     matches!(level, 100 | 200)
 }
@@ -22,18 +22,21 @@ pub const fn is_detail_level(level: u32) -> bool {
 /// the violated rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegistrationError {
+    /// The name of the set.
     set: Text,
+    /// The id and the name of the invalid counter, if any.
     counter: Option<(u32, Text)>,
     violation: Violation,
 }
 
+/// The violated rule.
 #[derive(Clone, Debug, PartialEq)]
 enum Violation {
     CounterCount(usize),
     DetailLevel(u32),
     Scale(i32),
-    LongName,
-    Wildcard,
+    NameTooLong,
+    ReservedId,
     RepeatedId,
     RepeatedName,
     Companion(CompanionFault),
@@ -61,10 +64,10 @@ impl fmt::Display for RegistrationError {
             Violation::Scale(scale) => {
                 write!(f, "its default scale is {scale}, not {} to {}", SCALES.start(), SCALES.end())
             }
-            Violation::LongName => {
+            Violation::NameTooLong => {
                 write!(f, "its name has more than {} UTF-16 units", CounterSetInfo::MAX_NAME)
             }
-            Violation::Wildcard => f.write_str("its id is reserved: it means all counters"),
+            Violation::ReservedId => f.write_str("its id is reserved: it means all counters"),
             Violation::RepeatedId => f.write_str("another counter has its id"),
             Violation::RepeatedName => f.write_str("another counter has its name"),
             Violation::Companion(error) => write!(f, "{error}"),
@@ -76,8 +79,8 @@ impl std::error::Error for RegistrationError {}
 
 impl CounterSetInfo {
     /// Checks that the set has 1 to [`MAX_COUNTERS`](Self::MAX_COUNTERS) counters, ids and names are valid and unique,
-    /// detail levels are 100 or 200, scales are in [`SCALES`], and companions exist, are not the counter itself and
-    /// have the type that the counter's type needs.
+    /// detail levels are 100 or 200, scales are in [`SCALES`], and each counter's companions (base, time, frequency and
+    /// multiplier) exist, are other counters, and have the types that the counter's type needs.
     ///
     /// # Errors
     ///
@@ -92,7 +95,7 @@ impl CounterSetInfo {
             return set_error(Violation::DetailLevel(self.detail_level));
         }
         if is_too_long(&self.name) {
-            return set_error(Violation::LongName);
+            return set_error(Violation::NameTooLong);
         }
         let mut types: Vec<_> =
             self.counters.iter().map(|counter| (counter.id, counter.counter_type)).collect();
@@ -102,7 +105,7 @@ impl CounterSetInfo {
             let violation = if !ids.insert(counter.id) {
                 Some(Violation::RepeatedId)
             } else if !counter.name.is_empty() && !names.insert(counter.name.to_lowercase()) {
-                // Several counters can have an empty name, since those that are not displayed do not need one.
+                // Several counters can have an empty name, since counters that are not displayed do not need a name.
                 Some(Violation::RepeatedName)
             } else {
                 counter.find_violation(&types)
@@ -117,11 +120,12 @@ impl CounterSetInfo {
 }
 
 impl CounterInfo {
+    /// The first rule that the counter violates. `types` has the id and type of each counter of the set, sorted by id.
     fn find_violation(&self, types: &[(u32, CounterType)]) -> Option<Violation> {
         if self.id == WILDCARD_ID {
-            Some(Violation::Wildcard)
+            Some(Violation::ReservedId)
         } else if is_too_long(&self.name) {
-            Some(Violation::LongName)
+            Some(Violation::NameTooLong)
         } else if !is_detail_level(self.detail_level) {
             Some(Violation::DetailLevel(self.detail_level))
         } else if !SCALES.contains(&self.default_scale) {

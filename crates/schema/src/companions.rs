@@ -1,10 +1,10 @@
-//! Companions of counters, which are bases, times, frequencies and multipliers.
+//! Companions: counters that exist only for another counter, as its base, time, frequency or multiplier.
 
 use std::fmt;
 
 use crate::CounterType;
 
-/// The names of the roles of companions, in the order of the fields of `PERF_COUNTER_REG_INFO`.
+/// The roles of companions, in the order of the fields of `PERF_COUNTER_REG_INFO`.
 const ROLES: [&str; 4] = ["base", "time", "frequency", "multiplier"];
 
 /// Why a companion is invalid, with the index of its role (base, time, frequency or multiplier).
@@ -67,7 +67,7 @@ fn is_accepted(found: CounterType, expected: CounterType) -> bool {
 ///
 /// # Errors
 ///
-/// Why the first invalid companion is invalid.
+/// The fault of the first invalid companion.
 pub fn check_companions(
     id: u32,
     counter_type: CounterType,

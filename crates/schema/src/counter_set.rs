@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::words::{Attribute, DETAIL_LEVELS, Notation, attribute};
 use crate::{Aggregate, Attributes, CellKind, CounterType, Guid, InstanceType, SCALES};
 
-/// A string of a description, either a constant of the program or owned.
+/// A string in a description: a constant or an owned string.
 pub type Text = Cow<'static, str>;
 
 /// The attributes of counter sets that manifests and `#[counter_set(...)]` can set.
@@ -43,7 +43,7 @@ pub static COUNTER_ATTRIBUTES: &[Attribute<CounterInfo>] = &[
 pub struct CounterInfo {
     /// The id of the counter, unique within the set.
     pub id: u32,
-    /// The name. In published files, it is empty if only a registered manifest has it.
+    /// The name. In a published file (shared memory), it is empty if only a registered manifest contains the name.
     pub name: Text,
     /// The help text, a sentence that describes what is counted.
     pub help: Text,
@@ -67,16 +67,17 @@ pub struct CounterInfo {
     pub frequency_id: Option<u32>,
     /// The id of the counter with the multiplier, for multi timers.
     pub multiplier_id: Option<u32>,
-    /// How the counter's value in the set's aggregate is computed.
+    /// How the counter's value in the set's aggregate instance (`_Total`) is computed.
     pub aggregate: Aggregate,
     /// How an application that publishes the counter stores the value.
     pub cell: CellKind,
-    /// Number of threads of that application that have a cell of their own; 0 if all threads share one.
+    /// Number of stripes: parts of the cell that are each updated by one thread of that application; 0 if all threads
+    /// update the same cell.
     pub stripes: u32,
 }
 
 impl CounterInfo {
-    /// Maximum number of stripes.
+    /// Maximum number of [`stripes`](Self::stripes).
     pub const MAX_STRIPES: u32 = 64;
 
     /// A displayed counter with detail level 100, scale 0, a plain cell and no companions (see
@@ -167,7 +168,7 @@ impl CounterInfo {
         [&mut self.name, &mut self.help, &mut self.unit]
     }
 
-    /// Sets the attribute with this key of `#[counter(...)]`.
+    /// Sets the attribute that has this key in `#[counter(...)]`.
     ///
     /// # Errors
     ///
@@ -176,8 +177,8 @@ impl CounterInfo {
         set(COUNTER_ATTRIBUTES, self, key, text)
     }
 
-    /// Number of cache lines of the counter's cell. A striped plain cell has twice as many lines as stripes: the second
-    /// half is for threads without a cell of their own.
+    /// Number of cache lines of the counter's cell, which stores its value in shared memory. A striped plain cell has
+    /// twice as many lines as stripes: threads without a stripe of their own share the second half.
     pub const fn lines(&self) -> usize {
         match (self.cell, self.stripes as usize) {
             (CellKind::None, _) => 0,
@@ -203,7 +204,7 @@ pub struct CounterSetInfo {
     pub provider_guid: Guid,
     /// The provider's name.
     pub provider_name: Text,
-    /// The set's name. In published files, it is empty if only a registered manifest has it.
+    /// The set's name. In a published file, it is empty if only a registered manifest contains the name.
     pub name: Text,
     /// The help text, a sentence that describes what the set measures.
     pub help: Text,
@@ -217,8 +218,8 @@ pub struct CounterSetInfo {
     /// [`Single`](InstanceType::Single). Several programs can then publish the set at the same time.
     ///
     /// Counter paths name the process as an instance ([`has_instances`](Self::has_instances)). In PerfLib blocks, the
-    /// set has a single instance. Its name in an identifier is empty and means the only process; if there are several
-    /// processes, the result is `ERROR_INVALID_DATA`.
+    /// set has a single instance. A query selects this instance by an empty name; if several processes publish the
+    /// set, the result is `ERROR_WMI_INVALID_REGINFO`.
     pub is_per_process: bool,
     /// The instance name of a publishing process; if empty, the program's name is used.
     pub label: Text,
@@ -255,8 +256,8 @@ impl CounterSetInfo {
         self.counters.iter().position(|counter| counter.id == id)
     }
 
-    /// Whether counter paths name instances, which are those of the set, or processes if the set is
-    /// [per process](Self::is_per_process).
+    /// Whether counter paths name instances: the instances of the set or, if the set is [per
+    /// process](Self::is_per_process), the processes that publish it.
     pub fn has_instances(&self) -> bool {
         self.is_per_process || self.instance_type.has_instances()
     }
@@ -271,7 +272,7 @@ impl CounterSetInfo {
         [&mut self.provider_name, &mut self.help, &mut self.instances_help]
     }
 
-    /// Sets the attribute with this key of `#[counter_set(...)]`.
+    /// Sets the attribute that has this key in `#[counter_set(...)]`.
     ///
     /// # Errors
     ///
@@ -280,8 +281,8 @@ impl CounterSetInfo {
         set(SET_ATTRIBUTES, self, key, text)
     }
 
-    /// Number of cache lines of a slot in the set's published file. A slot has one line for the instance, and the
-    /// others for its values.
+    /// Number of cache lines of a slot, which holds one instance in the set's published file: one line for the name and
+    /// state of the instance, followed by the lines of its cells.
     pub fn slot_lines(&self) -> usize {
         1 + self.counters.iter().map(CounterInfo::lines).sum::<usize>()
     }

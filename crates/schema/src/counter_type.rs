@@ -187,7 +187,7 @@ impl CounterType {
         self.0 & 0x0100_0000 != 0
     }
 
-    /// Whether the value is a sum over several sources, with a multiplier (bit 25).
+    /// Whether the value is a sum over several sources, whose number is the multiplier (bit 25).
     pub const fn is_multi(self) -> bool {
         self.0 & 0x0200_0000 != 0
     }
@@ -302,7 +302,7 @@ impl CounterType {
     }
 
     /// The type of the base counter that follows a counter of this type in blocks, if any. The precision object timer
-    /// and multi timers have a base there, although they do not [need](Self::companions) one.
+    /// and multi timers have a base there, although they do not [need](Self::companions) it.
     ///
     /// Source: \[MS-PCQ\] 2.2.4.2.
     pub const fn base(self) -> Option<Self> {
@@ -316,6 +316,7 @@ impl CounterType {
         }
     }
 
+    /// The row of this word in the table of named types.
     const fn named(self) -> Option<&'static NamedType> {
         // Telegraf and some exporters use LARGE_RAW_BASE with the low byte of a pre-release version.
         let word = if self.0 == 0x4003_0503 { Self::LARGE_RAW_BASE.0 } else { self.0 };

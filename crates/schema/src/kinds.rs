@@ -1,4 +1,5 @@
-//! The enumerations of counter sets and counters: instance types, aggregates, attributes and kinds of cells.
+//! The enumerations of counter sets and counters: instance types, aggregates, attributes, and the kinds of cells in
+//! which published counters are stored.
 //!
 //! Source: perflib.h (numbers); "Performance Counters Schema" (words in manifests).
 
@@ -29,7 +30,7 @@ pub enum InstanceType {
 }
 
 impl InstanceType {
-    /// Every type that can be published, with its words.
+    /// Every type that can be published, with its words in manifests and in `#[derive(CounterSet)]`.
     pub(crate) const WORDS: Words<Self> = Words(&[
         ("single", "single", Self::Single),
         ("multiple", "multiple", Self::Multiple),
@@ -51,7 +52,7 @@ impl InstanceType {
         })
     }
 
-    /// Whether consumers name instances. True for all types except the single and single-aggregate ones.
+    /// Whether consumers name instances. True for the types multiple, multiple aggregate and instance aggregate.
     pub const fn has_instances(self) -> bool {
         matches!(self, Self::Multiple | Self::MultipleAggregate | Self::InstanceAggregate)
     }
@@ -75,7 +76,8 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// Every aggregate, with its words. In `#[derive(CounterSet)]`, the key is omitted for `Undefined`.
+    /// Every aggregate, with its words in manifests and in the derive macro. In `#[derive(CounterSet)]`, the key is
+    /// omitted for `Undefined`.
     pub(crate) const WORDS: Words<Self> = Words(&[
         ("sum", "sum", Self::Total),
         ("avg", "avg", Self::Average),
@@ -129,7 +131,7 @@ impl Attributes {
         self.0 & other.0 == other.0
     }
 
-    /// These attributes and those of `other`.
+    /// The union of these attributes and those of `other`.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -140,11 +142,11 @@ impl Attributes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum CellKind {
-    /// No cell: the counter is a base, and the cell of the counter that it belongs to also stores its value.
+    /// No cell: the counter is a base, whose value is stored in the cell of the counter that it belongs to.
     None = 0,
-    /// One word.
+    /// One 64-bit number.
     Plain = 1,
-    /// A sum and the number of its summands. The value is the sum; the value of the base is the number.
+    /// A sum and its number of summands. The value is the sum; the value of the base is the number of summands.
     Pair = 2,
     /// A pair whose sum is in nanoseconds. The value is the sum in units of 100 ns; the value of
     /// the base is the number of summands.

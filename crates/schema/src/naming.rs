@@ -2,8 +2,8 @@
 
 use crate::CounterSetInfo;
 
-/// Returns why counter paths cannot contain `name` as the name of a counter set, such as "cannot be empty", to follow
-/// the name in a message; `None` if they can.
+/// Returns the reason why `name` cannot be the name of a counter set in a counter path; `None` if it can. In a message,
+/// the reason follows the name: "cannot be empty".
 pub fn fault_of_set_name(name: &str) -> Option<String> {
     fault_of_counter_name(name).or_else(|| {
         // In a path, parentheses after the name of a set contain an instance.

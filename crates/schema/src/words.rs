@@ -5,7 +5,7 @@
 
 pub use crate::counter_set::{COUNTER_ATTRIBUTES, SET_ATTRIBUTES};
 
-/// Where an attribute is written. A value can have a different word in each notation.
+/// Where an attribute is written. The two notations can use different words for the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// An attribute of an XML element.
@@ -32,7 +32,7 @@ impl<V: Copy + PartialEq> Words<V> {
         })
     }
 
-    /// The word of a value in `#[derive(CounterSet)]`; empty for a value without one.
+    /// The word of a value in `#[derive(CounterSet)]`; empty for a value without a word.
     pub(crate) fn derive_word(&self, value: V) -> String {
         self.0.iter().find(|(.., known)| *known == value).map_or("", |(_, word, _)| word).to_owned()
     }
@@ -40,11 +40,15 @@ impl<V: Copy + PartialEq> Words<V> {
 
 /// An attribute of a `T`: its names, and how it is parsed and written.
 pub struct Attribute<T: 'static> {
+    /// The name in manifests; `None` if manifests cannot set the attribute.
     pub(crate) manifest: Option<&'static str>,
+    /// The key in `#[derive(CounterSet)]`.
     pub(crate) derive: &'static str,
     /// Whether the value in `#[derive(CounterSet)]` is a number, not a string literal.
     pub is_number: bool,
+    /// Parses a value and stores it in the `T`.
     pub(crate) parse: fn(&mut T, &str, Notation) -> Result<(), String>,
+    /// Writes the value as `#[derive(CounterSet)]` needs it.
     pub(crate) derive_text: fn(&T) -> String,
 }
 
@@ -75,8 +79,8 @@ impl<T> Attribute<T> {
 pub(crate) const DETAIL_LEVELS: Words<u32> =
     Words(&[("standard", "standard", 100), ("advanced", "advanced", 200)]);
 
-/// Defines an attribute. `attribute!(name in manifests, key of the derive, field)` is for a field with an arbitrary
-/// string. A fourth argument lists the [`Words`] of a field whose values have words.
+/// Defines an attribute: `attribute!(name in manifests, key in the derive macro, field)` for a field that can contain
+/// any string. For a field with a fixed set of values, the fourth argument lists their [`Words`].
 macro_rules! attribute {
     ($manifest:expr, $derive:literal, $field:ident) => {
         $crate::words::Attribute {

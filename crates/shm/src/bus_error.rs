@@ -22,13 +22,13 @@ use tachograph_schema::IgnorePoison;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truncated;
 
-/// Calls `read`, which may read the read-only mapping at these addresses.
+/// Calls `read`, which may read the read-only mapping at the addresses from `start` to `end`.
 ///
 /// # Errors
 ///
 /// The file was truncated before the end of what `read` accessed. The whole mapping then reads as zeros.
 pub(crate) fn guarded<T>(start: usize, end: usize, read: impl FnOnce() -> T) -> Result<T, Truncated> {
-    ensure_handled();
+    ensure_installed();
     let before = GUARDED.replace(Guarded { start, end, is_truncated: false });
     let restore = Restore(before);
     // The handler runs in this thread: its inputs must be stored before `read`, its results loaded after it.
@@ -43,8 +43,11 @@ pub(crate) fn guarded<T>(start: usize, end: usize, read: impl FnOnce() -> T) -> 
 /// The mapping that this thread reads under a guard.
 #[derive(Clone, Copy)]
 struct Guarded {
+    /// The address of the first byte.
     start: usize,
+    /// The address after the last byte.
     end: usize,
+    /// Whether a read failed because the file was truncated.
     is_truncated: bool,
 }
 
@@ -64,8 +67,8 @@ impl Drop for Restore {
 /// A handler with three arguments, as `SA_SIGINFO` requires.
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Maximum number of different handlers that are displaced in the life of a process. Later handlers stay installed: the
-/// program keeps replacing ours, and its handlers probably call ours.
+/// Maximum number of different handlers that are displaced in the life of a process. Later handlers stay installed: a
+/// program that keeps replacing our handler probably calls it from its own.
 const MAX_DISPLACED: usize = 8;
 // `Visited` has a bit for each.
 const _: () = assert!(MAX_DISPLACED <= 8);
@@ -87,11 +90,12 @@ static DISPLACED: [Displaced; MAX_DISPLACED] = [const { Displaced::new() }; MAX_
 /// The number of used entries of `DISPLACED`; locked while one is added.
 static USED: Mutex<usize> = Mutex::new(0);
 
-/// A handler that was installed before ours, and what it expects of the kernel.
+/// A handler that was installed before ours, with the flags and the signal mask that the kernel would apply.
 struct Displaced {
     handler: AtomicUsize,
+    /// The flags `SA_*` of the handler.
     flags: AtomicUsize,
-    /// The signals that are blocked while it runs; bit 0 is signal 1.
+    /// The signals that are blocked while the handler runs; bit 0 is signal 1.
     mask: AtomicU64,
 }
 
@@ -100,6 +104,7 @@ impl Displaced {
         Self { handler: AtomicUsize::new(libc::SIG_DFL), flags: AtomicUsize::new(0), mask: AtomicU64::new(0) }
     }
 
+    /// Stores the handler of an action.
     fn store(&self, action: &libc::sigaction) {
         // SAFETY: the kernel has filled the set.
         let is_masked = |signal: i32| unsafe { libc::sigismember(&raw const action.sa_mask, signal) } == 1;
@@ -123,7 +128,7 @@ impl Displaced {
 }
 
 /// The index of an address in `HANDLERS`.
-fn index_of(handler: usize) -> Option<usize> {
+fn handler_index(handler: usize) -> Option<usize> {
     HANDLERS.iter().position(|&ours| ours as *const () as usize == handler)
 }
 
@@ -137,17 +142,18 @@ fn installed_action() -> libc::sigaction {
 }
 
 /// Displaces the installed handler, unless it is ours.
-fn ensure_handled() {
-    if index_of(installed_action().sa_sigaction).is_none() {
+fn ensure_installed() {
+    if handler_index(installed_action().sa_sigaction).is_none() {
         displace();
     }
 }
 
+/// Installs one of our handlers, and stores the handler that it displaces.
 #[cold]
 fn displace() {
     let mut used = USED.lock().ignore_poison();
     let found = installed_action();
-    if index_of(found.sa_sigaction).is_some() {
+    if handler_index(found.sa_sigaction).is_some() {
         return;
     }
     let known = DISPLACED[..*used].iter().position(|displaced| displaced.matches(&found));
@@ -172,8 +178,8 @@ fn displace() {
         libc::sigaction(libc::SIGBUS, &raw const action, &raw mut before);
         before
     };
-    // Another thread may have installed a handler after `found` was read: then that one was displaced.
-    match index_of(before.sa_sigaction) {
+    // Another thread may have installed a handler after `found` was read: then that handler was displaced.
+    match handler_index(before.sa_sigaction) {
         Some(ours) => displaced.copy_from(&DISPLACED[ours]),
         None => displaced.store(&before),
     }

@@ -6,19 +6,21 @@ mod packed;
 use crate::sync::{AtomicU64, Ordering};
 use packed::{Packed, Widths};
 
-/// A cell has its own cache lines, so updates of two counters never contend for a line.
+/// A cache line as atomic words. Each cell has its own cache lines, so updates of two counters never contend for a
+/// line.
 pub type CacheLine = [AtomicU64; 8];
 
 /// A sum and the number of its summands, read together.
 ///
 /// A writer cannot change two words at once, and a reader that has mapped the file read-only cannot stop the writer. So
-/// one packed word holds the low bits of both: the count in its lowest bits, the sum above. One addition changes both.
-/// Overflows of the packed fields are counted in further words, which are updated later: the reader needs only the
-/// number of overflows, and the packed word shows how far these words lag.
+/// a packed word holds the low bits of both numbers: the count in its lowest bits, the sum above. One addition to the
+/// packed word changes both numbers. Overflows of the packed fields are counted in two further words, which are updated
+/// after the packed word. A reader computes from the packed word how far these words lag.
 ///
-/// Small and large additions use separate packed words. A thread that is stopped between its two steps makes the second
-/// word lag by the count that it added, so large counts would use up the range that word 0 has for lag. The value of
-/// the pair is the sum of the two packed words.
+/// Small additions (with a count below 256) and large additions use separate packed words. A thread that is stopped
+/// after it has updated a packed word, but not the words that count overflows, makes these lag by the count that it
+/// added. Large counts would use up the range that word 0 has for this lag. The value of the pair is the sum of both
+/// packed words.
 ///
 /// | word | holds |
 /// | --- | --- |
@@ -29,17 +31,18 @@ pub type CacheLine = [AtomicU64; 8];
 /// | 4 | for additions in two steps, the count in units of 256 |
 /// | 5-7 | like words 0 to 2, for additions with a count of 256 or more; the count has 24 bits, the sum 40 |
 ///
-/// Limits of words 0 to 2: the total count of the additions that are in progress, or are made between two loads of a reader,
-/// must be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of that. A
-/// thread that is stopped between its two steps uses 1 of this range, or up to 255 if it adds a larger count.
-/// Similarly, up to 191 units of word 2 (58 hours of a timer) may be in progress, and the reader re-reads word 2 as
-/// well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. So that several threads
-/// can be stopped between their steps, a count above 2^18, or a value of 2^34 or more, is added in several steps, each
-/// with a proportional part of the count and the value.
+/// Limits of words 0 to 2: the total count of the additions that are in progress, or are made between two loads of a
+/// reader, must be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of
+/// that. A thread that is stopped between its updates of words 0 and 1 uses 1 of this range, or up to 255 if it adds a
+/// larger count. Similarly, up to 191 units of word 2 (58 hours of a timer) may be in progress, and the reader re-reads
+/// word 2 as well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. So that several
+/// threads can be stopped between these updates, a count above 2^18, or a value of 2^34 or more, is added in several
+/// steps, each with a proportional part of the count and the value.
 ///
-/// Two kinds of additions take two steps, and a reader may see the first without the second: a count below 256 with a
-/// value of half the range of the sum or more (2^47: a time of 39 hours, 140 terabytes), and a larger count that would
-/// take more than 256 steps (a count above 2^26, or a value of 2^42 or more).
+/// Two kinds of additions take two steps, first to word 3 or 4 and then to a packed word, and a reader may see the
+/// first step without the second: a count below 256 with a value of half the range of the sum or more (2^47: a time of
+/// 39 hours, 140 terabytes), and a larger count that would take more than 256 steps (a count above 2^26, or a value of
+/// 2^42 or more).
 ///
 /// `COUNT` and `SUM` are the widths of the two fields of word 0 in bits; widths other than 16 and 48 are for the model
 /// checker.
@@ -59,22 +62,22 @@ pub struct Sum {
 
 impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     /// Widths for additions with a small count.
-    const FEW: Widths = Widths::new(COUNT, SUM);
+    const SMALL: Widths = Widths::new(COUNT, SUM);
     /// Widths for additions with a large count.
-    const MANY: Widths = {
+    const LARGE: Widths = {
         let count = COUNT + COUNT / 2;
         Widths::new(count, if SUM < 64 - count { SUM } else { 64 - count })
     };
     /// Counts with at most this number of bits are small.
-    const FEW_BITS: u32 = COUNT / 2;
-    /// Half the range of the sum in word 0, as a number of bits.
+    const SMALL_BITS: u32 = COUNT / 2;
+    /// Half the range of the sum in word 0 is 2^`HALF`.
     const HALF: u32 = SUM - 1;
     /// Maximum number of bits of a step's count and value, for large counts. They are limited so that a few stopped
     /// threads do not use up the range for lagging words.
-    const STEP_COUNT: u32 = Self::MANY.count - Self::MANY.count / 4;
-    const STEP_SUM: u32 = Self::MANY.sum - 1 - Self::MANY.sum / 8;
+    const STEP_COUNT: u32 = Self::LARGE.count - Self::LARGE.count / 4;
+    const STEP_SUM: u32 = Self::LARGE.sum - 1 - Self::LARGE.sum / 8;
     /// Maximum number of steps: the smallest large count, so that each step adds at least 1 to the count.
-    const MAX_STEPS: u64 = 1 << Self::FEW_BITS;
+    const MAX_STEPS: u64 = 1 << Self::SMALL_BITS;
 
     /// The pair in the first eight words.
     ///
@@ -88,13 +91,13 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     }
 
     #[inline(always)]
-    fn few(&self) -> Packed<'a> {
-        Packed { words: self.words, first: 0, widths: Self::FEW }
+    fn small(&self) -> Packed<'a> {
+        Packed { words: self.words, first: 0, widths: Self::SMALL }
     }
 
     #[inline(always)]
-    fn many(&self) -> Packed<'a> {
-        Packed { words: self.words, first: 5, widths: Self::MANY }
+    fn large(&self) -> Packed<'a> {
+        Packed { words: self.words, first: 5, widths: Self::LARGE }
     }
 
     /// Adds `value` to the sum and 1 to the count.
@@ -111,7 +114,7 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     /// the count or of the value alone.
     #[inline]
     pub fn add_many(&self, value: u64, count: u64) {
-        if count >> Self::FEW_BITS != 0 {
+        if count >> Self::SMALL_BITS != 0 {
             return self.add_large(value, count);
         }
         self.add_small(value, count);
@@ -124,7 +127,7 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
             self.words[3].fetch_add(excess, Ordering::Release);
             value &= (1 << Self::HALF) - 1;
         }
-        self.few().add(value, count);
+        self.small().add(value, count);
     }
 
     /// Adds a large count, in as few steps as possible.
@@ -132,38 +135,38 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     fn add_large(&self, value: u64, count: u64) {
         let steps = ((count - 1) >> Self::STEP_COUNT).max(value >> Self::STEP_SUM) + 1;
         if steps > Self::MAX_STEPS {
-            self.words[4].fetch_add(count >> Self::FEW_BITS, Ordering::Release);
-            return self.add_small(value, count & ((1 << Self::FEW_BITS) - 1));
+            self.words[4].fetch_add(count >> Self::SMALL_BITS, Ordering::Release);
+            return self.add_small(value, count & ((1 << Self::SMALL_BITS) - 1));
         }
         if steps == 1 {
-            return self.many().add(value, count);
+            return self.large().add(value, count);
         }
         for share in shares(Sum { sum: value, count }, steps) {
-            self.many().add(share.sum, share.count);
+            self.large().add(share.sum, share.count);
         }
     }
 
-    /// Reads a consistent sum and count; `None` after a thousand failed attempts, because writers were faster than the
-    /// reader, or the words were not written by this protocol.
+    /// Reads a consistent sum and count. `None` after a thousand failed attempts: writers were faster than the reader,
+    /// or the words were not written by this protocol.
     #[inline]
     pub fn read(&self) -> Option<Sum> {
         let excess = self.words[3].load(Ordering::Acquire);
         let in_two_steps = self.words[4].load(Ordering::Acquire);
-        let both = match self.few().read_once() {
+        let both = match self.small().read_once() {
             // Usually the first attempt succeeds, and no count was large.
-            Some(few) if self.many().is_untouched() => few,
+            Some(small) if self.large().is_untouched() => small,
             _ => self.read_both()?,
         };
         Some(Sum {
             sum: both.sum.wrapping_add(excess << Self::HALF),
-            count: both.count.wrapping_add(in_two_steps << Self::FEW_BITS),
+            count: both.count.wrapping_add(in_two_steps << Self::SMALL_BITS),
         })
     }
 
     #[inline(never)]
     fn read_both(&self) -> Option<Sum> {
-        let (few, many) = (self.few().read()?, self.many().read()?);
-        Some(Sum { sum: few.sum.wrapping_add(many.sum), count: few.count.wrapping_add(many.count) })
+        let (small, large) = (self.small().read()?, self.large().read()?);
+        Some(Sum { sum: small.sum.wrapping_add(large.sum), count: small.count.wrapping_add(large.count) })
     }
 }
 
@@ -279,7 +282,7 @@ mod tests {
         }
     }
 
-    /// A writer that is stopped after its first step has changed word 0 only.
+    /// A writer that is stopped after its first update has changed word 0 only.
     #[test]
     fn stopped_writers_are_counted() {
         let line = line();

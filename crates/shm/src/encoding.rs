@@ -18,8 +18,8 @@ const SET_BYTES: usize = 88;
 /// Size of the fields of a counter.
 const COUNTER_BYTES: usize = 88;
 
-/// Stored instead of a companion's id if the counter does not have this companion. In queries, it means all counters. So no
-/// counter can have this id.
+/// Stored instead of a companion's id if the counter does not have this companion. No counter can have this id, because
+/// it means all counters in a query.
 const NO_ID: u32 = u32::MAX;
 
 const INSTANCE_TYPES: &str = "an instance type (0, 2, 4, 6 or 12)";
@@ -171,7 +171,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<CounterSetInfo, Problem> {
         let mut fields = Fields { bytes, offset: SET_BYTES + index * COUNTER_BYTES };
         description.counters.push(decode_counter(&mut fields, &strings)?);
     }
-    // Such a problem has no offset of its own: report the first counter.
+    // These problems have no offset of their own, so the offset of the first counter is reported.
     let counters_offset = (HEADER_BYTES + SET_BYTES) as u64;
     check(&description).map_err(|problem| Problem { offset: counters_offset, ..problem })?;
     Ok(description)
@@ -196,6 +196,7 @@ fn decode_counter(fields: &mut Fields<'_>, strings: &Strings<'_>) -> Result<Coun
 
 /// Reads the fields of a description in sequence.
 struct Fields<'a> {
+    /// The complete description.
     bytes: &'a [u8],
     /// The offset of the next field.
     offset: usize,

@@ -1,4 +1,4 @@
-//! The folders of published sets.
+//! The folders in which published sets have their files.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata, OpenOptions};
@@ -23,7 +23,8 @@ pub(crate) const FILE_SUFFIX: &str = ".tacho";
 const SOCKET_SUFFIX: &str = ".sock";
 /// The suffix that a file has until it is finished, after [`FILE_SUFFIX`].
 const UNFINISHED_SUFFIX: &str = ".new";
-/// The suffix of the folder in which a writer creates a socket. The socket is moved out of it when its mode is set.
+/// The suffix of the folder in which a writer creates a socket. The socket is moved out of this folder
+/// after its mode is set.
 const UNFINISHED_SOCKET_SUFFIX: &str = ".sock-new";
 
 /// The time after which an empty file without a lock, or a socket without a file, counts as abandoned. A writer creates
@@ -137,8 +138,9 @@ impl Folder {
         &self.path
     }
 
-    /// A token that differs from earlier ones if files may have been added or removed since. 0 if that is unknown, because
-    /// the folder was removed, or was changed so recently that the coarse resolution of file times could hide a change.
+    /// A token that differs from earlier tokens if files may have been added or removed since. 0 if that is unknown,
+    /// because the folder was removed, or was changed so recently that the coarse resolution of file times could hide a
+    /// change.
     pub fn change_token(&self) -> u64 {
         let Ok(metadata) = self.file.metadata() else { return 0 };
         let Ok(changed) = metadata.modified() else { return 0 };
@@ -195,7 +197,7 @@ impl Folder {
     /// Removes unfinished files and sockets of dead writers, where permissions allow it.
     ///
     /// Returns whether entries remain that may become abandoned later, by age or because their writer dies. Neither
-    /// changes the folder, so the caller must then call this again.
+    /// event changes [`change_token`](Self::change_token), so the caller must call this function again later.
     pub fn remove_unfinished(&self) -> bool {
         let Ok(entries) = std::fs::read_dir(self.descriptor_path()) else { return false };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -211,7 +213,7 @@ impl Folder {
         let path = || self.descriptor_path().join(name);
         if let Some(finished) = name.strip_suffix(UNFINISHED_SUFFIX).and_then(|name| name.strip_prefix('.')) {
             let state = if is_writer_name(finished, FILE_SUFFIX) {
-                self.unfinished_file(name)
+                self.state_of_unfinished(name)
             } else {
                 EntryState::NotLeftover
             };
@@ -222,7 +224,7 @@ impl Folder {
         }
         if is_writer_name(name, UNFINISHED_SOCKET_SUFFIX) {
             // Removes only an empty folder, and never the target of a symbolic link.
-            return leftover_by_age(&path()).remove_with(|| std::fs::remove_dir(path()));
+            return state_by_age(&path()).remove_with(|| std::fs::remove_dir(path()));
         }
         if let Some(stem) = name.strip_suffix(SOCKET_SUFFIX).filter(|_| is_writer_name(name, SOCKET_SUFFIX)) {
             let file = format!("{stem}{FILE_SUFFIX}");
@@ -232,7 +234,7 @@ impl Folder {
             }
             // The file may have been renamed to its final name since the folder was listed.
             let has_file = || self.descriptor_path().join(&file).symlink_metadata().is_ok();
-            return match leftover_by_age(&path()) {
+            return match state_by_age(&path()) {
                 EntryState::Abandoned if has_file() => EntryState::NotLeftover,
                 state => state.remove_with(|| std::fs::remove_file(path())),
             };
@@ -241,7 +243,7 @@ impl Folder {
     }
 
     /// The state of a file that was unfinished when the folder was listed.
-    fn unfinished_file(&self, name: &str) -> EntryState {
+    fn state_of_unfinished(&self, name: &str) -> EntryState {
         let Ok(file) = self.open_file(name) else { return EntryState::NotLeftover };
         let Ok(metadata) = file.metadata() else { return EntryState::NotLeftover };
         if !metadata.is_file() {
@@ -293,7 +295,7 @@ impl Folder {
 }
 
 /// The state of a socket or folder, which has no lock, judged by its age.
-fn leftover_by_age(path: &Path) -> EntryState {
+fn state_by_age(path: &Path) -> EntryState {
     match path.symlink_metadata() {
         Ok(metadata) if is_old(&metadata) => EntryState::Abandoned,
         Ok(metadata) if [0, metadata.uid()].contains(&effective_user()) => EntryState::Undecided,

@@ -17,15 +17,17 @@ const TIMER_UNIT_NS: u64 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellLocation {
     form: Form,
+    /// The kind of the counter's cell.
     kind: CellKind,
     /// Whether the value is valid only if [`plain::HAS_VALUE`] is set.
     needs_has_value: bool,
     /// The index of the first word in the slot.
     first_word: u32,
+    /// The number of cache lines.
     lines: u32,
 }
 
-/// The form of a value, by which it is read. The first two forms are read without a function call.
+/// How a value is read. The first two forms are read without a function call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// A single word.
@@ -45,7 +47,7 @@ impl Default for CellLocation {
 
 impl CellLocation {
     /// The locations of all counters of a description, in the order of the description.
-    pub fn of_all(description: &CounterSetInfo) -> Vec<Self> {
+    pub fn for_counters(description: &CounterSetInfo) -> Vec<Self> {
         let mut first_word = LINE_WORDS;
         let location = |counter: &CounterInfo| {
             let lines = counter.lines();
@@ -79,16 +81,21 @@ pub struct Reading {
     pub base: Option<u64>,
 }
 
-/// A live instance, or the history of ended ones.
+/// A live instance, or the history: the slot with the combined values of ended instances.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a> {
+    /// The words of the file.
     pub(crate) words: &'a [AtomicU64],
+    /// The words of the instance's slot.
     pub(crate) slot: &'a [AtomicU64],
     pub(crate) reader: &'a SetReader,
+    /// The index of the slot.
     pub(crate) index: usize,
+    /// The number of slots when the pass began.
     pub(crate) slot_count: usize,
+    /// The value of [`slot::LIFE`]: the serial number of the instance, or [`slot::IS_HISTORY`].
     pub(crate) life: u64,
-    /// How many bytes of long names may still be read in this pass.
+    /// How many bytes of long names may still be read in this pass, which is one call of [`SetReader::read`].
     pub(crate) name_budget: &'a Cell<usize>,
 }
 
@@ -122,8 +129,8 @@ impl Instance<'_> {
     }
 
     /// Reads the instance's name; invalid UTF-8 is replaced. Returns whether the name is complete. It is incomplete if
-    /// it continues in slots that were added during the pass or that are invalid, or if the long names of the pass exceed
-    /// 16 MiB.
+    /// it continues in slots that are invalid or were added during this call of [`SetReader::read`], or if the long
+    /// names that the call reads exceed 16 MiB.
     pub fn read_name(&self, name: &mut String) -> bool {
         name.clear();
         let mut bytes = [0; MAX_NAME_BYTES];
@@ -172,12 +179,12 @@ impl Instance<'_> {
                 let value = if cell.kind == CellKind::Timer { read.sum / TIMER_UNIT_NS } else { read.sum };
                 Some(Reading { value, base: Some(read.count) })
             }
-            Form::Other => self.value_of_other(cell),
+            Form::Other => self.other_value(cell),
         }
     }
 
     #[inline(never)]
-    fn value_of_other(&self, cell: &CellLocation) -> Option<Reading> {
+    fn other_value(&self, cell: &CellLocation) -> Option<Reading> {
         let first = cell.first_word as usize;
         let words = self.slot.get(first..first + cell.lines as usize * LINE_WORDS)?;
         match cell.kind {

@@ -43,7 +43,7 @@ pub(crate) mod header {
     pub(crate) const SLOTS: usize = 17;
     /// Incremented when an instance is added or ends.
     pub(crate) const CHANGES: usize = 18;
-    /// Odd while the values of an ending instance are added to the history.
+    /// Incremented before and after the values of an ending instance are added to the history, so odd meanwhile.
     pub(crate) const FOLDS: usize = 19;
 }
 
@@ -69,9 +69,9 @@ pub(crate) mod slot {
     /// The name, up to the end of the first line; in a slot that continues a name, up to the end of the slot.
     pub(crate) const NAME: usize = 4;
 
-    /// The life of a slot that continues a name.
+    /// The [`LIFE`] of a slot that continues a name.
     pub(crate) const IS_NAME: u64 = u64::MAX;
-    /// The life of the slot with the history of ended instances.
+    /// The [`LIFE`] of the history: the slot with the combined values of ended instances.
     pub(crate) const IS_HISTORY: u64 = u64::MAX - 1;
 }
 
@@ -82,15 +82,17 @@ pub(crate) mod plain {
     pub(crate) const HAS_VALUE: usize = 1;
 }
 
+/// Maximum size of the description in bytes.
 pub(crate) const MAX_DESCRIPTION: usize = 16 << 20;
 
 /// Maximum size of a string of the description in bytes.
 pub(crate) const MAX_STRING: usize = 64 << 10;
 
-/// Maximum size of long names that are read from continuation slots in one pass, in bytes. It bounds the memory that a
-/// small file can require, since instances could share continuation slots.
+/// Maximum total size of the long names that one call of `SetReader::read` reads from continuation slots, in bytes. It
+/// bounds the memory that a small file can require, since instances could share continuation slots.
 pub(crate) const MAX_LONG_NAMES: usize = 16 << 20;
 
+/// Maximum size of a file in bytes.
 pub(crate) const MAX_FILE: usize = 1 << 30;
 
 /// Maximum size of an instance's name in bytes: 1023 UTF-16 units of at most three bytes each.

@@ -2,12 +2,12 @@
 //! and a reader that does not trust the file. docs/shared-memory.md describes the layout.
 //!
 //! ```text
-//! header | description | slot | slot | ...          slot = life, id, birth, name | a cache line or more per counter
+//! header | description | slot | slot | ...          slot = serial number, id, creation time, name | a cell per counter
 //! ```
 //!
-//! - A file holds one counter set of one process. Only that process and its forked children write to it.
+//! - A file holds one counter set of one process. Only that process and its forked children write to the file.
 //! - The writer holds a write lock on the file (`F_OFD_SETLK`) as long as it lives: a file without a lock is abandoned.
-//! - Every value is an atomic word. A sum and its count are read together ([`cell::Pair`]).
+//! - A cell stores the value of a counter as atomic words. A sum and its count are read together ([`cell::Pair`]).
 //!
 //! Only `map.rs` and `bus_error.rs` contain `unsafe`.
 

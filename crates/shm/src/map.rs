@@ -18,6 +18,7 @@ use crate::cell::CacheLine;
 use crate::layout::{LINE_BYTES, LINE_WORDS, PAGE};
 use crate::stripe;
 
+/// A mapped file, or anonymous memory.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: NonNull<AtomicU64>,
@@ -103,7 +104,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Cache lines of a mapping, which they keep alive.
+/// Cache lines of a mapping. They keep the mapping alive.
 #[derive(Clone, Debug)]
 pub(crate) struct MappedLines<O> {
     start: NonNull<CacheLine>,
@@ -143,7 +144,7 @@ impl<O> Deref for MappedLines<O> {
     }
 }
 
-/// A cache line of a mapping, which it keeps alive.
+/// A cache line of a mapping. It keeps the mapping alive.
 #[derive(Clone, Debug)]
 pub(crate) struct MappedLine<O> {
     start: NonNull<CacheLine>,
@@ -173,7 +174,8 @@ impl<O> Deref for MappedLine<O> {
     }
 }
 
-/// Checks the limit of file sizes (`RLIMIT_FSIZE`): exceeding it would kill the process (SIGXFSZ).
+/// Checks that a file of `to` bytes does not exceed the limit of file sizes (`RLIMIT_FSIZE`), which would kill the
+/// process (SIGXFSZ).
 ///
 /// # Errors
 ///
@@ -228,7 +230,7 @@ pub(crate) fn with_high_descriptor(file: File) -> File {
 /// Locks the file until this process and all forked children have closed it. The lock is a write lock: a process that can only
 /// read the file can neither take such a lock nor prevent others from taking it.
 pub(crate) fn take_write_lock(file: &File) -> io::Result<()> {
-    let lock = lock_of_whole_file(libc::F_WRLCK);
+    let lock = whole_file_lock(libc::F_WRLCK);
     // SAFETY: the kernel reads the structure.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) } {
         0 => Ok(()),
@@ -238,13 +240,13 @@ pub(crate) fn take_write_lock(file: &File) -> io::Result<()> {
 
 /// Whether another open file has the [write lock](take_write_lock); `true` if this is unknown. Takes no lock.
 pub(crate) fn is_write_locked(file: &File) -> bool {
-    let mut conflict = lock_of_whole_file(libc::F_RDLCK);
+    let mut conflict = whole_file_lock(libc::F_RDLCK);
     // SAFETY: the kernel reads the structure, and writes a conflicting lock to it.
     let code = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut conflict) };
     code != 0 || conflict.l_type != libc::F_UNLCK as libc::c_short
 }
 
-fn lock_of_whole_file(kind: libc::c_int) -> libc::flock {
+fn whole_file_lock(kind: libc::c_int) -> libc::flock {
     libc::flock {
         l_type: kind as libc::c_short,
         l_whence: libc::SEEK_SET as libc::c_short,

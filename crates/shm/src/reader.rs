@@ -21,26 +21,36 @@ use crate::{CounterSetInfo, encoding};
 #[derive(Debug)]
 pub struct SetReader {
     file: File,
+    /// The file's name in its folder.
     name: String,
     mapping: Mapping,
     /// Whether the file was truncated during a read. If so, the mapping is unusable.
     is_truncated: AtomicBool,
+    /// The user id of the file's owner.
     owner: u32,
+    /// The file's device and inode number.
     file_id: (u64, u64),
     pub(crate) head: Head,
     description: Arc<CounterSetInfo>,
+    /// The location of each counter's value in a slot.
     pub(crate) cells: Vec<CellLocation>,
 }
 
-/// The constant fields of the header.
+/// The constant fields of the file's header; see [`header`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
+    /// Offset of the slots in bytes.
     pub(crate) slots_at: usize,
     pub(crate) slot_bytes: usize,
+    /// Maximum number of slots.
     capacity: u64,
+    /// The id of the process that publishes the set.
     process: u64,
+    /// Time of publication: nanoseconds since boot.
     started: u64,
+    /// A random number that identifies the file.
     unique: u64,
+    /// Whether the file has a socket that accepts requests.
     has_control: bool,
 }
 
@@ -72,7 +82,7 @@ impl SetReader {
         let mapping = Mapping::read_only(&file, size)?;
         let (head, description) =
             mapping.guarded(read_head).unwrap_or_else(|Truncated| Err(truncated(size)))?;
-        let cells = CellLocation::of_all(&description);
+        let cells = CellLocation::for_counters(&description);
         let (owner, file_id) = (metadata.uid(), (metadata.dev(), metadata.ino()));
         let (name, description) = (name.to_owned(), Arc::new(description));
         let is_truncated = AtomicBool::new(false);
@@ -130,8 +140,9 @@ impl SetReader {
 
     /// Calls `visit` for each live instance, in the order of the slots.
     ///
-    /// Returns whether the history is consistent: `false` if an instance ended during the call, so that `visit` may have read
-    /// its values twice (from the instance and from the history) or not at all.
+    /// Returns whether the history (the combined values of ended instances) is consistent: `false` if an instance ended
+    /// during the call, so that `visit` may have read the values of that instance twice (also in the history) or not at
+    /// all.
     ///
     /// # Errors
     ///
@@ -158,8 +169,8 @@ impl SetReader {
         result.unwrap_or_else(|Truncated| Err(truncated(self.mapping.backed())))
     }
 
-    /// Calls `read` with the words of the file. Fails if the file was truncated now or in an earlier call; the mapping
-    /// then reads as zeros.
+    /// Calls `read` with the words of the file. Fails if the file was truncated during this call or an earlier one; the
+    /// mapping then reads as zeros.
     fn with_words<T>(&self, read: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, Truncated> {
         if self.is_truncated.load(Ordering::Relaxed) {
             return Err(Truncated);
@@ -177,6 +188,7 @@ impl SetReader {
         self.with_words(|words| load(words, header::CHANGES)).unwrap_or_default()
     }
 
+    /// The number of slots that were ever used.
     fn slots(&self, words: &[AtomicU64]) -> Result<usize, Problem> {
         let slots = load(words, header::SLOTS);
         if slots > self.head.capacity {
@@ -210,7 +222,7 @@ impl SetReader {
     }
 }
 
-/// A word; 0 beyond the end of the slice.
+/// Loads the word at an index; 0 beyond the end of the slice.
 #[inline]
 pub(crate) fn load(words: &[AtomicU64], index: usize) -> u64 {
     words.get(index).map_or(0, |word| word.load(Ordering::Acquire))
@@ -231,6 +243,7 @@ fn truncated(size: usize) -> Problem {
     Problem::new(size, "a file that was truncated while it was read", "a file that only grows")
 }
 
+/// Decodes the header and the description of a file.
 fn read_head(words: &[AtomicU64]) -> Result<(Head, CounterSetInfo), Problem> {
     let field = |index: usize, expected: &str, is_valid: &dyn Fn(u64) -> bool| {
         let value = load(words, index);

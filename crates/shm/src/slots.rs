@@ -18,10 +18,12 @@ pub struct Slot(Arc<SlotOwner>);
 #[derive(Debug)]
 pub(crate) struct SlotOwner {
     pub(crate) set: Arc<Inner>,
-    /// The index of the instance's slot, followed by those of the slots that continue its name.
+    /// The index of the instance's slot, followed by the indexes of the slots that continue its name.
     pub(crate) indexes: Vec<u32>,
+    /// The serial number of the instance, unique in the file.
     pub(crate) serial: u64,
     pub(crate) name: Box<str>,
+    /// The instance's id, which need not be unique.
     pub(crate) id: u32,
     pub(crate) has_ended: AtomicBool,
 }
@@ -131,16 +133,17 @@ pub(crate) struct SlotTable {
     pub(crate) last_serial: u64,
     /// Names and ids of the live instances.
     pub(crate) live: HashSet<(Box<str>, u32)>,
+    /// Whether the set was stopped.
     pub(crate) is_stopped: bool,
 }
 
 impl SlotTable {
-    /// The number of never used slots that an allocation of `count` slots takes, after the freed ones.
+    /// The number of never used slots that an allocation of `count` slots takes. Freed slots are taken first.
     pub(crate) fn new_slots_for(&self, count: usize) -> usize {
         count.saturating_sub(self.free.len())
     }
 
-    /// Allocates slots and returns their indexes. The file must have room for the never used ones.
+    /// Allocates slots and returns their indexes. The file must have room for those that were never used.
     pub(crate) fn allocate(&mut self, count: usize) -> Vec<u32> {
         let mut indexes = Vec::with_capacity(count);
         for _ in 0..count {

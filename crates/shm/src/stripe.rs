@@ -57,6 +57,7 @@ pub fn shared_index() -> u32 {
     SHARED_INDEX.get()
 }
 
+/// Assigns an index to this thread at its first update of a striped counter.
 #[cold]
 fn assign_index() -> u32 {
     SHARED_INDEX.set(NEXT_SHARED.fetch_add(1, Ordering::Relaxed) as u32);
@@ -73,6 +74,7 @@ fn assign_index() -> u32 {
     index
 }
 
+/// Allocates the lowest free index; [`SHARED`] if all are in use or this is a forked child.
 fn allocate() -> u32 {
     if IS_CHILD.load(Ordering::Relaxed) {
         return SHARED;

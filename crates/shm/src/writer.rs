@@ -50,6 +50,7 @@ pub struct Options {
 #[derive(Clone, Debug)]
 pub struct SetFile(Arc<Handle>);
 
+/// Stops the set when it is dropped.
 #[derive(Debug)]
 struct Handle(Arc<Inner>);
 
@@ -60,7 +61,7 @@ impl Drop for Handle {
 }
 
 impl SetFile {
-    /// Creates the file of a set. Readers see it after [`go_live`](Self::go_live).
+    /// Creates the file of a set. Readers see the set after [`go_live`](Self::go_live).
     ///
     /// # Errors
     ///
@@ -114,6 +115,7 @@ impl SetFile {
         Self::initialize(plan, mapping, None, random_number(), false)
     }
 
+    /// Writes the header and the description to the mapping, and allocates the slot of the history.
     fn initialize(
         plan: Plan,
         mapping: Mapping,

@@ -41,16 +41,16 @@ impl TimeArgument {
         if trimmed.is_empty() {
             return Err(TimeArgumentError::Empty);
         }
-        let before = text.len() - text.trim_ascii_start().len();
-        let mut scan = Scan::new(trimmed.as_bytes());
-        let read = match trimmed.as_bytes().iter().position(|byte| !byte.is_ascii_digit()) {
-            Some(4) => iso(&mut scan),
-            _ => month_first(&mut scan),
+        let blanks = text.len() - text.trim_ascii_start().len();
+        let mut scanner = Scanner::new(trimmed.as_bytes());
+        let parsed = match trimmed.as_bytes().iter().position(|byte| !byte.is_ascii_digit()) {
+            Some(4) => parse_iso(&mut scanner),
+            _ => parse_month_first(&mut scanner),
         };
-        let end = scan.offset;
-        match read {
-            None => Err(TimeArgumentError::Form { offset: before + end }),
-            Some(Ok(_)) if !scan.is_at_end() => Err(TimeArgumentError::Form { offset: before + end }),
+        let end = scanner.offset;
+        match parsed {
+            None => Err(TimeArgumentError::Form { offset: blanks + end }),
+            Some(Ok(_)) if !scanner.is_at_end() => Err(TimeArgumentError::Form { offset: blanks + end }),
             Some(result) => result,
         }
     }
@@ -68,9 +68,9 @@ impl TimeArgument {
     ///
     /// [`TimeArgumentError`] if the time of day does not exist.
     pub fn parse_time_of_day(text: &str) -> Option<Result<i64, TimeArgumentError>> {
-        let mut scan = Scan::new(text.trim_ascii().as_bytes());
-        let read = time_of_day(&mut scan)?;
-        scan.is_at_end().then(|| read.and_then(Clock::check).map(Clock::units))
+        let mut scanner = Scanner::new(text.trim_ascii().as_bytes());
+        let parsed = parse_time_of_day(&mut scanner)?;
+        scanner.is_at_end().then(|| parsed.and_then(Clock::check).map(Clock::units))
     }
 }
 
@@ -82,21 +82,21 @@ impl std::str::FromStr for TimeArgument {
     }
 }
 
-/// `None` if the text does not have the expected form. The scan is then at the first unexpected byte.
+/// `None` if the text does not have the expected form. The scanner then stops at the first unexpected byte.
 type Parsed = Option<Result<TimeArgument, TimeArgumentError>>;
 
-fn month_first(scan: &mut Scan<'_>) -> Parsed {
-    let month = scan.number(1, 2)?;
-    scan.expect(b'/')?;
-    let day = scan.number(1, 2)?;
-    scan.expect(b'/')?;
-    let date = [scan.number(4, 4).or_else(|| Some(full_year(scan.number(2, 2)?)))?, month, day];
-    if scan.is_at_end() {
+fn parse_month_first(scanner: &mut Scanner<'_>) -> Parsed {
+    let month = scanner.number(1, 2)?;
+    scanner.expect(b'/')?;
+    let day = scanner.number(1, 2)?;
+    scanner.expect(b'/')?;
+    let date = [scanner.number(4, 4).or_else(|| Some(full_year(scanner.number(2, 2)?)))?, month, day];
+    if scanner.is_at_end() {
         return Some(combine(date, Clock::default()).map(TimeArgument::Local));
     }
-    scan.expect(b' ')?;
-    scan.skip_blanks();
-    Some(time_of_day(scan)?.and_then(|clock| combine(date, clock)).map(TimeArgument::Local))
+    scanner.expect(b' ')?;
+    scanner.skip_blanks();
+    Some(parse_time_of_day(scanner)?.and_then(|clock| combine(date, clock)).map(TimeArgument::Local))
 }
 
 /// The full year for a two-digit year, as in Windows.
@@ -105,14 +105,14 @@ fn full_year(two_digits: u32) -> u32 {
 }
 
 /// Parses `HH:MM[:SS[.fff]]` with or without `AM` or `PM`. Checks only that an hour before `AM` or `PM` is 1 to 12.
-fn time_of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> {
-    let mut clock = clock(scan, 1)?;
-    scan.skip_blanks();
-    let afternoon = scan.letter(b'P').is_some();
-    if !afternoon && scan.letter(b'A').is_none() {
+fn parse_time_of_day(scanner: &mut Scanner<'_>) -> Option<Result<Clock, TimeArgumentError>> {
+    let mut clock = parse_clock(scanner, 1)?;
+    scanner.skip_blanks();
+    let afternoon = scanner.letter(b'P').is_some();
+    if !afternoon && scanner.letter(b'A').is_none() {
         return Some(Ok(clock));
     }
-    scan.letter(b'M')?;
+    scanner.letter(b'M')?;
     if !(1..=12).contains(&clock.hour) {
         return Some(Err(TimeArgumentError::TwelveHours { hour: clock.hour }));
     }
@@ -120,30 +120,30 @@ fn time_of_day(scan: &mut Scan<'_>) -> Option<Result<Clock, TimeArgumentError>> 
     Some(Ok(clock))
 }
 
-fn iso(scan: &mut Scan<'_>) -> Parsed {
-    let date = scan.date(b'-', [4, 2, 2], [4, 2, 2])?;
-    if scan.is_at_end() {
+fn parse_iso(scanner: &mut Scanner<'_>) -> Parsed {
+    let date = scanner.date(b'-', [4, 2, 2], [4, 2, 2])?;
+    if scanner.is_at_end() {
         return Some(combine(date, Clock::default()).map(TimeArgument::Local));
     }
-    scan.letter(b'T').or_else(|| scan.expect(b' '))?;
-    let clock = clock(scan, 2)?;
+    scanner.letter(b'T').or_else(|| scanner.expect(b' '))?;
+    let clock = parse_clock(scanner, 2)?;
     let time = match combine(date, clock) {
         Ok(time) => time,
         Err(error) => return Some(Err(error)),
     };
-    if scan.letter(b'Z').is_some() {
+    if scanner.letter(b'Z').is_some() {
         return Some(Ok(TimeArgument::Utc(time)));
     }
-    let sign = if scan.expect(b'+').is_some() {
+    let sign = if scanner.expect(b'+').is_some() {
         1
-    } else if scan.expect(b'-').is_some() {
+    } else if scanner.expect(b'-').is_some() {
         -1
     } else {
         return Some(Ok(TimeArgument::Local(time)));
     };
-    let hours = scan.number(2, 2)?;
-    scan.expect(b':')?;
-    let minutes = scan.number(2, 2)?;
+    let hours = scanner.number(2, 2)?;
+    scanner.expect(b':')?;
+    let minutes = scanner.number(2, 2)?;
     if hours > 23 || minutes > 59 {
         return Some(Err(TimeArgumentError::Offset { hours, minutes }));
     }
@@ -177,14 +177,14 @@ impl Clock {
     }
 }
 
-fn clock(scan: &mut Scan<'_>, min_hour_digits: usize) -> Option<Clock> {
-    let mut clock = Clock { hour: scan.number(min_hour_digits, 2)?, ..Clock::default() };
-    scan.expect(b':')?;
-    clock.minute = scan.number(2, 2)?;
-    if scan.expect(b':').is_some() {
-        clock.second = scan.number(2, 2)?;
-        if scan.expect(b'.').is_some() {
-            clock.fraction = scan.fraction(9)?;
+fn parse_clock(scanner: &mut Scanner<'_>, min_hour_digits: usize) -> Option<Clock> {
+    let mut clock = Clock { hour: scanner.number(min_hour_digits, 2)?, ..Clock::default() };
+    scanner.expect(b':')?;
+    clock.minute = scanner.number(2, 2)?;
+    if scanner.expect(b':').is_some() {
+        clock.second = scanner.number(2, 2)?;
+        if scanner.expect(b'.').is_some() {
+            clock.fraction = scanner.fraction(9)?;
         }
     }
     Some(clock)
@@ -267,14 +267,13 @@ impl fmt::Display for TimeArgumentError {
 
 impl std::error::Error for TimeArgumentError {}
 
-/// A string that is parsed from left to right. A function that returns `None` stops at the first byte that does not
-/// match.
-pub(super) struct Scan<'a> {
+/// Parses a string from left to right. A method that returns `None` stops at the first byte that does not match.
+pub(super) struct Scanner<'a> {
     text: &'a [u8],
     offset: usize,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
         Self { text, offset: 0 }
     }

@@ -112,13 +112,13 @@ impl PathError {
 fn guess(text: &str) -> Option<String> {
     let separators = ['\\', '/'];
     let start = text.trim_start_matches(separators);
-    let is_path = |candidate: &String| CounterPath::read(candidate).is_ok();
+    let is_path = |candidate: &String| CounterPath::parse_without_guess(candidate).is_ok();
 
     let with_backslash = format!(r"\{start}");
     if !text.starts_with(separators) && is_path(&with_backslash) {
         return Some(with_backslash);
     }
-    // Names with more than 8 groups are rare.
+    // Names with more than 8 groups in parentheses are rare.
     for (close, _) in start.match_indices(')').take(8) {
         let (set, counter) = start.split_at(close + 1);
         let with_separator = format!(r"\{set}\{}", counter.trim_start_matches(separators));

@@ -42,9 +42,10 @@ pub struct PathPattern {
     counter: Pattern,
 }
 
+/// A pattern for the displayed names of instances.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct InstancePattern {
-    /// Matches the whole displayed name.
+    /// Matches the whole displayed name, `parent/name#index`.
     whole: Pattern,
     /// The text before the last `#`, if the text after it can match index 0. A displayed name without an index that
     /// matches it is selected too.
@@ -113,7 +114,7 @@ impl PathPattern {
         &self.counter
     }
 
-    /// Whether the pattern selects a machine, whose name can begin with two backslashes.
+    /// Whether the pattern selects this machine. The name can begin with two backslashes.
     #[must_use]
     pub fn matches_machine(&self, machine: &str) -> bool {
         self.path

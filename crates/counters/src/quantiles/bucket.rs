@@ -17,19 +17,19 @@ const DROPPED_BITS: u32 = 14;
 /// Half a unit of the last remaining bit, which is added to round. A carry out of the mantissa correctly
 /// increments the exponent.
 const HALF: u32 = 1 << (DROPPED_BITS - 1);
-/// The remaining bits (without the sign) of the largest magnitude that is rounded to 0. Bucket 1 is that of 2^-40,
-/// the next magnitude.
+/// The remaining bits (without the sign) of the largest magnitude that is rounded to 0. Bucket 1 is the bucket of
+/// 2^-40, the next magnitude.
 const BELOW_SMALLEST: i32 = ((1023 - 40) << 6) - 1;
 /// The bucket of 2^90.
 const LARGEST: i32 = ((1023 + 90) << 6) - BELOW_SMALLEST;
 
 impl Bucket {
-    /// The number of buckets: zero, and those of both signs.
-    pub(super) const NUMBER: usize = 2 * LARGEST as usize + 1;
+    /// The number of buckets: one for zero, and those of positive and negative values.
+    pub(super) const COUNT: usize = 2 * LARGEST as usize + 1;
 
     /// The bucket of a finite value.
     #[inline(always)]
-    pub(super) fn of(value: f64) -> Self {
+    pub(super) fn from_value(value: f64) -> Self {
         let upper = (value.to_bits() >> 32) as u32;
         let rounded = ((upper & !SIGN) + HALF) >> DROPPED_BITS;
         let magnitude = (rounded as i32 - BELOW_SMALLEST).clamp(0, LARGEST) as i16;
@@ -79,7 +79,7 @@ mod tests {
 
     fn assert_within_one_percent(value: f64) {
         for value in [value, -value] {
-            let rounded = Bucket::of(value).value();
+            let rounded = Bucket::from_value(value).value();
             assert!((rounded - value).abs() <= value.abs() / 128.0, "{rounded} for {value}");
         }
     }
@@ -92,14 +92,14 @@ mod tests {
         let mut rounded = RANGE[0];
         while rounded < RANGE[1] {
             let next = f64::from_bits(rounded.to_bits() + 2 * HALF_BITS);
-            assert_eq!(Bucket::of(rounded).value(), rounded);
+            assert_eq!(Bucket::from_value(rounded).value(), rounded);
             let middle = f64::from_bits(rounded.to_bits() + HALF_BITS);
-            assert_eq!(Bucket::of(middle.next_down()).value(), rounded);
-            assert_eq!(Bucket::of(middle).value(), next);
+            assert_eq!(Bucket::from_value(middle.next_down()).value(), rounded);
+            assert_eq!(Bucket::from_value(middle).value(), next);
             for value in [rounded, middle.next_down(), middle, next.next_down()] {
                 assert_within_one_percent(value);
             }
-            assert_eq!(Bucket::of(next).distance_from(Bucket::of(rounded)), 1);
+            assert_eq!(Bucket::from_value(next).distance_from(Bucket::from_value(rounded)), 1);
             rounded = next;
             values += 1;
         }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn small_integers_are_exact() {
         for integer in -128..=128 {
-            assert_eq!(Bucket::of(f64::from(integer)).value(), f64::from(integer));
+            assert_eq!(Bucket::from_value(f64::from(integer)).value(), f64::from(integer));
         }
     }
 
@@ -123,7 +123,10 @@ mod tests {
             (largest * 1.01, largest),
             (f64::MAX, largest),
         ] {
-            assert_eq!((Bucket::of(value).value(), Bucket::of(-value).value()), (expected, -expected));
+            assert_eq!(
+                (Bucket::from_value(value).value(), Bucket::from_value(-value).value()),
+                (expected, -expected)
+            );
         }
     }
 
@@ -136,9 +139,9 @@ mod tests {
         #[test]
         fn buckets_have_the_order_of_values(one in any::<f64>(), other in any::<f64>()) {
             prop_assume!(one.is_finite() && other.is_finite() && one <= other);
-            prop_assert!(Bucket::of(one) <= Bucket::of(other));
-            prop_assert!(Bucket::of(one).value() <= Bucket::of(other).value());
-            prop_assert_eq!(Bucket::of(Bucket::of(one).value()), Bucket::of(one));
+            prop_assert!(Bucket::from_value(one) <= Bucket::from_value(other));
+            prop_assert!(Bucket::from_value(one).value() <= Bucket::from_value(other).value());
+            prop_assert_eq!(Bucket::from_value(Bucket::from_value(one).value()), Bucket::from_value(one));
         }
     }
 }

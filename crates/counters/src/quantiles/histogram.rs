@@ -9,6 +9,7 @@ const MAX_PENDING: usize = 512;
 /// The number of values of each bucket, from the lowest to the highest bucket in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
+    /// The bucket of the first count.
     lowest: Bucket,
     /// The number of values of each bucket. Saturates.
     counts: Vec<u32>,
@@ -17,7 +18,8 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    pub(super) fn of(buckets: &[Bucket]) -> Self {
+    /// Counts the buckets in a list.
+    pub(super) fn from_buckets(buckets: &[Bucket]) -> Self {
         let Some([lowest, highest]) = Bucket::range(buckets) else { return Self::default() };
         let mut counts = vec![0u32; highest.distance_from(lowest) + 1];
         for bucket in buckets {
@@ -27,6 +29,7 @@ impl Histogram {
         Self { lowest, counts, pending: Vec::new() }
     }
 
+    /// Adds values as pending, and counts the pending values if there are many.
     pub(super) fn extend(&mut self, buckets: impl Iterator<Item = Bucket>) {
         if self.pending.capacity() == 0 {
             self.pending.reserve_exact(MAX_PENDING);
@@ -99,12 +102,12 @@ impl Histogram {
         }
     }
 
-    /// Reserves space for further buckets, plus an eighth, which keeps reallocations rare. A vector would double
+    /// Reserves space for `further` more buckets, plus an eighth, which keeps reallocations rare. A vector would double
     /// its capacity, which would exceed the documented memory.
     fn reserve(&mut self, further: usize) {
         let len = self.counts.len() + further;
         if len > self.counts.capacity() {
-            let spacious = (len + len / 8).min(Bucket::NUMBER).max(len);
+            let spacious = (len + len / 8).min(Bucket::COUNT).max(len);
             self.counts.reserve_exact(spacious - self.counts.len());
         }
     }
@@ -136,7 +139,7 @@ mod tests {
     use super::*;
 
     fn histogram(values: &[f64]) -> Histogram {
-        Histogram::of(&values.iter().copied().map(Bucket::of).collect::<Vec<_>>())
+        Histogram::from_buckets(&values.iter().copied().map(Bucket::from_value).collect::<Vec<_>>())
     }
 
     fn values(mut histogram: Histogram) -> Vec<f64> {
@@ -148,7 +151,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let buckets: Vec<_> =
-            (0..Bucket::NUMBER).map(|distance| Bucket::of(-f64::MAX).above(distance)).collect();
+            (0..Bucket::COUNT).map(|distance| Bucket::from_value(-f64::MAX).above(distance)).collect();
         let middle = buckets.len() / 2;
         let mut histogram = Histogram::default();
         for distance in 0..=middle {
@@ -157,7 +160,7 @@ mod tests {
                 buckets[(middle + distance).min(buckets.len() - 1)],
             ]);
         }
-        assert_eq!((histogram.counts.len(), histogram.counts.capacity()), (Bucket::NUMBER, Bucket::NUMBER));
+        assert_eq!((histogram.counts.len(), histogram.counts.capacity()), (Bucket::COUNT, Bucket::COUNT));
         assert!(size_of_val(&*histogram.counts) + MAX_PENDING * size_of::<Bucket>() <= 68_000);
     }
 
@@ -167,7 +170,7 @@ mod tests {
         assert_eq!((values(merged.clone()), merged.count_negative()), (vec![-2.0, 4.0, 4.0], 1));
         merged.merge(&histogram(&[]));
         merged.merge(&histogram(&[3.0]));
-        merged.extend([9.0, 9.0].into_iter().map(Bucket::of));
+        merged.extend([9.0, 9.0].into_iter().map(Bucket::from_value));
         merged.merge(&histogram(&[-5.0, 9.0, 4.0]));
         assert_eq!((merged.count(), merged.count_negative()), (9, 2));
         assert_eq!(values(merged), [-5.0, -2.0, 3.0, 4.0, 4.0, 4.0, 9.0, 9.0, 9.0]);
@@ -177,7 +180,8 @@ mod tests {
 
     #[test]
     fn counts_never_overflow() {
-        let mut full = Histogram { lowest: Bucket::of(1.0), counts: vec![u32::MAX - 1], pending: Vec::new() };
+        let mut full =
+            Histogram { lowest: Bucket::from_value(1.0), counts: vec![u32::MAX - 1], pending: Vec::new() };
         full.merge(&histogram(&[1.0; 3]));
         full.merge(&full.clone());
         assert_eq!((full.count(), full.by_rank()(u64::from(u32::MAX) - 1)), (u32::MAX.into(), 1.0));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Instance;
 
-/// For each instance in `now`, returns the row of the instance with the same label in `before`, or `None` if there is
-/// none. Labels must be distinct within a list.
+/// For each instance in `now`, returns the row of the instance with the same label in `before`, or `None` if `before`
+/// does not contain it. Labels must be distinct within a list.
 ///
 /// This is used to move state that is stored per row to the rows of the next sample. The size of such state depends
 /// only on the current instances; state indexed by [`Instance::id`] would grow with every process that ever ran.

@@ -6,8 +6,8 @@ use super::sums::PlainSums;
 use super::{Intervals, Statistics};
 use crate::civil::{FileTime, Moment};
 
-/// The [`Statistics`] of a short time range in 64 bytes instead of 300, for the many time ranges of a long log. The
-/// state that they have in common is in a [`Packing`].
+/// The [`Statistics`] of a short time range in 64 bytes instead of 300, for the many time ranges of a long log. A
+/// [`Packing`] has the state that these time ranges share.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStatistics {
     /// For sums of differences, the numerator and the denominator; for other sums, the bits of the sum and of its
@@ -15,33 +15,39 @@ pub struct PackedStatistics {
     sums: [u64; 2],
     minimum: f64,
     maximum: f64,
+    /// The last value.
     last: f64,
     first_time: FileTime,
     last_time: FileTime,
     /// The number of values.
     values: NonZeroU32,
+    /// The bias of the local time at `first_time`, in minutes.
     first_bias: i16,
+    /// The bias of the local time at `last_time`, in minutes.
     last_bias: i16,
 }
 
-/// The state that the time ranges of one counter have in common.
+/// The state that the time ranges of one counter share, with which their statistics are packed and unpacked.
 #[derive(Clone, Debug)]
 pub struct Packing {
     /// An empty state.
     empty: Statistics,
+    /// The frequency of the counter's clock in units per second.
     time_base: i64,
+    /// The multiplier of a multi timer.
     multi_count: u32,
 }
 
 impl Packing {
     /// A packing for statistics of the same counter as `state`.
-    pub fn of(state: &Statistics) -> Self {
+    pub fn for_statistics(state: &Statistics) -> Self {
         let (time_base, multi_count) = state.sums.key();
         Self { empty: state.emptied(), time_base, multi_count }
     }
 
-    /// Packs a state without loss; see [`unpack`](Self::unpack). Returns `None` if the state has quantiles,
-    /// sums for the standard deviation, errors, no values, another clock than this packing, a bias of more than 16 bits, or sums of more than 64 bits.
+    /// Packs a state without loss; [`unpack`](Self::unpack) restores it. Returns `None` if the state has quantiles,
+    /// sums for the standard deviation, errors, no values, a clock that differs from this packing's, a bias of more
+    /// than 16 bits, or sums of more than 64 bits.
     pub fn pack(&self, state: &Statistics) -> Option<PackedStatistics> {
         let sums = state.sums.plain(state.formula)?;
         let (first, last) = (state.first_time?, state.last_time?);

@@ -89,6 +89,7 @@ impl Regression {
         if scatter.factor == 0.0 {
             return None;
         }
+        // n times the sum of the products of both distances from the mean.
         let joint = self.count().times(&self.products.to_big()).minus(&times.times(&self.values.to_big()));
         let joint = joint.scaled();
         let factor = joint.factor / scatter.factor * HOUR;

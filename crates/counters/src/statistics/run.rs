@@ -11,8 +11,7 @@ use crate::status::Status;
 /// Maximum number of values that are added together.
 const MAX_BATCH: usize = 64;
 
-/// Consecutive raw values of one counter, with each of their parts in a list of its own. The lists must be of equal
-/// length.
+/// Consecutive raw values of one counter, stored as one list per field. `firsts` and `seconds` must have equal length.
 #[derive(Clone, Copy, Debug)]
 pub struct RawRun<'a> {
     /// [`RawValue::first`] of each value.
@@ -47,7 +46,7 @@ impl RawRun<'_> {
         })
     }
 
-    /// Whether all values are valid. False if they have a status each.
+    /// Whether all values are valid. False if `tails` has an entry per value.
     fn is_good(&self) -> bool {
         matches!(self.tails, [(_, status)] if status.is_good())
     }
@@ -119,19 +118,19 @@ impl Series {
         let len = raws.firsts.len().min(raws.seconds.len()).min(times.len());
         let mut from = 0;
         while from < len {
-            let opens_interval = self.pairer.previous.is_some_and(|previous| previous.status.is_good());
-            let needs_opening = formula_of(FORMULA).needs_two_samples() && !opens_interval;
-            let to = if needs_opening { from + 1 } else { len.min(from + MAX_BATCH) };
+            let has_start = self.pairer.previous.is_some_and(|previous| previous.status.is_good());
+            let needs_start = formula_from_discriminant(FORMULA).needs_two_samples() && !has_start;
+            let to = if needs_start { from + 1 } else { len.min(from + MAX_BATCH) };
             let (raws, times) = (raws.range(from, to), &times[from..to]);
-            if needs_opening || !self.add_batch::<FORMULA>(calculator, raws, times) {
+            if needs_start || !self.add_batch::<FORMULA>(calculator, raws, times) {
                 self.add_each(calculator, raws, times);
             }
             from = to;
         }
     }
 
-    /// Adds a valid raw value for each of up to [`MAX_BATCH`] ascending times. If there is a special case, changes
-    /// nothing and returns false.
+    /// Adds a valid raw value for each of up to [`MAX_BATCH`] ascending times. Returns false without changing anything
+    /// in a special case, such as a decreased counter, which only [`add`](Self::add) handles.
     #[inline(always)]
     fn add_batch<const FORMULA: u8>(
         &mut self,
@@ -139,9 +138,9 @@ impl Series {
         raws: RawRun<'_>,
         times: &[Moment],
     ) -> bool {
-        let formula = formula_of(FORMULA);
+        let formula = formula_from_discriminant(FORMULA);
         let time_base = calculator.time_base() as f64;
-        let opening = self.pairer.previous.unwrap_or_default();
+        let start = self.pairer.previous.unwrap_or_default();
         let count = times.len();
         let (Some(last), [first_time, ..], [.., last_time]) = (raws.get(count - 1), times, times) else {
             return false;
@@ -149,7 +148,7 @@ impl Series {
         let mut values = [0.0; MAX_BATCH];
         let values = &mut values[..count];
         let is_usual = match formula.needs_two_samples() {
-            true => two_samples(formula, &opening, raws, time_base, values),
+            true => two_samples(formula, &start, raws, time_base, values),
             false => one_sample(formula, raws, time_base, values),
         };
         if !is_usual {
@@ -163,10 +162,10 @@ impl Series {
                 values.iter().for_each(|&value| statistics.sums.add_formatted(value));
                 (0, 0)
             }
-            // The sum of all differences is the last raw value minus the opening one.
+            // The sum of all differences is the last raw value minus the one before the batch.
             _ if formula.needs_two_samples() => (
-                i128::from(last.first) - i128::from(opening.first),
-                i128::from(last.second) - i128::from(opening.second),
+                i128::from(last.first) - i128::from(start.first),
+                i128::from(last.second) - i128::from(start.second),
             ),
             _ => (0, 0),
         };
@@ -188,18 +187,19 @@ impl Series {
     }
 }
 
-/// Computes the values of a two-sample formula. Returns false if one of the intervals is a special case.
+/// Computes the values of a two-sample formula; `start` is the raw value before the batch. Returns false if one of the
+/// intervals is a special case.
 #[inline(always)]
 fn two_samples(
     formula: Formula,
-    opening: &RawValue,
+    start: &RawValue,
     raws: RawRun<'_>,
     time_base: f64,
     values: &mut [f64],
 ) -> bool {
     let (mut numerators, mut denominators) = ([0; MAX_BATCH], [0; MAX_BATCH]);
-    if !differences(opening.first, raws.firsts, &mut numerators)
-        || !differences(opening.second, raws.seconds, &mut denominators)
+    if !differences(start.first, raws.firsts, &mut numerators)
+        || !differences(start.second, raws.seconds, &mut denominators)
     {
         return false;
     }
@@ -216,9 +216,9 @@ fn two_samples(
 /// Computes the difference of each number and the one before it. Returns false if a number is negative or less than the
 /// one before it.
 #[inline(always)]
-fn differences(opening: i64, numbers: &[i64], differences: &mut [u64; MAX_BATCH]) -> bool {
-    let mut before = opening;
-    let mut signs = opening;
+fn differences(start: i64, numbers: &[i64], differences: &mut [u64; MAX_BATCH]) -> bool {
+    let mut before = start;
+    let mut signs = start;
     for (difference, &number) in differences.iter_mut().zip(numbers) {
         let increase = number.wrapping_sub(before);
         *difference = increase as u64;
@@ -269,7 +269,7 @@ fn extremes(values: &[f64]) -> (f64, f64) {
 }
 
 /// The formula with this discriminant, which must be one that [`Series::add_run`] passes to `add_batches`.
-const fn formula_of(discriminant: u8) -> Formula {
+const fn formula_from_discriminant(discriminant: u8) -> Formula {
     const RATE: u8 = Formula::Rate as u8;
     const RATIO: u8 = Formula::Ratio as u8;
     const PERCENT: u8 = Formula::Percent as u8;

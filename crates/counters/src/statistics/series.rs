@@ -23,8 +23,8 @@ impl Series {
         Self { pairer: Pairer::default(), statistics }
     }
 
-    /// Adds the next raw value. If its interval is an error, returns a status: that of the invalid raw value or,
-    /// if both raw values are valid, that of the formula.
+    /// Adds the next raw value. If its interval is an error, returns the status of the invalid raw value or, if both
+    /// raw values are valid, the status of the formula.
     #[inline]
     pub fn add(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment) -> Option<Status> {
         let older = self.pairer.pair(raw);
@@ -35,7 +35,7 @@ impl Series {
         let two = calculator.formula().is_some_and(Formula::needs_two_samples);
         if two && older.is_none() {
             // The first raw value is neither a value nor an error.
-            self.open(raw, at);
+            self.start_interval(raw, at);
             return None;
         }
         let error = self.statistics.add(calculator, older.as_ref(), raw, at);
@@ -47,10 +47,10 @@ impl Series {
         error.map(unusable)
     }
 
-    /// Adds a raw value that only opens the first interval and is not counted.
+    /// Adds a raw value that only starts the first interval and is not counted.
     pub fn add_baseline(&mut self, calculator: &Calculator, raw: &RawValue, at: Moment) {
         if calculator.formula().is_some_and(Formula::needs_two_samples) {
-            self.open(raw, at);
+            self.start_interval(raw, at);
         }
         self.pairer.pair(raw);
     }
@@ -60,12 +60,12 @@ impl Series {
         self.pairer.follow(origin);
     }
 
-    /// Forgets the previous raw value, because the instance was absent from a sample.
+    /// Discards the previous raw value, because the instance was absent from a sample.
     pub fn interrupt(&mut self) {
         self.pairer.interrupt();
     }
 
-    /// Whether there is a raw value that opens the next interval.
+    /// Whether there is a raw value at which the next interval starts.
     pub fn has_previous(&self) -> bool {
         self.pairer.has_previous()
     }
@@ -81,19 +81,20 @@ impl Series {
         self.statistics.take()
     }
 
-    /// Resets the statistics as if a window began here: the previous raw value opens its first interval, as if it had been
-    /// added with [`add_baseline`](Self::add_baseline).
+    /// Resets the statistics as if a window began here: its first interval starts at the previous raw value, as if that
+    /// value had been added with [`add_baseline`](Self::add_baseline).
     pub fn begin_window(&mut self) {
         let before = self.statistics.take();
-        let opens = self.statistics.formula.is_some_and(Formula::needs_two_samples)
+        let has_start = self.statistics.formula.is_some_and(Formula::needs_two_samples)
             && self.pairer.previous.is_some_and(|previous| previous.status.is_good());
         // A valid raw value has extended the time range, unless the clock was set back.
-        if let Some(previous) = before.last_time.filter(|_| opens) {
+        if let Some(previous) = before.last_time.filter(|_| has_start) {
             self.statistics.extend_to(previous);
         }
     }
 
-    fn open(&mut self, raw: &RawValue, at: Moment) {
+    /// Extends the time range to a valid raw value at which an interval starts.
+    fn start_interval(&mut self, raw: &RawValue, at: Moment) {
         if raw.status.is_good() {
             self.statistics.extend_to(at);
         }

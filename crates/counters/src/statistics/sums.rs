@@ -5,15 +5,17 @@ use tachograph_schema::Formula;
 use super::regression::Regression;
 use crate::formula::{Terms, evaluate, not_negative};
 
-/// Sums over the intervals. Sums of differences are exact integers. They are separate for each time base and
-/// multiplier, if the formula uses them; a log of one machine usually has one time base and one multiplier.
+/// Sums over the intervals. Sums of differences are exact integers. There is one pair of sums per time base and
+/// multiplier that the formula uses; a log of one machine usually has one time base and one multiplier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
+    /// The sums for the first time base and multiplier.
     main: Differences,
     /// Sums for other time bases and multipliers, sorted by key. Needed after machines were merged, or if the clock
     /// changed at a reboot.
     others: Vec<Differences>,
-    /// The sum of displayed values times [`DOWN`], for formulas that average displayed values that are not integers.
+    /// The sum of displayed values times [`SCALE_DOWN`], for formulas that average displayed values that are not
+    /// integers.
     formatted: Compensated,
     /// The sums for the standard deviation and the slope, if they were requested. They are here because this struct has room
     /// for a pointer, so that states without them are not larger.
@@ -22,13 +24,17 @@ pub(super) struct Sums {
 
 /// Factor by which doubles are scaled down before they are added, because the sum of two doubles of a text log can
 /// overflow. Scaling by a power of two is exact, except for magnitudes below 1e-288.
-const DOWN: f64 = 1.0 / UP;
-const UP: f64 = (1u128 << 64) as f64;
+const SCALE_DOWN: f64 = 1.0 / SCALE_UP;
+const SCALE_UP: f64 = (1u128 << 64) as f64;
 
+/// Sums of the differences for one time base and multiplier.
 #[derive(Clone, Copy, Debug, Default)]
 struct Differences {
+    /// The frequency of the counter's clock in units per second.
     time_base: i64,
+    /// The multiplier of a multi timer; 0 if the formula does not use it.
     multi_count: u32,
+    /// The number of differences.
     count: u64,
     numerator: i128,
     denominator: i128,
@@ -39,6 +45,7 @@ impl Differences {
         (self.time_base, self.multi_count)
     }
 
+    /// Adds sums for the same time base and multiplier.
     fn absorb(&mut self, other: &Self) {
         self.count += other.count;
         self.numerator += other.numerator;
@@ -51,6 +58,7 @@ impl Differences {
 pub(super) struct PlainSums {
     pub(super) time_base: i64,
     pub(super) multi_count: u32,
+    /// The number of addends.
     pub(super) count: u64,
     /// For sums of differences, the numerator and the denominator; for sums of displayed values, the bits of the sum
     /// and of its rounding error.
@@ -74,7 +82,7 @@ impl Sums {
         let Self { main, others, formatted, regression } = self;
         let word = |sum: i128| i64::try_from(sum).map(|word| word as u64).ok();
         let words = match sums_formatted(formula) {
-            true => [formatted.sum.to_bits(), formatted.rest.to_bits()],
+            true => [formatted.sum.to_bits(), formatted.error.to_bits()],
             false => [word(main.numerator)?, word(main.denominator)?],
         };
         let Differences { time_base, multi_count, count, .. } = *main;
@@ -128,7 +136,7 @@ impl Sums {
     /// Adds a displayed value, for formulas that average displayed values.
     #[inline]
     pub(super) fn add_formatted(&mut self, formatted: f64) {
-        self.formatted.add(formatted * DOWN);
+        self.formatted.add(formatted * SCALE_DOWN);
     }
 
     /// Adds the sums of `count` intervals, for a formula that does not use the multiplier.
@@ -149,12 +157,13 @@ impl Sums {
             self.absorb(part);
         }
         self.formatted.add(other.formatted.sum);
-        self.formatted.add(other.formatted.rest);
+        self.formatted.add(other.formatted.error);
         if let (Some(regression), Some(other)) = (&mut self.regression, &other.regression) {
             regression.merge(other);
         }
     }
 
+    /// Adds sums for any time base and multiplier.
     fn absorb(&mut self, part: &Differences) {
         if self.main.count == 0 {
             self.main = *part;
@@ -181,7 +190,7 @@ impl Sums {
         Some(match formula {
             Formula::Value | Formula::Delta => numerator as f64 / count as f64,
             Formula::Double | Formula::Fraction => {
-                (self.formatted.sum + self.formatted.rest) / count as f64 * UP
+                (self.formatted.sum + self.formatted.error) / count as f64 * SCALE_UP
             }
             _ => match parts.as_slice() {
                 [one] => evaluate(
@@ -192,7 +201,7 @@ impl Sums {
                     one.multi_count,
                 ),
                 _ if denominator == 0 => 0.0,
-                several => over_several_clocks(formula, several, numerator as f64, denominator as f64),
+                several => evaluate_parts(formula, several, numerator as f64, denominator as f64),
             },
         })
     }
@@ -200,7 +209,7 @@ impl Sums {
 
 /// Applies the formula to parts with different time bases or multipliers. Each part is weighted with its own time base
 /// or multiplier.
-fn over_several_clocks(formula: Formula, parts: &[Differences], numerator: f64, denominator: f64) -> f64 {
+fn evaluate_parts(formula: Formula, parts: &[Differences], numerator: f64, denominator: f64) -> f64 {
     let sources: i128 = parts.iter().map(|part| part.denominator * i128::from(part.multi_count)).sum();
     match formula {
         Formula::Rate => {
@@ -218,12 +227,13 @@ fn over_several_clocks(formula: Formula, parts: &[Differences], numerator: f64, 
     }
 }
 
-/// A sum with its rounding error (Knuth's two-sum). The order and grouping of addends affect the total by only about
-/// one part in 1e30.
+/// A sum and its accumulated rounding error (Knuth's two-sum). The order and grouping of addends affect the total by
+/// only about one part in 1e30.
 #[derive(Clone, Copy, Debug, Default)]
 struct Compensated {
     sum: f64,
-    rest: f64,
+    /// The rounding error: the exact sum is about `sum + error`.
+    error: f64,
 }
 
 impl Compensated {
@@ -231,7 +241,7 @@ impl Compensated {
     fn add(&mut self, addend: f64) {
         let sum = self.sum + addend;
         let back = sum - self.sum;
-        self.rest += (self.sum - (sum - back)) + (addend - back);
+        self.error += (self.sum - (sum - back)) + (addend - back);
         self.sum = sum;
     }
 }

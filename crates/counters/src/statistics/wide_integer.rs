@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WideInteger<const LIMBS: usize>([u64; LIMBS]);
 
-/// The limbs that a magnitude of 128 bits takes at any position.
+/// Number of limbs that a magnitude of 128 bits takes, shifted by any number of bits.
 const ADDEND_LIMBS: usize = 3;
 
 impl<const LIMBS: usize> Default for WideInteger<LIMBS> {
@@ -64,6 +64,7 @@ impl<const LIMBS: usize> WideInteger<LIMBS> {
 #[derive(Clone, Debug)]
 pub(super) struct BigInteger {
     is_negative: bool,
+    /// The 64-bit digits of the magnitude.
     limbs: Vec<u64>,
 }
 
@@ -71,6 +72,7 @@ pub(super) struct BigInteger {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scaled {
     pub(super) factor: f64,
+    /// The exponent of the power of two.
     pub(super) exponent: i32,
 }
 
@@ -158,7 +160,7 @@ impl Scaled {
     /// The number as a double; infinite or 0 if it is out of range.
     pub(super) fn value(self) -> f64 {
         let Self { mut factor, mut exponent } = self;
-        // Steps of powers of two that are normal numbers, so that only the last one can round.
+        // Multiplies by powers of two that are normal numbers, so that only the last product is rounded.
         const STEP: i32 = 1000;
         while exponent.abs() > STEP && factor != 0.0 && factor.is_finite() {
             factor *= 2f64.powi(STEP * exponent.signum());

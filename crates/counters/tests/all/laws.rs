@@ -365,7 +365,7 @@ proptest! {
         cuts.sort_unstable();
         let cut = |from: usize, to: usize| part(kind, intervals, &events, from, to).without_quantiles();
         let (one, other) = (cut(0, cuts[0]), cut(cuts[0], cuts[1]));
-        let packing = Packing::of(&one);
+        let packing = Packing::for_statistics(&one);
         for state in [&one, &other] {
             let Some(packed) = packing.pack(state) else { continue };
             prop_assert_eq!(state.summary().errors, 0);

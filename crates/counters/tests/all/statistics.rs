@@ -268,7 +268,7 @@ fn ordinary_time_ranges_are_packed() {
                 parts.push(series.cut());
             }
         }
-        let packing = Packing::of(&parts[0]);
+        let packing = Packing::for_statistics(&parts[0]);
         let mut merged = parts[0].clone();
         for part in &parts[1..] {
             let packed = packing.pack(part).unwrap_or_else(|| panic!("{kind}: {part:?}"));
@@ -295,7 +295,7 @@ fn states_that_cannot_be_packed_are_refused() {
         series.cut()
     };
     let ordinary = rate(0, 4, 1000);
-    let packing = Packing::of(&ordinary);
+    let packing = Packing::for_statistics(&ordinary);
     assert!(packing.pack(&ordinary).is_some());
     let mut with_error = ordinary.clone();
     with_error.add(&calculator, None, &RawValue::error(Status::CSTATUS_INVALID_DATA), at(5));

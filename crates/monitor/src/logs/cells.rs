@@ -62,7 +62,7 @@ impl IndexedSeries {
         let before = self.bytes();
         let packing = match &mut self.packing {
             Some(packing) if self.has_packed => packing,
-            other => other.insert(Packing::of(&state)),
+            other => other.insert(Packing::for_statistics(&state)),
         };
         match self.cells.last_mut().filter(|cell| cell.bucket == bucket) {
             Some(cell) => cell.merge(packing, StoredState::Unpacked(&state), &mut self.unpacked_bytes),

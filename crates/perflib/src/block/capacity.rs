@@ -19,10 +19,10 @@ pub enum CallError {
     Failed(ErrorCode),
 }
 
-/// Calls a function, growing the buffer until the function's data fits, and returns the data (rule D8).
+/// Calls a function, growing the buffer until the function's data fits, and returns the data.
 ///
-/// The buffer is first extended to its capacity. `call` gets all of it and returns the number of bytes written. The
-/// buffer keeps its size, so later calls usually succeed at once.
+/// The buffer is first extended to its capacity. `call` gets the whole buffer and returns the number of bytes written.
+/// The buffer keeps its size, so the first call for the next block usually succeeds.
 ///
 /// # Errors
 ///

@@ -7,27 +7,28 @@ use tachograph_counters::CounterType;
 use crate::{ErrorCode, Guid};
 
 macro_rules! rules {
-    ($($rule:ident $code:ident $text:literal;)*) => {
+    ($($rule:ident $name:literal $code:ident $text:literal;)*) => {
         /// A rule that valid data must follow.
         ///
-        /// The letter says what the rule is about. In raw data blocks: `D` the block, `H` the header of a result, `M`
-        /// counter ids (multiple counters), `I` instances, `N` the name of an instance, `C` a value (counter data).
+        /// The documentation of a variant is its short name, which messages contain, and the violation. The letter of
+        /// the short name says what the rule is about. In raw data blocks: `D` the block, `H` the header of a result,
+        /// `M` counter ids (multiple counters), `I` instances, `N` the name of an instance, `C` a value (counter data).
         /// Elsewhere: `Q` identifiers (queries), `R` registrations, `S` string blocks, `T` single strings, `G` GUIDs.
         ///
         /// Source: "Using the PerfLib Functions to Consume Counter Data", whose sample code checks some of these rules.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Rule {
             $(
-                #[doc = concat!("Violation: ", $text, ".")]
+                #[doc = concat!("`", $name, "`: ", $text, ".")]
                 $rule,
             )*
         }
 
         impl Rule {
-            /// The name, such as `D3`.
+            /// The short name in messages, such as `D3`.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$rule => stringify!($rule),)*
+                    $(Self::$rule => $name,)*
                 }
             }
 
@@ -49,80 +50,80 @@ macro_rules! rules {
 }
 
 rules! {
-    D1 INVALID_DATA "the block is shorter than its header";
-    D2 INVALID_DATA "the block's size is below that of its header";
-    D3 INVALID_DATA "the block's size is beyond the available bytes";
-    D4 INVALID_DATA "the block's size is not a multiple of 8";
-    D5 INVALID_DATA "the number of results differs from the number of queries";
-    D6 INVALID_DATA "the frequency of the performance counter is not positive";
-    D7 INVALID_DATA "trailing bytes after the last result";
-    H1 INVALID_DATA "there is no room for the header of a result";
-    H2 INVALID_DATA "a result's size is below that of its header";
-    H3 INVALID_DATA "a result's size is beyond the end of the block";
-    H4 INVALID_DATA "a result's size is not a multiple of 8";
-    H5 INVALID_DATA "the kind of a result is unknown or does not match the query";
-    H6 INVALID_DATA "an error result has no error";
-    H7 INVALID_DATA "a result with data has an error status";
-    H8 INVALID_DATA "trailing bytes in a result";
-    M1 INVALID_DATA "there is no room for the header of the counter ids";
-    M2 INVALID_DATA "the size of the counter ids is below that of their header";
-    M3 INVALID_DATA "the size of the counter ids is beyond the end of the result";
-    M4 INVALID_DATA "the size of the counter ids is not a multiple of 4";
-    M5 INVALID_DATA "the number of counter ids does not match their size";
-    M6 INVALID_DATA "no counter id";
-    M7 INVALID_DATA "too many counter ids";
-    M8 INVALID_DATA "duplicate counter id";
-    M9 INVALID_DATA "a counter id is the wildcard";
-    I1 INVALID_DATA "there is no room for the header of the instances";
-    I2 INVALID_DATA "the size of the instances is below that of their header";
-    I3 INVALID_DATA "the size of the instances is beyond the end of the result";
-    I4 INVALID_DATA "the size of the instances is not a multiple of 8";
-    I5 INVALID_DATA "the number of instances does not match their size";
-    I6 INVALID_DATA "trailing bytes after the last instance";
-    N1 INVALID_DATA "there is no room for the header of an instance";
-    N2 INVALID_DATA "an instance's size has no room for a name";
-    N3 INVALID_DATA "an instance's size is beyond the end of the instances";
-    N4 INVALID_DATA "an instance's size is not a multiple of 8";
-    N5 INVALID_DATA "an instance's name is not terminated";
-    N6 INVALID_DATA "an instance's name is too long";
-    C1 INVALID_DATA "there is no room for the header of a value";
-    C2 INVALID_DATA "a value's size has no room for a value";
-    C3 INVALID_DATA "a value's size is beyond the end of its container";
-    C4 INVALID_DATA "a value's size is not a multiple of 8";
-    C5 INVALID_DATA "a value is not 4 or 8 bytes wide";
-    C6 INVALID_DATA "a value is wider than its size allows";
-    Q1 INVALID_PARAMETER "there is no room for an identifier";
-    Q2 INVALID_PARAMETER "an identifier's size is below that of its fixed part";
-    Q3 INVALID_PARAMETER "an identifier's size is beyond the end of the identifiers";
-    Q4 INVALID_PARAMETER "an identifier's size is not a multiple of 8";
-    Q5 INVALID_PARAMETER "an identifier's name is not terminated";
-    Q6 INVALID_PARAMETER "an identifier's name is too long";
-    R1 INVALID_REGISTRATION "the registration is shorter than its header";
-    R2 INVALID_REGISTRATION "the set has no counters or too many";
-    R3 INVALID_REGISTRATION "the registration's length does not match its number of counters";
-    R4 INVALID_REGISTRATION "the instance type is unknown";
-    R5 INVALID_REGISTRATION "a detail level is neither 100 nor 200";
-    R6 INVALID_REGISTRATION "duplicate counter id";
-    R7 INVALID_REGISTRATION "a counter id is the wildcard";
-    R8 INVALID_REGISTRATION "a default scale is out of range";
-    R9 INVALID_REGISTRATION "a counter has no companion, but its type needs one";
-    R10 INVALID_REGISTRATION "a companion is not in the set";
-    R11 INVALID_REGISTRATION "a counter is its own companion";
-    R12 INVALID_REGISTRATION "a companion has the wrong type";
-    R13 INVALID_REGISTRATION "the registration belongs to another set";
-    S1 INVALID_DATA "the string block is shorter than its header";
-    S2 INVALID_DATA "the string block's size is beyond the available bytes";
-    S3 INVALID_DATA "the string block's size has no room for its counters";
-    S4 INVALID_DATA "a string's offset is odd";
-    S5 INVALID_DATA "a string's offset is outside the strings";
-    S6 INVALID_DATA "a string is not terminated";
-    T1 INVALID_DATA "the string's length is odd";
-    T2 INVALID_DATA "the string is not terminated";
-    T3 INVALID_DATA "a NUL before the end of the string";
-    G1 INVALID_DATA "a GUID is not 16 bytes long";
+    BlockTooShort "D1" INVALID_DATA "the block is shorter than its header";
+    BlockSizeTooSmall "D2" INVALID_DATA "the block's size is below that of its header";
+    BlockSizeTooLarge "D3" INVALID_DATA "the block's size is beyond the available bytes";
+    BlockSizeUnaligned "D4" INVALID_DATA "the block's size is not a multiple of 8";
+    ResultCount "D5" INVALID_DATA "the number of results differs from the number of queries";
+    ClockFrequency "D6" INVALID_DATA "the frequency of the performance counter is not positive";
+    BytesAfterResults "D7" INVALID_DATA "trailing bytes after the last result";
+    ResultHeaderMissing "H1" INVALID_DATA "there is no room for the header of a result";
+    ResultSizeTooSmall "H2" INVALID_DATA "a result's size is below that of its header";
+    ResultSizeTooLarge "H3" INVALID_DATA "a result's size is beyond the end of the block";
+    ResultSizeUnaligned "H4" INVALID_DATA "a result's size is not a multiple of 8";
+    ResultKind "H5" INVALID_DATA "the kind of a result is unknown or does not match the query";
+    ErrorWithoutCode "H6" INVALID_DATA "an error result has no error";
+    DataWithErrorStatus "H7" INVALID_DATA "a result with data has an error status";
+    BytesAfterContent "H8" INVALID_DATA "trailing bytes in a result";
+    IdsHeaderMissing "M1" INVALID_DATA "there is no room for the header of the counter ids";
+    IdsSizeTooSmall "M2" INVALID_DATA "the size of the counter ids is below that of their header";
+    IdsSizeTooLarge "M3" INVALID_DATA "the size of the counter ids is beyond the end of the result";
+    IdsSizeUnaligned "M4" INVALID_DATA "the size of the counter ids is not a multiple of 4";
+    IdCount "M5" INVALID_DATA "the number of counter ids does not match their size";
+    NoIds "M6" INVALID_DATA "no counter id";
+    TooManyIds "M7" INVALID_DATA "too many counter ids";
+    DuplicateId "M8" INVALID_DATA "duplicate counter id";
+    WildcardId "M9" INVALID_DATA "a counter id is the wildcard";
+    InstancesHeaderMissing "I1" INVALID_DATA "there is no room for the header of the instances";
+    InstancesSizeTooSmall "I2" INVALID_DATA "the size of the instances is below that of their header";
+    InstancesSizeTooLarge "I3" INVALID_DATA "the size of the instances is beyond the end of the result";
+    InstancesSizeUnaligned "I4" INVALID_DATA "the size of the instances is not a multiple of 8";
+    InstanceCount "I5" INVALID_DATA "the number of instances does not match their size";
+    BytesAfterInstances "I6" INVALID_DATA "trailing bytes after the last instance";
+    InstanceHeaderMissing "N1" INVALID_DATA "there is no room for the header of an instance";
+    InstanceSizeTooSmall "N2" INVALID_DATA "an instance's size has no room for a name";
+    InstanceSizeTooLarge "N3" INVALID_DATA "an instance's size is beyond the end of the instances";
+    InstanceSizeUnaligned "N4" INVALID_DATA "an instance's size is not a multiple of 8";
+    InstanceNameUnterminated "N5" INVALID_DATA "an instance's name is not terminated";
+    InstanceNameTooLong "N6" INVALID_DATA "an instance's name is too long";
+    ValueHeaderMissing "C1" INVALID_DATA "there is no room for the header of a value";
+    ValueSizeTooSmall "C2" INVALID_DATA "a value's size has no room for a value";
+    ValueSizeTooLarge "C3" INVALID_DATA "a value's size is beyond the end of its container";
+    ValueSizeUnaligned "C4" INVALID_DATA "a value's size is not a multiple of 8";
+    ValueWidth "C5" INVALID_DATA "a value is not 4 or 8 bytes wide";
+    ValueWiderThanSize "C6" INVALID_DATA "a value is wider than its size allows";
+    IdentifierHeaderMissing "Q1" INVALID_PARAMETER "there is no room for an identifier";
+    IdentifierSizeTooSmall "Q2" INVALID_PARAMETER "an identifier's size is below that of its fixed part";
+    IdentifierSizeTooLarge "Q3" INVALID_PARAMETER "an identifier's size is beyond the end of the identifiers";
+    IdentifierSizeUnaligned "Q4" INVALID_PARAMETER "an identifier's size is not a multiple of 8";
+    IdentifierNameUnterminated "Q5" INVALID_PARAMETER "an identifier's name is not terminated";
+    IdentifierNameTooLong "Q6" INVALID_PARAMETER "an identifier's name is too long";
+    RegistrationTooShort "R1" INVALID_REGISTRATION "the registration is shorter than its header";
+    CounterCount "R2" INVALID_REGISTRATION "the set has no counters or too many";
+    RegistrationLength "R3" INVALID_REGISTRATION "the registration's length does not match its number of counters";
+    InstanceType "R4" INVALID_REGISTRATION "the instance type is unknown";
+    DetailLevel "R5" INVALID_REGISTRATION "a detail level is neither 100 nor 200";
+    DuplicateCounterId "R6" INVALID_REGISTRATION "duplicate counter id";
+    WildcardCounterId "R7" INVALID_REGISTRATION "a counter id is the wildcard";
+    DefaultScale "R8" INVALID_REGISTRATION "a default scale is out of range";
+    CompanionMissing "R9" INVALID_REGISTRATION "a counter has no companion, but its type needs one";
+    CompanionUnknown "R10" INVALID_REGISTRATION "a companion is not in the set";
+    CompanionIsItself "R11" INVALID_REGISTRATION "a counter is its own companion";
+    CompanionType "R12" INVALID_REGISTRATION "a companion has the wrong type";
+    OtherSet "R13" INVALID_REGISTRATION "the registration belongs to another set";
+    StringBlockTooShort "S1" INVALID_DATA "the string block is shorter than its header";
+    StringBlockSizeTooLarge "S2" INVALID_DATA "the string block's size is beyond the available bytes";
+    StringBlockSizeTooSmall "S3" INVALID_DATA "the string block's size has no room for its counters";
+    StringOffsetOdd "S4" INVALID_DATA "a string's offset is odd";
+    StringOffsetOutside "S5" INVALID_DATA "a string's offset is outside the strings";
+    StringUnterminated "S6" INVALID_DATA "a string is not terminated";
+    TextLengthOdd "T1" INVALID_DATA "the string's length is odd";
+    TextUnterminated "T2" INVALID_DATA "the string is not terminated";
+    NulInText "T3" INVALID_DATA "a NUL before the end of the string";
+    GuidLength "G1" INVALID_DATA "a GUID is not 16 bytes long";
 }
 
-/// Writes the name, such as `D3`.
+/// Writes the short name, such as `D3`.
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

@@ -13,8 +13,12 @@ use super::write::WriteError;
 use crate::Guid;
 
 const HEADER_BYTES: usize = size_of::<CounterIdentifier>();
-const SIZE_RULES: SizeRules =
-    SizeRules { field: 20, min: (Rule::Q2, HEADER_BYTES), max: Rule::Q3, alignment: (Rule::Q4, 8) };
+const SIZE_RULES: SizeRules = SizeRules {
+    field: 20,
+    min: (Rule::IdentifierSizeTooSmall, HEADER_BYTES),
+    max: Rule::IdentifierSizeTooLarge,
+    alignment: (Rule::IdentifierSizeUnaligned, 8),
+};
 
 /// An entry of a query: selects counters and instances of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,9 +82,11 @@ impl Identifier {
 ///
 /// Each item is an [`Identifier`], or an error with the status
 /// [`ErrorCode::INVALID_PARAMETER`](crate::ErrorCode::INVALID_PARAMETER) if the identifier's name is not terminated
-/// ([`Rule::Q5`]) or is too long ([`Rule::Q6`]). Such an error does not affect the other identifiers.
+/// ([`Rule::IdentifierNameUnterminated`]) or is too long ([`Rule::IdentifierNameTooLong`]). Such an error does not
+/// affect the other identifiers.
 #[derive(Clone, Debug)]
 pub struct Identifiers<'a> {
+    /// The identifiers that follow.
     rest: Section<'a>,
 }
 
@@ -89,9 +95,9 @@ pub struct Identifiers<'a> {
 ///
 /// # Errors
 ///
-/// [`Rule::Q1`] to [`Rule::Q4`], with the code
+/// The first violated rule for the size of an identifier ([`Rule`], `Q1` to `Q4`), with the code
 /// [`ErrorCode::INVALID_PARAMETER`](crate::ErrorCode::INVALID_PARAMETER). If a size is below 40, is past the end or is
-/// not a multiple of 8, the start of the next identifier is unknown, so all of them are rejected.
+/// not a multiple of 8, the start of the next identifier is unknown, so all identifiers are rejected.
 pub fn decode_identifiers(bytes: &[u8]) -> Result<Identifiers<'_>, BlockError> {
     let identifiers = Identifiers { rest: Section::all(bytes) };
     let mut rest = identifiers.rest;
@@ -103,7 +109,7 @@ pub fn decode_identifiers(bytes: &[u8]) -> Result<Identifiers<'_>, BlockError> {
 
 /// Splits off the first identifier without checking its name.
 fn split_off<'a>(rest: &mut Section<'a>) -> Result<(&'a CounterIdentifier, Section<'a>), BlockError> {
-    let header: &CounterIdentifier = rest.peek(Rule::Q1)?;
+    let header: &CounterIdentifier = rest.peek(Rule::IdentifierHeaderMissing)?;
     Ok((header, rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES)))
 }
 
@@ -131,11 +137,16 @@ fn decode_name(rest: Section<'_>) -> Result<Text<'_>, BlockError> {
     }
     let Some(name) = Text::until_nul(rest.bytes) else {
         let expected = Expected::Words("a NUL within these bytes");
-        return Err(BlockError::count(Rule::Q5, rest.offset, rest.bytes.len(), expected));
+        return Err(BlockError::count(
+            Rule::IdentifierNameUnterminated,
+            rest.offset,
+            rest.bytes.len(),
+            expected,
+        ));
     };
     if name.len() > MAX_NAME_UNITS {
         let expected = Expected::AtMost(count(MAX_NAME_UNITS));
-        return Err(BlockError::count(Rule::Q6, rest.offset, name.len(), expected));
+        return Err(BlockError::count(Rule::IdentifierNameTooLong, rest.offset, name.len(), expected));
     }
     Ok(name)
 }

@@ -11,8 +11,12 @@ use super::write::WriteError;
 
 const HEADER_BYTES: usize = size_of::<InstanceHeader>();
 /// The smallest instance has a header, a NUL and padding.
-const SIZE_RULES: SizeRules =
-    SizeRules { field: 0, min: (Rule::N2, HEADER_BYTES + 8), max: Rule::N3, alignment: (Rule::N4, 8) };
+const SIZE_RULES: SizeRules = SizeRules {
+    field: 0,
+    min: (Rule::InstanceSizeTooSmall, HEADER_BYTES + 8),
+    max: Rule::InstanceSizeTooLarge,
+    alignment: (Rule::InstanceSizeUnaligned, 8),
+};
 
 /// The name and id of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,15 +30,20 @@ pub struct ListedInstance<'a> {
 impl<'a> ListedInstance<'a> {
     /// Splits off the first instance.
     pub(super) fn split_off(rest: &mut Section<'a>) -> Result<Self, BlockError> {
-        let header: &InstanceHeader = rest.peek(Rule::N1)?;
+        let header: &InstanceHeader = rest.peek(Rule::InstanceHeaderMissing)?;
         let text = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
         let Some(name) = Text::until_nul(text.bytes) else {
             let expected = Expected::Words("a NUL within these bytes");
-            return Err(BlockError::count(Rule::N5, text.offset, text.bytes.len(), expected));
+            return Err(BlockError::count(
+                Rule::InstanceNameUnterminated,
+                text.offset,
+                text.bytes.len(),
+                expected,
+            ));
         };
         if name.len() > MAX_NAME_UNITS {
             let expected = Expected::AtMost(count(MAX_NAME_UNITS));
-            return Err(BlockError::count(Rule::N6, text.offset, name.len(), expected));
+            return Err(BlockError::count(Rule::InstanceNameTooLong, text.offset, name.len(), expected));
         }
         Ok(Self { id: header.id.get(), name })
     }
@@ -65,6 +74,7 @@ pub fn push_instance(out: &mut Vec<u8>, name: &str, id: u32) -> Result<(), Write
 /// An iterator over a completely checked list of instances.
 #[derive(Clone, Debug)]
 pub struct InstanceList<'a> {
+    /// The instances that follow.
     rest: Section<'a>,
 }
 
@@ -72,7 +82,7 @@ pub struct InstanceList<'a> {
 ///
 /// # Errors
 ///
-/// The first violated rule, one of [`N1`](Rule::N1) to [`N6`](Rule::N6).
+/// The first violated rule for the size or the name of an instance ([`Rule`], `N1` to `N6`).
 ///
 /// ```
 /// use tachograph_perflib::block::{decode_instances, push_instance};

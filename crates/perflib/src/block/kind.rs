@@ -38,7 +38,7 @@ impl Kind {
     }
 
     /// The kind of the result of a query for one or all counters, and one or all instances.
-    pub const fn of_query(all_counters: bool, all_instances: bool) -> Self {
+    pub const fn for_query(all_counters: bool, all_instances: bool) -> Self {
         match (all_counters, all_instances) {
             (false, false) => Self::SingleCounter,
             (true, false) => Self::MultipleCounters,

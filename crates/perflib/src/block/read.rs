@@ -19,10 +19,10 @@ use super::stamp::Stamp;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecodeOptions {
     /// Accept data size 0 in a `PERF_COUNTER_DATA` of 16 bytes as a value that cannot be read now (`None`). Tachograph
-    /// writes such values, although rule C5 forbids them.
+    /// writes such values, although [`Rule::ValueWidth`] forbids them.
     pub allow_missing_values: bool,
-    /// Treat a result with data and an error status (rule H7) as an error result without data. Otherwise the whole
-    /// block is rejected.
+    /// Treat a result with data and an error status ([`Rule::DataWithErrorStatus`]) as an error result without data.
+    /// Otherwise the whole block is rejected.
     pub allow_failed_data: bool,
 }
 
@@ -33,8 +33,12 @@ impl DecodeOptions {
 }
 
 const HEADER_BYTES: usize = size_of::<DataHeader>();
-const SIZE_RULES: SizeRules =
-    SizeRules { field: 0, min: (Rule::D2, HEADER_BYTES), max: Rule::D3, alignment: (Rule::D4, 8) };
+const SIZE_RULES: SizeRules = SizeRules {
+    field: 0,
+    min: (Rule::BlockSizeTooSmall, HEADER_BYTES),
+    max: Rule::BlockSizeTooLarge,
+    alignment: (Rule::BlockSizeUnaligned, 8),
+};
 
 /// A completely checked raw data block.
 ///
@@ -55,7 +59,7 @@ pub struct Block<'a> {
 ///
 /// # Errors
 ///
-/// The first violated [`Rule`], `D1` to `C6`; the code is
+/// The first violated [`Rule`] for raw data blocks (`D1` to `C6`); the code is
 /// [`ErrorCode::INVALID_DATA`](crate::ErrorCode::INVALID_DATA).
 pub fn decode(bytes: &[u8]) -> Result<Block<'_>, BlockError> {
     decode_with(bytes, DecodeOptions::default())
@@ -69,22 +73,22 @@ pub fn decode(bytes: &[u8]) -> Result<Block<'_>, BlockError> {
 /// Same as [`decode`].
 pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, BlockError> {
     let mut rest = Section::all(bytes);
-    let header: &DataHeader = rest.peek(Rule::D1)?;
+    let header: &DataHeader = rest.peek(Rule::BlockTooShort)?;
     let section = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
 
     let results = header.result_count.get();
     let max = section.bytes.len() / size_of::<ResultHeader>();
     if usize::try_from(results).map_or(true, |results| results > max) {
-        return Err(BlockError::number(Rule::D5, 4, results, Expected::AtMost(count(max))));
+        return Err(BlockError::number(Rule::ResultCount, 4, results, Expected::AtMost(count(max))));
     }
     if header.frequency.get() <= 0 {
-        return Err(BlockError::number(Rule::D6, 24, header.frequency, Expected::AtLeast(1)));
+        return Err(BlockError::number(Rule::ClockFrequency, 24, header.frequency, Expected::AtLeast(1)));
     }
     let mut rest = section;
     for _ in 0..results {
         QueryResult::check(&mut rest, options)?;
     }
-    rest.expect_end(Rule::D7)?;
+    rest.expect_end(Rule::BytesAfterResults)?;
     Ok(Block { header, section, options })
 }
 
@@ -113,12 +117,14 @@ impl<'a> Block<'a> {
     ///
     /// # Errors
     ///
-    /// [`Rule::D5`] if the numbers of results and identifiers differ.
+    /// [`Rule::ResultCount`] if the numbers of results and identifiers differ.
     pub fn expect_results(&self, identifiers: usize) -> Result<(), BlockError> {
         let results = self.header.result_count.get();
         match usize::try_from(results) {
             Ok(results) if results == identifiers => Ok(()),
-            _ => Err(BlockError::number(Rule::D5, 4, results, Expected::Exactly(count(identifiers)))),
+            _ => {
+                Err(BlockError::number(Rule::ResultCount, 4, results, Expected::Exactly(count(identifiers))))
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ pub(crate) struct Section<'a> {
 
 /// The rules for the size field of a structure.
 pub(crate) struct SizeRules {
+    /// The offset of the size field in the structure.
     pub(crate) field: usize,
     /// The rule for the minimum size, and this size.
     pub(crate) min: (Rule, usize),
@@ -28,7 +29,7 @@ impl<'a> Section<'a> {
         Self { bytes, offset: 0 }
     }
 
-    /// The first structure, without splitting it off.
+    /// The first structure, which remains in the section. `rule` is violated if too few bytes remain.
     pub(crate) fn peek<T>(&self, rule: Rule) -> Result<&'a T, BlockError>
     where
         T: FromBytes + KnownLayout + Immutable + Unaligned,

@@ -32,6 +32,7 @@ pub struct BlockWriter<'v> {
     out: &'v mut Vec<u8>,
     /// The length of the header and the finished results, in bytes.
     finished_bytes: usize,
+    /// The number of results so far.
     results: u32,
     /// Maximum length of the block, in bytes.
     max_bytes: usize,

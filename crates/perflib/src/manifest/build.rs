@@ -71,11 +71,11 @@ pub fn rust_into(manifest: &Path, folder: &Path, cargo: &mut impl Write) -> Resu
             Severity::Warning => "warning",
             Severity::Error => "error",
         };
-        instruct(&format_args!("{key}={}", violation.of_file(manifest)))?;
+        instruct(&format_args!("{key}={}", violation.with_file(manifest)))?;
     }
     let Some(parsed) = checked.manifest else {
         let list = checked.violations.list().iter().filter(|violation| violation.severity == Severity::Error);
-        let mut lines: Vec<_> = list.map(|violation| violation.of_file(manifest).to_string()).collect();
+        let mut lines: Vec<_> = list.map(|violation| violation.with_file(manifest).to_string()).collect();
         if checked.violations.unlisted() > 0 {
             lines.push(format!("{path}: and {} more", checked.violations.unlisted()));
         }

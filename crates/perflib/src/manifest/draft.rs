@@ -18,11 +18,13 @@ fn value<T>(found: AttributeValue<T>) -> Option<T> {
     found.map(|found| found.value)
 }
 
+/// A draft of a [`Manifest`].
 pub(super) struct Draft {
     pub(super) schema_version: AttributeValue<SchemaVersion>,
     pub(super) provider: ProviderDraft,
 }
 
+/// A draft of a [`Provider`].
 pub(super) struct ProviderDraft {
     pub(super) guid: AttributeValue<Guid>,
     pub(super) name: AttributeValue<Arc<str>>,
@@ -34,8 +36,11 @@ pub(super) struct ProviderDraft {
     pub(super) counter_sets: Vec<SetDraft>,
 }
 
+/// A draft of a [`CounterSet`].
 pub(super) struct SetDraft {
+    /// The position of the element.
     pub(super) at: Position,
+    /// The element's [`label`](super::element::label) in messages.
     pub(super) label: String,
     pub(super) guid: AttributeValue<Guid>,
     pub(super) uri: AttributeValue<Arc<str>>,
@@ -43,7 +48,7 @@ pub(super) struct SetDraft {
     pub(super) name: AttributeValue<Arc<str>>,
     /// Only the attributes in `SET_ATTRIBUTES` are set; `finish` sets the others.
     pub(super) info: CounterSetInfo,
-    /// Whether the attributes in `SET_ATTRIBUTES` are valid, and the required ones are present.
+    /// Whether the attributes in `SET_ATTRIBUTES` are valid, and the required attributes are present.
     pub(super) is_valid: bool,
     pub(super) name_id: AttributeValue<u32>,
     pub(super) description_id: AttributeValue<u32>,
@@ -51,21 +56,26 @@ pub(super) struct SetDraft {
     pub(super) counters: Vec<CounterDraft>,
 }
 
+/// A draft of a [`Struct`].
 pub(super) struct StructDraft {
+    /// The position of the element.
     pub(super) at: Position,
     pub(super) name: AttributeValue<Arc<str>>,
     pub(super) c_type: AttributeValue<Arc<str>>,
 }
 
+/// A draft of a [`Counter`].
 pub(super) struct CounterDraft {
+    /// The position of the element.
     pub(super) at: Position,
+    /// The element's [`label`](super::element::label) in messages.
     pub(super) label: String,
     pub(super) id: AttributeValue<u32>,
     pub(super) uri: AttributeValue<Arc<str>>,
     pub(super) counter_type: AttributeValue<CounterType>,
     /// Only the attributes in `COUNTER_ATTRIBUTES` are set; `finish` sets the others.
     pub(super) info: CounterInfo,
-    /// Whether the attributes in `COUNTER_ATTRIBUTES` are valid, and the required ones are present.
+    /// Whether the attributes in `COUNTER_ATTRIBUTES` are valid, and the required attributes are present.
     pub(super) is_valid: bool,
     pub(super) name: AttributeValue<Arc<str>>,
     pub(super) has_description: bool,
@@ -76,7 +86,9 @@ pub(super) struct CounterDraft {
     pub(super) companions: Companions<AttributeValue<u32>>,
     /// For each role, whether the attribute is present, even if it is invalid.
     pub(super) has_companion_attribute: Companions<bool>,
+    /// The name of the C struct that contains the counter's value.
     pub(super) structure: AttributeValue<Arc<str>>,
+    /// The field of this struct.
     pub(super) field: AttributeValue<Arc<str>>,
 }
 

@@ -20,10 +20,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// The position of an element.
     pub(super) fn at(&self, node: Node<'_, '_>) -> Position {
         self.lines.position(node.range().start)
     }
 
+    /// The position of an attribute.
     pub(super) fn at_attribute(&self, attribute: &Attribute<'_, '_>) -> Position {
         self.lines.position(attribute.range().start)
     }
@@ -81,8 +83,8 @@ impl Reader<'_> {
         self.optional(node, name, parse)
     }
 
-    /// Reads the attributes that a table lists, and sets them in `target`. Returns whether all are valid, and all
-    /// `required` ones are present.
+    /// Reads the given attributes of an element, and sets them in `target`. Returns whether all are valid, and all
+    /// `required` attributes are present.
     pub(super) fn read_into<T>(
         &mut self,
         node: Node<'_, '_>,
@@ -114,10 +116,12 @@ impl Reader<'_> {
         is_valid
     }
 
+    /// Reports a missing attribute.
     fn missing(&mut self, node: Node<'_, '_>, name: &str) {
         self.error(self.at(node), label(node), format!("no {name}"), format!("the attribute {name}"));
     }
 
+    /// Reports attributes whose names are not in `known`.
     pub(super) fn check_attributes(&mut self, node: Node<'_, '_>, known: &[&str]) {
         for attribute in node.attributes() {
             let is_known = match attribute.namespace() {
@@ -135,7 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The children with known names. Reports all others.
+    /// The child elements with known names. Reports other elements and text.
     pub(super) fn children<'n, 'i>(&mut self, node: Node<'n, 'i>, known: &[&str]) -> Vec<Node<'n, 'i>> {
         let mut children = Vec::new();
         for child in node.children() {
@@ -167,7 +171,7 @@ impl Reader<'_> {
         children
     }
 
-    /// The first child with this name. Reports any others.
+    /// The first child with this name. Reports further children with the name.
     pub(super) fn at_most_one<'n, 'i>(
         &mut self,
         parent: Node<'_, '_>,

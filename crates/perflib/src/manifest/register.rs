@@ -109,6 +109,7 @@ fn file_name(provider: Guid) -> String {
     format!("{provider}.man")
 }
 
+/// Locks a folder against concurrent registrations until the returned file is closed.
 fn lock(folder: &Path) -> Result<File, RegisterError> {
     let handle = File::open(folder).map_err(io_error(folder))?;
     rustix::fs::flock(&handle, FlockOperation::LockExclusive)
@@ -116,6 +117,7 @@ fn lock(folder: &Path) -> Result<File, RegisterError> {
     Ok(handle)
 }
 
+/// Checks that neither the provider nor a set of the manifest is already registered or belongs to this machine.
 fn check_free(
     manifest: &Manifest,
     folders: &Folders,
@@ -247,7 +249,7 @@ pub fn unregister(what: Unregister<'_>, folders: &Folders) -> Result<PathBuf, Re
     Ok(file)
 }
 
-/// The registered file of a provider. If `may_be_set`, the GUID can also be that of the only set of the provider.
+/// The registered file of a provider. If `may_be_set`, `guid` can also be the GUID of the provider's only set.
 fn find(guid: Guid, folders: &Folders, may_be_set: bool) -> Result<PathBuf, RegisterError> {
     // Search by file name first, so that a damaged manifest can be unregistered too.
     let named = folders.search.iter().map(|folder| folder.join(file_name(guid)));

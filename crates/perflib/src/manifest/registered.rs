@@ -18,6 +18,7 @@ use crate::registration::CounterSetInfo;
 pub const MAX_MANIFESTS: usize = 4096;
 /// Maximum total size of the manifests that are read, in bytes.
 pub const MAX_REGISTERED_BYTES: usize = 64 << 20;
+/// Maximum number of problems that are stored.
 const MAX_PROBLEMS: usize = 1000;
 
 /// A counter set of a registered manifest.
@@ -63,14 +64,14 @@ pub fn registered() -> Registered {
     registered_in(&Folders::from_environment().search)
 }
 
-/// Like [`registered`], but reads other folders. If a GUID or name is registered twice, the first one wins.
+/// Like [`registered`], but reads these folders. If a GUID or name is registered twice, the first one wins.
 pub fn registered_in(folders: &[PathBuf]) -> Registered {
     let mut registered = Registered::default();
     let mut bytes_left = MAX_REGISTERED_BYTES;
     let (mut guids, mut names) = (HashMap::new(), HashMap::new());
     for folder in folders {
-        for file in registered.files_of(folder) {
-            let Some(manifest) = registered.manifest_of(&file, &mut bytes_left) else { continue };
+        for file in registered.read_folder(folder) {
+            let Some(manifest) = registered.read_manifest(&file, &mut bytes_left) else { continue };
             for info in manifest.counter_sets() {
                 registered.add(info, &manifest.file, &mut guids, &mut names);
             }
@@ -91,25 +92,25 @@ impl Registered {
                 "counter set '{}' {} has the name or GUID of a set of this machine",
                 info.name, info.guid
             );
-            self.problem(&file, message);
+            self.report(&file, message);
         }
         self
     }
 
-    fn problem(&mut self, file: &Path, message: impl Into<String>) {
+    fn report(&mut self, file: &Path, message: impl Into<String>) {
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(RegistrationProblem { file: file.to_path_buf(), message: message.into() });
         }
     }
 
-    /// The manifests in a folder, sorted by path; empty if the folder does not exist.
-    fn files_of(&mut self, folder: &Path) -> Vec<PathBuf> {
+    /// Lists the manifests in a folder, sorted by path; empty if the folder does not exist. Reports problems.
+    fn read_folder(&mut self, folder: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
-                    self.problem(folder, error.to_string());
+                    self.report(folder, error.to_string());
                 }
                 return files;
             }
@@ -124,7 +125,7 @@ impl Registered {
                 continue;
             }
             if files.len() == MAX_MANIFESTS {
-                self.problem(
+                self.report(
                     folder,
                     format!("it has more than {MAX_MANIFESTS} manifests; the others are omitted"),
                 );
@@ -136,11 +137,12 @@ impl Registered {
         files
     }
 
-    fn manifest_of(&mut self, file: &Path, bytes_left: &mut usize) -> Option<Manifest> {
+    /// Reads a manifest; reports it and returns `None` if it is not valid.
+    fn read_manifest(&mut self, file: &Path, bytes_left: &mut usize) -> Option<Manifest> {
         let bytes = match read_regular(file, (*bytes_left).min(MAX_BYTES)) {
             Ok(bytes) => bytes,
             Err(message) => {
-                self.problem(file, message);
+                self.report(file, message);
                 return None;
             }
         };
@@ -156,7 +158,7 @@ impl Registered {
                 }
                 None => "it is not a manifest".to_owned(),
             };
-            self.problem(file, message);
+            self.report(file, message);
         }
         checked.manifest
     }
@@ -176,7 +178,7 @@ impl Registered {
                 "counter set '{}' {}: this {what} is already registered by {first}",
                 info.name, info.guid
             );
-            return self.problem(file, message);
+            return self.report(file, message);
         }
         guids.insert(info.guid, Arc::clone(file));
         names.insert(name, Arc::clone(file));

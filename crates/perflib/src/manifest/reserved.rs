@@ -1,10 +1,10 @@
 //! Reserved names, which cannot be symbols in a manifest because of the C headers that are generated from it.
 
-/// The names that are defined by perflib.h, winperf.h and the headers that these include. A test checks the list.
-const NAMES_OF_HEADERS: &str = include_str!("reserved.txt");
+/// The names that perflib.h, winperf.h and the headers that they include define. A test checks the list.
+const HEADER_NAMES: &str = include_str!("reserved.txt");
 
 /// Predefined macros of gcc, and macros in the C library.
-const NAMES_OF_C: &str = "BUFSIZ CHAR_BIT CHAR_MAX CHAR_MIN CLOCKS_PER_SEC EOF EXIT_FAILURE EXIT_SUCCESS FILENAME_MAX \
+const C_NAMES: &str = "BUFSIZ CHAR_BIT CHAR_MAX CHAR_MIN CLOCKS_PER_SEC EOF EXIT_FAILURE EXIT_SUCCESS FILENAME_MAX \
     FOPEN_MAX INT_MAX INT_MIN LLONG_MAX LLONG_MIN LONG_MAX LONG_MIN MB_CUR_MAX RAND_MAX SCHAR_MAX SCHAR_MIN SEEK_CUR \
     SEEK_END SEEK_SET SHRT_MAX SHRT_MIN SIG_DFL SIG_ERR SIG_IGN TMP_MAX UCHAR_MAX UINT_MAX ULLONG_MAX ULONG_MAX USHRT_MAX \
     WEOF assert complex errno linux setjmp stderr stdin stdout unix va_arg va_copy va_end va_list va_start";
@@ -15,19 +15,19 @@ pub(super) const LOCALS: [&str; 6] = ["provider", "context", "status", "callback
 /// The functions of a generated provider header, without the prefix.
 pub(super) const FUNCTIONS: [&str; 2] = ["CounterInitialize", "CounterCleanup"];
 
-/// Why C reserves a name; `None` if a manifest can use it.
-pub(super) fn owner_of(name: &str) -> Option<&'static str> {
-    let is_of_compilers = name.strip_prefix('_').is_some_and(|rest| {
+/// The reason why C reserves a name; `None` if a manifest can use the name.
+pub(super) fn reason_reserved(name: &str) -> Option<&'static str> {
+    let is_compiler_name = name.strip_prefix('_').is_some_and(|rest| {
         rest.starts_with('_') || rest.starts_with(|letter: char| letter.is_ascii_uppercase())
     });
-    if is_of_compilers {
+    if is_compiler_name {
         return Some(
             "C compilers reserve names that start with two underscores, or with one and a capital letter",
         );
     }
-    let is_of_headers = NAMES_OF_HEADERS.lines().any(|known| known == name);
-    if is_of_headers {
+    let is_header_name = HEADER_NAMES.lines().any(|known| known == name);
+    if is_header_name {
         return Some("perflib.h or a header that it includes defines this name");
     }
-    NAMES_OF_C.split_ascii_whitespace().any(|known| known == name).then_some("C defines this name")
+    C_NAMES.split_ascii_whitespace().any(|known| known == name).then_some("C defines this name")
 }

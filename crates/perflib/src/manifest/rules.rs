@@ -17,6 +17,7 @@ use super::violation::{Located, Position, quoted};
 use crate::block::MAX_COUNTERS;
 use crate::registration::Attributes;
 
+/// Checks a draft and reports violations to `reader`.
 pub(super) fn check(draft: &Draft, reader: &mut Reader<'_>) {
     let provider = &draft.provider;
     let sets = &provider.counter_sets;
@@ -95,6 +96,7 @@ impl<K: Eq + Hash> Unique<K> {
     }
 }
 
+/// The element that a symbol belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SymbolOwner {
     Provider,
@@ -109,9 +111,9 @@ fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
         let guid = (kind != SymbolOwner::Counter).then(|| format!("{symbol}Guid"));
         // The symbol of a set is never a C name by itself, only a prefix.
         let own = (kind != SymbolOwner::Set).then_some(&**symbol);
-        let owner = own.into_iter().chain(guid.as_deref()).find_map(|name| owner_of(name, kind));
-        if let Some(owner) = owner {
-            let expected = format!("another symbol: {owner}");
+        let reason = own.into_iter().chain(guid.as_deref()).find_map(|name| reason_reserved(name, kind));
+        if let Some(reason) = reason {
+            let expected = format!("another symbol: {reason}");
             reader.error(at, format_args!("{label}, symbol"), quoted(symbol), expected);
             return;
         }
@@ -139,18 +141,18 @@ fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
     }
 }
 
-/// Why a name is reserved in a generated header without a prefix; `None` if it is not reserved.
-fn owner_of(name: &str, kind: SymbolOwner) -> Option<&'static str> {
+/// The reason why a name is reserved in a generated header without a prefix; `None` if it is not reserved.
+fn reason_reserved(name: &str, kind: SymbolOwner) -> Option<&'static str> {
     if reserved::FUNCTIONS.contains(&name) {
         return Some("a function of the generated header has this name");
     }
     if kind == SymbolOwner::Provider && reserved::LOCALS.contains(&name) {
         return Some("a local variable of the generated header has this name");
     }
-    reserved::owner_of(name)
+    reserved::reason_reserved(name)
 }
 
-/// Checks that each string id is used for one text only.
+/// Checks that each string id (`nameID`, `descriptionID`) is used for one text only.
 fn check_strings(sets: &[SetDraft], reader: &mut Reader<'_>) {
     let mut texts: HashMap<u32, (&str, Position)> = HashMap::new();
     fn text(name: &Option<Located<Arc<str>>>) -> Option<&str> {
@@ -280,7 +282,8 @@ fn check_attributes(counter: &CounterDraft, reader: &mut Reader<'_>) {
     }
 }
 
-/// Checks that the companions that the type needs are named, exist, and have the right types.
+/// Checks the companions (base, time, frequency, multiplier) that the counter's type needs: the attribute is present,
+/// and the counter that it names exists and has the required type.
 fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
     let label = &counter.label;
     let counter_type = counter.counter_type.map(|found| found.value);
@@ -331,7 +334,7 @@ fn check_companions(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, rea
     }
 }
 
-/// Warns if `perf_counter_multi_timer_inv` has no base. The schema's documentation requires one, but \[MS-PCQ\] does
+/// Warns if `perf_counter_multi_timer_inv` has no base. The schema's documentation requires a base, but \[MS-PCQ\] does
 /// not.
 fn check_multi_base(counter: &CounterDraft, types: &HashMap<u32, Option<T>>, reader: &mut Reader<'_>) {
     let expected =

@@ -5,33 +5,33 @@ use super::violation::{Position, Severity, Violations, quoted};
 /// Converts byte offsets to lines and columns.
 pub(super) struct Lines<'a> {
     text: &'a str,
-    /// The offset and position of the first character at or after every `MARK_INTERVAL`-th byte.
-    marks: Vec<(usize, Position)>,
+    /// The offset and position of the first character at or after every `CHECKPOINT_INTERVAL`-th byte.
+    checkpoints: Vec<(usize, Position)>,
 }
 
-/// The distance between marks in bytes: large enough for a small table, and small enough to find positions quickly if
-/// the manifest is one long line.
-const MARK_INTERVAL: usize = 512;
+/// The distance between checkpoints in bytes: large enough for a small table, and small enough to find positions
+/// quickly if the manifest is one long line.
+const CHECKPOINT_INTERVAL: usize = 512;
 
 impl<'a> Lines<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let mut marks = vec![(0, Position::START)];
+        let mut checkpoints = vec![(0, Position::START)];
         let mut at = Position::START;
         for (offset, c) in text.char_indices() {
-            if offset >= marks.len() * MARK_INTERVAL {
-                marks.push((offset, at));
+            if offset >= checkpoints.len() * CHECKPOINT_INTERVAL {
+                checkpoints.push((offset, at));
             }
             at = advance(at, c);
         }
-        Self { text, marks }
+        Self { text, checkpoints }
     }
 
     /// The position of the first character at or after this byte offset.
     pub(super) fn position(&self, offset: usize) -> Position {
-        let mark = self.marks.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
-        let Some(&(start, mut at)) = self.marks.get(mark) else { return Position::START };
-        for (index, c) in self.text.get(start..).unwrap_or_default().char_indices() {
-            if start + index >= offset {
+        let index = self.checkpoints.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
+        let Some(&(start, mut at)) = self.checkpoints.get(index) else { return Position::START };
+        for (distance, c) in self.text.get(start..).unwrap_or_default().char_indices() {
+            if start + distance >= offset {
                 break;
             }
             at = advance(at, c);
@@ -108,7 +108,7 @@ fn utf16(bytes: &[u8], unit_of: fn([u8; 2]) -> u16) -> Result<String, DecodeErro
     }
 }
 
-/// Checks the encoding in the XML declaration, because the XML parser of Windows rejects a wrong one.
+/// Checks the encoding in the XML declaration, because the XML parser of Windows rejects a wrong encoding.
 fn check_declaration(text: &str, encoding: &str, violations: &mut Violations) {
     let Some(declaration) = text.strip_prefix("<?xml").and_then(|rest| rest.split("?>").next()) else {
         return;

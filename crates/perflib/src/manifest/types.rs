@@ -26,7 +26,7 @@ pub(super) fn type_of(word: &str) -> Result<T, String> {
     })
 }
 
-/// The schema's word for a counter type; if it has none, the type's name or number.
+/// The schema's word for a counter type; if the schema has no word for it, the type's name or number.
 pub(super) fn word_of(counter_type: T) -> String {
     counter_type.to_string().to_lowercase()
 }

@@ -10,6 +10,7 @@ use crate::Guid;
 use crate::block::{MAX_NAME_UNITS, WILDCARD_ID};
 use crate::registration::Attributes;
 
+/// A parsed value, or a description of the expected value.
 pub(super) type Value<T> = Result<T, String>;
 
 pub(super) fn non_empty(text: &str) -> Value<Arc<str>> {

@@ -70,8 +70,8 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// The violation with the name of the manifest's file: `shop.man:3:5: error: ...`.
-    pub fn of_file(&self, file: &Path) -> impl fmt::Display {
+    /// Displays the violation after the name of the manifest's file: `shop.man:3:5: error: ...`.
+    pub fn with_file(&self, file: &Path) -> impl fmt::Display {
         format!("{}:{self}", file.display())
     }
 }

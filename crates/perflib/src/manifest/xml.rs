@@ -1,4 +1,5 @@
-//! Parses the XML of a manifest. The text is scanned first, to limit the time and memory that the parser can use.
+//! Parses the XML of a manifest. The numbers of tags, attributes and namespaces are checked first, to limit the time
+//! and memory that the parser can use.
 
 use roxmltree::{Document, Error, ParsingOptions};
 
@@ -13,7 +14,7 @@ const MAX_MARKUP: usize = 1_000_000;
 /// than 20.
 const MAX_ATTRIBUTES: usize = 64;
 /// Maximum number of namespace declarations, because the parser copies all visible namespaces into each element that
-/// declares one.
+/// declares a namespace.
 const MAX_NAMESPACES: usize = 256;
 
 /// Parses a text. If it is not XML, reports a violation and returns `None`.

@@ -9,8 +9,8 @@
 //! | undefined | the sum |
 //!
 //! A base uses its own function or, if this is undefined, the function of its counter. An elapsed time has no sum or
-//! mean; only the minimum or maximum of the start times is defined. The history of ended instances is aggregated like
-//! an instance. If a counter's history is a sum, minimum and maximum ignore it.
+//! mean; only the minimum or maximum of the start times is defined. The history (the combined values of ended
+//! instances) is aggregated like an instance. If a counter's history is a sum, minimum and maximum ignore it.
 
 use std::collections::HashMap;
 
@@ -22,6 +22,7 @@ use crate::registration::{Aggregate, CounterInfo, CounterSetInfo};
 /// The aggregate functions of a set's counters, in the order of registration.
 #[derive(Debug)]
 pub(super) struct Functions {
+    /// One function per counter.
     by_position: Vec<Function>,
 }
 
@@ -34,11 +35,13 @@ struct Function {
     value: Option<Aggregate>,
     /// The function for the base.
     base: Aggregate,
+    /// Whether values are floating-point numbers.
     is_double: bool,
+    /// Whether the counter type has 32 bits.
     is_dword: bool,
 }
 
-/// The combination of the values that were added so far to one column.
+/// The aggregate of the values that were added to one column so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Accumulator {
     /// The number of values, including those of ended instances.
@@ -49,6 +52,7 @@ pub(super) struct Accumulator {
     double: f64,
     /// The second number of the raw value, if it is a base.
     second: i128,
+    /// The multiplier of a multi timer.
     multi_count: u32,
     /// The timestamp, if the second number is not a base.
     timestamp: Option<i64>,
@@ -67,8 +71,8 @@ impl Functions {
         }
     }
 
-    /// Whether a new instance makes the aggregate incomparable with earlier ones. Sums stay comparable: a new instance
-    /// only adds its values.
+    /// Whether a new instance makes the aggregate incomparable with earlier aggregates. Sums stay comparable: a new
+    /// instance only adds its values.
     pub(super) fn are_reset_by_new_instances(&self) -> bool {
         let is_sum = |function: &Function| {
             let is_total = function.value.is_none_or(|value| value == Aggregate::Total);

@@ -16,15 +16,18 @@ use crate::provider::CollectionId;
 /// Maximum number of open published files.
 pub const MAX_FILES: usize = 4096;
 
-/// The published files in the given folders. All published sets of a registry and its successors share one catalog.
+/// The published files in the given folders. The published sets of a registry, and of the registries that replace it,
+/// share one catalog.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     state: Mutex<State>,
 }
 
+/// The folders, and the open files in them.
 #[derive(Debug, Default)]
 struct State {
     folders: Vec<WatchedFolder>,
+    /// The processes that publish a set, by set and user.
     groups: HashMap<GroupKey, Arc<MemberGroup>>,
     /// The collection of the last scan, so that folders are scanned only once per collection.
     scanned_for: Option<CollectionId>,
@@ -32,12 +35,15 @@ struct State {
     open_files: HashSet<(u64, u64)>,
 }
 
+/// A folder that is scanned when it has changed.
 #[derive(Debug, Default)]
 struct WatchedFolder {
     path: PathBuf,
+    /// The open folder; `None` if it cannot be opened.
     folder: Option<Arc<Folder>>,
-    /// The [`Folder::change_token`] at the last scan; 0 to scan again.
+    /// The [`Folder::change_token`] at the last scan; 0 if the folder must be scanned again.
     version: u64,
+    /// The files by name, as found by the last scan.
     files: BTreeMap<String, FileState>,
     /// Whether the last scan found unfinished files, which may belong to a dead writer.
     has_unfinished: bool,
@@ -45,8 +51,10 @@ struct WatchedFolder {
     error: Option<Arc<str>>,
 }
 
+/// What the last scan found out about a file.
 #[derive(Debug)]
 enum FileState {
+    /// Open, and published by a process that was alive when the file was opened.
     Member(Arc<Member>),
     /// Complete, but no longer published: either a leftover file that cannot be removed, or one that is about to be
     /// closed.
@@ -55,6 +63,7 @@ enum FileState {
     Duplicate,
     /// A file of another user that cannot be read for lack of permission.
     Hidden,
+    /// Invalid, with the reason.
     Rejected(Arc<str>),
 }
 
@@ -69,7 +78,7 @@ impl Catalog {
         self.state.lock().ignore_poison()
     }
 
-    /// Scans for new files. Later calls for the same collection do nothing.
+    /// Scans the folders for new files. Later calls for the same collection do nothing.
     pub(crate) fn scan(&self, collection: CollectionId) {
         let has_changed = {
             let mut state = self.state();
@@ -84,7 +93,7 @@ impl Catalog {
         }
     }
 
-    /// Scans for new files and for dead writers.
+    /// Scans the folders for new files, and all open files for dead writers.
     pub(crate) fn scan_all(&self) {
         {
             let mut state = self.state();
@@ -127,7 +136,7 @@ impl Catalog {
                 |found: &FileState| matches!(found, FileState::Member(known) if Arc::ptr_eq(known, member));
             if watched.files.get(&*member.file_name).is_some_and(is_member) {
                 watched.files.remove(&*member.file_name);
-                // Scan again, because another file may have the name now.
+                // The folder must be scanned again, because another file may have the name now.
                 watched.version = 0;
             }
         }

@@ -35,8 +35,10 @@ const MAX_RECONNECTS: u8 = 3;
 /// before its locks, so it still seems to be alive for a moment.
 const MAX_EXIT_TIME: Duration = Duration::from_millis(50);
 
+/// The connection to the control callback of one process, and the requests that it has not answered.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
+    /// The socket; `None` while there is no connection.
     wire: Option<Wire>,
     /// The counters that the provider was last notified about.
     notified: BTreeSet<u32>,
@@ -59,6 +61,7 @@ struct Pending {
 /// The reason that a provider is not read in a collection.
 #[derive(Debug)]
 struct CollectionFailure {
+    /// The collection that this failure concerns.
     collection: CollectionId,
     failure: Failure,
     /// Whether the provider closed the connection.
@@ -169,8 +172,8 @@ impl Connection {
         self.notified.extend(added);
     }
 
-    /// Queues a request. The collection of `cause` waits for the answer if it is relevant. Does nothing without a
-    /// connection.
+    /// Queues a request. If the answer is [relevant](has_relevant_answer), the collection of `cause` waits for it. Does
+    /// nothing without a connection.
     fn push(&mut self, member: &Member, kind: Kind, counter_id: u32, cause: Option<&Pending>) {
         let Some(wire) = &mut self.wire else { return };
         wire.push(&Request {
@@ -273,8 +276,8 @@ impl Connection {
     }
 }
 
-/// Whether a collection waits for the answers to such requests, and fails if an answer has an error code. Other answers
-/// are ignored.
+/// Whether a collection waits for the answers to requests of this kind, and fails if an answer has an error code. Other
+/// answers are ignored.
 ///
 /// Source: perflib.h, "PERFLIBREQUEST callback function".
 fn has_relevant_answer(kind: Kind) -> bool {
@@ -300,6 +303,7 @@ fn machine_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Names the process in messages.
 fn describe(member: &Member) -> String {
     format!("{} (process {})", member.program, member.process)
 }

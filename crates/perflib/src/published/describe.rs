@@ -8,7 +8,7 @@ use super::names::{cleaned, is_addressable};
 
 /// The name of a set: the name in its description or, if that is empty, in its registered manifest; the GUID if there
 /// is no name.
-fn name_of(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> String {
+fn set_name(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> String {
     match (cleaned(name), registered) {
         (name, _) if !name.is_empty() => name,
         (_, Some(registered)) => registered.name.to_string(),
@@ -21,13 +21,13 @@ fn name_of(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> Strin
 /// # Errors
 ///
 /// The reason that the set cannot be shown.
-pub(super) fn info_of(
+pub(super) fn to_registration(
     description: &CounterSetInfo,
     registered: Option<&CounterSetInfo>,
 ) -> Result<CounterSetInfo, String> {
     let guid = description.guid;
     let mut info = description.clone();
-    info.name = name_of(guid, &description.name, registered).into();
+    info.name = set_name(guid, &description.name, registered).into();
     fill_in(info.texts_mut(), registered.map(CounterSetInfo::texts));
     // The label belongs to one process, not to the set.
     info.label = Text::default();
@@ -65,6 +65,7 @@ pub(super) fn check(info: &CounterSetInfo) -> Result<(), String> {
     info.check().map_err(|error| error.to_string())
 }
 
+/// Fills in the missing texts of a counter, and resets the fields that describe its storage.
 fn complete(counter: &mut CounterInfo, registered: Option<&CounterInfo>) {
     fill_in(counter.texts_mut(), registered.map(CounterInfo::texts));
     counter.source = "published".into();

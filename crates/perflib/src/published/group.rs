@@ -15,6 +15,7 @@ pub(crate) struct MemberGroup {
     members: Mutex<Vec<Arc<Member>>>,
     /// Increases when a member is added or removed.
     generation: AtomicU64,
+    /// The counters that queries request.
     requested: RequestedCounters,
 }
 

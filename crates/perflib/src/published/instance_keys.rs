@@ -13,20 +13,25 @@ use crate::InstanceKey;
 /// difference, the keys visited so far are moved to `now`, where the remaining keys are added.
 #[derive(Debug, Default)]
 pub(super) struct InstanceKeys {
-    before: Vec<Known>,
+    /// The keys of the previous collection.
+    before: Vec<CachedKey>,
     /// All keys of this collection, if they differ from `before`.
-    now: Vec<Known>,
+    now: Vec<CachedKey>,
+    /// Whether a difference from `before` was found.
     has_changed: bool,
     /// The number of keys in `before` that were visited.
     visited: usize,
+    /// A reused buffer for names.
     name: String,
+    /// Whether an instance of the previous collection is gone.
     is_any_gone: bool,
     /// Whether an instance was skipped because its name could not be read.
     has_nameless: bool,
 }
 
+/// The key of an instance, with the slot and the serial number of the instance in the file.
 #[derive(Debug)]
-struct Known {
+struct CachedKey {
     serial: u64,
     slot: usize,
     /// `None` after the key was moved to `now`.
@@ -34,12 +39,13 @@ struct Known {
 }
 
 impl InstanceKeys {
+    /// Starts a traversal of the instances.
     pub(super) fn begin(&mut self) {
         self.now.clear();
         self.has_changed = false;
         self.visited = 0;
-        // An instance that was skipped last time may now appear with values that it counted earlier, so totals are
-        // incomparable, as if an instance were gone.
+        // An instance that was skipped last time may now appear with values that it counted earlier. The total then
+        // cannot be compared with earlier totals, as if an instance were gone.
         self.is_any_gone = std::mem::take(&mut self.has_nameless);
     }
 
@@ -51,7 +57,7 @@ impl InstanceKeys {
         instance: &Instance<'_>,
         make_key: impl FnOnce(&str) -> InstanceKey,
     ) -> Option<&Arc<InstanceKey>> {
-        let matches = |known: &Known| known.slot == instance.slot() && known.serial == instance.serial();
+        let matches = |known: &CachedKey| known.slot == instance.slot() && known.serial == instance.serial();
         if self.has_changed || !self.before.get(self.visited).is_some_and(matches) {
             return self.next_changed(instance, make_key);
         }
@@ -96,7 +102,7 @@ impl InstanceKeys {
             }
         };
         let index = self.now.len();
-        self.now.push(Known { serial, slot, key: None });
+        self.now.push(CachedKey { serial, slot, key: None });
         Some(self.now[index].key.insert(key))
     }
 

@@ -15,6 +15,7 @@ use super::names;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct GroupKey {
     pub(crate) set: Guid,
+    /// The user id of the files' owner.
     pub(crate) owner: u32,
 }
 
@@ -60,7 +61,7 @@ impl Member {
             started: reader.started(),
             unique: reader.unique(),
             has_control: reader.has_control(),
-            program: program_of(process, key.owner),
+            program: program_name(process, key.owner),
             description,
             folder,
             reader: Mutex::new(reader),
@@ -98,7 +99,7 @@ impl Member {
 
 /// The program name of a process. The process id comes from the file and can belong to another PID namespace. If a
 /// process here has the same id but another owner, it is a different process.
-fn program_of(process: u64, owner: u32) -> Arc<str> {
+fn program_name(process: u64, owner: u32) -> Arc<str> {
     let folder = format!("/proc/{process}");
     let is_owner = std::fs::metadata(&folder).is_ok_and(|metadata| metadata.uid() == owner);
     let name = is_owner.then(|| std::fs::read(format!("{folder}/comm")).ok()).flatten().unwrap_or_default();

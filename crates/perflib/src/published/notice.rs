@@ -11,6 +11,7 @@ use super::process_reader::count_instances;
 /// Explains why a published set, file or folder cannot be read or shown. The text is a single line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
+    /// The name of the set; `None` if the notice is about a folder or a file.
     set: Option<Arc<str>>,
     text: String,
 }
@@ -21,6 +22,7 @@ impl Notice {
         Self { set, text: cleaned(text.as_ref()) }
     }
 
+    /// A notice that a set is omitted. `member` is the process that defines the set, if known.
     pub(super) fn omitted(set: &str, member: Option<&Member>, why: &str) -> Self {
         let publisher = member.map_or_else(String::new, |member| format!(" of {}", describe(member)));
         Self::new(Some(set.into()), format!("the counter set '{set}'{publisher} is omitted: {why}"))

@@ -21,6 +21,7 @@ pub const MAX_VALUES: usize = 4_000_000;
 /// Maximum number of attempts to read a history that changes at the same time.
 const MAX_HISTORY_READS: usize = 16;
 
+/// Reads the instances that one process publishes, and keeps their keys from one collection to the next.
 #[derive(Debug)]
 pub(super) struct ProcessReader {
     pub(super) member: Arc<Member>,
@@ -29,7 +30,7 @@ pub(super) struct ProcessReader {
     pub(super) keys: InstanceKeys,
     /// The instance key for errors that concern the whole process.
     process_key: Arc<InstanceKey>,
-    /// The message for counters that differ from the registration.
+    /// The message for counters that the file does not have, or has with another type.
     mismatch: Arc<str>,
     /// Why the process was omitted from the last collection. The failure is reused if it does not change, because
     /// reasons are compared by pointer.
@@ -91,9 +92,9 @@ impl ProcessReader {
         }
     }
 
-    /// Records whether this collection has read the process. If this differs from the last collection, the total is
-    /// reset, so that values counted while the process was omitted do not appear as growth. For a new process, the
-    /// total is reset only if new instances make it incomparable.
+    /// Records whether this collection has read the process. If this differs from the last collection, the total gets a
+    /// new identity, so that values counted while the process was omitted do not appear as growth. For a new process,
+    /// the total gets a new identity only if its instances make the total incomparable with earlier totals.
     pub(super) fn set_was_read(&mut self, is_read: bool, total: &mut TotalRow) {
         let is_reset = match self.was_read.replace(is_read) {
             Some(was_read) => was_read != is_read,
@@ -109,7 +110,7 @@ impl ProcessReader {
         }
     }
 
-    /// Adds the rows of the process. Adds none if an error occurs, for example if there are more than `max_instances`
+    /// Adds the rows of the process; no rows if an error occurs, for example if there are more than `max_instances`
     /// instances.
     pub(super) fn read(
         &mut self,

@@ -10,6 +10,7 @@ use super::source::{Source, Sources, Stamps};
 pub(super) struct ReadPlan {
     /// For each column, the index of its counter in the registration.
     positions: Vec<usize>,
+    /// One step per column.
     steps: Vec<Step>,
 }
 
@@ -18,7 +19,9 @@ pub(super) struct ReadPlan {
 struct Step {
     cell: CellLocation,
     method: Method,
+    /// The bits of the cell that belong to the value.
     mask: u64,
+    /// The index of the counter in the registration.
     position: usize,
 }
 
@@ -88,7 +91,7 @@ impl Step {
         true
     }
 
-    /// Reads the raw value of a counter for which `read` returned false.
+    /// Reads the raw value of a counter for which [`read`](Self::read) returned false.
     #[inline(never)]
     fn read_slowly(&self, sources: &Sources, instance: &Instance<'_>, stamps: &Stamps, value: &mut RawValue) {
         if let Some(source) = sources.get(self.position) {

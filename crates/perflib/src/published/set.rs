@@ -12,6 +12,7 @@ use super::total_row::TotalRow;
 use crate::registration::CounterSetInfo;
 use crate::{CollectionId, ErrorCode, Failure, Provider, Rows};
 
+/// A counter set that one or more processes of a user publish.
 #[derive(Debug)]
 pub(super) struct PublishedSet {
     info: Arc<CounterSetInfo>,
@@ -29,6 +30,7 @@ impl PublishedSet {
         Self { info, catalog, group, generation: 0, processes: Vec::new(), total }
     }
 
+    /// Updates the list of processes if the members of the group have changed.
     fn update_processes(&mut self) {
         let generation = self.group.generation();
         if generation == self.generation {
@@ -119,14 +121,14 @@ impl Provider for PublishedSet {
     /// Waits for the answers. Processes that do not answer are not read.
     fn prepare(&mut self, _rows: &Rows, collection: CollectionId, until: Instant) {
         let requested = self.group.requested();
-        let mut is_one_missing = false;
+        let mut has_missing_answer = false;
         for process in self.processes.iter_mut().filter(|process| process.member.has_control) {
             let outcome = process.member.connection().wait(&process.member, requested, collection, until);
-            is_one_missing |= outcome.is_err();
+            has_missing_answer |= outcome.is_err();
             process.set_outcome(outcome);
         }
         // If a process does not answer because it has exited, this is not a failure.
-        if is_one_missing {
+        if has_missing_answer {
             self.retire_dead();
         }
     }

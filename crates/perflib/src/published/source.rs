@@ -44,26 +44,29 @@ impl Stamps {
     }
 }
 
-/// Where the parts of one counter's raw value are stored.
+/// Where the numbers of one counter's raw value are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) cell: CellLocation,
     /// The bits of the cell that belong to the value.
     pub(super) mask: u64,
     second: SecondLocation,
+    /// The cell with the multiplier of a multi timer.
     multiplier: Option<CellLocation>,
     /// The cell with the frequency of the clock that the provider supplies, in ticks per second.
     frequency: Option<CellLocation>,
     /// Whether this is a counter by reference, whose value is missing until the provider sets it.
     is_by_reference: bool,
-    /// Whether the counter's history of ended instances is a sum.
+    /// Whether the counter's history combines ended instances by a sum, not by the counter's aggregate function.
     pub(super) is_history_sum: bool,
+    /// Whether the counter's formula compares two samples.
     needs_two_samples: bool,
 }
 
 /// The sources of a set's counters in one file, in the order of registration.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
+    /// One item per counter; `None` if the file does not have the counter as registered.
     by_position: Vec<Option<Source>>,
     /// Whether the counters in the file's description differ from those in the registration.
     pub(super) differs: bool,
@@ -77,11 +80,11 @@ impl Sources {
         // Reversed, so that if several counters have the same id, the first one is found.
         let indexes = description.counters.iter().enumerate().rev();
         let indexes: HashMap<u32, usize> = indexes.map(|(index, counter)| (counter.id, index)).collect();
-        let cells = CellLocation::of_all(description);
+        let cells = CellLocation::for_counters(description);
         let source = |counter: &CounterInfo| {
             let index = *indexes.get(&counter.id)?;
             let described = &description.counters[index];
-            let is_compatible = !has_other_instance_type && is_same(counter, described);
+            let is_compatible = !has_other_instance_type && has_same_type(counter, described);
             is_compatible.then(|| Source::new(described, cells[index], description, &indexes, &cells))
         };
         let by_position: Vec<_> = info.counters.iter().map(source).collect();
@@ -107,7 +110,7 @@ impl Sources {
 }
 
 /// Whether a counter in a file has the registered type and companions.
-fn is_same(info: &CounterInfo, described: &CounterInfo) -> bool {
+fn has_same_type(info: &CounterInfo, described: &CounterInfo) -> bool {
     info.counter_type == described.counter_type && info.companion_ids() == described.companion_ids()
 }
 
@@ -205,11 +208,13 @@ impl Source {
         if self.has_companions() { self.with_companions(instance, raw) } else { raw }
     }
 
+    /// The error for a value that is not set or cannot be read.
     #[cold]
     fn missing(&self) -> RawValue {
         RawValue::error(if self.is_by_reference { Status::NO_DATA } else { Status::CSTATUS_INVALID_DATA })
     }
 
+    /// Adds the multiplier to a raw value, and converts its numbers from ticks of the provider's clock.
     fn with_companions(&self, instance: &Instance<'_>, mut raw: RawValue) -> RawValue {
         let value = |cell: CellLocation| instance.value_at(&cell).map(|reading| reading.value);
         if let Some(cell) = self.multiplier {

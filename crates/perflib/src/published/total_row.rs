@@ -25,8 +25,10 @@ pub(super) struct TotalRow {
     instances: usize,
     /// `columns` and `instances` as they were before the current process, for `restore`.
     saved: (Vec<Accumulator>, usize),
+    /// The instance key of the row.
     key: Arc<InstanceKey>,
-    /// Increases when the total becomes incomparable with earlier totals. The identity of the row depends on it.
+    /// Increases when the total becomes incomparable with earlier totals. The identity of the row is computed from this
+    /// number, so totals of different epochs are never paired.
     pub(super) epoch: u64,
 }
 
@@ -51,11 +53,13 @@ impl TotalRow {
         self.instances = 0;
     }
 
+    /// Saves the total before a process is read, for [`restore`](Self::restore).
     pub(super) fn save(&mut self) {
         self.saved.0.clone_from(&self.columns);
         self.saved.1 = self.instances;
     }
 
+    /// Restores the total that [`save`](Self::save) saved.
     pub(super) fn restore(&mut self) {
         self.columns.clone_from(&self.saved.0);
         self.instances = self.saved.1;

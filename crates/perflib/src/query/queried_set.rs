@@ -11,8 +11,11 @@ use crate::{ErrorCode, Failure, Rows};
 /// The set's index in [`Query::sets`](super::Query::sets) is stable while the registry has the set or any of its
 /// counters is selected. After that, another set can reuse the index.
 pub struct QueriedSet {
+    /// The set in the registry.
     pub(super) entry: Arc<Entry>,
+    /// The values of the last collection.
     pub(super) rows: Rows,
+    /// Whether the last collection succeeded.
     pub(super) outcome: Result<(), Failure>,
     /// Whether any of the set's counters is selected.
     pub(super) is_in_use: bool,

@@ -1,7 +1,7 @@
 //! Encodes the results of a query as a raw data block.
 
 use super::Query;
-use super::added::Added;
+use super::item::QueryItem;
 use crate::block::{BlockWriter, Stamp, WriteError};
 use crate::{ErrorCode, FREQUENCY, Rows};
 
@@ -22,7 +22,7 @@ pub(super) fn encode(query: &Query, out: &mut Vec<u8>) -> Result<(), ErrorCode> 
 
 /// The row that a name without wildcards selects. For a set with one instance per process, an empty name selects the
 /// only instance; if there are several, this is an error.
-fn row_of(added: &Added, rows: &Rows) -> Result<usize, ErrorCode> {
+fn selected_row(added: &QueryItem, rows: &Rows) -> Result<usize, ErrorCode> {
     if added.is_nameless() && rows.info().is_per_process {
         return match rows.instances().len() {
             0 => Err(ErrorCode::INSTANCE_NOT_FOUND),
@@ -35,10 +35,10 @@ fn row_of(added: &Added, rows: &Rows) -> Result<usize, ErrorCode> {
 
 /// Writes one result. A name with wildcards always produces a result for several instances, even if it matches one or
 /// none.
-fn write_result(added: &Added, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), WriteError> {
+fn write_result(added: &QueryItem, rows: &Rows, block: &mut BlockWriter<'_>) -> Result<(), WriteError> {
     let ids = &*added.ids;
     if !added.has_wildcard {
-        let row = match row_of(added, rows) {
+        let row = match selected_row(added, rows) {
             Ok(row) => row,
             Err(code) => return block.error(code),
         };

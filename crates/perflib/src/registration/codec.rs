@@ -13,10 +13,18 @@ mod set;
 mod strings;
 mod text;
 
+use crate::block::WILDCARD_ID;
+
 pub use encode::{MAX_REGISTRATION_BYTES, encode};
 pub use set::{RegisteredCounter, RegisteredSet, decode_counter, decode_set, expect_guid};
 pub use strings::{Strings, decode_strings};
 pub use text::{decode_guid, decode_text};
+
+/// Stored instead of the id of a companion that a counter does not have.
+const NO_COMPANION: u32 = WILDCARD_ID;
+
+/// Stored instead of the offset of a missing string.
+const NO_STRING: u32 = WILDCARD_ID;
 
 /// A request for a part of a set's registration (`PERF_REG_*`).
 ///

@@ -33,7 +33,7 @@ impl Registry {
         })
     }
 
-    /// A registry that shares the sets of this one, except for the published sets.
+    /// A registry that shares the sets of this registry, except for the published sets.
     #[must_use]
     pub fn without_published(&self) -> Self {
         Self {

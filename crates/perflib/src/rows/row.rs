@@ -74,7 +74,8 @@ impl Row<'_> {
         self.report(id, reason);
     }
 
-    /// Reports why a value that is set lacks a part. The value remains valid.
+    /// Reports why a value is incomplete: for example, the kernel's records of some ended processes were lost. The
+    /// value remains valid.
     ///
     /// For `reason`, see [`fail`](Self::fail).
     pub fn report_incomplete(&mut self, id: u32, reason: &Arc<str>) {

@@ -10,7 +10,7 @@ use crate::registration::{CounterInfo, CounterSetInfo};
 /// The column of a counter that is not selected or does not exist on this machine.
 const NO_COLUMN: u32 = u32::MAX;
 
-/// Ids below this are looked up by index, the others by binary search, because an id can be any number.
+/// Ids below this number are looked up by index, other ids by binary search, because an id can be any number.
 const DENSE_IDS: usize = 1024;
 
 /// The selected counters with their columns, and the selected instances.
@@ -34,7 +34,9 @@ pub(super) struct Selection {
 pub(crate) enum SecondNumberKind {
     /// Unused: the counter is a plain number.
     None,
+    /// The performance clock at the time of the collection.
     Ticks,
+    /// The system time of the collection.
     SystemTime,
     /// The value of the base, which the provider supplies.
     Base,

@@ -207,7 +207,7 @@ fn missing_values_need_the_option() {
     let results = [Owned::Single(None), Owned::Counters(vec![5, 2], vec![None, Some(0)])];
     write(&STAMP, &results, &mut out).unwrap();
     assert_eq!(out[0x40..0x50], [0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(decode(&out).unwrap_err().rule, Rule::C5);
+    assert_eq!(decode(&out).unwrap_err().rule, Rule::ValueWidth);
     let options = DecodeOptions { allow_missing_values: true, ..DecodeOptions::default() };
     assert_eq!(owned(&decode_with(&out, options).unwrap()), results);
     // A missing value must be 16 bytes long.
@@ -216,7 +216,7 @@ fn missing_values_need_the_option() {
     for (at, value) in [(0x00, 88), (0x38, 40), (0x40, 0), (0x44, 24)] {
         wide[at] = value;
     }
-    assert_eq!(decode_with(&wide, options).unwrap_err().rule, Rule::C5);
+    assert_eq!(decode_with(&wide, options).unwrap_err().rule, Rule::ValueWidth);
     wide[0x40] = 8;
     assert_eq!(owned(&decode(&wide).unwrap()), [Owned::Single(Some(0x0123_4567_89AB_CDEF))]);
 }
@@ -226,7 +226,7 @@ fn a_result_with_data_and_an_error_does_not_affect_others() {
     let mut bytes = vectors::bytes(vectors::M);
     bytes[0x30] = 5;
     let error = decode(&bytes).unwrap_err();
-    assert_eq!((error.rule, error.offset, error.found), (Rule::H7, 0x30, Found::Number(5)));
+    assert_eq!((error.rule, error.offset, error.found), (Rule::DataWithErrorStatus, 0x30, Found::Number(5)));
     let options = DecodeOptions { allow_failed_data: true, ..DecodeOptions::default() };
     let block = decode_with(&bytes, options).unwrap();
     assert_eq!(owned(&block), [Owned::Error(5), Owned::Error(0x106A)]);
@@ -239,11 +239,14 @@ fn results_must_match_the_query() {
     let block = decode(&bytes).unwrap();
     block.expect_results(1).unwrap();
     let error = block.expect_results(2).unwrap_err();
-    assert_eq!((error.rule, error.found, error.expected), (Rule::D5, Found::Number(1), Expected::Exactly(2)));
+    assert_eq!(
+        (error.rule, error.found, error.expected),
+        (Rule::ResultCount, Found::Number(1), Expected::Exactly(2))
+    );
     let result = block.results().next().unwrap();
     assert_eq!(result.offset(), 0x30);
-    result.expect_kind(Kind::of_query(true, true)).unwrap();
-    let error = result.expect_kind(Kind::of_query(false, true)).unwrap_err();
+    result.expect_kind(Kind::for_query(true, true)).unwrap();
+    let error = result.expect_kind(Kind::for_query(false, true)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "offset 0x34: H5: the kind of a result is unknown or does not match the query (found 6, expected 4)"

@@ -43,67 +43,67 @@ type Case = (&'static str, &'static [Change], Option<Rule>, usize, i64);
 /// The cases of table 6.1 of the reference.
 #[rustfmt::skip]
 const REFERENCE_CASES: [Case; 40] = [
-    (vectors::E, &[Cut(47)], Some(Rule::D1), 0x00, 47),
-    (vectors::E, &[Cut(199)], Some(Rule::D3), 0x00, 200),
-    (vectors::E, &[Put(0x00, 0x2F)], Some(Rule::D2), 0x00, 47),
-    (vectors::E, &[Put(0x00, 0xD0)], Some(Rule::D3), 0x00, 208),
-    (vectors::E, &[Put(0x00, 0xC4)], Some(Rule::D4), 0x00, 196),
-    (vectors::E, &[Put(0x04, 0xFFFF_FFFF)], Some(Rule::D5), 0x04, 0xFFFF_FFFF),
-    (vectors::E, &[Put(0x04, 2)], Some(Rule::H1), 0xC8, 0),
-    (vectors::E, &[Put(0x04, 0)], Some(Rule::D7), 0x30, 152),
-    (vectors::E, &[Put(0x18, 0)], Some(Rule::D6), 0x18, 0),
-    (vectors::E, &[Put(0x38, 0x0F)], Some(Rule::H2), 0x38, 15),
-    (vectors::E, &[Put(0x38, 0xA0)], Some(Rule::H3), 0x38, 160),
-    (vectors::E, &[Put(0x38, 0x90)], Some(Rule::I3), 0x50, 120),
-    (vectors::E, &[Put(0x34, 3)], Some(Rule::H5), 0x34, 3),
-    (vectors::E, &[Put(0x34, 0)], Some(Rule::H6), 0x30, 0),
-    (vectors::E, &[Put(0x30, 5)], Some(Rule::H7), 0x30, 5),
-    (vectors::E, &[Put(0x40, 4)], Some(Rule::M2), 0x40, 4),
-    (vectors::E, &[Put(0x40, 0x90)], Some(Rule::M3), 0x40, 144),
-    (vectors::E, &[Put(0x44, 0x4000_0002)], Some(Rule::M5), 0x44, 0x4000_0002),
-    (vectors::E, &[Put(0x44, 3)], Some(Rule::M5), 0x44, 3),
-    (vectors::E, &[Put(0x44, 0)], Some(Rule::M6), 0x44, 0),
-    (vectors::E, &[Put(0x4C, 0)], Some(Rule::M8), 0x4C, 0),
-    (vectors::E, &[Put(0x4C, 0xFFFF_FFFF)], Some(Rule::M9), 0x4C, 0xFFFF_FFFF),
-    (vectors::E, &[Put(0x50, 0x80)], Some(Rule::I3), 0x50, 128),
-    (vectors::E, &[Put(0x50, 4)], Some(Rule::I2), 0x50, 4),
-    (vectors::E, &[Put(0x54, 3)], Some(Rule::I5), 0x54, 3),
-    (vectors::E, &[Put(0x54, 0xFFFF_FFFF)], Some(Rule::I5), 0x54, 0xFFFF_FFFF),
-    (vectors::E, &[Put(0x54, 1)], Some(Rule::I6), 0x88, 64),
-    (vectors::E, &[Put(0x58, 8)], Some(Rule::N2), 0x58, 8),
-    (vectors::E, &[Put(0x58, 0x12)], Some(Rule::N4), 0x58, 18),
-    (vectors::E, &[Put(0x58, 0x1000)], Some(Rule::N3), 0x58, 0x1000),
-    (vectors::E, &[Put(0x64, 0x0041_0030)], Some(Rule::N5), 0x60, 8),
+    (vectors::E, &[Cut(47)], Some(Rule::BlockTooShort), 0x00, 47),
+    (vectors::E, &[Cut(199)], Some(Rule::BlockSizeTooLarge), 0x00, 200),
+    (vectors::E, &[Put(0x00, 0x2F)], Some(Rule::BlockSizeTooSmall), 0x00, 47),
+    (vectors::E, &[Put(0x00, 0xD0)], Some(Rule::BlockSizeTooLarge), 0x00, 208),
+    (vectors::E, &[Put(0x00, 0xC4)], Some(Rule::BlockSizeUnaligned), 0x00, 196),
+    (vectors::E, &[Put(0x04, 0xFFFF_FFFF)], Some(Rule::ResultCount), 0x04, 0xFFFF_FFFF),
+    (vectors::E, &[Put(0x04, 2)], Some(Rule::ResultHeaderMissing), 0xC8, 0),
+    (vectors::E, &[Put(0x04, 0)], Some(Rule::BytesAfterResults), 0x30, 152),
+    (vectors::E, &[Put(0x18, 0)], Some(Rule::ClockFrequency), 0x18, 0),
+    (vectors::E, &[Put(0x38, 0x0F)], Some(Rule::ResultSizeTooSmall), 0x38, 15),
+    (vectors::E, &[Put(0x38, 0xA0)], Some(Rule::ResultSizeTooLarge), 0x38, 160),
+    (vectors::E, &[Put(0x38, 0x90)], Some(Rule::InstancesSizeTooLarge), 0x50, 120),
+    (vectors::E, &[Put(0x34, 3)], Some(Rule::ResultKind), 0x34, 3),
+    (vectors::E, &[Put(0x34, 0)], Some(Rule::ErrorWithoutCode), 0x30, 0),
+    (vectors::E, &[Put(0x30, 5)], Some(Rule::DataWithErrorStatus), 0x30, 5),
+    (vectors::E, &[Put(0x40, 4)], Some(Rule::IdsSizeTooSmall), 0x40, 4),
+    (vectors::E, &[Put(0x40, 0x90)], Some(Rule::IdsSizeTooLarge), 0x40, 144),
+    (vectors::E, &[Put(0x44, 0x4000_0002)], Some(Rule::IdCount), 0x44, 0x4000_0002),
+    (vectors::E, &[Put(0x44, 3)], Some(Rule::IdCount), 0x44, 3),
+    (vectors::E, &[Put(0x44, 0)], Some(Rule::NoIds), 0x44, 0),
+    (vectors::E, &[Put(0x4C, 0)], Some(Rule::DuplicateId), 0x4C, 0),
+    (vectors::E, &[Put(0x4C, 0xFFFF_FFFF)], Some(Rule::WildcardId), 0x4C, 0xFFFF_FFFF),
+    (vectors::E, &[Put(0x50, 0x80)], Some(Rule::InstancesSizeTooLarge), 0x50, 128),
+    (vectors::E, &[Put(0x50, 4)], Some(Rule::InstancesSizeTooSmall), 0x50, 4),
+    (vectors::E, &[Put(0x54, 3)], Some(Rule::InstanceCount), 0x54, 3),
+    (vectors::E, &[Put(0x54, 0xFFFF_FFFF)], Some(Rule::InstanceCount), 0x54, 0xFFFF_FFFF),
+    (vectors::E, &[Put(0x54, 1)], Some(Rule::BytesAfterInstances), 0x88, 64),
+    (vectors::E, &[Put(0x58, 8)], Some(Rule::InstanceSizeTooSmall), 0x58, 8),
+    (vectors::E, &[Put(0x58, 0x12)], Some(Rule::InstanceSizeUnaligned), 0x58, 18),
+    (vectors::E, &[Put(0x58, 0x1000)], Some(Rule::InstanceSizeTooLarge), 0x58, 0x1000),
+    (vectors::E, &[Put(0x64, 0x0041_0030)], Some(Rule::InstanceNameUnterminated), 0x60, 8),
     (vectors::E, &[Put(0x60, 0xD800_D800)], None, 0, 0),
-    (vectors::E, &[Put(0x68, 9)], Some(Rule::C5), 0x68, 9),
-    (vectors::E, &[Put(0x68, 0)], Some(Rule::C5), 0x68, 0),
-    (vectors::E, &[Put(0x6C, 8)], Some(Rule::C2), 0x6C, 8),
-    (vectors::E, &[Put(0x6C, 0x12)], Some(Rule::C4), 0x6C, 18),
-    (vectors::E, &[Put(0x6C, 0xFFFF_FFF8)], Some(Rule::C3), 0x6C, 0xFFFF_FFF8),
-    (vectors::A, &[Put(0x30, 0)], Some(Rule::H6), 0x30, 0),
-    (vectors::B, &[Put(0x38, 0x10)], Some(Rule::C1), 0x40, 0),
-    (vectors::C, &[Put(0x44, 2)], Some(Rule::H8), 0x78, 16),
+    (vectors::E, &[Put(0x68, 9)], Some(Rule::ValueWidth), 0x68, 9),
+    (vectors::E, &[Put(0x68, 0)], Some(Rule::ValueWidth), 0x68, 0),
+    (vectors::E, &[Put(0x6C, 8)], Some(Rule::ValueSizeTooSmall), 0x6C, 8),
+    (vectors::E, &[Put(0x6C, 0x12)], Some(Rule::ValueSizeUnaligned), 0x6C, 18),
+    (vectors::E, &[Put(0x6C, 0xFFFF_FFF8)], Some(Rule::ValueSizeTooLarge), 0x6C, 0xFFFF_FFF8),
+    (vectors::A, &[Put(0x30, 0)], Some(Rule::ErrorWithoutCode), 0x30, 0),
+    (vectors::B, &[Put(0x38, 0x10)], Some(Rule::ValueHeaderMissing), 0x40, 0),
+    (vectors::C, &[Put(0x44, 2)], Some(Rule::BytesAfterContent), 0x78, 16),
 ];
 
 /// Cases for rules without a case in the table.
 #[rustfmt::skip]
 const OTHER_CASES: [Case; 14] = [
-    (vectors::B, &[Put(0x00, 0x40), Put(0x38, 0x10)], Some(Rule::C1), 0x40, 0),
-    (vectors::E, &[Put(0x1C, 0x8000_0000)], Some(Rule::D6), 0x18, -9_223_372_036_852_145_175),
-    (vectors::E, &[Put(0x38, 0x94)], Some(Rule::H4), 0x38, 148),
-    (vectors::A, &[Put(0x30, 0x106A + 1), Put(0x00, 0x38)], Some(Rule::D5), 0x04, 1),
-    (vectors::B, &[Put(0x34, 0), Put(0x30, 9)], Some(Rule::H8), 0x40, 16),
-    (vectors::E, &[Put(0x04, 2), Put(0x38, 0x10)], Some(Rule::M1), 0x40, 0),
-    (vectors::E, &[Put(0x40, 0x12)], Some(Rule::M4), 0x40, 18),
-    (vectors::E, &[Put(0x48, 0xFFFF_FFFF), Put(0x4C, 0xFFFF_FFFF)], Some(Rule::M9), 0x48, 0xFFFF_FFFF),
-    (vectors::E, &[Put(0x04, 2), Put(0x38, 0x20)], Some(Rule::I1), 0x50, 0),
-    (vectors::E, &[Put(0x50, 0x74)], Some(Rule::I4), 0x50, 116),
+    (vectors::B, &[Put(0x00, 0x40), Put(0x38, 0x10)], Some(Rule::ValueHeaderMissing), 0x40, 0),
+    (vectors::E, &[Put(0x1C, 0x8000_0000)], Some(Rule::ClockFrequency), 0x18, -9_223_372_036_852_145_175),
+    (vectors::E, &[Put(0x38, 0x94)], Some(Rule::ResultSizeUnaligned), 0x38, 148),
+    (vectors::A, &[Put(0x30, 0x106A + 1), Put(0x00, 0x38)], Some(Rule::ResultCount), 0x04, 1),
+    (vectors::B, &[Put(0x34, 0), Put(0x30, 9)], Some(Rule::BytesAfterContent), 0x40, 16),
+    (vectors::E, &[Put(0x04, 2), Put(0x38, 0x10)], Some(Rule::IdsHeaderMissing), 0x40, 0),
+    (vectors::E, &[Put(0x40, 0x12)], Some(Rule::IdsSizeUnaligned), 0x40, 18),
+    (vectors::E, &[Put(0x48, 0xFFFF_FFFF), Put(0x4C, 0xFFFF_FFFF)], Some(Rule::WildcardId), 0x48, 0xFFFF_FFFF),
+    (vectors::E, &[Put(0x04, 2), Put(0x38, 0x20)], Some(Rule::InstancesHeaderMissing), 0x50, 0),
+    (vectors::E, &[Put(0x50, 0x74)], Some(Rule::InstancesSizeUnaligned), 0x50, 116),
     // The first instance overlaps the second.
-    (vectors::E, &[Put(0x58, 0x50)], Some(Rule::N1), 0xC8, 0),
-    (vectors::E, &[Put(0x58, 0x60)], Some(Rule::C1), 0xC8, 0),
+    (vectors::E, &[Put(0x58, 0x50)], Some(Rule::InstanceHeaderMissing), 0xC8, 0),
+    (vectors::E, &[Put(0x58, 0x60)], Some(Rule::ValueHeaderMissing), 0xC8, 0),
     // The instances interpreted as ids.
-    (vectors::D, &[Put(0x34, 6)], Some(Rule::I1), 0x90, 0),
-    (vectors::E, &[Put(0x00, 0xC0), Put(0x38, 0x90), Put(0x50, 0x70)], Some(Rule::C3), 0xBC, 16),
+    (vectors::D, &[Put(0x34, 6)], Some(Rule::InstancesHeaderMissing), 0x90, 0),
+    (vectors::E, &[Put(0x00, 0xC0), Put(0x38, 0x90), Put(0x50, 0x70)], Some(Rule::ValueSizeTooLarge), 0xBC, 16),
 ];
 
 #[track_caller]
@@ -163,11 +163,11 @@ fn duplicates_among_many_ids_are_found() {
     let falling: Vec<u32> = (0..65_536).rev().collect();
     decode(&with_ids(&falling)).unwrap();
     let error = decode(&with_ids(&(0..65_537).collect::<Vec<_>>())).unwrap_err();
-    assert_eq!((error.rule, error.found), (Rule::M7, Found::Number(65_537)));
+    assert_eq!((error.rule, error.found), (Rule::TooManyIds, Found::Number(65_537)));
     let mut with_duplicate = falling;
     with_duplicate[40_000] = with_duplicate[7];
     let error = decode(&with_ids(&with_duplicate)).unwrap_err();
-    assert_eq!((error.rule, error.offset), (Rule::M8, 0x48 + 4 * 40_000));
+    assert_eq!((error.rule, error.offset), (Rule::DuplicateId, 0x48 + 4 * 40_000));
 }
 
 /// Changes identifiers F and G, concatenated, and checks the rule that all of them or one of them violates.
@@ -179,12 +179,12 @@ fn invalid_identifiers_are_rejected() {
     };
     #[rustfmt::skip]
     let for_all: [(&[Change], Rule); 6] = [
-        (&[Cut(48 + 39)], Rule::Q1),
-        (&[Put(0x14, 39)], Rule::Q2),
-        (&[Put(0x14, 0)], Rule::Q2),
-        (&[Put(0x14, 90)], Rule::Q3),
-        (&[Put(0x14, 44)], Rule::Q4),
-        (&[Put(0x14, 0xFFFF_FFF8)], Rule::Q3),
+        (&[Cut(48 + 39)], Rule::IdentifierHeaderMissing),
+        (&[Put(0x14, 39)], Rule::IdentifierSizeTooSmall),
+        (&[Put(0x14, 0)], Rule::IdentifierSizeTooSmall),
+        (&[Put(0x14, 90)], Rule::IdentifierSizeTooLarge),
+        (&[Put(0x14, 44)], Rule::IdentifierSizeUnaligned),
+        (&[Put(0x14, 0xFFFF_FFF8)], Rule::IdentifierSizeTooLarge),
     ];
     for (changes, rule) in for_all {
         let error = decode_identifiers(&changed(&both, changes)).unwrap_err();
@@ -192,14 +192,14 @@ fn invalid_identifiers_are_rejected() {
     }
     // An unterminated name does not affect the other identifier.
     let bytes = changed(&both, &[Put(0x28, 0x002A_002A), Put(0x2C, 0x002A_002A)]);
-    assert_eq!(decode_all(&bytes).unwrap(), [Some(Rule::Q5), None]);
+    assert_eq!(decode_all(&bytes).unwrap(), [Some(Rule::IdentifierNameUnterminated), None]);
     let mut long = vectors::bytes(vectors::F);
     long.truncate(0x28);
     long.extend([0x41, 0].repeat(1024));
     long.extend([0; 8]);
     let size = (long.len() as u32).to_le_bytes();
     long[0x14..0x18].copy_from_slice(&size);
-    assert_eq!(decode_all(&long).unwrap(), [Some(Rule::Q6)]);
+    assert_eq!(decode_all(&long).unwrap(), [Some(Rule::IdentifierNameTooLong)]);
     long[0x28 + 2 * 1023] = 0;
     assert_eq!(decode_all(&long).unwrap(), [None]);
     assert_eq!(decode_all(&[]).unwrap(), []);
@@ -209,14 +209,14 @@ fn invalid_identifiers_are_rejected() {
 fn invalid_instance_lists_are_rejected() {
     #[rustfmt::skip]
     let cases: [(&[Change], Rule, usize); 8] = [
-        (&[Cut(0x18 + 7)], Rule::N1, 0x18),
-        (&[Cut(0x18 + 8)], Rule::N3, 0x18),
-        (&[Put(0x00, 8)], Rule::N2, 0x00),
-        (&[Put(0x00, 0)], Rule::N2, 0x00),
-        (&[Put(0x00, 20)], Rule::N4, 0x00),
-        (&[Put(0x00, 0x30)], Rule::N3, 0x00),
-        (&[Put(0x18, 0xFFFF_FFFF)], Rule::N3, 0x18),
-        (&[Put(0x20, 0x0041_0041), Put(0x24, 0x0041_0041)], Rule::N5, 0x20),
+        (&[Cut(0x18 + 7)], Rule::InstanceHeaderMissing, 0x18),
+        (&[Cut(0x18 + 8)], Rule::InstanceSizeTooLarge, 0x18),
+        (&[Put(0x00, 8)], Rule::InstanceSizeTooSmall, 0x00),
+        (&[Put(0x00, 0)], Rule::InstanceSizeTooSmall, 0x00),
+        (&[Put(0x00, 20)], Rule::InstanceSizeUnaligned, 0x00),
+        (&[Put(0x00, 0x30)], Rule::InstanceSizeTooLarge, 0x00),
+        (&[Put(0x18, 0xFFFF_FFFF)], Rule::InstanceSizeTooLarge, 0x18),
+        (&[Put(0x20, 0x0041_0041), Put(0x24, 0x0041_0041)], Rule::InstanceNameUnterminated, 0x20),
     ];
     for (changes, rule, offset) in cases {
         let error = decode_instances(&changed(vectors::H, changes)).unwrap_err();
@@ -231,7 +231,7 @@ fn invalid_instance_lists_are_rejected() {
     long.extend([0; 8]);
     let size = (long.len() as u32).to_le_bytes();
     long[..4].copy_from_slice(&size);
-    assert_eq!(decode_instances(&long).unwrap_err().rule, Rule::N6);
+    assert_eq!(decode_instances(&long).unwrap_err().rule, Rule::InstanceNameTooLong);
     long[8 + 2 * 1023] = 0;
     assert_eq!(decode_instances(&long).unwrap().next().unwrap().name.len(), 1023);
 }

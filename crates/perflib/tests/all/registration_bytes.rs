@@ -61,7 +61,7 @@ fn sets_match_the_reference() {
     assert_eq!(set, registered_set(&disk()));
     expect_guid(&set, SET).unwrap();
     let error = expect_guid(&set, Guid::from_u128(5)).unwrap_err();
-    assert_eq!((error.rule, error.found), (Rule::R13, Found::Guid(SET)));
+    assert_eq!((error.rule, error.found), (Rule::OtherSet, Found::Guid(SET)));
     assert_eq!(error.code(), ErrorCode::INVALID_REGISTRATION);
 }
 
@@ -144,48 +144,53 @@ fn rejected<V: std::fmt::Debug>(result: Result<V, BlockError>, rule: Rule, offse
 fn invalid_sets_are_rejected() {
     let none = u32::MAX;
     let set = vectors::bytes(vectors::I);
-    rejected(decode_set(&set[..31]), Rule::R1, 0, Found::Number(31));
-    rejected(decode_set(&set[..175]), Rule::R3, 0, Found::Number(175));
-    rejected(decode_set(&[&set[..], &[0]].concat()), Rule::R3, 0, Found::Number(177));
+    rejected(decode_set(&set[..31]), Rule::RegistrationTooShort, 0, Found::Number(31));
+    rejected(decode_set(&set[..175]), Rule::RegistrationLength, 0, Found::Number(175));
+    rejected(decode_set(&[&set[..], &[0]].concat()), Rule::RegistrationLength, 0, Found::Number(177));
     for (changes, rule, offset, found) in [
-        (&[(24, 0)][..], Rule::R2, 24, 0),
-        (&[(24, 65_537)], Rule::R2, 24, 65_537),
-        (&[(24, u32::MAX)], Rule::R2, 24, u32::MAX.into()),
-        (&[(24, 2)], Rule::R3, 0, 176),
-        (&[(24, 4)], Rule::R3, 0, 176),
-        (&[(28, 1)], Rule::R4, 28, 1),
-        (&[(28, 8)], Rule::R4, 28, 8),
-        (&[(20, 300)], Rule::R5, 20, 300),
-        (&[(0x60, 101)], Rule::R5, 0x60, 101),
-        (&[(0x50, 1)], Rule::R6, 0x50, 1),
-        (&[(0x20, none)], Rule::R7, 0x20, none.into()),
-        (&[(0x64, 11)], Rule::R8, 0x64, 11),
-        (&[(0x64, none - 10)], Rule::R8, 0x64, -11),
-        (&[(0x68, none)], Rule::R9, 0x68, none.into()),
-        (&[(0x68, 4)], Rule::R10, 0x68, 4),
-        (&[(0x68, 2)], Rule::R11, 0x68, 2),
-        (&[(0x3C, 1)], Rule::R11, 0x3C, 1),
-        (&[(0x40, 9)], Rule::R10, 0x40, 9),
-        (&[(0x44, 9)], Rule::R10, 0x44, 9),
+        (&[(24, 0)][..], Rule::CounterCount, 24, 0),
+        (&[(24, 65_537)], Rule::CounterCount, 24, 65_537),
+        (&[(24, u32::MAX)], Rule::CounterCount, 24, u32::MAX.into()),
+        (&[(24, 2)], Rule::RegistrationLength, 0, 176),
+        (&[(24, 4)], Rule::RegistrationLength, 0, 176),
+        (&[(28, 1)], Rule::InstanceType, 28, 1),
+        (&[(28, 8)], Rule::InstanceType, 28, 8),
+        (&[(20, 300)], Rule::DetailLevel, 20, 300),
+        (&[(0x60, 101)], Rule::DetailLevel, 0x60, 101),
+        (&[(0x50, 1)], Rule::DuplicateCounterId, 0x50, 1),
+        (&[(0x20, none)], Rule::WildcardCounterId, 0x20, none.into()),
+        (&[(0x64, 11)], Rule::DefaultScale, 0x64, 11),
+        (&[(0x64, none - 10)], Rule::DefaultScale, 0x64, -11),
+        (&[(0x68, none)], Rule::CompanionMissing, 0x68, none.into()),
+        (&[(0x68, 4)], Rule::CompanionUnknown, 0x68, 4),
+        (&[(0x68, 2)], Rule::CompanionIsItself, 0x68, 2),
+        (&[(0x3C, 1)], Rule::CompanionIsItself, 0x3C, 1),
+        (&[(0x40, 9)], Rule::CompanionUnknown, 0x40, 9),
+        (&[(0x44, 9)], Rule::CompanionUnknown, 0x44, 9),
         // An elapsed time without its time counters.
-        (&[(0x24, T::ELAPSED_TIME.0)], Rule::R9, 0x3C, none.into()),
+        (&[(0x24, T::ELAPSED_TIME.0)], Rule::CompanionMissing, 0x3C, none.into()),
     ] {
         rejected(decode_set(&with(vectors::I, changes)), rule, offset, Found::Number(found));
     }
     let wrong = with(vectors::I, &[(0x68, 1)]);
-    rejected(decode_set(&wrong), Rule::R12, 0x68, Found::Type(T::BULK_COUNT));
+    rejected(decode_set(&wrong), Rule::CompanionType, 0x68, Found::Type(T::BULK_COUNT));
     // Accepted: another type of the set, reserved fields, future aggregates, a superfluous companion.
     let odd = with(vectors::I, &[(16, 5), (0x48, 9), (0x4C, 1), (0x38, 2)]);
     let decoded = decode_set(&odd).unwrap();
     assert_eq!((decoded.counters[0].aggregate, decoded.counters[0].base_id), (Aggregate::Undefined, Some(2)));
 
     let counter = &set[0x50..0x80];
-    rejected(decode_counter(&counter[..47]), Rule::R1, 0, Found::Number(47));
-    rejected(decode_counter(&set[0x50..0x81]), Rule::R3, 48, Found::Number(1));
-    rejected(decode_counter(&with(vectors::I, &[(0x68, 2)])[0x50..0x80]), Rule::R11, 24, Found::Number(2));
+    rejected(decode_counter(&counter[..47]), Rule::RegistrationTooShort, 0, Found::Number(47));
+    rejected(decode_counter(&set[0x50..0x81]), Rule::RegistrationLength, 48, Found::Number(1));
+    rejected(
+        decode_counter(&with(vectors::I, &[(0x68, 2)])[0x50..0x80]),
+        Rule::CompanionIsItself,
+        24,
+        Found::Number(2),
+    );
     rejected(
         decode_counter(&with(vectors::I, &[(0x50, none)])[0x50..0x80]),
-        Rule::R7,
+        Rule::WildcardCounterId,
         0,
         Found::Number(none.into()),
     );
@@ -201,36 +206,41 @@ fn both_frequencies_are_accepted() {
     info.counters[0].time_id = Some(4);
     rejected(
         decode_set(&encoded(&info, Request::CounterSet)),
-        Rule::R9,
+        Rule::CompanionMissing,
         0x40,
         Found::Number(u32::MAX.into()),
     );
     info.counters[0].frequency_id = Some(5);
     assert_eq!(decode_set(&encoded(&info, Request::CounterSet)), Ok(registered_set(&info)));
     info.counters[4].counter_type = T::RAWCOUNT;
-    rejected(decode_set(&encoded(&info, Request::CounterSet)), Rule::R12, 0x40, Found::Type(T::RAWCOUNT));
+    rejected(
+        decode_set(&encoded(&info, Request::CounterSet)),
+        Rule::CompanionType,
+        0x40,
+        Found::Type(T::RAWCOUNT),
+    );
 }
 
 #[test]
 fn invalid_string_blocks_are_rejected() {
     let bytes = vectors::bytes(vectors::J);
-    rejected(decode_strings(&bytes[..7]), Rule::S1, 0, Found::Number(7));
-    rejected(decode_strings(&bytes[..79]), Rule::S2, 0, Found::Number(80));
+    rejected(decode_strings(&bytes[..7]), Rule::StringBlockTooShort, 0, Found::Number(7));
+    rejected(decode_strings(&bytes[..79]), Rule::StringBlockSizeTooLarge, 0, Found::Number(80));
     for (changes, rule, offset, found) in [
-        (&[(0, 7)][..], Rule::S1, 0, 7),
-        (&[(0, 81)], Rule::S2, 0, 81),
-        (&[(0, 31)], Rule::S3, 4, 3),
-        (&[(4, 10)], Rule::S3, 4, 10),
-        (&[(4, 0x2000_0001)], Rule::S3, 4, 0x2000_0001),
-        (&[(4, u32::MAX)], Rule::S3, 4, u32::MAX.into()),
-        (&[(0x0C, 0x21)], Rule::S4, 0x0C, 0x21),
-        (&[(0x0C, 80)], Rule::S5, 0x0C, 80),
-        (&[(0x0C, 0xFFFF_FFFE)], Rule::S5, 0x0C, 0xFFFF_FFFE),
+        (&[(0, 7)][..], Rule::StringBlockTooShort, 0, 7),
+        (&[(0, 81)], Rule::StringBlockSizeTooLarge, 0, 81),
+        (&[(0, 31)], Rule::StringBlockSizeTooSmall, 4, 3),
+        (&[(4, 10)], Rule::StringBlockSizeTooSmall, 4, 10),
+        (&[(4, 0x2000_0001)], Rule::StringBlockSizeTooSmall, 4, 0x2000_0001),
+        (&[(4, u32::MAX)], Rule::StringBlockSizeTooSmall, 4, u32::MAX.into()),
+        (&[(0x0C, 0x21)], Rule::StringOffsetOdd, 0x0C, 0x21),
+        (&[(0x0C, 80)], Rule::StringOffsetOutside, 0x0C, 80),
+        (&[(0x0C, 0xFFFF_FFFE)], Rule::StringOffsetOutside, 0x0C, 0xFFFF_FFFE),
         // Relative to the end of the headers, the other offset is outside the block.
-        (&[(0x0C, 0), (0x14, 0x30)], Rule::S5, 0x14, 0x30),
-        (&[(0x0C, 0x1F)], Rule::S4, 0x0C, 0x1F),
+        (&[(0x0C, 0), (0x14, 0x30)], Rule::StringOffsetOutside, 0x14, 0x30),
+        (&[(0x0C, 0x1F)], Rule::StringOffsetOdd, 0x0C, 0x1F),
         // The block ends before the NUL of the second text.
-        (&[(0, 0x48)], Rule::S6, 0x14, 0x34),
+        (&[(0, 0x48)], Rule::StringUnterminated, 0x14, 0x34),
     ] {
         rejected(decode_strings(&with(vectors::J, changes)), rule, offset, Found::Number(found));
     }
@@ -256,16 +266,16 @@ fn offsets_relative_to_the_end_of_the_headers_are_accepted() {
 
 #[test]
 fn invalid_strings_are_rejected() {
-    rejected(decode_text(&[]), Rule::T2, 0, Found::Number(0));
-    rejected(decode_text(&[0]), Rule::T1, 0, Found::Number(1));
-    rejected(decode_text(&[65, 0]), Rule::T2, 0, Found::Number(2));
-    rejected(decode_text(&[65, 0, 0]), Rule::T1, 0, Found::Number(3));
-    rejected(decode_text(&[65, 0, 0, 0, 66, 0, 0, 0]), Rule::T3, 2, Found::Number(1));
+    rejected(decode_text(&[]), Rule::TextUnterminated, 0, Found::Number(0));
+    rejected(decode_text(&[0]), Rule::TextLengthOdd, 0, Found::Number(1));
+    rejected(decode_text(&[65, 0]), Rule::TextUnterminated, 0, Found::Number(2));
+    rejected(decode_text(&[65, 0, 0]), Rule::TextLengthOdd, 0, Found::Number(3));
+    rejected(decode_text(&[65, 0, 0, 0, 66, 0, 0, 0]), Rule::NulInText, 2, Found::Number(1));
     // Two zero bytes of different characters are not a NUL.
     assert!(decode_text(&[0, 65, 0, 0]).unwrap() == "\u{4100}");
     assert!(decode_text(&[0, 0]).unwrap().is_empty());
-    rejected(decode_guid(&[0; 15]), Rule::G1, 0, Found::Number(15));
-    rejected(decode_guid(&[0; 17]), Rule::G1, 0, Found::Number(17));
+    rejected(decode_guid(&[0; 15]), Rule::GuidLength, 0, Found::Number(15));
+    rejected(decode_guid(&[0; 17]), Rule::GuidLength, 0, Found::Number(17));
 }
 
 /// A set of counters with arbitrary fields and the companions that they need.

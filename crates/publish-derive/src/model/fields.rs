@@ -87,12 +87,12 @@ impl Kind {
         }
     }
 
-    /// Whether the field stores the value of its base too.
+    /// Whether the field stores the value of its base together with its own.
     const fn stores_base(self) -> bool {
         matches!(self, Self::Timer | Self::Average | Self::Fraction | Self::Ratio)
     }
 
-    /// Why a field of this type cannot have a counter type; `None` if it can.
+    /// The reason why a field of this type cannot have the counter type; `None` if it can.
     fn type_error(self, counter_type: CounterType) -> Option<String> {
         let name = word(counter_type);
         let needs_total = counter_type.needs_two_samples();
@@ -116,7 +116,7 @@ impl Kind {
     }
 }
 
-/// Parses all fields. Returns the valid ones, with the ids of their bases.
+/// Parses all fields. Returns the valid fields, with the ids of their bases.
 pub(super) fn read(fields: &FieldsNamed, errors: &mut Errors) -> Vec<Counter> {
     let mut counters: Vec<Counter> = Vec::new();
     for (index, field) in fields.named.iter().enumerate() {

@@ -55,6 +55,7 @@ impl PrivateFolder {
     }
 }
 
+/// Creates the socket in the private folder, sets its permissions, and moves it to `path`.
 fn listen_in(folder: &PrivateFolder, path: &Path, readers: Readers) -> io::Result<UnixListener> {
     let socket = folder.socket();
     let listener = UnixListener::bind(&socket)?;

@@ -44,25 +44,32 @@ thread_local! {
     static RUNNING_CALLBACK: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Called before each collection, after the callback.
+/// Stores the current values of counters by reference. Called before each collection, after the callback.
 pub(crate) type Refresh = Box<dyn Fn() + Send + Sync>;
 
 /// The socket of one set, and the threads that serve it. Dropping it ends the threads after the current calls.
 pub(crate) struct Control {
     shared: Arc<Shared>,
     listener: UnixStream,
+    /// The thread that accepts connections; `None` after [`stop`](Self::stop).
     accepting: Mutex<Option<JoinHandle<()>>>,
+    /// The path of the socket.
     path: PathBuf,
+    /// The id of the process that started the threads.
     process: u32,
 }
 
+/// The state that the threads of a set share.
 struct Shared {
+    /// The GUID of the set.
     set: Guid,
     callback: Option<ControlCallback>,
     refresh: Refresh,
     /// Locked during a call of the callback, so that calls do not overlap.
     callback_lock: Mutex<()>,
+    /// Whether the threads must end.
     is_stopped: AtomicBool,
+    /// The connected readers.
     readers: Mutex<Vec<Reader>>,
     /// Notified when a reader's thread ends.
     thread_ended: Condvar,
@@ -70,7 +77,9 @@ struct Shared {
     request_count: AtomicU64,
 }
 
+/// A connected reader, and the thread that answers its requests.
 struct Reader {
+    /// The connection to the reader.
     stream: Arc<UnixStream>,
     /// The value of `request_count` at the last request, or when the reader connected.
     last_request: Arc<AtomicU64>,
@@ -170,6 +179,7 @@ impl Shared {
         Arc::as_ptr(self) as usize
     }
 
+    /// Accepts connections until the set is stopped.
     fn accept(self: Arc<Self>, listener: &UnixListener) {
         let mut wait_deadline = None;
         loop {
@@ -179,7 +189,7 @@ impl Shared {
             }
             match accepted {
                 Ok((stream, _)) => {
-                    // Readers that connect while one waits share its deadline.
+                    // Readers that connect while another reader waits share the deadline of that reader.
                     let deadline = *wait_deadline.get_or_insert_with(|| Instant::now() + DEADLINE);
                     if let Some(readers) = self.wait_for_free_thread(deadline) {
                         wait_deadline = None;
@@ -210,6 +220,7 @@ impl Shared {
         }
     }
 
+    /// Starts a thread for a new reader.
     fn admit(self: &Arc<Self>, stream: UnixStream, mut readers: MutexGuard<'_, Vec<Reader>>) {
         disconnect_one_if_full(&mut readers);
         let stream = Arc::new(stream);
@@ -234,6 +245,7 @@ impl Shared {
         }
     }
 
+    /// Answers the requests of one reader until it disconnects.
     fn serve(self: &Arc<Self>, mut stream: &UnixStream, last_request: &AtomicU64) -> io::Result<()> {
         stream.set_write_timeout(Some(DEADLINE))?;
         let mut received = Vec::new();
@@ -280,7 +292,7 @@ fn disconnect_one_if_full(readers: &mut [Reader]) {
 
 /// Receives a request; `None` at the end of the connection. Bytes of the next request remain in `received`.
 fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option<message::Request>> {
-    // There is no time limit between requests, only within one.
+    // There is no time limit between requests, only within a request.
     stream.set_read_timeout(None)?;
     let mut deadline = None;
     loop {

@@ -15,22 +15,23 @@ const VALUE: usize = 0;
 /// The index of the word that is 1 if the value of a counter by reference is set.
 const HAS_VALUE: usize = 1;
 
-/// Reads the value of a counter by reference.
+/// The function that returns the value of a counter by reference.
 type Reference = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// An instance of a set. Any number of threads can change its values, without a lock.
 pub struct Instance {
     slot: Slot,
     counters: Arc<Counters>,
-    /// The line of each counter, by index. All cells are plain, so each has one line.
+    /// The cache line of each counter, by index. All cells are plain, so each has one line.
     lines: Vec<Line>,
     references: Mutex<References>,
 }
 
 #[derive(Default)]
 struct References {
-    /// References with the indexes of their counters.
+    /// The index of each counter that has a reference, and the reference.
     by_index: Vec<(usize, Reference)>,
+    /// Whether the instance was deleted, so that further references are rejected.
     is_closed: bool,
 }
 
@@ -58,8 +59,8 @@ impl Instance {
 
     /// Sets a counter to `value`.
     ///
-    /// Values have 64 bits. For a counter with a 32-bit type, readers use the lower half, so these functions serve both
-    /// widths.
+    /// Values have 64 bits. For a counter with a 32-bit type, readers use the lower half, so the same functions update
+    /// counters of both widths.
     ///
     /// # Errors
     ///
@@ -152,7 +153,7 @@ impl Instance {
         }
     }
 
-    /// Removes all references, and rejects further ones. No reference is read after this returns.
+    /// Removes all references, and rejects further references. No reference is read after this returns.
     pub(super) fn clear_references(&self) {
         let mut references = self.references.lock().ignore_poison();
         references.is_closed = true;

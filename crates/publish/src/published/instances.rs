@@ -39,6 +39,7 @@ pub struct PublishedSet<S> {
     inner: Arc<Inner<S>>,
 }
 
+/// The state that the clones of a set share.
 struct Inner<S> {
     running: Running,
     instances: Arc<Mutex<Instances<S>>>,

@@ -92,7 +92,7 @@ fn needed_companions_must_exist_and_have_the_needed_type() {
         (T::MULTI_TIMER_100NS, multiplier),
         (T::MULTI_TIMER_INV_100NS, multiplier),
     ];
-    fn slot(counter: &mut CounterInfo, role: usize) -> &mut Option<u32> {
+    fn companion_id(counter: &mut CounterInfo, role: usize) -> &mut Option<u32> {
         match role {
             0 => &mut counter.base_id,
             1 => &mut counter.time_id,
@@ -106,12 +106,12 @@ fn needed_companions_must_exist_and_have_the_needed_type() {
             let Some(needed) = needed else { continue };
             let id = 10 + role as u32;
             info.counters.push(counter(id, needed));
-            *slot(&mut info.counters[0], role) = Some(id);
+            *companion_id(&mut info.counters[0], role) = Some(id);
         }
         info.check().unwrap_or_else(|error| panic!("{error}"));
         for role in (0..4).filter(|&role| needed[role].is_some()) {
             let mut incomplete = info.clone();
-            *slot(&mut incomplete.counters[0], role) = None;
+            *companion_id(&mut incomplete.counters[0], role) = None;
             assert!(
                 incomplete.check().unwrap_err().to_string().contains("its type needs a "),
                 "{counter_type}"

@@ -6,8 +6,11 @@
 use super::CounterType;
 use crate::Formula;
 
+/// A row of the table.
 pub(super) struct NamedType {
+    /// The counter type as a 32-bit number.
     pub(super) word: u32,
+    /// The name of the constant in winperf.h.
     pub(super) name: &'static str,
     pub(super) manifest_word: Option<&'static str>,
     pub(super) dot_net_name: Option<&'static str>,

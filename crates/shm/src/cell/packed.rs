@@ -34,7 +34,9 @@ impl Widths {
 /// multiple of the range of its lower bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed<'a> {
+    /// The words of the cell.
     pub(super) words: &'a [AtomicU64],
+    /// The index of the packed word; the other two words follow it.
     pub(super) first: usize,
     pub(super) widths: Widths,
 }

@@ -6,8 +6,8 @@ use crate::cell::{Pair, ratio_of, set_ratio};
 use crate::layout::{LINE_WORDS, plain, slot};
 use crate::{Aggregate, Attributes, CellKind, CounterSetInfo};
 
-/// Adds the values of the slot `ended` to the slot `history`. `cells` has the first line and the number of lines of each
-/// counter's cell.
+/// Adds the values of the slot `ended` to the slot `history`. For each counter, `cells` has the index of the first
+/// cache line of its cell in a slot, and the number of lines.
 pub(super) fn fold(
     description: &CounterSetInfo,
     cells: &[(u32, u32)],

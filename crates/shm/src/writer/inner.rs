@@ -25,15 +25,19 @@ pub(crate) struct Inner {
     pub(crate) mapping: Arc<Mapping>,
     /// `None` for an unpublished set.
     pub(super) published: Option<Published>,
+    /// Offset of the slots in bytes.
     pub(super) slots_at: usize,
     pub(super) slot_bytes: usize,
+    /// Maximum number of slots.
     pub(super) capacity: u32,
+    /// A random number that identifies the file.
     pub(super) unique: u64,
     /// The process that created the set. A forked child shares the memory, but has only a copy of the slot table: it can
     /// update cells, but not add or end instances.
     pub(super) process: u32,
-    /// The first line and the number of lines of each counter's cell.
+    /// For each counter, the index of the first cache line of its cell in a slot, and the number of lines.
     pub(crate) cells: Vec<(u32, u32)>,
+    /// Which slots are used, and by which instances.
     pub(super) table: Mutex<SlotTable>,
 }
 
@@ -42,7 +46,9 @@ pub(crate) struct Inner {
 pub(super) struct Published {
     pub(super) file: File,
     pub(super) folder: Folder,
+    /// The file's final name.
     pub(super) name: String,
+    /// Whether the file has its final name, under which readers find it.
     pub(super) is_ready: AtomicBool,
 }
 
@@ -62,6 +68,7 @@ impl Inner {
         self.slots_at + index as usize * self.slot_bytes
     }
 
+    /// The words of a slot.
     pub(super) fn slot(&self, index: u32) -> &[AtomicU64] {
         &self.mapping.words()[self.slot_offset(index) / 8..][..self.slot_bytes / 8]
     }
@@ -71,7 +78,7 @@ impl Inner {
         (LINE_WORDS - slot::NAME) * 8
     }
 
-    /// Allocates slots and returns their indexes. Reserves space in the file for never used ones.
+    /// Allocates slots and returns their indexes. Reserves space in the file for slots that were never used.
     pub(super) fn allocate_slots(&self, table: &mut SlotTable, count: usize) -> Result<Vec<u32>, WriteError> {
         let used = table.used as usize + table.new_slots_for(count);
         if used > self.capacity as usize {
@@ -92,10 +99,10 @@ impl Inner {
         Ok(indexes)
     }
 
-    /// Writes an instance to slots that are free. The instance's life is stored last, because it makes the slots visible to
-    /// readers.
+    /// Writes an instance to slots that are free. The word [`slot::LIFE`] is stored last, because it makes the slots
+    /// visible to readers.
     pub(super) fn write_instance(&self, indexes: &[u32], name: &str, id: u32, serial: u64) {
-        // A reader that still sees words of the previous instance must also see that its life has ended.
+        // A reader that sees the words stored here must also see that the slot's previous instance has ended.
         fence(Ordering::Release);
         let (mut bytes, mut first) = (name.as_bytes(), true);
         for (position, &index) in indexes.iter().enumerate() {
@@ -122,6 +129,7 @@ impl Inner {
         self.slot(indexes[0])[slot::LIFE].store(serial, Ordering::Release);
     }
 
+    /// Increments [`header::CHANGES`].
     pub(super) fn count_change(&self) {
         self.mapping.words()[header::CHANGES].fetch_add(1, Ordering::Release);
     }
@@ -160,6 +168,7 @@ impl Inner {
         self.table().free(&owner.indexes);
     }
 
+    /// Stops the set and removes its file. Calls after the first have no effect.
     pub(super) fn stop(&self) {
         if !self.is_of_this_process() {
             return;

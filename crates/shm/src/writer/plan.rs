@@ -7,10 +7,14 @@ use crate::{CounterSetInfo, InstanceType, encoding};
 /// The sizes and offsets of a file.
 pub(super) struct Plan {
     pub(super) description: CounterSetInfo,
+    /// The encoded description.
     pub(super) encoded: Vec<u8>,
+    /// Offset of the slots in bytes.
     pub(super) slots_at: usize,
     pub(super) slot_bytes: usize,
+    /// Maximum number of slots.
     pub(super) capacity: u32,
+    /// For each counter, the index of the first cache line of its cell in a slot, and the number of lines.
     pub(super) cells: Vec<(u32, u32)>,
 }
 

@@ -67,7 +67,8 @@ fn cannot_read(file: &Path) -> impl Fn(io::Error) -> Failure + '_ {
 
 /// Formats violations like compiler messages, which editors understand.
 fn lines(file: &Path, violations: &Violations) -> String {
-    let mut lines: String = violations.list().iter().map(|violation| line(violation.of_file(file))).collect();
+    let mut lines: String =
+        violations.list().iter().map(|violation| line(violation.with_file(file))).collect();
     if violations.unlisted() > 0 {
         let more = grouped(&violations.unlisted().to_string());
         lines.push_str(&line(format_args!("{}: and {more} more", file.display())));

@@ -10,8 +10,12 @@ use crate::block::unique::first_duplicate;
 use crate::block::{MAX_COUNTERS, WILDCARD_ID};
 
 pub(super) const HEADER_BYTES: usize = size_of::<MultiCounters>();
-const SIZE_RULES: SizeRules =
-    SizeRules { field: 0, min: (Rule::M2, HEADER_BYTES), max: Rule::M3, alignment: (Rule::M4, 4) };
+const SIZE_RULES: SizeRules = SizeRules {
+    field: 0,
+    min: (Rule::IdsSizeTooSmall, HEADER_BYTES),
+    max: Rule::IdsSizeTooLarge,
+    alignment: (Rule::IdsSizeUnaligned, 4),
+};
 
 /// The counter ids of a result: at least one, without duplicates, in the order of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +27,7 @@ impl<'a> Ids<'a> {
     /// Splits off the ids and their padding to a multiple of 8. Does not check for wildcards and duplicates.
     pub(super) fn split_off(rest: &mut Section<'a>) -> Result<Self, BlockError> {
         let offset = rest.offset;
-        let header: &MultiCounters = rest.peek(Rule::M1)?;
+        let header: &MultiCounters = rest.peek(Rule::IdsHeaderMissing)?;
         let first = rest.split_off(header.bytes.get(), &SIZE_RULES)?;
         // The next structure starts at a multiple of 8, even if this size is not a multiple of 8.
         rest.skip(round_up_8(first.bytes.len()) - first.bytes.len());
@@ -36,13 +40,13 @@ impl<'a> Ids<'a> {
             .and_then(|number| <[U32]>::ref_from_prefix_with_elems(body.bytes, number).ok());
         let Some((ids, _)) = ids else {
             let max = body.bytes.len() / size_of::<U32>();
-            return Err(violation(Rule::M5, Expected::AtMost(count(max))));
+            return Err(violation(Rule::IdCount, Expected::AtMost(count(max))));
         };
         if ids.is_empty() {
-            return Err(violation(Rule::M6, Expected::AtLeast(1)));
+            return Err(violation(Rule::NoIds, Expected::AtLeast(1)));
         }
         if ids.len() > MAX_COUNTERS {
-            return Err(violation(Rule::M7, Expected::AtMost(count(MAX_COUNTERS))));
+            return Err(violation(Rule::TooManyIds, Expected::AtMost(count(MAX_COUNTERS))));
         }
         Ok(Self { ids })
     }
@@ -50,10 +54,10 @@ impl<'a> Ids<'a> {
     /// Checks that the ids differ and that none is the wildcard. `offset` is the offset of the first id in the block.
     pub(super) fn check(self, offset: usize) -> Result<(), BlockError> {
         let offset_of = |index| offset + index * size_of::<U32>();
-        // Checked first, so that two wildcards violate M9, not M8.
+        // Checked first, so that two wildcards violate `WildcardId`, not `DuplicateId`.
         if let Some(index) = self.position(WILDCARD_ID) {
             return Err(BlockError::number(
-                Rule::M9,
+                Rule::WildcardId,
                 offset_of(index),
                 WILDCARD_ID,
                 Expected::Words("the id of one counter"),
@@ -61,7 +65,12 @@ impl<'a> Ids<'a> {
         }
         if let Some(index) = first_duplicate(self.iter()) {
             let expected = Expected::Words("an id that is not a duplicate");
-            return Err(BlockError::number(Rule::M8, offset_of(index), self.ids[index].get(), expected));
+            return Err(BlockError::number(
+                Rule::DuplicateId,
+                offset_of(index),
+                self.ids[index].get(),
+                expected,
+            ));
         }
         Ok(())
     }

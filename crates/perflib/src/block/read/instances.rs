@@ -8,8 +8,12 @@ use crate::block::section::{Section, SizeRules};
 use crate::block::text::Text;
 
 const HEADER_BYTES: usize = size_of::<MultiInstances>();
-const SIZE_RULES: SizeRules =
-    SizeRules { field: 0, min: (Rule::I2, HEADER_BYTES), max: Rule::I3, alignment: (Rule::I4, 8) };
+const SIZE_RULES: SizeRules = SizeRules {
+    field: 0,
+    min: (Rule::InstancesSizeTooSmall, HEADER_BYTES),
+    max: Rule::InstancesSizeTooLarge,
+    alignment: (Rule::InstancesSizeUnaligned, 8),
+};
 /// Minimum size of an instance's header and name.
 const MIN_BYTES: usize = size_of::<InstanceHeader>() + 8;
 /// Minimum size of a value with its header.
@@ -17,11 +21,15 @@ const MIN_VALUE_BYTES: usize = size_of::<CounterData>() + 8;
 
 /// The instances of a result, in order.
 ///
-/// Names and ids need not be unique. Readers that match instances across samples number the ones with equal names.
+/// Names and ids need not be unique. Consumers that match instances across samples append `#n` to equal names
+/// ([`Numbering`](crate::Numbering)).
 #[derive(Clone, Debug)]
 pub struct Instances<'a> {
+    /// The number of instances that have not been returned yet.
     remaining: usize,
+    /// The bytes of these instances.
     rest: Section<'a>,
+    /// The ids of each instance's counters; `None` if the result has only one counter.
     ids: Option<Ids<'a>>,
     options: DecodeOptions,
 }
@@ -41,13 +49,15 @@ impl<'a> Instances<'a> {
         options: DecodeOptions,
     ) -> Result<Self, BlockError> {
         let offset = rest.offset;
-        let header: &MultiInstances = rest.peek(Rule::I1)?;
+        let header: &MultiInstances = rest.peek(Rule::InstancesHeaderMissing)?;
         let rest = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
         let number = header.instance_count.get();
         let max = rest.bytes.len() / (MIN_BYTES + MIN_VALUE_BYTES * ids.map_or(1, Ids::len));
         match usize::try_from(number) {
             Ok(remaining) if remaining <= max => Ok(Self { remaining, rest, ids, options }),
-            _ => Err(BlockError::number(Rule::I5, offset + 4, number, Expected::AtMost(count(max)))),
+            _ => {
+                Err(BlockError::number(Rule::InstanceCount, offset + 4, number, Expected::AtMost(count(max))))
+            }
         }
     }
 
@@ -55,7 +65,7 @@ impl<'a> Instances<'a> {
         for _ in 0..self.remaining {
             self.instance()?;
         }
-        self.rest.expect_end(Rule::I6)
+        self.rest.expect_end(Rule::BytesAfterInstances)
     }
 
     /// Splits off the first instance.

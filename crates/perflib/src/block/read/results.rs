@@ -8,12 +8,17 @@ use crate::block::raw::ResultHeader;
 use crate::block::section::{Section, SizeRules};
 
 const HEADER_BYTES: usize = size_of::<ResultHeader>();
-const SIZE_RULES: SizeRules =
-    SizeRules { field: 8, min: (Rule::H2, HEADER_BYTES), max: Rule::H3, alignment: (Rule::H4, 8) };
+const SIZE_RULES: SizeRules = SizeRules {
+    field: 8,
+    min: (Rule::ResultSizeTooSmall, HEADER_BYTES),
+    max: Rule::ResultSizeTooLarge,
+    alignment: (Rule::ResultSizeUnaligned, 8),
+};
 
 /// The result of one identifier.
 #[derive(Clone, Debug)]
 pub struct QueryResult<'a> {
+    /// The offset of the result in the block.
     offset: usize,
     kind: Kind,
     content: Content<'a>,
@@ -49,7 +54,7 @@ impl<'a> QueryResult<'a> {
         }
         match result.content {
             Content::Error(_) | Content::SingleCounter(_) => Ok(()),
-            Content::MultipleCounters(_, values) => values.check()?.expect_end(Rule::H8),
+            Content::MultipleCounters(_, values) => values.check()?.expect_end(Rule::BytesAfterContent),
             Content::MultipleInstances(instances) | Content::CounterSet(instances) => instances.check(),
         }
     }
@@ -58,19 +63,34 @@ impl<'a> QueryResult<'a> {
     /// several counters or instances.
     fn split_off(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Self, BlockError> {
         let offset = rest.offset;
-        let header: &ResultHeader = rest.peek(Rule::H1)?;
+        let header: &ResultHeader = rest.peek(Rule::ResultHeaderMissing)?;
         let mut body = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
         let number = header.kind.get();
         let Some(kind) = Kind::from_number(number) else {
-            return Err(BlockError::number(Rule::H5, offset + 4, number, Expected::Words("0, 1, 2, 4 or 6")));
+            return Err(BlockError::number(
+                Rule::ResultKind,
+                offset + 4,
+                number,
+                Expected::Words("0, 1, 2, 4 or 6"),
+            ));
         };
         let status = header.status.get();
         if kind == Kind::Error && status == 0 {
-            return Err(BlockError::number(Rule::H6, offset, status, Expected::Words("an error")));
+            return Err(BlockError::number(
+                Rule::ErrorWithoutCode,
+                offset,
+                status,
+                Expected::Words("an error"),
+            ));
         }
         if kind != Kind::Error && status != 0 {
             if !options.allow_failed_data {
-                return Err(BlockError::number(Rule::H7, offset, status, Expected::Exactly(0)));
+                return Err(BlockError::number(
+                    Rule::DataWithErrorStatus,
+                    offset,
+                    status,
+                    Expected::Exactly(0),
+                ));
             }
             return Ok(Self { offset, kind: Kind::Error, content: Content::Error(ErrorCode(status)) });
         }
@@ -91,7 +111,7 @@ impl<'a> QueryResult<'a> {
                 Content::CounterSet(Instances::split_off(&mut body, Some(ids), options)?)
             }
         };
-        body.expect_end(Rule::H8)?;
+        body.expect_end(Rule::BytesAfterContent)?;
         Ok(Self { offset, kind, content })
     }
 
@@ -110,24 +130,26 @@ impl<'a> QueryResult<'a> {
         self.offset
     }
 
-    /// Checks that the result has the expected kind (see [`Kind::of_query`]) or is an error.
+    /// Checks that the result has the expected kind (see [`Kind::for_query`]) or is an error.
     ///
     /// # Errors
     ///
-    /// [`Rule::H5`] if it has another kind.
+    /// [`Rule::ResultKind`] if it has another kind.
     pub fn expect_kind(&self, kind: Kind) -> Result<(), BlockError> {
         if self.kind == kind || self.kind == Kind::Error {
             return Ok(());
         }
         let expected = Expected::Exactly(kind.number().into());
-        Err(BlockError::number(Rule::H5, self.offset + 4, self.kind.number(), expected))
+        Err(BlockError::number(Rule::ResultKind, self.offset + 4, self.kind.number(), expected))
     }
 }
 
 /// The results of a block, in order.
 #[derive(Clone, Debug)]
 pub struct Results<'a> {
+    /// The number of results that have not been returned yet.
     pub(super) remaining: u32,
+    /// The bytes of these results.
     pub(super) rest: Section<'a>,
     pub(super) options: DecodeOptions,
 }

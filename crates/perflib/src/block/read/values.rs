@@ -11,15 +11,21 @@ use crate::block::section::{Section, SizeRules};
 const HEADER_BYTES: usize = size_of::<CounterData>();
 /// Minimum size of a value: the header and 4 or 8 bytes, padded to a multiple of 8.
 const MIN_BYTES: usize = HEADER_BYTES + 8;
-const SIZE_RULES: SizeRules =
-    SizeRules { field: 4, min: (Rule::C2, MIN_BYTES), max: Rule::C3, alignment: (Rule::C4, 8) };
+const SIZE_RULES: SizeRules = SizeRules {
+    field: 4,
+    min: (Rule::ValueSizeTooSmall, MIN_BYTES),
+    max: Rule::ValueSizeTooLarge,
+    alignment: (Rule::ValueSizeUnaligned, 8),
+};
 
 /// The values of an instance, in the order of the result's counter ids.
 ///
 /// Values of 4 bytes are zero-extended, regardless of the counter type. `None` is a value that cannot be read now.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
+    /// The number of values that have not been returned yet.
     remaining: usize,
+    /// The bytes of these values.
     rest: Section<'a>,
     options: DecodeOptions,
 }
@@ -40,15 +46,16 @@ impl<'a> Values<'a> {
     /// Splits off the first value.
     pub(super) fn value(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Option<u64>, BlockError> {
         let offset = rest.offset;
-        let header: &CounterData = rest.peek(Rule::C1)?;
+        let header: &CounterData = rest.peek(Rule::ValueHeaderMissing)?;
         let data = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES).bytes;
         let width = header.data_bytes.get();
         match width {
-            // C2 guarantees at least 8 bytes of data, so neither read can fail, and rule C6 cannot be violated.
+            // `ValueSizeTooSmall` guarantees at least 8 bytes of data, so neither read can fail, and
+            // `ValueWiderThanSize` cannot be violated.
             4 => Ok(U32::read_from_prefix(data).ok().map(|(value, _)| value.get().into())),
             8 => Ok(U64::read_from_prefix(data).ok().map(|(value, _)| value.get())),
             0 if options.allow_missing_values && data.len() == MIN_BYTES - HEADER_BYTES => Ok(None),
-            _ => Err(BlockError::number(Rule::C5, offset, width, Expected::Words("4 or 8"))),
+            _ => Err(BlockError::number(Rule::ValueWidth, offset, width, Expected::Words("4 or 8"))),
         }
     }
 }

@@ -12,7 +12,9 @@ const VALUE_BYTES: usize = 16;
 #[derive(Debug)]
 pub struct InstancesWriter<'w, 'v> {
     block: &'w mut BlockWriter<'v>,
+    /// The offset of the `PERF_MULTI_INSTANCES` in the block.
     header_offset: usize,
+    /// The number of instances so far.
     count: usize,
     values_per_instance: usize,
     /// The number of values of the last instance that have not been written yet.

@@ -8,8 +8,7 @@ use super::names::{Names, camel};
 use crate::registration::CounterSetInfo;
 
 /// The header for consumers of a manifest's counter sets, like the one that `ctrpp -ch` generates: `<symbol>Guid` and
-/// `<symbol>_NAME` for each set, and a macro with the id of each counter, named after the counter's symbol if it has
-/// one.
+/// `<symbol>_NAME` for each set, and a macro with the id of each counter, named after the counter's symbol, if any.
 pub fn consumer_header(manifest: &Manifest) -> String {
     let sets: Vec<_> = manifest.counter_sets().collect();
     let symbols = manifest.provider.counter_sets.iter().map(|set| {

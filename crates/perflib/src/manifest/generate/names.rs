@@ -58,6 +58,7 @@ fn prefix_leading_digit(name: String) -> String {
 /// Generates unique names.
 #[derive(Default)]
 pub(super) struct Names {
+    /// The names generated so far.
     used: HashSet<String>,
     /// For each name, the next suffix to try.
     next: HashMap<String, u64>,

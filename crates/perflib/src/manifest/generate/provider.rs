@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use tachograph_counters::Size;
 
 use super::super::model::{Callback, CounterSet, Manifest, ProviderType};
-use super::super::reserved::{FUNCTIONS, LOCALS, owner_of};
+use super::super::reserved::{FUNCTIONS, LOCALS, reason_reserved};
 use super::super::values;
 use super::GenerateError;
 use super::c_text::{comment, guid, include_guard};
@@ -90,7 +90,11 @@ fn check_names(manifest: &Manifest, prefix: &str, handle: &str) -> Result<(), Ge
     let mut seen = HashSet::new();
     for name in &generated {
         let is_local = name == handle && LOCALS.contains(&handle);
-        if counters.contains(name.as_str()) || !seen.insert(name) || is_local || owner_of(name).is_some() {
+        if counters.contains(name.as_str())
+            || !seen.insert(name)
+            || is_local
+            || reason_reserved(name).is_some()
+        {
             return Err(GenerateError::new(format!(
                 "the prefix '{prefix}' creates the name {name}, which is already used: choose another prefix"
             )));

@@ -17,8 +17,8 @@ use crate::registration::{Attributes, CounterInfo};
 const MAX_LINE: usize = 110;
 
 /// Generates a struct for each counter set, for the crate `tachograph-publish`. Struct names are derived from the sets'
-/// symbols, field names from the counters' symbols or names. If a base belongs to only one average or fraction, the two
-/// share a field; other bases have fields of their own. Counters without a name get a generated one.
+/// symbols, field names from the counters' symbols or names. If a base belongs to only one average or fraction, it
+/// shares the field of that counter; other bases have their own fields. Counters without a name get a generated name.
 ///
 /// The attribute `reference` is ignored, because the values are stored in the struct.
 ///
@@ -59,12 +59,13 @@ fn write_struct(
     let _ = writeln!(out, "pub struct {name} {{");
     let fields = Fields::new(set);
     for (index, counter) in set.counters.iter().enumerate() {
-        fields.field(out, index, counter)?;
+        fields.write_field(out, index, counter)?;
     }
     let _ = writeln!(out, "}}");
     Ok(())
 }
 
+/// The fields of a generated struct.
 struct Fields<'a> {
     set: &'a CounterSet,
     /// For each counter, the names of its field and of the counter.
@@ -104,7 +105,8 @@ impl<'a> Fields<'a> {
         (self.uses[index] == 1).then_some(index)
     }
 
-    fn field(&self, out: &mut String, index: usize, counter: &Counter) -> Result<(), GenerateError> {
+    /// Writes the field of a counter; nothing if the counter is a base that shares the field of another counter.
+    fn write_field(&self, out: &mut String, index: usize, counter: &Counter) -> Result<(), GenerateError> {
         if self.shares_field[index] {
             return Ok(());
         }
@@ -221,7 +223,7 @@ fn names_of(set: &CounterSet) -> Vec<(String, String)> {
         let name = match (&*counter.info.name, bases.get(&counter.info.id)) {
             (name, _) if !name.is_empty() => name.to_owned(),
             (_, base_of) => {
-                let from_base = base_of.map(|of| format!("{of} Base"));
+                let from_base = base_of.map(|counter| format!("{counter} Base"));
                 let from_id = std::iter::successors(Some(format!("Counter {}", counter.info.id)), |name| {
                     Some(format!("{name}_"))
                 });

@@ -3,9 +3,8 @@
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
 
-use super::Request;
+use super::{NO_COMPANION, NO_STRING, Request};
 use crate::ErrorCode;
-use crate::block::WILDCARD_ID;
 use crate::block::raw::{
     CounterRegistration, CounterSetRegistration, StringBuffer, StringHeader, round_up_8,
 };
@@ -103,7 +102,7 @@ fn registration(counter: &CounterInfo) -> CounterRegistration {
         attributes: counter.attributes.0.into(),
         detail_level: counter.detail_level.into(),
         default_scale: counter.default_scale.into(),
-        companions: counter.companion_ids().map(|id| id.unwrap_or(WILDCARD_ID).into()),
+        companions: counter.companion_ids().map(|id| id.unwrap_or(NO_COMPANION).into()),
         aggregate: (counter.aggregate as u32).into(),
         reserved: U32::ZERO,
     }
@@ -120,7 +119,7 @@ fn push_strings<'a>(
     check_size(strings)?;
     out.resize(strings, 0);
     for (index, (id, text)) in texts.enumerate() {
-        let mut offset = WILDCARD_ID.into();
+        let mut offset = NO_STRING.into();
         if !text.is_empty() {
             offset = to_u32(out.len())?;
             push_text(out, text, MAX_REGISTRATION_BYTES / 2);

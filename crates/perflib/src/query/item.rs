@@ -11,22 +11,28 @@ use crate::{Guid, InstanceFilter, InstanceKey};
 
 /// An identifier that was added to a query, or one counter that a path selected.
 #[derive(Debug)]
-pub(super) struct Added {
+pub(super) struct QueryItem {
+    /// The index of the counter set in [`Query::sets`](super::Query::sets).
     pub(super) set: usize,
+    /// The GUID of the counter set.
     guid: Guid,
-    /// Empty for a set without instances.
+    /// The name of the instance, or a pattern; empty for a set without instances.
     name: Box<str>,
+    /// The id that an instance must have; `None` for any.
     instance_id: Option<u32>,
+    /// The selected counter; `None` for all counters.
     pub(super) counter_id: Option<u32>,
+    /// Selects the instances with `name` and `instance_id`.
     pub(super) filter: InstanceFilter,
     /// Whether the result can have several instances.
     pub(super) has_wildcard: bool,
     /// Whether this comes from a path, whose instance name can end in `#n`.
     is_path: bool,
+    /// The ids of the selected counters.
     pub(super) ids: Arc<[u32]>,
 }
 
-impl Added {
+impl QueryItem {
     pub(super) fn new(set: usize, info: &CounterSetInfo, identifier: &Identifier) -> Self {
         let has_instances = info.instance_type.has_instances();
         let filter = if has_instances {
