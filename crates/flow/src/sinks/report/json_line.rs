@@ -190,9 +190,9 @@ mod tests {
                 let row = StatisticsRow {
                     path,
                     machine: (!name.is_empty()).then(|| name.as_str().into()),
-                    set: Arc::new(CounterSet::new("", &name, Extent::Table)),
+                    set: Arc::new(CounterSet::new("", name.as_str(), Extent::Table)),
                     counter: Counter::new(name.as_str(), CounterType::LARGE_RAWCOUNT, 1),
-                    instance: (!instance.is_empty()).then(|| Arc::new(Instance::new(instance))),
+                    instance: (!instance.is_empty()).then(|| Arc::new(Instance::new(Some("a\\b"), &instance, 3))),
                     summary,
                     extra: Box::new([figure]),
                 };
