@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use tachograph_counters::CounterType;
 
-pub use unit::{NumberForm, Unit, shown};
+pub use unit::{NumberForm, Unit, UnitForm, shown};
 
 /// Shown for a missing value, to distinguish it from zero.
 pub const NONE: &str = "---";

@@ -5,19 +5,48 @@ import { figure } from "./figures.js";
 import { nameOf } from "./hover.js";
 import { announce, showNotice } from "./messages.js";
 import { STYLES } from "./palette.js";
+import { isChart, KINDS, MAX_PANELS, panelOf, withPanel } from "./panels.js";
 import { selects, withoutMachine } from "./paths.js";
 import { powerOf } from "./scale.js";
-import { change, changeEntries, entry, state } from "./state.js";
+import { addedTo, change, changeEntries, entry, state } from "./state.js";
 import { toggleTheme } from "./theme.js";
 import { moved, withinWhole, zoomBack, zoomed, zoomForward } from "./zoom.js";
 
-const VIEWS = ["line", "histogram", "report"];
+/** The kinds through which a key switches. */
+const NEXT_KINDS = ["line", "bars", "report"];
 
-/** The next view: line, histogram, report. */
-export function nextView() {
-  const view = VIEWS[(VIEWS.indexOf(state.view) + 1) % VIEWS.length];
-  change({ view });
-  announce(`View: ${view}`);
+/** Changes settings of the panel that is shown alone. */
+export function changePanel(page, parts) {
+  const panel = page.panel();
+  if (panel) change({ panels: withPanel(state.panels, panel.id, parts), viewName: null });
+}
+
+/** The next kind of the panel: line, bars, numbers. */
+export function nextKind(page) {
+  if (!page.isReady()) return page.early.push(() => nextKind(page));
+  const panel = page.panel();
+  if (!panel) return showNotice("Show one panel alone first (Enter on it).");
+  const kind = NEXT_KINDS[(NEXT_KINDS.indexOf(panel.kind) + 1) % NEXT_KINDS.length];
+  changePanel(page, { kind });
+  return announce(`Shown as: ${KINDS[kind]}`);
+}
+
+/** Adds paths to the panel that is shown alone, or as a panel. Returns whether anything was added. */
+export function addPaths(page, paths) {
+  if (!page.isReady()) {
+    page.early.push(() => addPaths(page, paths));
+    return true;
+  }
+  const panel = page.panel();
+  if (!panel) {
+    if (state.panels.length >= MAX_PANELS) return false;
+    const added = panelOf({ counters: paths.map((path) => ({ path })) });
+    change({ panels: [...state.panels, added], viewName: null, open: state.panels.length ? state.open : null });
+    return true;
+  }
+  const { counters, removed, isMore } = addedTo(panel, paths);
+  if (isMore) change({ panels: withPanel(state.panels, panel.id, { counters }), viewName: null, removed });
+  return isMore;
 }
 
 /** The requested range, which may not be loaded yet if keys are pressed quickly. */
@@ -63,19 +92,23 @@ export function removeLines(page, keys) {
   const at = order.indexOf(state.selected);
   const rest = order.filter((key) => !keys.includes(key));
   const selected = keys.includes(state.selected) ? (rest[Math.min(at, rest.length - 1)] ?? null) : state.selected;
-  let { paths } = state;
+  const panel = page.panel();
+  if (!panel) return;
+  let { counters } = panel;
   const removed = new Set(state.removed);
   for (const line of lines) {
     const own = withoutMachine(line.path).toLowerCase();
-    const exact = paths.filter((path) => path.toLowerCase() === own || path.toLowerCase() === line.path.toLowerCase());
+    const exact = counters.filter(({ path }) => path.toLowerCase() === own || path.toLowerCase() === line.path.toLowerCase());
     const isOwn = exact.length > 0 && page.data.blocks.length === 1;
-    if (isOwn) paths = paths.filter((path) => !exact.includes(path));
+    if (isOwn) counters = counters.filter((counter) => !exact.includes(counter));
     // Another path can select it too.
-    if (!isOwn || paths.some((path) => selects(path, line.path))) removed.add(line.key);
+    if (!isOwn || counters.some(({ path }) => selects(path, line.path))) removed.add(line.key);
     state.legend.delete(line.key);
   }
   const isEmpty = !rest.length;
-  change({ paths: isEmpty ? [] : paths, removed: isEmpty ? new Set() : removed, selected, isCleared: isEmpty });
+  const isSame = !isEmpty && counters === panel.counters;
+  const panels = withPanel(state.panels, panel.id, { counters: isEmpty ? [] : counters });
+  change({ removed: isEmpty ? new Set() : removed, selected, ...(isSame ? {} : { panels, viewName: null }) });
   const hadFocus = document.activeElement === document.body || byId("legend-body").contains(document.activeElement);
   announce(`Removed ${lines.map(nameOf).join(", ")}.`);
   if (hadFocus && selected) requestAnimationFrame(() => requestAnimationFrame(() => page.legend.step(0, true)));
@@ -86,9 +119,15 @@ export function areFitting(page) {
   return page.data.lines.length > 0 && page.data.lines.every((line) => entry(line.key).scale === "fit");
 }
 
+/** Factors need an axis without unit. */
+function useScales(page) {
+  if (page.panel() && page.panel().axis !== "scaled") changePanel(page, { axis: "scaled" });
+}
+
 /** Toggles all counters between scaling to fit and their default scales. */
 export function toggleFit(page) {
   const scale = areFitting(page) ? "default" : "fit";
+  useScales(page);
   changeEntries(page.data.lines.map((line) => line.key), { scale });
   announce(scale === "fit" ? "All counters are scaled to fit." : "All counters have their default scales.");
 }
@@ -101,7 +140,7 @@ function withSelected(page, act) {
 /** Moves to the next or previous value on the chart and announces it. */
 function read(page, by) {
   const { chart, data, hover } = page;
-  if (state.view !== "line" || !chart.scene) return;
+  if (!isChart(page.panel()?.kind) || !chart.scene) return;
   const line = page.line();
   const block = data.blocks.find((candidate) => candidate.lines.includes(line));
   if (!block) return;
@@ -112,12 +151,23 @@ function read(page, by) {
   while (row >= 0 && row < block.times.length && !has(row));
   if (row < 0 || row >= block.times.length) return announce(by > 0 ? "No later value." : "No earlier value.");
   page.readAt = block.times[row];
-  const shown = hover.show(page.readAt, chart.plot.valToPos(page.readAt, "x"), null);
+  const shown = hover.show(chart, page.readAt, chart.plot.valToPos(page.readAt, "x"), null);
   announce(`${shown?.time ?? ""}: ${nameOf(line)} ${figure(line.average[row], line.type)}, minimum ${figure(line.minimum[row], line.type)}, maximum ${figure(line.maximum[row], line.type)}`);
 }
 
 function rescale(page, by) {
+  useScales(page);
   withSelected(page, (line) => changeEntries([line.key], { scale: String(Math.max(-9, Math.min(9, powerOf(entry(line.key).scale, line) + by))) }));
+}
+
+/** Shows all panels. */
+export function showAll() {
+  if (state.open !== null) change({ open: null });
+}
+
+function openMenu(id) {
+  byId(id).open = true;
+  byId(id).querySelector("summary").focus();
 }
 
 /** Opens the menu that a field is in. */
@@ -136,10 +186,10 @@ export function keyTable(page) {
   });
   return [
     { keys: ["a", "Insert", "/"], shown: ["a", "/"], words: "Add counters: open the tree, search in it", act: () => page.tree.open() },
-    { keys: ["g"], shown: ["g", "1", "2", "3"], words: "Next view; line, histogram, report", act: nextView },
-    ...VIEWS.map((name, index) => ({ keys: [String(index + 1)], act: () => change({ view: name }) })),
+    { keys: ["g"], shown: ["g", "1", "2", "3"], words: "Show the panel as the next kind; as lines, bars, numbers", act: () => nextKind(page) },
+    ...NEXT_KINDS.map((kind, index) => ({ keys: [String(index + 1)], act: () => changePanel(page, { kind }) })),
     { keys: ["*"], shown: ["*", "=", "~"], words: "Scale all counters to fit; scale the selected one to fit; its default scale", act: () => toggleFit(page) },
-    { keys: ["="], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "fit" })) },
+    { keys: ["="], act: () => withSelected(page, (line) => { useScales(page); changeEntries([line.key], { scale: "fit" }); }) },
     { keys: ["~"], act: () => withSelected(page, (line) => changeEntries([line.key], { scale: "default" })) },
     { keys: ["<"], shown: ["<", ">"], words: "Scale the selected counter by 10 down, up", act: () => rescale(page, -1) },
     { keys: [">"], act: () => rescale(page, 1) },
@@ -164,7 +214,12 @@ export function keyTable(page) {
     { keys: ["]"], act: zoomForward },
     { keys: [","], shown: [",", "."], words: "Announce the previous, next value of the selected counter", act: () => read(page, -1) },
     { keys: ["."], act: () => read(page, 1) },
-    { keys: ["Escape"], act: () => page.hover.hide() },
+    { keys: ["Escape"], words: "Hide the box; show all panels", act: () => (page.hover.box.hidden ? showAll() : page.hover.hide()) },
+    { keys: ["v"], words: "List of views", act: () => openMenu("view-menu") },
+    { keys: ["r"], words: "Time range: type from and to", act: () => openMenu("time-menu") },
+    { keys: [], shown: ["Enter"], words: "On a panel: show it alone", act: () => {} },
+    { keys: [], shown: ["Shift", "←", "→", "↑", "↓"], words: "On a panel: move it", act: () => {} },
+    { keys: [], shown: ["w", "W", "e", "E"], words: "On a panel: wider, narrower, taller, shorter", act: () => {} },
     { keys: ["t"], words: "Switch between dark and light", act: toggleTheme },
     { keys: ["?"], words: "List of keys", act: () => byId("help-dialog").showModal() },
   ];

@@ -128,6 +128,13 @@ export const sets = (id) => json(address(sourcePath(id, "/sets")));
 export const instances = (id, set) => json(address(sourcePath(id, "/instances"), { set }));
 export const openLog = (log) =>
   json(address("sources"), { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ log }) });
+export const views = () => json(address("views"));
+/** A view of the server, fitted to a source. */
+export const view = (name, source) => json(address(`views/${encodeURIComponent(name)}`, { source }));
+/** A view file, fitted to a source. */
+export const fitView = (text, source) => json(address("views", { source }), { method: "POST", headers: { "Content-Type": "application/toml" }, body: text });
+/** Ends the session. */
+export const logout = () => request("/api/logout", { method: "POST" });
 export const closeSource = (id) => request(address(sourcePath(id)), { method: "DELETE" });
 
 /** The counters of a source over a range, reduced to columns. Bounds are RFC 3339 strings, or null for the whole source. */

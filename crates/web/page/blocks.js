@@ -10,9 +10,11 @@ const JOINED = 1.75;
 /** The block of a response of `/api/sources/ID/series`. `first` is the time of its first value, or null. */
 export function blockOf(source, response) {
   const lines = response.series.map((series) => ({ ...series, key: keyOf(source.id, series.path), source }));
+  const width = response.begin === null ? 0 : (seconds(response.end) - seconds(response.begin)) / Math.max(1, response.columns);
+  const times = withEmptyColumns(response.times, lines, width);
   return {
     source,
-    times: response.times,
+    times,
     begin: response.begin === null ? 0 : seconds(response.begin),
     end: response.end === null ? 0 : seconds(response.end),
     first: seconds(response.first_time),
@@ -20,6 +22,25 @@ export function blockOf(source, response) {
     lines,
     missing: response.missing ?? [],
   };
+}
+
+/** The server omits columns without values. An empty column stands for those that are missing between two others. */
+function withEmptyColumns(times, lines, width) {
+  const gaps = [];
+  for (let row = 1; row < times.length; row += 1) if (times[row] - times[row - 1] > 2 * width) gaps.push(row);
+  if (!gaps.length) return times;
+  const widened = (values, fill) => {
+    const all = [];
+    let from = 0;
+    for (const row of gaps) {
+      for (; from < row; from += 1) all.push(values[from]);
+      all.push(fill(row));
+    }
+    for (; from < values.length; from += 1) all.push(values[from]);
+    return all;
+  };
+  for (const line of lines) for (const name of ["average", "minimum", "maximum"]) line[name] = widened(line[name], () => null);
+  return widened(times, (row) => (times[row - 1] + times[row]) / 2);
 }
 
 /** A block with its times moved back by n seconds, for sources that are overlaid from their starts. */
@@ -77,6 +98,7 @@ export function joined(blocks, isShown, factorOf) {
       const average = withGaps(block.times, line.average, block.interval);
       columns.push({
         line,
+        block,
         average: placed(average, rows, times.length, factor),
         minimum: placed(line.minimum, rows, times.length, factor),
         maximum: placed(line.maximum, rows, times.length, factor),

@@ -1,75 +1,21 @@
-// The line chart: per counter a line of averages and a min-max band. uPlot draws lines and axes.
+// The chart of a panel: per counter a line of averages and a min-max band, or an area. uPlot draws lines and axes.
 
 import uPlot from "./vendor/uPlot.esm.js";
-import { joined } from "./blocks.js";
-import { faded, highlightColour, lineStyle } from "./palette.js";
-import { entry, state } from "./state.js";
-import { powerOf } from "./scale.js";
+import { marksOf } from "./axes.js";
+import { faded } from "./palette.js";
+import { bandRuns, isolatedRows, valueRuns } from "./runs.js";
+import { bandOpacity, isFilled, sceneOf } from "./scene.js";
 import { theme, colour } from "./theme.js";
-import { timeMarks, valueMarks, valueRange } from "./ticks.js";
+import { timeMarks } from "./ticks.js";
 
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 
-/** The style of a line; a highlighted one is thick and black or white. */
-export function styleOf(line) {
-  const { styleIndex, isHighlighted } = entry(line.key);
-  const style = lineStyle(styleIndex, theme());
-  return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
-}
-
-/** The scale factor of a line. */
-export function factorOf(line) {
-  return 10 ** powerOf(entry(line.key).scale, line);
-}
-
-/** The data of the chart and its pictures: joined times, columns with styles, and both ranges. */
-export function sceneOf(data, maxTicks) {
-  const { times, columns } = joined(data.blocks, (line) => !entry(line.key).isHidden, factorOf);
-  let [low, high] = [Infinity, -Infinity];
-  const take = (values) => {
-    for (const value of values) {
-      if (value === null || value === undefined) continue;
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-  };
-  for (const column of columns) {
-    column.style = styleOf(column.line);
-    take(column.average);
-    take(column.minimum);
-    take(column.maximum);
-  }
-  // Highlighted lines are drawn on top.
-  columns.sort((one, other) => Boolean(one.style.isHighlighted) - Boolean(other.style.isHighlighted));
-  const range = state.axis === "100" ? [0, 100] : valueRange(low, high, maxTicks);
-  return { times, columns, low: range[0], high: range[1], begin: data.begin, end: data.end, zone: data.zone };
-}
-
-/** The opacity of bands: the more there are, the fainter. */
-export function bandOpacity(lines) {
-  return Math.max(0.05, 0.24 / Math.sqrt(Math.max(1, lines / 2)));
-}
-
-/** Runs of rows that have both a minimum and a maximum; undefined rows are skipped. */
-export function bandRuns({ minimum, maximum, average }) {
-  const runs = [];
-  let rows = [];
-  const close = () => {
-    if (rows.length) runs.push(rows);
-    rows = [];
-  };
-  for (let row = 0; row < minimum.length; row += 1) {
-    if (typeof minimum[row] === "number" && typeof maximum[row] === "number") rows.push(row);
-    else if (average[row] === null) close();
-  }
-  close();
-  return runs;
-}
-
-/** The chart element. */
+/** The chart in an element. */
 export class Chart {
-  constructor(place) {
+  /** A compact chart shows the date only if it is not the same everywhere. */
+  constructor(place, isCompact = false) {
     this.place = place;
+    this.isCompact = isCompact;
     this.plot = null;
     this.shape = "";
     this.scene = null;
@@ -83,7 +29,7 @@ export class Chart {
   }
 
   size() {
-    return { width: Math.max(200, this.place.clientWidth), height: Math.max(120, this.place.clientHeight) };
+    return { width: Math.max(120, this.place.clientWidth), height: Math.max(80, this.place.clientHeight) };
   }
 
   resize() {
@@ -93,20 +39,21 @@ export class Chart {
   }
 
   maxValueTicks() {
-    return Math.max(2, Math.floor(this.size().height / 45));
+    return Math.max(2, Math.floor(this.size().height / (this.isCompact ? 36 : 45)));
   }
 
   maxTimeTicks() {
-    return Math.max(2, Math.floor(this.size().width / 105));
+    return Math.max(2, Math.floor(this.size().width / (this.isCompact ? 80 : 105)));
   }
 
-  /** Draws `data`: blocks, the range of time, the zone. */
-  draw(data) {
+  /** Draws a panel's `data`: blocks, the range of time, the zone. */
+  draw(data, panel) {
     this.data = data;
-    this.scene = sceneOf(data, this.maxValueTicks());
-    const { columns, times } = this.scene;
-    const shape = JSON.stringify([theme(), data.zone === null, columns.map(({ line, style }) => [line.key, style])]);
-    const values = [times, ...columns.map((column) => column.average)];
+    this.panel = panel;
+    this.scene = sceneOf(data, panel, this.maxValueTicks());
+    const { axes, columns, times } = this.scene;
+    const shape = JSON.stringify([theme(), data.zone === null, panel.kind, axes.map(({ scale, format }) => [scale, format]), columns.map(({ line, style, axis }) => [line.key, style, axis.key])]);
+    const values = [times, ...columns.map((column) => column.drawn)];
     if (shape !== this.shape || !this.plot) {
       this.shape = shape;
       this.rebuild(values);
@@ -119,53 +66,59 @@ export class Chart {
   }
 
   fit() {
-    const { begin, end, low, high } = this.scene;
+    const { begin, end, axes } = this.scene;
     this.plot.setScale("x", { min: begin, max: end });
-    this.plot.setScale("y", { min: low, max: high });
+    for (const { key, low, high } of axes) this.plot.setScale(key, { min: low, max: high });
+  }
+
+  /** The axis of uPlot for an axis of the scene. */
+  valueAxis(axis, style) {
+    const marks = (min, max) => marksOf(axis, min, max, this.maxValueTicks());
+    return {
+      ...style,
+      scale: axis.key,
+      side: axis.side,
+      grid: { ...style.grid, show: axis.key === "y" },
+      size: (_, labels) => 14 + Math.max(22, ...(labels ?? []).map((label) => 6.6 * String(label ?? "").length)),
+      splits: (_, __, min, max) => marks(min, max).map((mark) => mark.at),
+      // All ticks of a logarithmic axis are labelled.
+      filter: (_, splits) => splits,
+      values: (plot) => marks(plot.scales[axis.key].min, plot.scales[axis.key].max).map((mark) => mark.label),
+    };
   }
 
   rebuild(values) {
     this.plot?.destroy();
     const ink = colour("ink-soft");
-    const axis = { stroke: ink, font: FONT, grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false } };
-    const across = (min, max) => timeMarks(min, max, this.maxTimeTicks(), this.scene.zone);
-    const down = (min, max) => valueMarks(min, max, this.maxValueTicks());
+    const style = { stroke: ink, font: FONT, grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false } };
+    const across = (min, max) => {
+      const marks = timeMarks(min, max, this.maxTimeTicks(), this.scene.zone);
+      if (this.isCompact && marks.filter(({ second }) => second).length < 2) for (const mark of marks) mark.second = "";
+      return marks;
+    };
+    const { axes, columns } = this.scene;
+    const range = (_, min, max) => [min, max];
+    const scales = axes.map(({ key, scale }) => [key, { range, distr: scale === "logarithmic" ? 3 : 1 }]);
+    const areFew = columns.length <= 40;
     this.plot = new uPlot(
       {
         ...this.size(),
         legend: { show: false },
-        padding: [12, 30, 0, 0],
-        cursor: {
-          drag: { x: false, y: false, setScale: false },
-          points: { size: 7, show: values.length <= 40 },
-          y: false,
-        },
-        scales: { x: { time: false, range: (_, min, max) => [min, max] }, y: { range: (_, min, max) => [min, max] } },
+        padding: [12, axes.length > 1 ? 0 : 30, 0, 0],
+        cursor: { drag: { x: false, y: false, setScale: false }, points: { size: 7, show: areFew }, y: false },
+        scales: { x: { time: false, range }, ...Object.fromEntries(scales) },
         axes: [
           {
-            ...axis,
-            size: 42,
+            ...style,
+            size: (_, labels) => (this.isCompact && !(labels ?? []).some((label) => String(label).includes("\n")) ? 26 : 42),
             splits: (_, __, min, max) => across(min, max).map((mark) => mark.at),
             values: (plot) => across(plot.scales.x.min, plot.scales.x.max).map((mark) => (mark.second ? `${mark.label}\n${mark.second}` : mark.label)),
           },
-          {
-            ...axis,
-            size: (plot, labels) => 14 + Math.max(22, ...(labels ?? []).map((label) => 7 * String(label ?? "").length)),
-            splits: (_, __, min, max) => down(min, max).map((mark) => mark.at),
-            values: (plot) => down(plot.scales.y.min, plot.scales.y.max).map((mark) => mark.label),
-          },
+          ...axes.map((axis) => this.valueAxis(axis, style)),
         ],
-        series: [
-          {},
-          ...this.scene.columns.map(({ style }) => ({
-            stroke: style.colour,
-            width: style.width,
-            dash: style.dash,
-            points: { size: 5, fill: style.colour, stroke: style.colour },
-          })),
-        ],
+        series: [{}, ...columns.map((column, index) => this.series(column, index))],
         hooks: {
-          drawAxes: [(plot) => this.drawBands(plot)],
+          drawAxes: [(plot) => this.drawBehind(plot)],
           setCursor: [(plot) => this.hooks.cursor(plot)],
         },
       },
@@ -176,23 +129,55 @@ export class Chart {
     this.hooks.ready(this.plot);
   }
 
-  /** Draws the bands. */
-  drawBands(plot) {
+  series({ style, axis }, index) {
+    return {
+      scale: axis.key,
+      stroke: style.colour,
+      width: this.scene.isStacked ? 1 : style.width,
+      dash: style.dash,
+      // A value without neighbours has no line.
+      points: { size: 5, fill: style.colour, stroke: style.colour, filter: (_, __, show) => (show ? null : isolatedRows(this.scene.columns[index].drawn)) },
+    };
+  }
+
+  /** Draws areas, bands and limits, below the lines. */
+  drawBehind(plot) {
     const { ctx, bbox } = plot;
-    const { columns, times } = this.scene;
+    const { columns, times, axes, isStacked } = this.scene;
     ctx.save();
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
+    const across = (row) => plot.valToPos(times[row], "x", true);
+    const between = (rows, upper, lower, key, fill) => {
+      ctx.fillStyle = fill;
+      ctx.beginPath();
+      for (const row of rows) ctx.lineTo(across(row), plot.valToPos(upper(row), key, true));
+      for (const row of [...rows].reverse()) ctx.lineTo(across(row), plot.valToPos(lower(row), key, true));
+      ctx.fill();
+    };
     const opacity = bandOpacity(columns.length);
     for (const column of columns) {
-      ctx.fillStyle = faded(column.style.colour, opacity);
-      for (const rows of bandRuns(column)) {
-        ctx.beginPath();
-        for (const row of rows) ctx.lineTo(plot.valToPos(times[row], "x", true), plot.valToPos(column.maximum[row], "y", true));
-        for (const row of rows.reverse()) ctx.lineTo(plot.valToPos(times[row], "x", true), plot.valToPos(column.minimum[row], "y", true));
-        ctx.fill();
+      const { axis, drawn, lower, minimum, maximum, style } = column;
+      if (isFilled(this.panel.kind)) {
+        const floor = axis.scale === "logarithmic" ? axis.low : 0;
+        const fill = faded(style.colour, isStacked ? 0.55 : 0.16);
+        for (const rows of valueRuns(drawn)) between(rows, (row) => drawn[row], (row) => (isStacked ? lower[row] : floor), axis.key, fill);
       }
+      if (isStacked) continue;
+      for (const rows of bandRuns(column)) between(rows, (row) => maximum[row], (row) => minimum[row], axis.key, faded(style.colour, opacity));
+    }
+    ctx.strokeStyle = colour("danger");
+    ctx.fillStyle = faded(colour("danger"), 0.07);
+    ctx.lineWidth = Math.max(1, devicePixelRatio);
+    ctx.setLineDash([6, 4]);
+    for (const limit of axes[0]?.limits ?? []) {
+      const at = plot.valToPos(limit, "y", true);
+      ctx.fillRect(bbox.left, bbox.top, bbox.width, Math.max(0, at - bbox.top));
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, at);
+      ctx.lineTo(bbox.left + bbox.width, at);
+      ctx.stroke();
     }
     ctx.restore();
   }
@@ -200,5 +185,13 @@ export class Chart {
   /** Discards the drawing, so that the next one uses new colours. */
   discardDrawing() {
     this.shape = "";
+  }
+
+  /** Removes the drawing. */
+  clear() {
+    this.plot?.destroy();
+    this.plot = null;
+    this.shape = "";
+    this.scene = null;
   }
 }

@@ -1,17 +1,26 @@
 // The buttons and fields of the toolbar.
 
-import { areFitting, freeze, step, toggleFit, zoomBy } from "./actions.js";
-import { byId, setText } from "./element.js";
+import { logout, serverIsAway } from "./api.js";
+import { areFitting, changePanel, freeze, showAll, step, toggleFit, zoomBy } from "./actions.js";
+import { byId, element, setText } from "./element.js";
 import { copyLink, savePicture, saveSelection } from "./export.js";
 import { sorted } from "./legend.js";
-import { serverIsAway } from "./api.js";
+import { AXES, KINDS } from "./panels.js";
 import { change, state } from "./state.js";
 import { canGoBack, canGoForward, zoomBack, zoomForward } from "./zoom.js";
 
 /** Sets the controls up. */
 export function setUpControls(page) {
   const click = (id, act) => byId(id).addEventListener("click", act);
-  for (const radio of document.querySelectorAll('input[name="view"]')) radio.addEventListener("change", () => change({ view: radio.value }));
+  byId("kind-list").replaceChildren(...Object.entries(KINDS).map(([kind, words]) => element("option", { value: kind }, words)));
+  byId("panel-axis").replaceChildren(...Object.entries(AXES).map(([axis, words]) => element("option", { value: axis }, words)));
+  byId("kind-list").addEventListener("change", (event) => changePanel(page, { kind: event.target.value }));
+  setUpPanelMenu(page);
+  click("panel-back", showAll);
+  click("log-out", async () => {
+    await logout();
+    location.reload();
+  });
   for (const radio of document.querySelectorAll('input[name="align"]')) radio.addEventListener("change", () => change({ align: radio.value, range: null }));
   click("freeze-button", () => freeze(page));
   click("step-button", () => step(page));
@@ -20,18 +29,56 @@ export function setUpControls(page) {
   click("zoom-whole", () => page.choose(null));
   click("zoom-back", zoomBack);
   click("zoom-forth", zoomForward);
-  for (const name of ["zone", "axis", "figure"]) byId(`${name}-list`).addEventListener("change", (event) => change({ [name]: event.target.value }));
+  for (const name of ["zone", "numbers", "figure"]) byId(`${name}-list`).addEventListener("change", (event) => change({ [name]: event.target.value }));
   number("every", 1, 1000);
   number("points", 2, 1000);
   click("fit-all", () => toggleFit(page));
   for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => page.loader.boundsOf(source)));
-  for (const format of ["png", "svg"]) click(`save-${format}`, () => savePicture(page.data, sorted(page.data.lines), format));
+  for (const format of ["png", "svg"]) click(`save-${format}`, () => savePictures(page, format));
   click("copy-link", () => {
     page.writeAddress(true);
     copyLink();
   });
   click("help-button", () => byId("help-dialog").showModal());
   click("help-close", () => byId("help-dialog").close());
+}
+
+/** Saves the picture of the panel that is shown alone, or of every chart. */
+async function savePictures(page, format) {
+  const alone = page.panel();
+  for (const panel of alone ? [alone] : state.panels) {
+    const data = page.panelData.get(panel.id);
+    if (data.lines.length && panel.kind !== "table") await savePicture(data, panel, sorted(data.lines), format);
+  }
+}
+
+/** The fields of the Panel menu. Empty fields mean automatic. */
+function setUpPanelMenu(page) {
+  const set = (id, parse) => byId(id).addEventListener("change", (event) => {
+    const parts = parse(event.target.value.trim(), event.target);
+    if (parts) changePanel(page, parts);
+  });
+  const numberOf = (text) => (text === "" ? null : Number(text));
+  set("panel-title", (title) => ({ title: title || null }));
+  set("panel-axis", (axis) => ({ axis }));
+  for (const end of ["min", "max"]) set(`panel-${end}`, (text) => (Number.isNaN(numberOf(text)) ? null : { [end]: numberOf(text) }));
+  set("panel-limits", (text, field) => {
+    const limits = text.split(/[\s;]+/).filter(Boolean).map(Number);
+    field.setAttribute("aria-invalid", String(limits.some(Number.isNaN)));
+    return limits.some(Number.isNaN) ? null : { limits };
+  });
+}
+
+/** Shows the settings of the panel that is shown alone. */
+function showPanelMenu(panel) {
+  const put = (id, value) => {
+    if (document.activeElement !== byId(id)) byId(id).value = value ?? "";
+  };
+  put("panel-title", panel.title);
+  byId("panel-axis").value = panel.axis;
+  put("panel-min", panel.min);
+  put("panel-max", panel.max);
+  put("panel-limits", panel.limits.join(" "));
 }
 
 /** A field for a whole number. Values out of range are marked and ignored. */
@@ -48,9 +95,18 @@ const WORDS = { live: "Live", connecting: "Connecting…", away: "No connection,
 
 /** Shows the state in the controls. */
 export function showControls(page, liveState) {
-  for (const radio of document.querySelectorAll('input[name="view"]')) radio.checked = radio.value === state.view;
+  const panel = page.panel();
+  const isGrid = !panel && state.panels.length > 0;
+  for (const id of ["kind-list", "panel-menu", "fit-all"]) byId(id).hidden = !panel;
+  byId("panel-back").hidden = !panel || state.panels.length < 2;
+  if (panel) {
+    byId("kind-list").value = panel.kind;
+    showPanelMenu(panel);
+  }
+  setText(byId("view-title"), state.title || (isGrid ? "Panels" : "View"));
+  byId("log-out").hidden = !page.sources.needsToken;
   for (const radio of document.querySelectorAll('input[name="align"]')) radio.checked = radio.value === state.align;
-  for (const name of ["zone", "axis", "figure"]) byId(`${name}-list`).value = state[name];
+  for (const name of ["zone", "numbers", "figure"]) byId(`${name}-list`).value = state[name];
   for (const name of ["every", "points"]) {
     const field = byId(`${name}-field`);
     if (document.activeElement !== field) field.value = state[name];

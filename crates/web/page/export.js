@@ -4,10 +4,10 @@ import * as api from "./api.js";
 import { showError, showNotice } from "./messages.js";
 import { drawPicture, pictureSize } from "./picture.js";
 import { CanvasPen, SvgPen } from "./pens.js";
-import { entry, state } from "./state.js";
+import { entry } from "./state.js";
 
 /** Makes the browser save bytes under a name. */
-function save(name, blob) {
+export function save(name, blob) {
   const address = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = address;
@@ -25,7 +25,7 @@ export async function saveSelection(data, format, boundsOf) {
     const left = [...block.removed, ...block.lines.filter(isHidden)];
     const pathsOf = (lines) => lines.map((line) => line.path);
     // The shortest equivalent selection: URLs have a maximum length.
-    const selection = left.length < shown.length ? { paths: state.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
+    const selection = left.length < shown.length ? { paths: data.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
     try {
       const { name, blob } = await api.exported(block.source.id, { ...selection, ...boundsOf(block.source), format });
       save(name, blob);
@@ -37,11 +37,11 @@ export async function saveSelection(data, format, boundsOf) {
   if (!data.blocks.some((block) => block.lines.length)) showNotice("Nothing to save: the chart has no counters.");
 }
 
-/** Saves the chart as "png" or "svg". */
-export async function savePicture(data, lines, format) {
+/** Saves the chart of a panel as "png" or "svg". */
+export async function savePicture(data, panel, lines, format) {
   const size = pictureSize(lines.filter((line) => !entry(line.key).isHidden));
   const pen = format === "svg" ? new SvgPen(size.width, size.height) : new CanvasPen(size.width, size.height, 2);
-  drawPicture(pen, data, lines, size);
+  drawPicture(pen, data, panel, lines, size);
   try {
     const stem = data.blocks[0]?.source.name.split("/").at(-1).replace(/\.\w+$/, "") || "chart";
     save(`${stem}.${format}`, await pen.blob("Performance counters"));

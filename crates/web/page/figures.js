@@ -1,5 +1,8 @@
 // Formatting numbers and durations.
 
+import { state } from "./state.js";
+import { valueText } from "./units.js";
+
 // Ties are rounded to even, as in Rust, so that the page, the terminal monitor and `tacho stats` show the same digits.
 const threeDecimals = new Intl.NumberFormat("en-US", {
   minimumFractionDigits: 3,
@@ -22,6 +25,12 @@ export function figure(value, type = "") {
   if (size !== 0 && (size >= 1e15 || size < 1e-6)) return value.toExponential(3).replace("e+", "e");
   if (size !== 0 && size < 0.0005) return value.toFixed(2 + Math.ceil(-Math.log10(size)));
   return threeDecimals.format(value);
+}
+
+/** The text of a counter's value: with its unit, or with all digits if users chose raw numbers. */
+export function lineFigure(value, line) {
+  if (state.numbers === "raw" || !line?.format) return figure(value, line?.type);
+  return value === null || value === undefined || !Number.isFinite(value) ? NONE : valueText(value, line.format);
 }
 
 /** A number on an axis, with as few digits as distinguish the steps. */

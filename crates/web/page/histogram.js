@@ -1,65 +1,82 @@
-// The histogram view: a bar per counter, drawn with the counter's scale.
+// The bars: one per counter, with its name and value. Bars of one unit share an axis; with several units, each unit has its own.
 
-import { factorOf, styleOf } from "./chart.js";
+import { axesOf } from "./axes.js";
 import { drawing } from "./element.js";
-import { figure } from "./figures.js";
+import { lineFigure } from "./figures.js";
 import { nameOf } from "./hover.js";
+import { isSameUnit } from "./units.js";
+import { styleOf } from "./scene.js";
 import { entry, state } from "./state.js";
 import { valueMarks, valueRange } from "./ticks.js";
 import { shownValue } from "./values.js";
 
-/** The bars and their axis: `{bars: [{line, value, height}], low, high}`. */
-export function barsOf(lines, maxTicks) {
-  const bars = lines
-    .filter((line) => !entry(line.key).isHidden)
-    .map((line) => {
-      const value = shownValue(line);
-      return { line, value, height: value === null ? null : value * factorOf(line) };
-    });
-  const heights = bars.map((bar) => bar.height).filter((height) => height !== null);
-  const [low, high] = state.axis === "100" ? [0, 100] : valueRange(Math.min(...heights), Math.max(...heights), maxTicks);
-  return { bars, low, high };
+const ROW = 24;
+
+/** The bars and their axes: `{bars: [{line, value, size, axis}], axes}`; an axis has `low` and `high`. */
+export function barsOf(lines, panel, maxTicks) {
+  const shown = lines.filter((line) => !entry(line.key).isHidden);
+  const { isScaled, axes, axisOf, factorOf } = axesOf(panel, shown);
+  const own = isScaled ? axes : [];
+  const axisFor = (line) => {
+    if (isScaled) return own[0];
+    const { format } = axisOf(line);
+    let axis = own.find((known) => isSameUnit(known.format, format));
+    if (!axis) own.push((axis = { format }));
+    return axis;
+  };
+  const bars = shown.map((line) => {
+    const value = shownValue(line);
+    return { line, value, size: value === null ? null : value * factorOf(line), axis: axisFor(line) };
+  });
+  for (const axis of own) {
+    const sizes = bars.filter((bar) => bar.axis === axis && bar.size !== null).map((bar) => bar.size);
+    const [low, high] = valueRange(Math.min(...sizes), Math.max(...sizes), maxTicks, axis.format);
+    const factor = bars.length && !isScaled ? factorOf(bars.find((bar) => bar.axis === axis).line) : 1;
+    Object.assign(axis, { low: isScaled ? low : Math.min(low, (panel.min ?? Infinity) * factor), high: isScaled || panel.max === null ? high : panel.max * factor });
+  }
+  return { bars, axes: own };
 }
 
-/** Draws the view. `onSelect(key)` is called when a bar is clicked. */
-export function drawHistogram(place, lines, onSelect) {
-  const width = Math.max(200, place.clientWidth);
-  const height = Math.max(120, place.clientHeight);
-  const max = Math.max(2, Math.floor(height / 45));
-  const { bars, low, high } = barsOf(lines, max);
-  const [left, right, top, bottom] = [64, 12, 22, 16];
-  const down = (value) => top + (height - top - bottom) * (1 - (Math.max(low, Math.min(high, value)) - low) / (high - low));
-  const across = (width - left - right) / Math.max(1, bars.length);
+/** Draws the bars. `onSelect(key)` is called when a bar is clicked. */
+export function drawHistogram(place, lines, panel, onSelect) {
+  const width = Math.max(200, place.clientWidth - 4);
+  const names = Math.min(280, width * 0.36);
+  const [left, right, bottom] = [names + 8, 92, 26];
+  const max = Math.max(2, Math.floor((width - left - right) / 90));
+  const { bars, axes } = barsOf(lines, panel, max);
+  const height = bars.length * ROW + bottom + 6;
+  const across = (axis, value) => left + (width - left - right) * ((Math.max(axis.low, Math.min(axis.high, value)) - axis.low) / (axis.high - axis.low));
   const picture = drawing("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", class: "histogram-picture" });
-  for (const { at, label } of valueMarks(low, high, max)) {
-    picture.append(
-      drawing("line", { class: "grid-line", x1: left, x2: width - right, y1: down(at), y2: down(at) }),
-      drawing("text", { class: "axis-text", x: left - 8, y: down(at) + 4, "text-anchor": "end" }, label),
-    );
+  const floor = bars.length * ROW + 4;
+  // With several units, the values beside the bars say it.
+  for (const axis of axes.length === 1 ? axes : []) {
+    for (const { at, label } of valueMarks(axis.low, axis.high, max, axis.format)) {
+      picture.append(
+        drawing("line", { class: "grid-line", x1: across(axis, at), x2: across(axis, at), y1: 0, y2: floor }),
+        drawing("text", { class: "axis-text", x: across(axis, at), y: floor + 16, "text-anchor": "middle" }, label),
+      );
+    }
   }
-  bars.forEach(({ line, value, height: size }, index) => {
+  const fits = Math.floor(names / 6.8);
+  bars.forEach(({ line, value, size, axis }, index) => {
     const style = styleOf(line);
-    const thick = Math.min(64, across * 0.72);
-    const x = left + across * (index + 0.5) - thick / 2;
+    const y = index * ROW;
     const group = drawing("g", { class: line.key === state.selected ? "bar selected" : "bar" });
-    const title = drawing("title", {}, `${nameOf(line)}: ${figure(value, line.type)}`);
-    // The whole height is clickable, even above a short bar.
-    group.append(title, drawing("rect", { class: "bar-room", x: left + across * index, y: top, width: across, height: height - top - bottom }));
+    const name = line.label ?? nameOf(line);
+    // The whole row is clickable.
+    group.append(drawing("title", {}, `${nameOf(line)}: ${lineFigure(value, line)}`), drawing("rect", { class: "bar-room", x: 0, y, width, height: ROW }));
+    group.append(drawing("text", { class: "axis-text strong", x: names, y: y + 16, "text-anchor": "end" }, name.length > fits ? `${name.slice(0, fits - 1)}…` : name));
+    let end = left;
     if (size !== null) {
-      const [from, to] = [down(Math.max(0, low)), down(size)];
-      group.append(drawing("rect", { x, y: Math.min(from, to), width: thick, height: Math.max(1, Math.abs(from - to)), fill: style.colour }));
-      if (style.dash.length) {
-        group.append(drawing("rect", { class: "bar-dash", x, y: Math.min(from, to), width: thick, height: Math.max(1, Math.abs(from - to)), stroke: style.colour, "stroke-dasharray": style.dash.join(" ") }));
-      }
+      const [from, to] = [across(axis, Math.max(0, axis.low)), across(axis, size)];
+      end = Math.max(from, to);
+      const box = { x: Math.min(from, to), y: y + 4, width: Math.max(1, Math.abs(to - from)), height: ROW - 8 };
+      group.append(drawing("rect", { ...box, fill: style.colour }));
+      if (style.dash.length) group.append(drawing("rect", { class: "bar-dash", ...box, stroke: style.colour, "stroke-dasharray": style.dash.join(" ") }));
     }
-    const text = figure(value, line.type);
-    if (across > text.length * 7) {
-      const y = size === null ? down(Math.max(0, low)) - 5 : Math.max(14, down(size) - 5);
-      group.append(drawing("text", { class: "axis-text strong", x: left + across * (index + 0.5), y, "text-anchor": "middle" }, text));
-    }
+    group.append(drawing("text", { class: "axis-text strong", x: end + 6, y: y + 16 }, lineFigure(value, line)));
     group.addEventListener("click", () => onSelect(line.key));
     picture.append(group);
   });
-  picture.append(drawing("line", { class: "axis-line", x1: left, x2: width - right, y1: down(Math.max(0, low)), y2: down(Math.max(0, low)) }));
   place.replaceChildren(picture);
 }

@@ -1,9 +1,9 @@
-// The box with time and values of all counters at the pointer or key cursor; the nearest one is marked.
+// The box with time and values of all counters at the pointer or key cursor, the largest value first; the nearest line is marked.
 
 import { nearestRow } from "./blocks.js";
-import { factorOf, styleOf } from "./chart.js";
 import { element, swatch } from "./element.js";
-import { figure } from "./figures.js";
+import { figure, lineFigure } from "./figures.js";
+import { styleOf } from "./scene.js";
 import { entry } from "./state.js";
 import { sinceStart } from "./ticks.js";
 import { moment } from "./time.js";
@@ -15,23 +15,23 @@ export function valuesAt(chart, at, top) {
   const { plot, data, scene } = chart;
   const perPixel = (data.end - data.begin) / Math.max(1, plot.over.clientWidth);
   const found = [];
-  for (const { line } of scene.columns) {
-    const block = data.blocks.find((candidate) => candidate.lines.includes(line));
+  for (const { line, block, axis, drawn } of scene.columns) {
     // Half the distance of values, plus some pixels.
     const row = nearestRow(block, line, at, Math.max(8 * perPixel, (block.interval ?? 0) / 2 + perPixel));
     if (row < 0) continue;
-    const y = plot.valToPos(line.average[row] * factorOf(line), "y");
-    found.push({ line, row, at: block.times[row], distance: top === null ? Infinity : Math.abs(y - top) });
+    const value = line.average[row] * scene.factorOf(line);
+    const y = top === null ? 0 : plot.valToPos(scene.isStacked ? (drawn[row] ?? value) : value, axis.key);
+    found.push({ line, row, value, at: block.times[row], distance: top === null ? Infinity : Math.abs(y - top) });
   }
   return found;
 }
 
-/** The box that follows the pointer. */
+/** The box that follows the pointer over the chart that is pointed at. */
 export class Hover {
-  constructor(chart, box) {
-    Object.assign(this, { chart, box });
+  constructor(box) {
+    this.box = box;
     this.nearest = null;
-    chart.hooks.cursor = (plot) => this.follow(plot);
+    this.chart = null;
   }
 
   hide() {
@@ -39,16 +39,20 @@ export class Hover {
     this.nearest = null;
   }
 
-  follow(plot) {
-    const { left, top } = plot.cursor;
-    if (left === undefined || left < 0 || !this.chart.data) return this.hide();
-    this.show(plot.posToVal(left, "x"), left, top);
+  follow(chart) {
+    const { left, top } = chart.plot.cursor;
+    if (left === undefined || left < 0 || !chart.data) {
+      if (this.chart === chart) this.hide();
+      return;
+    }
+    this.show(chart, chart.plot.posToVal(left, "x"), left, top);
   }
 
   /** Shows the values at a moment; returns them, or null. */
-  show(at, left, top) {
-    const { chart, box } = this;
-    const { data, plot } = chart;
+  show(chart, at, left, top) {
+    const { box } = this;
+    const { data } = chart;
+    this.chart = chart;
     const found = valuesAt(chart, at, top);
     if (!found.length) {
       this.hide();
@@ -60,56 +64,70 @@ export class Hover {
     const shownAt = found.reduce((best, one) => (Math.abs(one.at - at) < Math.abs(best - at) ? one.at : best), nearest.at);
     const time = data.zone ? moment(shownAt, data.zone) : `${sinceStart(shownAt, 0.1)} from the start`;
     const hasBand = found.some(({ line, row }) => line.minimum[row] !== line.maximum[row]);
+    // Values of different units have no order.
+    if (chart.scene.axes.length === 1) found.sort((one, other) => other.value - one.value);
     const first = Math.max(0, Math.min(found.indexOf(nearest) - MAX_ROWS / 2, found.length - MAX_ROWS));
-    const rows = found.slice(first, first + MAX_ROWS).map((one) => this.row(one, one === nearest, hasBand));
+    const several = data.blocks.length > 1;
+    const rows = found.slice(first, first + MAX_ROWS).map((one) => this.row(one, one === nearest, hasBand, several));
     const heads = ["", "", hasBand ? "Average" : "Value", ...(hasBand ? ["Minimum", "Maximum"] : [])];
     const rest = found.length - rows.length;
     box.replaceChildren(
-      element("div", { class: "hover-time" }, time),
+      element("div", { class: "hover-time" }, several ? time : `${time}  ·  ${data.blocks[0]?.source.name ?? ""}`),
       element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) => element("th", {}, head)))), element("tbody", {}, rows)),
       ...(rest > 0 ? [element("div", { class: "hover-rest" }, `and ${rest} more`)] : []),
     );
     box.hidden = false;
-    this.place(left + plot.over.offsetLeft);
+    this.place(chart, left);
     return { time, found, nearest };
   }
 
-  row({ line, row }, isNearest, hasBand) {
+  row({ line, row }, isNearest, hasBand, several) {
     const values = [line.average[row], ...(hasBand ? [line.minimum[row], line.maximum[row]] : [])];
     return element(
       "tr",
       { class: isNearest ? "nearest" : null },
       element("td", {}, swatch(styleOf(line))),
-      element("td", { class: "hover-name" }, nameOf(line)),
-      values.map((value) => element("td", { class: "number" }, figure(value, line.type))),
+      element("td", { class: "hover-name" }, several ? `${shortName(line)} · ${line.source.name}` : shortName(line)),
+      values.map((value) => element("td", { class: "number" }, lineFigure(value, line))),
     );
   }
 
-  /** Places the box beside the pointer, on the side with room. */
-  place(left) {
-    const { box, chart } = this;
-    const room = chart.place.clientWidth;
-    const width = box.offsetWidth;
-    const right = left + 16 + width <= room;
-    box.style.left = `${Math.max(0, right ? left + 16 : left - width - 16)}px`;
-    if (!right && left - width - 16 < 0) box.style.left = `${Math.max(0, (room - width) / 2)}px`;
-    box.style.top = "8px";
+  /** Places the box beside the pointer, on the side with room; on narrow screens below the plot. */
+  place(chart, left) {
+    const { box } = this;
+    const plot = chart.plot.over.getBoundingClientRect();
+    const [width, height] = [box.offsetWidth, box.offsetHeight];
+    const [roomX, roomY] = [document.documentElement.clientWidth, document.documentElement.clientHeight];
+    if (roomX <= 760) {
+      const below = plot.bottom + 44;
+      const top = below + height <= roomY ? below : Math.max(4, plot.top - height - 6);
+      Object.assign(box.style, { left: `${Math.max(4, (roomX - width) / 2)}px`, top: `${top}px` });
+      return;
+    }
+    const pointer = plot.left + left;
+    const x = pointer + 16 + width <= roomX ? pointer + 16 : pointer - width - 16;
+    const y = Math.min(plot.top, roomY - height - 8);
+    Object.assign(box.style, { left: `${Math.max(4, Math.min(x, roomX - width - 4))}px`, top: `${Math.max(4, y)}px` });
   }
 }
 
-/** A short name: counter and instance. */
+/** A name: counter and instance. */
 export function nameOf(line) {
   const instance = line.parent ? `${line.parent}/${line.instance}` : line.instance;
   return instance === null || instance === undefined ? line.counter : `${line.counter} (${instance})`;
 }
 
+/** The name of a line in its panel: its label, or counter and instance. */
+export const shortName = (line) => line.label ?? nameOf(line);
+
 /** A description of the chart for screen readers. */
 export function summaryOf(data) {
-  const shown = data.blocks.flatMap((block) => block.lines).filter((line) => !entry(line.key).isHidden);
+  const shown = data.lines.filter((line) => !entry(line.key).isHidden);
   if (!shown.length) return "The chart has no counters.";
-  const lines = shown.slice(0, 40).map(({ statistics, ...line }) => {
-    const of = statistics ?? {};
-    return `${nameOf(line)}: average ${figure(of.average)}, minimum ${figure(of.minimum)}, maximum ${figure(of.maximum)}.`;
+  const lines = shown.slice(0, 40).map((line) => {
+    const of = line.statistics ?? {};
+    const text = (value) => figure(value, line.type);
+    return `${nameOf(line)}: average ${text(of.average)}, minimum ${text(of.minimum)}, maximum ${text(of.maximum)}.`;
   });
   if (shown.length > 40) lines.push(`And ${shown.length - 40} more in the legend.`);
   return lines.join(" ");

@@ -1,10 +1,10 @@
 // The legend: a row per counter with style, scale and figures; selects, hides, scales, highlights, sorts and removes counters.
 
-import { styleOf } from "./chart.js";
 import { byId, element, setLabel, setText, setTitle, swatch } from "./element.js";
-import { figure, NONE } from "./figures.js";
+import { figure, lineFigure, NONE } from "./figures.js";
 import { STYLES } from "./palette.js";
 import { factorText, POWERS, powerOf } from "./scale.js";
+import { styleOf } from "./scene.js";
 import { change, changeEntries, entry, state } from "./state.js";
 
 const instanceOf = (line) => line.instance ?? null;
@@ -21,7 +21,8 @@ const COLUMNS = [
     title: name[0].toUpperCase() + name.slice(1),
     isNumber: true,
     sort: (line) => line.statistics?.[name] ?? null,
-    text: (line) => figure(line.statistics?.[name], line.type),
+    value: (line) => line.statistics?.[name] ?? null,
+    text: (line) => lineFigure(line.statistics?.[name], line),
   })),
   { id: "counter", title: "Counter", sort: (line) => line.counter, text: (line) => line.counter, isHead: true },
   { id: "instance", title: "Instance", sort: instanceOf, text: (line) => words(instanceOf(line)) },
@@ -101,17 +102,18 @@ export class Legend {
     this.body.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** Ascending, then descending, then in the order of adding. */
+  /** Numbers descending, then ascending; text the other way round; then in the order of adding. */
   sortBy(column) {
     const { sort } = state;
-    if (sort?.column !== column) change({ sort: { column, isDescending: false } });
-    else change({ sort: sort.isDescending ? null : { column, isDescending: true } });
+    const isNumber = COLUMNS.find(({ id }) => id === column).isNumber === true;
+    if (sort?.column !== column) change({ sort: { column, isDescending: isNumber } });
+    else change({ sort: sort.isDescending === isNumber ? { column, isDescending: !isNumber } : null });
   }
 
   /** Sorts by the next column. */
   sortByNext() {
     const at = COLUMNS.findIndex(({ id }) => id === state.sort?.column);
-    change({ sort: at + 1 < COLUMNS.length ? { column: COLUMNS[at + 1].id, isDescending: false } : null });
+    change({ sort: at + 1 < COLUMNS.length ? { column: COLUMNS[at + 1].id, isDescending: COLUMNS[at + 1].isNumber === true } : null });
   }
 
   /** Shows these lines. */
@@ -165,12 +167,18 @@ export class Legend {
       else {
         const text = column.id === "computer" && this.severalSources ? `${column.text(line)} · ${line.source.name}` : column.text(line);
         setText(cell, text);
+        if (column.value) {
+          // Tests and readers who need all digits.
+          const value = column.value(line);
+          cell.dataset.value = value ?? "";
+          setTitle(cell, state.numbers === "raw" ? "" : figure(value, line.type));
+        }
       }
     }
     const average = row.cells.find(({ column }) => column.id === "average").cell;
     const isArithmetic = line.average_kind === "arithmetic";
     average.classList.toggle("arithmetic", isArithmetic);
-    setTitle(average, isArithmetic ? "Arithmetic mean of formatted values: the log has no raw values of this counter" : "");
+    if (isArithmetic) setTitle(average, `${figure(line.statistics?.average, line.type)}: arithmetic mean of formatted values, because the log has no raw values of this counter`);
     row.element.classList.toggle("hidden-line", entry(line.key).isHidden);
     row.element.classList.toggle("highlighted", entry(line.key).isHighlighted);
     row.element.setAttribute("aria-selected", String(isSelected));

@@ -124,7 +124,7 @@ export class Loader {
     }
   }
 
-  /** The data to show: blocks without removed lines, the visible range, its time zone, missing paths. */
+  /** The loaded data: blocks, the visible range, its time zone, missing paths. */
   data() {
     const blocks = [];
     for (const source of this.sources.shown()) {
@@ -132,9 +132,7 @@ export class Loader {
       let block = isLive ? this.feed.block : this.blocks.get(source.id);
       if (!block) continue;
       if (isLive && this.fromStarts()) block = shifted(block, block.begin);
-      const isRemoved = (line) => state.removed.has(line.key);
-      const lines = block.lines.filter((line) => !isRemoved(line));
-      blocks.push({ ...block, lines, removed: block.lines.filter(isRemoved) });
+      blocks.push(block);
     }
     const range = state.range ?? this.whole() ?? { begin: 0, end: 1 };
     const named = this.sources.shown();
@@ -144,7 +142,7 @@ export class Loader {
 }
 
 /** Whether a source has the paths, but no samples in this range. */
-const isEmpty = (block) => !block.lines.length && !block.removed.length && block.missing.length < state.paths.length;
+const isEmpty = (block) => !block.lines.length && block.missing.length < state.paths.length;
 
 /** Paths that no source has. */
 function missingIn(blocks) {

@@ -1,82 +1,113 @@
 // Assembles the page: state, data, and the components that show them.
 
 import * as api from "./api.js";
+import { addPaths, keyTable, removeLines } from "./actions.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
 import { byId, setText } from "./element.js";
+import { Grid } from "./grid.js";
 import { drawHistogram } from "./histogram.js";
 import { Hover, summaryOf } from "./hover.js";
 import { setUpKeys } from "./keys.js";
-import { keyTable, removeLines } from "./actions.js";
 import { Legend, sorted } from "./legend.js";
+import { fromFragment, toFragment } from "./link.js";
 import { LiveFeed } from "./live.js";
 import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
 import { announce, showError } from "./messages.js";
+import { dataOf } from "./panel-data.js";
+import { isChart, MAX_PANELS, panelOf, titleOf as panelTitle } from "./panels.js";
 import { titleOf } from "./picture.js";
-import { fragmentOf, Presets } from "./presets.js";
 import { drawReport } from "./report.js";
 import { setUpViews } from "./saved.js";
 import { Sources } from "./sources.js";
-import { addPaths, change, fromFragment, onChange, setPresent, state, toFragment } from "./state.js";
+import { change, entry, onChange, setPresent, state } from "./state.js";
+import { TableView } from "./table-view.js";
+import { TableLoader } from "./tables.js";
 import { setUpTheme } from "./theme.js";
+import { setUpTimeMenu } from "./time-menu.js";
 import { Tree } from "./tree.js";
 import { drawValueBar } from "./valuebar.js";
+import { Views } from "./views.js";
 import { watchPointer, zoomTo } from "./zoom.js";
 
 const sources = new Sources();
 const chart = new Chart(byId("chart"));
-const hover = new Hover(chart, byId("hover"));
+const hover = new Hover(byId("hover"));
+const grid = new Grid({ onChart: watchChart });
+const columns = () => (panelAlone() ? chart.columns() : grid.chartColumns());
 const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && showNewData(), onState: showLiveState, onProblem: problemOfData });
-const loader = new Loader({ sources, feed, columns: () => chart.columns(), onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
-const tree = new Tree({ sources: () => sources.ready() });
+const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
+const tables = new TableLoader({ sources, loader, onData: () => draw(), onProblem: problemOfData });
+const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths) });
+const views = new Views({ sources });
 sources.onChange = () => tree.sourcesChanged();
+sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
-const page = { sources, chart, hover, feed, loader, tree, data: loader.data(), choose, line: selectedLine };
-const presets = new Presets();
+const page = { sources, chart, hover, feed, loader, tree, views, grid, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
 const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
 page.legend = legend;
+const table = new TableView(byId("report"));
 
 let isReady = false;
-/** Whether the user is dragging over the chart; live data is not drawn meanwhile. */
+/** Whether the user is dragging over a chart; live data is not drawn meanwhile. */
 let isDragging = false;
 let drawing = 0;
 let liveState = "connecting";
+let problemText = "";
 const SAMPLES_GONE = "The server no longer has the samples of this time range";
 let following = "";
+
+/** The panel that is shown alone: the chosen one, or the only one. Null if the grid is shown. */
+function panelAlone() {
+  const { panels, open } = state;
+  return panels.find((panel) => panel.id === open) ?? (panels.length > 1 ? null : (panels[0] ?? null));
+}
 
 /** The selected counter, or the first one of the legend. */
 function selectedLine() {
   return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
 }
 
+/** The data of each panel, and of the whole page: of the panel that is shown alone, or of all. */
+function arrange() {
+  const all = loader.data();
+  page.panelData = new Map(state.panels.map((panel) => [panel.id, dataOf(panel, all)]));
+  setPresent(new Set([...page.panelData.values()].flatMap(({ lines }) => lines.map((line) => line.key))));
+  const alone = panelAlone();
+  page.data = alone ? page.panelData.get(alone.id) : combined(all);
+}
+
+/** The data of all panels as one: each counter once. */
+function combined(all) {
+  const shown = new Map();
+  for (const { lines } of page.panelData.values()) {
+    for (const line of lines) if (!shown.has(line.base) || !entry(line.key).isHidden) shown.set(line.base, line);
+  }
+  const blocks = all.blocks.map((block) => ({ ...block, lines: block.lines.filter((line) => shown.has(line)).map((line) => shown.get(line)), removed: block.lines.filter((line) => !shown.has(line)) }));
+  return { ...all, blocks, lines: blocks.flatMap((block) => block.lines), paths: state.paths };
+}
+
 /** Shows new data. */
 function showNewData() {
-  let data = loader.data();
-  if (!data.lines.length && showDefaults(data)) return;
-  const excluded = presets.apply(data.lines);
-  if (excluded.length) {
-    change({ removed: new Set([...state.removed, ...excluded]) });
-    data = loader.data();
-  }
-  page.data = data;
-  setPresent(new Set(data.lines.map((line) => line.key)));
-  byId("chart-empty").dataset.problem = "";
+  problemText = "";
+  if (isUseless(loader.data()) && fallBack()) return;
+  arrange();
+  tables.update();
   draw();
 }
 
-const tried = new Set();
+let triedFor = "";
 
-/** If the sources have none of the selected counters, shows their defaults. Returns whether it did. */
-function showDefaults(data) {
-  const shown = sources.shown();
-  const names = shown.map((source) => source.id).join(" ");
-  const usual = [...new Set(shown.flatMap((source) => source.default_paths ?? []))];
-  const isUseless = state.paths.length ? data.missing.length >= state.paths.length : !state.isCleared;
-  const isWhole = !state.range && !state.frozen;
-  if (!isUseless || !isWhole || !usual.length || tried.has(names)) return false;
-  tried.add(names);
-  change({ paths: usual, removed: new Set() });
+/** Whether none of the counters that users chose is in the sources. */
+const isUseless = (data) => !data.lines.length && state.paths.length > 0 && data.missing.length >= state.paths.length && !state.range && !state.frozen && !state.viewName;
+
+/** Shows the first view if the sources have none of the counters, once. Returns whether it does. */
+function fallBack() {
+  const names = sources.shown().map((source) => source.id).join(" ");
+  if (!names || triedFor === names) return false;
+  triedFor = names;
+  views.open("start");
   return true;
 }
 
@@ -84,15 +115,15 @@ function problemOfData(problem) {
   if (problem.status === 404 && !api.serverIsAway()) return refresh();
   // The line at the top shows that the server is unreachable.
   if (problem.status === 0) return;
-  byId("chart-empty").dataset.problem = problem.message;
+  problemText = problem.message;
   showError(problem);
   draw();
 }
 
-/** Zooms into a range selected on the chart; freezes live data. */
+/** Zooms into a range selected on a chart; freezes live data. */
 function choose(range) {
   if (loader.isRunning()) {
-    if (!range) return;
+    if (!range || !feed.block) return;
     loader.freeze(loader.fromStarts() ? feed.bounds().seconds.begin + range.end : undefined);
   }
   zoomTo(range);
@@ -103,33 +134,59 @@ function draw() {
   drawing = requestAnimationFrame(drawNow);
 }
 
+/** Why a panel shows nothing. */
+function whyEmpty(data, panel) {
+  const isReading = sources.all.some((source) => source.state === "reading" && state.sources.includes(source.id));
+  if (isReading) return "Reading the log…";
+  if (problemText) return problemText;
+  if (!state.sources.length) return "Open a log, or choose a source at the top.";
+  if (panel && !panel.counters.length) return "The panel has no counters. Press a to add some.";
+  if (!panel) return views.wanted ? "…" : "The chart has no counters. Press a to add some.";
+  if (data.missing.length >= panel.counters.length && data.blocks.length) return data.missing.map(({ path, reason }) => `${path}: ${reason}`).slice(0, 3).join("; ");
+  if (data.isEmpty) return "There are no samples in this time range.";
+  return data.blocks.length ? "No values in this time range." : "…";
+}
+
 function drawNow() {
   const { data } = page;
-  const { view } = state;
-  for (const name of ["chart", "histogram", "report"]) byId(name).hidden = name !== (view === "line" ? "chart" : view);
-  const lines = sorted(data.lines);
-  const several = data.blocks.length > 1;
-  const select = (key) => change({ selected: key });
-  if (view === "line") chart.draw(data);
-  else {
-    hover.hide();
-    if (view === "histogram") drawHistogram(byId("histogram"), lines, select);
-    else drawReport(byId("report"), lines, several, select);
-  }
-  legend.draw(data.lines, several);
-  drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
+  const alone = panelAlone();
+  const isGrid = !alone && state.panels.length > 0;
+  byId("panels").hidden = !isGrid;
+  for (const id of ["chart-region", "value-bar", "legend"]) byId(id).hidden = isGrid;
+  byId("content").classList.toggle("has-grid", isGrid);
+  if (isGrid) grid.draw((panel) => page.panelData.get(panel.id) ?? data, (panel) => tables.rows.get(panel.id), (panel) => whyEmpty(page.panelData.get(panel.id) ?? data, panel));
+  else drawAlone(alone, data);
   setText(byId("range-text"), data.blocks.length ? titleOf(data) : "");
-  const missing = data.missing.map(({ path, reason }) => `${path}: ${reason}`);
+  const missing = isGrid && state.viewName ? [] : data.missing.map(({ path, reason }) => `${path}: ${reason}`);
   setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${SAMPLES_GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
   setText(byId("chart-summary"), summaryOf(data));
   // The range of the figures, for tests.
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
-  const empty = byId("chart-empty");
-  const isReading = sources.all.some((source) => source.state === "reading" && state.sources.includes(source.id));
-  const why = isReading ? "Reading the log…" : empty.dataset.problem || (data.isEmpty ? "There are no samples in this time range." : state.sources.length ? "The chart has no counters. Press a to add some." : "Open a log, or choose a source at the top.");
-  empty.hidden = data.lines.length > 0;
-  setText(empty, why);
   showControls(page, liveState);
+}
+
+/** Draws the panel that is shown alone. */
+function drawAlone(panel, data) {
+  const lines = sorted(data.lines);
+  const several = data.blocks.length > 1;
+  const select = (key) => change({ selected: key });
+  const kind = panel?.kind === "table" && !panel.table ? "report" : (panel?.kind ?? "line");
+  const shown = isChart(kind) ? "chart" : kind === "bars" ? "histogram" : "report";
+  for (const name of ["chart", "histogram", "report"]) byId(name).hidden = name !== shown;
+  if (shown !== "chart") hover.hide();
+  if (kind === "table") table.draw(panel, tables.rows.get(panel.id));
+  else if (shown === "histogram") drawHistogram(byId("histogram"), lines, panel, select);
+  else if (shown === "report") {
+    table.shape = "";
+    drawReport(byId("report"), lines, several, select);
+  } else if (data.lines.length && panel) chart.draw(data, panel);
+  byId("chart").classList.toggle("invisible", !data.lines.length);
+  byId("value-bar").hidden = byId("legend").hidden = kind === "table";
+  legend.draw(data.lines, several);
+  drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
+  const empty = byId("chart-empty");
+  empty.hidden = data.lines.length > 0 || kind === "table";
+  setText(empty, empty.hidden ? "" : whyEmpty(data, panel));
 }
 
 function showLiveState(now) {
@@ -139,7 +196,7 @@ function showLiveState(now) {
   draw();
 }
 
-/** Follows the live source if it is on the chart. */
+/** Follows the live source if it is on a chart. */
 function follow() {
   const live = sources.shown().find((source) => source.kind === "live");
   const wanted = live && state.paths.length ? JSON.stringify([live.id, state.paths, state.every, state.points]) : "";
@@ -154,14 +211,12 @@ function follow() {
 
 /** Loads the data for the state. */
 function load() {
-  if (!state.paths.length) {
-    if (showDefaults({ missing: [] })) return;
-    loader.blocks = new Map();
-  }
+  if (!state.paths.length) loader.blocks = new Map();
   follow();
   loader.load();
+  tables.update();
   if (!state.paths.length || (loader.isRunning() && !feed.block)) {
-    page.data = loader.data();
+    arrange();
     draw();
   }
 }
@@ -178,21 +233,26 @@ page.writeAddress = writeAddress;
 
 const fragment = () => toFragment((id) => sources.byId(id)?.name ?? "");
 
-/** Shows a link or saved view; `counters` are those of the server's view. */
-function show(text, counters = []) {
-  presets.set(counters);
+/** Shows a link or saved view. */
+function show(text) {
   const idOf = (id, name) => {
     const all = sources.all;
     const found = all.find((source) => source.id === id && (!name || source.name === name)) ?? all.find((source) => source.name === name);
     return found?.id ?? null;
   };
-  const { parts, missing } = fromFragment(text, idOf);
+  const { parts, panels, viewName, missing } = fromFragment(text, idOf);
   if (missing.length) showError(`No longer open on the server: ${missing.join(", ")}.`);
   if (!parts.sources.length) parts.sources = firstSources();
   // A range of live data means that it is frozen.
   const isLive = parts.sources.some((id) => sources.byId(id)?.kind === "live");
   const frozen = isLive && parts.range ? parts.range : null;
-  change({ ...parts, frozen, isCleared: false });
+  if (panels) return change({ ...parts, panels, frozen, viewName: null });
+  // The panels come from the server; the rest of the link applies to them.
+  const { legend: settings, removed, open, selected } = parts;
+  const after = { open, selected, removed, legend: settings };
+  if (text.includes("points=")) after.points = parts.points;
+  change({ ...parts, panels: [], frozen, viewName: viewName ?? "start" });
+  return views.open(viewName ?? "start", after);
 }
 
 /** The sources that are shown first: the logs of the command line, or else this machine. */
@@ -221,9 +281,13 @@ async function refresh() {
 }
 
 const OF_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points"];
+const OF_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend"];
 /** Parts of the state that users can change before the sources are loaded. */
-const OF_VIEW = ["view", "align", "zone", "axis", "figure", "every", "points", "sort"];
+const OF_VIEW = ["align", "zone", "numbers", "figure", "every", "points", "sort"];
 const chosenEarly = new Set();
+/** Paths that users add before the sources are loaded. */
+page.early = [];
+page.isReady = () => isReady;
 onChange((names) => {
   if (!isReady) {
     for (const name of names) chosenEarly.add(name);
@@ -231,68 +295,85 @@ onChange((names) => {
   }
   if (names.has("sources")) {
     sources.draw();
-    tried.clear();
+    triedFor = "";
+    views.refit();
   }
   if (OF_DATA.some((name) => names.has(name))) load();
-  if (["removed", "zone", "frozen"].some((name) => names.has(name))) page.data = loader.data();
+  if (OF_ARRANGEMENT.some((name) => names.has(name))) arrange();
+  if (names.has("open") || names.has("panels")) {
+    tables.update();
+    hover.hide();
+  }
   draw();
   writeAddress();
 });
 
-chart.hooks.ready = (plot) => {
-  watchPointer(plot, {
-    view: () => ({ begin: page.data.begin, end: page.data.end }),
-    whole: () => loader.whole() ?? page.data,
-    onChoose: choose,
-    onHold: (now) => (isDragging = now),
-    onClick: () => hover.nearest && change({ selected: hover.nearest.key }),
-  });
-};
-const follows = chart.hooks.cursor;
-chart.hooks.cursor = (plot) => {
-  follows(plot);
-  legend.markRow(hover.nearest?.key ?? null);
-};
+/** Connects a chart with the pointer: selections, clicks, and one crosshair for all charts. */
+function watchChart(watched) {
+  watched.hooks.ready = (plot) => {
+    watchPointer(plot, {
+      view: () => ({ begin: page.data.begin, end: page.data.end }),
+      whole: () => loader.whole() ?? page.data,
+      onChoose: choose,
+      onHold: (now) => (isDragging = now),
+      onClick: () => hover.nearest && change({ selected: hover.nearest.key }),
+    });
+  };
+  watched.hooks.cursor = (plot) => {
+    if (isFollowing) return;
+    hover.follow(watched);
+    legend.markRow(hover.nearest?.key ?? null);
+    // The other charts show the same moment.
+    const { left } = plot.cursor;
+    const at = left >= 0 ? plot.posToVal(left, "x") : null;
+    isFollowing = true;
+    for (const other of grid.charts()) if (other !== watched) other.plot.setCursor({ left: at === null ? -10 : other.plot.valToPos(at, "x"), top: at === null ? -10 : 0 });
+    isFollowing = false;
+  };
+}
+/** Whether a crosshair follows that of another chart. */
+let isFollowing = false;
+watchChart(chart);
+
 let width = 0;
 new ResizeObserver(() => {
-  const now = chart.columns();
+  const now = columns();
   if (Math.abs(now - width) > width * 0.2) {
     if (width && isReady) loader.load();
     width = now;
   }
   if (isReady) draw();
-}).observe(byId("chart-region"));
+}).observe(byId("content"));
 
 setUpMenus();
 setUpTheme(() => {
   chart.discardDrawing();
+  grid.discardDrawings();
   draw();
 });
 setUpControls(page);
 setUpKeys(keyTable(page));
-setUpViews({ fragment, open: show });
+setUpViews({ fragment, open: show, views });
+setUpTimeMenu(page);
 api.onReturn(refresh);
 addEventListener("hashchange", () => show(location.hash.slice(1)));
 
 async function begin() {
   for (;;) {
     try {
-      await sources.load();
+      await Promise.all([sources.load(), views.load()]);
       break;
     } catch (problem) {
       if (problem.status) showError(problem);
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
-  const { paths } = state;
   const early = Object.fromEntries(OF_VIEW.filter((name) => chosenEarly.has(name)).map((name) => [name, state[name]]));
   isReady = true;
-  const { view } = sources;
-  if (view && !location.hash.slice(1)) show(fragmentOf(view), view.counters);
-  else show(location.hash.slice(1));
+  await show(location.hash.slice(1));
   // Apply changes that were made before the sources were loaded.
-  if (chosenEarly.size) change(early);
-  if (paths.length) addPaths(paths);
+  if (Object.keys(early).length) change(early);
+  for (const act of page.early) act();
   announce("Ready.");
   sources.reportFirstView();
 }

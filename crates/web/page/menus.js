@@ -1,23 +1,33 @@
-// Menus: one is open at a time; Escape and a click elsewhere close it.
+// Menus (`<details class="menu">`): one is open at a time; Escape, a click elsewhere and choosing an item close it.
 
-/** Sets up every `<details class="menu">`. */
+const openMenus = () => document.querySelectorAll("details.menu[open]");
+
+/** Sets up all menus, also those that are created later. */
 export function setUpMenus() {
-  const menus = [...document.querySelectorAll("details.menu")];
-  for (const menu of menus) {
-    menu.addEventListener("toggle", () => {
-      if (menu.open) for (const other of menus) if (other !== menu) other.open = false;
-    });
-    menu.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !menu.open) return;
-      event.stopPropagation();
-      menu.open = false;
-      menu.querySelector("summary").focus();
-    });
-    menu.addEventListener("click", (event) => {
-      if (event.target.closest("[data-closes]")) menu.open = false;
-    });
-  }
+  // These events do not bubble.
+  document.addEventListener(
+    "toggle",
+    (event) => {
+      if (!event.target.matches?.("details.menu[open]")) return;
+      for (const other of openMenus()) if (other !== event.target) other.open = false;
+    },
+    true,
+  );
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const menu = event.target.closest?.("details.menu[open]") ?? (event.target === document.body ? openMenus()[0] : null);
+    if (!menu) return;
+    event.preventDefault();
+    event.stopPropagation();
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-closes]")) return;
+    // The item can have been removed from the menu.
+    for (const menu of openMenus()) menu.open = false;
+  });
   document.addEventListener("pointerdown", (event) => {
-    for (const menu of menus) if (menu.open && !menu.contains(event.target)) menu.open = false;
+    for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
   });
 }

@@ -1,18 +1,22 @@
 // The chart as a picture: title, axes, bands, lines, and the legend with its figures. A pen draws it, so SVG and PNG are equal.
 
-import { bandOpacity, bandRuns, sceneOf, styleOf } from "./chart.js";
-import { duration, figure, NONE } from "./figures.js";
+import { marksOf } from "./axes.js";
+import { duration, lineFigure, NONE } from "./figures.js";
 import { barsOf } from "./histogram.js";
 import { nameOf } from "./hover.js";
+import { titleOf as panelTitle } from "./panels.js";
+import { bandRuns, valueRuns } from "./runs.js";
 import { factorText, powerOf } from "./scale.js";
-import { entry, state } from "./state.js";
+import { bandOpacity, isFilled, sceneOf, styleOf } from "./scene.js";
+import { entry } from "./state.js";
 import { colour } from "./theme.js";
-import { sinceStart, timeMarks, valueMarks } from "./ticks.js";
+import { sinceStart, timeMarks } from "./ticks.js";
 import { moment } from "./time.js";
 import { figureTitle } from "./values.js";
 
 const WIDTH = 1200;
-const PLOT = { left: 70, top: 44, width: WIDTH - 70 - 20, height: 420 };
+/** Room on the right for the second axis, and for half of the last label of time. */
+const PLOT = { left: 84, top: 44, width: WIDTH - 84 - 84, height: 420 };
 const ROW = 20;
 const MAX_ROWS = 60;
 
@@ -22,14 +26,15 @@ export function pictureSize(lines) {
   return { width: WIDTH, height: PLOT.top + PLOT.height + 62 + ROW * (rows + 1) + 12 };
 }
 
-/** Draws the picture of the view. `lines` are those of the legend, in its order. */
-export function drawPicture(pen, data, lines, size) {
-  const ink = { colour: colour("ink"), soft: colour("ink-soft"), grid: colour("grid") };
+/** Draws the picture of a panel. `lines` are those of the legend, in its order. */
+export function drawPicture(pen, data, panel, lines, size) {
+  const ink = { colour: colour("ink"), soft: colour("ink-soft"), grid: colour("grid"), limit: colour("danger") };
   pen.box(0, 0, size.width, size.height, colour("surface"));
   const shown = lines.filter((line) => !entry(line.key).isHidden);
-  pen.text(PLOT.left, 24, titleOf(data), { colour: ink.colour, size: 14, weight: 600 });
-  if (state.view === "histogram") drawBars(pen, shown, ink);
-  else drawLines(pen, data, ink);
+  const title = `${panel.title ? `${panelTitle(panel)}: ` : ""}${titleOf(data)}`;
+  pen.text(PLOT.left, 24, title, { colour: ink.colour, size: 14, weight: 600 });
+  if (panel.kind === "bars") drawBars(pen, shown, panel, ink);
+  else drawLines(pen, data, panel, ink);
   drawLegend(pen, shown, ink, PLOT.top + PLOT.height + 66);
 }
 
@@ -43,58 +48,59 @@ export function titleOf(data) {
   return `${sources}, ${begin.time}${changed} – ${end.time} (${end.name}), ${length}`;
 }
 
-function drawScale(pen, low, high, ink) {
-  const down = (value) => PLOT.top + PLOT.height * (1 - (value - low) / (high - low));
-  for (const { at, label } of valueMarks(low, high, 9)) {
-    pen.lines([[[PLOT.left, down(at)], [PLOT.left + PLOT.width, down(at)]]], { colour: ink.grid, width: 1 });
-    pen.text(PLOT.left - 8, down(at) + 4, label, { colour: ink.soft, align: "end" });
+/** Draws the ticks of an axis; returns the height of its values. */
+function drawScale(pen, axis, ink) {
+  const { low, high, scale, side } = axis;
+  const share = scale === "logarithmic" ? (value) => Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value) => (value - low) / (high - low);
+  const down = (value) => PLOT.top + PLOT.height * (1 - share(value));
+  for (const { at, label } of marksOf(axis, low, high, 9)) {
+    if (side !== 1) pen.lines([[[PLOT.left, down(at)], [PLOT.left + PLOT.width, down(at)]]], { colour: ink.grid, width: 1 });
+    if (side === 1) pen.text(PLOT.left + PLOT.width + 8, down(at) + 4, label, { colour: ink.soft });
+    else pen.text(PLOT.left - 8, down(at) + 4, label, { colour: ink.soft, align: "end" });
   }
   return down;
 }
 
-function drawLines(pen, data, ink) {
-  const { times, columns, low, high, begin, end, zone } = sceneOf(data, 9);
-  const down = drawScale(pen, low, high, ink);
+function drawLines(pen, data, panel, ink) {
+  const { times, columns, axes, isStacked, begin, end, zone } = sceneOf(data, panel, 9);
+  for (const axis of axes) axis.down = drawScale(pen, axis, ink);
   const across = (at) => PLOT.left + (PLOT.width * (at - begin)) / (end - begin);
   for (const { at, label, second } of timeMarks(begin, end, 11, zone)) {
     pen.lines([[[across(at), PLOT.top], [across(at), PLOT.top + PLOT.height]]], { colour: ink.grid, width: 1 });
     pen.text(across(at), PLOT.top + PLOT.height + 18, label, { colour: ink.soft, align: "middle" });
     if (second) pen.text(across(at), PLOT.top + PLOT.height + 34, second, { colour: ink.soft, align: "middle" });
   }
+  const points = (rows, values, { down }) => rows.map((row) => [across(times[row]), down(values[row])]);
   pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => {
-    for (const column of columns) {
-      for (const rows of bandRuns(column)) {
-        const above = rows.map((row) => [across(times[row]), down(column.maximum[row])]);
-        const below = rows.map((row) => [across(times[row]), down(column.minimum[row])]).reverse();
-        pen.area([...above, ...below], column.style.colour, bandOpacity(columns.length));
+    for (const { drawn, lower, minimum, maximum, average, style, axis } of columns) {
+      const floor = times.map(() => (axis.scale === "logarithmic" ? axis.low : 0));
+      if (isFilled(panel.kind)) {
+        for (const rows of valueRuns(drawn)) pen.area([...points(rows, drawn, axis), ...points(rows, lower ?? floor, axis).reverse()], style.colour, isStacked ? 0.55 : 0.16);
       }
+      if (isStacked) continue;
+      for (const rows of bandRuns({ minimum, maximum, average })) pen.area([...points(rows, maximum, axis), ...points(rows, minimum, axis).reverse()], style.colour, bandOpacity(columns.length));
     }
-    for (const { average, style } of columns) {
-      const runs = [];
-      let points = null;
-      average.forEach((value, row) => {
-        if (value === null) points = null;
-        if (value === null || value === undefined) return;
-        if (!points) runs.push((points = []));
-        points.push([across(times[row]), down(value)]);
-      });
+    for (const { drawn, style, axis } of columns) {
+      const runs = valueRuns(drawn).map((rows) => points(rows, drawn, axis));
       // A single value between gaps is a point.
       for (const run of runs) if (run.length === 1) run.push([run[0][0] + 0.01, run[0][1]]);
       pen.lines(runs, style);
     }
+    for (const limit of axes[0].limits) pen.lines([[[PLOT.left, axes[0].down(limit)], [PLOT.left + PLOT.width, axes[0].down(limit)]]], { colour: ink.limit, width: 1, dash: [6, 4] });
   });
   pen.lines([[[PLOT.left, PLOT.top], [PLOT.left, PLOT.top + PLOT.height], [PLOT.left + PLOT.width, PLOT.top + PLOT.height]]], { colour: ink.soft, width: 1 });
 }
 
-function drawBars(pen, shown, ink) {
-  const { bars, low, high } = barsOf(shown, 9);
-  const down = drawScale(pen, low, high, ink);
+function drawBars(pen, shown, panel, ink) {
+  const { bars, axes } = barsOf(shown, panel, 9);
+  if (axes.length === 1) drawScale(pen, { ...axes[0], scale: "linear" }, ink);
   const across = PLOT.width / Math.max(1, bars.length);
   pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => {
-    bars.forEach(({ line, height }, index) => {
-      if (height === null) return;
+    bars.forEach(({ line, size, axis }, index) => {
+      if (size === null) return;
       const thick = Math.min(64, across * 0.72);
-      const [from, to] = [down(Math.max(0, low)), down(height)];
+      const down = (value) => PLOT.top + PLOT.height * (1 - (value - axis.low) / (axis.high - axis.low));
+      const [from, to] = [down(Math.max(0, axis.low)), down(size)];
       pen.box(PLOT.left + across * (index + 0.5) - thick / 2, Math.min(from, to), thick, Math.max(1, Math.abs(from - to)), styleOf(line).colour);
     });
   });
@@ -113,7 +119,7 @@ function drawLegend(pen, shown, ink, top) {
     pen.lines([[[28, y - 4], [58, y - 4]]], { ...styleOf(line), width: 3 });
     const name = `${line.set} · ${nameOf(line)}`;
     pen.text(PLOT.left, y, name.length > 62 ? `${name.slice(0, 61)}…` : name, { colour: ink.colour });
-    for (const [, key, right] of figures) pen.text(right, y, figure(line.statistics?.[key], line.type), { colour: ink.colour, align: "end" });
+    for (const [, key, right] of figures) pen.text(right, y, lineFigure(line.statistics?.[key], line), { colour: ink.colour, align: "end" });
     pen.text(1000, y, factorText(powerOf(entry(line.key).scale, line)), { colour: ink.colour, align: "end" });
     pen.text(1016, y, line.machine ? `\\\\${line.machine}`.slice(0, 24) : NONE, { colour: ink.colour });
   });

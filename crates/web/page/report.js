@@ -1,7 +1,7 @@
 // The report view: a table per counter set of a machine, with a row per counter and a column per instance.
 
 import { element } from "./element.js";
-import { figure } from "./figures.js";
+import { lineFigure } from "./figures.js";
 import { entry, state } from "./state.js";
 import { figureTitle, shownValue } from "./values.js";
 
@@ -36,7 +36,7 @@ export function drawReport(place, lines, severalSources, onSelect) {
       const line = isDown ? found.get(`${column}\n${row}`) : found.get(`${row}\n${column}`);
       if (!line) return element("td", { class: "number" });
       const attributes = { class: line.key === state.selected ? "number selected" : "number", onclick: () => onSelect(line.key), title: line.path };
-      return element("td", attributes, figure(shownValue(line), line.type));
+      return element("td", { ...attributes, "data-value": shownValue(line) ?? "" }, lineFigure(shownValue(line), line));
     };
     const headed = (counter) => (unit.get(counter) ? [counter, " ", element("span", { class: "unit" }, unit.get(counter))] : [counter]);
     const isPlain = across.length === 1 && across[0] === "";

@@ -1,4 +1,4 @@
-// Views that are saved in this browser.
+// The View menu: views of the server, views that are saved in this browser, and view files.
 
 import { byId, element } from "./element.js";
 import { showError, showNotice } from "./messages.js";
@@ -24,23 +24,27 @@ function store(views) {
   }
 }
 
-/** Sets up the list of views. `fragment()` is that of the current view; `open(fragment)` shows one. */
-export function setUpViews({ fragment, open }) {
+/** Sets up the menu. `fragment()` is that of the present view; `open(fragment)` shows one; `views` are those of the server. */
+export function setUpViews({ fragment, open, views }) {
   const list = byId("view-list");
   const draw = () => {
-    const views = all();
-    byId("view-none").hidden = views.length > 0;
+    const saved = all();
+    byId("view-none").hidden = saved.length > 0;
     list.replaceChildren(
-      ...views.map(([name, fragment]) =>
+      ...saved.map(([name, text]) =>
         element(
           "li",
           {},
-          element("button", { type: "button", class: "view-name", onclick: () => open(fragment) }, name),
+          element("button", { type: "button", class: "view-name", "data-closes": true, onclick: () => open(text) }, name),
           element("button", { type: "button", class: "plain", "aria-label": `Delete ${name}`, onclick: () => { if (store(all().filter(([other]) => other !== name))) draw(); } }, "×"),
         ),
       ),
     );
+    byId("server-views").replaceChildren(
+      ...views.all.map(({ name, title }) => element("li", {}, element("button", { type: "button", class: "view-name", "data-view": name, "data-closes": true, onclick: () => views.open(name) }, title))),
+    );
   };
+  byId("view-menu").addEventListener("toggle", draw);
   byId("view-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const name = byId("view-field").value.trim();
@@ -49,6 +53,12 @@ export function setUpViews({ fragment, open }) {
     byId("view-field").value = "";
     showNotice(`Saved the view “${name}”.`);
     draw();
+  });
+  byId("view-download").addEventListener("click", () => views.download());
+  byId("view-open").addEventListener("click", () => byId("view-file").click());
+  byId("view-file").addEventListener("change", async (event) => {
+    for (const file of event.target.files) views.openText(await file.text(), file.name);
+    event.target.value = "";
   });
   draw();
 }

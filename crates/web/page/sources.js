@@ -17,9 +17,11 @@ export class Sources {
     this.all = [];
     this.logs = [];
     this.maxUpload = null;
-    /** The server's view, if any. */
-    this.view = null;
+    /** Whether the server requires a token. */
+    this.needsToken = false;
     this.onChange = () => {};
+    /** Called with the text and name of a view file. */
+    this.onView = () => {};
     /** Fulfilled when the page shows its first view. Logs that are dropped earlier wait for it, because it would replace them. */
     this.firstViewShown = new Promise((resolve) => (this.reportFirstView = resolve));
     byId("open-file").addEventListener("click", () => byId("file-field").click());
@@ -36,7 +38,7 @@ export class Sources {
     this.all = response.sources;
     this.logs = response.logs ?? [];
     this.maxUpload = response.max_upload_bytes ?? null;
-    this.view = response.view ?? null;
+    this.needsToken = response.needs_token === true;
     this.draw();
     for (const source of this.all) if (source.state === "reading") this.follow(source.id);
   }
@@ -132,8 +134,12 @@ export class Sources {
     await this.firstViewShown;
     let isFirst = true;
     for (const file of files) {
+      if (/\.toml$/i.test(file.name)) {
+        this.onView(await file.text(), file.name);
+        continue;
+      }
       if (!KNOWN.test(file.name)) {
-        showError(`${file.name} is not a log: the extension must be .blg, .csv or .tsv.`);
+        showError(`${file.name} is not a log: the extension must be .blg, .csv or .tsv, or .toml for a view.`);
         continue;
       }
       if (this.maxUpload !== null && file.size > this.maxUpload) {
@@ -197,7 +203,7 @@ export class Sources {
     byId("log-section").hidden = rest.length === 0;
     byId("log-list").replaceChildren(
       ...rest.map((log) =>
-        element("li", {}, element("button", { type: "button", class: "log", onclick: () => this.open(log.name) }, element("span", { class: "log-name" }, log.name), element("span", { class: "soft number" }, fileSize(log.bytes)))),
+        element("li", {}, element("button", { type: "button", class: "log", "data-closes": true, onclick: () => this.open(log.name) }, element("span", { class: "log-name" }, log.name), element("span", { class: "soft number" }, fileSize(log.bytes)))),
       ),
     );
     if (focused) list.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();

@@ -1,14 +1,21 @@
-// The state of the page: everything that a link or a saved view restores, and its form in the URL.
+// The state of the page: everything that a link or a saved view restores.
 
+import { counterOf, pathsOf } from "./panels.js";
 import { selects } from "./paths.js";
 
 /** The state of the page. Change it only with `change`, which notifies the listeners. */
 export const state = {
-  /** "line", "histogram" or "report". */
-  view: "line",
+  /** The panels, in reading order; `panels.js` describes them. Replaced, never changed in place. */
+  panels: [],
+  /** The id of the panel that is shown alone; null for all panels. */
+  open: null,
+  /** The name of the server's view that the panels are, or null if users have changed them. */
+  viewName: null,
+  /** The title of the view. */
+  title: "",
   /** Ids of the sources on the chart, in order. */
   sources: [],
-  /** The requested counter paths, which can have wildcards. */
+  /** The counter paths of all charts, which can have wildcards. Follows from the panels. */
   paths: [],
   /** Keys of counters that the paths select but users have removed. */
   removed: new Set(),
@@ -20,8 +27,8 @@ export const state = {
   align: "absolute",
   /** "log", "local" or "utc". */
   zone: "log",
-  /** "auto" or "100": the vertical axis. */
-  axis: "auto",
+  /** "units" or "raw": whether figures have units and three digits, or all digits. */
+  numbers: "units",
   /** The value of bars and reports: "default", "last", "average", "minimum" or "maximum". */
   figure: "default",
   /** Live: every n-th collection, and the number of points. */
@@ -44,6 +51,10 @@ export function onChange(callback) {
 
 /** Changes parts of the state and notifies the listeners. */
 export function change(parts) {
+  if (parts.panels) {
+    const paths = pathsOf(parts.panels);
+    if (paths.join("\n") !== state.paths.join("\n")) parts = { ...parts, paths };
+  }
   Object.assign(state, parts);
   const names = new Set(Object.keys(parts));
   for (const callback of listeners) callback(names);
@@ -54,139 +65,79 @@ export function keyOf(source, path) {
   return `${source} ${path.toLowerCase()}`;
 }
 
+/** The key of a counter of a source in a panel. */
+export const panelKey = (panel, key) => `${panel.id}.${key}`;
+
 /** The path of a key, in lower case. */
 const pathOf = (key) => key.slice(key.indexOf(" ") + 1);
+/** The part of a key that names the panel. */
+const panelOf = (key) => key.slice(0, key.indexOf(".") + 1);
 
-/** The keys of the counters on the chart. */
+/** The keys of the counters on the charts. */
 let present = new Set();
+/** The styles in use, by panel. */
+let taken = new Map();
 
-function freeStyleIndex() {
-  const taken = new Set([...present].map((key) => state.legend.get(key)?.styleIndex));
-  let index = 0;
-  while (taken.has(index)) index += 1;
+function takenIn(panel) {
+  if (!taken.has(panel)) taken.set(panel, new Set());
+  return taken.get(panel);
+}
+
+function freeStyleIndex(key) {
+  const used = takenIn(panelOf(key));
+  // All below its size are usually in use.
+  let index = used.size > 64 ? used.size - 64 : 0;
+  while (used.has(index)) index += 1;
   return index;
 }
 
-/** The settings of a counter; a new counter gets the first unused colour. */
-export function entry(key) {
+/** The settings of a counter; a new counter gets the first unused colour, unless `first` has others. */
+export function entry(key, first = null) {
   let found = state.legend.get(key);
   if (!found) {
-    found = { styleIndex: freeStyleIndex(), scale: "default", isHidden: false, isHighlighted: false, isColoured: false };
+    found = { styleIndex: freeStyleIndex(key), scale: "default", isHidden: false, isHighlighted: false, isColoured: false, ...first };
     state.legend.set(key, found);
     present.add(key);
+    takenIn(panelOf(key)).add(found.styleIndex);
   }
   return found;
 }
 
 /**
- * Sets the counters on the chart. Default settings of other counters are dropped; if two new counters have the same colour,
- * the later one gets another, unless a user chose it.
+ * Sets the counters on the charts. Default settings of other counters are dropped; if two new counters of a panel have the same
+ * colour, the later one gets another, unless a user chose it.
  */
 export function setPresent(keys) {
   for (const [key, { scale, isHidden, isHighlighted, isColoured }] of state.legend) {
     if (!keys.has(key) && scale === "default" && !isHidden && !isHighlighted && !isColoured) state.legend.delete(key);
   }
   present = new Set();
+  taken = new Map();
   for (const key of keys) {
     const known = state.legend.get(key);
-    const isTaken = known && [...present].some((other) => state.legend.get(other).styleIndex === known.styleIndex);
-    if (isTaken && !known.isColoured) known.styleIndex = freeStyleIndex();
-    if (known) present.add(key);
+    if (!known) continue;
+    const used = takenIn(panelOf(key));
+    if (!known.isColoured && used.has(known.styleIndex)) known.styleIndex = freeStyleIndex(key);
+    used.add(known.styleIndex);
+    present.add(key);
   }
 }
 
 /** Changes the settings of counters. */
 export function changeEntries(keys, parts) {
-  for (const key of keys) Object.assign(entry(key), parts);
+  for (const key of keys) Object.assign(entry(key), { isOfView: false }, parts);
   change({ legend: state.legend });
 }
 
 /**
- * Adds paths; known ones keep their position. Removed counters that they select return. Returns whether anything was added.
+ * A panel with more paths: `{counters, removed, isMore}`. Known paths keep their position; removed counters of the panel that the
+ * paths select return.
  */
-export function addPaths(paths) {
-  const known = new Set(state.paths.map((path) => path.toLowerCase()));
+export function addedTo(panel, paths) {
+  const known = new Set(panel.counters.map(({ path }) => path.toLowerCase()));
   const added = paths.filter((path) => !known.has(path.toLowerCase()));
-  const removed = new Set([...state.removed].filter((key) => !paths.some((path) => selects(path, pathOf(key)))));
-  const isMore = added.length > 0 || removed.size < state.removed.size;
-  change({ paths: [...state.paths, ...added], removed });
-  return isMore;
-}
-
-/** The state as a URL fragment. `nameOf` returns the name of a source. */
-export function toFragment(nameOf) {
-  const text = new URLSearchParams();
-  const put = (key, value, usual) => value !== usual && value !== null && text.set(key, String(value));
-  put("view", state.view, "line");
-  for (const id of state.sources) text.append("source", `${id}~${nameOf(id)}`);
-  for (const path of state.paths) text.append("path", path);
-  if (state.range) text.set("range", `${state.range.begin.toFixed(3)}~${state.range.end.toFixed(3)}`);
-  put("align", state.align, "absolute");
-  put("zone", state.zone, "log");
-  put("axis", state.axis, "auto");
-  put("figure", state.figure, "default");
-  put("every", state.every, 1);
-  put("points", state.points, 100);
-  if (state.sort) text.set("sort", `${state.sort.column}~${state.sort.isDescending ? "down" : "up"}`);
-  put("selected", state.selected, null);
-  for (const key of state.removed) text.append("without", key);
-  for (const [key, { styleIndex, scale, isHidden, isHighlighted, isColoured }] of state.legend) {
-    const flags = (isHidden ? "h" : "") + (isHighlighted ? "b" : "") + (isColoured ? "c" : "");
-    if (scale !== "default" || flags) text.append("line", `${styleIndex}~${scale}~${flags}~${key}`);
-  }
-  return text.toString();
-}
-
-/** Parses a fragment, which is not trusted. `idOf` finds a source by id and name, or null. */
-export function fromFragment(fragment, idOf) {
-  const text = new URLSearchParams(fragment);
-  const one = (key, allowed, usual) => (allowed.includes(text.get(key)) ? text.get(key) : usual);
-  const number = (key, min, max, usual) => {
-    const value = Number(text.get(key));
-    return text.has(key) && Number.isInteger(value) && value >= min && value <= max ? value : usual;
-  };
-  const missing = [];
-  const renamed = new Map();
-  const sources = text.getAll("source").flatMap((source) => {
-    const cut = source.indexOf("~");
-    const [id, name] = cut < 0 ? [source, ""] : [source.slice(0, cut), source.slice(cut + 1)];
-    const found = idOf(id, name);
-    if (found === null) missing.push(name || id);
-    else renamed.set(id, found);
-    return found === null ? [] : [found];
-  });
-  // Keys start with the id of a source, which can have changed.
-  const keyToday = (key) => {
-    const cut = key.indexOf(" ");
-    return `${renamed.get(key.slice(0, cut)) ?? key.slice(0, cut)}${key.slice(cut)}`;
-  };
-  const legend = new Map();
-  for (const line of text.getAll("line")) {
-    const [place, scale, flags, ...key] = line.split("~");
-    const known = scale === "fit" || scale === "default" || (/^-?\d$/.test(scale) && Math.abs(Number(scale)) <= 9);
-    if (!known || !/^\d{1,4}$/.test(place) || !key.length) continue;
-    const [isHidden, isHighlighted, isColoured] = ["h", "b", "c"].map((flag) => flags.includes(flag));
-    legend.set(keyToday(key.join("~")), { styleIndex: Number(place), scale, isHidden, isHighlighted, isColoured });
-  }
-  const [begin, end] = (text.get("range") ?? "").split("~").map(Number);
-  const [column, direction] = (text.get("sort") ?? "").split("~");
-  return {
-    missing,
-    parts: {
-      view: one("view", ["line", "histogram", "report"], "line"),
-      sources: [...new Set(sources)],
-      paths: text.getAll("path").filter(Boolean),
-      removed: new Set(text.getAll("without").map(keyToday)),
-      range: Number.isFinite(begin) && end > begin ? { begin, end } : null,
-      align: one("align", ["absolute", "start"], "absolute"),
-      zone: one("zone", ["log", "local", "utc"], "log"),
-      axis: one("axis", ["auto", "100"], "auto"),
-      figure: one("figure", ["default", "last", "average", "minimum", "maximum"], "default"),
-      every: number("every", 1, 1000, 1),
-      points: number("points", 2, 1000, 100),
-      sort: column ? { column, isDescending: direction === "down" } : null,
-      selected: text.has("selected") ? keyToday(text.get("selected")) : null,
-      legend,
-    },
-  };
+  const returns = (key) => panelOf(key) === `${panel.id}.` && paths.some((path) => selects(path, pathOf(key)));
+  const removed = new Set([...state.removed].filter((key) => !returns(key)));
+  const counters = [...panel.counters, ...added.map((path) => counterOf({ path }))];
+  return { counters, removed, isMore: added.length > 0 || removed.size < state.removed.size };
 }

@@ -2,42 +2,59 @@
 
 import { axisFigure } from "./figures.js";
 import { clock } from "./time.js";
+import { stepOf, tickText } from "./units.js";
+
+export { roundStep } from "./steps.js";
 
 const STEPS_OF_TIME = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
   10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000,
 ];
 
-/** A round step (1, 2 or 5 times a power of ten) that divides `length` into at most `max` parts. */
-export function roundStep(length, max) {
-  const min = length / Math.max(1, max);
-  const power = 10 ** Math.floor(Math.log10(min));
-  for (const factor of [1, 2, 5, 10]) if (factor * power >= min * (1 - 1e-9)) return factor * power;
-  return 10 * power;
-}
-
-/** The ticks of a value axis: `{at, label}` each. */
-export function valueMarks(low, high, max) {
+/** The ticks of a value axis: `{at, label}` each. `format` is the rule of its unit; null for an axis without unit. */
+export function valueMarks(low, high, max, format = null) {
   if (!(high > low)) return [];
-  const step = roundStep(high - low, max);
+  const step = stepOf(high - low, max, format);
   const first = Math.ceil(low / step - 1e-9);
   // Doubles that cannot distinguish the steps have no ticks.
   if (!Number.isSafeInteger(first + max)) return [];
   const marks = [];
   for (let index = first; index * step <= high + step * 1e-9 && index <= first + max; index += 1) {
-    marks.push({ at: index * step, label: axisFigure(index * step, step) });
+    // The product can differ from the decimal number in its last bit.
+    const at = Number((index * step).toPrecision(15));
+    marks.push({ at, label: format ? tickText(at, format) : axisFigure(at, step) });
   }
   return marks;
 }
 
 /** The range of a value axis: round bounds, zero included. */
-export function valueRange(low, high, max) {
-  if (!(high >= low)) return [0, 100];
+export function valueRange(low, high, max, format = null) {
+  if (!(high >= low)) return format?.kind === "plain" || !format ? [0, 100] : [0, 1];
   const bottom = Math.min(0, low);
   const top = Math.max(0, high);
   if (top === bottom) return [0, 1];
-  const step = roundStep((top - bottom) * 1.04, max);
-  return [Math.floor(bottom / step + 1e-9) * step, Math.ceil(top / step - 1e-9) * step];
+  const step = stepOf((top - bottom) * 1.04, max, format);
+  const ends = [Math.floor(bottom / step + 1e-9) * step, Math.ceil(top / step - 1e-9) * step];
+  // Most percentages end at 100.
+  if (format?.symbol === "%" && top <= 100 && ends[1] > 100) ends[1] = 100;
+  return ends;
+}
+
+/** The range of a logarithmic axis: powers of ten around the positive values, at most nine. */
+export function powerRange(low, high) {
+  if (!(high > 0)) return [0.1, 100];
+  const top = Math.ceil(Math.log10(high) - 1e-12);
+  const bottom = Math.max(top - 9, Math.min(top - 1, Math.floor(Math.log10(low > 0 ? low : high) + 1e-12)));
+  return [10 ** bottom, 10 ** top];
+}
+
+/** The ticks of a logarithmic axis: powers of ten, at most `max`. */
+export function powerMarks(low, high, max, format = null) {
+  const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+  const by = Math.max(1, Math.ceil((last - first) / Math.max(1, max)));
+  const marks = [];
+  for (let power = first; power <= last; power += by) marks.push({ at: 10 ** power, label: tickText(10 ** power, format ?? undefined) });
+  return marks;
 }
 
 /** The time at which a zone's clock shows `local`, in seconds; `ahead` is its offset around then. */

@@ -1,6 +1,6 @@
 // The tree of sets, counters and instances, with the keys of an ARIA tree.
 
-import { addPaths, change, onChange, state } from "./state.js";
+import { change, onChange, state } from "./state.js";
 import { series } from "./api.js";
 import { instancesOf, pathOf, setsOf, widestPath } from "./catalogue.js";
 import { byId, element, setText } from "./element.js";
@@ -12,8 +12,10 @@ const MAX_FOUND = 150;
 
 /** The panel with the tree. `sources()` returns the ready sources. */
 export class Tree {
-  constructor({ sources }) {
+  /** `add(paths)` adds paths and returns whether anything was added. */
+  constructor({ sources, add }) {
     this.sources = sources;
+    this.addPaths = add;
     this.panel = byId("tree-panel");
     this.tree = byId("tree");
     this.search = byId("tree-search");
@@ -258,7 +260,7 @@ export class Tree {
   /** Adds paths, and their source if it is not on the chart. */
   show(paths) {
     if (this.source && !state.sources.includes(this.source.id)) change({ sources: [...state.sources, this.source.id] });
-    if (addPaths(paths)) announce(`Added ${paths.join(", ")}`);
+    if (this.addPaths(paths)) announce(`Added ${paths.join(", ")}`);
     else showNotice(`${paths.join(", ")} is already on the chart.`);
   }
 

@@ -1,5 +1,6 @@
 // Selecting a time range: dragging with mouse, pen or finger, pinching, the wheel with Ctrl, and keys. Keeps a history.
 
+import { element } from "./element.js";
 import { change, state } from "./state.js";
 
 const back = [];
@@ -81,9 +82,14 @@ export function watchPointer(plot, { view, whole, onChoose, onClick, onHold }) {
   let from = null;
   let pinch = null;
   const leftOf = (event) => Math.max(0, Math.min(surface.clientWidth, event.clientX - surface.getBoundingClientRect().left));
-  const select = (one, other) =>
-    plot.setSelect({ left: Math.min(one, other), width: Math.abs(other - one), top: 0, height: surface.clientHeight }, false);
-  const clear = () => plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  // An element of its own: uPlot resets its selection at every move of the mouse.
+  const selection = element("div", { class: "selection", hidden: true });
+  surface.append(selection);
+  const select = (one, other) => {
+    Object.assign(selection.style, { left: `${Math.min(one, other)}px`, width: `${Math.abs(other - one)}px` });
+    selection.hidden = false;
+  };
+  const clear = () => (selection.hidden = true);
   const choose = (begin, end) => onChoose(withinWhole({ begin, end }, whole()));
 
   surface.addEventListener("pointerdown", (event) => {

@@ -5,8 +5,9 @@ mod live;
 mod metrics;
 mod page;
 mod sources;
-mod view;
+mod views;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
@@ -17,13 +18,13 @@ use tachograph_logs::ReadOptions;
 use tachograph_monitor::View;
 use tokio::sync::Semaphore;
 
+use crate::compression::compress;
 use crate::guard::{Guard, guard};
 use crate::hub::Hub;
 use crate::metrics::MetricsOptions;
 use crate::options::{LineLog, ServeError, ServeOptions};
 use crate::response::ApiError;
 use crate::sources::Sources;
-use crate::tls;
 use crate::workers::Workers;
 
 const READING_THREADS: usize = 3;
@@ -44,7 +45,10 @@ pub(crate) struct Shared {
     /// One thread: scrapes run one after another.
     pub(crate) scrape_worker: Workers,
     pub(crate) exporters: metrics::ExporterCache,
+    pub(crate) charts: charts::ChartCache,
     pub(crate) view: Option<View>,
+    /// The folder of the views that clients share.
+    pub(crate) views: Option<PathBuf>,
     pub(crate) metrics: MetricsOptions,
     pub(crate) log: Option<LineLog>,
 }
@@ -56,6 +60,7 @@ impl Shared {
             hosts,
             live,
             view,
+            views,
             metrics,
             logs,
             uploads,
@@ -67,7 +72,7 @@ impl Shared {
         } = options;
         let reading = ReadOptions { budget: memory, encoding, ..ReadOptions::default() };
         let sources = Sources::new(&logs, uploads, reading, notices.clone(), Workers::new(READING_THREADS))?;
-        let guard = Guard::new(port, is_tls, hosts, token, tls::secret()?, notices);
+        let guard = Guard::new(port, is_tls, hosts, token, notices);
         let hub = Arc::new(Hub::start(live)?);
         let (live_workers, scrape_worker, exporters) =
             (Workers::new(LIVE_THREADS), Workers::new(1), metrics::ExporterCache::default());
@@ -80,7 +85,9 @@ impl Shared {
             live_workers,
             scrape_worker,
             exporters,
+            charts: charts::ChartCache::default(),
             view,
+            views,
             metrics,
             log,
         }))
@@ -99,6 +106,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/metrics", get(metrics::metrics)),
         ("/api/openapi.json", get(page::openapi)),
         ("/api/login", post(page::login)),
+        ("/api/logout", post(page::logout)),
         ("/api/sources", get(sources::list).post(sources::open)),
         ("/api/upload", post(sources::upload)),
         ("/api/sources/{id}", get(sources::show).delete(sources::close)),
@@ -107,6 +115,8 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/sources/{id}/series", get(charts::series)),
         ("/api/sources/{id}/statistics", get(charts::statistics)),
         ("/api/sources/{id}/export", get(charts::export)),
+        ("/api/views", get(views::list).post(views::fit)),
+        ("/api/views/{name}", get(views::show)),
         ("/api/query", get(live::query)),
         ("/api/stream", get(live::stream)),
         ("/api/block", get(live::block)),
@@ -121,6 +131,7 @@ pub(crate) fn router(web: Web) -> Router {
     router
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn(compress))
         .layer(middleware::from_fn_with_state(Arc::clone(&web), guard))
         .with_state(web)
 }

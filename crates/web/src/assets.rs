@@ -46,7 +46,7 @@ pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Response {
 }
 
 /// Whether `Accept-Encoding` contains `gzip` with a weight above 0.
-fn accepts_gzip(headers: &HeaderMap) -> bool {
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let names = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     names.flat_map(|value| value.split(',')).any(|coding| {
         let mut parts = coding.split(';').map(str::trim);

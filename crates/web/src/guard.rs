@@ -1,6 +1,8 @@
 //! Access checks of every request: the Host header, the origin, and the token.
 
 use std::net::IpAddr;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
@@ -8,11 +10,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
+use tachograph_counters::IgnorePoison;
 
 use crate::admission::Client;
 use crate::api::Web;
 use crate::options::{LineLog, Token};
 use crate::response::ApiError;
+use crate::tls;
 use crate::token_throttle::TokenThrottle;
 
 /// Maximum length of a URL's path and query, in bytes.
@@ -38,8 +42,7 @@ pub(crate) struct Guard {
     hosts: Vec<String>,
     token: Option<Token>,
     throttle: TokenThrottle,
-    /// The value of the cookie that browsers send instead of the token; random, new at each start.
-    session: String,
+    sessions: Sessions,
     cookie: String,
 }
 
@@ -49,13 +52,20 @@ impl Guard {
         is_tls: bool,
         hosts: Vec<String>,
         token: Option<Token>,
-        session: String,
         notices: Option<LineLog>,
     ) -> Self {
         // Browsers send cookies to all ports of a host, so two servers need different cookie names.
         let prefix = if is_tls { "__Host-" } else { "" };
         let cookie = format!("{prefix}tacho-{port}");
-        Self { port, is_tls, hosts, token, throttle: TokenThrottle::new(notices), session, cookie }
+        Self {
+            port,
+            is_tls,
+            hosts,
+            token,
+            throttle: TokenThrottle::new(notices),
+            sessions: Sessions::default(),
+            cookie,
+        }
     }
 
     /// Checks a token; returns the cookie that browsers send instead of it from then on.
@@ -64,9 +74,38 @@ impl Guard {
             return Ok(None);
         }
         self.compare(client, token.as_bytes()).await?;
+        let session = tls::secret().map_err(|error| ApiError::unavailable(error.to_string()))?;
+        let cookie = self.set_cookie(&session, "").ok_or_else(unauthorized)?;
+        self.sessions.add(session, Instant::now());
+        Ok(Some(cookie))
+    }
+
+    /// Ends the session of a request, if it has one; returns a cookie that replaces the browser's.
+    pub(crate) fn log_out(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        self.token.as_ref()?;
+        for value in self.cookies(headers) {
+            self.sessions.remove(value);
+        }
+        self.set_cookie("", "; Max-Age=0")
+    }
+
+    /// Whether clients need a token.
+    pub(crate) fn needs_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    fn set_cookie(&self, value: &str, more: &str) -> Option<HeaderValue> {
         let secure = if self.is_tls { "; Secure" } else { "" };
-        let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie, self.session);
-        HeaderValue::from_str(&cookie).map(Some).map_err(|_| unauthorized())
+        let cookie = format!("{}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}", self.cookie);
+        HeaderValue::from_str(&cookie).ok()
+    }
+
+    /// The values of this server's cookies in a request.
+    fn cookies<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let cookies =
+            cookies.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+        cookies.filter(|(name, _)| *name == self.cookie).map(|(_, value)| value)
     }
 
     /// Checks the Host header against DNS rebinding: another site's name that resolves to this server is refused.
@@ -146,15 +185,14 @@ impl Guard {
             let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
             return token.map(|(_, token)| Some(token.to_vec())).ok_or_else(unauthorized);
         }
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut cookies =
-            cookies.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
         // Wrong cookies are not counted: 256 random bits cannot be guessed, and browsers send cookies from before a
         // restart.
-        let is_right = |(name, value): (&str, &str)| {
-            name == self.cookie && is_same(value.as_bytes(), self.session.as_bytes())
-        };
-        if cookies.any(is_right) { Ok(None) } else { Err(unauthorized()) }
+        let now = Instant::now();
+        if self.cookies(headers).any(|value| self.sessions.is_open(value, now)) {
+            Ok(None)
+        } else {
+            Err(unauthorized())
+        }
     }
 
     /// Checks everything except the token, which it returns if one must be compared.
@@ -173,6 +211,42 @@ impl Guard {
         // These need no token.
         let is_public = is_page || matches!(uri.path(), "/api/login" | "/favicon.ico");
         if is_public { Ok(None) } else { self.token_of(request.headers()) }
+    }
+}
+
+/// The sessions of browsers that have sent the token: the value of the cookie, and when it was last used.
+#[derive(Default)]
+struct Sessions(Mutex<Vec<(String, Instant)>>);
+
+impl Sessions {
+    /// A session ends when it has not been used for this time.
+    const MAX_IDLE: Duration = Duration::from_secs(12 * 3600);
+    /// The maximum number of sessions; a further one ends the one that was used longest ago.
+    const MAX: usize = 1000;
+
+    fn add(&self, value: String, now: Instant) {
+        let mut sessions = self.0.lock().ignore_poison();
+        sessions.retain(|(_, used)| now.saturating_duration_since(*used) < Self::MAX_IDLE);
+        if sessions.len() >= Self::MAX
+            && let Some(oldest) = (0..sessions.len()).min_by_key(|&index| sessions[index].1)
+        {
+            sessions.swap_remove(oldest);
+        }
+        sessions.push((value, now));
+    }
+
+    fn is_open(&self, value: &str, now: Instant) -> bool {
+        let mut sessions = self.0.lock().ignore_poison();
+        let is_it = |(known, used): &&mut (String, Instant)| {
+            is_same(value.as_bytes(), known.as_bytes())
+                && now.saturating_duration_since(*used) < Self::MAX_IDLE
+        };
+        let found = sessions.iter_mut().find(is_it);
+        found.map(|(_, used)| *used = now).is_some()
+    }
+
+    fn remove(&self, value: &str) {
+        self.0.lock().ignore_poison().retain(|(known, _)| !is_same(value.as_bytes(), known.as_bytes()));
     }
 }
 
@@ -210,4 +284,28 @@ pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) 
         log(&format!("{line} {}", response.status().as_u16()));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_end_when_they_are_idle_or_too_many() {
+        let sessions = Sessions::default();
+        let start = Instant::now();
+        sessions.add("one".to_owned(), start);
+        let later = start + Sessions::MAX_IDLE - Duration::from_secs(1);
+        assert!(sessions.is_open("one", later) && !sessions.is_open("other", later));
+        assert!(sessions.is_open("one", later + Duration::from_secs(3600)), "use extends a session");
+        assert!(!sessions.is_open("one", later + Duration::from_secs(3600) + Sessions::MAX_IDLE));
+        let again = start + 3 * Sessions::MAX_IDLE;
+        for index in 0..=Sessions::MAX {
+            sessions.add(index.to_string(), again + Duration::from_millis(index as u64));
+        }
+        let now = again + Duration::from_secs(10);
+        assert!(!sessions.is_open("0", now) && sessions.is_open("1", now), "the oldest session ends");
+        sessions.remove("1");
+        assert!(!sessions.is_open("1", now));
+    }
 }

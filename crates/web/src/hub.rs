@@ -131,6 +131,12 @@ impl Hub {
             streams: AtomicUsize::new(0),
             registry: Mutex::default(),
         });
+        if !shared.options.history.is_empty() {
+            let mut state = shared.lock();
+            let held = state.requested.hold(&shared.options.history);
+            held.map_err(|error| ServeError::usage(error.message))?;
+            state.requests_version += 1;
+        }
         let thread_shared = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("collect".to_owned())
@@ -208,6 +214,11 @@ impl Hub {
             Ok(_) => Err(shutting_down()),
             Err(_) => Err(ApiError::unavailable("timeout while collecting counters; try again")),
         }
+    }
+
+    /// The number of samples since the collection began; 0 while nothing is collected.
+    pub(crate) fn samples(&self) -> u64 {
+        self.shared.progress.borrow().samples
     }
 
     /// The last samples.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::metrics::MetricsOptions;
 use crate::secret_file;
 use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::{Budget, TextEncoding, io_error_text};
 use tachograph_monitor::View;
@@ -38,6 +39,8 @@ pub struct ServeOptions {
     pub live: LiveOptions,
     /// The view that the page opens with, unless its URL contains one.
     pub view: Option<View>,
+    /// A folder with view files (`.toml`) that all clients can open.
+    pub views: Option<PathBuf>,
     /// The counters of `/metrics` if a request selects none.
     pub metrics: MetricsOptions,
     /// Logs to open at the start, and folders whose logs clients can open.
@@ -73,6 +76,8 @@ pub struct LiveOptions {
     pub boot_time: FileTime,
     /// The counters that the page shows first.
     pub default_paths: Vec<String>,
+    /// Counters that are collected even if no client requests them, so that charts do not start empty.
+    pub history: Vec<PathPattern>,
 }
 
 /// Limits of uploads.

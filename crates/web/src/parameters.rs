@@ -10,7 +10,11 @@ use crate::response::ApiError;
 pub(crate) const MAX_PATHS: usize = 256;
 /// Maximum number of excluded counters in a request.
 const MAX_EXCEPTIONS: usize = 1024;
-const MAX_PATH_BYTES: usize = 2048;
+/// Names in logs can be longer than the 2048 characters that Windows allows.
+const MAX_PATH_BYTES: usize = 16 << 10;
+
+/// The texts that are no counter paths, each with the reason.
+pub(crate) type InvalidPaths = Vec<(String, String)>;
 
 /// The variable part of a URL's path, decoded.
 #[derive(Debug)]
@@ -72,6 +76,21 @@ impl Parameters {
         Ok(paths)
     }
 
+    /// The counter paths that are valid, and why others are not. At least one must be valid.
+    pub(crate) fn valid_paths(&self) -> Result<(Vec<PathPattern>, InvalidPaths), ApiError> {
+        let texts = self.path_texts("path", MAX_PATHS)?;
+        let (mut paths, mut invalid) = (Vec::with_capacity(texts.len()), Vec::new());
+        for text in texts {
+            match PathPattern::parse(text) {
+                Ok(path) if paths.contains(&path) => {}
+                Ok(path) => paths.push(path),
+                Err(error) => invalid.push((text.to_owned(), error.to_string())),
+            }
+        }
+        // Fails with the reason.
+        if paths.is_empty() { Ok((self.required_paths()?, invalid)) } else { Ok((paths, invalid)) }
+    }
+
     pub(crate) fn exceptions(&self) -> Result<Vec<CounterPath>, ApiError> {
         let texts = self.path_texts("except", MAX_EXCEPTIONS)?;
         let parse = |text: &str| {
@@ -107,9 +126,12 @@ impl Parameters {
         }
     }
 
-    /// An RFC 3339 time with its UTC offset.
+    /// An RFC 3339 time with its UTC offset, or seconds since 1970 as in responses.
     pub(crate) fn time(&self, name: &str) -> Result<Option<FileTime>, ApiError> {
         let Some(text) = self.one(name)? else { return Ok(None) };
+        if let Some(time) = unix_time(text) {
+            return Ok(Some(time));
+        }
         match TimeArgument::parse(text) {
             Ok(TimeArgument::Utc(time)) => Ok(Some(time)),
             Ok(TimeArgument::Local(_)) => Err(ApiError::bad_request(format!(
@@ -137,6 +159,19 @@ impl Parameters {
         let count = text.parse::<usize>().ok().filter(|count| digits && (1..=max).contains(count));
         count.ok_or_else(|| ApiError::bad_request(format!("{name}: must be a whole number from 1 to {max}")))
     }
+}
+
+/// A decimal number of seconds since 1970, UTC; digits after the seventh decimal are ignored.
+fn unix_time(text: &str) -> Option<FileTime> {
+    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(fraction) || whole.len() > 11 {
+        return None;
+    }
+    let units = format!("{fraction:0<7}")[..7].parse::<i64>().ok()?;
+    let seconds = whole.parse::<i64>().ok()?;
+    Some(FileTime::UNIX_EPOCH.saturating_add(sign * (seconds * FileTime::PER_SECOND + units)))
 }
 
 /// Decodes a part of a query string: `+` is a space, `%` with two hexadecimal digits is a byte.
@@ -196,6 +231,18 @@ mod tests {
         }
         for query in ["begin=2013-02-19T18:50:17", "begin=now", "begin=2013-02-30T00:00:00Z"] {
             assert!(parse(query).expect("read").window().is_err(), "{query}");
+        }
+        for (query, units) in [
+            ("begin=0", 0),
+            ("begin=-1.5", -15_000_000),
+            ("begin=1361328617.844", 13_613_286_178_440_000),
+            ("begin=1361328617.8440001", 13_613_286_178_440_001),
+        ] {
+            let begin = parse(query).expect("read").time("begin").expect("a time");
+            assert_eq!(begin, Some(FileTime::UNIX_EPOCH.saturating_add(units)), "{query}");
+        }
+        for query in ["begin=1e400", "begin=inf", "begin=.5", "begin=1.2.3", "begin=99999999999999"] {
+            assert!(parse(query).expect("read").time("begin").is_err(), "{query}");
         }
         let backwards = parse("begin=2013-02-20T00:00:00Z&end=2013-02-19T00:00:00Z").expect("read");
         assert!(backwards.window().is_err());

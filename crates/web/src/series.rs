@@ -4,6 +4,7 @@ use serde::Serialize;
 use tachograph_counters::AverageKind;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
+use tachograph_monitor::figures::Unit;
 use tachograph_monitor::{Reduced, ReducedSeries};
 
 use crate::response::ApiError;
@@ -41,8 +42,25 @@ pub(crate) struct SeriesName<'a> {
     #[serde(rename = "type")]
     counter_type: String,
     unit: String,
+    format: UnitFormat,
     default_scale: i32,
     average_kind: &'static str,
+}
+
+/// How the terminal monitor formats the values of a counter, so that clients can format them equally.
+#[derive(Serialize)]
+pub(crate) struct UnitFormat {
+    kind: &'static str,
+    symbol: String,
+    factor: f64,
+}
+
+impl UnitFormat {
+    pub(crate) fn of(counter: &Counter) -> Self {
+        let unit = Unit::of(counter);
+        let form = unit.form();
+        Self { kind: form.kind, symbol: form.symbol.to_owned(), factor: form.factor }
+    }
 }
 
 impl<'a> SeriesName<'a> {
@@ -66,6 +84,7 @@ impl<'a> SeriesName<'a> {
             counter: &counter.name,
             counter_type: counter.counter_type.to_string(),
             unit: counter.unit().into_owned(),
+            format: UnitFormat::of(counter),
             default_scale: counter.default_scale,
             average_kind: "raw",
         }
@@ -93,7 +112,8 @@ struct Chart<'a> {
 }
 
 impl<'a> Chart<'a> {
-    fn from_series(series: &'a ReducedSeries) -> Self {
+    /// `filled` are the indices of the columns to include.
+    fn from_series(series: &'a ReducedSeries, filled: &[usize]) -> Self {
         let ReducedSeries { info, summary, columns } = series;
         let mut name = SeriesName::new(&info.path, &info.set, info.instance.as_deref(), &info.counter);
         if summary.average_kind == AverageKind::Arithmetic {
@@ -109,9 +129,9 @@ impl<'a> Chart<'a> {
                 minimum: summary.minimum,
                 maximum: summary.maximum,
             },
-            average: columns.iter().map(|column| column.average).collect(),
-            minimum: columns.iter().map(|column| column.minimum).collect(),
-            maximum: columns.iter().map(|column| column.maximum).collect(),
+            average: filled.iter().map(|&column| columns[column].average).collect(),
+            minimum: filled.iter().map(|&column| columns[column].minimum).collect(),
+            maximum: filled.iter().map(|&column| columns[column].maximum).collect(),
         }
     }
 }
@@ -139,14 +159,21 @@ pub(crate) struct Charts<'a> {
 impl<'a> Charts<'a> {
     pub(crate) fn from_reduced(reduced: &'a Reduced, missing: &'a [(String, String)]) -> Self {
         let covered = reduced.covered();
+        let has_value = |&column: &usize| {
+            reduced.series.iter().any(|series| {
+                let column = &series.columns[column];
+                column.average.is_some() || column.minimum.is_some()
+            })
+        };
+        let filled: Vec<_> = (0..reduced.columns).filter(has_value).collect();
         Self {
             begin: Some(rfc3339(reduced.span.begin())),
             end: Some(rfc3339(reduced.span.end())),
             columns: reduced.columns,
-            times: (0..reduced.columns).map(|column| unix_seconds(reduced.time_of(column))).collect(),
+            times: filled.iter().map(|&column| unix_seconds(reduced.time_of(column))).collect(),
             first_time: covered.map(|(first, _)| rfc3339(first.utc)),
             last_time: covered.map(|(_, last)| rfc3339(last.utc)),
-            series: reduced.series.iter().map(Chart::from_series).collect(),
+            series: reduced.series.iter().map(|series| Chart::from_series(series, &filled)).collect(),
             missing: missing_paths(missing),
         }
     }

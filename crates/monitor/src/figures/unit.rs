@@ -51,6 +51,17 @@ pub struct Unit {
     factor: f64,
 }
 
+/// How a [`Unit`] formats values, for a program that formats them itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UnitForm<'a> {
+    /// The rule: `hexadecimal`, `identifier`, `load`, `bytes`, `seconds`, `si`, `plain` or `other`.
+    pub kind: &'static str,
+    /// The symbol after the prefix; empty if the rule has its own symbols, or for plain counts.
+    pub symbol: &'a str,
+    /// Converts values to the unit of the symbol.
+    pub factor: f64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Hexadecimal,
@@ -154,6 +165,21 @@ impl Unit {
     /// The factor from values to the unit without prefix, such as 1024 for a counter in KB.
     pub fn factor(&self) -> f64 {
         self.factor
+    }
+
+    /// The rule by which values are formatted.
+    pub fn form(&self) -> UnitForm<'_> {
+        let (kind, symbol) = match &self.kind {
+            Kind::Hexadecimal => ("hexadecimal", ""),
+            Kind::Identifier => ("identifier", ""),
+            Kind::Load => ("load", ""),
+            Kind::Bytes => ("bytes", ""),
+            Kind::Seconds => ("seconds", ""),
+            Kind::Si(symbol) => ("si", *symbol),
+            Kind::Plain(symbol) => ("plain", *symbol),
+            Kind::Other(symbol) => ("other", &**symbol),
+        };
+        UnitForm { kind, symbol, factor: self.factor }
     }
 
     /// Formats a value for an axis: like [`text`](Self::text), but without trailing zeros after the decimal point.

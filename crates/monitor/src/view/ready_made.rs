@@ -2,7 +2,7 @@
 
 use super::View;
 
-const VIEWS: [(&str, &str); 9] = [
+const VIEWS: [(&str, &str); 10] = [
     ("overview", include_str!("../views/overview.toml")),
     ("cpu", include_str!("../views/cpu.toml")),
     ("memory", include_str!("../views/memory.toml")),
@@ -12,6 +12,7 @@ const VIEWS: [(&str, &str); 9] = [
     ("cgroups", include_str!("../views/cgroups.toml")),
     ("pressure", include_str!("../views/pressure.toml")),
     ("gpu", include_str!("../views/gpu.toml")),
+    ("applications", include_str!("../views/applications.toml")),
 ];
 
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

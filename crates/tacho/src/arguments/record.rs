@@ -21,7 +21,8 @@ use super::{DigitsArguments, LiveArguments, Word, parse_encoding, parse_interval
 pub(crate) struct RecordArguments {
     #[command(flatten)]
     pub(crate) live: LiveArguments,
-    /// Also record the counters of a view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, or else
+    /// Also record the counters of a view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu,
+    /// applications, or else
     /// a file (docs/views.md). At its interval unless -si is used.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,

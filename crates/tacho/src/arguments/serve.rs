@@ -43,10 +43,13 @@ pub(crate) struct ServeArguments {
     /// Time between samples (-si): seconds (also 0.1), mm:ss or hh:mm:ss. Default: that of the view, or 1.
     #[arg(long, visible_alias = "si", value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) interval: Option<Duration>,
-    /// A view that the page opens with: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, or else a
-    /// file (docs/views.md).
+    /// A view that the page opens with: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu,
+    /// applications, or else a file (docs/views.md).
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
+    /// A folder with view files (.toml) that everyone who opens the page can choose from.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) views: Option<PathBuf>,
     /// The port on localhost; 0 selects a free one. Default: 7320.
     #[arg(long, value_name = "PORT", conflicts_with = "listen")]
     port: Option<u16>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tachograph_logs::Budget;
 use tachograph_machine::Machine;
-use tachograph_monitor::{Chosen, View};
+use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
 use tachograph_web::metrics::MetricsOptions;
 use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Token, Uploads};
@@ -17,31 +17,42 @@ use crate::arguments::ServeArguments;
 use crate::failure::{Failure, notify};
 use crate::{allocator, signals, this_machine};
 
-/// The number of live intervals that are kept in memory.
-const POINTS: usize = 1000;
+/// The minimum and maximum number of live intervals that are kept in memory.
+const POINTS: [usize; 2] = [1000, 3600];
+
+/// The time for which live samples are kept.
+const HISTORY: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     allocator::prefer_small();
     let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
     let registry = machine.registry();
     let view = view(arguments, &registry)?;
-    let mut default_paths = match &view {
-        Some(view) => view.paths(),
-        None => arguments.paths(&registry)?,
-    };
+    let mut default_paths = view.as_ref().map(|(_, fitted)| fitted.paths()).unwrap_or_default();
     if default_paths.is_empty() {
         default_paths = this_machine::default_counters(&registry)?;
+    }
+    let mut history = view.as_ref().map(|(_, fitted)| fitted.paths());
+    let view = view.map(|(view, _)| view);
+    if history.is_none()
+        && let Some(mut overview) = View::ready_made("overview")
+    {
+        // What this machine lacks is not worth a message.
+        history = this_machine::resolve_view(&registry, &mut overview).is_ok().then(|| overview.paths());
     }
     let metrics = arguments.metrics(&registry)?;
     this_machine::notify_missing_paths(&registry, &[&default_paths[..], &metrics].concat())?;
     let interval = arguments.interval.or(view.as_ref().and_then(|view| view.interval));
+    let interval = interval.unwrap_or(Duration::from_secs(1));
+    let kept = HISTORY.as_secs_f64() / interval.as_secs_f64();
     let live = LiveOptions {
         registry: Arc::new(move || machine.refresh()),
-        interval: interval.unwrap_or(Duration::from_secs(1)),
-        points: POINTS,
+        interval,
+        points: (kept as usize).clamp(POINTS[0], POINTS[1]),
         zone: this_machine::current_zone(),
         boot_time: this_machine::boot_time(),
         default_paths: default_paths.iter().map(ToString::to_string).collect(),
+        history: history.unwrap_or_default(),
     };
     let server = Server::bind(ServeOptions {
         address: arguments.address(),
@@ -50,6 +61,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         hosts: arguments.hosts.clone(),
         live,
         view,
+        views: arguments.views.clone(),
         metrics: MetricsOptions { selection: metrics },
         logs: arguments.logs.clone(),
         uploads: Uploads { max_bytes: arguments.max_upload.saturating_mul(1 << 20), ..Uploads::default() },
@@ -68,13 +80,27 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The view, with the counters from the command line added.
-fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<View>, Failure> {
-    let Some(file) = &arguments.view else { return Ok(None) };
-    let mut view = View::find(file).map_err(Failure::usage)?;
-    this_machine::resolve_view(registry, &mut view)?.iter().for_each(notify);
-    view.add_counters(arguments.paths(registry)?.into_iter().map(Chosen::new));
-    Ok(Some(view))
+/// The view with the counters from the command line, as written and fitted to this machine. Logs are fitted when they are
+/// shown.
+fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<(View, View)>, Failure> {
+    let counters = arguments.paths(registry)?;
+    let mut view = match &arguments.view {
+        Some(file) => View::find(file).map_err(Failure::usage)?,
+        None if counters.is_empty() => return Ok(None),
+        None => View::default(),
+    };
+    let mut fitted = view.clone();
+    if arguments.view.is_some() {
+        this_machine::resolve_view(registry, &mut fitted)?.iter().for_each(notify);
+    }
+    if view.panels.is_empty() {
+        let axis = Axis { scale: AxisScale::Linear, ..Axis::default() };
+        view.panels.push(Panel { axis, ..Panel::default() });
+    }
+    for view in [&mut view, &mut fitted] {
+        view.add_counters(counters.iter().cloned().map(Chosen::new));
+    }
+    Ok(Some((view, fitted)))
 }
 
 impl From<ServeError> for Failure {

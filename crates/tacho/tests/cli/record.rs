@@ -90,6 +90,6 @@ fn a_ready_made_view_is_recorded() {
     }
     folder.run(["record", "--view", "memry", "-o", "none.blg"]).fails_with(
         2,
-        "memry: is neither a ready-made view (overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu) nor a file",
+        "memry: is neither a ready-made view (overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, applications) nor a file",
     );
 }

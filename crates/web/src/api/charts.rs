@@ -1,11 +1,14 @@
 //! Time ranges of a source: charts, statistics, exports.
 
+mod cache;
+
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
+use bytes::Bytes;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::Sample;
@@ -23,10 +26,12 @@ use crate::bodies::FileBody;
 use crate::export::{self, Export, ExportError, Format};
 use crate::hub::{LiveSnapshot, RingSource, RingWindow};
 use crate::parameters::{Parameters, PathPart};
-use crate::response::{ApiError, json, with_content_type};
+use crate::response::{ApiError, with_content_type};
 use crate::series::{Charts, check_cells, check_series};
 use crate::sources::Log;
 use crate::workers::{Cancel, Cancellable};
+
+pub(crate) use cache::ChartCache;
 
 /// Number of columns of a chart if a request does not specify it.
 const DEFAULT_COLUMNS: usize = 800;
@@ -41,30 +46,44 @@ pub(super) async fn series(
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let parameters = Parameters::parse(query.as_deref(), &["path", "begin", "end", "columns", "format"])?;
+    let query = query.unwrap_or_default();
+    let parameters = Parameters::parse(Some(&query), &["path", "begin", "end", "columns", "format"])?;
     let bounds = parameters.window()?;
     let columns = parameters.count("columns", DEFAULT_COLUMNS, MAX_COLUMNS)?;
     if parameters.one("format")?.is_some_and(|format| format != "columns") {
         return Err(ApiError::bad_request("format: must be columns"));
     }
-    let paths = parameters.required_paths()?;
+    let (paths, invalid) = parameters.valid_paths()?;
     if id == LIVE {
-        let (live, paths) = lease(&web, paths).await?;
-        let missing = live.missing(&paths);
-        return web
-            .live_workers
-            .run(move |cancel| chart_live(&live, &paths, bounds, columns, &missing, cancel))
-            .await;
+        let compute = async {
+            let (live, paths) = lease(&web, paths).await?;
+            let mut missing = live.missing(&paths);
+            missing.extend(invalid);
+            let chart = move |cancel: &Cancel| chart_live(&live, &paths, bounds, columns, &missing, cancel);
+            web.live_workers.run(chart).await
+        };
+        let text = web.charts.get(&query, web.hub.samples(), compute).await?;
+        return Ok(with_content_type("application/json", text));
     }
     let log = web.sources.get(&id)?;
     let choose = move |full_span| Ok((clamp(full_span, bounds)?, columns));
-    log.chart(&web.sources.workers, paths, choose, charts_response).await
+    let respond = move |reduced: Option<&Reduced>, missing: &[(String, String)]| {
+        let text = charts_text(reduced, &[missing, &invalid].concat())?;
+        Ok(with_content_type("application/json", text))
+    };
+    log.chart(&web.sources.workers, paths, choose, respond).await
 }
 
-fn charts_response(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Result<Response, ApiError> {
-    let Some(reduced) = reduced else { return Ok(json(&Charts::empty(missing))) };
-    check_cells(reduced.series.len(), reduced.columns)?;
-    Ok(json(&Charts::from_reduced(reduced, missing)))
+fn charts_text(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Result<Bytes, ApiError> {
+    let charts = match reduced {
+        Some(reduced) => {
+            check_cells(reduced.series.len(), reduced.columns)?;
+            Charts::from_reduced(reduced, missing)
+        }
+        None => Charts::empty(missing),
+    };
+    let text = serde_json::to_vec(&charts).map(Bytes::from);
+    text.map_err(|_| ApiError::conflict("the chart cannot be written as JSON"))
 }
 
 /// The requested time range; a missing begin or end defaults to that of `full_span`.
@@ -93,10 +112,10 @@ fn chart_live(
     columns: usize,
     missing: &[(String, String)],
     cancel: &Cancel,
-) -> Result<Response, ApiError> {
+) -> Result<Bytes, ApiError> {
     let ends = live.samples.first().zip(live.samples.last());
     let Some(full_span) = ends.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc)) else {
-        return charts_response(None, missing);
+        return charts_text(None, missing);
     };
     let span = clamp(full_span, bounds)?;
     let source = RingSource::window(live.samples.clone(), paths, (Some(span.begin()), Some(span.end())));
@@ -113,7 +132,7 @@ fn chart_live(
         reducer.push(&sample, &mut reduction, &mut table).map_err(failed)?;
     }
     reducer.cut(&mut reduction, &mut table);
-    charts_response(Some(&reduction.finish(&table, paths)), missing)
+    charts_text(Some(&reduction.finish(&table, paths)), missing)
 }
 
 enum Samples {

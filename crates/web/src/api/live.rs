@@ -68,7 +68,7 @@ pub(super) async fn stream(
     extensions: Extensions,
 ) -> Result<Response, ApiError> {
     let parameters = Parameters::parse(query.as_deref(), &["path", "every"])?;
-    let paths = parameters.required_paths()?;
+    let (paths, _) = parameters.valid_paths()?;
     // Averages are computed from the samples in the ring.
     let max = web.hub.options().points.clamp(1, MAX_EVERY);
     let every = parameters.count("every", 1, max)?;

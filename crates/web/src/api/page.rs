@@ -4,6 +4,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http_body::Body as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -38,6 +39,19 @@ struct Login {
     token: String,
 }
 
+impl Fields for Login {
+    const FIELDS: &[&str] = &["token"];
+}
+
+/// Ends the session of a browser, which deletes its cookie.
+pub(super) async fn logout(State(web): State<Web>, headers: HeaderMap) -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    if let Some(cookie) = web.guard.log_out(&headers) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
 pub(super) async fn login(
     State(web): State<Web>,
     Extension(client): Extension<Client>,
@@ -65,29 +79,54 @@ pub(super) fn check_type(headers: &HeaderMap, expected: &str) -> Result<(), ApiE
     }
 }
 
-pub(super) async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, ApiError> {
-    check_type(headers, "application/json")?;
+/// A JSON body, with the names of its fields for messages.
+pub(super) trait Fields: DeserializeOwned {
+    /// The names of all fields.
+    const FIELDS: &[&str];
+}
+
+/// Reads a body of at most [`MAX_BODY`] bytes.
+pub(super) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
     // An announced length is checked before the body arrives.
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(ApiError::too_large(format!("the body is longer than {MAX_BODY} bytes")));
     }
     let read = tokio::time::timeout(std::time::Duration::from_secs(15), to_bytes(body, MAX_BODY)).await;
-    let text = match read {
-        Ok(Ok(text)) => text,
+    match read {
+        Ok(Ok(text)) => Ok(text),
         Ok(Err(_)) => {
-            return Err(ApiError::too_large(format!(
-                "the body is truncated or longer than {MAX_BODY} bytes"
-            )));
+            Err(ApiError::too_large(format!("the body is truncated or longer than {MAX_BODY} bytes")))
         }
-        Err(_) => return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout while reading the body")),
-    };
-    // The message gives only the position: the text can contain a token.
+        Err(_) => Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout while reading the body")),
+    }
+}
+
+pub(super) async fn read_json<T: Fields>(headers: &HeaderMap, body: Body) -> Result<T, ApiError> {
+    check_type(headers, "application/json")?;
+    let text = read_body(body).await?;
+    // Messages contain no values: the text can contain a token.
     serde_json::from_slice(&text).map_err(|error| {
         ApiError::bad_request(match error.classify() {
-            serde_json::error::Category::Data => {
-                "the body has missing, unknown or wrong fields; see /api/openapi.json".to_owned()
-            }
+            serde_json::error::Category::Data => wrong_fields(&text, T::FIELDS),
             _ => format!("the body is not JSON: line {}, column {}", error.line(), error.column()),
         })
     })
+}
+
+/// Says which fields of a body are unknown, missing or wrong.
+fn wrong_fields(text: &[u8], known: &[&str]) -> String {
+    let names = known.join(", ");
+    let Ok(serde_json::Value::Object(fields)) = serde_json::from_slice(text) else {
+        return format!("the body must be a JSON object with the field {names}");
+    };
+    match fields.keys().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => {
+            let name: String = name.chars().take(40).collect();
+            format!("unknown field '{name}'; known fields: {names}")
+        }
+        None => match fields.keys().next() {
+            Some(name) => format!("the field '{name}' has the wrong type; see /api/openapi.json"),
+            None => format!("a field is missing: {names}"),
+        },
+    }
 }

@@ -11,8 +11,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{Catalogue, MachineCatalogue, SetEntry, Span};
 
-use super::page::{check_type, read_json};
-use super::view::OpeningView;
+use super::page::{Fields, check_type, read_json};
 use super::{Shared, Web};
 use crate::folders::ListedLog;
 use crate::hub::Hub;
@@ -144,12 +143,12 @@ impl Source {
 }
 
 #[derive(Serialize)]
-struct List<'a> {
+struct List {
     sources: Vec<Source>,
     logs: Vec<ListedLog>,
     max_upload_bytes: u64,
     version: &'static str,
-    view: Option<OpeningView<'a>>,
+    needs_token: bool,
 }
 
 pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
@@ -165,7 +164,7 @@ pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> R
                 logs: web.sources.folders.logs(),
                 max_upload_bytes: web.sources.uploads.max_bytes,
                 version: env!("CARGO_PKG_VERSION"),
-                view: web.view.as_ref().map(|view| OpeningView::new(view, &web.hub)),
+                needs_token: web.guard.needs_token(),
             }))
         })
         .await
@@ -177,6 +176,10 @@ pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> R
 enum OpenRequest {
     One { log: String },
     Several { logs: Vec<String> },
+}
+
+impl Fields for OpenRequest {
+    const FIELDS: &[&str] = &["log", "logs"];
 }
 
 pub(super) async fn open(

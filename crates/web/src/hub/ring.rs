@@ -26,6 +26,12 @@ impl RingSource {
         paths: &[PathPattern],
         (begin, end): (Option<FileTime>, Option<FileTime>),
     ) -> RingWindow {
+        // Earlier samples than the baseline are not copied.
+        let first = begin.map_or(0, |begin| samples.partition_point(|sample| sample.at.utc < begin));
+        let last = end.map_or(samples.len(), |end| samples.partition_point(|sample| sample.at.utc < end));
+        let mut samples = samples;
+        samples.truncate(last + 1);
+        samples.drain(..first.saturating_sub(2).min(samples.len()));
         let bounds = WindowBounds { begin: begin.map(TimeArgument::Utc), end: end.map(TimeArgument::Utc) };
         let source = Self { samples: samples.into_iter(), columns: SelectedColumns::new(paths.to_vec()) };
         Select::new(Window::new(source, bounds), Selection::new(paths.to_vec()))

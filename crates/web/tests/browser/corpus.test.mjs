@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import path from "node:path";
-import { drag, inLegend, iso, legendIs, legendThat, rangeAfter, serve, tacho, test, withPage } from "./harness.mjs";
+import { classic, drag, inLegend, iso, legendIs, legendThat, rangeAfter, serve, tacho, test, withPage } from "./harness.mjs";
 
 const corpus = process.env.TACHO_CORPUS;
 
@@ -11,7 +11,7 @@ if (corpus) {
 
   test("corpus: BasicPerfCounters.blg has Windows' average of Avg. Disk Bytes/Read", async () => {
     const server = await serve(log);
-    await withPage("corpus", server.url, async (page) => {
+    await withPage("corpus", classic(server), async (page) => {
       await page.keyboard.press("a");
       await page.keyboard.type("avg. disk bytes/read physicaldisk");
       await page.waitForSelector("#tree [aria-level='2']");

@@ -3,20 +3,20 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { inLegend, legend, legendIs, legendThat, plotBox, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
+import { classic, inLegend, legend, legendIs, legendThat, plotBox, saved, scratch, serve, showAs, tacho, test, withPage } from "./harness.mjs";
 import { HOSTILE, recordedLog, textLog, TURNED } from "./logs.mjs";
 
 test("errors: names in a log are shown as text", async () => {
   const log = textLog("hostile.csv", 100, { instance: HOSTILE });
   const server = await serve(log);
-  await withPage("hostile", server.url, async (page) => {
+  await withPage("hostile", classic(server), async (page) => {
     await page.keyboard.press("a");
     await page.fill("#tree-search", "processor time");
     await page.waitForSelector("#tree [role=treeitem]");
     await page.fill("#path-field", "\\Process(*)\\% Processor Time");
     await page.press("#path-field", "Enter");
     await legendThat(page, (rows) => rows.some((row) => row.instance === HOSTILE && row.average !== "---"), "the name as text");
-    for (const view of ["histogram", "report", "line"]) await page.click(`.segments label:has(input[value=${view}])`);
+    for (const view of ["bars", "report", "line"]) await showAs(page, view);
     const box = await plotBox(page);
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await page.waitForSelector("#hover:not([hidden])");
@@ -38,7 +38,7 @@ test("errors: names in a log are shown as text", async () => {
 test("errors: bidirectional control characters are escaped on the page and unchanged in files", async () => {
   const server = await serve(textLog("turned\u202e.csv", 100, { machine: "WEB\u202e1", instance: TURNED }));
   const hidden = /[\u0000-\u0008\u000e-\u001f\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
-  await withPage("turned", server.url, async (page) => {
+  await withPage("turned", classic(server), async (page) => {
     await page.keyboard.press("a");
     await page.fill("#tree-search", "processor time");
     await page.waitForSelector("#tree [role=treeitem]");
@@ -46,8 +46,8 @@ test("errors: bidirectional control characters are escaped on the page and uncha
     await page.press("#path-field", "Enter");
     const written = String.raw`a\u{202e}exe.txt\u{2066}\u{7}`;
     await legendThat(page, (rows) => rows.some((row) => row.instance === written && row.computer === String.raw`\\WEB\u{202e}1` && row.average !== "---"), "the escaped name");
-    for (const view of ["histogram", "report", "line"]) {
-      await page.click(`.segments label:has(input[value=${view}])`);
+    for (const view of ["bars", "report", "line"]) {
+      await showAs(page, view);
       // No visible text and no label contains such characters.
       const texts = await page.evaluate(() => [document.documentElement.textContent, ...[...document.querySelectorAll("[title], [aria-label]")].flatMap((one) => [one.title, one.ariaLabel ?? ""])]);
       assert.deepEqual(texts.filter((text) => hidden.test(text)), [], view);
@@ -67,7 +67,7 @@ test("errors: bidirectional control characters are escaped on the page and uncha
 test("errors: an unreachable server is reported, and the page recovers when it returns", async () => {
   const log = textLog("away.csv", 100);
   const server = await serve("--interval", "0.2", "-c", "\\Processor Information(_Total)\\% Processor Time");
-  await withPage("away", server.url, async (page) => {
+  await withPage("away", classic(server), async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
     await server.stop();
     await page.waitForSelector("#server-state:not([hidden])");
@@ -90,7 +90,7 @@ test("errors: an unreachable server is reported, and the page recovers when it r
 
 test("errors: a slow server is reported", async () => {
   const server = await serve(textLog("slow.csv", 100));
-  await withPage("slow", server.url, async (page) => {
+  await withPage("slow", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
     let proceed = null;
     await page.route("**/series?*", (route) => (proceed = () => route.continue()));
@@ -112,7 +112,7 @@ test("errors: files that are not logs are rejected, and damaged logs show their 
   // The end of the file is unused: truncate until the log is damaged.
   const isWhole = () => tacho("check", damaged).then(() => true, () => false);
   while (await isWhole()) fs.truncateSync(damaged, Math.floor(fs.statSync(damaged).size * 0.8));
-  await withPage("damaged", server.url, async (page) => {
+  await withPage("damaged", classic(server), async (page) => {
     await page.setInputFiles("#file-field", wrong);
     await page.waitForSelector(".message.error:has-text('wrong.blg')");
     await page.setInputFiles("#file-field", [{ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("x") }]);
@@ -133,7 +133,7 @@ test("errors: files that are not logs are rejected, and damaged logs show their 
 test("errors: a failed export shows a message", async () => {
   const log = textLog("removed.csv", 50);
   const server = await serve(log);
-  await withPage("refused", server.url, async (page) => {
+  await withPage("refused", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
     await page.click("summary:text-is('Save')");
     // An export reads the log again.
@@ -147,7 +147,7 @@ test("errors: a failed export shows a message", async () => {
 
 test("errors: a path without matches is shown below the chart", async () => {
   const server = await serve(textLog("missing.csv", 50));
-  await withPage("missing", server.url, async (page) => {
+  await withPage("missing", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
     await page.keyboard.press("a");
     await page.fill("#path-field", "\\Nothing\\Of this");
@@ -179,7 +179,7 @@ test("errors: a server with a token asks for it", async () => {
   const file = path.join(scratch, "token");
   fs.writeFileSync(file, "a-secret-of-the-tests-123\n", { mode: 0o600 });
   const server = await serve("--token-file", file, "-c", "\\Memory\\Available Bytes");
-  await withPage("token", server.url, async (page) => {
+  await withPage("token", classic(server), async (page) => {
     await page.waitForSelector("#token-dialog[open]");
     await page.fill("#token-field", "a wrong token");
     await page.press("#token-field", "Enter");

@@ -140,12 +140,23 @@ export async function collections(url, path, count) {
   throw new Error(`the stream ended after ${seen} collections`);
 }
 
-/** The displayed legend: `[{counter, instance, average, ...}]`. */
-export function legend(page) {
-  return page.$$eval("#legend-body tr", (rows) =>
-    rows.map((row) => Object.fromEntries([...row.cells].map((cell) => [cell.dataset.column, cell.querySelector("select")?.value ?? cell.textContent]))),
+/** The page with the counters of Performance Monitor on one chart. */
+export const classic = (server) => `${server.url}#open=classic`;
+
+/** The legend: `[{counter, instance, average, ...}]`. Figures are those with all digits, to three decimals. */
+export async function legend(page) {
+  const rows = await page.$$eval("#legend-body tr", (all) =>
+    all.map((row) => Object.fromEntries([...row.cells].map((cell) => [cell.dataset.column, cell.querySelector("select")?.value ?? (cell.dataset.value === undefined ? cell.textContent : { value: cell.dataset.value })]))),
   );
+  const text = (cell) => (typeof cell === "object" ? shown(cell.value === "" ? null : Number(cell.value)) : cell);
+  return rows.map((row) => Object.fromEntries(Object.entries(row).map(([column, cell]) => [column, text(cell)])));
 }
+
+/** A figure of the value bar, as in the legend. */
+export const barFigure = async (page, name) => shown(await page.$eval(`#value-${name}`, ({ dataset }) => (dataset.value === "" ? null : Number(dataset.value))));
+
+/** Shows the only panel as a kind: "line", "bars", "report", ... */
+export const showAs = (page, kind) => page.selectOption("#kind-list", kind);
 
 /** Waits until `accept` is true for the rows of the legend; returns them. */
 export async function legendThat(page, accept, what) {

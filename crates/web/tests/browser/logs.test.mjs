@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { drag, inLegend, iso, legend, legendIs, legendThat, plotBox, rangeAfter, scratch, serve, tacho, test, withPage } from "./harness.mjs";
+import { classic, drag, inLegend, iso, legend, legendIs, legendThat, plotBox, rangeAfter, scratch, serve, tacho, test, withPage } from "./harness.mjs";
 import { recordedLog, textLog } from "./logs.mjs";
 
 const stats = async (log, ...bounds) => JSON.parse(await tacho("stats", log, ...bounds, "-f", "json"));
@@ -12,7 +12,7 @@ const statsOf = (log, range) => stats(log, ...(range ? ["-b", iso(range.begin), 
 test("logs: an uploaded BLG, zoomed by dragging, has the figures of tacho stats", async () => {
   const log = await recordedLog();
   const server = await serve();
-  await withPage("upload", server.url, async (page) => {
+  await withPage("upload", classic(server), async (page) => {
     await page.setInputFiles("#file-field", log);
     await page.waitForFunction(() => document.getElementById("source-names").textContent === "recorded.blg");
     // All counters of the log, by typed paths.
@@ -106,7 +106,7 @@ test("logs: a link restores the view", async () => {
   const server = await serve(log);
   let link = "";
   let rows = [];
-  await withPage("link-before", server.url, async (page) => {
+  await withPage("link-before", classic(server), async (page) => {
     await legendThat(page, (found) => found.length > 0 && found[0].average !== "---", "the log's counters");
     await page.keyboard.press("a");
     await page.fill("#path-field", "\\System\\Threads");
@@ -123,7 +123,7 @@ test("logs: a link restores the view", async () => {
     await page.waitForFunction(() => ["line=", "sort=counter%7Edown", "range="].every((part) => location.hash.includes(part)));
     link = page.url();
     // By a saved view too, and by the clipboard.
-    await page.click("summary:text-is('Save')");
+    await page.click("#view-menu > summary");
     await page.fill("#view-field", "threads");
     await page.press("#view-field", "Enter");
     await page.waitForSelector("#view-list button:has-text('threads')");
@@ -132,7 +132,7 @@ test("logs: a link restores the view", async () => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), link);
     await page.keyboard.press("0");
     assert.equal(await rangeAfter(page, range), null);
-    await page.click("summary:text-is('Save')");
+    await page.click("#view-menu > summary");
     await page.click("#view-list button:has-text('threads')");
     await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the rows of the kept view");
   }, { permissions: ["clipboard-read", "clipboard-write"] });
@@ -146,7 +146,7 @@ test("logs: a link restores the view", async () => {
 test("logs: dropped onto the page", async () => {
   const log = textLog("dropped.csv", 300);
   const server = await serve();
-  await withPage("drop", server.url, async (page) => {
+  await withPage("drop", classic(server), async (page) => {
     const text = fs.readFileSync(log, "utf8");
     const transfer = await page.evaluateHandle((content) => {
       const data = new DataTransfer();
@@ -170,7 +170,7 @@ test("logs: dropped onto the page", async () => {
 
 test("logs: an upload is stopped", async () => {
   const server = await serve();
-  await withPage("stopped", server.url, async (page) => {
+  await withPage("stopped", classic(server), async (page) => {
     // An upload that never ends.
     await page.route("**/api/upload*", () => {});
     await page.setInputFiles("#file-field", textLog("stopped.csv", 100));
@@ -185,7 +185,7 @@ test("logs: an upload is stopped", async () => {
 
 test("logs: settings that are changed before the sources are loaded persist", async () => {
   const server = await serve(textLog("first.csv", 50));
-  await withPage("early", server.url, async (page) => {
+  await withPage("early", classic(server), async (page) => {
     let answer;
     const isAsked = new Promise((resolve) => page.route("**/api/sources", (route) => resolve((answer = () => route.fallback()))));
     await Promise.all([isAsked, page.reload({ waitUntil: "commit" })]);
@@ -228,7 +228,7 @@ test("logs: scales change the chart but no figure", async () => {
 test("logs: two machines overlaid by time and from their starts", async () => {
   const [one, other] = [textLog("one.csv", 600, { machine: "ALPHA" }), textLog("other.csv", 600, { machine: "BETA", from: 7200 })];
   const server = await serve(one, other);
-  await withPage("overlay", server.url, async (page) => {
+  await withPage("overlay", classic(server), async (page) => {
     await page.waitForFunction(() => document.getElementById("source-names").textContent.includes(" + "));
     await legendThat(page, (rows) => ["ALPHA", "BETA"].every((machine) => rows.some((row) => row.computer.includes(machine) && row.average !== "---")), "counters of both machines");
     assert.match(await page.textContent("#value-duration"), /^2:(09|10):\d\d$/);
@@ -252,7 +252,7 @@ test("logs: a log in a folder of the server is opened and closed", async () => {
   fs.mkdirSync(folder, { recursive: true });
   fs.copyFileSync(textLog("inside.csv", 60), path.join(folder, "inside.csv"));
   const server = await serve(folder);
-  await withPage("folder", server.url, async (page) => {
+  await withPage("folder", classic(server), async (page) => {
     await page.click("#source-menu summary");
     await page.click("#log-list button:has-text('inside.csv')");
     await page.waitForFunction(() => /inside\.csv$/.test(document.getElementById("source-names").textContent));
@@ -260,7 +260,7 @@ test("logs: a log in a folder of the server is opened and closed", async () => {
     // After a reload the log can still be closed.
     await page.waitForFunction(() => location.hash.includes("inside.csv"));
     // A new page does not show logs that other users have opened.
-    await withPage("folder-other", server.url, async (other) => {
+    await withPage("folder-other", classic(server), async (other) => {
       await other.waitForSelector("#live-state[data-state=live]");
       assert.ok(!(await other.textContent("#source-names")).includes("inside.csv"));
     });
@@ -277,12 +277,12 @@ test("logs: a log in a folder of the server is opened and closed", async () => {
 test("logs: hover shows the values at the pointer, in the chosen zone", async () => {
   const log = textLog("hover.csv", 120);
   const server = await serve(log);
-  await withPage("hover", server.url, async (page) => {
+  await withPage("hover", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
     const box = await plotBox(page);
     await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.5);
     await page.waitForSelector("#hover:not([hidden])");
-    assert.match(await page.textContent("#hover .hover-time"), /^2024-03-05 10:0[01]:\d\d\.000$/);
+    assert.match(await page.textContent("#hover .hover-time"), /^2024-03-05 10:0[01]:\d\d\.000  ·  hover\.csv$/);
     assert.ok(await page.locator("#hover tr.nearest").count());
     await page.click("summary:text-is('Display')");
     await page.selectOption("#zone-list", "local");

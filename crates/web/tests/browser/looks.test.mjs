@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { drag, legendThat, plotBox, rangeAfter, screenshots, serve, test, withPage } from "./harness.mjs";
+import { classic, drag, legendThat, plotBox, rangeAfter, screenshots, serve, showAs, test, withPage } from "./harness.mjs";
 import { recordedLog, textLog } from "./logs.mjs";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -27,7 +27,7 @@ for (const [name, options] of Object.entries({
 })) {
   test(`looks: ${name}, without a violation of accessibility rules`, async () => {
     const server = await serve(await recordedLog());
-    await withPage(`looks-${name}`, server.url, async (page) => {
+    await withPage(`looks-${name}`, classic(server), async (page) => {
       await ready(page);
       const clean = async (where) => {
         await shot(page, `looks-${name}-${where}`);
@@ -49,15 +49,15 @@ for (const [name, options] of Object.entries({
       await page.click("summary:text-is('Display')");
       await clean("display");
       await page.keyboard.press("Escape");
-      for (const view of ["histogram", "report"]) {
-        await page.click(`.segments label:has(input[value=${view}])`);
-        await page.waitForSelector(`#${view} :is(svg, table)`);
+      for (const view of ["bars", "report"]) {
+        await showAs(page, view);
+        await page.waitForSelector(`#${view === "bars" ? "histogram" : view} :is(svg, table)`);
         await clean(view);
       }
       await page.click("#help-button");
       await clean("keys");
       await page.click("#help-close");
-      await page.click(".segments label:has(input[value=line])");
+      await showAs(page, "line");
     }, options);
     await server.stop();
   });
@@ -65,7 +65,7 @@ for (const [name, options] of Object.entries({
 
 test("looks: the theme is toggled and stored", async () => {
   const server = await serve(textLog("theme.csv", 100));
-  await withPage("theme", server.url, async (page) => {
+  await withPage("theme", classic(server), async (page) => {
     await ready(page);
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const picture = () => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
@@ -86,7 +86,7 @@ test("looks: the theme is toggled and stored", async () => {
 
 test("looks: on a phone nothing is wider than the screen, and touch zooms", async () => {
   const server = await serve(textLog("phone.csv", 3000));
-  await withPage("phone", server.url, async (page) => {
+  await withPage("phone", classic(server), async (page) => {
     await ready(page);
     const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
     assert.equal(await widest(), 360);
@@ -119,7 +119,7 @@ test("looks: on a phone nothing is wider than the screen, and touch zooms", asyn
 
 test("looks: a long log shows averages with min-max bands, and all three values at the pointer", async () => {
   const server = await serve(textLog("long.csv", 20000));
-  await withPage("band", server.url, async (page) => {
+  await withPage("band", classic(server), async (page) => {
     await ready(page);
     const box = await plotBox(page);
     await page.mouse.move(box.x + box.width * 0.4, box.y + box.height * 0.6);

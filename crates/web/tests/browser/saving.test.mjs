@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { drag, iso, legend, legendThat, rangeAfter, saved, scratch, serve, shown, tacho, test, withPage } from "./harness.mjs";
+import { classic, drag, iso, legend, legendThat, rangeAfter, saved, scratch, serve, showAs, shown, tacho, test, withPage } from "./harness.mjs";
 import { HOSTILE, recordedLog, textLog } from "./logs.mjs";
 
 /** Rows of a CSV without quotes in fields. */
@@ -12,7 +12,7 @@ const rowsOf = (text) => text.split("\r\n").filter(Boolean).map((line) => line.s
 test("saving: the visible range as CSV equals the output of tacho relog, and as BLG has the same figures", async () => {
   const log = await recordedLog();
   const server = await serve(log);
-  await withPage("save-log", server.url, async (page) => {
+  await withPage("save-log", classic(server), async (page) => {
     await page.keyboard.press("a");
     for (const expected of ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes"]) {
       await page.fill("#path-field", expected);
@@ -54,7 +54,7 @@ test("saving: the visible range as CSV equals the output of tacho relog, and as 
 
 test("saving: the chart as PNG and SVG", async () => {
   const server = await serve(textLog("picture.csv", 5000, { instance: HOSTILE }));
-  await withPage("save-picture", server.url, async (page) => {
+  await withPage("save-picture", classic(server), async (page) => {
     await page.keyboard.press("a");
     await page.fill("#path-field", "\\Process(*)\\% Processor Time");
     await page.press("#path-field", "Enter");
@@ -67,8 +67,8 @@ test("saving: the chart as PNG and SVG", async () => {
     assert.ok(bytes.length > 20_000, `${bytes.length} bytes`);
     fs.copyFileSync(png.path, path.join(process.env.OUT, "screenshots", "saved.png"));
 
-    for (const view of ["line", "histogram"]) {
-      await page.click(`.segments label:has(input[value=${view}])`);
+    for (const view of ["line", "bars"]) {
+      await showAs(page, view);
       const svg = await saved(page, "#save-svg");
       const text = fs.readFileSync(svg.path, "utf8");
       const expected = await page.evaluate((source) => {
@@ -78,7 +78,8 @@ test("saving: the chart as PNG and SVG", async () => {
       assert.equal(expected.errors, 0, "well-formed");
       assert.ok(expected.paths > 5, `${expected.paths} lines`);
       assert.equal(expected.images, 0, "a name is text");
-      for (const row of await legend(page)) assert.ok(expected.texts.includes(row.average), `the legend has ${row.average}`);
+      const shownTexts = await page.$$eval("#legend-body [data-column=average]", (cells) => cells.map((cell) => cell.textContent));
+      for (const average of shownTexts) assert.ok(expected.texts.includes(average), `the legend has ${average}`);
     }
   });
   await server.stop();

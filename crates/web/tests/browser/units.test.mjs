@@ -1,6 +1,7 @@
 // Modules of the page that need no browser.
 
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { PAGE, test } from "./harness.mjs";
@@ -91,25 +92,37 @@ test("units: a line breaks where values are missing, not between columns", async
 });
 
 test("units: a link restores the state, and a forged one is harmless", async () => {
-  const { fromFragment, keyOf, state, toFragment } = await part("state.js");
+  const { fromFragment, toFragment } = await part("link.js");
+  const { panelOf } = await part("panels.js");
+  const { keyOf, panelKey, state } = await part("state.js");
   const path = "\\Process(a~b&c=d #1%)\\% Time";
-  const key = keyOf("2", `\\\\VM${path}`);
-  Object.assign(state, { view: "report", sources: ["live", "2"], paths: [path, "\\Memory\\Available Bytes"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", axis: "100", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
+  const panel = panelOf({ id: 3, title: "Ours", kind: "stacked", axis: "logarithmic", min: 1, limits: [5, 7.5], width: 2, counters: [{ path, label: "a~b", except: ["\\X\\Y"], colour: 5 }, { path: "\\Memory\\Available Bytes", or: ["\\Memory\\Available MBytes"] }] });
+  const table = panelOf({ id: 4, kind: "table", table: { set: "Process", columns: [{ title: "NAME" }, { title: "CPU %", counter: "% Processor Time" }], sort: "CPU %", top: 5, filter: "a b" } });
+  const key = panelKey(panel, keyOf("2", `\\\\VM${path}`));
+  Object.assign(state, { viewName: null, title: "Two", panels: [panel, table], open: 4, numbers: "raw", sources: ["live", "2"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
   state.legend.set(key, { styleIndex: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
   const expected = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
   assert.deepEqual(expected.missing, []);
+  assert.deepEqual(expected.panels, state.panels);
   for (const [name, value] of Object.entries(expected.parts)) assert.deepEqual(value, state[name], name);
   // The id of the log has changed.
   const moved = fromFragment(toFragment((id) => `log ${id}`), (id) => (id === "2" ? "7" : null));
   assert.deepEqual(moved.missing, ["log live"]);
   assert.deepEqual(moved.parts.sources, ["7"]);
-  assert.equal(moved.parts.selected, keyOf("7", `\\\\VM${path}`));
-  for (const forged of ["", "range=5~1&every=0&points=1e9&view=evil&line=~~~", "line=99999~fit~~x&line=1~55~~x&range=NaN~x&source=~&sort=", "%E0%A4%A&path=&=&&&range=~"]) {
-    const { parts } = fromFragment(forged, () => null);
+  assert.equal(moved.parts.selected, panelKey(panel, keyOf("7", `\\\\VM${path}`)));
+  // A view of the server, and a link of an earlier version.
+  state.viewName = "overview";
+  const named = fromFragment(toFragment((id) => id), (id) => id);
+  assert.deepEqual([named.viewName, named.panels], ["overview", null]);
+  const earlier = fromFragment("view=histogram&path=%5CMemory%5CA&path=%5CMemory%5CB&line=2~fit~h~live%20%5C%5Cvm%5Cmemory%5Ca", (id) => id);
+  assert.deepEqual(earlier.panels.map(({ kind, counters }) => [kind, counters.map((counter) => counter.path)]), [["bars", ["\\Memory\\A", "\\Memory\\B"]]]);
+  assert.deepEqual([...earlier.parts.legend.keys()], ["1.live \\\\vm\\memory\\a"]);
+  for (const forged of ["", "range=5~1&every=0&points=1e9&view=evil&line=~~~", "line=99999~fit~~x&line=1~55~~x&range=NaN~x&source=~&sort=", "%E0%A4%A&path=&=&&&range=~", "panel=%7B&panel=null&panel=%5B1%5D&panel=%7B%22kind%22%3A%22evil%22%2C%22id%22%3A%22x%22%2C%22counters%22%3A5%2C%22limits%22%3A%5B%22a%22%5D%2C%22width%22%3A99%7D&open=%2F..%2F&alone=-1"]) {
+    const { parts, panels } = fromFragment(forged, () => null);
     assert.equal(parts.range, null);
     assert.equal(parts.every, 1);
     assert.equal(parts.points, 100);
-    assert.equal(parts.view, "line");
+    assert.ok(!panels?.some(({ kind }) => kind !== "line"));
     assert.deepEqual(parts.sources, []);
     assert.equal(parts.legend.size, 0);
   }
@@ -139,21 +152,75 @@ test("units: scales fit, and zooms stay inside", async () => {
 });
 
 test("units: a removed counter returns only when a path that selects it is added", async () => {
-  const { addPaths, keyOf, state } = await part("state.js");
+  const { addedTo, keyOf, panelKey, state } = await part("state.js");
+  const { panelOf } = await part("panels.js");
   const [times, faults] = ["\\Process(*)\\% Processor Time", "\\Process(*)\\Page Faults/sec"];
-  const key = (path) => keyOf("2", `\\\\VM${path.replace("*", "init (1)")}`);
-  const start = () => Object.assign(state, { paths: [times, faults], removed: new Set([key(times), key(faults)]) });
+  const panel = panelOf({ counters: [{ path: times }, { path: faults }] });
+  const other = panelOf({ counters: [{ path: faults }] });
+  const key = (path, of = panel) => panelKey(of, keyOf("2", `\\\\VM${path.replace("*", "init (1)")}`));
+  const start = () => Object.assign(state, { removed: new Set([key(times), key(faults), key(faults, other)]) });
+  const add = (path) => {
+    const { counters, removed, isMore } = addedTo(panel, [path]);
+    return { paths: counters.map((counter) => counter.path), removed: [...removed], isMore };
+  };
   start();
   // By its own path.
-  assert.ok(addPaths([times.replace("*", "INIT (1)")]));
-  assert.deepEqual([...state.removed], [key(faults)]);
-  start();
-  // By the known path with wildcards.
-  assert.ok(addPaths([faults]));
-  assert.deepEqual([state.paths, [...state.removed]], [[times, faults], [key(times)]]);
-  assert.ok(!addPaths([faults]), "already known");
-  assert.ok(addPaths(["\\Memory\\Available Bytes"]));
-  assert.deepEqual([...state.removed], [key(times)]);
+  assert.deepEqual(add(times.replace("*", "INIT (1)")), { paths: [times, faults, times.replace("*", "INIT (1)")], removed: [key(faults), key(faults, other)], isMore: true });
+  // By the known path with wildcards, in this panel only.
+  assert.deepEqual(add(faults), { paths: [times, faults], removed: [key(times), key(faults, other)], isMore: true });
+  state.removed = new Set();
+  assert.ok(!add(faults).isMore, "already known");
+  assert.ok(add("\\Memory\\Available Bytes").isMore);
+});
+
+test("units: values have the units of the terminal monitor", async () => {
+  const { tickText, valueText } = await part("units.js");
+  // Written and checked by crates/web/tests/units.rs.
+  const rows = fs.readFileSync(path.join(PAGE, "../tests/units.tsv"), "utf8").trim().split("\n");
+  assert.ok(rows.length > 1000, `${rows.length} rows`);
+  for (const row of rows) {
+    const [kind, symbol, factor, value, text, tick] = row.split("\t");
+    const format = { kind, symbol, factor: Number(factor) };
+    assert.deepEqual([valueText(Number(value), format), tickText(Number(value), format)], [text, tick], row);
+  }
+});
+
+test("units: typed times", async () => {
+  const { parseTime } = await part("typed-time.js");
+  const { zoneOf, seconds } = await part("time.js");
+  const at = (text) => seconds(`${text}Z`);
+  const whole = { begin: at("2024-03-05T08:30:00"), end: at("2024-03-06T09:00:00") };
+  const berlin = zoneOf("log", { zone: "CET", bias_minutes: -60 });
+  for (const [text, expected] of [
+    ["-1h", at("2024-03-06T08:00:00")], ["- 90 min", at("2024-03-06T07:30:00")], ["now-30s", at("2024-03-06T08:59:30")], ["end", whole.end], ["start", whole.begin],
+    // On the last day on which the time is inside.
+    ["09:59", at("2024-03-06T08:59:00")], ["14:05", at("2024-03-05T13:05:00")], ["14:05:30.5", at("2024-03-05T13:05:30.5")],
+    ["2024-03-05 14:05", at("2024-03-05T13:05:00")], ["2024-03-05T14:05:30", at("2024-03-05T13:05:30")], ["2024-03-05", at("2024-03-04T23:00:00")],
+    ["2024-03-05T14:05:30Z", at("2024-03-05T14:05:30")], ["2024-03-05T14:05:30+02:00", at("2024-03-05T12:05:30")],
+    ["", null], ["25:00", null], ["14:60", null], ["2024-02-30", null], ["-1y", null], ["tomorrow", null], ["1:2:3:4", null],
+  ]) assert.equal(parseTime(text, whole, berlin), expected, text);
+  // From the start.
+  for (const [text, expected] of [["1:30", 90], ["1:00:05", 3605], ["12.5", 12.5], ["-1m", 540]]) assert.equal(parseTime(text, { begin: 0, end: 600 }, null), expected, text);
+});
+
+test("units: axes have round steps in their units, and powers of ten", async () => {
+  const { powerMarks, powerRange, valueMarks, valueRange } = await part("ticks.js");
+  const format = (kind, symbol = "") => ({ kind, symbol, factor: 1 });
+  const labels = (high, of) => valueMarks(...valueRange(0, high, 4, of), 4, of).map(({ label }) => label);
+  assert.deepEqual(labels(24e9, format("bytes")), ["0 B", "8 GiB", "16 GiB", "24 GiB"]);
+  assert.deepEqual(labels(0.0123, format("seconds")), ["0 s", "5 ms", "10 ms", "15 ms"]);
+  assert.deepEqual(labels(3000, format("seconds")).slice(0, 2), ["0 s", "20 min"]);
+  assert.deepEqual(labels(28.8e6, format("si", "B/s")), ["0 B/s", "10 MB/s", "20 MB/s", "30 MB/s"]);
+  assert.deepEqual(labels(99.9, format("plain", "%")), ["0 %", "50 %", "100 %"]);
+  const [low, high] = powerRange(0.004, 30);
+  assert.deepEqual([low, high], [0.001, 100]);
+  assert.deepEqual(powerMarks(low, high, 9, format("plain", "%")).map(({ label }) => label), ["0.001 %", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+});
+
+test("units: values without neighbours are points, and areas are stacked on values only", async () => {
+  const { isolatedRows, valueRuns } = await part("runs.js");
+  assert.deepEqual(isolatedRows([1, null, 2, undefined, 3, null, 4]), [0, 6]);
+  assert.deepEqual(valueRuns([1, undefined, 2, null, null, 3]), [[0, 2], [5]]);
 });
 
 test("units: the search ranks the best match first", async () => {

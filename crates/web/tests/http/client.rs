@@ -93,6 +93,10 @@ pub(crate) fn get(address: SocketAddr, target: &str) -> Response {
     request(address, "GET", target, &[], b"")
 }
 
+pub(crate) fn post(address: SocketAddr, target: &str, content_type: &str, body: &[u8]) -> Response {
+    request(address, "POST", target, &[("Content-Type", content_type)], body)
+}
+
 /// A path with percent-encoded parameters.
 pub(crate) fn target(path: &str, parameters: &[(&str, &str)]) -> String {
     let encoded = |text: &str| -> String {

@@ -3,8 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tachograph_monitor::View;
-
 use crate::client::{get, request, target};
 use crate::stream::Events;
 use crate::test_server::{Machine, TestOptions, TestServer};
@@ -141,41 +139,4 @@ fn nothing_is_collected_without_requests() {
     // The samples of the generated logs.
     let before = machine.collections.load(std::sync::atomic::Ordering::SeqCst);
     assert_eq!(before, 101 + 3 + 11 + 11);
-}
-
-#[test]
-fn sources_contain_the_opening_view() {
-    let machine = Machine::new(3);
-    let plain = TestServer::start(&machine, TestOptions::default());
-    assert!(get(plain.address, "/api/sources").json()["view"].is_null());
-    let text = r"
-        version = 1
-        points = 40
-        view = 'report'
-        [[counter]]
-        path = '\\MADE\Things(*)\Number'
-        scale = -2
-        colour = 3
-        except = ['\Things(p0)\Number']
-        [[counter]]
-        path = '\Things(p1)\Things/sec'
-        shown = false
-        highlighted = true";
-    let view = View::parse(text).expect("a view");
-    let server = TestServer::start(&machine, TestOptions { view: Some(view), ..TestOptions::default() });
-    let expected = serde_json::json!({
-        "view": "report",
-        "points": 40,
-        "counters": [
-            {
-                "path": r"\Things(*)\Number", "colour": 3, "scale": -2, "is_shown": true, "is_highlighted": false,
-                "except": [r"\Things(p0)\Number"],
-            },
-            {
-                "path": r"\Things(p1)\Things/sec", "colour": null, "scale": null, "is_shown": false,
-                "is_highlighted": true, "except": [],
-            },
-        ],
-    });
-    assert_eq!(get(server.address, "/api/sources").json()["view"], expected);
 }

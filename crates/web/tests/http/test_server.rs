@@ -100,6 +100,7 @@ impl Machine {
             zone: TimeZone::utc(),
             boot_time: FileTime(START),
             default_paths: vec![r"\Things(p1)\Things/sec".to_owned()],
+            history: Vec::new(),
         }
     }
 
@@ -164,6 +165,8 @@ pub(crate) struct TestOptions {
     pub(crate) encoding: Option<TextEncoding>,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) view: Option<View>,
+    pub(crate) views: Option<PathBuf>,
+    pub(crate) history: Vec<PathPattern>,
 }
 
 impl Default for TestOptions {
@@ -178,6 +181,8 @@ impl Default for TestOptions {
             encoding: None,
             tls: None,
             view: None,
+            views: None,
+            history: Vec::new(),
         }
     }
 }
@@ -200,7 +205,7 @@ impl TestServer {
             tls: options.tls,
             token: options.token.map(|token| Token::new(token).expect("a token")),
             hosts: options.hosts,
-            live: machine.options(options.interval),
+            live: LiveOptions { history: options.history, ..machine.options(options.interval) },
             logs: vec![at("server.blg"), at("logs")],
             uploads: Uploads {
                 folder: at("uploads"),
@@ -214,6 +219,7 @@ impl TestServer {
             log: None,
             notices: None,
             view: options.view,
+            views: options.views,
         })
         .expect("a server");
         let (address, stopper) = (server.address(), server.stopper());

@@ -50,6 +50,7 @@ fn options(machine: &Machine, address: &str) -> ServeOptions {
         log: None,
         notices: None,
         view: None,
+        views: None,
     }
 }
 

@@ -1,0 +1,44 @@
+// The axes of a panel: one unit each, at most two; with more units, the factors of Performance Monitor on an axis without unit.
+
+import { powerOf } from "./scale.js";
+import { entry } from "./state.js";
+import { powerMarks, powerRange, valueMarks, valueRange } from "./ticks.js";
+import { baseOf, isSameUnit, PLAIN } from "./units.js";
+
+const MAX_AXES = 2;
+
+/** The rule by which values of a line are shown. */
+export const formatOf = (line) => line.format ?? PLAIN;
+
+/**
+ * The axes for these lines: `{scale, key, format, side}` each, and `axisOf(line)`, `factorOf(line)`. `scale` is "linear",
+ * "logarithmic" or "scaled"; a scaled axis has no format.
+ */
+export function axesOf(panel, lines) {
+  const formats = [];
+  for (const line of lines) if (!formats.some((known) => isSameUnit(known, formatOf(line)))) formats.push(baseOf(formatOf(line)));
+  const isScaled = panel.axis === "scaled" || formats.length > MAX_AXES;
+  if (isScaled || !formats.length) {
+    const only = { scale: "scaled", key: "y", format: null, side: 3 };
+    return { axes: [only], isScaled, axisOf: () => only, factorOf: (line) => 10 ** powerOf(entry(line.key).scale, line) };
+  }
+  const axes = formats.map((format, index) => ({ scale: panel.axis, key: index ? "y2" : "y", format, side: index ? 1 : 3 }));
+  return { axes, isScaled, axisOf: (line) => axes.find((axis) => isSameUnit(axis.format, formatOf(line))), factorOf: (line) => formatOf(line).factor };
+}
+
+/** The ends of an axis for values from `low` to `high`; `positive` is the smallest value above 0. */
+export function rangeOf(panel, axis, { low, high, positive }, maxTicks, factor = 1) {
+  const fixed = (end) => (end === null || end === undefined || axis.scale === "scaled" || axis.key !== "y" ? null : end * factor);
+  const [min, max] = [fixed(panel.min), fixed(panel.max)];
+  if (axis.scale === "logarithmic") {
+    const [bottom, top] = powerRange(positive, high);
+    const ends = [min > 0 ? min : bottom, max > 0 ? max : top];
+    return ends[1] > ends[0] ? ends : [bottom, top];
+  }
+  const [bottom, top] = panel.axis === "scaled" && panel.max === 100 ? [0, 100] : valueRange(low, high, maxTicks, axis.format);
+  const ends = [min ?? bottom, max ?? top];
+  return ends[1] > ends[0] ? ends : [ends[0], ends[0] + 1];
+}
+
+/** The ticks of an axis. */
+export const marksOf = (axis, low, high, max) => (axis.scale === "logarithmic" ? powerMarks(low, high, max, axis.format) : valueMarks(low, high, max, axis.format));

@@ -1,0 +1,108 @@
+// The state as a link: everything that is needed to see the same page again.
+
+import { panelOf, shortened } from "./panels.js";
+import { state } from "./state.js";
+
+const FIGURES = ["default", "last", "average", "minimum", "maximum"];
+/** The kinds in links of earlier versions. */
+const EARLIER_KINDS = { line: "line", histogram: "bars", report: "report" };
+
+/** The state as a URL fragment. `nameOf` returns the name of a source. */
+export function toFragment(nameOf) {
+  const text = new URLSearchParams();
+  const put = (key, value, usual) => value !== usual && value !== null && text.set(key, String(value));
+  for (const id of state.sources) text.append("source", `${id}~${nameOf(id)}`);
+  if (state.viewName) text.set("open", state.viewName);
+  else for (const panel of state.panels) text.append("panel", JSON.stringify(shortened(panel)));
+  if (!state.viewName) put("title", state.title, "");
+  put("alone", state.open, null);
+  if (state.range) text.set("range", `${state.range.begin.toFixed(3)}~${state.range.end.toFixed(3)}`);
+  put("align", state.align, "absolute");
+  put("zone", state.zone, "log");
+  put("numbers", state.numbers, "units");
+  put("figure", state.figure, "default");
+  put("every", state.every, 1);
+  put("points", state.points, 100);
+  if (state.sort) text.set("sort", `${state.sort.column}~${state.sort.isDescending ? "down" : "up"}`);
+  put("selected", state.selected, null);
+  for (const key of state.removed) text.append("without", key);
+  for (const [key, { styleIndex, scale, isHidden, isHighlighted, isColoured, isOfView }] of state.legend) {
+    const flags = (isHidden ? "h" : "") + (isHighlighted ? "b" : "") + (isColoured ? "c" : "");
+    if (!isOfView && (scale !== "default" || flags)) text.append("line", `${styleIndex}~${scale}~${flags}~${key}`);
+  }
+  return text.toString();
+}
+
+/** The panels of a link, or null if it names none. Links of earlier versions have the paths of one chart. */
+function panelsOf(text) {
+  if (text.has("panel")) {
+    return text.getAll("panel").slice(0, 100).flatMap((written) => {
+      try {
+        return [panelOf(JSON.parse(written))];
+      } catch {
+        return [];
+      }
+    });
+  }
+  const paths = text.getAll("path").filter(Boolean);
+  if (!paths.length) return null;
+  const kind = EARLIER_KINDS[text.get("view")] ?? "line";
+  const fixed = text.get("axis") === "100" ? { axis: "scaled", max: 100 } : {};
+  return [panelOf({ id: 1, kind, counters: paths.map((path) => ({ path })), ...fixed })];
+}
+
+/** Parses a fragment, which is not trusted. `idOf` finds a source by id and name, or null. */
+export function fromFragment(fragment, idOf) {
+  const text = new URLSearchParams(fragment);
+  const one = (key, allowed, usual) => (allowed.includes(text.get(key)) ? text.get(key) : usual);
+  const number = (key, min, max, usual) => {
+    const value = Number(text.get(key));
+    return text.has(key) && Number.isInteger(value) && value >= min && value <= max ? value : usual;
+  };
+  const missing = [];
+  const renamed = new Map();
+  const sources = text.getAll("source").flatMap((source) => {
+    const cut = source.indexOf("~");
+    const [id, name] = cut < 0 ? [source, ""] : [source.slice(0, cut), source.slice(cut + 1)];
+    const found = idOf(id, name);
+    if (found === null) missing.push(name || id);
+    else renamed.set(id, found);
+    return found === null ? [] : [found];
+  });
+  // Keys are `panel.source path`; the id of a source can have changed, and earlier links have no panel.
+  const keyToday = (key) => {
+    const [, panel, source, rest] = /^(?:(\d+)\.)?([^ ]*)(.*)$/s.exec(key);
+    return `${panel ?? 1}.${renamed.get(source) ?? source}${rest}`;
+  };
+  const legend = new Map();
+  for (const line of text.getAll("line")) {
+    const [place, scale, flags, ...key] = line.split("~");
+    const known = scale === "fit" || scale === "default" || (/^-?\d$/.test(scale) && Math.abs(Number(scale)) <= 9);
+    if (!known || !/^\d{1,4}$/.test(place) || !key.length) continue;
+    const [isHidden, isHighlighted, isColoured] = ["h", "b", "c"].map((flag) => flags.includes(flag));
+    legend.set(keyToday(key.join("~")), { styleIndex: Number(place), scale, isHidden, isHighlighted, isColoured });
+  }
+  const [begin, end] = (text.get("range") ?? "").split("~").map(Number);
+  const [column, direction] = (text.get("sort") ?? "").split("~");
+  return {
+    missing,
+    viewName: /^[a-z0-9._ -]{1,80}$/i.test(text.get("open") ?? "") ? text.get("open") : null,
+    panels: panelsOf(text),
+    parts: {
+      title: (text.get("title") ?? "").slice(0, 200),
+      open: number("alone", 1, 1e9, null),
+      sources: [...new Set(sources)],
+      removed: new Set(text.getAll("without").map(keyToday)),
+      range: Number.isFinite(begin) && end > begin ? { begin, end } : null,
+      align: one("align", ["absolute", "start"], "absolute"),
+      zone: one("zone", ["log", "local", "utc"], "log"),
+      numbers: one("numbers", ["units", "raw"], "units"),
+      figure: one("figure", FIGURES, "default"),
+      every: number("every", 1, 1000, 1),
+      points: number("points", 2, 1000, 100),
+      sort: column ? { column, isDescending: direction === "down" } : null,
+      selected: text.has("selected") ? keyToday(text.get("selected")) : null,
+      legend,
+    },
+  };
+}

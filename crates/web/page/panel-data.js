@@ -1,0 +1,45 @@
+// The lines of a panel: those of the loaded blocks that its counters select, with the panel's keys, names and settings.
+
+import { counterFor, labelOf } from "./panels.js";
+import { entry, panelKey, state } from "./state.js";
+
+/** Whether a line has only zeros, or no value, in the visible range. */
+const isIdle = ({ statistics }) => !statistics || (!statistics.minimum && !statistics.maximum);
+
+/** The loaded data reduced to the lines of a panel. Lines that are not shown are in `removed` of their block. */
+export function dataOf(panel, data) {
+  const coloured = new Set();
+  const blocks = data.blocks.map((block) => {
+    const [lines, removed] = [[], []];
+    for (const line of block.lines) {
+      const counter = counterFor(panel, line.path);
+      if (!counter) continue;
+      const own = { ...line, key: panelKey(panel, line.key), base: line };
+      if (counter === "except" || state.removed.has(own.key) || (counter.only_active && isIdle(line))) {
+        removed.push(own);
+        continue;
+      }
+      own.label = labelOf(counter, line);
+      entry(own.key, settingsOf(counter, coloured));
+      lines.push(own);
+    }
+    return { ...block, lines, removed };
+  });
+  const wanted = new Set(panel.counters.map(({ path }) => path.toLowerCase()));
+  const missing = data.missing.filter(({ path }) => wanted.has(path.toLowerCase()));
+  return { ...data, blocks, lines: blocks.flatMap((block) => block.lines), missing, paths: panel.counters.map(({ path }) => path) };
+}
+
+/** How a counter of a view is shown at first. The colour is that of the first instance. */
+function settingsOf(counter, coloured) {
+  const { scale, colour, is_shown, is_highlighted } = counter;
+  const settings = { isOfView: true };
+  if (scale !== null) settings.scale = String(scale);
+  if (!is_shown) settings.isHidden = true;
+  if (is_highlighted) settings.isHighlighted = true;
+  if (colour !== null && !coloured.has(counter)) {
+    coloured.add(counter);
+    Object.assign(settings, { styleIndex: colour - 1, isColoured: true });
+  }
+  return settings;
+}

@@ -1,0 +1,130 @@
+// The model of panels: what each shows, as in view files (docs/views.md), and which lines belong to it.
+
+import { hasWildcard, matcherOf, withoutMachine } from "./paths.js";
+
+export const KINDS = { line: "Line", area: "Area", stacked: "Stacked area", bars: "Bars", report: "Numbers", table: "Table" };
+export const AXES = { linear: "linear", logarithmic: "logarithmic", scaled: "scaled (Performance Monitor)" };
+export const MAX_PANELS = 100;
+/** The largest width and height in the grid. */
+export const MAX_SHARE = 4;
+
+let lastId = 0;
+
+/** Whether a kind is drawn over time. */
+export const isChart = (kind) => kind === "line" || kind === "area" || kind === "stacked";
+
+const text = (value) => (typeof value === "string" && value ? value.slice(0, 4000) : null);
+const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : null);
+const share = (value) => (Number.isInteger(value) && value >= 1 && value <= MAX_SHARE ? value : 1);
+const list = (value) => (Array.isArray(value) ? value.slice(0, 1000) : []);
+
+/** A counter of a panel; `given` is not trusted. */
+export function counterOf(given) {
+  const colour = number(given?.colour);
+  const scale = number(given?.scale);
+  return {
+    path: text(given?.path),
+    or: list(given?.or).map(text).filter(Boolean),
+    label: text(given?.label),
+    only_active: given?.only_active === true,
+    colour: Number.isInteger(colour) && colour >= 1 && colour <= 32 ? colour : null,
+    scale: Number.isInteger(scale) && Math.abs(scale) <= 9 ? scale : null,
+    is_shown: given?.is_shown !== false,
+    is_highlighted: given?.is_highlighted === true,
+    except: list(given?.except).map(text).filter(Boolean),
+  };
+}
+
+function tableOf(given) {
+  const columns = list(given?.columns).map((column) => ({ title: text(column?.title) ?? text(column?.counter) ?? "Name", counter: text(column?.counter), is_last: column?.is_last === true }));
+  const set = text(given?.set);
+  if (!set || !columns.length) return null;
+  const top = number(given?.top);
+  return { set, columns, sort: text(given?.sort), is_descending: given?.is_descending !== false, top: top > 0 ? Math.round(top) : null, filter: text(given?.filter) ?? "" };
+}
+
+/** A panel from a view of the server, a link, or parts of one; `given` is not trusted. */
+export function panelOf(given) {
+  const id = Number.isInteger(given?.id) && given.id > 0 ? given.id : lastId + 1;
+  lastId = Math.max(lastId, id);
+  return {
+    id,
+    title: text(given?.title),
+    kind: given?.kind in KINDS ? given.kind : "line",
+    axis: given?.axis in AXES ? given.axis : "linear",
+    unit: text(given?.unit),
+    min: number(given?.min),
+    max: number(given?.max),
+    limits: list(given?.limits).map(number).filter((limit) => limit !== null),
+    width: share(given?.width),
+    height: share(given?.height),
+    counters: list(given?.counters).map(counterOf).filter(({ path }) => path),
+    table: tableOf(given?.table),
+  };
+}
+
+/** A panel without defaults, for links. */
+export function shortened(panel) {
+  const usual = panelOf({ id: panel.id });
+  const counters = panel.counters.map((counter) => {
+    const defaults = counterOf({ path: counter.path });
+    return Object.fromEntries(Object.entries(counter).filter(([name, value]) => name === "path" || JSON.stringify(value) !== JSON.stringify(defaults[name])));
+  });
+  const parts = Object.entries(panel).filter(([name, value]) => name === "id" || (name !== "counters" && JSON.stringify(value) !== JSON.stringify(usual[name])));
+  return { ...Object.fromEntries(parts), ...(counters.length ? { counters } : {}) };
+}
+
+/** The paths of the charts of all panels, each once. Tables are loaded separately. */
+export function pathsOf(panels) {
+  const known = new Map();
+  for (const panel of panels) {
+    if (panel.kind === "table" && panel.table) continue;
+    for (const { path } of panel.counters) if (!known.has(path.toLowerCase())) known.set(path.toLowerCase(), path);
+  }
+  return [...known.values()];
+}
+
+/** The title of a panel: its own, or the counter set. */
+export function titleOf(panel) {
+  if (panel.title) return panel.title;
+  if (panel.table) return panel.table.set;
+  const path = panel.counters[0]?.path ?? "";
+  const set = /^\\([^\\(]+)/.exec(withoutMachine(path))?.[1];
+  return set ?? "Panel";
+}
+
+/** Counters that match no path of a panel are kept here, so that the patterns are tried once per path. */
+const found = new WeakMap();
+
+/** The counter of a panel that selects a path, `"except"` if it excludes the path, or null. */
+export function counterFor(panel, path) {
+  let known = found.get(panel.counters);
+  if (!known) found.set(panel.counters, (known = new Map()));
+  if (known.has(path)) return known.get(path);
+  const isSame = (one) => one.toLowerCase() === path.toLowerCase() || one.toLowerCase() === withoutMachine(path).toLowerCase();
+  const counter = panel.counters.find((one) => matcherOf(one.path)(path)) ?? null;
+  const result = counter?.except.some(isSame) ? "except" : counter;
+  if (known.size > 100_000) known.clear();
+  known.set(path, result);
+  return result;
+}
+
+/** A short name of a line in its panel: the label of its counter, after the instance if the path has wildcards. */
+export function labelOf(counter, line) {
+  if (!counter?.label) return null;
+  const instance = line.parent ? `${line.parent}/${line.instance}` : line.instance;
+  return hasWildcard(counter.path) && instance ? `${instance} ${counter.label}` : counter.label;
+}
+
+/** A changed copy of the panels. */
+export const withPanel = (panels, id, parts) => panels.map((panel) => (panel.id === id ? { ...panel, ...parts } : panel));
+
+/** The panels with one moved before or after its neighbour. */
+export function movedPanel(panels, id, to) {
+  const at = panels.findIndex((panel) => panel.id === id);
+  const place = Math.max(0, Math.min(panels.length - 1, to));
+  if (at < 0 || at === place) return panels;
+  const rest = panels.filter((panel) => panel.id !== id);
+  rest.splice(place, 0, panels[at]);
+  return rest;
+}

@@ -1,0 +1,76 @@
+// What a chart shows: joined times, columns of values with styles, and the range of each axis. The chart on the page and its
+// pictures draw it.
+
+import { axesOf, rangeOf } from "./axes.js";
+import { joined } from "./blocks.js";
+import { highlightColour, lineStyle } from "./palette.js";
+import { entry } from "./state.js";
+import { theme } from "./theme.js";
+
+/** The style of a line; a highlighted one is thick and black or white. */
+export function styleOf(line) {
+  const { styleIndex, isHighlighted } = entry(line.key);
+  const style = lineStyle(styleIndex, theme());
+  return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
+}
+
+/** Whether a kind fills the area below its lines. */
+export const isFilled = (kind) => kind === "area" || kind === "stacked";
+
+/** The scene of a panel's chart. */
+export function sceneOf(data, panel, maxTicks) {
+  const isShown = (line) => !entry(line.key).isHidden;
+  const { axes, isScaled, axisOf, factorOf } = axesOf(panel, data.lines.filter(isShown));
+  const { times, columns } = joined(data.blocks, isShown, factorOf);
+  for (const column of columns) {
+    column.style = styleOf(column.line);
+    column.axis = axisOf(column.line);
+    column.drawn = column.average;
+    column.lower = null;
+  }
+  // Values of different units do not add up.
+  const isStacked = panel.kind === "stacked" && axes.length === 1 && !isScaled;
+  if (isStacked) stack(columns, times.length);
+  // Highlighted lines are drawn on top.
+  else columns.sort((one, other) => Boolean(one.style.isHighlighted) - Boolean(other.style.isHighlighted));
+  for (const axis of axes) {
+    const own = columns.filter((column) => column.axis === axis);
+    const values = isStacked ? own.map((column) => column.drawn) : own.flatMap((column) => [column.average, column.minimum, column.maximum]);
+    const factor = own.length ? factorOf(own[0].line) : 1;
+    const limits = axis === axes[0] && !isScaled ? panel.limits.map((limit) => limit * factor) : [];
+    const range = rangeOf(panel, axis, extent(values, limits), maxTicks, factor);
+    Object.assign(axis, { low: range[0], high: range[1], limits });
+  }
+  return { times, columns, axes, isScaled, isStacked, factorOf, begin: data.begin, end: data.end, zone: data.zone };
+}
+
+function extent(all, limits) {
+  let [low, high, positive] = [Infinity, -Infinity, Infinity];
+  const take = (value) => {
+    if (value === null || value === undefined) return;
+    if (value < low) low = value;
+    if (value > high) high = value;
+    if (value > 0 && value < positive) positive = value;
+  };
+  for (const values of all) for (const value of values) take(value);
+  // Limits are visible if there is anything to compare with them.
+  if (high >= low) limits.forEach(take);
+  return { low, high, positive };
+}
+
+/** Puts each column on top of the previous ones. A missing value counts as nothing for those above it. */
+function stack(columns, rows) {
+  let below = new Array(rows).fill(0);
+  for (const column of columns) {
+    const { average } = column;
+    column.lower = below;
+    const top = below.slice();
+    column.drawn = average.map((value, row) => (typeof value === "number" ? (top[row] += value) : value));
+    below = top;
+  }
+}
+
+/** The opacity of bands: the more there are, the fainter. */
+export function bandOpacity(lines) {
+  return Math.max(0.05, 0.24 / Math.sqrt(Math.max(1, lines / 2)));
+}

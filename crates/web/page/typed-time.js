@@ -1,0 +1,55 @@
+// Times that users type: clock times, dates, ISO 8601, and times relative to the end such as `-1h`.
+
+const UNITS = { s: 1, sec: 1, m: 60, min: 60, h: 3600, d: 86_400, w: 604_800 };
+const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,7})?))?$/;
+const DATE = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,7})?))?)?$/;
+const RELATIVE = /^(?:now\s*)?([-+−])\s*(\d+(?:\.\d+)?)\s*([a-z]+)$/i;
+
+/** The moment at which the clock of a zone shows a local time, in seconds since 1970. */
+function momentOf(local, zone) {
+  const first = local - zone.offsetAt(local) * 60;
+  return local - zone.offsetAt(first) * 60;
+}
+
+/**
+ * The moment that a text names, in seconds on the time axis. `whole` is the range of the data: clock times are on its last day,
+ * or on the last day on which they are inside; relative times count from its end. `zone` is null if the axis counts seconds from
+ * the start. Returns null if the text is no time.
+ */
+export function parseTime(text, whole, zone) {
+  const typed = text.trim();
+  if (/^(now|end)$/i.test(typed)) return whole.end;
+  if (/^(start|begin)$/i.test(typed)) return whole.begin;
+  const relative = RELATIVE.exec(typed);
+  if (relative) {
+    const unit = UNITS[relative[3].toLowerCase()];
+    if (!unit) return null;
+    return whole.end + (relative[1] === "+" ? 1 : -1) * Number(relative[2]) * unit;
+  }
+  const clock = CLOCK.exec(typed);
+  if (clock) {
+    const [hours, minutes, seconds] = [Number(clock[1]), Number(clock[2]), Number(clock[3] ?? 0)];
+    if (minutes > 59 || seconds >= 60) return null;
+    // From the start: hours, minutes and seconds, or minutes and seconds.
+    if (!zone) return clock[3] === undefined ? hours * 60 + minutes : hours * 3600 + minutes * 60 + seconds;
+    if (hours > 24) return null;
+    const ofDay = hours * 3600 + minutes * 60 + seconds;
+    const local = whole.end + zone.offsetAt(whole.end) * 60;
+    const today = Math.floor(local / 86_400) * 86_400;
+    const at = momentOf(today + ofDay, zone);
+    const before = momentOf(today - 86_400 + ofDay, zone);
+    return at > whole.end && before >= whole.begin ? before : at;
+  }
+  if (!zone) return /^\d+(\.\d+)?$/.test(typed) ? Number(typed) : null;
+  const date = DATE.exec(typed);
+  if (date) {
+    const [, year, month, day, hours = 0, minutes = 0, seconds = 0] = date.map((part) => (part === undefined ? undefined : Number(part)));
+    const local = Date.UTC(year, month - 1, day, hours, minutes) / 1000 + seconds;
+    const back = new Date(Date.UTC(year, month - 1, day));
+    if (back.getUTCMonth() !== month - 1 || hours > 24 || minutes > 59 || seconds >= 60) return null;
+    return momentOf(local, zone);
+  }
+  if (!/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/i.test(typed)) return null;
+  const at = Date.parse(typed);
+  return Number.isNaN(at) ? null : at / 1000;
+}

@@ -1,0 +1,153 @@
+// Views of the server and view files (docs/views.md): shows them, and writes the present one.
+
+import * as api from "./api.js";
+import { save } from "./export.js";
+import { showError, showNotice } from "./messages.js";
+import { panelOf } from "./panels.js";
+import { change, entry, state } from "./state.js";
+import { panelKey } from "./state.js";
+import { seconds, textOf, ticksOfSeconds } from "./time.js";
+
+/** The parts of the state for a view of the server. */
+function partsOf(view, isFirst) {
+  const panels = view.panels.map((panel) => panelOf(panel));
+  const parts = { panels, title: view.title ?? "", open: null, removed: new Set(), legend: new Map(), selected: null };
+  if (view.points) parts.points = view.points;
+  // A page first shows a log whole.
+  const range = view.begin && view.end ? { begin: seconds(view.begin), end: seconds(view.end) } : null;
+  if (range && !isFirst) parts.range = range;
+  return parts;
+}
+
+/** Fits views to the first of the shown sources. */
+export class Views {
+  constructor({ sources, onFitted }) {
+    Object.assign(this, { sources, onFitted });
+    this.generation = 0;
+    this.fitted = "";
+    this.all = [];
+  }
+
+  async load() {
+    this.all = (await api.views()).views;
+  }
+
+  /** Shows a view by its name. `parts` of a link take precedence over those of the view. */
+  async open(name, parts = {}) {
+    const source = this.sources.shown()[0];
+    const generation = (this.generation += 1);
+    this.wanted = { name, parts };
+    this.fitted = "";
+    if (!source) return change({ viewName: name, panels: [], ...parts });
+    try {
+      const view = await api.view(name, source.id);
+      if (generation !== this.generation) return undefined;
+      this.fitted = source.id;
+      this.wanted = null;
+      const range = state.range;
+      change({ ...partsOf(view, true), viewName: view.name || name, range, ...parts });
+      this.report(view);
+    } catch (problem) {
+      // A log that is still being read: its end fits the view again.
+      if (generation !== this.generation || problem.status === 409) return undefined;
+      showError(problem);
+      if (name !== "start") return this.open("start");
+    }
+    return undefined;
+  }
+
+  report({ missing, name }) {
+    if (missing?.length && name !== "overview") showNotice(`Not available here: ${missing.join(", ")}.`);
+  }
+
+  /** Fits the view again if other sources are shown. */
+  refit() {
+    const source = this.sources.shown()[0];
+    if (this.wanted) return source ? this.open(this.wanted.name, this.wanted.parts) : undefined;
+    if (!state.viewName || !source || source.id === this.fitted) return undefined;
+    return this.open(state.viewName);
+  }
+
+  /** Shows the view of a file. */
+  async openText(text, name) {
+    this.generation += 1;
+    try {
+      const view = await api.fitView(text, this.sources.shown()[0]?.id ?? "live");
+      change({ ...partsOf(view, false), viewName: null, title: view.title ?? name.replace(/\.toml$/i, "") });
+      this.report(view);
+      showNotice(`The view ${name} is open.`);
+    } catch (problem) {
+      showError(`${name}: ${problem.message}`);
+    }
+  }
+
+  /** Saves the present panels as a view file. */
+  download() {
+    save(`${(state.title || "view").toLowerCase().replace(/[^a-z0-9]+/g, "-")}.toml`, new Blob([textOfView(this.sources.shown())], { type: "application/toml" }));
+  }
+}
+
+const quoted = (text) => (/['\n\r\u0000-\u001f]/.test(text) ? JSON.stringify(text).replace(/\u007f/g, "\\u007F") : `'${text}'`);
+const array = (values) => `[${values.map((value) => (typeof value === "string" ? quoted(value) : value)).join(", ")}]`;
+
+/** The text of a view file, version 2. Settings that users changed on the page are those of the counters. */
+export function textOfView(sources) {
+  const lines = ["version = 2"];
+  const put = (key, value, usual = null) => {
+    if (value !== usual && value !== null && value !== undefined && value !== "") lines.push(`${key} = ${typeof value === "string" ? quoted(value) : Array.isArray(value) ? array(value) : value}`);
+  };
+  put("title", state.title);
+  put("points", state.points, 100);
+  if (state.range && state.align === "absolute") {
+    lines.push("", "[range]", `begin = '${textOf(ticksOfSeconds(state.range.begin))}'`, `end = '${textOf(ticksOfSeconds(state.range.end))}'`);
+  }
+  for (const panel of state.panels) {
+    lines.push("", "[[panel]]");
+    put("title", panel.title);
+    put("kind", panel.kind, "line");
+    put("unit", panel.unit);
+    put("axis", panel.axis, "linear");
+    if (panel.axis !== "scaled") {
+      put("min", panel.min);
+      put("max", panel.max);
+    }
+    if (panel.limits.length) put("limits", panel.limits);
+    put("width", panel.width, 1);
+    put("height", panel.height, 1);
+    if (panel.table) {
+      const { set, columns, sort, is_descending: isDescending, top, filter } = panel.table;
+      put("set", set);
+      put("columns", columns.map(({ counter }) => counter ?? "Name"));
+      const sorted = columns.find(({ title }) => title === sort);
+      put("sort", sorted ? (sorted.counter ?? "Name") : null);
+      put("reversed", sorted ? isDescending !== Boolean(sorted.counter) : null, false);
+      put("top", top);
+      put("filter", filter);
+    }
+    for (const counter of panel.counters) {
+      lines.push("", "[[panel.counter]]");
+      put("path", counter.path);
+      if (counter.or.length) put("or", counter.or);
+      put("label", counter.label);
+      put("only_active", counter.only_active, false);
+      const now = settingsNow(panel, counter, sources);
+      put("colour", now.colour);
+      put("scale", now.scale);
+      put("shown", now.isShown, true);
+      put("highlighted", now.isHighlighted, false);
+      const removed = [...state.removed].filter((key) => key.startsWith(`${panel.id}.`)).map((key) => key.slice(key.indexOf(" ") + 1).replace(/^\\\\[^\\]+/, ""));
+      const except = [...new Set([...counter.except, ...removed])];
+      if (except.length) put("except", except);
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** The settings of a counter that is not a pattern, as users changed them; otherwise those of the view. */
+function settingsNow(panel, counter, sources) {
+  const key = sources.length ? [...state.legend.keys()].find((known) => known.startsWith(panelKey(panel, `${sources[0].id} `)) && known.endsWith(counter.path.toLowerCase())) : null;
+  const known = key ? entry(key) : null;
+  if (!known || /[*?]/.test(counter.path)) return { colour: counter.colour, scale: counter.scale, isShown: counter.is_shown, isHighlighted: counter.is_highlighted };
+  const scale = /^-?\d$/.test(known.scale) ? Number(known.scale) : counter.scale;
+  return { colour: known.isColoured ? known.styleIndex + 1 : counter.colour, scale, isShown: !known.isHidden, isHighlighted: known.isHighlighted };
+}

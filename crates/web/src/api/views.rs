@@ -1,0 +1,405 @@
+//! Views: the ready-made ones, the one with which the page opens, and view files that clients send.
+
+use std::path::{Path, PathBuf};
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Serialize;
+use tachograph_counters::civil::{FileTime, TimeArgument};
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_monitor::scale::Scale;
+use tachograph_monitor::{
+    Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue, Panel, SetEntry,
+    TableModel, View, ViewKind,
+};
+
+use super::Web;
+use super::page::{check_type, read_body};
+use super::sources::LIVE;
+use crate::hub::Hub;
+use crate::parameters::{Parameters, PathPart};
+use crate::response::{ApiError, json};
+use crate::series::rfc3339;
+
+/// The view with which the page opens.
+const START: &str = "start";
+/// The counters of Performance Monitor on one chart.
+const CLASSIC: &str = "classic";
+const OVERVIEW: &str = "overview";
+/// The view that is added to the overview of a log: sets of databases, web servers and runtimes.
+const APPLICATIONS: &str = "applications";
+/// The overview of a log has panels for sets that no other panel shows, up to this number of panels.
+const MAX_PANELS: usize = 6;
+/// The maximum number of counters of such a panel.
+const MAX_COUNTERS: usize = 4;
+
+/// The maximum number of files of the folder of views.
+const MAX_SHARED: usize = 1000;
+/// Sets with too many instances for a readable chart.
+const TABLES: [&str; 4] = ["Process", "Process V2", "Thread", "Cgroup"];
+
+#[derive(Serialize)]
+struct ViewList {
+    views: Vec<ListedView>,
+}
+
+#[derive(Serialize)]
+struct ListedView {
+    name: String,
+    title: String,
+}
+
+/// A view, fitted to a source.
+#[derive(Serialize)]
+struct FittedView {
+    name: String,
+    title: Option<String>,
+    interval: Option<f64>,
+    points: Option<usize>,
+    begin: Option<String>,
+    end: Option<String>,
+    panels: Vec<FittedPanel>,
+    /// The paths of an optional view that the source lacks.
+    missing: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FittedPanel {
+    title: Option<String>,
+    kind: &'static str,
+    unit: Option<String>,
+    axis: &'static str,
+    min: Option<f64>,
+    max: Option<f64>,
+    limits: Vec<f64>,
+    width: u8,
+    height: u8,
+    counters: Vec<FittedCounter>,
+    table: Option<FittedTable>,
+}
+
+#[derive(Serialize)]
+struct FittedCounter {
+    path: String,
+    or: Vec<String>,
+    label: Option<String>,
+    only_active: bool,
+    /// The line style, counted from 1.
+    colour: Option<usize>,
+    scale: Option<i32>,
+    is_shown: bool,
+    is_highlighted: bool,
+    except: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FittedTable {
+    set: String,
+    columns: Vec<FittedColumn>,
+    sort: String,
+    is_descending: bool,
+    top: Option<usize>,
+    filter: String,
+}
+
+/// A column of a table; without a counter it shows the names of instances.
+#[derive(Serialize)]
+struct FittedColumn {
+    title: String,
+    counter: Option<String>,
+    /// Whether the values identify instances, such as process ids: then the last value is shown.
+    is_last: bool,
+}
+
+pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+    Parameters::parse(query.as_deref(), &[])?;
+    web.clone().live_workers.run(move |_| Ok(json(&listed(web.views.as_deref())))).await
+}
+
+fn listed(folder: Option<&Path>) -> ViewList {
+    let title =
+        |name: &str| View::ready_made(name).and_then(|view| view.title).unwrap_or_else(|| name.to_owned());
+    let views = View::ready_made_names().map(|name| ListedView { name: name.to_owned(), title: title(name) });
+    let classic = ListedView { name: CLASSIC.to_owned(), title: "Performance Monitor".to_owned() };
+    let shared = shared_files(folder).into_iter().map(|(name, file)| {
+        let title = View::open(&file).ok().and_then(|view| view.title);
+        ListedView { title: title.unwrap_or_else(|| name.clone()), name }
+    });
+    ViewList { views: views.chain([classic]).chain(shared).collect() }
+}
+
+/// The view files of a folder, with the names that clients see, sorted.
+fn shared_files(folder: Option<&Path>) -> Vec<(String, PathBuf)> {
+    let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let named = entries.take(MAX_SHARED).filter_map(|entry| {
+        let file = entry.path();
+        // Links could lead out of the folder.
+        let is_view = entry.file_type().is_ok_and(|kind| kind.is_file()) && file.extension()? == "toml";
+        let name = file.file_name()?.to_str()?.to_owned();
+        is_view.then_some((name, file))
+    });
+    let mut files: Vec<_> = named.collect();
+    files.sort();
+    files
+}
+
+fn shared_view(folder: Option<&Path>, name: &str) -> Result<View, ApiError> {
+    let files = shared_files(folder);
+    let (name, file) = files
+        .iter()
+        .find(|(known, _)| known == name)
+        .ok_or_else(|| ApiError::not_found("no such view; /api/views lists the views"))?;
+    View::open(file)
+        .map_err(|error| ApiError::conflict(error.to_string().replace(&file.display().to_string(), name)))
+}
+
+pub(super) async fn show(
+    State(web): State<Web>,
+    PathPart(name): PathPart,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let parameters = Parameters::parse(query.as_deref(), &["source"])?;
+    let target = Target::find(&web, parameters.one("source")?.unwrap_or(LIVE))?;
+    web.clone()
+        .live_workers
+        .run(move |_| {
+            let target = target.with_sets(&web.hub);
+            let view = match name.as_str() {
+                START => return Ok(json(&start(web.view.as_ref(), &target))),
+                CLASSIC => classic(&target.first_paths()),
+                OVERVIEW => return Ok(json(&overview(&target))),
+                name => match View::ready_made(name) {
+                    Some(view) => view,
+                    None => shared_view(web.views.as_deref(), name)?,
+                },
+            };
+            Ok(json(&target.fit(name, view)))
+        })
+        .await
+}
+
+/// Fits a view file, which is the body, to a source.
+pub(super) async fn fit(
+    State(web): State<Web>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let parameters = Parameters::parse(query.as_deref(), &["source"])?;
+    check_type(&headers, "application/toml")?;
+    let target = Target::find(&web, parameters.one("source")?.unwrap_or(LIVE))?;
+    let text = read_body(body).await?;
+    let text = str::from_utf8(&text).map_err(|_| ApiError::bad_request("the view file is not UTF-8"))?;
+    let view = View::parse(text).map_err(|error| ApiError::bad_request(format!("the view file, {error}")))?;
+    web.clone()
+        .live_workers
+        .run(move |_| Ok(json(&target.with_sets(&web.hub).fit(String::new(), view))))
+        .await
+}
+
+/// The counters on one chart, as Performance Monitor shows them.
+fn classic(paths: &[String]) -> View {
+    let parsed = paths.iter().filter_map(|path| PathPattern::parse(path).ok());
+    View {
+        title: Some("Performance Monitor".to_owned()),
+        ..View::of_counters(parsed.map(Chosen::new).collect())
+    }
+}
+
+/// The view of the command line, if the source has some of its counters; otherwise the overview.
+fn start(chosen: Option<&View>, target: &FittingTarget<'_>) -> FittedView {
+    if let Some(view) = chosen
+        && (target.has_any(view) || target.log.is_none())
+    {
+        return target.fit(START.to_owned(), view.clone());
+    }
+    overview(target)
+}
+
+fn overview(target: &FittingTarget<'_>) -> FittedView {
+    let mut view = View::ready_made(OVERVIEW).unwrap_or_default();
+    if target.log.is_none() {
+        return target.fit(OVERVIEW.to_owned(), view);
+    }
+    // What an optional view lacks in a log is not worth a message.
+    view.resolve(|path| target.has(path));
+    let mut applications = View::ready_made(APPLICATIONS).unwrap_or_default();
+    applications.resolve(|path| target.has(path));
+    view.panels.append(&mut applications.panels);
+    let known = view.panels.len();
+    view.add_other_sets(&target.sets, MAX_PANELS);
+    for panel in &mut view.panels[known..] {
+        simplify(panel, &target.sets);
+    }
+    target.fit(OVERVIEW.to_owned(), view)
+}
+
+/// Reduces a panel of all counters of a set to a readable one: processes as a table, and otherwise counters of one unit.
+fn simplify(panel: &mut Panel, sets: &[SetEntry]) {
+    let Some(set) = sets.iter().find(|set| Some(&*set.name) == panel.title.as_deref()) else { return };
+    if TABLES.contains(&&*set.name) {
+        panel.kind = ViewKind::Table;
+        panel.table.set = Some(set.name.to_string());
+        panel.counters.clear();
+        return;
+    }
+    let unit_of = |chosen: &Chosen| {
+        let entry = set.counters.iter().find(|entry| chosen.path.matches_counter(&entry.counter.name));
+        entry.map(|entry| entry.counter.unit().into_owned())
+    };
+    let first = panel.counters.first().and_then(unit_of);
+    panel.counters.retain(|chosen| unit_of(chosen) == first);
+    panel.counters.truncate(if set.has_instances { 1 } else { MAX_COUNTERS });
+    panel.axis = Axis { scale: AxisScale::Linear, ..Axis::default() };
+}
+
+/// The source to which a view is fitted.
+struct Target(Option<(std::sync::Arc<LogCatalogue>, TimeZone, Vec<String>)>);
+
+/// The same, with its counter sets.
+struct FittingTarget<'a> {
+    hub: &'a Hub,
+    log: Option<(std::sync::Arc<LogCatalogue>, TimeZone, Vec<String>)>,
+    sets: Vec<SetEntry>,
+}
+
+impl Target {
+    fn find(web: &Web, id: &str) -> Result<Self, ApiError> {
+        if id == LIVE {
+            return Ok(Self(None));
+        }
+        let facts = web.sources.get(id)?.facts()?;
+        Ok(Self(Some((facts.catalogue.clone(), facts.zone.clone(), facts.default_paths.clone()))))
+    }
+
+    /// Reads the counter sets, of this machine possibly from the system.
+    fn with_sets(self, hub: &Hub) -> FittingTarget<'_> {
+        let sets = match &self.0 {
+            Some((catalogue, ..)) => catalogue.sets(),
+            None => MachineCatalogue(hub.registry()).sets(),
+        };
+        FittingTarget { hub, log: self.0, sets }
+    }
+}
+
+impl FittingTarget<'_> {
+    fn has(&self, path: &PathPattern) -> bool {
+        match &self.log {
+            Some((catalogue, ..)) => catalogue.has(path),
+            None => self.sets.iter().any(|set| {
+                path.matches_set(&set.name, set.has_instances)
+                    && set.counters.iter().any(|entry| path.matches_counter(&entry.counter.name))
+            }),
+        }
+    }
+
+    fn has_any(&self, view: &View) -> bool {
+        let has =
+            |chosen: &Chosen| self.has(&chosen.path) || chosen.alternatives.iter().any(|path| self.has(path));
+        view.counters().any(has) || view.has_table()
+    }
+
+    fn first_paths(&self) -> Vec<String> {
+        match &self.log {
+            Some((.., paths)) => paths.clone(),
+            None => self.hub.options().default_paths.clone(),
+        }
+    }
+
+    fn fit(&self, name: String, mut view: View) -> FittedView {
+        if self.log.is_none() {
+            // Paths may name this machine.
+            for chosen in view.panels.iter_mut().flat_map(|panel| &mut panel.counters) {
+                let resolve = |path: &PathPattern| self.hub.resolve_paths(std::slice::from_ref(path)).pop();
+                chosen.path = resolve(&chosen.path).unwrap_or_else(|| chosen.path.clone());
+            }
+        }
+        let missing = view.resolve(|path| self.has(path));
+        let utc = TimeZone::utc();
+        let zone = self.log.as_ref().map_or(&utc, |(_, zone, _)| zone);
+        FittedView {
+            name,
+            interval: view.interval.map(|interval| interval.as_secs_f64()),
+            points: view.points,
+            begin: view.begin.map(|time| rfc3339(utc_of(time, zone))),
+            end: view.end.map(|time| rfc3339(utc_of(time, zone))),
+            panels: view.panels.iter().map(|panel| self.panel(panel)).collect(),
+            title: view.title,
+            missing,
+        }
+    }
+
+    fn panel(&self, panel: &Panel) -> FittedPanel {
+        let counters = panel.counters.iter().map(|chosen| FittedCounter {
+            path: chosen.path.to_string(),
+            or: chosen.alternatives.iter().map(ToString::to_string).collect(),
+            label: chosen.label.clone(),
+            only_active: chosen.only_active,
+            colour: chosen.settings.style.map(|style| style.0 + 1),
+            scale: match chosen.settings.scale {
+                Scale::Default => None,
+                Scale::Exponent(exponent) => Some(exponent),
+            },
+            is_shown: chosen.settings.is_shown,
+            is_highlighted: chosen.settings.is_highlighted,
+            except: chosen.except.clone(),
+        });
+        FittedPanel {
+            title: panel.title.clone(),
+            kind: panel.kind.name(),
+            unit: panel.unit.clone(),
+            axis: panel.axis.scale.name(),
+            min: panel.axis.min,
+            max: panel.axis.max,
+            limits: panel.limits.clone(),
+            width: panel.width,
+            height: panel.height,
+            counters: counters.collect(),
+            table: self.table(panel),
+        }
+    }
+
+    /// The columns of a table, if the panel is one and the source has its set.
+    fn table(&self, panel: &Panel) -> Option<FittedTable> {
+        if panel.kind != ViewKind::Table {
+            return None;
+        }
+        let of_paths = |set: &&SetEntry| {
+            panel.counters.iter().any(|chosen| set.has_instances && chosen.path.matches_set(&set.name, true))
+        };
+        let set = match &panel.table.set {
+            Some(name) => self.sets.iter().find(|set| set.name.eq_ignore_ascii_case(name)),
+            None => self.sets.iter().find(of_paths),
+        }?;
+        let model = TableModel::with_settings(set, &panel.table);
+        let layout = model.layout();
+        let columns = layout
+            .columns
+            .iter()
+            .filter(|column| matches!(column.content, ColumnContent::Name) || column.counter().is_some());
+        let columns = columns.map(|column| FittedColumn {
+            title: column.title.to_string(),
+            counter: column.counter().map(|counter| counter.name.to_string()),
+            is_last: column.figure() == tachograph_monitor::Figure::Last,
+        });
+        let order = model.order();
+        Some(FittedTable {
+            set: set.name.to_string(),
+            columns: columns.collect(),
+            sort: layout.columns.get(order.column).map(|column| column.title.to_string()).unwrap_or_default(),
+            is_descending: order.is_descending,
+            top: model.max_rows(),
+            filter: model.filter().to_owned(),
+        })
+    }
+}
+
+fn utc_of(time: TimeArgument, zone: &TimeZone) -> FileTime {
+    match time {
+        TimeArgument::Utc(time) => time,
+        TimeArgument::Local(local) => zone.local_to_moment(local, None).utc,
+    }
+}
